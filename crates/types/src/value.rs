@@ -1,0 +1,124 @@
+//! `Value`: one SQL value at run time, and `ColumnType`: what a column or variable may hold.
+//!
+//! A value carries the representation, not the declaration: a `varchar(10)` and a `char(10)` value
+//! are both [`Value::VarChar`] (the `char` one padded when it was converted to its column). Strings
+//! stay in the encoding of the wire, so that a round trip changes no bit and needs no work:
+//! `n`-types are UTF-16LE, the others are bytes in the code page of their collation.
+
+use crate::{Bytes, Collation, DataType};
+
+/// A SQL value. 32 bytes in size.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Value {
+    /// SQL NULL, of any type.
+    #[default]
+    Null,
+    /// `bit`
+    Bit(bool),
+    /// `tinyint`
+    TinyInt(u8),
+    /// `smallint`
+    SmallInt(i16),
+    /// `int`
+    Int(i32),
+    /// `bigint`
+    BigInt(i64),
+    /// `decimal`, `numeric`: carries its own precision and scale.
+    Decimal(Decimal),
+    /// `money` and `smallmoney`: ten-thousandths.
+    Money(i64),
+    /// `real`
+    Real(f32),
+    /// `float`
+    Float(f64),
+    /// `date`: days since 0001-01-01.
+    Date(i32),
+    /// `time`: 100 ns ticks since midnight, whatever the scale.
+    Time(i64),
+    /// `datetime`: days since 1900-01-01 and 1/300 s ticks since midnight.
+    DateTime {
+        /// Days since 1900-01-01; -53,690 (1753-01-01) or more.
+        days: i32,
+        /// 1/300 s ticks since midnight, below 25,920,000.
+        ticks: u32,
+    },
+    /// `smalldatetime`: days since 1900-01-01 and minutes since midnight.
+    SmallDateTime {
+        /// Days since 1900-01-01.
+        days: u16,
+        /// Minutes since midnight, below 1,440.
+        minutes: u16,
+    },
+    /// `datetime2`: days since 0001-01-01 and 100 ns ticks since midnight.
+    DateTime2 {
+        /// Days since 0001-01-01.
+        days: i32,
+        /// 100 ns ticks since midnight.
+        ticks: i64,
+    },
+    /// `datetimeoffset`: days and ticks in UTC, and the offset to show them with.
+    DateTimeOffset {
+        /// Days since 0001-01-01, UTC.
+        days: i32,
+        /// 100 ns ticks since midnight, UTC.
+        ticks: i64,
+        /// Minutes east of UTC, -840 to 840.
+        offset: i16,
+    },
+    /// `char`, `varchar`, `text`: bytes in the collation's code page.
+    VarChar(Bytes),
+    /// `nchar`, `nvarchar`, `ntext`, `xml`: UTF-16LE.
+    NVarChar(Bytes),
+    /// `binary`, `varbinary`, `image`, `rowversion`.
+    VarBinary(Bytes),
+    /// `uniqueidentifier`, in the byte order of the wire (first three groups little-endian).
+    UniqueIdentifier([u8; 16]),
+    /// A value inside `sql_variant`, with the type that it was stored as.
+    Variant(Box<(Value, ColumnType)>),
+}
+
+/// A `decimal`: `mantissa / 10^scale`. The mantissa is split so that `Value` needs no 16-byte alignment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Decimal {
+    high: i64,
+    low: u64,
+    /// 1 to 38.
+    pub precision: u8,
+    /// 0 to `precision`.
+    pub scale: u8,
+}
+
+impl Decimal {
+    /// Makes a decimal of `mantissa / 10^scale`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "splits the halves"
+    )]
+    pub const fn new(mantissa: i128, precision: u8, scale: u8) -> Self {
+        Self { high: (mantissa >> 64) as i64, low: mantissa as u64, precision, scale }
+    }
+
+    /// Returns the digits as an integer.
+    pub const fn mantissa(&self) -> i128 {
+        ((self.high as i128) << 64) | self.low as i128
+    }
+}
+
+/// The declared type of a column, variable, parameter or expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ColumnType {
+    /// The data type.
+    pub data_type: DataType,
+    /// The collation; meaningful for string types only.
+    pub collation: Collation,
+    /// Whether NULL is allowed.
+    pub nullable: bool,
+}
+
+impl Value {
+    /// Tells whether this is SQL NULL.
+    pub const fn is_null(&self) -> bool {
+        matches!(self, Self::Null)
+    }
+}

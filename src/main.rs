@@ -1,0 +1,2 @@
+//! The `clearway` binary: reads the command line and runs one verb.
+fn main() {}
