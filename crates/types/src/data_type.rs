@@ -139,3 +139,309 @@ impl DataType {
         }
     }
 }
+
+/// The families that conversion and operators reason in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Family {
+    /// `bit`, the integers, `decimal`, `money`.
+    ExactNumeric,
+    /// `real`, `float`.
+    ApproximateNumeric,
+    /// The date and time types.
+    DateTime,
+    /// `char`, `varchar`, `text`.
+    String,
+    /// `nchar`, `nvarchar`, `ntext`.
+    UnicodeString,
+    /// `binary`, `varbinary`, `image`, `rowversion`.
+    Binary,
+    /// `uniqueidentifier`
+    UniqueIdentifier,
+    /// `sql_variant`
+    Variant,
+    /// `xml`
+    Xml,
+}
+
+/// The longest `char`, `varchar`, `binary` and `varbinary` with a number, in bytes.
+pub const BYTES_MAX: u16 = 8_000;
+/// The longest `nchar` and `nvarchar` with a number, in UTF-16 units.
+pub const UNITS_MAX: u16 = 4_000;
+/// The highest precision of a `decimal`.
+pub const PRECISION_MAX: u8 = 38;
+
+impl DataType {
+    /// Returns the family.
+    pub const fn family(&self) -> Family {
+        match self {
+            Self::Bit
+            | Self::TinyInt
+            | Self::SmallInt
+            | Self::Int
+            | Self::BigInt
+            | Self::Decimal { .. }
+            | Self::Money
+            | Self::SmallMoney => Family::ExactNumeric,
+            Self::Real | Self::Float => Family::ApproximateNumeric,
+            Self::Date
+            | Self::Time(_)
+            | Self::DateTime
+            | Self::SmallDateTime
+            | Self::DateTime2(_)
+            | Self::DateTimeOffset(_) => Family::DateTime,
+            Self::Char(_) | Self::VarChar(_) | Self::Text => Family::String,
+            Self::NChar(_) | Self::NVarChar(_) | Self::NText => Family::UnicodeString,
+            Self::Binary(_) | Self::VarBinary(_) | Self::Image | Self::RowVersion => Family::Binary,
+            Self::UniqueIdentifier => Family::UniqueIdentifier,
+            Self::SqlVariant => Family::Variant,
+            Self::Xml => Family::Xml,
+        }
+    }
+
+    /// Tells whether this is a string type of either encoding.
+    pub const fn is_string(&self) -> bool {
+        matches!(self.family(), Family::String | Family::UnicodeString)
+    }
+
+    /// Tells whether values are UTF-16LE (`xml` included).
+    pub const fn is_unicode(&self) -> bool {
+        matches!(self.family(), Family::UnicodeString | Family::Xml)
+    }
+
+    /// Tells whether this is `bit` or an integer type.
+    pub const fn is_integer(&self) -> bool {
+        matches!(self, Self::Bit | Self::TinyInt | Self::SmallInt | Self::Int | Self::BigInt)
+    }
+
+    /// Tells whether this is a number of any kind.
+    pub const fn is_numeric(&self) -> bool {
+        matches!(self.family(), Family::ExactNumeric | Family::ApproximateNumeric)
+    }
+
+    /// Tells whether a value may be as long as 2 GB.
+    pub const fn is_large(&self) -> bool {
+        matches!(
+            self,
+            Self::VarChar(Length::Max)
+                | Self::NVarChar(Length::Max)
+                | Self::VarBinary(Length::Max)
+                | Self::Text
+                | Self::NText
+                | Self::Image
+                | Self::Xml
+        )
+    }
+
+    /// Tells whether values are padded to the declared length.
+    pub const fn is_fixed_string(&self) -> bool {
+        matches!(self, Self::Char(_) | Self::NChar(_) | Self::Binary(_))
+    }
+
+    /// Returns the precedence: of two operands the type with the higher number is the common one.
+    pub const fn precedence(&self) -> u8 {
+        match self {
+            Self::SqlVariant => 30,
+            Self::Xml => 29,
+            Self::DateTimeOffset(_) => 28,
+            Self::DateTime2(_) => 27,
+            Self::DateTime => 26,
+            Self::SmallDateTime => 25,
+            Self::Date => 24,
+            Self::Time(_) => 23,
+            Self::Float => 22,
+            Self::Real => 21,
+            Self::Decimal { .. } => 20,
+            Self::Money => 19,
+            Self::SmallMoney => 18,
+            Self::BigInt => 17,
+            Self::Int => 16,
+            Self::SmallInt => 15,
+            Self::TinyInt => 14,
+            Self::Bit => 13,
+            Self::NText => 12,
+            Self::Text => 11,
+            Self::Image => 10,
+            Self::RowVersion => 9,
+            Self::UniqueIdentifier => 8,
+            Self::NVarChar(_) => 7,
+            Self::NChar(_) => 6,
+            Self::VarChar(_) => 5,
+            Self::Char(_) => 4,
+            Self::VarBinary(_) => 3,
+            Self::Binary(_) => 2,
+        }
+    }
+
+    /// Returns the declared length of a string or binary type: characters, UTF-16 units or bytes.
+    pub const fn length(&self) -> Option<Length> {
+        match self {
+            Self::Char(n) | Self::NChar(n) | Self::Binary(n) => Some(Length::Limited(*n)),
+            Self::VarChar(l) | Self::NVarChar(l) | Self::VarBinary(l) => Some(*l),
+            Self::Text | Self::NText | Self::Image | Self::Xml => Some(Length::Max),
+            Self::RowVersion => Some(Length::Limited(8)),
+            _ => None,
+        }
+    }
+
+    /// Returns the number of bytes the longest value takes, `None` for 2 GB.
+    pub const fn bytes_max(&self) -> Option<u16> {
+        match self.max_length() {
+            -1 => None,
+            _ if self.is_large() => None,
+            n => Some(n.unsigned_abs()),
+        }
+    }
+
+    /// Returns `max_length` as `sys.columns` has it: bytes, -1 for `max`, 16 for `text` and kin.
+    #[expect(clippy::cast_possible_wrap, reason = "declared lengths are at most 8,000 bytes")]
+    pub const fn max_length(&self) -> i16 {
+        match self {
+            Self::Bit | Self::TinyInt => 1,
+            Self::SmallInt => 2,
+            Self::Int | Self::Real | Self::SmallMoney | Self::SmallDateTime => 4,
+            Self::BigInt | Self::Float | Self::Money | Self::DateTime | Self::RowVersion => 8,
+            Self::Decimal { precision, .. } => decimal_bytes(*precision) as i16,
+            Self::Date => 3,
+            Self::Time(s) => time_bytes(*s) as i16,
+            Self::DateTime2(s) => time_bytes(*s) as i16 + 3,
+            Self::DateTimeOffset(s) => time_bytes(*s) as i16 + 5,
+            Self::Char(n) | Self::Binary(n) => *n as i16,
+            Self::NChar(n) => *n as i16 * 2,
+            Self::VarChar(Length::Limited(n)) | Self::VarBinary(Length::Limited(n)) => *n as i16,
+            Self::NVarChar(Length::Limited(n)) => *n as i16 * 2,
+            Self::VarChar(Length::Max)
+            | Self::VarBinary(Length::Max)
+            | Self::NVarChar(Length::Max)
+            | Self::Xml => -1,
+            Self::Text | Self::NText | Self::Image | Self::UniqueIdentifier => 16,
+            Self::SqlVariant => 8_016,
+        }
+    }
+
+    /// Returns the precision as `sys.columns` has it; 0 for what has none.
+    pub const fn precision(&self) -> u8 {
+        match self {
+            Self::Bit => 1,
+            Self::TinyInt => 3,
+            Self::SmallInt => 5,
+            Self::Int | Self::SmallMoney | Self::Date => 10,
+            Self::BigInt | Self::Money => 19,
+            Self::Decimal { precision, .. } => *precision,
+            Self::Real => 24,
+            Self::Float => 53,
+            Self::Time(0) => 8,
+            Self::Time(s) => 9 + *s,
+            Self::DateTime => 23,
+            Self::SmallDateTime => 16,
+            Self::DateTime2(0) => 19,
+            Self::DateTime2(s) => 20 + *s,
+            Self::DateTimeOffset(0) => 26,
+            Self::DateTimeOffset(s) => 27 + *s,
+            _ => 0,
+        }
+    }
+
+    /// Returns the scale as `sys.columns` has it; 0 for what has none.
+    pub const fn scale(&self) -> u8 {
+        match self {
+            Self::Decimal { scale, .. } => *scale,
+            Self::Money | Self::SmallMoney => 4,
+            Self::Time(s) | Self::DateTime2(s) | Self::DateTimeOffset(s) => *s,
+            Self::DateTime => 3,
+            _ => 0,
+        }
+    }
+
+    /// Returns `sys.types.system_type_id`.
+    pub const fn system_type_id(&self) -> u8 {
+        match self {
+            Self::Image => 34,
+            Self::Text => 35,
+            Self::UniqueIdentifier => 36,
+            Self::Date => 40,
+            Self::Time(_) => 41,
+            Self::DateTime2(_) => 42,
+            Self::DateTimeOffset(_) => 43,
+            Self::TinyInt => 48,
+            Self::SmallInt => 52,
+            Self::Int => 56,
+            Self::SmallDateTime => 58,
+            Self::Real => 59,
+            Self::Money => 60,
+            Self::DateTime => 61,
+            Self::Float => 62,
+            Self::SqlVariant => 98,
+            Self::NText => 99,
+            Self::Bit => 104,
+            Self::Decimal { .. } => 106,
+            Self::SmallMoney => 122,
+            Self::BigInt => 127,
+            Self::VarBinary(_) => 165,
+            Self::VarChar(_) => 167,
+            Self::Binary(_) => 173,
+            Self::Char(_) => 175,
+            Self::RowVersion => 189,
+            Self::NVarChar(_) => 231,
+            Self::NChar(_) => 239,
+            Self::Xml => 241,
+        }
+    }
+
+    /// Returns `sys.types.user_type_id`, which for the system's own types is the same number.
+    pub fn user_type_id(&self) -> i32 {
+        i32::from(self.system_type_id())
+    }
+
+    /// Returns the number of characters needed to show any value, as ODBC's display size; `None` for
+    /// 2 GB types.
+    pub const fn display_size(&self) -> Option<u32> {
+        Some(match self {
+            Self::Bit => 1,
+            Self::TinyInt => 3,
+            Self::SmallInt => 6,
+            Self::Int => 11,
+            Self::BigInt => 20,
+            Self::Decimal { precision, .. } => *precision as u32 + 2,
+            Self::Money => 21,
+            Self::SmallMoney => 12,
+            Self::Real => 14,
+            Self::Float => 24,
+            Self::Date => 10,
+            Self::DateTime => 23,
+            Self::SmallDateTime => 19,
+            Self::Time(_) | Self::DateTime2(_) | Self::DateTimeOffset(_) => self.precision() as u32,
+            Self::Char(n) | Self::NChar(n) => *n as u32,
+            Self::VarChar(Length::Limited(n)) | Self::NVarChar(Length::Limited(n)) => *n as u32,
+            Self::Binary(n) | Self::VarBinary(Length::Limited(n)) => *n as u32 * 2,
+            Self::RowVersion => 16,
+            Self::UniqueIdentifier => 36,
+            Self::SqlVariant => 8_000,
+            Self::VarChar(Length::Max)
+            | Self::NVarChar(Length::Max)
+            | Self::VarBinary(Length::Max)
+            | Self::Text
+            | Self::NText
+            | Self::Image
+            | Self::Xml => return None,
+        })
+    }
+}
+
+/// Returns the storage size of a `decimal` of `precision` digits, in bytes.
+pub const fn decimal_bytes(precision: u8) -> u8 {
+    match precision {
+        0..=9 => 5,
+        10..=19 => 9,
+        20..=28 => 13,
+        _ => 17,
+    }
+}
+
+/// Returns the storage size of a time of day with `scale` decimals, in bytes.
+pub const fn time_bytes(scale: u8) -> u8 {
+    match scale {
+        0..=2 => 3,
+        3..=4 => 4,
+        _ => 5,
+    }
+}

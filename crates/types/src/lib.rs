@@ -4,14 +4,24 @@
 //! lives in `tds`, the row format in [`row`].
 #![forbid(unsafe_code)]
 
+pub mod arith;
 pub mod bytes;
 pub mod collation;
+pub mod compare;
+pub mod convert;
 pub mod data_type;
+pub mod date;
+pub mod decimal;
 pub mod error;
+pub mod key;
+pub mod row;
+pub mod text;
+pub mod type_rules;
 pub mod value;
 
 pub use bytes::Bytes;
 pub use collation::Collation;
-pub use data_type::{DataType, Length};
+pub use convert::{ConvertOptions, Mode, convert};
+pub use data_type::{DataType, Family, Length};
 pub use error::{Error, Msg, Result};
-pub use value::Value;
+pub use value::{ColumnType, Decimal, Value};

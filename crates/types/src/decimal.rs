@@ -1,0 +1,1 @@
+//! Arithmetic, parsing and printing of `decimal` and `money`.
