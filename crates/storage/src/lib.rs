@@ -1,1 +1,56 @@
-//! TODO-OPENING
+//! The data: transactions, row versions, and hash and range indexes over them.
+//!
+//! A logical row is a *head* that never moves while it lives; its *versions* hang from it, newest
+//! first, each with the time from which it counts. Indexes map key bytes to heads, so an update that
+//! changes no key touches no index. Storage knows table ids, encoded rows and key extractors; it does
+//! not know names, columns or SQL text.
+//!
+//! ```text
+//!  index entry ──►  head  ──►  version 9  ──►  version 7  ──►  version 3
+//!  key bytes        latest     begin: 212      begin: 180      begin: 95
+//!                              row bytes       row bytes       row bytes
+//!                              blobs ───────── shared ─────────┘
+//! ```
+//!
+//! How to use it, from the cheapest to the most general:
+//!
+//! * [`Table::read_point`], [`Table::change_point`], [`Table::insert_point`]: one row by a unique key,
+//!   committed on the row itself. A write-write conflict is absorbed: the closure sees the newest
+//!   committed row again. No line that others write is written.
+//! * [`Transaction`] with [`Scope::Statement`]: any autocommit statement. A conflict surfaces as
+//!   [`Error::Restart`]; [`Transaction::restart`] rolls back, waits while holding nothing, and the
+//!   caller runs the statement again.
+//! * [`Transaction`] with [`Scope::Explicit`]: `BEGIN TRANSACTION`, across statements and requests.
+//!   It may move between threads between calls.
+//!
+//! The life of a modifying statement in a transaction, on either kind of table:
+//!
+//! ```text
+//! for row in scan { if predicate(row) {
+//!     match tx.claim(row, WhenOwned::Wait)? {
+//!         Claim::Current(row) => tx.update(row, image, Keys::Same)?,
+//!         Claim::Changed(row) => evaluate the predicate again on this newer row, then update it,
+//!         Claim::Gone | Claim::Skipped => continue,
+//! }}}
+//! ```
+
+pub mod error;
+mod head;
+pub mod row;
+pub mod scan;
+pub mod store;
+pub mod table;
+pub mod transaction;
+mod version;
+
+pub use error::{Error, Result};
+pub use row::{Decision, Keys, RowId, RowImage, RowRef};
+pub use scan::{Bounds, Order, Scan, ScanPosition, ScanSpec};
+pub use store::{Collected, Store, StoreOptions};
+pub use table::{
+    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Table, TableId, TableKind,
+    TableMemory, TableSpec, Uniqueness,
+};
+pub use transaction::{
+    Claim, Isolation, Read, RowLock, Savepoint, Scope, Transaction, TransactionOptions, WhenOwned,
+};
