@@ -1,1 +1,33 @@
-//! TODO-OPENING
+//! The language: text to syntax tree, every node with its byte span.
+//!
+//! [`parse`] turns the text of a batch into an [`ast::Batch`]. It knows no catalog: unknown names
+//! parse. A mistake is a [`types::Error`] with SQL Server's number, wording and line.
+#![forbid(unsafe_code)]
+
+pub mod ast;
+mod text;
+
+pub use text::{line_at, utf16_offset};
+
+use types::Result;
+
+/// How many levels of parentheses, subqueries, blocks and the like may nest; one more is error 191.
+pub const NESTING_MAX: u32 = 200;
+
+/// What `"text"` means: the session's QUOTED_IDENTIFIER.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QuotedIdentifier {
+    /// ON: a name.
+    #[default]
+    On,
+    /// OFF: a string.
+    Off,
+}
+
+/// Parses a batch.
+///
+/// A `SET QUOTED_IDENTIFIER` in the batch changes the meaning of the quotes behind it, as in SQL
+/// Server, where that option acts when a batch is parsed.
+pub fn parse(_text: &str, _quotes: QuotedIdentifier) -> Result<ast::Batch> {
+    Err(types::Msg::NotSupported("parsing").into())
+}
