@@ -1,0 +1,75 @@
+//! The encryption decision: what to answer to a client's ENCRYPTION option, and what follows from it.
+//!
+//! [MS-TDS] 2.2.6.5 says what may be answered; the rest is measured on drivers. Over loopback a
+//! client that can do without is answered NOT_SUP and stays in plain text, which avoids TLS for the
+//! login alone. Off loopback that would send the barely hidden password in clear, so it gets
+//! login-only TLS. Clients that ask for encryption get it, unless the operator has switched it off.
+//!
+//! | client sends | off | optional, loopback | optional, remote | required | inside strict |
+//! |---|---|---|---|---|---|
+//! | NOT_SUP, none | NOT_SUP, plain | NOT_SUP, plain | NOT_SUP, plain | REQ, refuse | NOT_SUP, plain |
+//! | OFF | NOT_SUP, plain | NOT_SUP, plain | OFF, login only | REQ, all | NOT_SUP, plain |
+//! | ON, REQ | NOT_SUP, plain | ON, all | ON, all | ON, all | ON, plain |
+//!
+//! Inside strict (TDS 8.0) "plain" means no second TLS within the first, and OFF is never answered:
+//! the JDBC driver would close the TLS connection upon it.
+
+use crate::prelogin::Encryption;
+
+/// What the operator wants.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EncryptionPolicy {
+    /// No TLS at all.
+    Off,
+    /// TLS for those who ask.
+    #[default]
+    Optional,
+    /// TLS for everyone: clients without are refused.
+    Required,
+}
+
+/// Where the connection comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The same machine: nobody listens between.
+    Loopback,
+    /// Another machine.
+    Remote,
+    /// Inside TLS already (TDS 8.0).
+    Strict,
+}
+
+/// What follows the PRELOGIN answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TlsScope {
+    /// No TLS (no further TLS, inside strict).
+    None,
+    /// A handshake, then TLS up to the end of LOGIN7, plain text after it.
+    LoginOnly,
+    /// A handshake, then TLS to the end.
+    Full,
+    /// The connection ends: the client cannot do what is required.
+    Refuse,
+}
+
+/// Decides the ENCRYPTION option to answer with, and what follows. The table is above.
+pub const fn decide(
+    client: Option<Encryption>,
+    policy: EncryptionPolicy,
+    origin: Origin,
+) -> (Encryption, TlsScope) {
+    use Encryption::{NotSupported, Off, On, Required};
+    let wants = matches!(client, Some(On | Required));
+    let can = !matches!(client, None | Some(NotSupported));
+    match (origin, policy) {
+        (Origin::Strict, _) if wants => (On, TlsScope::None),
+        (Origin::Strict, _) => (NotSupported, TlsScope::None),
+        (_, EncryptionPolicy::Off) => (NotSupported, TlsScope::None),
+        (_, EncryptionPolicy::Required) if wants => (On, TlsScope::Full),
+        (_, EncryptionPolicy::Required) if can => (Required, TlsScope::Full),
+        (_, EncryptionPolicy::Required) => (Required, TlsScope::Refuse),
+        (_, EncryptionPolicy::Optional) if wants => (On, TlsScope::Full),
+        (Origin::Remote, EncryptionPolicy::Optional) if can => (Off, TlsScope::LoginOnly),
+        (_, EncryptionPolicy::Optional) => (NotSupported, TlsScope::None),
+    }
+}
