@@ -1,1 +1,16 @@
-//! TODO-OPENING
+//! The relational engine: sessions, catalog, binder, plans, execution and system views.
+//!
+//! It knows no wire format: requests come in as values, results leave through
+//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), bind ([`bind`]), run ([`exec`]).
+#![forbid(unsafe_code)]
+
+pub mod bind;
+pub mod catalog;
+pub mod exec;
+pub mod func;
+pub mod instance;
+pub mod plan;
+pub mod proc;
+pub mod session;
+pub mod sink;
+pub mod view;

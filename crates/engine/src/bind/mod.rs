@@ -1,0 +1,117 @@
+//! The binder: syntax trees to bound trees, against one catalog snapshot.
+//!
+//! Pure: it reads the catalog and the session's names, and changes neither. One [`Binder`] binds one
+//! leaf of a program (a data statement, or one expression of a control statement).
+//!
+//! - `expr.rs` binds scalar expressions (types, implicit conversions, functions, subqueries);
+//! - `query.rs` binds SELECT; `dml.rs` the data-changing statements;
+//! - `program.rs` compiles a batch's control flow and variables.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+
+use crate::catalog::{Catalog, TableDef};
+use crate::plan::expr::{Expr, Register};
+use crate::plan::program::{TableVariableDef, VariableDef};
+use crate::plan::query::AggregateCall;
+use crate::session::Options;
+
+/// Binds one leaf.
+pub struct Binder<'a> {
+    /// The catalog snapshot.
+    pub catalog: &'a Arc<Catalog>,
+    /// Current database.
+    pub database: &'a str,
+    /// SET options that change meaning (QUOTED_IDENTIFIER, ANSI_NULLS, DATEFORMAT, ..).
+    pub options: &'a Options,
+    /// Variables of the program.
+    pub variables: &'a [VariableDef],
+    /// Table variables of the program.
+    pub table_variables: &'a [TableVariableDef],
+    /// Finds temporary tables (`#t`, `##t`) of the session by name.
+    pub temp_tables: &'a dyn Fn(&str) -> Option<Arc<TableDef>>,
+    /// Query levels, innermost last: a name is looked up from the last to the first.
+    pub levels: Vec<Level>,
+    /// Registers given out so far.
+    pub registers: u32,
+    /// Scan row numbers given out so far.
+    pub rows: u32,
+    /// Set when the plan depends on the session (temporary tables): it is not kept.
+    pub session_bound: bool,
+    /// Depth of nested views and subqueries, bounded by `NESTING_MAX`.
+    pub depth: u32,
+    /// Common table expressions in scope, innermost last.
+    pub ctes: Vec<Cte>,
+}
+
+/// A common table expression in scope.
+#[derive(Clone)]
+pub struct Cte {
+    /// Its name.
+    pub name: String,
+    /// Its column list, if it has one.
+    pub columns: Vec<String>,
+    /// Its query.
+    pub query: Arc<tsql::ast::QueryExpression>,
+    /// For a recursive reference: work table id and columns.
+    pub recursive: Option<(u32, Vec<(String, ColumnType)>)>,
+}
+
+/// The tables of one FROM clause and what its SELECT collects while it is bound.
+#[derive(Default)]
+pub struct Level {
+    /// The tables, left to right.
+    pub sources: Vec<Source>,
+    /// Which clause is being bound: decides whether aggregates and windows are allowed.
+    pub clause: Clause,
+    /// Aggregates met so far; each has got a register.
+    pub aggregates: Vec<AggregateCall>,
+    /// Window functions met so far.
+    pub windows: Vec<crate::plan::query::WindowCall>,
+    /// Grouping keys of GROUP BY, bound, and the registers that stand for them after grouping.
+    pub groups: Vec<(Expr, Register)>,
+    /// `inserted` and `deleted` of OUTPUT and triggers are sources with these aliases; none here
+    /// means that the level has no such rows.
+    pub has_output: bool,
+}
+
+/// Which clause is being bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Clause {
+    /// FROM, ON, WHERE, VALUES, SET..: no aggregates (147), no windows (4108).
+    #[default]
+    Plain,
+    /// GROUP BY: no aggregates.
+    GroupBy,
+    /// HAVING: aggregates but no windows.
+    Having,
+    /// SELECT list and ORDER BY: both.
+    Output,
+}
+
+/// A table, view, derived table or function of a FROM clause.
+pub struct Source {
+    /// Alias, or the table's name.
+    pub alias: String,
+    /// Schema, where the name was qualified or known and no alias given.
+    pub schema: Option<String>,
+    /// Columns: name, type, register. Registers of unused columns are never filled: see `used`.
+    pub columns: Vec<SourceColumn>,
+    /// Register numbers are given when a column is first used, so that scans decode no more than that.
+    pub table: Option<Arc<TableDef>>,
+}
+
+/// A column of a source.
+pub struct SourceColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: ColumnType,
+    /// Where its value is.
+    pub register: Register,
+    /// Whether any expression has used it.
+    pub used: bool,
+    /// Identity property, for result metadata.
+    pub identity: bool,
+}

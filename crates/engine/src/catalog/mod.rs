@@ -1,0 +1,454 @@
+//! The catalog: databases and what is in them, as one immutable snapshot.
+//!
+//! DDL copies what it changes (everything is behind `Arc`), and publishes a new snapshot with the next
+//! version. A session keeps the snapshot it last saw and compares one version number per request, so
+//! that looking a name up takes no lock and writes nothing.
+//!
+//! Object ids are positive and unique in the instance; temporary tables and table variables have
+//! negative ones.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{Collation, DataType};
+
+pub mod name;
+
+use name::Name;
+
+/// All databases at one moment.
+#[derive(Clone, Debug)]
+pub struct Catalog {
+    /// Goes up by one with every change.
+    pub version: u64,
+    /// By name, case-insensitively.
+    pub databases: BTreeMap<Name, Arc<Database>>,
+    /// Server logins.
+    pub logins: BTreeMap<Name, Arc<Login>>,
+}
+
+/// A login.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// Its name.
+    pub name: String,
+    /// Salted SHA2-512 of the password: 4 bytes of salt and the hash over UTF-16LE password and salt.
+    pub password_hash: Vec<u8>,
+    /// Security id.
+    pub sid: Vec<u8>,
+    /// Principal id; 1 is `sa`.
+    pub principal_id: i32,
+    /// Default database.
+    pub default_database: String,
+    /// Whether it may do everything.
+    pub sysadmin: bool,
+    /// Creation time, as `datetime`.
+    pub created: types::Value,
+}
+
+/// A database.
+#[derive(Clone, Debug)]
+pub struct Database {
+    /// `database_id`: 1 master, 2 tempdb, 3 model, 4 msdb, 5 and more the user's.
+    pub id: i16,
+    /// Its name as created.
+    pub name: String,
+    /// Default collation of its columns.
+    pub collation: Collation,
+    /// Creation time, as `datetime`.
+    pub created: types::Value,
+    /// Schemas by name.
+    pub schemas: BTreeMap<Name, Schema>,
+    /// Tables, views, procedures, functions, synonyms, sequences, triggers by schema and name.
+    pub objects: BTreeMap<(Name, Name), Object>,
+    /// Alias and table types by schema and name.
+    pub types: BTreeMap<(Name, Name), Arc<UserType>>,
+    /// Roles and users by name.
+    pub principals: BTreeMap<Name, Arc<Principal>>,
+    /// ALTER DATABASE .. SET options as they show in `sys.databases`.
+    pub options: DatabaseOptions,
+    /// Filegroups and files by name, as they show in `sys.filegroups` and `sys.database_files`.
+    pub files: Vec<DatabaseFile>,
+    /// Permissions granted and denied.
+    pub permissions: Vec<Permission>,
+}
+
+/// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseFile {
+    /// Filegroup.
+    pub filegroup: String,
+    /// Logical name.
+    pub name: String,
+    /// Path as declared.
+    pub path: String,
+    /// Whether the filegroup is for memory-optimized data.
+    pub memory_optimized: bool,
+    /// Whether it is a log file.
+    pub log: bool,
+}
+
+/// Options of a database.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseOptions {
+    /// MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT.
+    pub elevate_to_snapshot: bool,
+    /// READ_COMMITTED_SNAPSHOT.
+    pub read_committed_snapshot: bool,
+    /// ALLOW_SNAPSHOT_ISOLATION.
+    pub allow_snapshot_isolation: bool,
+    /// COMPATIBILITY_LEVEL.
+    pub compatibility_level: u8,
+    /// RECOVERY: FULL, SIMPLE, BULK_LOGGED.
+    pub recovery: String,
+    /// The other options by upper-case name, with the value that was set.
+    pub others: BTreeMap<String, String>,
+}
+
+/// A schema.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// `schema_id`: 1 dbo, 2 guest, 3 INFORMATION_SCHEMA, 4 sys, 5 and more the user's.
+    pub id: i32,
+    /// Its name as created.
+    pub name: String,
+    /// Owner's principal id.
+    pub owner: i32,
+}
+
+/// A database user or role.
+#[derive(Clone, Debug)]
+pub struct Principal {
+    /// `principal_id`
+    pub id: i32,
+    /// Its name as created.
+    pub name: String,
+    /// User or role.
+    pub kind: PrincipalKind,
+    /// Login of a user.
+    pub login: Option<String>,
+    /// Roles that this is a member of, by principal id.
+    pub member_of: Vec<i32>,
+    /// Default schema of a user.
+    pub default_schema: String,
+}
+
+/// Kinds of database principal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum PrincipalKind {
+    SqlUser,
+    DatabaseRole,
+}
+
+/// A GRANT or DENY in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permission {
+    /// Object id; 0 for the database.
+    pub object_id: i32,
+    /// Grantee.
+    pub principal_id: i32,
+    /// Such as `SELECT`, `EXECUTE`.
+    pub permission: String,
+    /// GRANT (true) or DENY (false).
+    pub granted: bool,
+}
+
+/// An object of a schema.
+#[derive(Clone, Debug)]
+pub enum Object {
+    /// A table.
+    Table(Arc<TableDef>),
+    /// A stored procedure.
+    Procedure(Arc<ProcedureDef>),
+    /// A view.
+    View(Arc<ModuleDef>),
+    /// A function: scalar, inline or multi-statement.
+    Function(Arc<ModuleDef>),
+    /// A trigger.
+    Trigger(Arc<ModuleDef>),
+    /// A synonym and what it stands for.
+    Synonym(Arc<SynonymDef>),
+    /// A sequence.
+    Sequence(Arc<SequenceDef>),
+}
+
+/// A table. Temporary tables and table variables have the same shape but are not in the catalog.
+pub struct TableDef {
+    /// `object_id`
+    pub id: i32,
+    /// Database it is in.
+    pub database_id: i16,
+    /// Schema.
+    pub schema_id: i32,
+    /// Schema's name.
+    pub schema: String,
+    /// Its name as created.
+    pub name: String,
+    /// Columns by ordinal (`column_id` - 1).
+    pub columns: Vec<ColumnDef>,
+    /// Indexes; the numbers in plans are places in this list, which is that of `data` too.
+    pub indexes: Vec<IndexDef>,
+    /// CHECK constraints.
+    pub checks: Vec<CheckDef>,
+    /// FOREIGN KEY constraints of this table.
+    pub foreign_keys: Vec<ForeignKeyDef>,
+    /// MEMORY_OPTIMIZED = ON
+    pub memory_optimized: bool,
+    /// DURABILITY = SCHEMA_ONLY; the default is SCHEMA_AND_DATA.
+    pub schema_only: bool,
+    /// Creation time, as `datetime`.
+    pub created: types::Value,
+    /// The rows.
+    pub data: Arc<storage::Table>,
+    /// Next identity value and last rowversion: shared by all definitions of one table.
+    pub identity: Arc<IdentityState>,
+}
+
+impl std::fmt::Debug for TableDef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "table {}.{} ({})", self.schema, self.name, self.id)
+    }
+}
+
+/// Identity counter of a table.
+#[derive(Debug, Default)]
+pub struct IdentityState {
+    /// The next value to give.
+    pub next: sos::sync::AtomicI64,
+}
+
+/// A column.
+#[derive(Clone, Debug)]
+pub struct ColumnDef {
+    /// Its name as created.
+    pub name: String,
+    /// Type, collation, nullability.
+    pub ty: ColumnType,
+    /// Alias type it was declared with, if any: schema and name.
+    pub user_type: Option<(String, String)>,
+    /// IDENTITY (seed, increment).
+    pub identity: Option<(i64, i64)>,
+    /// DEFAULT: constraint name and text of the expression.
+    pub default: Option<DefaultDef>,
+    /// Computed column: text of the expression.
+    pub computed: Option<Arc<ModuleText>>,
+}
+
+/// A default constraint.
+#[derive(Clone, Debug)]
+pub struct DefaultDef {
+    /// Object id.
+    pub id: i32,
+    /// Name, given or made.
+    pub name: String,
+    /// The expression.
+    pub text: Arc<ModuleText>,
+}
+
+/// A piece of T-SQL kept with an object: source text and its syntax tree.
+#[derive(Debug)]
+pub struct ModuleText {
+    /// The text as written.
+    pub text: String,
+    /// The expression parsed.
+    pub expr: tsql::ast::Expr,
+}
+
+/// An index, which may be behind a PRIMARY KEY or UNIQUE constraint.
+#[derive(Clone, Debug)]
+pub struct IndexDef {
+    /// `index_id`: 1 clustered, 2 and more nonclustered.
+    pub id: i32,
+    /// Its name.
+    pub name: String,
+    /// Key columns: ordinal and DESC.
+    pub keys: Vec<(u16, bool)>,
+    /// INCLUDE columns by ordinal: kept for the catalog, since an index finds whole rows.
+    pub included: Vec<u16>,
+    /// UNIQUE.
+    pub unique: bool,
+    /// Constraint behind it.
+    pub constraint: Option<IndexConstraint>,
+    /// Object id of the constraint; 0 without one.
+    pub constraint_id: i32,
+    /// Hash or range.
+    pub kind: IndexKind,
+    /// CLUSTERED was declared.
+    pub clustered: bool,
+    /// BUCKET_COUNT as declared: a hint.
+    pub bucket_count: Option<u64>,
+    /// IGNORE_DUP_KEY = ON.
+    pub ignore_dup_key: bool,
+}
+
+/// Constraints that an index enforces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum IndexConstraint {
+    PrimaryKey,
+    Unique,
+}
+
+/// Kinds of index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum IndexKind {
+    Hash,
+    Range,
+}
+
+/// A CHECK constraint.
+#[derive(Clone, Debug)]
+pub struct CheckDef {
+    /// Object id.
+    pub id: i32,
+    /// Name, given or made.
+    pub name: String,
+    /// The predicate.
+    pub text: Arc<ModuleText>,
+}
+
+/// A FOREIGN KEY constraint.
+#[derive(Clone, Debug)]
+pub struct ForeignKeyDef {
+    /// Object id.
+    pub id: i32,
+    /// Name, given or made.
+    pub name: String,
+    /// Columns of this table by ordinal.
+    pub columns: Vec<u16>,
+    /// The table referred to, by object id.
+    pub referenced: i32,
+    /// Its columns by ordinal.
+    pub referenced_columns: Vec<u16>,
+    /// ON DELETE: NO_ACTION, CASCADE, SET_NULL, SET_DEFAULT.
+    pub on_delete: String,
+    /// ON UPDATE, likewise.
+    pub on_update: String,
+}
+
+/// A stored procedure.
+#[derive(Debug)]
+pub struct ProcedureDef {
+    /// `object_id`
+    pub id: i32,
+    /// Database it is in.
+    pub database_id: i16,
+    /// Schema's name.
+    pub schema: String,
+    /// Schema.
+    pub schema_id: i32,
+    /// Its name as created.
+    pub name: String,
+    /// Text of the whole CREATE statement.
+    pub text: String,
+    /// The CREATE statement parsed.
+    pub ast: tsql::ast::CreateProcedure,
+    /// Parameters in order.
+    pub parameters: Vec<ParameterDef>,
+    /// NATIVE_COMPILATION.
+    pub native: bool,
+    /// Creation time, as `datetime`.
+    pub created: types::Value,
+    /// Last change, as `datetime`.
+    pub modified: types::Value,
+    /// SET QUOTED_IDENTIFIER and ANSI_NULLS as they were at CREATE: they go with the module.
+    pub quoted_identifier: bool,
+    /// See `quoted_identifier`.
+    pub ansi_nulls: bool,
+}
+
+/// A parameter of a procedure or function.
+#[derive(Clone, Debug)]
+pub struct ParameterDef {
+    /// With its `@`.
+    pub name: String,
+    /// Type.
+    pub ty: ColumnType,
+    /// Table type, for a table-valued parameter.
+    pub table_type: Option<Arc<UserType>>,
+    /// Default value, a constant.
+    pub default: Option<types::Value>,
+    /// OUTPUT.
+    pub output: bool,
+}
+
+/// A view, function or trigger: its text and syntax tree.
+#[derive(Debug)]
+pub struct ModuleDef {
+    /// `object_id`
+    pub id: i32,
+    /// Database it is in.
+    pub database_id: i16,
+    /// Schema's name.
+    pub schema: String,
+    /// Schema.
+    pub schema_id: i32,
+    /// Its name as created.
+    pub name: String,
+    /// Text of the whole CREATE statement.
+    pub text: String,
+    /// The CREATE statement parsed.
+    pub ast: tsql::ast::Statement,
+    /// Table of a trigger; 0 for the others.
+    pub parent_id: i32,
+    /// `sys.objects.type`: `V`, `FN`, `IF`, `TF`, `TR`.
+    pub type_code: &'static str,
+    /// Creation time, as `datetime`.
+    pub created: types::Value,
+}
+
+/// A synonym.
+#[derive(Debug)]
+pub struct SynonymDef {
+    /// `object_id`
+    pub id: i32,
+    /// Schema's name.
+    pub schema: String,
+    /// Its name as created.
+    pub name: String,
+    /// What it stands for.
+    pub target: tsql::ast::ObjectName,
+}
+
+/// A sequence.
+#[derive(Debug)]
+pub struct SequenceDef {
+    /// `object_id`
+    pub id: i32,
+    /// Schema's name.
+    pub schema: String,
+    /// Its name as created.
+    pub name: String,
+    /// Integer type.
+    pub data_type: DataType,
+    /// START WITH.
+    pub start: i64,
+    /// INCREMENT BY.
+    pub increment: i64,
+    /// MINVALUE.
+    pub minimum: i64,
+    /// MAXVALUE.
+    pub maximum: i64,
+    /// CYCLE.
+    pub cycle: bool,
+    /// The next value.
+    pub next: sos::sync::AtomicI64,
+}
+
+/// An alias type or table type.
+#[derive(Debug)]
+pub struct UserType {
+    /// `user_type_id`, 257 and more.
+    pub id: i32,
+    /// Schema's name.
+    pub schema: String,
+    /// Its name as created.
+    pub name: String,
+    /// Base type of an alias type.
+    pub base: Option<ColumnType>,
+    /// Definition of a table type.
+    pub table: Option<tsql::ast::CreateTable>,
+}

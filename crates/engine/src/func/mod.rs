@@ -1,0 +1,81 @@
+//! The function library: one registry entry per function, by name.
+//!
+//! A scalar function has one row implementation here; vector kernels of a later executor are
+//! optimisations that a differential test holds against it.
+
+use types::value::ColumnType;
+use types::{Result, Value};
+
+use crate::bind::Binder;
+use crate::exec::Cx;
+use crate::plan::expr::Expr;
+
+/// A scalar function of the library.
+pub struct Function {
+    /// Name in upper case.
+    pub name: &'static str,
+    /// Fewest and most arguments.
+    pub arity: (u8, u8),
+    /// Checks and converts the arguments, and derives the type of the result.
+    pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
+    /// Computes the result; the arguments are values of the types that `bind` left.
+    pub eval: fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>,
+    /// Whether equal arguments always give equal results, so that the binder may fold it.
+    pub deterministic: bool,
+}
+
+/// What an evaluation knows beside the values.
+pub struct Call<'a> {
+    /// The arguments as bound: their types and collations.
+    pub arguments: &'a [Expr],
+    /// The result's type.
+    pub ty: &'a ColumnType,
+}
+
+impl std::fmt::Debug for Function {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// An aggregate function.
+pub struct AggregateFunction {
+    /// Name in upper case.
+    pub name: &'static str,
+    /// Checks and converts the arguments, and derives the type of the result.
+    pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
+    /// Makes an empty accumulator for a result of this type over arguments of these types.
+    pub start: fn(&ColumnType, &[ColumnType]) -> Box<dyn Accumulator>,
+}
+
+impl std::fmt::Debug for AggregateFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// The running state of an aggregate over one group.
+pub trait Accumulator {
+    /// Adds a row's arguments.
+    fn add(&mut self, arguments: &[Value]) -> Result<()>;
+    /// Tells whether a NULL was left out (warning 8153).
+    fn saw_null(&self) -> bool;
+    /// Returns the result.
+    fn finish(&mut self) -> Result<Value>;
+}
+
+/// A built-in table-valued function.
+pub struct TableFunction {
+    /// Name in upper case.
+    pub name: &'static str,
+    /// Checks and converts the arguments; derives the columns.
+    pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>>,
+    /// Makes all rows.
+    pub rows: fn(&mut Cx<'_>, &[Value]) -> Result<Vec<Vec<Value>>>,
+}
+
+impl std::fmt::Debug for TableFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}

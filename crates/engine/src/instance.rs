@@ -1,0 +1,36 @@
+//! `Instance`: one engine with everything that it holds. There are no globals, so that two instances
+//! live in one process.
+
+use std::sync::Arc;
+
+use crate::catalog::Catalog;
+
+/// How an instance is set up.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Password of `sa`.
+    pub sa_password: String,
+    /// Name that `@@SERVERNAME` gives.
+    pub server_name: String,
+    /// Limit on memory, in bytes.
+    pub memory_max: u64,
+}
+
+/// An engine.
+pub struct Instance {
+    /// How it was set up.
+    pub config: Config,
+    /// Clock, schedulers, workers, statistics.
+    pub machine: Arc<sos::Machine>,
+    /// Timestamps and snapshots of all tables.
+    pub store: Arc<storage::Store>,
+    /// The catalog snapshot and its version.
+    pub catalog: CatalogCell,
+}
+
+/// The current catalog snapshot. Readers compare [`CatalogCell::version`] with the version that they
+/// hold; only when it differs they take the lock.
+pub struct CatalogCell {
+    version: sos::sync::AtomicU64,
+    current: sos::lock::SpinLock<Arc<Catalog>>,
+}

@@ -1,0 +1,152 @@
+//! Bound scalar expressions.
+//!
+//! All columns of all tables that a statement touches, subqueries included, have registers of their
+//! own in one flat file ([`Register`]); a scan fills the registers of its columns, an expression
+//! reads them. So a correlated subquery needs no special access to its outer row, and an expression
+//! is evaluated without knowing which operator is below.
+
+use types::convert::Mode;
+use types::type_rules::BinaryOp;
+use types::value::ColumnType;
+use types::{Collation, Value};
+
+use crate::func::Function;
+use crate::plan::query::Query;
+
+/// Index into the register file of the running statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Register(pub u32);
+
+/// Index into the variables of the running batch or procedure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Slot(pub u32);
+
+/// A bound expression and the type of its result.
+#[derive(Clone, Debug)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// The type of the result, derived by the binder.
+    pub ty: ColumnType,
+}
+
+/// What an expression computes. Operands already have the type that the operator wants: the binder
+/// has put [`ExprKind::Convert`] where T-SQL converts implicitly.
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// A literal or a folded constant.
+    Constant(Value),
+    /// A local variable or parameter.
+    Variable(Slot),
+    /// A column of a table in FROM, a grouping key, an aggregate's or a window function's result.
+    Column(Register),
+    /// `-x`
+    Negate(Box<Expr>),
+    /// `~x`
+    BitNot(Box<Expr>),
+    /// `+ - * / % & | ^`; both operands converted as the operator wants.
+    Arithmetic(BinaryOp, Box<(Expr, Expr)>),
+    /// `= <> < <= > >=`; both operands of one type; strings compare under `collation`.
+    Compare(CompareOp, Collation, Box<(Expr, Expr)>),
+    /// All of them; three-valued.
+    And(Box<[Expr]>),
+    /// Any of them; three-valued.
+    Or(Box<[Expr]>),
+    /// `NOT x`
+    Not(Box<Expr>),
+    /// `x IS NULL`
+    IsNull(Box<Expr>),
+    /// `x IN (list)`; three-valued; operands of one type.
+    InList(Collation, Box<Expr>, Box<[Expr]>),
+    /// `x LIKE pattern [ESCAPE e]`
+    Like(Collation, Box<LikeArguments>),
+    /// Searched CASE: pairs of condition and result, then ELSE. The simple form is bound to the
+    /// searched one over a [`ExprKind::Let`].
+    Case(Box<[(Expr, Expr)]>, Option<Box<Expr>>),
+    /// Evaluates the first into the register, then the second: an operand evaluated once.
+    Let(Register, Box<(Expr, Expr)>),
+    /// `CAST`, `CONVERT`, `TRY_..` and implicit conversions to `Expr::ty`.
+    Convert(Box<Conversion>),
+    /// A scalar function of the library.
+    Call(&'static Function, Box<[Expr]>),
+    /// A user-defined scalar function, by its qualified name: resolved when run.
+    CallUser(Box<UserCall>),
+    /// `(SELECT ..)` as a value: error 512 if it gives more than one row.
+    ScalarSubquery(Box<Query>),
+    /// `EXISTS (SELECT ..)`
+    Exists(Box<Query>),
+    /// `x op ANY|ALL (SELECT ..)`; `IN (SELECT ..)` is `= ANY`.
+    Quantified(Box<QuantifiedSubquery>),
+}
+
+/// Comparison operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CompareOp {
+    /// `=`
+    Equal,
+    /// `<>`, `!=`
+    NotEqual,
+    /// `<`, `!>=`
+    Less,
+    /// `<=`, `!>`
+    LessOrEqual,
+    /// `>`
+    Greater,
+    /// `>=`, `!<`
+    GreaterOrEqual,
+}
+
+/// Operands of LIKE.
+#[derive(Clone, Debug)]
+pub struct LikeArguments {
+    /// The text that is searched.
+    pub text: Expr,
+    /// The pattern.
+    pub pattern: Expr,
+    /// The escape character, if one is given.
+    pub escape: Option<Expr>,
+}
+
+/// A conversion of `operand` to the type of the expression that holds it.
+#[derive(Clone, Debug)]
+pub struct Conversion {
+    /// What is converted.
+    pub operand: Expr,
+    /// The CONVERT style, an integer expression; `None` for 0.
+    pub style: Option<Expr>,
+    /// Who asked.
+    pub mode: Mode,
+}
+
+/// A call of a user-defined scalar function.
+#[derive(Clone, Debug)]
+pub struct UserCall {
+    /// Object id of the function when it was bound.
+    pub object_id: i32,
+    /// Arguments, converted to the parameters' types.
+    pub arguments: Vec<Expr>,
+}
+
+/// `operand op ANY|ALL (query)`.
+#[derive(Clone, Debug)]
+pub struct QuantifiedSubquery {
+    /// The left side.
+    pub operand: Expr,
+    /// The comparison.
+    pub op: CompareOp,
+    /// ANY (SOME) or ALL.
+    pub quantifier: Quantifier,
+    /// Collation of the comparison.
+    pub collation: Collation,
+    /// One column, converted to the type of `operand`.
+    pub query: Query,
+}
+
+/// ANY or ALL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantifier {
+    /// True if the comparison holds for any row.
+    Any,
+    /// True if it holds for all rows.
+    All,
+}

@@ -1,0 +1,385 @@
+//! Bound queries: a tree of operators over the register file.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+
+use crate::catalog::TableDef;
+use crate::plan::expr::{Expr, Register};
+use crate::view::SystemView;
+
+/// A query expression (everything that gives rows), with its output columns.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// How rows are made.
+    pub root: Node,
+    /// The output, left to right; evaluated over the registers once `root` has a row.
+    pub output: Vec<OutputColumn>,
+}
+
+/// A column that a query returns.
+#[derive(Clone, Debug)]
+pub struct OutputColumn {
+    /// Its name; empty if it has none.
+    pub name: String,
+    /// Its value.
+    pub expr: Expr,
+    /// The identity property, where it is a bare column of a table that has it.
+    pub identity: bool,
+}
+
+/// An operator. Each fills registers and asks its input for the next row.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// One row of nothing: SELECT without FROM.
+    OneRow,
+    /// Rows of a table by one access path.
+    Scan(Box<Scan>),
+    /// Rows of a system view, made when opened.
+    View(Box<ViewScan>),
+    /// Rows of constant or variable expressions: VALUES.
+    Values(Box<ValuesScan>),
+    /// Rows that a table-valued function makes.
+    Function(Box<FunctionScan>),
+    /// Rows of a derived table, a view or a CTE: its output goes to registers.
+    Derived(Box<Derived>),
+    /// Rows for which the predicate is true.
+    Filter(Box<(Node, Expr)>),
+    /// Joins of two inputs, the right one opened anew for each left row (so APPLY is a join).
+    Join(Box<Join>),
+    /// Groups and aggregates.
+    Aggregate(Box<Aggregate>),
+    /// Computes window functions over partitions.
+    Window(Box<Window>),
+    /// Sorts by the keys, stable.
+    Sort(Box<Sort>),
+    /// Drops rows whose keys were seen before.
+    Distinct(Box<(Node, Vec<Expr>)>),
+    /// TOP, OFFSET and FETCH.
+    Limit(Box<Limit>),
+    /// UNION [ALL], EXCEPT, INTERSECT.
+    SetOperation(Box<SetOperation>),
+    /// A recursive CTE: anchor, then the recursive part over the rows of the round before.
+    Recursive(Box<Recursive>),
+    /// Rows of the working table of the [`Node::Recursive`] with this id.
+    WorkTable(u32, Vec<Register>),
+    /// Evaluates expressions into registers for each row.
+    Compute(Box<(Node, Vec<(Register, Expr)>)>),
+}
+
+/// A scan of a table.
+#[derive(Clone, Debug)]
+pub struct Scan {
+    /// Which table: resolved when bound, or by slot for table variables.
+    pub table: TableSource,
+    /// Which rows.
+    pub access: Access,
+    /// Columns that are needed: ordinal in the table, register it goes to.
+    pub columns: Vec<(u16, Register)>,
+    /// Register number that identifies the scan's current row for UPDATE, DELETE and WHERE CURRENT OF.
+    pub row: u32,
+    /// What is left of the predicate after the access path.
+    pub residual: Option<Expr>,
+    /// Locks and isolation asked by table hints.
+    pub hints: ScanHints,
+}
+
+/// Where a table comes from at run time.
+#[derive(Clone, Debug)]
+pub enum TableSource {
+    /// A table of the catalog or a temporary table.
+    Table(Arc<TableDef>),
+    /// A table variable of the running batch or procedure, by its slot.
+    Variable(u32, Arc<TableDef>),
+    /// The `inserted` (false) or `deleted` (true) rows of the running trigger.
+    Trigger(bool, Arc<TableDef>),
+}
+
+/// An access path.
+#[derive(Clone, Debug)]
+pub enum Access {
+    /// All rows.
+    Full,
+    /// Rows whose key of the index equals the values (all columns for a hash index, a prefix for a range index).
+    Seek {
+        /// Index number within the table.
+        index: u16,
+        /// One expression per key column, of the column's type; a NULL matches nothing.
+        key: Vec<Expr>,
+    },
+    /// Rows of a range index between bounds, in key order.
+    Range {
+        /// Index number within the table.
+        index: u16,
+        /// Equal on these leading key columns.
+        prefix: Vec<Expr>,
+        /// Lower bound on the next column, and whether it is inclusive.
+        lower: Option<(Expr, bool)>,
+        /// Upper bound on the next column, and whether it is inclusive.
+        upper: Option<(Expr, bool)>,
+        /// Descending order.
+        backward: bool,
+    },
+}
+
+/// What table hints ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScanHints {
+    /// XLOCK, UPDLOCK, TABLOCKX..: take ownership of the rows read until the transaction ends.
+    pub exclusive: bool,
+    /// READPAST: leave out rows that another transaction owns.
+    pub read_past: bool,
+    /// NOLOCK, READUNCOMMITTED: as a snapshot read; no blocking.
+    pub read_uncommitted: bool,
+    /// REPEATABLEREAD.
+    pub repeatable_read: bool,
+    /// SERIALIZABLE, HOLDLOCK.
+    pub serializable: bool,
+    /// SNAPSHOT (memory-optimized tables in explicit transactions; else error 41368).
+    pub snapshot: bool,
+}
+
+/// A scan of a system view.
+#[derive(Clone, Debug)]
+pub struct ViewScan {
+    /// The view.
+    pub view: &'static SystemView,
+    /// Arguments of a system table function.
+    pub arguments: Vec<Expr>,
+    /// Columns that are needed: ordinal in the view, register it goes to.
+    pub columns: Vec<(u16, Register)>,
+}
+
+/// VALUES (..), (..).
+#[derive(Clone, Debug)]
+pub struct ValuesScan {
+    /// Rows of expressions, all of one width.
+    pub rows: Vec<Vec<Expr>>,
+    /// Where the values go.
+    pub registers: Vec<Register>,
+}
+
+/// A built-in table-valued function (STRING_SPLIT, GENERATE_SERIES, OPENJSON ..).
+#[derive(Clone, Debug)]
+pub struct FunctionScan {
+    /// Which function.
+    pub function: &'static crate::func::TableFunction,
+    /// Its arguments.
+    pub arguments: Vec<Expr>,
+    /// Where its columns go.
+    pub registers: Vec<Register>,
+}
+
+/// A query used as a table.
+#[derive(Clone, Debug)]
+pub struct Derived {
+    /// The query.
+    pub query: Query,
+    /// Where its output goes, one per column.
+    pub registers: Vec<Register>,
+}
+
+/// A join.
+#[derive(Clone, Debug)]
+pub struct Join {
+    /// Which kind.
+    pub kind: JoinKind,
+    /// Outer input.
+    pub left: Node,
+    /// Inner input; may read the registers of the left one (APPLY, index seeks).
+    pub right: Node,
+    /// The ON predicate; none for CROSS and APPLY.
+    pub on: Option<Expr>,
+    /// Registers of the left input: set to NULL for a FULL join's unmatched right rows.
+    pub left_registers: Vec<Register>,
+    /// Registers of the right input: set to NULL for unmatched left rows.
+    pub right_registers: Vec<Register>,
+}
+
+/// Kinds of join.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JoinKind {
+    /// INNER, CROSS, CROSS APPLY.
+    Inner,
+    /// LEFT OUTER, OUTER APPLY. (A RIGHT join is bound as a LEFT one with its sides swapped.)
+    Left,
+    /// FULL OUTER.
+    Full,
+}
+
+/// Grouping.
+#[derive(Clone, Debug)]
+pub struct Aggregate {
+    /// Rows to group.
+    pub input: Node,
+    /// Grouping keys and the registers that hold a group's key.
+    pub keys: Vec<(Expr, Register)>,
+    /// Grouping sets as lists of indexes into `keys`; one set with all of them for a plain GROUP BY.
+    pub sets: Vec<Vec<u16>>,
+    /// Whether there is no GROUP BY: one row even for no input.
+    pub scalar: bool,
+    /// The aggregates.
+    pub aggregates: Vec<AggregateCall>,
+    /// Register for the GROUPING_ID bit mask of the current set, if asked for.
+    pub grouping_id: Option<Register>,
+}
+
+/// One aggregate function call.
+#[derive(Clone, Debug)]
+pub struct AggregateCall {
+    /// The function.
+    pub function: &'static crate::func::AggregateFunction,
+    /// Arguments; empty for COUNT(*).
+    pub arguments: Vec<Expr>,
+    /// DISTINCT.
+    pub distinct: bool,
+    /// WITHIN GROUP (ORDER BY ..) of STRING_AGG.
+    pub order: Vec<SortKey>,
+    /// Result type.
+    pub ty: ColumnType,
+    /// Where the result goes.
+    pub register: Register,
+}
+
+/// Window functions over one partitioning and order.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Rows.
+    pub input: Node,
+    /// Registers of the input that have to survive the sort.
+    pub live: Vec<Register>,
+    /// The calls; each brings its own partition, order and frame.
+    pub calls: Vec<WindowCall>,
+}
+
+/// One window function call.
+#[derive(Clone, Debug)]
+pub struct WindowCall {
+    /// The function.
+    pub function: WindowFunction,
+    /// Arguments.
+    pub arguments: Vec<Expr>,
+    /// PARTITION BY.
+    pub partition: Vec<Expr>,
+    /// ORDER BY.
+    pub order: Vec<SortKey>,
+    /// Frame: `None` is the default of the function.
+    pub frame: Option<WindowFrame>,
+    /// Where the result goes.
+    pub register: Register,
+    /// Result type.
+    pub ty: ColumnType,
+}
+
+/// Functions that need an OVER clause, and aggregates used with one.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "the variants are the functions' own names")]
+pub enum WindowFunction {
+    RowNumber,
+    Rank,
+    DenseRank,
+    Ntile,
+    Lag,
+    Lead,
+    FirstValue,
+    LastValue,
+    PercentRank,
+    CumeDist,
+    /// An aggregate over the frame.
+    Aggregate(&'static crate::func::AggregateFunction),
+}
+
+/// ROWS or RANGE BETWEEN start AND end.
+#[derive(Clone, Debug)]
+pub struct WindowFrame {
+    /// ROWS (true) or RANGE (false).
+    pub rows: bool,
+    /// Start of the frame.
+    pub start: FrameBound,
+    /// End of the frame.
+    pub end: FrameBound,
+}
+
+/// A bound of a window frame.
+#[derive(Clone, Debug)]
+#[expect(missing_docs, reason = "the variants are the grammar's own words")]
+pub enum FrameBound {
+    UnboundedPreceding,
+    Preceding(u64),
+    CurrentRow,
+    Following(u64),
+    UnboundedFollowing,
+}
+
+/// A sort key.
+#[derive(Clone, Debug)]
+pub struct SortKey {
+    /// The value.
+    pub expr: Expr,
+    /// DESC.
+    pub descending: bool,
+}
+
+/// A sort.
+#[derive(Clone, Debug)]
+pub struct Sort {
+    /// Rows.
+    pub input: Node,
+    /// Keys, most significant first.
+    pub keys: Vec<SortKey>,
+    /// Registers of the input that have to survive the sort.
+    pub live: Vec<Register>,
+}
+
+/// TOP, OFFSET, FETCH.
+#[derive(Clone, Debug)]
+pub struct Limit {
+    /// Rows.
+    pub input: Node,
+    /// Rows to skip.
+    pub offset: Option<Expr>,
+    /// Rows to return at most; a percentage if `percent`.
+    pub count: Option<Expr>,
+    /// TOP (n) PERCENT.
+    pub percent: bool,
+    /// WITH TIES: goes on while these keys equal those of the last row.
+    pub ties: Option<Vec<SortKey>>,
+}
+
+/// A set operation; the output goes to `registers`.
+#[derive(Clone, Debug)]
+pub struct SetOperation {
+    /// Which one.
+    pub kind: SetKind,
+    /// Left query, its output converted to the common types.
+    pub left: Query,
+    /// Right query, likewise.
+    pub right: Query,
+    /// Where the result's columns go.
+    pub registers: Vec<Register>,
+}
+
+/// Kinds of set operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants are the grammar's own words")]
+pub enum SetKind {
+    UnionAll,
+    Union,
+    Except,
+    Intersect,
+}
+
+/// A recursive common table expression.
+#[derive(Clone, Debug)]
+pub struct Recursive {
+    /// Id by which [`Node::WorkTable`] finds it.
+    pub id: u32,
+    /// The anchor members.
+    pub anchor: Query,
+    /// The recursive members.
+    pub step: Query,
+    /// Where the result's columns go.
+    pub registers: Vec<Register>,
+    /// OPTION (MAXRECURSION n); 0 is no limit; default 100.
+    pub rounds_max: u32,
+}

@@ -1,0 +1,1 @@
+//! System procedures: what RPCs by ProcID and `EXEC sp_..` run.

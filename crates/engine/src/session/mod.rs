@@ -1,0 +1,192 @@
+//! `Session`: one connection's state inside the engine, and the verbs that a client can ask for.
+//!
+//! The server feeds requests ([`Session::batch`], [`Session::rpc`], [`Session::transaction`],
+//! [`Session::bulk_insert`]) and resets ([`Session::reset`]); results leave through a
+//! [`ResultSink`](crate::sink::ResultSink).
+
+mod options;
+pub mod temp;
+pub mod transaction;
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{Bytes, Value};
+
+pub use options::{IsolationLevel, Options};
+
+use crate::catalog::Catalog;
+use crate::instance::Instance;
+use crate::sink::ResultSink;
+
+/// What a client said of itself at login, for the views and functions that tell it.
+#[derive(Clone, Debug, Default)]
+pub struct ClientInfo {
+    /// LOGIN7 HostName.
+    pub host_name: String,
+    /// LOGIN7 AppName.
+    pub program_name: String,
+    /// LOGIN7 CltIntName.
+    pub interface_name: String,
+    /// LOGIN7 ClientPID.
+    pub process_id: u32,
+    /// LOGIN7 ClientProgVer.
+    pub client_version: u32,
+    /// TDS version as the LOGINACK tells it, such as 0x74000004.
+    pub tds_version: u32,
+    /// Packet size agreed.
+    pub packet_size: u32,
+    /// Address of the client, `host` and `port`.
+    pub address: (String, u16),
+    /// Address it connected to.
+    pub local_address: (String, u16),
+    /// Whether the connection is encrypted.
+    pub encrypted: bool,
+    /// LOGIN7 fODBC or fOLEDB: sets ANSI_DEFAULTS and QUOTED_IDENTIFIER on, as drivers expect.
+    pub odbc: bool,
+}
+
+/// A login attempt.
+#[derive(Clone, Debug)]
+pub struct LoginRequest {
+    /// Login name.
+    pub user: String,
+    /// Password in clear.
+    pub password: String,
+    /// Database; empty for the login's default.
+    pub database: String,
+    /// Language; empty for the login's default.
+    pub language: String,
+    /// The client's facts.
+    pub client: ClientInfo,
+}
+
+/// Which procedure an RPC calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RpcTarget<'a> {
+    /// By name, as sent: `proc`, `dbo.proc`, `[sys].sp_x`, `{call ..}` already taken apart by the driver.
+    Name(&'a str),
+    /// By ProcID 1 to 15. `[MS-TDS] 2.2.6.6`
+    Id(u16),
+}
+
+/// A parameter of an RPC.
+#[derive(Clone, Debug)]
+pub struct RpcParameter {
+    /// Name with or without `@`; empty if positional.
+    pub name: String,
+    /// Type as sent.
+    pub ty: ColumnType,
+    /// Value; for a table-valued parameter see `table`.
+    pub value: Value,
+    /// fByRefValue: OUTPUT.
+    pub output: bool,
+    /// fDefaultValue: take the parameter's default.
+    pub default: bool,
+    /// Rows of a table-valued parameter.
+    pub table: Option<Box<TableParameter>>,
+}
+
+/// A table-valued parameter.
+#[derive(Clone, Debug, Default)]
+pub struct TableParameter {
+    /// Type name: schema and name.
+    pub type_name: (String, String),
+    /// Columns as sent.
+    pub columns: Vec<ColumnType>,
+    /// Rows.
+    pub rows: Vec<Vec<Value>>,
+}
+
+/// An RPC request.
+#[derive(Clone, Debug)]
+pub struct Rpc<'a> {
+    /// What is called.
+    pub target: RpcTarget<'a>,
+    /// Parameters in the order sent.
+    pub parameters: Vec<RpcParameter>,
+    /// Whether more RPCs follow in the same message.
+    pub more: bool,
+}
+
+/// A transaction manager request. `[MS-TDS] 2.2.6.9`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TransactionRequest<'a> {
+    /// TM_BEGIN_XACT
+    Begin(Option<IsolationLevel>, &'a str),
+    /// TM_COMMIT_XACT; begins the next one if asked (fBeginXact).
+    Commit(Option<BeginNext<'a>>),
+    /// TM_ROLLBACK_XACT to a savepoint or all; begins the next one if asked.
+    Rollback(&'a str, Option<BeginNext<'a>>),
+    /// TM_SAVE_XACT
+    Save(&'a str),
+}
+
+/// The transaction that a COMMIT or ROLLBACK request begins in the same breath.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeginNext<'a> {
+    /// Isolation level; `None` leaves it.
+    pub isolation: Option<IsolationLevel>,
+    /// Name.
+    pub name: &'a str,
+}
+
+/// Whether a reset ends the open transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reset {
+    /// RESETCONNECTION: rolls it back.
+    All,
+    /// RESETCONNECTIONSKIPTRAN: keeps it.
+    KeepTransaction,
+}
+
+/// Everything about a session that statements read and change. Owned by [`Session`]; lent to the
+/// executor through [`crate::exec::Cx`].
+pub struct SessionState {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// The catalog snapshot of the running request: checked against the instance's version when a
+    /// request begins and after DDL of its own.
+    pub catalog: Arc<Catalog>,
+    /// `@@SPID`
+    pub id: i16,
+    /// Login name.
+    pub login: String,
+    /// Current database, as created.
+    pub database: Arc<str>,
+    /// Database at login, to go back to at a reset.
+    pub login_database: Arc<str>,
+    /// SET options.
+    pub options: Options,
+    /// SET options at login.
+    pub login_options: Arc<Options>,
+    /// Current isolation level: not reset with the others, by design of the protocol.
+    pub isolation: IsolationLevel,
+    /// The client.
+    pub client: ClientInfo,
+    /// The open transaction, and what the session remembers of it.
+    pub transaction: transaction::TransactionState,
+    /// Temporary tables by scope.
+    pub temp: temp::TempTables,
+    /// `@@ERROR` after the last statement.
+    pub last_error: i32,
+    /// `@@ROWCOUNT` after the last statement.
+    pub row_count: u64,
+    /// `@@IDENTITY`
+    pub last_identity: Option<Value>,
+    /// `CONTEXT_INFO()`
+    pub context_info: Bytes,
+    /// `SESSION_CONTEXT()`: key, value, read-only.
+    pub session_context: Vec<(String, Value, bool)>,
+    /// `@@NESTLEVEL`
+    pub nest_level: u32,
+    /// Errors being handled by CATCH blocks, innermost last: ERROR_NUMBER() and kin.
+    pub handled_errors: Vec<types::Error>,
+    /// Raised by an attention: statements stop at their next check.
+    pub cancel: Arc<sos::sched::Cancel>,
+    /// Login time, as `datetime`.
+    pub login_time: Value,
+}
+
+// `Session` itself, with login, batch, rpc, transaction, bulk_load, reset and cancel, is E3's:
+// signatures are agreed in the engine brief.

@@ -1,0 +1,75 @@
+//! Temporary tables (`#t`) of a session, in the scopes that made them.
+//!
+//! A `#table` made in a procedure goes with it; one made in a batch goes with the session or its
+//! reset. An inner scope's table hides an outer one's of the same name. `##t` lives in the catalog
+//! of tempdb.
+
+use std::sync::Arc;
+
+use crate::catalog::TableDef;
+use crate::catalog::name::Name;
+
+/// Temporary tables, innermost scope last; the first scope is the session's.
+#[derive(Default)]
+pub struct TempTables {
+    scopes: Vec<Vec<Arc<TableDef>>>,
+}
+
+impl TempTables {
+    /// Finds a table from the innermost scope outwards.
+    pub fn find(&self, name: &str) -> Option<Arc<TableDef>> {
+        self.scopes
+            .iter()
+            .rev()
+            .flat_map(|scope| scope.iter().rev())
+            .find(|t| Name::same(&t.name, name))
+            .cloned()
+    }
+
+    /// Opens a procedure's scope.
+    pub fn open_scope(&mut self) {
+        if self.scopes.is_empty() {
+            self.scopes.push(Vec::new());
+        }
+        self.scopes.push(Vec::new());
+    }
+
+    /// Closes the innermost scope and drops its tables.
+    pub fn close_scope(&mut self) {
+        self.scopes.pop();
+    }
+
+    /// Adds a table to the innermost scope.
+    pub fn add(&mut self, table: Arc<TableDef>) {
+        if self.scopes.is_empty() {
+            self.scopes.push(Vec::new());
+        }
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.push(table);
+        }
+    }
+
+    /// Replaces the definition of a table (ALTER TABLE, CREATE INDEX), found by its id.
+    pub fn replace(&mut self, table: &Arc<TableDef>) {
+        for slot in self.scopes.iter_mut().flatten().filter(|t| t.id == table.id) {
+            *slot = Arc::clone(table);
+        }
+    }
+
+    /// Drops a table by id; tells whether it was there.
+    pub fn remove(&mut self, id: i32) -> bool {
+        let before = self.scopes.iter().map(Vec::len).sum::<usize>();
+        self.scopes.iter_mut().for_each(|scope| scope.retain(|t| t.id != id));
+        before != self.scopes.iter().map(Vec::len).sum::<usize>()
+    }
+
+    /// Drops all: at a reset.
+    pub fn clear(&mut self) {
+        self.scopes.clear();
+    }
+
+    /// Iterates over all of them, for the views.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.scopes.iter().flatten()
+    }
+}

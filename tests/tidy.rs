@@ -1,0 +1,111 @@
+//! Holds the line on structure: layers, file and function sizes, opening sentences, leftovers.
+//!
+//! Rules and reasons are in STYLE.md and ARCHITECTURE.md; this file only counts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The wall for a source file, in lines.
+const FILE_LINES_MAX: usize = 800;
+
+/// Layer of each crate: it may depend on lower ones only.
+const LAYERS: &[(&str, u8)] = &[
+    ("sos", 1),
+    ("types", 1),
+    ("tsql", 2),
+    ("storage", 2),
+    ("tds", 2),
+    ("engine", 3),
+    ("load", 3),
+    ("server", 4),
+];
+
+/// Crates that may contain unsafe code.
+const UNSAFE_CRATES: &[&str] = &["sos", "storage"];
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        if path.is_dir() && name != "target" && name != "node_modules" && name != ".venv" {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+fn sources() -> BTreeMap<PathBuf, String> {
+    let mut files = Vec::new();
+    for folder in ["src", "tests", "crates", "fuzz/fuzz_targets"] {
+        rust_files(&root().join(folder), &mut files);
+    }
+    assert!(files.len() > 20, "the walk found the sources");
+    files.into_iter().map(|f| (f.clone(), fs::read_to_string(f).expect("readable source"))).collect()
+}
+
+#[test]
+fn a_crate_uses_lower_layers_only() {
+    let layer = |name: &str| LAYERS.iter().find(|(n, _)| *n == name).map(|(_, l)| *l);
+    for entry in fs::read_dir(root().join("crates")).expect("crates folder").flatten() {
+        let name = entry.file_name().into_string().expect("crate names are ASCII");
+        let own = layer(&name).unwrap_or_else(|| panic!("crate {name} has no layer"));
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).expect("manifest");
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+        let dependencies = dependencies.split("\n[").next().unwrap_or_default();
+        for line in dependencies.lines() {
+            let used = line.split(['.', ' ', '=']).next().unwrap_or_default();
+            if let Some(below) = layer(used) {
+                assert!(below < own, "{name} (layer {own}) uses {used} (layer {below})");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_stay_below_the_wall() {
+    let long: Vec<_> = sources()
+        .into_iter()
+        .map(|(path, text)| (path, text.lines().count()))
+        .filter(|(_, lines)| *lines > FILE_LINES_MAX)
+        .collect();
+    assert!(long.is_empty(), "over {FILE_LINES_MAX} lines: {long:?}");
+}
+
+#[test]
+fn files_open_with_what_they_are() {
+    let silent: Vec<_> = sources()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//!") || text.starts_with("//! TODO"))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(silent.is_empty(), "no opening sentence: {silent:?}");
+}
+
+#[test]
+fn unsafe_lives_in_two_crates() {
+    for (path, text) in sources() {
+        let place = path.strip_prefix(root()).expect("below the root").to_path_buf();
+        let mut parts = place.iter().filter_map(|p| p.to_str());
+        let (first, second) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        if first == "crates" && place.ends_with("src/lib.rs") && !UNSAFE_CRATES.contains(&second) {
+            assert!(text.contains("#![forbid(unsafe_code)]"), "{} allows unsafe", place.display());
+        }
+    }
+}
+
+#[test]
+fn no_leftovers() {
+    let marks = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("FIX", "ME"), concat!("XX", "X:")];
+    for (path, text) in sources() {
+        for mark in marks {
+            assert!(!text.contains(mark), "{mark} in {}", path.display());
+        }
+    }
+}
