@@ -59,8 +59,10 @@ impl<'a> Cursor<'a> {
 
     /// Returns a cursor over whole packets whose headers have been checked and whose payloads are
     /// `payload_bytes` long together.
-    pub(crate) const fn over_packets(raw: Raw<'a>, payload_bytes: usize) -> Self {
-        Self { piece: &[], later: payload_bytes, packet_left: 0, raw }
+    pub(crate) fn over_packets(raw: Raw<'a>, payload_bytes: usize) -> Self {
+        let mut cursor = Self { piece: &[], later: payload_bytes, packet_left: 0, raw };
+        cursor.fill();
+        cursor
     }
 
     /// Returns the number of bytes left.
@@ -71,6 +73,12 @@ impl<'a> Cursor<'a> {
     /// Tells whether nothing is left.
     pub const fn is_empty(&self) -> bool {
         self.remaining() == 0
+    }
+
+    /// Lets the message end after `count` more bytes, if it does not before.
+    pub fn truncate(&mut self, count: usize) {
+        self.piece = &self.piece[..count.min(self.piece.len())];
+        self.later = self.later.min(count - self.piece.len());
     }
 
     /// Returns the rest as one slice, if it lies in one packet and buffer.
@@ -212,10 +220,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// Fills a new run of `count` bytes: inline if short, else in its final shared allocation.
-pub(crate) fn assemble(
-    count: usize,
-    fill: impl FnOnce(&mut [u8]) -> Result<()>,
-) -> Result<Bytes> {
+pub(crate) fn assemble(count: usize, fill: impl FnOnce(&mut [u8]) -> Result<()>) -> Result<Bytes> {
     if count <= INLINE_MAX {
         let mut target = [0; INLINE_MAX];
         fill(&mut target[..count])?;

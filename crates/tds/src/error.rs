@@ -129,9 +129,14 @@ impl fmt::Display for ProtocolError {
             Self::Prelogin(why) => return write!(f, "The prelogin packet is invalid: {why}."),
             Self::Login(why) => return write!(f, "The login packet is invalid: {why}."),
             Self::Version(version) => {
-                return write!(f, "TDS version 0x{version:08X} is not supported; use 7.1 or later.");
+                return write!(
+                    f,
+                    "TDS version 0x{version:08X} is not supported; use 7.1 or later."
+                );
             }
-            _ => f.write_str("The incoming tabular data stream (TDS) protocol stream is incorrect. ")?,
+            _ => f.write_str(
+                "The incoming tabular data stream (TDS) protocol stream is incorrect. ",
+            )?,
         }
         match self {
             Self::Truncated => f.write_str("The stream ended unexpectedly."),

@@ -12,16 +12,33 @@
 pub mod cursor;
 pub mod encryption;
 pub mod error;
+pub mod login7;
 pub mod message;
 pub mod packet;
 pub mod prelogin;
+pub mod request;
+pub mod response;
+pub mod rpc;
+pub mod sink;
 pub mod tls_wrap;
+pub mod transaction;
+pub mod tvp;
 pub mod utf16;
+mod value;
 pub mod version;
+pub mod wire_type;
 
 pub use cursor::Cursor;
 pub use error::{ProtocolError, Result};
+pub use login7::Login7;
 pub use message::{Message, MessageReader, Reset, Step};
 pub use packet::{Opening, PacketType};
 pub use prelogin::{Encryption, Prelogin};
+pub use request::{Request, SqlBatch};
+pub use response::{Column, ColumnFlags, Columns, Done, DoneKind, DoneStatus, EnvChange};
+pub use response::{ResponseWriter, WireSettings};
+pub use rpc::{
+    ParameterValue, Procedure, ProcedureId, RpcCall, RpcOptions, RpcParameter, RpcReader,
+};
+pub use transaction::{TransactionAction, TransactionRequest};
 pub use version::TdsVersion;

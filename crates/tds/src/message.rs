@@ -346,8 +346,7 @@ impl Scan {
     fn check_packet(&self, header: PacketHeader) -> Result<()> {
         let status = header.status;
         let both = Status::RESET_CONNECTION.with(Status::RESET_KEEP_TRANSACTION);
-        let ignored_midway =
-            status.has(Status::IGNORE) && !status.has(Status::END_OF_MESSAGE);
+        let ignored_midway = status.has(Status::IGNORE) && !status.has(Status::END_OF_MESSAGE);
         if status.has(both) || ignored_midway {
             return Err(ProtocolError::PacketStatus(status.0));
         }

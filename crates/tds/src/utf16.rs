@@ -6,7 +6,9 @@ pub fn to_string(utf16: &[u8]) -> String {
     if utf16.iter().skip(1).step_by(2).all(|&high| high == 0) {
         return utf16.iter().step_by(2).map(|&low| char::from(low)).collect();
     }
-    char::decode_utf16(units(utf16)).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    char::decode_utf16(units(utf16))
+        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect()
 }
 
 /// Returns the units of UTF-16LE; an odd last byte is left out.

@@ -1,0 +1,159 @@
+//! COLMETADATA: the columns of a result ([MS-TDS] 2.2.7.4).
+
+use types::ColumnType;
+use types::data_type::DataType;
+
+use super::{ResponseWriter, token};
+use crate::sink::Sink;
+use crate::utf16;
+use crate::version::TdsVersion;
+use crate::wire_type::{Form, WireType};
+
+/// The user type of `rowversion`; all others are 0 to every client.
+const USER_TYPE_ROW_VERSION: u32 = 80;
+/// The count that says that there is no metadata.
+const NO_METADATA: u16 = 0xFFFF;
+/// The longest column name, in UTF-16 units.
+const NAME_UNITS_MAX: usize = 128;
+
+/// A column of a result.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a> {
+    /// Its name, possibly empty.
+    pub name: &'a str,
+    /// Its type.
+    pub column_type: ColumnType,
+    /// What else a client may want to know; whether it is nullable is taken from the type.
+    pub flags: ColumnFlags,
+    /// The table it comes from, for `text`, `ntext` and `image`; empty if computed.
+    pub table: &'a str,
+}
+
+/// Flags of a column.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ColumnFlags(pub u16);
+
+impl ColumnFlags {
+    /// NULL is allowed.
+    pub const NULLABLE: Self = Self(0x0001);
+    /// Strings compare case-sensitively.
+    pub const CASE_SENSITIVE: Self = Self(0x0002);
+    /// It can be updated.
+    pub const UPDATABLE: Self = Self(0x0004);
+    /// Whether it can be updated is not known.
+    pub const UPDATABLE_UNKNOWN: Self = Self(0x0008);
+    /// An IDENTITY column.
+    pub const IDENTITY: Self = Self(0x0010);
+    /// A computed column or an expression.
+    pub const COMPUTED: Self = Self(0x0020);
+    /// Part of the key in browse mode.
+    pub const KEY: Self = Self(0x4000);
+
+    /// Returns the flags of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The columns of a result, encoded for one version: a plan keeps them from one run to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns {
+    bytes: Box<[u8]>,
+    wire: Box<[WireType]>,
+    version: TdsVersion,
+}
+
+impl Columns {
+    /// Encodes the metadata of `columns`, at most 4,096.
+    pub fn new(columns: &[Column<'_>], version: TdsVersion) -> Self {
+        let wire: Box<[WireType]> = columns
+            .iter()
+            .map(|column| WireType::for_output(column.column_type, version))
+            .collect();
+        let mut bytes = Vec::with_capacity(3 + columns.len() * 40);
+        bytes.push(token::COLUMN_METADATA);
+        let count = u16::try_from(columns.len()).expect("a result has at most 4,096 columns");
+        bytes.extend_from_slice(&count.to_le_bytes());
+        for (column, wire) in columns.iter().zip(&wire) {
+            put_column(&mut bytes, column, wire, version);
+        }
+        Self { bytes: bytes.into_boxed_slice(), wire, version }
+    }
+
+    /// Returns the form of each column's values.
+    pub(crate) fn wire(&self) -> &[WireType] {
+        &self.wire
+    }
+
+    /// Returns the version that the metadata is encoded for.
+    pub const fn version(&self) -> TdsVersion {
+        self.version
+    }
+}
+
+fn put_column(target: &mut impl Sink, column: &Column<'_>, wire: &WireType, version: TdsVersion) {
+    put_type_header(target, &column.column_type, column.flags, version);
+    wire.encode(target);
+    if wire.form == Form::Long {
+        if version.has_wide_fields() {
+            target.put(&[1]);
+        }
+        put_us_varchar(target, column.table);
+    }
+    put_b_varchar(target, column.name, NAME_UNITS_MAX);
+}
+
+/// Writes what stands before a type in COLMETADATA and RETURNVALUE: user type and flags.
+pub(super) fn put_type_header(
+    target: &mut impl Sink,
+    column_type: &ColumnType,
+    flags: ColumnFlags,
+    version: TdsVersion,
+) {
+    let is_row_version = column_type.data_type == DataType::RowVersion;
+    let user_type = if is_row_version { USER_TYPE_ROW_VERSION } else { 0 };
+    let user_type = user_type.to_le_bytes();
+    target.put(if version.has_wide_fields() { &user_type } else { &user_type[..2] });
+    let nullable =
+        if column_type.nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() };
+    target.put(&flags.with(nullable).0.to_le_bytes());
+}
+
+/// Writes a string behind a count of units in one byte; what is beyond `units_max` is cut off.
+pub(crate) fn put_b_varchar(target: &mut impl Sink, text: &str, units_max: usize) {
+    let text = utf16::from_str(text);
+    let text = &text[..text.len().min(units_max.min(255) * 2)];
+    target.put(&[u8::try_from(text.len() / 2).expect("it has just been cut")]);
+    target.put(text);
+}
+
+/// Writes a string behind a count of units in two bytes.
+pub(crate) fn put_us_varchar(target: &mut impl Sink, text: &str) {
+    let text = utf16::from_str(text);
+    let units = u16::try_from(text.len() / 2).expect("a name or message is short");
+    target.put(&units.to_le_bytes());
+    target.put(&text);
+}
+
+impl ResponseWriter {
+    /// Writes COLMETADATA: a result begins.
+    pub fn columns(&mut self, columns: &Columns) {
+        assert_eq!(columns.version, self.settings().version, "metadata is encoded for a version");
+        self.put(&columns.bytes);
+    }
+
+    /// Writes COLMETADATA that says there is none.
+    pub fn no_columns(&mut self) {
+        self.put(&[token::COLUMN_METADATA]);
+        self.put(&NO_METADATA.to_le_bytes());
+    }
+
+    /// Writes ORDER: the result is ordered by these columns, 1-based ([MS-TDS] 2.2.7.16).
+    pub fn order(&mut self, columns: &[u16]) {
+        self.put(&[token::ORDER]);
+        let bytes = u16::try_from(columns.len() * 2).expect("a result has at most 4,096 columns");
+        self.put(&bytes.to_le_bytes());
+        columns.iter().for_each(|column| self.put(&column.to_le_bytes()));
+    }
+}

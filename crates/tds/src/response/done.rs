@@ -1,0 +1,112 @@
+//! DONE, DONEPROC, DONEINPROC: a statement, procedure or response has ended ([MS-TDS] 2.2.7.6 to 8).
+
+use super::{ResponseWriter, token};
+use crate::sink::Sink;
+
+/// What has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoneKind {
+    /// A statement of a batch, a batch, a login, an attention.
+    Done,
+    /// A procedure, or a call of an RPC message.
+    Proc,
+    /// A statement in a procedure.
+    InProc,
+}
+
+/// Status bits of a DONE.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DoneStatus(pub u16);
+
+impl DoneStatus {
+    /// The last one of a response.
+    pub const FINAL: Self = Self(0x0000);
+    /// More results follow.
+    pub const MORE: Self = Self(0x0001);
+    /// The statement has failed; an ERROR came before.
+    pub const ERROR: Self = Self(0x0002);
+    /// A transaction is open.
+    pub const IN_TRANSACTION: Self = Self(0x0004);
+    /// The row count counts. Set when [`Done::row_count`] is given.
+    pub const COUNT: Self = Self(0x0010);
+    /// Acknowledges an attention.
+    pub const ATTENTION: Self = Self(0x0020);
+    /// The end of a call that is not the last of its RPC message.
+    pub const RPC_IN_BATCH: Self = Self(0x0080);
+    /// The error was so severe that the result must be thrown away.
+    pub const SERVER_ERROR: Self = Self(0x0100);
+
+    /// Tells whether all bits of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Returns the bits of both.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// A DONE token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Done {
+    /// What has ended.
+    pub kind: DoneKind,
+    /// How; the COUNT bit is added if there is a row count.
+    pub status: DoneStatus,
+    /// The statement's number, as in [`command`]; 0 if it does not matter.
+    pub command: u16,
+    /// Rows affected or returned, unless NOCOUNT is on.
+    pub row_count: Option<u64>,
+}
+
+/// Numbers of statements in DONE, as far as drivers look at them.
+pub mod command {
+    /// `SELECT`
+    pub const SELECT: u16 = 0xC1;
+    /// `INSERT`
+    pub const INSERT: u16 = 0xC3;
+    /// `DELETE`
+    pub const DELETE: u16 = 0xC4;
+    /// `UPDATE`
+    pub const UPDATE: u16 = 0xC5;
+    /// `MERGE`
+    pub const MERGE: u16 = 0x117;
+    /// `EXECUTE`
+    pub const EXECUTE: u16 = 0xE0;
+}
+
+impl ResponseWriter {
+    /// Writes a DONE token.
+    pub fn done(&mut self, done: Done) {
+        let code = match done.kind {
+            DoneKind::Done => token::DONE,
+            DoneKind::Proc => token::DONE_PROC,
+            DoneKind::InProc => token::DONE_IN_PROC,
+        };
+        let counted =
+            if done.row_count.is_some() { DoneStatus::COUNT } else { DoneStatus::default() };
+        let [s0, s1] = done.status.with(counted).0.to_le_bytes();
+        let [c0, c1] = done.command.to_le_bytes();
+        let count = done.row_count.unwrap_or(0);
+        self.put(&[code, s0, s1, c0, c1]);
+        if self.settings().version.has_wide_fields() {
+            self.put(&count.to_le_bytes());
+        } else {
+            self.put(&u32::try_from(count).unwrap_or(u32::MAX).to_le_bytes());
+        }
+    }
+
+    /// Writes the answer to an attention.
+    pub fn attention_done(&mut self) {
+        let (kind, status) = (DoneKind::Done, DoneStatus::ATTENTION);
+        self.done(Done { kind, status, command: 0, row_count: None });
+    }
+
+    /// Writes RETURNSTATUS: what a procedure returned ([MS-TDS] 2.2.7.18).
+    pub fn return_status(&mut self, status: i32) {
+        let [b0, b1, b2, b3] = status.to_le_bytes();
+        self.put(&[token::RETURN_STATUS, b0, b1, b2, b3]);
+    }
+}

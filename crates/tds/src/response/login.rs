@@ -1,0 +1,34 @@
+//! LOGINACK and FEATUREEXTACK: the login has succeeded ([MS-TDS] 2.2.7.14, 2.2.7.11).
+
+use super::columns::put_b_varchar;
+use super::{ResponseWriter, token};
+use crate::login7::feature;
+use crate::sink::Sink;
+
+/// The interface that LOGINACK names: T-SQL.
+const INTERFACE_TSQL: u8 = 1;
+
+impl ResponseWriter {
+    /// Writes LOGINACK with the version spoken, and the server program's name and version (major,
+    /// minor, build high, build low).
+    pub fn login_ack(&mut self, program: &str, program_version: [u8; 4]) {
+        let mut content = vec![INTERFACE_TSQL];
+        content.extend_from_slice(&self.settings().version.code().to_be_bytes());
+        put_b_varchar(&mut content, program, 255);
+        content.extend_from_slice(&program_version);
+        let length = u16::try_from(content.len()).expect("a program's name is short");
+        self.put(&[token::LOGIN_ACK]);
+        self.put(&length.to_le_bytes());
+        self.put(&content);
+    }
+
+    /// Writes FEATUREEXTACK: of all feature extensions UTF-8 is the one that is acknowledged, if the
+    /// client asked for it.
+    pub fn feature_ext_ack(&mut self, wants_utf8: bool) {
+        self.put(&[token::FEATURE_EXT_ACK]);
+        if wants_utf8 {
+            self.put(&[feature::UTF8_SUPPORT, 1, 0, 0, 0, 1]);
+        }
+        self.put(&[feature::TERMINATOR]);
+    }
+}

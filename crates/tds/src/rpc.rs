@@ -1,0 +1,242 @@
+//! RPC requests: procedure calls with typed parameters ([MS-TDS] 2.2.6.6).
+//!
+//! ```text
+//!   RpcReader ─ next_call ─► RpcCall ─ next_parameter ─► RpcParameter, .. None ─ next_call ─► .. None
+//! ```
+
+use std::borrow::Cow;
+
+use types::{ColumnType, Value};
+
+use crate::cursor::Cursor;
+use crate::error::{ProtocolError, Result};
+use crate::tvp::TableValue;
+use crate::version::TdsVersion;
+use crate::wire_type::{Place, WireType};
+
+/// The most UTF-16 units of a parameter's name, with its `@`.
+pub const PARAMETER_NAME_UNITS_MAX: u8 = 128;
+/// The most parameters of a call: SQL Server's limit.
+pub const PARAMETERS_MAX: u16 = 2_100;
+
+const TVP_TYPE: u8 = 0xF3;
+
+/// Reads the calls of an RPC message one after the other, and the parameters of each.
+#[derive(Clone, Debug)]
+pub struct RpcReader<'a> {
+    body: Cursor<'a>,
+    version: TdsVersion,
+    /// The transaction that the client believes to be in; 0 for none.
+    pub transaction: u64,
+    parameters_read: u16,
+    at: At,
+}
+
+/// Where a reader stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum At {
+    /// Before a call.
+    Call,
+    /// Before a parameter, a separator or the end.
+    Parameter,
+    /// Behind the last call.
+    End,
+}
+
+/// The head of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RpcCall<'a> {
+    /// What to call.
+    pub procedure: Procedure<'a>,
+    /// How to call it.
+    pub options: RpcOptions,
+}
+
+/// What an RPC calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Procedure<'a> {
+    /// A procedure by its name, UTF-16LE, possibly of several parts and bracketed.
+    Name(Cow<'a, [u8]>),
+    /// A well-known procedure by its number.
+    Id(ProcedureId),
+}
+
+/// Declares [`ProcedureId`]: number, variant and name of each well-known procedure.
+macro_rules! procedures {
+    ($($code:literal $variant:ident $name:literal;)+) => {
+        /// A well-known procedure ([MS-TDS] 2.2.6.6, ProcID).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ProcedureId {
+            $(#[doc = concat!("`", $name, "`, ", stringify!($code))]
+            $variant,)+
+        }
+
+        impl ProcedureId {
+            /// Returns the procedure with this number.
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$variant),)+
+                    _ => None,
+                }
+            }
+
+            /// Returns the number on the wire.
+            pub const fn code(self) -> u16 {
+                match self {
+                    $(Self::$variant => $code,)+
+                }
+            }
+
+            /// Returns the procedure's name.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+        }
+    };
+}
+
+procedures! {
+    1 Cursor "sp_cursor";
+    2 CursorOpen "sp_cursoropen";
+    3 CursorPrepare "sp_cursorprepare";
+    4 CursorExecute "sp_cursorexecute";
+    5 CursorPrepExec "sp_cursorprepexec";
+    6 CursorUnprepare "sp_cursorunprepare";
+    7 CursorFetch "sp_cursorfetch";
+    8 CursorOption "sp_cursoroption";
+    9 CursorClose "sp_cursorclose";
+    10 ExecuteSql "sp_executesql";
+    11 Prepare "sp_prepare";
+    12 Execute "sp_execute";
+    13 PrepExec "sp_prepexec";
+    14 PrepExecRpc "sp_prepexecrpc";
+    15 Unprepare "sp_unprepare";
+}
+
+/// OptionFlags of a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RpcOptions(pub u16);
+
+impl RpcOptions {
+    /// Compile the procedure anew (fWithRecomp).
+    pub const WITH_RECOMPILE: Self = Self(1);
+    /// The client asks for no metadata (fNoMetaData). SqlClient sets it and yet needs COLMETADATA.
+    pub const NO_METADATA: Self = Self(2);
+    /// The metadata has not changed since the last call (fReuseMetaData).
+    pub const REUSE_METADATA: Self = Self(4);
+
+    /// Tells whether all bits of `other` are set.
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A parameter of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcParameter<'a> {
+    /// Its name with the `@`, UTF-16LE; empty if positional. Some drivers leave the `@` out.
+    pub name: Cow<'a, [u8]>,
+    /// Whether it is passed by reference: an OUTPUT parameter (fByRefValue).
+    pub is_output: bool,
+    /// Its type; of a table-valued parameter, that of nothing (see `value`).
+    pub column_type: ColumnType,
+    /// Its value.
+    pub value: ParameterValue,
+}
+
+/// The value of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParameterValue {
+    /// A value, NULL included.
+    Value(Value),
+    /// The procedure's own default (fDefaultValue).
+    Default,
+    /// Rows: a table-valued parameter.
+    Table(Box<TableValue>),
+}
+
+impl<'a> RpcReader<'a> {
+    /// Returns a reader over an RPC message behind its headers.
+    pub(crate) const fn new(body: Cursor<'a>, version: TdsVersion, transaction: u64) -> Self {
+        Self { body, version, transaction, parameters_read: 0, at: At::Call }
+    }
+
+    /// Reads the head of the next call, after stepping over what was not read of the one before;
+    /// `None` behind the last.
+    pub fn next_call(&mut self) -> Result<Option<RpcCall<'a>>> {
+        while self.next_parameter()?.is_some() {}
+        if self.at == At::End {
+            return Ok(None);
+        }
+        let length = self.body.u16()?;
+        let procedure = if length == u16::MAX {
+            let code = self.body.u16()?;
+            let id = ProcedureId::from_code(code);
+            Procedure::Id(id.ok_or(ProtocolError::Rpc("The procedure number is unknown"))?)
+        } else {
+            Procedure::Name(self.body.bytes(usize::from(length) * 2)?)
+        };
+        let options = RpcOptions(self.body.u16()?);
+        self.at = At::Parameter;
+        self.parameters_read = 0;
+        Ok(Some(RpcCall { procedure, options }))
+    }
+
+    /// Tells whether another call follows in this message, once the parameters have been read: the
+    /// last DONEPROC of all others carries DONE_RPCINBATCH.
+    pub const fn has_more_calls(&self) -> bool {
+        matches!(self.at, At::Call)
+    }
+
+    /// Reads the next parameter of the call; `None` behind the last.
+    pub fn next_parameter(&mut self) -> Result<Option<RpcParameter<'a>>> {
+        if self.at != At::Parameter {
+            return Ok(None);
+        }
+        let Some(byte) = self.body.peek() else {
+            self.at = At::End;
+            return Ok(None);
+        };
+        if self.is_separator(byte) {
+            self.body.skip(1)?;
+            // A separator behind the last call separates nothing.
+            self.at = if self.body.is_empty() { At::End } else { At::Call };
+            return Ok(None);
+        }
+        self.parameters_read += 1;
+        if self.parameters_read > PARAMETERS_MAX {
+            return Err(ProtocolError::Rpc("The call has more than 2100 parameters"));
+        }
+        self.read_parameter(byte).map(Some)
+    }
+
+    /// Tells whether a byte in place of a name's length ends the call: BatchFlag, which 7.2 changed
+    /// from 0x80 to 0xFF since a name may have 128 units, or NoExecFlag.
+    const fn is_separator(&self, byte: u8) -> bool {
+        if self.version.has_wide_fields() { byte >= 0xFE } else { byte == 0x80 }
+    }
+
+    fn read_parameter(&mut self, name_units: u8) -> Result<RpcParameter<'a>> {
+        if name_units > PARAMETER_NAME_UNITS_MAX {
+            return Err(ProtocolError::Rpc("A parameter name is too long"));
+        }
+        let name = self.body.b_varchar()?;
+        let status = self.body.u8()?;
+        if status & 0x08 != 0 {
+            return Err(ProtocolError::Unsupported("encrypted parameters"));
+        }
+        let (column_type, value) = if self.body.peek() == Some(TVP_TYPE) {
+            let table = TableValue::decode(&mut self.body)?;
+            (WireType::null().column_type, ParameterValue::Table(Box::new(table)))
+        } else {
+            let wire = WireType::decode(&mut self.body)?;
+            let value = wire.decode_value(&mut self.body, Place::Parameter)?;
+            (wire.column_type, ParameterValue::Value(value))
+        };
+        let is_default = status & 0x02 != 0;
+        let value = if is_default { ParameterValue::Default } else { value };
+        Ok(RpcParameter { name, is_output: status & 0x01 != 0, column_type, value })
+    }
+}
