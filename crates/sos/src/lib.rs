@@ -1,1 +1,27 @@
-//! TODO-OPENING
+//! The machine of Clearway: clock, schedulers and workers, locks, waits, the ledger, system calls and
+//! memory.
+//!
+//! No SQL. This is the only crate with threads, clocks, atomics and locks. Under `cfg(loom)` and
+//! `cfg(shuttle)` only the parts that a model checker runs are compiled.
+
+pub mod epoch;
+pub mod lock;
+pub mod sync;
+
+mod registry;
+
+#[cfg(not(any(loom, shuttle)))]
+pub mod clock;
+#[cfg(not(any(loom, shuttle)))]
+pub mod ledger;
+#[cfg(not(any(loom, shuttle)))]
+pub mod memory;
+pub mod park;
+#[cfg(not(any(loom, shuttle)))]
+pub mod sched;
+#[cfg(not(any(loom, shuttle)))]
+pub mod sys;
+#[cfg(not(any(loom, shuttle)))]
+pub mod thread;
+#[cfg(not(any(loom, shuttle)))]
+pub mod wait;

@@ -1,0 +1,276 @@
+//! The calling thread's part in the process's domain: pins, and the bag of what it has retired.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+
+use super::domain::{Domain, Epoch, Slot};
+use crate::lock::{Proven, SpinClass, SpinLock};
+use crate::sync::{Arc, AtomicUsize, Ordering};
+
+/// Retired items after which a thread tries to free some.
+const BAG_ITEMS_MAX: usize = if cfg!(test) { 4 } else { 64 };
+/// Retired bytes after which a thread tries to free some.
+const BAG_BYTES_MAX: usize = 1 << 20;
+
+static DOMAIN: Domain<Proven> = Domain::new();
+/// What ended or waiting threads left behind.
+static ORPHANS: SpinLock<Vec<Retired>> = SpinLock::new(SpinClass::SosEpoch, Vec::new());
+/// The length of `ORPHANS`, so that nobody takes its lock for nothing.
+static ORPHAN_COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Something unlinked, and how to free it.
+struct Retired {
+    tag: Epoch,
+    bytes: usize,
+    pointer: *mut (),
+    drop: unsafe fn(*mut ()),
+}
+
+// SAFETY: `retire` asks for items that any thread may drop.
+unsafe impl Send for Retired {}
+
+struct Local {
+    slot: Arc<Slot>,
+    /// Pins, plus one while a worker serves requests.
+    depth: Cell<u32>,
+    /// Whether one of the pins is the worker's own.
+    serving: Cell<bool>,
+    bag: RefCell<VecDeque<Retired>>,
+    bag_bytes: Cell<usize>,
+}
+
+impl Local {
+    fn new() -> Self {
+        Self {
+            slot: DOMAIN.join(),
+            depth: Cell::new(0),
+            serving: Cell::new(false),
+            bag: RefCell::new(VecDeque::new()),
+            bag_bytes: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    fn pin(&self) {
+        let depth = self.depth.get();
+        if depth == 0 {
+            DOMAIN.online(&self.slot);
+        }
+        self.depth.set(depth + 1);
+    }
+
+    #[inline]
+    fn unpin(&self) {
+        let depth = self.depth.get();
+        if depth == 1 {
+            self.outermost_unpin();
+        }
+        self.depth.set(depth - 1);
+    }
+
+    #[cold]
+    fn outermost_unpin(&self) {
+        if self.is_bag_full() {
+            self.collect();
+        }
+        DOMAIN.offline(&self.slot);
+    }
+
+    fn is_bag_full(&self) -> bool {
+        self.bag_bytes.get() >= BAG_BYTES_MAX || self.bag.borrow().len() >= BAG_ITEMS_MAX
+    }
+
+    /// Frees what can be freed; the thread must hold no pointer but may be online.
+    #[cold]
+    fn collect(&self) {
+        DOMAIN.quiescent(&self.slot);
+        if DOMAIN.advance() {
+            DOMAIN.quiescent(&self.slot);
+        }
+        let mut due = Vec::new();
+        {
+            let mut bag = self.bag.borrow_mut();
+            while bag.front().is_some_and(|item| DOMAIN.is_free(item.tag)) {
+                due.extend(bag.pop_front());
+            }
+        }
+        let bytes: usize = due.iter().map(|item| item.bytes).sum();
+        self.bag_bytes.set(self.bag_bytes.get().saturating_sub(bytes));
+        adopt_orphans(&mut due);
+        // Destructors may pin and retire: the bag is no longer borrowed.
+        for item in due {
+            // SAFETY: `retire` promised that `drop` may be called with `pointer` once nobody sees it,
+            // and the epoch says that nobody does.
+            unsafe { (item.drop)(item.pointer) };
+        }
+    }
+
+    /// Leaves the bag to whoever collects next.
+    fn abandon_bag(&self) {
+        let items: Vec<Retired> = self.bag.borrow_mut().drain(..).collect();
+        self.bag_bytes.set(0);
+        if items.is_empty() {
+            return;
+        }
+        let mut orphans = ORPHANS.lock();
+        orphans.extend(items);
+        ORPHAN_COUNT.store(orphans.len(), Ordering::Relaxed);
+    }
+}
+
+/// Moves the orphans that can be freed to `due`.
+fn adopt_orphans(due: &mut Vec<Retired>) {
+    // Relaxed: a stale count only delays freeing.
+    if ORPHAN_COUNT.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let Some(mut orphans) = ORPHANS.try_lock() else {
+        return;
+    };
+    due.extend(orphans.extract_if(.., |item| DOMAIN.is_free(item.tag)));
+    ORPHAN_COUNT.store(orphans.len(), Ordering::Relaxed);
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.abandon_bag();
+        DOMAIN.offline(&self.slot);
+        DOMAIN.part(&self.slot);
+    }
+}
+
+thread_local! {
+    static LOCAL: Local = Local::new();
+}
+
+/// Proof that this thread is inside a read-side section: what it reads from shared pointers now
+/// stays valid until the pin is dropped.
+#[derive(Debug)]
+pub struct Pin {
+    /// The section belongs to the thread.
+    not_send: PhantomData<*const ()>,
+}
+
+/// Enters a read-side section. Inside a worker's request this is one thread-local increment.
+#[inline]
+#[must_use]
+pub fn pin() -> Pin {
+    LOCAL.with(Local::pin);
+    Pin { not_send: PhantomData }
+}
+
+impl Drop for Pin {
+    #[inline]
+    fn drop(&mut self) {
+        LOCAL.with(Local::unpin);
+    }
+}
+
+/// Frees something later that this thread has just made unreachable for new readers: calls `drop`
+/// with `pointer` once every thread that could still see it has let go. `bytes` says how much memory
+/// waits for that.
+///
+/// # Safety
+/// `pointer` is unreachable for readers that pin after this call, is retired once, and may be
+/// dropped by any thread.
+#[inline]
+pub unsafe fn retire(_pin: &Pin, pointer: *mut (), drop: unsafe fn(*mut ()), bytes: usize) {
+    LOCAL.with(|local| {
+        let tag = DOMAIN.tag(&local.slot);
+        local.bag.borrow_mut().push_back(Retired { tag, bytes, pointer, drop });
+        local.bag_bytes.set(local.bag_bytes.get() + bytes);
+    });
+}
+
+/// Frees a box later; see [`retire`].
+///
+/// # Safety
+/// `pointer` came from `Box::into_raw`; for the rest see [`retire`].
+pub unsafe fn retire_box<T: Send + 'static>(pin: &Pin, pointer: *mut T) {
+    unsafe fn drop_box<T>(pointer: *mut ()) {
+        // SAFETY: the caller of `retire_box` promised that this came from a box of T.
+        drop(unsafe { Box::from_raw(pointer.cast::<T>()) });
+    }
+    // SAFETY: handed on to our caller.
+    unsafe { retire(pin, pointer.cast(), drop_box::<T>, size_of::<T>()) };
+}
+
+/// How many retired items of this thread and of ended threads wait to be freed.
+#[must_use]
+pub fn pending() -> usize {
+    LOCAL.with(|local| local.bag.borrow().len()) + ORPHAN_COUNT.load(Ordering::Relaxed)
+}
+
+/// Frees what can be freed now; does nothing while this thread is pinned. Needs up to three calls,
+/// with every other online thread passing a quiescent point in between, to free everything.
+pub fn collect() {
+    LOCAL.with(|local| {
+        if local.depth.get() == 0 {
+            local.pin();
+            local.collect();
+            local.unpin();
+        }
+    });
+}
+
+/// A worker starts to serve requests.
+pub(crate) fn enter() {
+    LOCAL.with(|local| {
+        debug_assert!(!local.serving.get(), "a worker enters once");
+        local.pin();
+        local.serving.set(true);
+    });
+}
+
+/// A worker stops serving, to block in its poller or to end; frees what it can.
+pub(crate) fn leave() {
+    LOCAL.with(|local| {
+        debug_assert!(local.serving.get(), "a worker leaves once");
+        if !local.bag.borrow().is_empty() || ORPHAN_COUNT.load(Ordering::Relaxed) != 0 {
+            local.collect();
+        }
+        local.serving.set(false);
+        local.unpin();
+    });
+}
+
+/// A worker is between two requests.
+#[inline]
+pub(crate) fn quiescent() {
+    LOCAL.with(|local| {
+        if local.depth.get() != 1 {
+            return;
+        }
+        DOMAIN.quiescent(&local.slot);
+        if local.is_bag_full() {
+            local.collect();
+        }
+    });
+}
+
+/// A worker's absence while it waits inside a request that holds no pin.
+#[derive(Debug)]
+pub(crate) struct Suspended {
+    offline: bool,
+}
+
+/// Takes the worker out of the epoch for the length of a wait, unless its request holds a pin.
+pub(crate) fn suspend() -> Suspended {
+    LOCAL.with(|local| {
+        let offline = local.depth.get() == 1 && local.serving.get();
+        local.abandon_bag();
+        if offline {
+            DOMAIN.offline(&local.slot);
+        }
+        Suspended { offline }
+    })
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        if self.offline {
+            LOCAL.with(|local| DOMAIN.online(&local.slot));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Memory reclamation by quiescence: what has been unlinked is freed once no thread can still see it.
+//!
+//! A worker passes a quiescent point between two requests, which costs one load, and one store to its
+//! own line when the epoch has moved on. Inside, [`pin`] is a thread-local increment; it proves that
+//! pointers read under it stay valid. Threads that are no workers may pin too: they then take part
+//! for the length of the outermost pin. A worker that waits while a request of its holds a [`Pin`]
+//! holds back reclamation until it is done; without one it does not count.
+//!
+//! The domain of all threads is one per process, like the allocator it serves: an epoch that moves
+//! more slowly because of a neighbour only delays freeing.
+
+mod domain;
+#[cfg(not(any(loom, shuttle)))]
+mod local;
+#[cfg(not(any(loom, shuttle)))]
+mod snapshot;
+
+pub use domain::{Domain, Epoch, EpochOrders, Slot};
+#[cfg(not(any(loom, shuttle)))]
+pub use local::{Pin, collect, pending, pin, retire, retire_box};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use local::{Suspended, enter, leave, quiescent, suspend};
+#[cfg(not(any(loom, shuttle)))]
+pub use snapshot::Snapshot;

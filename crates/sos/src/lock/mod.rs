@@ -1,0 +1,53 @@
+//! Locks: `SpinLock` and `RwSpin` never give up the CPU's owner, `RwLatch` parks, `VersionLatch` lets
+//! readers proceed without writing at all.
+//!
+//! The uncontended path of each counts and times nothing. The slow path books collisions, spins,
+//! time, backoffs and sleeps on the calling thread's own account, by the class of the lock.
+
+mod class;
+mod rw_latch;
+mod rw_spin;
+mod spin;
+mod version;
+
+pub use class::{LatchClass, SpinCell, SpinClass};
+pub use rw_latch::{LatchOrders, RawRwLatch, ReadLatchGuard, RwLatch, WriteLatchGuard};
+pub use rw_spin::{RawRwSpin, ReadGuard, RwMode, RwSpin, WriteGuard};
+pub use spin::{RawSpin, SpinGuard, SpinLock, SpinOrders};
+pub use version::{ObsoleteError, VersionGuard, VersionLatch};
+
+/// The orderings that the locks use and the models prove. A mutant of them exists only in tests.
+#[derive(Clone, Copy, Debug)]
+pub struct Proven;
+
+#[cfg(not(any(loom, shuttle)))]
+thread_local! {
+    static THREAD_NUMBER: std::cell::Cell<u32> = const { std::cell::Cell::new(0) };
+}
+
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn set_thread_number(number: u32) {
+    THREAD_NUMBER.set(number);
+}
+
+/// The calling thread's number in the ledger, never 0; a lock word holds it while the lock is held.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn thread_number() -> u32 {
+    match THREAD_NUMBER.get() {
+        0 => crate::ledger::with_current(crate::ledger::Account::number),
+        number => number,
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+pub(crate) fn thread_number() -> u32 {
+    1
+}
+
+/// Ends the process: a panic under a lock leaves data behind that cannot be trusted.
+#[cold]
+fn poisoned(lock: &str) -> ! {
+    eprintln!("clearway: a thread panicked while it held the lock {lock}; stopping");
+    std::process::abort();
+}

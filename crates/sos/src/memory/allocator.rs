@@ -1,0 +1,191 @@
+//! The process's allocator: mimalloc, with every byte booked on a clerk.
+//!
+//! Who frees a small block is assumed to be who allocated it, on the thread's current clerk; the
+//! totals are exact, and the shift between clerks is small because small blocks are. From 1 KB, a
+//! block carries its clerk in a header, so that it is given back to whom it was taken from.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::ptr;
+
+use mimalloc::MiMalloc;
+
+use super::MemoryClerk;
+use super::clerk::{book, current};
+
+/// Blocks of this size and more have a header.
+const HEADER_FROM_BYTES: usize = 1024;
+/// The least room that a header takes; a stricter alignment takes as much as itself.
+const HEADER_BYTES: usize = 16;
+
+/// The allocator to declare in the binary: `#[global_allocator] static A: Allocator = Allocator;`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allocator;
+
+/// Tells mimalloc never to hand memory back on its own: purging inside a request is what stops it.
+pub fn keep_freed_memory() {
+    unsafe extern "C" {
+        fn mi_option_set(option: i32, value: std::ffi::c_long);
+    }
+    /// `mi_option_purge_delay` of mimalloc 2; -1 is never.
+    const PURGE_DELAY: i32 = 15;
+    // SAFETY: sets one number that mimalloc reads at any time.
+    unsafe { mi_option_set(PURGE_DELAY, -1) };
+}
+
+#[inline]
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// The room before the block, and the layout with it; none if the sum overflows.
+#[inline]
+fn with_header(layout: Layout) -> Option<(usize, Layout)> {
+    let room = layout.align().max(HEADER_BYTES);
+    let size = layout.size().checked_add(room)?;
+    Some((room, Layout::from_size_align(size, room).ok()?))
+}
+
+impl Allocator {
+    /// Allocates a block with a header.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::alloc`].
+    unsafe fn alloc_large(&self, layout: Layout, zeroed: Zeroed) -> *mut u8 {
+        let Some((room, whole)) = with_header(layout) else {
+            return ptr::null_mut();
+        };
+        let start = match zeroed {
+            // SAFETY: the layout is not of size zero.
+            Zeroed::No => unsafe { MiMalloc.alloc(whole) },
+            // SAFETY: the layout is not of size zero.
+            Zeroed::Yes => unsafe { MiMalloc.alloc_zeroed(whole) },
+        };
+        if start.is_null() {
+            return start;
+        }
+        let clerk = current();
+        book(clerk, signed(whole.size()), layout.size());
+        // SAFETY: `room` bytes lie before the block.
+        let block = unsafe { start.add(room) };
+        // SAFETY: the byte before the block is ours and inside the allocation.
+        let tag = unsafe { block.sub(1) };
+        // SAFETY: as above.
+        unsafe { tag.write(clerk as u8) };
+        block
+    }
+
+    /// The clerk in a block's header.
+    ///
+    /// # Safety
+    /// `block` came from `alloc_large` and is alive.
+    unsafe fn clerk_of(&self, block: *mut u8) -> MemoryClerk {
+        // SAFETY: the byte before the block is in its header.
+        let tag = unsafe { block.sub(1) };
+        // SAFETY: `alloc_large` wrote it.
+        let index = unsafe { tag.read() };
+        MemoryClerk::ALL[usize::from(index) % MemoryClerk::COUNT]
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Zeroed {
+    No,
+    Yes,
+}
+
+// SAFETY: every call is handed on to mimalloc with a layout at least as large and as aligned, and
+// pointers are shifted by the same room in all of them.
+unsafe impl GlobalAlloc for Allocator {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() >= HEADER_FROM_BYTES {
+            // SAFETY: handed on.
+            return unsafe { self.alloc_large(layout, Zeroed::No) };
+        }
+        book(current(), signed(layout.size()), layout.size());
+        // SAFETY: handed on.
+        unsafe { MiMalloc.alloc(layout) }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.size() >= HEADER_FROM_BYTES {
+            // SAFETY: handed on.
+            return unsafe { self.alloc_large(layout, Zeroed::Yes) };
+        }
+        book(current(), signed(layout.size()), layout.size());
+        // SAFETY: handed on.
+        unsafe { MiMalloc.alloc_zeroed(layout) }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        if layout.size() < HEADER_FROM_BYTES {
+            book(current(), -signed(layout.size()), layout.size());
+            // SAFETY: handed on.
+            return unsafe { MiMalloc.dealloc(block, layout) };
+        }
+        let Some((room, whole)) = with_header(layout) else {
+            return;
+        };
+        // SAFETY: a block of this size has a header.
+        let clerk = unsafe { self.clerk_of(block) };
+        book(clerk, -signed(whole.size()), layout.size());
+        // SAFETY: `alloc_large` moved the block by as much.
+        let start = unsafe { block.sub(room) };
+        // SAFETY: this is what mimalloc gave us, and its layout.
+        unsafe { MiMalloc.dealloc(start, whole) }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        let Ok(wanted) = Layout::from_size_align(size, layout.align()) else {
+            return ptr::null_mut();
+        };
+        let stays_small = layout.size() < HEADER_FROM_BYTES && size < HEADER_FROM_BYTES;
+        if stays_small {
+            book(current(), signed(size) - signed(layout.size()), size);
+            // SAFETY: handed on.
+            return unsafe { MiMalloc.realloc(block, layout, size) };
+        }
+        if layout.size() >= HEADER_FROM_BYTES && size >= HEADER_FROM_BYTES {
+            // SAFETY: handed on; both have headers.
+            return unsafe { self.realloc_large(block, layout, wanted) };
+        }
+        // SAFETY: the caller's promise about `size`.
+        let moved = unsafe { self.alloc(wanted) };
+        if !moved.is_null() {
+            // SAFETY: both blocks are alive, distinct, and at least that long.
+            unsafe { ptr::copy_nonoverlapping(block, moved, size.min(layout.size())) };
+            // SAFETY: the caller gives the old block up.
+            unsafe { self.dealloc(block, layout) };
+        }
+        moved
+    }
+}
+
+impl Allocator {
+    /// Resizes a block that has a header and keeps one; it stays with its clerk.
+    ///
+    /// # Safety
+    /// As [`GlobalAlloc::realloc`]; both layouts have headers.
+    unsafe fn realloc_large(&self, block: *mut u8, layout: Layout, wanted: Layout) -> *mut u8 {
+        let (Some((room, whole)), Some((_, grown))) = (with_header(layout), with_header(wanted))
+        else {
+            return ptr::null_mut();
+        };
+        // SAFETY: a block of this size has a header.
+        let clerk = unsafe { self.clerk_of(block) };
+        // SAFETY: `alloc_large` moved the block by as much.
+        let start = unsafe { block.sub(room) };
+        // SAFETY: this is what mimalloc gave us, and its layout.
+        let start = unsafe { MiMalloc.realloc(start, whole, grown.size()) };
+        if start.is_null() {
+            return start;
+        }
+        book(clerk, -signed(whole.size()), layout.size());
+        book(clerk, signed(grown.size()), wanted.size());
+        // SAFETY: the header was copied with the block.
+        unsafe { start.add(room) }
+    }
+}

@@ -1,0 +1,145 @@
+//! Memory clerks: who holds how many bytes. Each thread keeps differences, and adds them to the
+//! shared sums when they reach 64 KB, so that allocating writes no shared line.
+
+use std::cell::Cell;
+
+use crate::registry::registry;
+use crate::sync::{AtomicI64, CachePadded, Ordering};
+
+registry! {
+    /// What memory is for.
+    pub enum MemoryClerk {
+        /// Anything that nobody has claimed.
+        General => "MEMORYCLERK_SQLGENERAL",
+        /// The machine layer itself.
+        SosNode => "MEMORYCLERK_SOSNODE",
+        /// Connections: sockets, packets, sessions.
+        ConnectionPool => "MEMORYCLERK_SQLCONNECTIONPOOL",
+        /// Running statements.
+        QueryExec => "MEMORYCLERK_SQLQUERYEXEC",
+        /// Memory grants.
+        QueryReservations => "MEMORYCLERK_SQLQERESERVATIONS",
+        /// Parsing, binding and planning.
+        Optimizer => "MEMORYCLERK_SQLOPTIMIZER",
+        /// Cached plans of procedures.
+        ObjectPlans => "CACHESTORE_OBJCP",
+        /// Cached plans of batches.
+        SqlPlans => "CACHESTORE_SQLCP",
+        /// The catalog.
+        Metadata => "USERSTORE_SCHEMAMGR",
+        /// Rows and indexes of memory-optimized tables.
+        Xtp => "MEMORYCLERK_XTP",
+        /// Tables on the storage engine's own terms: row groups, delta stores.
+        StorageEngine => "MEMORYCLERK_SQLSTORENG",
+        /// Segments of columnstores.
+        ColumnStore => "CACHESTORE_COLUMNSTOREOBJECTPOOL",
+        /// Locks.
+        LockManager => "OBJECTSTORE_LOCK_MANAGER",
+        /// The log's buffers.
+        LogPool => "MEMORYCLERK_SQLLOGPOOL",
+        /// Extended events.
+        ExtendedEvents => "MEMORYCLERK_XE_BUFFER",
+        /// Third-party code: TLS, Arrow.
+        Host => "MEMORYCLERK_HOST",
+    }
+}
+
+/// Bytes that a thread may hold back from the shared sums, per clerk.
+const FLUSH_BYTES: i64 = 64 * 1024;
+
+/// Allocations of this size and more are counted as pages.
+pub(super) const PAGE_BYTES: usize = 8192;
+
+thread_local! {
+    static CLERK: Cell<MemoryClerk> = const { Cell::new(MemoryClerk::General) };
+    // No destructor: the allocator is called while a thread's other locals are being destroyed.
+    static BYTES: [Cell<i64>; MemoryClerk::COUNT] =
+        const { [const { Cell::new(0) }; MemoryClerk::COUNT] };
+    static PAGE_BYTES_HELD: [Cell<i64>; MemoryClerk::COUNT] =
+        const { [const { Cell::new(0) }; MemoryClerk::COUNT] };
+}
+
+struct Totals {
+    bytes: AtomicI64,
+    page_bytes: AtomicI64,
+}
+
+static TOTALS: [CachePadded<Totals>; MemoryClerk::COUNT] = [const {
+    CachePadded::new(Totals { bytes: AtomicI64::new(0), page_bytes: AtomicI64::new(0) })
+}; MemoryClerk::COUNT];
+
+/// Books what `run` allocates on a clerk; the innermost one counts.
+pub fn with_clerk<R>(clerk: MemoryClerk, run: impl FnOnce() -> R) -> R {
+    struct Restore(MemoryClerk);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            CLERK.set(self.0);
+        }
+    }
+    let _restore = Restore(CLERK.replace(clerk));
+    run()
+}
+
+/// The clerk that the calling thread's allocations go to.
+#[inline]
+pub(super) fn current() -> MemoryClerk {
+    CLERK.get()
+}
+
+/// Books a change of a clerk's bytes.
+#[inline]
+pub(super) fn book(clerk: MemoryClerk, bytes: i64, size: usize) {
+    let index = clerk.index();
+    if size >= PAGE_BYTES {
+        PAGE_BYTES_HELD.with(|held| held[index].set(held[index].get() + bytes));
+    }
+    BYTES.with(|held| {
+        let sum = held[index].get() + bytes;
+        held[index].set(sum);
+        if sum.abs() >= FLUSH_BYTES {
+            flush_clerk(clerk);
+        }
+    });
+}
+
+#[cold]
+fn flush_clerk(clerk: MemoryClerk) {
+    let index = clerk.index();
+    let bytes = BYTES.with(|held| held[index].replace(0));
+    let pages = PAGE_BYTES_HELD.with(|held| held[index].replace(0));
+    // Relaxed: sums, which order nothing.
+    TOTALS[index].bytes.fetch_add(bytes, Ordering::Relaxed);
+    TOTALS[index].page_bytes.fetch_add(pages, Ordering::Relaxed);
+    super::budget::book(bytes);
+}
+
+/// Adds the calling thread's differences to the shared sums; at its end, and before a view is built.
+pub fn flush() {
+    for &clerk in MemoryClerk::ALL {
+        flush_clerk(clerk);
+    }
+}
+
+/// One clerk's holdings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClerkRow {
+    /// The clerk.
+    pub clerk: MemoryClerk,
+    /// Bytes it holds.
+    pub bytes: u64,
+    /// The part of them in allocations of 8 KB and more.
+    pub page_bytes: u64,
+}
+
+/// Every clerk's holdings: exact but for what other threads still hold back, at most 64 KB each.
+#[must_use]
+pub fn clerks() -> Vec<ClerkRow> {
+    flush();
+    let positive = |sum: &AtomicI64| u64::try_from(sum.load(Ordering::Relaxed)).unwrap_or(0);
+    let row = |&clerk: &MemoryClerk| {
+        let totals = &TOTALS[clerk.index()];
+        let (bytes, page_bytes) = (positive(&totals.bytes), positive(&totals.page_bytes));
+        ClerkRow { clerk, bytes, page_bytes }
+    };
+    MemoryClerk::ALL.iter().map(row).collect()
+}

@@ -1,0 +1,23 @@
+//! Waiting for something in memory: the parking lot, keyed by address, and cancellation.
+//!
+//! A lock word or a condition needs no wait list of its own: who finds it unfavourable parks under
+//! its address, who changes it unparks that address. A worker hands its scheduler over meanwhile; any
+//! other thread just sleeps.
+
+#[cfg(not(any(loom, shuttle)))]
+mod cancel;
+#[cfg(not(loom))]
+mod lot;
+#[cfg(not(any(loom, shuttle)))]
+mod wait;
+#[cfg(not(loom))]
+mod wake_word;
+
+#[cfg(not(any(loom, shuttle)))]
+pub use cancel::Cancel;
+#[cfg(not(loom))]
+pub use lot::{Lot, Waiter};
+#[cfg(not(any(loom, shuttle)))]
+pub use wait::{Wake, park, sleep, unpark_all, unpark_one};
+#[cfg(not(loom))]
+pub use wake_word::WakeWord;

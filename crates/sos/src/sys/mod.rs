@@ -1,0 +1,121 @@
+//! System calls: each behind a wrapper that names its cause, so that kernel time has an owner.
+//!
+//! No other file of Clearway makes a system call that a request may meet.
+
+mod event;
+mod poll;
+mod process;
+mod signal;
+mod socket;
+
+pub use event::EventFd;
+pub use poll::{Direction, poll_fd};
+pub(crate) use poll::{Event, Polled, Poller, Timeout, poll_two};
+pub use process::{
+    CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, raise_open_files, resident_bytes,
+    run_times, total_memory_bytes,
+};
+pub use signal::{StopSignals, ignore_sigpipe};
+pub use socket::{Listener, Socket};
+
+use std::time::Duration;
+
+use rustix::thread::futex;
+
+use crate::ledger;
+use crate::registry::registry;
+use crate::sync::AtomicU32;
+
+registry! {
+    /// Why a thread enters the kernel.
+    pub enum SysCause {
+        /// Taking a connection off the listener.
+        Accept => "accept",
+        /// Reading from a socket.
+        Recv => "recv",
+        /// Writing to a socket.
+        Send => "send",
+        /// Waiting for sockets.
+        Poll => "poll",
+        /// Changing what is polled, socket options, closing.
+        Control => "control",
+        /// Sleeping and waking in memory waits.
+        Futex => "futex",
+        /// Waking a poller.
+        Wake => "wake",
+        /// Offering the CPU.
+        Yield => "yield",
+        /// Sleeping in the slow path of a spinlock.
+        Nap => "nap",
+        /// Reading the kernel's books.
+        Books => "books",
+        /// Getting memory.
+        MemoryCommit => "commit",
+        /// Giving memory back.
+        MemoryDecommit => "decommit",
+        /// The fence of a distributed lock's writer.
+        Membarrier => "membarrier",
+        /// Reading a file.
+        FileRead => "file_read",
+        /// Writing a file.
+        FileWrite => "file_write",
+        /// Making a file durable.
+        FileSync => "fsync",
+        /// Signals, limits, affinity.
+        Process => "process",
+        /// Starting a thread.
+        Thread => "thread",
+    }
+}
+
+/// Makes a system call and books it on the calling thread. Every call below goes through here, which
+/// is where its time will be taken.
+#[inline]
+pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
+    ledger::with_current(|account| account.count_sys(cause));
+    call()
+}
+
+/// The operating system's id of the calling thread.
+#[must_use]
+pub fn thread_id() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
+/// Sleeps while the word is `expected`, until woken or until the deadline (monotonic ns); false at the
+/// deadline.
+pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> bool {
+    let deadline = deadline_ns.map(timespec);
+    let flags = futex::Flags::PRIVATE;
+    let mask = std::num::NonZeroU32::MAX;
+    // FUTEX_WAIT_BITSET takes an absolute monotonic time, so that a spurious wake costs no precision.
+    let result = call(SysCause::Futex, || {
+        futex::wait_bitset(word, flags, expected, deadline.as_ref(), mask)
+    });
+    result != Err(rustix::io::Errno::TIMEDOUT)
+}
+
+/// Wakes one thread that sleeps on the word.
+pub(crate) fn futex_wake(word: &AtomicU32) {
+    // An error would mean a bad address, and the reference proves that it is good.
+    let _ = call(SysCause::Futex, || futex::wake(word, futex::Flags::PRIVATE, 1));
+}
+
+fn timespec(ns: u64) -> rustix::thread::Timespec {
+    rustix::thread::Timespec {
+        tv_sec: i64::try_from(ns / 1_000_000_000).unwrap_or(i64::MAX),
+        tv_nsec: i64::try_from(ns % 1_000_000_000).unwrap_or(0),
+    }
+}
+
+/// Offers the CPU to another thread that is ready to run on it.
+pub(crate) fn yield_cpu() {
+    call(SysCause::Yield, rustix::thread::sched_yield);
+}
+
+/// Sleeps as short as the kernel allows, in the slow path of a spinlock.
+pub(crate) fn nap() {
+    let pause = Duration::from_micros(50);
+    let pause = timespec(u64::try_from(pause.as_nanos()).unwrap_or(0));
+    call(SysCause::Nap, || rustix::thread::nanosleep(&pause));
+}

@@ -1,0 +1,114 @@
+//! The kernel's books on this process and its threads, its limits, and its CPUs.
+
+use std::fs;
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use super::{SysCause, call};
+
+/// CPU time and faults of the process, from getrusage.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuTimes {
+    /// In user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// In the kernel, in nanoseconds.
+    pub kernel_ns: u64,
+    /// Page faults that needed no I/O.
+    pub minor_faults: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+}
+
+/// Reads the CPU time of the process so far.
+#[must_use]
+pub fn cpu_times() -> CpuTimes {
+    // SAFETY: `rusage` is plain data; zero is a valid value of it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is writable and of the right type.
+    let result =
+        call(SysCause::Books, || unsafe { libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) });
+    debug_assert_eq!(result, 0, "getrusage of ourselves cannot fail");
+    let ns = |time: libc::timeval| {
+        let micros = time.tv_sec * 1_000_000 + time.tv_usec;
+        u64::try_from(micros).unwrap_or(0) * 1000
+    };
+    CpuTimes {
+        user_ns: ns(usage.ru_utime),
+        kernel_ns: ns(usage.ru_stime),
+        minor_faults: u64::try_from(usage.ru_minflt).unwrap_or(0),
+        major_faults: u64::try_from(usage.ru_majflt).unwrap_or(0),
+    }
+}
+
+/// The scheduler's books on a thread, from `/proc/self/task/TID/schedstat`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunTimes {
+    /// Nanoseconds on a CPU.
+    pub on_cpu_ns: u64,
+    /// Nanoseconds ready to run without a CPU.
+    pub runnable_ns: u64,
+    /// Times it was put on a CPU.
+    pub timeslices: u64,
+}
+
+/// Reads the scheduler's books on a thread of this process; none if the kernel keeps none.
+#[must_use]
+pub fn run_times(thread_id: u32) -> Option<RunTimes> {
+    let path = format!("/proc/self/task/{thread_id}/schedstat");
+    let text = call(SysCause::Books, || fs::read_to_string(path)).ok()?;
+    let mut fields = text.split_ascii_whitespace().map(|field| field.parse().ok());
+    Some(RunTimes {
+        on_cpu_ns: fields.next()??,
+        runnable_ns: fields.next()??,
+        timeslices: fields.next()??,
+    })
+}
+
+/// Bytes of the process in memory, from `/proc/self/statm`; 0 if the kernel does not say.
+#[must_use]
+pub fn resident_bytes() -> u64 {
+    let text = call(SysCause::Books, || fs::read_to_string("/proc/self/statm"));
+    let pages = text.ok().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
+    pages.unwrap_or(0) * u64::try_from(rustix::param::page_size()).unwrap_or(4096)
+}
+
+/// Bytes of memory of the machine.
+#[must_use]
+pub fn total_memory_bytes() -> u64 {
+    let info = call(SysCause::Books, rustix::system::sysinfo);
+    let unit = u64::from(info.mem_unit.max(1));
+    #[expect(clippy::useless_conversion, reason = "the field is 32 bits wide on some targets")]
+    let total = u64::from(info.totalram);
+    total * unit
+}
+
+/// Raises the limit of open files as far as the system lets us; returns the limit then.
+pub fn raise_open_files() -> u64 {
+    call(SysCause::Process, || {
+        let limit = getrlimit(Resource::Nofile);
+        // On refusal the old limit stays, which is what the caller is told.
+        let _ =
+            setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
+    })
+}
+
+/// The CPUs that this process may use.
+#[must_use]
+pub fn allowed_cpus() -> Vec<usize> {
+    let set = call(SysCause::Process, || sched_getaffinity(None)).unwrap_or_else(|_| {
+        let mut first = CpuSet::new();
+        first.set(0);
+        first
+    });
+    (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect()
+}
+
+/// Ties the calling thread to one CPU.
+pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    Ok(call(SysCause::Process, || sched_setaffinity(None, &set))?)
+}

@@ -1,0 +1,55 @@
+//! Signals: the ones that ask the server to stop become a descriptor to wait on.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use super::{Direction, SysCause, call, poll_fd};
+
+/// SIGTERM and SIGINT as a wake-up. Must be made before any thread is started, because threads
+/// inherit the mask that keeps the signals from killing the process.
+#[derive(Debug)]
+pub struct StopSignals(OwnedFd);
+
+impl StopSignals {
+    /// Takes the two signals over from the default action.
+    pub fn new() -> io::Result<Self> {
+        call(SysCause::Process, || {
+            // SAFETY: a signal set is plain data; zero is a valid value of it.
+            let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+            for signal in [libc::SIGTERM, libc::SIGINT] {
+                // SAFETY: `set` is a valid set and the signal a valid number.
+                unsafe { libc::sigaddset(&raw mut set, signal) };
+            }
+            let none = std::ptr::null_mut();
+            // SAFETY: `set` is valid; no old mask is asked for.
+            if unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, none) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // SAFETY: `set` is valid; -1 asks for a new descriptor.
+            let fd = unsafe { libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC) };
+            if fd < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // SAFETY: the kernel has just given this descriptor to us alone.
+            Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        })
+    }
+
+    /// Waits until the process is asked to stop.
+    pub fn wait(&self) -> io::Result<()> {
+        poll_fd(&self.0, Direction::Readable, None)?;
+        Ok(())
+    }
+}
+
+impl AsFd for StopSignals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Makes writes to a closed connection fail instead of killing the process.
+pub fn ignore_sigpipe() {
+    // SAFETY: SIG_IGN is a valid disposition and runs no code.
+    call(SysCause::Process, || unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) });
+}

@@ -1,0 +1,132 @@
+//! TCP sockets: non-blocking, without delay, never raising SIGPIPE.
+
+use std::io::{self, IoSlice};
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::net::{
+    self, AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketFlags,
+    SocketType, ipproto, sockopt,
+};
+
+use super::{SysCause, call};
+
+/// Connections the kernel completes ahead of `accept`; it caps this at net.core.somaxconn.
+const BACKLOG: i32 = 4096;
+
+/// A socket that waits for connections.
+#[derive(Debug)]
+pub struct Listener(OwnedFd);
+
+impl Listener {
+    /// Listens on an address; port 0 takes any that is free.
+    pub fn bind(address: SocketAddr) -> io::Result<Self> {
+        let family = match address {
+            SocketAddr::V4(_) => AddressFamily::INET,
+            SocketAddr::V6(_) => AddressFamily::INET6,
+        };
+        call(SysCause::Control, || {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let fd = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+            sockopt::set_socket_reuseaddr(&fd, true)?;
+            net::bind(&fd, &address)?;
+            net::listen(&fd, BACKLOG)?;
+            Ok(Self(fd))
+        })
+    }
+
+    /// The address it listens on.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        Ok(net::getsockname(&self.0)?.try_into()?)
+    }
+
+    /// Takes a connection if there is one; `WouldBlock` if not.
+    pub fn accept(&self) -> io::Result<(Socket, SocketAddr)> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (fd, peer) = call(SysCause::Accept, || net::acceptfrom_with(&self.0, flags))?;
+        let socket = Socket(fd);
+        // Answers are sent whole: waiting for more to fill a segment would only delay them.
+        call(SysCause::Control, || sockopt::set_tcp_nodelay(&socket.0, true))?;
+        let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?.try_into()?;
+        Ok((socket, peer))
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// A connected socket.
+#[derive(Debug)]
+pub struct Socket(OwnedFd);
+
+impl Socket {
+    /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards. For
+    /// clients and tests.
+    pub fn connect(address: SocketAddr) -> io::Result<Self> {
+        let stream = std::net::TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        Ok(Self(stream.into()))
+    }
+
+    /// Reads what has arrived; 0 at the end of the stream, `WouldBlock` if nothing has.
+    #[inline]
+    pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        let received = call(SysCause::Recv, || net::recv(&self.0, buffer, RecvFlags::empty()))?;
+        Ok(received.1)
+    }
+
+    /// Reads what has arrived without taking it.
+    pub fn peek(&self, buffer: &mut [u8]) -> io::Result<usize> {
+        Ok(call(SysCause::Recv, || net::recv(&self.0, buffer, RecvFlags::PEEK))?.1)
+    }
+
+    /// Writes as much as the kernel takes; `WouldBlock` if that is nothing.
+    #[inline]
+    pub fn send(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(call(SysCause::Send, || net::send(&self.0, bytes, SendFlags::NOSIGNAL))?)
+    }
+
+    /// Writes as much as the kernel takes of several pieces.
+    pub fn send_vectored(&self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut control = SendAncillaryBuffer::default();
+        let flags = SendFlags::NOSIGNAL;
+        Ok(call(SysCause::Send, || net::sendmsg(&self.0, pieces, &mut control, flags))?)
+    }
+
+    /// Tells the peer that nothing more will come, and drops what it still sends.
+    pub fn shutdown(&self) {
+        // It fails when the peer has gone already.
+        let _ = call(SysCause::Control, || net::shutdown(&self.0, Shutdown::Both));
+    }
+
+    /// Tells the peer that nothing more will come.
+    pub fn shutdown_send(&self) {
+        // It fails when the peer has gone already.
+        let _ = call(SysCause::Control, || net::shutdown(&self.0, Shutdown::Write));
+    }
+
+    /// Turns on the kernel's probes of idle connections.
+    pub fn set_keepalive(&self) -> io::Result<()> {
+        Ok(call(SysCause::Control, || sockopt::set_socket_keepalive(&self.0, true))?)
+    }
+
+    /// The address of this end.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        Ok(net::getsockname(&self.0)?.try_into()?)
+    }
+
+    /// A second handle of the same socket.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self(self.0.try_clone()?))
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}

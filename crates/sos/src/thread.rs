@@ -1,0 +1,45 @@
+//! Threads: started here so that each has a name, an account in the ledger, and books that are closed
+//! when it ends; and the containment of panics.
+
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{Builder, JoinHandle};
+
+use crate::ledger::{self, Accounts};
+use crate::memory;
+use crate::sync::Arc;
+
+/// Stack of every thread: virtual, and touched only as far as a request goes.
+const STACK_BYTES: usize = 2 << 20;
+
+/// Starts a thread whose books are part of `accounts` until and after it ends.
+pub fn spawn(
+    accounts: &Arc<Accounts>,
+    name: &str,
+    run: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    let accounts = Arc::clone(accounts);
+    let account_name = name.to_owned();
+    let body = move || {
+        let account = accounts.open(&account_name);
+        ledger::install(&account);
+        run();
+        memory::flush();
+        accounts.close(&account);
+    };
+    #[expect(clippy::disallowed_methods, reason = "the one place that starts threads")]
+    Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(body)
+}
+
+/// Runs something whose panic must not take the thread along; the panic's message is the error.
+pub fn contain<R>(run: impl FnOnce() -> R) -> Result<R, String> {
+    // The callers' values are dropped on error, or guarded by locks that stop the process.
+    catch_unwind(AssertUnwindSafe(run)).map_err(|payload| message(payload.as_ref()))
+}
+
+fn message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
+}

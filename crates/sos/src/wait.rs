@@ -1,0 +1,141 @@
+//! The registry of wait types, under the names SQL Server gives them, and what each thread books on
+//! them.
+//!
+//! A wait has a resource part (until someone signals it) and a signal part (from then until it holds
+//! a scheduler again). Each thread writes its own cells; readers fold them ([`crate::ledger`]).
+
+use crate::ledger::Counter;
+use crate::registry::registry;
+
+registry! {
+    /// What a thread waits for.
+    pub enum WaitType {
+        /// Waiting for the log to become durable.
+        WriteLog => "WRITELOG",
+        /// Waiting for room in a log buffer.
+        LogBuffer => "LOGBUFFER",
+        /// Waiting for an intent shared lock.
+        LockIntentShared => "LCK_M_IS",
+        /// Waiting for an intent exclusive lock.
+        LockIntentExclusive => "LCK_M_IX",
+        /// Waiting for a shared lock.
+        LockShared => "LCK_M_S",
+        /// Waiting for an update lock.
+        LockUpdate => "LCK_M_U",
+        /// Waiting for an exclusive lock.
+        LockExclusive => "LCK_M_X",
+        /// Waiting to use an object's schema.
+        LockSchemaStability => "LCK_M_SCH_S",
+        /// Waiting to change an object's schema.
+        LockSchemaModify => "LCK_M_SCH_M",
+        /// A WAITFOR statement.
+        WaitFor => "WAITFOR",
+        /// Waiting for a client to take its results, or to send more of a request.
+        AsyncNetworkIo => "ASYNC_NETWORK_IO",
+        /// Gave up the scheduler at the end of a quantum.
+        SchedulerYield => "SOS_SCHEDULER_YIELD",
+        /// Waiting for a query memory grant.
+        ResourceSemaphore => "RESOURCE_SEMAPHORE",
+        /// Waiting for memory from the operating system.
+        MemoryAllocation => "MEMORY_ALLOCATION_EXT",
+        /// Returning memory to the operating system.
+        ReservedMemoryFree => "RESERVED_MEMORY_FREE_EXT",
+        /// A background task between two periods.
+        SleepTask => "SLEEP_TASK",
+        /// An idle worker.
+        WorkDispatcher => "SOS_WORK_DISPATCHER",
+        /// An idle scheduler, in its poller.
+        RequestForDeadlockSearch => "REQUEST_FOR_DEADLOCK_SEARCH",
+        /// A request waits for a worker, and the limit of workers is reached.
+        ThreadPool => "THREADPOOL",
+        /// Waiting for another transaction's outcome (commit dependency).
+        XtpTransactionDependency => "WAIT_XTP_TASK_DEPENDENCY",
+        /// A procedure waits for its compilation.
+        XtpCompile => "WAIT_XTP_COMPILE_WAIT",
+        /// Checkpoint files of memory-optimized tables.
+        XtpCheckpoint => "WAIT_XTP_CKPT_CLOSE",
+        /// Waiting for readers of an old version to finish.
+        XtpRecovery => "WAIT_XTP_RECOVERY",
+        /// A latch in shared mode.
+        LatchShared => "LATCH_SH",
+        /// A latch in exclusive mode.
+        LatchExclusive => "LATCH_EX",
+        /// A reader/writer lock of the machine layer.
+        SosRwLock => "SOS_RW",
+        /// Another session compiles the same statement.
+        ResourceSemaphoreQueryCompile => "RESOURCE_SEMAPHORE_QUERY_COMPILE",
+        /// A parallel consumer waits for its producers.
+        CxConsumer => "CXCONSUMER",
+        /// Parallel workers wait for each other.
+        CxPacket => "CXPACKET",
+        /// Reading or writing a file.
+        IoCompletion => "IO_COMPLETION",
+        /// Reading or writing a file of bulk data.
+        AsyncIoCompletion => "ASYNC_IO_COMPLETION",
+        /// A session of extended events waits for a buffer.
+        XeBufferFree => "XE_BUFFERMGR_FREEBUF_EVENT",
+        /// The dispatcher of extended events between two periods.
+        XeDispatcher => "XE_DISPATCHER_WAIT",
+        /// A thread outside any scheduler calls the operating system.
+        PreemptiveOs => "PREEMPTIVE_OS_GETPROCADDRESS",
+        /// TLS handshakes and other cryptography outside a scheduler.
+        PreemptiveCrypto => "PREEMPTIVE_OS_CRYPTOPS",
+        /// The listener between two connections.
+        Accept => "PREEMPTIVE_OS_ACCEPTSECURITYCONTEXT",
+        /// The server is stopping and waits for its threads.
+        Shutdown => "WAIT_FOR_RESULTS",
+    }
+}
+
+impl WaitType {
+    /// Whether this is idleness rather than a wait anybody suffers from.
+    #[must_use]
+    pub const fn is_idle(self) -> bool {
+        matches!(
+            self,
+            Self::SleepTask
+                | Self::WorkDispatcher
+                | Self::RequestForDeadlockSearch
+                | Self::XeDispatcher
+                | Self::Accept
+        )
+    }
+}
+
+/// One thread's books on one wait type. Times are in ticks of [`crate::clock`].
+#[derive(Debug, Default)]
+pub struct WaitCell {
+    /// Completed waits.
+    pub count: Counter,
+    /// From the start of the wait until running again.
+    pub ticks: Counter,
+    /// The longest single wait.
+    pub ticks_max: Counter,
+    /// The part of `ticks` after the signal.
+    pub signal_ticks: Counter,
+}
+
+impl WaitCell {
+    /// Books one wait; called by the owning thread only.
+    pub fn book(&self, ticks: u64, signal_ticks: u64) {
+        self.count.add(1);
+        self.ticks.add(ticks);
+        self.signal_ticks.add(signal_ticks);
+        self.ticks_max.raise_to(ticks);
+    }
+}
+
+/// Folded books of one wait type, as `sys.dm_os_wait_stats` shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitRow {
+    /// The wait type.
+    pub wait_type: WaitType,
+    /// Completed waits.
+    pub count: u64,
+    /// Total time, in nanoseconds.
+    pub wait_ns: u64,
+    /// The longest single wait, in nanoseconds.
+    pub max_wait_ns: u64,
+    /// The part after the signal, in nanoseconds.
+    pub signal_ns: u64,
+}
