@@ -99,12 +99,13 @@ pub struct TableParameter {
 }
 
 /// An RPC request.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Rpc<'a> {
     /// What is called.
     pub target: RpcTarget<'a>,
-    /// Parameters in the order sent.
-    pub parameters: Vec<RpcParameter>,
+    /// Parameters in the order sent. Lent, so that the server uses their memory again: values may be
+    /// taken out.
+    pub parameters: &'a mut [RpcParameter],
     /// Whether more RPCs follow in the same message.
     pub more: bool,
 }
