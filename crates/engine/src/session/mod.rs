@@ -184,7 +184,7 @@ pub struct SessionState {
     /// Errors being handled by CATCH blocks, innermost last: ERROR_NUMBER() and kin.
     pub handled_errors: Vec<types::Error>,
     /// Raised by an attention: statements stop at their next check.
-    pub cancel: Arc<sos::sched::Cancel>,
+    pub cancel: Arc<sos::park::Cancel>,
     /// Login time, as `datetime`.
     pub login_time: Value,
 }
