@@ -21,7 +21,7 @@ pub struct Instance {
     /// How it was set up.
     pub config: Config,
     /// Clock, schedulers, workers, statistics.
-    pub machine: sos::sched::Machine,
+    pub machine: Arc<sos::sched::Machine>,
     /// Timestamps and snapshots of all tables.
     pub store: Arc<storage::Store>,
     /// The catalog snapshot and its version.

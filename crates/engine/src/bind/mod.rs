@@ -7,9 +7,13 @@
 //! - `query.rs` binds SELECT; `dml.rs` the data-changing statements;
 //! - `program.rs` compiles a batch's control flow and variables.
 
+pub mod expr;
+pub mod query;
+pub mod types;
+
 use std::sync::Arc;
 
-use types::value::ColumnType;
+use ::types::value::ColumnType;
 
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::expr::{Expr, Register};

@@ -5,6 +5,9 @@
 //! - `dml/` changes rows;
 //! - `run.rs` runs the steps of a program: control flow, errors, transactions.
 
+pub mod eval;
+pub mod query;
+
 use std::sync::Arc;
 
 use types::Value;
@@ -40,4 +43,34 @@ pub struct Frame {
     pub procedure: Option<Arc<crate::catalog::ProcedureDef>>,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
+}
+
+impl Cx<'_> {
+    /// Returns the statement's time, UTC: the clock is read at the first call.
+    pub fn now(&mut self) -> types::date::Moment {
+        *self.now.get_or_insert_with(clock)
+    }
+
+    /// Returns the session's settings that conversions go by.
+    pub fn convert_options(&self) -> types::ConvertOptions {
+        let options = &self.session.options;
+        types::ConvertOptions {
+            date_format: options.date_format,
+            ansi_warnings: if options.ansi_warnings {
+                types::convert::AnsiWarnings::On
+            } else {
+                types::convert::AnsiWarnings::Off
+            },
+        }
+    }
+}
+
+fn clock() -> types::date::Moment {
+    let (days, ticks) = sos::clock::utc_days_and_ticks();
+    // Both are far inside the range: a day has 864e9 ticks, the calendar 3.65 million days.
+    types::date::Moment {
+        days: i32::try_from(days).unwrap_or(types::date::DAYS_MAX),
+        ticks: i64::try_from(ticks).unwrap_or(0),
+        offset: 0,
+    }
 }

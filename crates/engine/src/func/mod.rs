@@ -3,12 +3,53 @@
 //! A scalar function has one row implementation here; vector kernels of a later executor are
 //! optimisations that a differential test holds against it.
 
+pub(crate) mod date;
+mod system;
+
 use types::value::ColumnType;
 use types::{Result, Value};
 
 use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::plan::expr::Expr;
+
+/// All scalar functions, one list per file.
+static SCALARS: &[&[Function]] = &[date::FUNCTIONS, system::FUNCTIONS];
+
+/// All aggregates.
+static AGGREGATES: &[&[AggregateFunction]] = &[];
+
+/// All built-in table-valued functions.
+static TABLES: &[&[TableFunction]] = &[];
+
+/// Finds a scalar function by its upper-case name (`@@` names included).
+pub fn find(name: &str) -> Option<&'static Function> {
+    SCALARS.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
+}
+
+/// Finds an aggregate by its upper-case name.
+pub fn find_aggregate(name: &str) -> Option<&'static AggregateFunction> {
+    AGGREGATES.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
+}
+
+/// Finds a table-valued function by its upper-case name.
+pub fn find_table(name: &str) -> Option<&'static TableFunction> {
+    TABLES.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
+}
+
+/// Tells whether the first argument is a date part such as `day`, which reads as a column name.
+pub fn takes_date_part(name: &str) -> bool {
+    matches!(
+        name,
+        "DATEADD"
+            | "DATEDIFF"
+            | "DATEDIFF_BIG"
+            | "DATENAME"
+            | "DATEPART"
+            | "DATETRUNC"
+            | "DATE_BUCKET"
+    )
+}
 
 /// A scalar function of the library.
 pub struct Function {
@@ -18,10 +59,21 @@ pub struct Function {
     pub arity: (u8, u8),
     /// Checks and converts the arguments, and derives the type of the result.
     pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
-    /// Computes the result; the arguments are values of the types that `bind` left.
-    pub eval: fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>,
+    /// Computes the result.
+    pub eval: Evaluate,
     /// Whether equal arguments always give equal results, so that the binder may fold it.
     pub deterministic: bool,
+}
+
+/// How a function computes its result; the arguments are values of the types that `bind` left.
+#[derive(Clone, Copy)]
+pub enum Evaluate {
+    /// From the arguments; any NULL argument gives NULL without a call.
+    Strict(fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>),
+    /// From the arguments, NULLs included.
+    Full(fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>),
+    /// From the session alone.
+    Session(fn(&mut Cx<'_>) -> Value),
 }
 
 /// What an evaluation knows beside the values.

@@ -67,6 +67,8 @@ pub enum ExprKind {
     Let(Register, Box<(Expr, Expr)>),
     /// `CAST`, `CONVERT`, `TRY_..` and implicit conversions to `Expr::ty`.
     Convert(Box<Conversion>),
+    /// `x COLLATE name`: the value as it is; the collation of `Expr::ty` is explicit.
+    Collate(Box<Expr>),
     /// A scalar function of the library.
     Call(&'static Function, Box<[Expr]>),
     /// A user-defined scalar function, by its qualified name: resolved when run.

@@ -1,0 +1,217 @@
+//! Conditions: comparison, LIKE, IN, BETWEEN, EXISTS and their combinations.
+
+use tsql::ast;
+use types::type_rules;
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Mode, Msg, Result};
+
+use crate::bind::Binder;
+use crate::bind::expr::case::{common_type, hoist, is_null, not, wrap};
+use crate::bind::expr::{bind_expr, convert, convert_to, not_supported};
+use crate::plan::expr::{CompareOp, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier};
+
+/// The type of a condition.
+pub(super) fn bit_type(nullable: bool) -> ColumnType {
+    ColumnType { data_type: DataType::Bit, collation: Collation::default(), nullable }
+}
+
+fn predicate(kind: ExprKind) -> Expr {
+    Expr::new(kind, bit_type(true))
+}
+
+pub(super) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Result<Expr> {
+    use ast::ConditionKind as Kind;
+    match &condition.kind {
+        Kind::And(all) => Ok(predicate(ExprKind::And(bind_all(binder, all)?))),
+        Kind::Or(any) => Ok(predicate(ExprKind::Or(bind_all(binder, any)?))),
+        Kind::Not(operand) => Ok(not(bind(binder, operand)?)),
+        Kind::Compare { op, left, right } => {
+            let left = bind_expr(binder, left)?;
+            let right = bind_expr(binder, right)?;
+            compare(compare_op(*op), left, right)
+        }
+        Kind::CompareQuantified { op, left, quantifier, query } => {
+            let quantifier = match quantifier {
+                ast::Quantifier::Any => Quantifier::Any,
+                ast::Quantifier::All => Quantifier::All,
+            };
+            quantified(binder, compare_op(*op), left, quantifier, query)
+        }
+        Kind::Between { negated, operand, low, high } => {
+            let between = bind_between(binder, operand, low, high)?;
+            Ok(negate_if(*negated, between))
+        }
+        Kind::Like { negated, operand, pattern, escape } => {
+            let like = bind_like(binder, operand, pattern, escape.as_deref())?;
+            Ok(negate_if(*negated, like))
+        }
+        Kind::InList { negated, operand, list } => {
+            Ok(negate_if(*negated, bind_in_list(binder, operand, list)?))
+        }
+        Kind::InQuery { negated, operand, query } => {
+            let any = quantified(binder, CompareOp::Equal, operand, Quantifier::Any, query)?;
+            Ok(negate_if(*negated, any))
+        }
+        Kind::IsNull { negated, operand } => {
+            Ok(negate_if(*negated, is_null(bind_expr(binder, operand)?)))
+        }
+        Kind::IsDistinct { negated, left, right } => {
+            Ok(negate_if(*negated, bind_distinct(binder, left, right)?))
+        }
+        Kind::Exists(query) => {
+            let query = crate::bind::query::bind_query(binder, query)?;
+            Ok(Expr::new(ExprKind::Exists(Box::new(query)), bit_type(false)))
+        }
+        Kind::ColumnUpdated(_) => not_supported("UPDATE(column)"),
+        Kind::CurrentOf(_) => not_supported("WHERE CURRENT OF in this place"),
+        Kind::FullText(call) => not_supported(&format!("{} (full-text search)", call.name)),
+    }
+}
+
+fn bind_all(binder: &mut Binder<'_>, conditions: &[ast::Condition]) -> Result<Box<[Expr]>> {
+    conditions.iter().map(|c| bind(binder, c)).collect()
+}
+
+fn negate_if(negated: bool, operand: Expr) -> Expr {
+    if negated { not(operand) } else { operand }
+}
+
+fn compare_op(op: ast::CompareOp) -> CompareOp {
+    match op {
+        ast::CompareOp::Equal => CompareOp::Equal,
+        ast::CompareOp::NotEqual => CompareOp::NotEqual,
+        ast::CompareOp::Less => CompareOp::Less,
+        ast::CompareOp::LessOrEqual => CompareOp::LessOrEqual,
+        ast::CompareOp::Greater => CompareOp::Greater,
+        ast::CompareOp::GreaterOrEqual => CompareOp::GreaterOrEqual,
+    }
+}
+
+/// Returns the operator's name as error 402 has it.
+fn op_name(op: CompareOp) -> &'static str {
+    match op {
+        CompareOp::Equal => "equal to",
+        CompareOp::NotEqual => "not equal to",
+        CompareOp::Less => "less than",
+        CompareOp::LessOrEqual => "less than or equal to",
+        CompareOp::Greater => "greater than",
+        CompareOp::GreaterOrEqual => "greater than or equal to",
+    }
+}
+
+/// Compares two bound operands in their common type and collation.
+///
+/// # Errors
+/// 402, 206, 306 and 305 for types that do not compare; 468 for collations that disagree.
+pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
+    let collation = convert::common_collation(&left, &right, op_name(op))?;
+    let (left, right) = super::adopt_null_types(left, right);
+    for side in [&left, &right] {
+        match side.ty.data_type {
+            DataType::Xml => return Err(Msg::XmlNotComparable.into()),
+            DataType::Text | DataType::NText | DataType::Image => {
+                let names = (left.ty.data_type.name(), right.ty.data_type.name());
+                return Err(Msg::IncompatibleTypes(names.0, names.1, op_name(op)).into());
+            }
+            _ => {}
+        }
+    }
+    let data_type = type_rules::common(&left.ty.data_type, &right.ty.data_type)?;
+    let ty = ColumnType { data_type, collation, nullable: true };
+    let left = convert_to(left, &ty, Mode::Implicit)?;
+    let right = convert_to(right, &ty, Mode::Implicit)?;
+    Ok(predicate(ExprKind::Compare(op, collation, Box::new((left, right)))))
+}
+
+fn bind_between(
+    binder: &mut Binder<'_>,
+    operand: &ast::Expr,
+    low: &ast::Expr,
+    high: &ast::Expr,
+) -> Result<Expr> {
+    let operand = bind_expr(binder, operand)?;
+    let (operand, hoisted) = hoist(binder, operand);
+    let low = bind_expr(binder, low)?;
+    let high = bind_expr(binder, high)?;
+    let above = compare(CompareOp::GreaterOrEqual, operand.clone(), low)?;
+    let below = compare(CompareOp::LessOrEqual, operand, high)?;
+    Ok(wrap(hoisted, predicate(ExprKind::And(Box::new([above, below])))))
+}
+
+/// `a IS DISTINCT FROM b`: not equal, where NULL equals NULL; never unknown.
+fn bind_distinct(binder: &mut Binder<'_>, left: &ast::Expr, right: &ast::Expr) -> Result<Expr> {
+    let left = bind_expr(binder, left)?;
+    let (left, left_hoisted) = hoist(binder, left);
+    let right = bind_expr(binder, right)?;
+    let (right, right_hoisted) = hoist(binder, right);
+    let (left_null, right_null) = (is_null(left.clone()), is_null(right.clone()));
+    let both_null = predicate(ExprKind::And(Box::new([left_null.clone(), right_null.clone()])));
+    let equal = compare(CompareOp::Equal, left, right)?;
+    let neither_null = predicate(ExprKind::And(Box::new([not(left_null), not(right_null), equal])));
+    let same = predicate(ExprKind::Or(Box::new([both_null, neither_null])));
+    Ok(wrap(left_hoisted, wrap(right_hoisted, not(same))))
+}
+
+fn bind_like(
+    binder: &mut Binder<'_>,
+    operand: &ast::Expr,
+    pattern: &ast::Expr,
+    escape: Option<&ast::Expr>,
+) -> Result<Expr> {
+    let text = bind_expr(binder, operand)?;
+    let pattern = bind_expr(binder, pattern)?;
+    let escape = escape.map(|e| bind_expr(binder, e)).transpose()?;
+    let collation = convert::common_collation(&text, &pattern, "like")?;
+    let wide = [Some(&text), Some(&pattern), escape.as_ref()]
+        .into_iter()
+        .flatten()
+        .any(|e| e.ty.data_type.is_unicode());
+    let data_type =
+        if wide { DataType::NVarChar(Length::Max) } else { DataType::VarChar(Length::Max) };
+    let ty = ColumnType { data_type, collation, nullable: true };
+    let to_text = |e: Expr| convert_to(e, &ty, Mode::Implicit);
+    let arguments = LikeArguments {
+        text: to_text(text)?,
+        pattern: to_text(pattern)?,
+        escape: escape.map(to_text).transpose()?,
+    };
+    Ok(predicate(ExprKind::Like(collation, Box::new(arguments))))
+}
+
+fn bind_in_list(binder: &mut Binder<'_>, operand: &ast::Expr, list: &[ast::Expr]) -> Result<Expr> {
+    let mut operands = vec![bind_expr(binder, operand)?];
+    for item in list {
+        operands.push(bind_expr(binder, item)?);
+    }
+    let ty = common_type(operands.iter())?.unwrap_or(bit_type(true));
+    let mut collation = ty.collation;
+    for item in &operands[1..] {
+        collation = convert::common_collation(&operands[0], item, "equal to")?;
+    }
+    let ty = ColumnType { collation, ..ty };
+    let mut converted = Vec::with_capacity(operands.len());
+    for operand in operands {
+        converted.push(convert_to(operand, &ty, Mode::Implicit)?);
+    }
+    let needle = converted.remove(0);
+    Ok(predicate(ExprKind::InList(collation, Box::new(needle), converted.into())))
+}
+
+fn quantified(
+    binder: &mut Binder<'_>,
+    op: CompareOp,
+    operand: &ast::Expr,
+    quantifier: Quantifier,
+    query: &ast::QueryExpression,
+) -> Result<Expr> {
+    let operand = bind_expr(binder, operand)?;
+    let mut query = crate::bind::query::bind_query(binder, query)?;
+    let [column] = query.output.as_mut_slice() else { return Err(Msg::SubqueryOneColumn.into()) };
+    let collation = convert::common_collation(&operand, &column.expr, op_name(op))?;
+    let data_type = type_rules::common(&operand.ty.data_type, &column.expr.ty.data_type)?;
+    let ty = ColumnType { data_type, collation, nullable: true };
+    let operand = convert_to(operand, &ty, Mode::Implicit)?;
+    column.expr = convert_to(column.expr.clone(), &ty, Mode::Implicit)?;
+    let subquery = QuantifiedSubquery { operand, op, quantifier, collation, query };
+    Ok(predicate(ExprKind::Quantified(Box::new(subquery))))
+}

@@ -1,0 +1,169 @@
+//! Conversions: CAST and CONVERT, implicit conversion to an operator's or a column's type, and the
+//! collation that two strings meet in.
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{Collation, ConvertOptions, DataType, Mode, Msg, Result, Value};
+
+use crate::bind::Binder;
+use crate::bind::expr::{bind_expr, not_supported};
+use crate::bind::types::DefaultLength;
+use crate::plan::expr::{Conversion, Expr, ExprKind};
+
+pub(super) fn bind(binder: &mut Binder<'_>, conversion: &ast::Convert) -> Result<Expr> {
+    let operand = bind_expr(binder, &conversion.operand)?;
+    let mut target = binder.resolve_type(&conversion.target, DefaultLength::Conversion)?;
+    if operand.ty.data_type.is_string() {
+        target.collation = operand.ty.collation;
+    }
+    target.nullable = operand.ty.nullable || conversion.on_failure == ast::OnFailure::Null;
+    let style = match (conversion.form, &conversion.style) {
+        (ast::ConvertForm::Parse, Some(_)) => return not_supported("PARSE .. USING culture"),
+        (_, Some(style)) => {
+            let style = bind_expr(binder, style)?;
+            Some(convert_to(style, &int_type(), Mode::Implicit)?)
+        }
+        (_, None) => None,
+    };
+    let mode = match conversion.on_failure {
+        ast::OnFailure::Error => Mode::Explicit,
+        ast::OnFailure::Null => Mode::Try,
+    };
+    if !operand.is_null_literal() {
+        types::convert::check(&operand.ty.data_type, &target.data_type, mode)?;
+    }
+    Ok(make(operand, target, style, mode))
+}
+
+fn int_type() -> ColumnType {
+    ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: true }
+}
+
+/// Brings an expression to a type; does nothing where the values already have its representation.
+///
+/// # Errors
+/// 257, 206 and 529 for conversions that do not exist in this mode.
+pub fn convert_to(mut expr: Expr, target: &ColumnType, mode: Mode) -> Result<Expr> {
+    if expr.is_null_literal() {
+        expr.ty = ColumnType { nullable: true, ..*target };
+        return Ok(expr);
+    }
+    if same_representation(&expr.ty, target) {
+        return Ok(expr);
+    }
+    types::convert::check(&expr.ty.data_type, &target.data_type, mode)?;
+    let ty = ColumnType { nullable: expr.ty.nullable, ..*target };
+    Ok(make(expr, ty, None, mode))
+}
+
+/// Brings an expression to a column's or variable's declared type: cut, padded and rounded as stored.
+///
+/// # Errors
+/// As [`convert_to`].
+pub fn assign(mut expr: Expr, target: &ColumnType, mode: Mode) -> Result<Expr> {
+    if expr.is_null_literal() {
+        expr.ty = ColumnType { nullable: true, ..*target };
+        return Ok(expr);
+    }
+    let strings_collate = !target.data_type.is_string() || expr.ty.collation == target.collation;
+    if expr.ty.data_type == target.data_type && strings_collate {
+        return Ok(expr);
+    }
+    types::convert::check(&expr.ty.data_type, &target.data_type, mode)?;
+    let ty = ColumnType { nullable: expr.ty.nullable, ..*target };
+    Ok(make(expr, ty, None, mode))
+}
+
+/// Makes the conversion, or its result where that depends on nothing but the constant.
+fn make(operand: Expr, ty: ColumnType, style: Option<Expr>, mode: Mode) -> Expr {
+    if style.is_none()
+        && let Some(value) = operand.as_constant()
+        && !depends_on_session(&operand.ty.data_type, &ty.data_type)
+        && let Ok(folded) =
+            types::convert(value, &operand.ty, &ty, 0, mode, &ConvertOptions::default())
+        && !matches!((value, &folded), (Value::Null, _))
+    {
+        return Expr::new(ExprKind::Constant(folded), ty);
+    }
+    Expr::new(ExprKind::Convert(Box::new(Conversion { operand, style, mode })), ty)
+}
+
+/// Text to date goes by SET DATEFORMAT and LANGUAGE: not folded into a shared plan.
+fn depends_on_session(from: &DataType, to: &DataType) -> bool {
+    let temporal = |t: &DataType| {
+        matches!(
+            t,
+            DataType::Date
+                | DataType::Time(_)
+                | DataType::DateTime
+                | DataType::SmallDateTime
+                | DataType::DateTime2(_)
+                | DataType::DateTimeOffset(_)
+        )
+    };
+    from.is_string() && temporal(to)
+}
+
+/// Tells whether values of the two types compare and combine as they are.
+fn same_representation(from: &ColumnType, to: &ColumnType) -> bool {
+    use DataType::{Binary, Char, Image, NChar, NText, NVarChar, Text, VarBinary, VarChar};
+    match (&from.data_type, &to.data_type) {
+        (Char(_) | VarChar(_) | Text, Char(_) | VarChar(_) | Text) => {
+            from.collation == to.collation || is_utf8(from.collation) == is_utf8(to.collation)
+        }
+        (NChar(_) | NVarChar(_) | NText, NChar(_) | NVarChar(_) | NText)
+        | (Binary(_) | VarBinary(_) | Image, Binary(_) | VarBinary(_) | Image) => true,
+        (a, b) => a == b,
+    }
+}
+
+fn is_utf8(collation: Collation) -> bool {
+    collation.name().to_ascii_uppercase().ends_with("_UTF8")
+}
+
+/// Returns the collation that two operands meet in: an explicit COLLATE wins, then a column's, then
+/// that of variables and literals.
+///
+/// # Errors
+/// 468 for two columns, or two COLLATE clauses, that disagree.
+pub(super) fn common_collation(left: &Expr, right: &Expr, operation: &str) -> Result<Collation> {
+    let strings = (left.ty.data_type.is_string(), right.ty.data_type.is_string());
+    match strings {
+        (true, false) => return Ok(left.ty.collation),
+        (false, _) => return Ok(right.ty.collation),
+        (true, true) => {}
+    }
+    let (l, r) = (strength(left), strength(right));
+    if left.ty.collation == right.ty.collation || l > r {
+        return Ok(left.ty.collation);
+    }
+    if r > l || l == Strength::Coercible {
+        return Ok(right.ty.collation);
+    }
+    let names = (left.ty.collation.name(), right.ty.collation.name());
+    Err(Msg::CollationConflict(&names.0, &names.1, operation).into())
+}
+
+/// How much an operand insists on its collation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Strength {
+    /// A literal, a variable, a function of such.
+    Coercible,
+    /// A column.
+    Implicit,
+    /// COLLATE.
+    Explicit,
+}
+
+fn strength(expr: &Expr) -> Strength {
+    match &expr.kind {
+        ExprKind::Collate(_) => Strength::Explicit,
+        ExprKind::Column(_) | ExprKind::ScalarSubquery(_) => Strength::Implicit,
+        ExprKind::Convert(conversion) => strength(&conversion.operand),
+        ExprKind::Arithmetic(_, operands) => strength(&operands.0).max(strength(&operands.1)),
+        ExprKind::Call(_, arguments) => {
+            arguments.iter().map(strength).max().unwrap_or(Strength::Coercible)
+        }
+        _ => Strength::Coercible,
+    }
+}

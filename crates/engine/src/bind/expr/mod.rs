@@ -1,0 +1,213 @@
+//! Binds scalar expressions and conditions.
+//!
+//! Every operand is brought to the type that its operator wants by explicit
+//! [`ExprKind::Convert`] nodes, so that evaluation never looks at types. Strings that differ in length
+//! only are one representation and need no conversion; that keeps `column = @parameter` recognisable
+//! as an index key. Constant operands are converted here and now.
+
+mod call;
+mod case;
+mod condition;
+mod convert;
+mod literal;
+mod name;
+
+use tsql::ast;
+use types::type_rules::{self, BinaryOp, UnaryOp};
+use types::value::ColumnType;
+use types::{DataType, Error, Mode, Msg, Result, Value};
+
+use crate::bind::Binder;
+use crate::plan::expr::{Expr, ExprKind};
+
+pub use convert::{assign, convert_to};
+
+/// Nesting of expressions that the binder and the evaluator follow. The parser has a bound of its own;
+/// this one guards against views and functions that unfold into each other.
+const DEPTH_MAX: u32 = 512;
+
+impl Expr {
+    /// Makes an expression.
+    pub fn new(kind: ExprKind, ty: ColumnType) -> Self {
+        Self { kind, ty }
+    }
+
+    /// Makes a constant of `data_type`.
+    pub fn constant(value: Value, data_type: DataType) -> Self {
+        let nullable = value.is_null();
+        let ty = ColumnType { data_type, collation: types::Collation::default(), nullable };
+        Self { kind: ExprKind::Constant(value), ty }
+    }
+
+    /// Tells whether this is the literal NULL, which takes the type of what it stands beside.
+    pub fn is_null_literal(&self) -> bool {
+        matches!(&self.kind, ExprKind::Constant(Value::Null)) && self.ty.data_type == DataType::Int
+    }
+
+    /// Returns the value of a constant.
+    pub fn as_constant(&self) -> Option<&Value> {
+        match &self.kind {
+            ExprKind::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Binds an expression.
+///
+/// # Errors
+/// Those of name resolution (207, 4104, 209, 137), of types (206, 402, 257, 529, 8117) and of functions.
+pub fn bind_expr(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
+    binder.depth += 1;
+    if binder.depth > DEPTH_MAX {
+        binder.depth -= 1;
+        return Err(Msg::NestedTooDeeply.into());
+    }
+    let bound = bind_kind(binder, expr);
+    binder.depth -= 1;
+    bound
+}
+
+/// Binds a condition: an expression whose value is true, false or unknown, of type `bit`.
+///
+/// # Errors
+/// As [`bind_expr`].
+pub fn bind_condition(binder: &mut Binder<'_>, condition: &ast::Condition) -> Result<Expr> {
+    condition::bind(binder, condition)
+}
+
+fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
+    match &expr.kind {
+        ast::ExprKind::Literal(literal) => literal::bind(binder, literal),
+        ast::ExprKind::Column(column) => name::bind_column(binder, column),
+        ast::ExprKind::Variable(variable) => name::bind_variable(binder, variable),
+        ast::ExprKind::Unary { op, operand } => bind_unary(binder, *op, operand),
+        ast::ExprKind::Arithmetic { first, rest } => bind_chain(binder, first, rest),
+        ast::ExprKind::SearchedCase { branches, otherwise } => {
+            case::bind_searched(binder, branches, otherwise.as_deref())
+        }
+        ast::ExprKind::SimpleCase { input, branches, otherwise } => {
+            case::bind_simple(binder, input, branches, otherwise.as_deref())
+        }
+        ast::ExprKind::Iif(iif) => case::bind_iif(binder, iif),
+        ast::ExprKind::Convert(conversion) => convert::bind(binder, conversion),
+        ast::ExprKind::Call(call) => call::bind(binder, call),
+        ast::ExprKind::Niladic(niladic) => call::bind_niladic(binder, *niladic),
+        ast::ExprKind::Subquery(query) => bind_subquery(binder, query),
+        ast::ExprKind::Collate { operand, collation } => bind_collate(binder, operand, collation),
+        ast::ExprKind::AtTimeZone { .. } => not_supported("AT TIME ZONE"),
+        ast::ExprKind::Method(method) => {
+            not_supported(&format!("the method .{}() of a value", method.name))
+        }
+        ast::ExprKind::StaticMethod(method) => {
+            not_supported(&format!("{}::{}", method.type_name, method.name))
+        }
+        ast::ExprKind::NextValue { .. } => not_supported("NEXT VALUE FOR"),
+        ast::ExprKind::Star => Err(Msg::SyntaxNear("*").into()),
+        ast::ExprKind::Default => Err(Msg::SyntaxNearKeyword("DEFAULT").into()),
+    }
+}
+
+/// Makes the error for a construct that is parsed but not run.
+pub(crate) fn not_supported<T>(construct: &str) -> Result<T> {
+    Err(Error::from(Msg::NotSupported(construct)))
+}
+
+fn bind_unary(binder: &mut Binder<'_>, op: ast::UnaryOp, operand: &ast::Expr) -> Result<Expr> {
+    let bound = bind_expr(binder, operand)?;
+    let (op, make): (UnaryOp, fn(Box<Expr>) -> ExprKind) = match op {
+        ast::UnaryOp::Plus => return Ok(bound),
+        ast::UnaryOp::Minus => (UnaryOp::Negate, ExprKind::Negate),
+        ast::UnaryOp::BitNot => (UnaryOp::BitNot, ExprKind::BitNot),
+    };
+    let data_type = type_rules::unary(op, &bound.ty.data_type)?;
+    let ty = ColumnType { data_type, ..bound.ty };
+    let bound = convert_to(bound, &ty, Mode::Implicit)?;
+    if let Some(value) = bound.as_constant()
+        && let Ok(folded) = types::arith::unary(op, value, &data_type)
+    {
+        return Ok(Expr::new(ExprKind::Constant(folded), ty));
+    }
+    Ok(Expr::new(make(Box::new(bound)), ty))
+}
+
+fn bind_chain(
+    binder: &mut Binder<'_>,
+    first: &ast::Expr,
+    rest: &[(ast::ArithmeticOp, ast::Expr)],
+) -> Result<Expr> {
+    let mut left = bind_expr(binder, first)?;
+    for (op, operand) in rest {
+        let right = bind_expr(binder, operand)?;
+        left = arithmetic(arithmetic_op(*op), left, right)?;
+    }
+    Ok(left)
+}
+
+fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
+    match op {
+        ast::ArithmeticOp::Multiply => BinaryOp::Multiply,
+        ast::ArithmeticOp::Divide => BinaryOp::Divide,
+        ast::ArithmeticOp::Modulo => BinaryOp::Modulo,
+        ast::ArithmeticOp::Add => BinaryOp::Add,
+        ast::ArithmeticOp::Subtract => BinaryOp::Subtract,
+        ast::ArithmeticOp::BitAnd => BinaryOp::BitAnd,
+        ast::ArithmeticOp::BitXor => BinaryOp::BitXor,
+        ast::ArithmeticOp::BitOr => BinaryOp::BitOr,
+    }
+}
+
+/// Applies an arithmetic operator to two bound operands: the compound assignments use it too.
+///
+/// # Errors
+/// 8117 and 402 for types that the operator does not take.
+pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
+    let collation = convert::common_collation(&left, &right, "add")?;
+    let (left, right) = adopt_null_types(left, right);
+    let types = type_rules::binary(op, &left.ty.data_type, &right.ty.data_type)?;
+    let nullable = left.ty.nullable || right.ty.nullable;
+    let ty = ColumnType { data_type: types.result, collation, nullable };
+    let left = convert_to(left, &ColumnType { data_type: types.left, ..ty }, Mode::Implicit)?;
+    let right = convert_to(right, &ColumnType { data_type: types.right, ..ty }, Mode::Implicit)?;
+    if let (Some(l), Some(r)) = (left.as_constant(), right.as_constant())
+        && let Ok(folded) = types::arith::binary(op, l, r, &types.result)
+    {
+        return Ok(Expr::new(ExprKind::Constant(folded), ty));
+    }
+    Ok(Expr::new(ExprKind::Arithmetic(op, Box::new((left, right))), ty))
+}
+
+/// Gives a literal NULL the type of the operand beside it.
+fn adopt_null_types(mut left: Expr, mut right: Expr) -> (Expr, Expr) {
+    if left.is_null_literal() {
+        left.ty.data_type = right.ty.data_type;
+    } else if right.is_null_literal() {
+        right.ty.data_type = left.ty.data_type;
+    }
+    (left, right)
+}
+
+fn bind_subquery(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<Expr> {
+    let query = crate::bind::query::bind_query(binder, query)?;
+    let [column] = query.output.as_slice() else { return Err(Msg::SubqueryOneColumn.into()) };
+    let ty = ColumnType { nullable: true, ..column.expr.ty };
+    Ok(Expr::new(ExprKind::ScalarSubquery(Box::new(query)), ty))
+}
+
+fn bind_collate(
+    binder: &mut Binder<'_>,
+    operand: &ast::Expr,
+    collation: &ast::Ident,
+) -> Result<Expr> {
+    let operand = bind_expr(binder, operand)?;
+    if !operand.ty.data_type.is_string() && !operand.is_null_literal() {
+        return Err(Msg::InvalidForCollate(operand.ty.data_type.name()).into());
+    }
+    let collation = if collation.is("database_default") {
+        binder.database_collation()
+    } else {
+        types::Collation::by_name(collation).ok_or(Msg::InvalidCollation(collation))?
+    };
+    let ty = ColumnType { collation, ..operand.ty };
+    Ok(Expr::new(ExprKind::Collate(Box::new(operand)), ty))
+}

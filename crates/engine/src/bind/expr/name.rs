@@ -1,0 +1,73 @@
+//! Column names and variables.
+
+use tsql::ast::{ColumnRef, ObjectName, Variable};
+use types::value::ColumnType;
+use types::{Msg, Result};
+
+use crate::bind::{Binder, Source};
+use crate::catalog::name::Name;
+use crate::plan::expr::{Expr, ExprKind, Slot};
+
+/// Binds a column: looked up from the innermost query outwards; within a query it must be unique.
+pub(super) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
+    let name = column.column.as_str();
+    for level in binder.levels.iter_mut().rev() {
+        let mut found = None;
+        let mut seen_table = false;
+        for (s, source) in level.sources.iter().enumerate() {
+            if column.table.as_ref().is_some_and(|table| !names_source(table, source)) {
+                continue;
+            }
+            seen_table = true;
+            for (c, candidate) in source.columns.iter().enumerate() {
+                let same = match name {
+                    _ if name.eq_ignore_ascii_case("$identity") => candidate.identity,
+                    _ => Name::same(&candidate.name, name),
+                };
+                if same && found.replace((s, c)).is_some() {
+                    return Err(Msg::AmbiguousColumn(name).into());
+                }
+            }
+        }
+        if let Some((s, c)) = found {
+            let column = &mut level.sources[s].columns[c];
+            column.used = true;
+            return Ok(Expr::new(ExprKind::Column(column.register), column.ty));
+        }
+        if seen_table && column.table.is_some() {
+            return Err(Msg::InvalidColumn(name).into());
+        }
+    }
+    match &column.table {
+        Some(table) => Err(Msg::MultiPartNotBound(&format!("{table}.{name}")).into()),
+        None => Err(Msg::InvalidColumn(name).into()),
+    }
+}
+
+/// Tells whether a qualifier means this source: its alias, or its table by one or more name parts.
+pub(crate) fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
+    if qualifier.database.is_some() || qualifier.schema.is_some() {
+        let Some(schema) = &source.schema else { return false };
+        let written = qualifier.schema.as_deref().unwrap_or("dbo");
+        return Name::same(written, schema) && Name::same(&qualifier.object, &source.alias);
+    }
+    Name::same(&qualifier.object, &source.alias)
+}
+
+/// Binds a variable: a declared one, else a function such as `@@ROWCOUNT`.
+pub(super) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Result<Expr> {
+    if let Some((slot, ty)) = find_variable(binder, &variable.name) {
+        return Ok(Expr::new(ExprKind::Variable(slot), ty));
+    }
+    if variable.is_global() {
+        return super::call::bind_global(binder, &variable.name);
+    }
+    Err(Msg::MustDeclareScalar(&variable.name).into())
+}
+
+/// Finds a declared scalar variable by its name with `@`.
+pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
+    let index = binder.variables.iter().position(|v| !v.cursor && Name::same(&v.name, name))?;
+    let slot = Slot(u32::try_from(index).ok()?);
+    Some((slot, ColumnType { nullable: true, ..binder.variables[index].ty }))
+}
