@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::catalog::Catalog;
+use crate::catalog::CatalogCell;
 
 /// How an instance is set up.
 #[derive(Clone, Debug)]
@@ -26,11 +26,4 @@ pub struct Instance {
     pub store: Arc<storage::Store>,
     /// The catalog snapshot and its version.
     pub catalog: CatalogCell,
-}
-
-/// The current catalog snapshot. Readers compare [`CatalogCell::version`] with the version that they
-/// hold; only when it differs they take the lock.
-pub struct CatalogCell {
-    version: sos::sync::AtomicU64,
-    current: sos::lock::SpinLock<Arc<Catalog>>,
 }

@@ -9,8 +9,6 @@
 //! this crate are its.
 #![forbid(unsafe_code)]
 
-pub mod bulk;
-pub mod client;
 pub mod cursor;
 pub mod encryption;
 pub mod error;
@@ -30,7 +28,6 @@ mod value;
 pub mod version;
 pub mod wire_type;
 
-pub use bulk::{BulkColumn, BulkReader};
 pub use cursor::Cursor;
 pub use error::{ProtocolError, Result};
 pub use login7::Login7;

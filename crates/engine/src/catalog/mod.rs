@@ -10,11 +10,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use types::row::RowLayout;
 use types::value::ColumnType;
 use types::{Collation, DataType};
 
+mod bootstrap;
+mod cell;
+mod lookup;
 pub mod name;
+pub mod table;
 
+pub use cell::CatalogCell;
 use name::Name;
 
 /// All databases at one moment.
@@ -175,6 +181,7 @@ pub enum Object {
 }
 
 /// A table. Temporary tables and table variables have the same shape but are not in the catalog.
+#[derive(Clone)]
 pub struct TableDef {
     /// `object_id`
     pub id: i32,
@@ -200,10 +207,12 @@ pub struct TableDef {
     pub schema_only: bool,
     /// Creation time, as `datetime`.
     pub created: types::Value,
+    /// Where each column lies in an encoded row.
+    pub layout: Arc<RowLayout>,
     /// The rows.
-    pub data: Arc<storage::Table>,
-    /// Next identity value and last rowversion: shared by all definitions of one table.
-    pub identity: Arc<IdentityState>,
+    pub rows: Arc<TableRows>,
+    /// Whether other tables have foreign keys to this one.
+    pub referenced: bool,
 }
 
 impl std::fmt::Debug for TableDef {
@@ -212,11 +221,13 @@ impl std::fmt::Debug for TableDef {
     }
 }
 
-/// Identity counter of a table.
-#[derive(Debug, Default)]
-pub struct IdentityState {
-    /// The next value to give.
-    pub next: sos::sync::AtomicI64,
+/// The rows of a table and its counters: shared by all definitions of one table. A table variable has
+/// one per execution of its batch or procedure.
+pub struct TableRows {
+    /// The rows.
+    pub data: Arc<storage::Table>,
+    /// The next identity value to give.
+    pub identity_next: sos::sync::AtomicI64,
 }
 
 /// A column.
@@ -234,6 +245,8 @@ pub struct ColumnDef {
     pub default: Option<DefaultDef>,
     /// Computed column: text of the expression.
     pub computed: Option<Arc<ModuleText>>,
+    /// ROWGUIDCOL.
+    pub row_guid: bool,
 }
 
 /// A default constraint.
@@ -245,15 +258,17 @@ pub struct DefaultDef {
     pub name: String,
     /// The expression.
     pub text: Arc<ModuleText>,
+    /// Whether the name was made by the system.
+    pub system_named: bool,
 }
 
 /// A piece of T-SQL kept with an object: source text and its syntax tree.
 #[derive(Debug)]
-pub struct ModuleText {
-    /// The text as written.
+pub struct ModuleText<T = tsql::ast::Expr> {
+    /// The text as the catalog views show it.
     pub text: String,
-    /// The expression parsed.
-    pub expr: tsql::ast::Expr,
+    /// It parsed.
+    pub tree: T,
 }
 
 /// An index, which may be behind a PRIMARY KEY or UNIQUE constraint.
@@ -281,6 +296,8 @@ pub struct IndexDef {
     pub bucket_count: Option<u64>,
     /// IGNORE_DUP_KEY = ON.
     pub ignore_dup_key: bool,
+    /// Whether the name of the constraint was made by the system.
+    pub system_named: bool,
 }
 
 /// Constraints that an index enforces.
@@ -307,7 +324,11 @@ pub struct CheckDef {
     /// Name, given or made.
     pub name: String,
     /// The predicate.
-    pub text: Arc<ModuleText>,
+    pub text: Arc<ModuleText<tsql::ast::Condition>>,
+    /// NOCHECK CONSTRAINT has not been said.
+    pub enabled: bool,
+    /// Whether the constraint was made by the system's naming.
+    pub system_named: bool,
 }
 
 /// A FOREIGN KEY constraint.
@@ -323,10 +344,24 @@ pub struct ForeignKeyDef {
     pub referenced: i32,
     /// Its columns by ordinal.
     pub referenced_columns: Vec<u16>,
-    /// ON DELETE: NO_ACTION, CASCADE, SET_NULL, SET_DEFAULT.
-    pub on_delete: String,
-    /// ON UPDATE, likewise.
-    pub on_update: String,
+    /// ON DELETE.
+    pub on_delete: ReferenceAction,
+    /// ON UPDATE.
+    pub on_update: ReferenceAction,
+    /// NOCHECK CONSTRAINT has not been said.
+    pub enabled: bool,
+    /// Whether the name was made by the system.
+    pub system_named: bool,
+}
+
+/// What happens to rows that refer to a row that is deleted or gets another key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the variants are SQL Server's words")]
+pub enum ReferenceAction {
+    NoAction,
+    Cascade,
+    SetNull,
+    SetDefault,
 }
 
 /// A stored procedure.

@@ -1,8 +1,8 @@
 //! The executor: runs bound plans against storage, row by row.
 //!
 //! - `eval.rs` evaluates expressions;
-//! - `query/` has one file per operator, each fills registers and asks its input for the next row;
-//! - `dml/` changes rows;
+//! - `query/` has one file per operator: each pushes its rows, as filled registers, to the one above;
+//! - `dml/` changes rows; `ddl/` changes the catalog;
 //! - `run.rs` runs the steps of a program: control flow, errors, transactions.
 
 pub mod eval;
@@ -11,11 +11,12 @@ pub mod query;
 use std::sync::Arc;
 
 use types::Value;
+use types::row::RowBuffer;
 
-use crate::catalog::TableDef;
+use crate::catalog::TableRows;
 use crate::plan::program::Program;
 use crate::session::SessionState;
-use crate::sink::ResultSink;
+use crate::sink::{Command, ResultSink};
 
 /// What the running statement can reach.
 pub struct Cx<'a> {
@@ -29,6 +30,50 @@ pub struct Cx<'a> {
     pub registers: Vec<Value>,
     /// Time of the statement, read once at its first use: GETDATE() is the same for all its rows.
     pub now: Option<types::date::Moment>,
+    /// The transaction that the statement reads and writes in; none outside of a statement and in a
+    /// point statement, then a subquery begins one of its own.
+    pub transaction: Option<&'a storage::Transaction>,
+    /// Error of storage on its way up to where the statement is restarted or the transaction ended;
+    /// what travels as `Err` meanwhile is only its text.
+    pub fault: Option<storage::Error>,
+    /// Buffers that are reused from row to row and from statement to statement.
+    pub scratch: Scratch,
+    /// Rows of recursive CTEs' last round, by id.
+    pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
+}
+
+/// Buffers that live as long as their [`Cx`].
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Index key under construction.
+    pub key: Vec<u8>,
+    /// Row under construction.
+    pub row: RowBuffer,
+    /// Output values of a row.
+    pub output: Vec<Value>,
+    /// Variables as they were before a statement that may be restarted.
+    pub variables: Vec<Value>,
+}
+
+impl<'a> Cx<'a> {
+    /// Makes one with an empty register file.
+    pub fn new(
+        session: &'a mut SessionState,
+        frame: &'a mut Frame,
+        sink: &'a mut dyn ResultSink,
+    ) -> Self {
+        Self {
+            session,
+            frame,
+            sink,
+            registers: Vec::new(),
+            now: None,
+            transaction: None,
+            fault: None,
+            scratch: Scratch::default(),
+            work_tables: Vec::new(),
+        }
+    }
 }
 
 /// A batch's or procedure's variables.
@@ -37,12 +82,21 @@ pub struct Frame {
     pub program: Arc<Program>,
     /// Scalars by slot.
     pub variables: Vec<Value>,
-    /// Table variables by slot.
-    pub tables: Vec<Arc<TableDef>>,
+    /// Table variables by slot; their definitions are in the program.
+    pub tables: Vec<Arc<TableRows>>,
     /// The procedure that runs; `None` in a batch.
     pub procedure: Option<Arc<crate::catalog::ProcedureDef>>,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
+}
+
+/// What a data statement did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementResult {
+    /// What kind of statement it was.
+    pub command: Command,
+    /// Rows returned, assigned or changed: `@@ROWCOUNT`.
+    pub rows: u64,
 }
 
 impl Cx<'_> {

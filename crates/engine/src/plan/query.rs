@@ -41,11 +41,9 @@ pub enum Node {
     Values(Box<ValuesScan>),
     /// Rows that a table-valued function makes.
     Function(Box<FunctionScan>),
-    /// Rows of a derived table, a view or a CTE: its output goes to registers.
-    Derived(Box<Derived>),
     /// Rows for which the predicate is true.
     Filter(Box<(Node, Expr)>),
-    /// Joins of two inputs, the right one opened anew for each left row (so APPLY is a join).
+    /// Joins of two inputs.
     Join(Box<Join>),
     /// Groups and aggregates.
     Aggregate(Box<Aggregate>),
@@ -63,6 +61,8 @@ pub enum Node {
     Recursive(Box<Recursive>),
     /// Rows of the working table of the [`Node::Recursive`] with this id.
     WorkTable(u32, Vec<Register>),
+    /// No row: a predicate that is never true.
+    Empty,
     /// Evaluates expressions into registers for each row.
     Compute(Box<(Node, Vec<(Register, Expr)>)>),
 }
@@ -76,8 +76,11 @@ pub struct Scan {
     pub access: Access,
     /// Columns that are needed: ordinal in the table, register it goes to.
     pub columns: Vec<(u16, Register)>,
-    /// Register number that identifies the scan's current row for UPDATE, DELETE and WHERE CURRENT OF.
+    /// Number that identifies the scan's current row for UPDATE, DELETE and WHERE CURRENT OF.
     pub row: u32,
+    /// The whole predicate on this table, that of the access path included: what a row must still
+    /// satisfy when a writer finds that it has changed since it was read.
+    pub predicate: Option<Expr>,
     /// What is left of the predicate after the access path.
     pub residual: Option<Expr>,
     /// Locks and isolation asked by table hints.
@@ -137,6 +140,8 @@ pub struct ScanHints {
     pub serializable: bool,
     /// SNAPSHOT (memory-optimized tables in explicit transactions; else error 41368).
     pub snapshot: bool,
+    /// NOWAIT: error 1222 instead of a wait for a row.
+    pub no_wait: bool,
 }
 
 /// A scan of a system view.
@@ -170,30 +175,43 @@ pub struct FunctionScan {
     pub registers: Vec<Register>,
 }
 
-/// A query used as a table.
-#[derive(Clone, Debug)]
-pub struct Derived {
-    /// The query.
-    pub query: Query,
-    /// Where its output goes, one per column.
-    pub registers: Vec<Register>,
-}
-
-/// A join.
+/// A join. Derived tables, views and CTEs need no operator of their own: the node of their query
+/// stands in FROM, and a column that is no bare column there is made by a [`Node::Compute`].
 #[derive(Clone, Debug)]
 pub struct Join {
     /// Which kind.
     pub kind: JoinKind,
+    /// How.
+    pub method: JoinMethod,
     /// Outer input.
     pub left: Node,
-    /// Inner input; may read the registers of the left one (APPLY, index seeks).
+    /// Inner input; with [`JoinMethod::Loop`] it may read the registers of the left one.
     pub right: Node,
-    /// The ON predicate; none for CROSS and APPLY.
+    /// What is left of ON after predicates were pushed into the inputs.
     pub on: Option<Expr>,
-    /// Registers of the left input: set to NULL for a FULL join's unmatched right rows.
-    pub left_registers: Vec<Register>,
-    /// Registers of the right input: set to NULL for unmatched left rows.
-    pub right_registers: Vec<Register>,
+    /// What the left input leaves behind: set to NULL for a FULL join's unmatched right rows.
+    pub left_live: Live,
+    /// What the right input leaves behind: set to NULL for unmatched left rows.
+    pub right_live: Live,
+}
+
+/// How a join finds the right rows of a left one.
+#[derive(Clone, Debug)]
+pub enum JoinMethod {
+    /// Opens the right input anew for each left row (so APPLY and an index seek are joins).
+    Loop,
+    /// Reads the right input once into a hash table. Keys of the left and of the right side, in
+    /// pairs of one type and collation; rows with a NULL key match nothing.
+    Hash(Vec<(Expr, Expr)>),
+}
+
+/// What an input leaves behind for the operators above it: to be kept by those that buffer rows.
+#[derive(Clone, Debug, Default)]
+pub struct Live {
+    /// Registers.
+    pub registers: Vec<Register>,
+    /// Scan row numbers that an UPDATE, DELETE or MERGE needs.
+    pub rows: Vec<u32>,
 }
 
 /// Kinds of join.
@@ -246,8 +264,8 @@ pub struct AggregateCall {
 pub struct Window {
     /// Rows.
     pub input: Node,
-    /// Registers of the input that have to survive the sort.
-    pub live: Vec<Register>,
+    /// What of the input has to survive the sort.
+    pub live: Live,
     /// The calls; each brings its own partition, order and frame.
     pub calls: Vec<WindowCall>,
 }
@@ -327,8 +345,10 @@ pub struct Sort {
     pub input: Node,
     /// Keys, most significant first.
     pub keys: Vec<SortKey>,
-    /// Registers of the input that have to survive the sort.
-    pub live: Vec<Register>,
+    /// Rows that are wanted at most (TOP above it): the rest need not be kept.
+    pub limit: Option<Expr>,
+    /// What of the input has to survive the sort.
+    pub live: Live,
 }
 
 /// TOP, OFFSET, FETCH.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use crate::catalog::TableDef;
+use crate::catalog::{ReferenceAction, TableDef};
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
 use crate::sink::ResultShape;
@@ -24,6 +24,8 @@ pub enum Bound {
     Update(Update),
     /// DELETE
     Delete(Delete),
+    /// TRUNCATE TABLE
+    Truncate(TableSource),
     /// MERGE
     Merge(Box<Merge>),
     /// A value: SET @v = .., the condition of IF and WHILE, arguments of EXEC, PRINT, RETURN..
@@ -39,6 +41,16 @@ pub struct Scalar {
     pub registers: u32,
 }
 
+/// Whether a statement needs a transaction of storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Course {
+    /// It touches one row by a whole unique key and has no subquery: outside of a transaction it runs
+    /// on the row itself ([`storage::Table::read_point`] and its kin).
+    Point,
+    /// Any other.
+    General,
+}
+
 /// A SELECT that returns rows.
 #[derive(Debug)]
 pub struct Select {
@@ -50,6 +62,8 @@ pub struct Select {
     pub registers: u32,
     /// FOR XML / FOR JSON, applied to the rows.
     pub output: SelectOutput,
+    /// Whether it is a point statement.
+    pub course: Course,
 }
 
 /// How the rows of a SELECT leave.
@@ -98,6 +112,8 @@ pub struct SelectAssign {
     pub assignments: Vec<(Slot, Expr)>,
     /// Size of the register file.
     pub registers: u32,
+    /// Whether it is a point statement.
+    pub course: Course,
 }
 
 /// SELECT .. INTO
@@ -108,9 +124,20 @@ pub struct SelectInto {
     /// Name parts of the new table.
     pub target: tsql::ast::ObjectName,
     /// Columns of the new table.
-    pub columns: Vec<(String, ColumnType, bool)>,
+    pub columns: Vec<IntoColumn>,
     /// Size of the register file.
     pub registers: u32,
+}
+
+/// A column of the table that SELECT .. INTO makes.
+#[derive(Clone, Debug)]
+pub struct IntoColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub ty: ColumnType,
+    /// IDENTITY (seed, increment), inherited from the source column.
+    pub identity: Option<(i64, i64)>,
 }
 
 /// OUTPUT of a data-changing statement: over the registers of the old and the new row.
@@ -120,10 +147,6 @@ pub struct OutputClause {
     pub columns: Vec<OutputColumn>,
     /// Where they go.
     pub target: OutputTarget,
-    /// `deleted.*`: ordinal and register of the old row's columns.
-    pub old: Vec<(u16, Register)>,
-    /// `inserted.*`: ordinal and register of the new row's columns.
-    pub new: Vec<(u16, Register)>,
 }
 
 /// Where OUTPUT rows go.
@@ -131,8 +154,39 @@ pub struct OutputClause {
 pub enum OutputTarget {
     /// To the client, with these columns.
     Client(Arc<ResultShape>),
-    /// OUTPUT .. INTO a table: ordinals of its columns.
-    Table(TableSource, Vec<u16>),
+    /// OUTPUT .. INTO a table: the columns' values are the source registers of this INSERT.
+    Table(Box<Insert>),
+}
+
+/// How a new row of a table is made and checked: part of INSERT, UPDATE and MERGE.
+///
+/// The row is built in consecutive registers, one per column of the table; those of `deleted` and
+/// `inserted` are `old` and `new`.
+#[derive(Debug)]
+pub struct NewRow {
+    /// First register of the new row.
+    pub first: Register,
+    /// Computed columns, in order: evaluated over the new row.
+    pub computed: Vec<(u16, Expr)>,
+    /// CHECK constraints: name and predicate over the new row.
+    pub checks: Vec<(String, Expr)>,
+    /// Foreign keys of this table to look up (places in `TableDef::foreign_keys`).
+    pub foreign: Vec<Lookup>,
+}
+
+/// A look-up into another table: of a referenced row, or of the rows that refer to one.
+#[derive(Debug)]
+pub struct Lookup {
+    /// Name of the constraint.
+    pub constraint: String,
+    /// The table that is looked into.
+    pub table: Arc<TableDef>,
+    /// Index of it whose key begins with the columns; none means a scan.
+    pub index: Option<u16>,
+    /// Pairs: ordinal in the changed table, ordinal in the other.
+    pub columns: Vec<(u16, u16)>,
+    /// What happens to the rows that refer to a changed one.
+    pub action: ReferenceAction,
 }
 
 /// INSERT
@@ -144,10 +198,18 @@ pub struct Insert {
     pub columns: Vec<InsertValue>,
     /// Rows to insert.
     pub source: InsertSource,
+    /// Registers that a row of the source is put into before `columns` are evaluated.
+    pub source_registers: Vec<Register>,
+    /// The new row.
+    pub row: NewRow,
+    /// TOP (n).
+    pub top: Option<Expr>,
     /// OUTPUT.
-    pub output: Option<OutputClause>,
+    pub output: Vec<OutputClause>,
     /// Size of the register file.
     pub registers: u32,
+    /// Whether it is a point statement: one row of values without a subquery.
+    pub course: Course,
 }
 
 /// Rows of an INSERT.
@@ -186,16 +248,37 @@ pub struct Update {
     pub root: Node,
     /// Row number of the target's scan.
     pub row: u32,
-    /// Assignments in the order of the SET list.
-    pub assignments: Vec<Assignment>,
+    /// How the new row is made.
+    pub set: SetRow,
     /// OUTPUT.
-    pub output: Option<OutputClause>,
-    /// Columns needed of the old row beyond what the scan decodes for expressions.
-    pub old: Vec<(u16, Register)>,
+    pub output: Vec<OutputClause>,
     /// TOP (n).
     pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
+    /// Whether it is a point statement.
+    pub course: Course,
+}
+
+/// How UPDATE makes a new row of an old one.
+#[derive(Debug)]
+pub struct SetRow {
+    /// First register of the old row.
+    pub old: Register,
+    /// Assignments in the order of the SET list.
+    pub assignments: Vec<Assignment>,
+    /// Ordinals of the columns that get a value, computed ones and rowversions included.
+    pub changed: Vec<u16>,
+    /// Ordinal of a rowversion column.
+    pub row_version: Option<u16>,
+    /// Columns that are not changed but needed in the new row's registers.
+    pub copied: Vec<u16>,
+    /// Whether a key of an index may change.
+    pub keys: storage::Keys,
+    /// The new row.
+    pub row: NewRow,
+    /// Foreign keys of other tables that refer to columns changed here.
+    pub references: Vec<Lookup>,
 }
 
 /// One item of UPDATE's SET list. Column references on the right read the old row; variables are
@@ -206,8 +289,9 @@ pub enum Assignment {
     Column(u16, Expr),
     /// `@v = expr`: the expression may be a bare column, then it is the old value.
     Variable(Slot, Expr),
-    /// `@v = column = expr`: the variable gets the new value.
-    VariableAndColumn(Slot, u16, Expr),
+    /// `@v = column = expr`: the variable gets the new value, by the second expression over the new
+    /// row's register.
+    VariableAndColumn(Slot, u16, Expr, Expr),
     /// `column.WRITE(expr, offset, length)`
     Write(u16, Box<(Expr, Expr, Expr)>),
 }
@@ -221,12 +305,18 @@ pub struct Delete {
     pub root: Node,
     /// Row number of the target's scan.
     pub row: u32,
+    /// First register of the old row.
+    pub old: Register,
+    /// Foreign keys of other tables that refer to this one.
+    pub references: Vec<Lookup>,
     /// OUTPUT.
-    pub output: Option<OutputClause>,
+    pub output: Vec<OutputClause>,
     /// TOP (n).
     pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
+    /// Whether it is a point statement.
+    pub course: Course,
 }
 
 /// MERGE
@@ -234,16 +324,26 @@ pub struct Delete {
 pub struct Merge {
     /// The table.
     pub target: TableSource,
-    /// Source joined with the target.
+    /// Source joined with the target: a FULL or LEFT join whose unmatched sides are NULL.
     pub root: Node,
     /// Row number of the target's scan.
     pub row: u32,
+    /// Register that is not NULL where the source has a row.
+    pub source_present: Register,
+    /// First register of the target's columns.
+    pub old: Register,
     /// WHEN clauses in order.
     pub clauses: Vec<MergeClause>,
-    /// OUTPUT, `$action` included.
-    pub output: Option<OutputClause>,
+    /// Foreign keys of other tables that refer to this one.
+    pub references: Vec<Lookup>,
+    /// OUTPUT.
+    pub output: Vec<OutputClause>,
     /// Register of `$action`.
-    pub action: Option<Register>,
+    pub action: Register,
+    /// First register of `inserted`.
+    pub new: Register,
+    /// TOP (n).
+    pub top: Option<Expr>,
     /// Size of the register file.
     pub registers: u32,
 }
@@ -272,11 +372,11 @@ pub enum MergeWhen {
 #[derive(Debug)]
 pub enum MergeAction {
     /// UPDATE SET
-    Update(Vec<Assignment>),
+    Update(SetRow),
     /// DELETE
     Delete,
     /// INSERT
-    Insert(Vec<InsertValue>),
+    Insert(Vec<InsertValue>, NewRow),
 }
 
 /// Keeps the definition of a table in reach of code that only has its plan.

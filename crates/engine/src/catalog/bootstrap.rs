@@ -1,0 +1,125 @@
+//! The catalog of a fresh instance: the four system databases with their schemas and principals.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use types::{Collation, Value};
+
+use super::name::Name;
+use super::{
+    Catalog, Database, DatabaseFile, DatabaseOptions, Login, Principal, PrincipalKind, Schema,
+};
+
+/// Databases that every instance has, with their ids.
+const SYSTEM_DATABASES: [(i16, &str); 4] = [(1, "master"), (2, "tempdb"), (3, "model"), (4, "msdb")];
+/// `compatibility_level` of new databases: SQL Server 2022.
+const COMPATIBILITY_LEVEL: u8 = 160;
+/// Fixed roles of a database, with their principal ids.
+const FIXED_ROLES: [(i32, &str); 10] = [
+    (0, "public"),
+    (16_384, "db_owner"),
+    (16_385, "db_accessadmin"),
+    (16_386, "db_securityadmin"),
+    (16_387, "db_ddladmin"),
+    (16_389, "db_backupoperator"),
+    (16_390, "db_datareader"),
+    (16_391, "db_datawriter"),
+    (16_392, "db_denydatareader"),
+    (16_393, "db_denydatawriter"),
+];
+
+impl Catalog {
+    /// Makes the catalog of a fresh instance: system databases and `sa`.
+    pub fn bootstrap(sa: Login, collation: Collation, created: &Value) -> Self {
+        let databases = SYSTEM_DATABASES.iter().map(|&(id, name)| {
+            (Name::new(name), Arc::new(Database::new(id, name, collation, created.clone())))
+        });
+        Self {
+            version: 1,
+            databases: databases.collect(),
+            logins: BTreeMap::from([(Name::new(&sa.name), Arc::new(sa))]),
+        }
+    }
+
+    /// Returns the lowest free database id.
+    pub fn next_database_id(&self) -> i16 {
+        (5..i16::MAX).find(|&id| self.database_by_id(id).is_none()).unwrap_or(i16::MAX)
+    }
+}
+
+impl Database {
+    /// Makes an empty database: its schemas, fixed roles and users, and the files of `model`.
+    pub fn new(id: i16, name: &str, collation: Collation, created: Value) -> Self {
+        let schemas = [(1, "dbo", 1), (2, "guest", 2), (3, "INFORMATION_SCHEMA", 3), (4, "sys", 4)];
+        let schemas = schemas.into_iter().map(|(id, name, owner)| {
+            (Name::new(name), Schema { id, name: name.to_owned(), owner })
+        });
+        Self {
+            id,
+            name: name.to_owned(),
+            collation,
+            created,
+            schemas: schemas.collect(),
+            objects: BTreeMap::new(),
+            types: BTreeMap::new(),
+            principals: principals(),
+            options: DatabaseOptions::default(),
+            files: default_files(name),
+            permissions: Vec::new(),
+        }
+    }
+}
+
+impl Default for DatabaseOptions {
+    fn default() -> Self {
+        Self {
+            elevate_to_snapshot: false,
+            read_committed_snapshot: false,
+            allow_snapshot_isolation: false,
+            compatibility_level: COMPATIBILITY_LEVEL,
+            recovery: "FULL".to_owned(),
+            others: BTreeMap::new(),
+        }
+    }
+}
+
+/// Files of a database that names none, as `model` has them.
+pub(crate) fn default_files(database: &str) -> Vec<DatabaseFile> {
+    let file = |name: String, path: String, log: bool| DatabaseFile {
+        filegroup: if log { String::new() } else { "PRIMARY".to_owned() },
+        name,
+        path,
+        memory_optimized: false,
+        log,
+    };
+    vec![
+        file(database.to_owned(), format!("{database}.mdf"), false),
+        file(format!("{database}_log"), format!("{database}_log.ldf"), true),
+    ]
+}
+
+fn principals() -> BTreeMap<Name, Arc<Principal>> {
+    let users = [
+        (1, "dbo", Some("sa"), "dbo"),
+        (2, "guest", None, "guest"),
+        (3, "INFORMATION_SCHEMA", None, ""),
+        (4, "sys", None, ""),
+    ];
+    let users = users.into_iter().map(|(id, name, login, schema)| Principal {
+        id,
+        name: name.to_owned(),
+        kind: PrincipalKind::SqlUser,
+        login: login.map(str::to_owned),
+        member_of: if id == 1 { vec![16_384] } else { Vec::new() },
+        default_schema: schema.to_owned(),
+    });
+    let roles = FIXED_ROLES.into_iter().map(|(id, name)| Principal {
+        id,
+        name: name.to_owned(),
+        kind: PrincipalKind::DatabaseRole,
+        login: None,
+        member_of: Vec::new(),
+        default_schema: String::new(),
+    });
+    users.chain(roles).map(|p| (Name::new(&p.name), Arc::new(p))).collect()
+}

@@ -1,0 +1,91 @@
+//! `CatalogCell`: the current catalog snapshot, and the only way to change it.
+//!
+//! Readers compare [`CatalogCell::version`] with the version they hold and take the lock only when it
+//! differs. A change builds the next snapshot aside, one change at a time, and then swaps it in; a
+//! change that fails leaves nothing behind.
+
+use std::sync::Arc;
+
+use sos::lock::{LatchClass, RwLatch, SpinClass, SpinLock};
+use sos::sync::{AtomicI64, AtomicU64, Ordering};
+use types::Result;
+
+use super::Catalog;
+
+/// Object ids of users begin here, as SQL Server's are large and positive.
+const OBJECT_ID_FIRST: i64 = 901_578_250;
+/// And go up by this, so that neighbours are not close, as there.
+const OBJECT_ID_STEP: i64 = 16;
+
+/// The current catalog snapshot of an instance.
+pub struct CatalogCell {
+    version: AtomicU64,
+    current: SpinLock<Arc<Catalog>>,
+    /// Held by the one change under way; the next object id.
+    changing: RwLatch<()>,
+    object_id: AtomicI64,
+    temporary_id: AtomicI64,
+    storage_id: AtomicI64,
+}
+
+impl CatalogCell {
+    /// Makes a cell that holds `catalog`.
+    pub fn new(catalog: Catalog) -> Self {
+        Self {
+            version: AtomicU64::new(catalog.version),
+            current: SpinLock::new(SpinClass::CmedHashSet, Arc::new(catalog)),
+            changing: RwLatch::new(LatchClass::Catalog, ()),
+            object_id: AtomicI64::new(OBJECT_ID_FIRST),
+            temporary_id: AtomicI64::new(-2),
+            storage_id: AtomicI64::new(1),
+        }
+    }
+
+    /// Returns the version of the current snapshot: one load.
+    pub fn version(&self) -> u64 {
+        // Acquire: pairs with the Release in `change`, so that `load` gives at least this version.
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Returns the current snapshot.
+    pub fn load(&self) -> Arc<Catalog> {
+        Arc::clone(&self.current.lock())
+    }
+
+    /// Changes a copy of the catalog and publishes it as the next version. Returns what `edit`
+    /// returned; if it failed, nothing has changed.
+    pub fn change<T>(&self, edit: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
+        let changing = self.changing.write();
+        let mut next = Catalog::clone(&self.load());
+        let done = edit(&mut next)?;
+        next.version += 1;
+        let version = next.version;
+        let old = std::mem::replace(&mut *self.current.lock(), Arc::new(next));
+        // Release: pairs with the Acquire in `version`.
+        self.version.store(version, Ordering::Release);
+        drop(changing);
+        drop(old);
+        Ok(done)
+    }
+
+    /// Gives out an id for an object of the catalog.
+    pub fn next_object_id(&self) -> i32 {
+        // Relaxed: only uniqueness is asked for.
+        let id = self.object_id.fetch_add(OBJECT_ID_STEP, Ordering::Relaxed);
+        i32::try_from(id).unwrap_or(i32::MAX)
+    }
+
+    /// Gives out an id for a temporary table: negative.
+    pub fn next_temporary_id(&self) -> i32 {
+        // Relaxed: only uniqueness is asked for.
+        let id = self.temporary_id.fetch_sub(1, Ordering::Relaxed);
+        i32::try_from(id).unwrap_or(i32::MIN)
+    }
+
+    /// Gives out an id for a table of storage, which is not reused when a table is made anew.
+    pub fn next_storage_id(&self) -> storage::TableId {
+        // Relaxed: only uniqueness is asked for.
+        let id = self.storage_id.fetch_add(1, Ordering::Relaxed);
+        storage::TableId(u32::try_from(id).unwrap_or(u32::MAX))
+    }
+}

@@ -1,0 +1,174 @@
+//! Looking names up in a catalog snapshot.
+
+use std::sync::Arc;
+
+use super::name::Name;
+use super::{Catalog, Database, Object, ProcedureDef, Schema, TableDef, UserType};
+
+impl Catalog {
+    /// Finds a database by name.
+    pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
+        self.databases.get(&Name::new(name))
+    }
+
+    /// Finds a database by id.
+    pub fn database_by_id(&self, id: i16) -> Option<&Arc<Database>> {
+        self.databases.values().find(|d| d.id == id)
+    }
+
+    /// Lets `edit` change a database; `None` if there is none of that name.
+    pub fn database_mut(&mut self, name: &str) -> Option<&mut Database> {
+        self.databases.get_mut(&Name::new(name)).map(Arc::make_mut)
+    }
+
+    /// Finds an object by database, schema and name.
+    pub fn find_object(&self, database: &str, schema: &str, name: &str) -> Option<&Object> {
+        self.database(database)?.object(schema, name)
+    }
+
+    /// Finds a table by database, schema and name.
+    pub fn find_table(&self, database: &str, schema: &str, name: &str) -> Option<&Arc<TableDef>> {
+        match self.find_object(database, schema, name)? {
+            Object::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// Finds a procedure by database, schema and name.
+    pub fn find_procedure(
+        &self,
+        database: &str,
+        schema: &str,
+        name: &str,
+    ) -> Option<&Arc<ProcedureDef>> {
+        match self.find_object(database, schema, name)? {
+            Object::Procedure(procedure) => Some(procedure),
+            _ => None,
+        }
+    }
+}
+
+impl Database {
+    /// Finds a schema by name.
+    pub fn schema(&self, name: &str) -> Option<&Schema> {
+        self.schemas.get(&Name::new(name))
+    }
+
+    /// Finds an object by schema and name.
+    pub fn object(&self, schema: &str, name: &str) -> Option<&Object> {
+        self.objects.get(&(Name::new(schema), Name::new(name)))
+    }
+
+    /// Finds an object by id.
+    pub fn object_by_id(&self, id: i32) -> Option<&Object> {
+        self.objects.values().find(|o| o.id() == id)
+    }
+
+    /// Finds a table by id.
+    pub fn table_by_id(&self, id: i32) -> Option<&Arc<TableDef>> {
+        self.objects.values().find_map(|o| match o {
+            Object::Table(table) if table.id == id => Some(table),
+            _ => None,
+        })
+    }
+
+    /// Finds an alias type or table type by schema and name.
+    pub fn user_type(&self, schema: &str, name: &str) -> Option<&Arc<UserType>> {
+        self.types.get(&(Name::new(schema), Name::new(name)))
+    }
+
+    /// Iterates over the tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
+        self.objects.values().filter_map(|o| match o {
+            Object::Table(table) => Some(table),
+            _ => None,
+        })
+    }
+
+    /// Puts an object in, in place of one of the same name.
+    pub fn put(&mut self, object: Object) {
+        self.objects.insert((Name::new(object.schema()), Name::new(object.name())), object);
+    }
+
+    /// Tells whether a constraint or object of this schema has the name: they share one name space.
+    pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
+        self.object(schema, name).is_some()
+            || self.tables().any(|t| {
+                Name::same(&t.schema, schema) && t.constraint_names().any(|n| Name::same(n, name))
+            })
+    }
+}
+
+impl TableDef {
+    /// Finds a column's ordinal by name.
+    pub fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|c| Name::same(&c.name, name))
+    }
+
+    /// Finds an index's place by name.
+    pub fn index(&self, name: &str) -> Option<usize> {
+        self.indexes.iter().position(|i| Name::same(&i.name, name))
+    }
+
+    /// Iterates over the names of its constraints.
+    pub fn constraint_names(&self) -> impl Iterator<Item = &str> {
+        let keys = self.indexes.iter().filter(|i| i.constraint.is_some()).map(|i| i.name.as_str());
+        let checks = self.checks.iter().map(|c| c.name.as_str());
+        let foreign = self.foreign_keys.iter().map(|f| f.name.as_str());
+        let defaults = self.columns.iter().filter_map(|c| c.default.as_ref());
+        keys.chain(checks).chain(foreign).chain(defaults.map(|d| d.name.as_str()))
+    }
+
+    /// Returns `schema.name`, as messages name a table.
+    pub fn qualified_name(&self) -> String {
+        format!("{}.{}", self.schema, self.name)
+    }
+}
+
+impl Object {
+    /// Returns the object id.
+    pub fn id(&self) -> i32 {
+        match self {
+            Self::Table(o) => o.id,
+            Self::Procedure(o) => o.id,
+            Self::View(o) | Self::Function(o) | Self::Trigger(o) => o.id,
+            Self::Synonym(o) => o.id,
+            Self::Sequence(o) => o.id,
+        }
+    }
+
+    /// Returns the schema's name.
+    pub fn schema(&self) -> &str {
+        match self {
+            Self::Table(o) => &o.schema,
+            Self::Procedure(o) => &o.schema,
+            Self::View(o) | Self::Function(o) | Self::Trigger(o) => &o.schema,
+            Self::Synonym(o) => &o.schema,
+            Self::Sequence(o) => &o.schema,
+        }
+    }
+
+    /// Returns the name as created.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Table(o) => &o.name,
+            Self::Procedure(o) => &o.name,
+            Self::View(o) | Self::Function(o) | Self::Trigger(o) => &o.name,
+            Self::Synonym(o) => &o.name,
+            Self::Sequence(o) => &o.name,
+        }
+    }
+
+    /// Returns the word that DROP has for its kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Table(_) => "table",
+            Self::Procedure(_) => "procedure",
+            Self::View(_) => "view",
+            Self::Function(_) => "function",
+            Self::Trigger(_) => "trigger",
+            Self::Synonym(_) => "synonym",
+            Self::Sequence(_) => "sequence object",
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! From a table's definition to its rows: layout, key extractors and the table of storage.
+
+use std::sync::Arc;
+
+use sos::sync::AtomicI64;
+use storage::{IndexId, IndexSpec, RowImage, TableKind, TableSpec, Uniqueness};
+use types::Collation;
+use types::key::{Direction, KeyPart, encode_value};
+use types::row::RowLayout;
+use types::value::ColumnType;
+
+use super::{CatalogCell, ColumnDef, IndexDef, IndexKind, TableDef, TableRows};
+
+/// Buckets of a hash index that does not say how many.
+const BUCKET_COUNT_DEFAULT: u64 = 1_024;
+
+/// Lays out the rows of a table with these columns.
+pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {
+    let types: Vec<ColumnType> = columns.iter().map(|c| c.ty).collect();
+    Arc::new(RowLayout::new(&types))
+}
+
+/// Makes an empty table of storage for a definition's columns and indexes.
+pub fn create_rows(
+    store: &Arc<storage::Store>,
+    cell: &CatalogCell,
+    shape: &TableDef,
+) -> types::Result<Arc<TableRows>> {
+    let indexes = shape.indexes.iter().map(|i| index_spec(i, &shape.columns, &shape.layout));
+    let spec = TableSpec {
+        id: cell.next_storage_id(),
+        kind: if shape.memory_optimized { TableKind::MemoryOptimized } else { TableKind::Ordinary },
+        indexes: indexes.collect(),
+    };
+    let data = store.create_table(spec).map_err(|_| types::Msg::OutOfMemory)?;
+    Ok(Arc::new(TableRows { data, identity_next: AtomicI64::new(identity_seed(&shape.columns)) }))
+}
+
+/// Returns the first identity value of a table with these columns; 0 without an identity column.
+pub fn identity_seed(columns: &[ColumnDef]) -> i64 {
+    columns.iter().find_map(|c| c.identity).map_or(0, |(seed, _)| seed)
+}
+
+/// Describes an index to storage.
+pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayout>) -> IndexSpec {
+    let layout = Arc::clone(layout);
+    let parts: Box<[(usize, KeyPart)]> =
+        index.keys.iter().map(|&(c, d)| (usize::from(c), key_part(&columns[usize::from(c)], d))).collect();
+    IndexSpec {
+        id: index.storage_id(),
+        kind: match index.kind {
+            IndexKind::Hash => storage::IndexKind::Hash {
+                bucket_count: index.bucket_count.unwrap_or(BUCKET_COUNT_DEFAULT),
+            },
+            IndexKind::Range => storage::IndexKind::Range,
+        },
+        uniqueness: if index.unique { Uniqueness::Unique } else { Uniqueness::NotUnique },
+        extractor: Box::new(move |row: RowImage<'_>, key: &mut Vec<u8>| {
+            let view = layout.view(row.bytes, row.blobs);
+            for &(ordinal, part) in &parts {
+                encode_value(&view.get(ordinal), part, key);
+            }
+        }),
+    }
+}
+
+/// Returns how a column is encoded in a key.
+pub fn key_part(column: &ColumnDef, descending: bool) -> KeyPart {
+    let direction = if descending { Direction::Descending } else { Direction::Ascending };
+    let collation =
+        if column.ty.data_type.is_string() { column.ty.collation } else { Collation::default() };
+    KeyPart { collation, direction }
+}
+
+impl IndexDef {
+    /// Returns the id by which storage knows the index.
+    pub fn storage_id(&self) -> IndexId {
+        IndexId(self.id.unsigned_abs())
+    }
+}
+
+impl TableDef {
+    /// Returns how the columns of an index's key are encoded.
+    pub fn key_parts(&self, index: usize) -> impl Iterator<Item = KeyPart> {
+        self.indexes[index]
+            .keys
+            .iter()
+            .map(|&(ordinal, descending)| key_part(&self.columns[usize::from(ordinal)], descending))
+    }
+
+    /// Returns an empty table of the same shape: a table variable as one execution has it.
+    pub fn instantiate(
+        &self,
+        store: &Arc<storage::Store>,
+        cell: &CatalogCell,
+    ) -> types::Result<Arc<TableRows>> {
+        create_rows(store, cell, self)
+    }
+}
