@@ -427,6 +427,49 @@ impl DataType {
     }
 }
 
+impl DataType {
+    /// Makes the type of a `system_type_id` with its length (characters, units or bytes), precision
+    /// and scale, each ignored where the type has none; `None` for an unknown id.
+    pub fn from_parts(id: u8, length: Length, precision: u8, scale: u8) -> Option<Self> {
+        let limited = match length {
+            Length::Limited(n) => n,
+            Length::Max => BYTES_MAX,
+        };
+        Some(match id {
+            34 => Self::Image,
+            35 => Self::Text,
+            36 => Self::UniqueIdentifier,
+            40 => Self::Date,
+            41 => Self::Time(scale),
+            42 => Self::DateTime2(scale),
+            43 => Self::DateTimeOffset(scale),
+            48 => Self::TinyInt,
+            52 => Self::SmallInt,
+            56 => Self::Int,
+            58 => Self::SmallDateTime,
+            59 => Self::Real,
+            60 => Self::Money,
+            61 => Self::DateTime,
+            62 => Self::Float,
+            98 => Self::SqlVariant,
+            99 => Self::NText,
+            104 => Self::Bit,
+            106 | 108 => Self::Decimal { precision, scale },
+            122 => Self::SmallMoney,
+            127 => Self::BigInt,
+            165 => Self::VarBinary(length),
+            167 => Self::VarChar(length),
+            173 => Self::Binary(limited),
+            175 => Self::Char(limited),
+            189 => Self::RowVersion,
+            231 => Self::NVarChar(length),
+            239 => Self::NChar(limited.min(UNITS_MAX)),
+            241 => Self::Xml,
+            _ => return None,
+        })
+    }
+}
+
 /// Returns the storage size of a `decimal` of `precision` digits, in bytes.
 pub const fn decimal_bytes(precision: u8) -> u8 {
     match precision {

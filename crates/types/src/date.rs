@@ -66,6 +66,13 @@ impl Moment {
         None
     }
 
+    /// Returns days since 0001-01-01 and ticks since midnight in UTC.
+    pub fn to_utc(self) -> (i32, i64) {
+        let ticks = self.ticks - i64::from(self.offset) * 60 * TICKS_PER_SECOND;
+        let days = i32::try_from(ticks.div_euclid(TICKS_PER_DAY)).unwrap_or(0);
+        (self.days + days, ticks.rem_euclid(TICKS_PER_DAY))
+    }
+
     /// Rounds to `data_type` and makes its value.
     ///
     /// # Errors

@@ -1,6 +1,27 @@
 //! Between `&str` and the two encodings of SQL strings, and the kernels that string functions wrap.
 
+use crate::collation::CodePage;
 use crate::{Bytes, Collation, Value};
+
+/// Which end TRIM and its kin cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TrimSide {
+    /// LTRIM
+    Left,
+    /// RTRIM
+    Right,
+    /// TRIM
+    Both,
+}
+
+/// Upper or lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LetterCase {
+    /// UPPER
+    Upper,
+    /// LOWER
+    Lower,
+}
 
 /// Encodes as UTF-16LE.
 pub fn to_utf16(text: &str) -> Bytes {
@@ -8,22 +29,156 @@ pub fn to_utf16(text: &str) -> Bytes {
     Bytes::from(units)
 }
 
-/// Decodes UTF-16LE; unpaired surrogates become U+FFFD.
-pub fn from_utf16(units: &[u8]) -> String {
-    let units = units.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]]));
-    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+/// Returns the units of UTF-16LE.
+pub fn utf16_units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
+    value.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
 }
 
-/// Encodes in the code page of `collation`; what it lacks becomes `?`.
+/// Decodes UTF-16LE; unpaired surrogates become U+FFFD.
+pub fn from_utf16(units: &[u8]) -> String {
+    chars_utf16(units).collect()
+}
+
+/// Decodes UTF-16LE; `None` if a surrogate is unpaired or a byte is left over.
+pub fn try_from_utf16(units: &[u8]) -> Option<String> {
+    if units.len() % 2 != 0 {
+        return None;
+    }
+    char::decode_utf16(utf16_units(units)).collect::<Result<_, _>>().ok()
+}
+
+fn chars_utf16(units: &[u8]) -> impl Iterator<Item = char> + '_ {
+    char::decode_utf16(utf16_units(units)).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+}
+
+/// Encodes in the code page of `collation`; what it lacks becomes its best fit or `?`.
 pub fn to_code_page(text: &str, collation: Collation) -> Bytes {
-    let _ = collation;
-    Bytes::copy_from(text.as_bytes())
+    let page = collation.code_page();
+    if page == CodePage::Utf8 || text.is_ascii() {
+        return Bytes::copy_from(text.as_bytes());
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    page.encode(text.chars(), &mut bytes);
+    Bytes::from(bytes)
 }
 
 /// Decodes from the code page of `collation`.
 pub fn from_code_page(bytes: &[u8], collation: Collation) -> String {
-    let _ = collation;
-    String::from_utf8_lossy(bytes).into_owned()
+    collation.code_page().decode(bytes)
+}
+
+/// Converts UTF-16LE to the code page of `collation`.
+pub fn utf16_to_code_page(units: &[u8], collation: Collation) -> Bytes {
+    let mut bytes = Vec::with_capacity(units.len() / 2);
+    collation.code_page().encode(chars_utf16(units), &mut bytes);
+    Bytes::from(bytes)
+}
+
+/// Converts the code page of `collation` to UTF-16LE.
+pub fn code_page_to_utf16(bytes: &[u8], collation: Collation) -> Bytes {
+    let Some(table) = collation.code_page().high_half() else {
+        return to_utf16(&String::from_utf8_lossy(bytes));
+    };
+    let unit = |b: &u8| CodePage::decode_byte(table, *b).to_le_bytes();
+    Bytes::from(bytes.iter().flat_map(unit).collect::<Vec<u8>>())
+}
+
+/// Cuts blanks off the ends of a string value; others pass as they are.
+pub fn trim(value: &Value, side: TrimSide) -> Value {
+    let blank_width = match value {
+        Value::VarChar(_) => 1,
+        Value::NVarChar(_) => 2,
+        _ => return value.clone(),
+    };
+    let Some(bytes) = value.string_bytes() else { return value.clone() };
+    let blank = &b" \0"[..blank_width];
+    let mut rest = bytes;
+    if side != TrimSide::Right {
+        while let Some(cut) = rest.strip_prefix(blank) {
+            rest = cut;
+        }
+    }
+    if side != TrimSide::Left {
+        while let Some(cut) = rest.strip_suffix(blank) {
+            rest = cut;
+        }
+    }
+    if rest.len() == bytes.len() {
+        return value.clone();
+    }
+    value.with_bytes(Bytes::copy_from(rest))
+}
+
+/// Returns LEN of a string or binary value: characters (UTF-16 units unless the collation is `_SC`)
+/// without trailing blanks; `None` for other values.
+pub fn len(value: &Value, collation: Collation) -> Option<usize> {
+    match trim(value, TrimSide::Right) {
+        Value::VarChar(bytes) if collation.code_page() == CodePage::Utf8 => {
+            Some(String::from_utf8_lossy(&bytes).chars().count())
+        }
+        Value::VarChar(bytes) | Value::VarBinary(bytes) => Some(bytes.len()),
+        Value::NVarChar(units) if collation.is_supplementary_aware() => {
+            Some(chars_utf16(&units).count())
+        }
+        Value::NVarChar(units) => Some(units.len() / 2),
+        _ => None,
+    }
+}
+
+/// Folds the case of a string value, character by character; others pass as they are.
+pub fn fold(value: &Value, case: LetterCase, collation: Collation) -> Value {
+    match value {
+        Value::VarChar(bytes) if bytes.is_ascii() => Value::VarChar(fold_ascii(bytes, case)),
+        Value::VarChar(bytes) => {
+            let fold = |own| {
+                let folded = fold_char(own, case);
+                // A letter whose other case the code page lacks stays as it is.
+                if has_char(collation, folded) { folded } else { own }
+            };
+            let text: String = from_code_page(bytes, collation).chars().map(fold).collect();
+            Value::VarChar(to_code_page(&text, collation))
+        }
+        Value::NVarChar(units) => {
+            let mut text = Vec::with_capacity(units.len());
+            for c in char::decode_utf16(utf16_units(units)) {
+                let mut buffer = [0; 2];
+                let unpaired = c.as_ref().map_err(|e| [e.unpaired_surrogate()]);
+                let folded: &[u16] = match &unpaired {
+                    Ok(c) => fold_char(**c, case).encode_utf16(&mut buffer),
+                    Err(unit) => unit,
+                };
+                text.extend(folded.iter().flat_map(|unit| unit.to_le_bytes()));
+            }
+            Value::NVarChar(Bytes::from(text))
+        }
+        _ => value.clone(),
+    }
+}
+
+fn fold_ascii(bytes: &[u8], case: LetterCase) -> Bytes {
+    match case {
+        LetterCase::Upper => Bytes::from(bytes.to_ascii_uppercase()),
+        LetterCase::Lower => Bytes::from(bytes.to_ascii_lowercase()),
+    }
+}
+
+fn has_char(collation: Collation, c: char) -> bool {
+    let mut encoded = Vec::with_capacity(4);
+    collation.code_page().encode(std::iter::once(c), &mut encoded) == 0
+}
+
+/// Folds one character where its other case is one character too.
+pub fn fold_char(c: char, case: LetterCase) -> char {
+    fn single(mut folded: impl Iterator<Item = char>, own: char) -> char {
+        match (folded.next(), folded.next()) {
+            (Some(only), None) => only,
+            _ => own,
+        }
+    }
+    match case {
+        LetterCase::Upper => single(c.to_uppercase(), c),
+        LetterCase::Lower => single(c.to_lowercase(), c),
+    }
 }
 
 impl Value {
@@ -43,6 +198,25 @@ impl Value {
             Self::VarChar(bytes) => Some(from_code_page(bytes, collation)),
             Self::NVarChar(units) => Some(from_utf16(units)),
             _ => None,
+        }
+    }
+
+    /// Returns the bytes of a string or binary value.
+    pub fn string_bytes(&self) -> Option<&[u8]> {
+        match self {
+            Self::VarChar(b) | Self::NVarChar(b) | Self::VarBinary(b) => Some(b),
+            _ => None,
+        }
+    }
+
+    /// Makes a value of the same string or binary kind from other bytes; other values pass as they are.
+    #[must_use]
+    pub fn with_bytes(&self, bytes: Bytes) -> Self {
+        match self {
+            Self::VarChar(_) => Self::VarChar(bytes),
+            Self::NVarChar(_) => Self::NVarChar(bytes),
+            Self::VarBinary(_) => Self::VarBinary(bytes),
+            _ => self.clone(),
         }
     }
 }

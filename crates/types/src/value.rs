@@ -5,7 +5,8 @@
 //! stay in the encoding of the wire, so that a round trip changes no bit and needs no work:
 //! `n`-types are UTF-16LE, the others are bytes in the code page of their collation.
 
-use crate::{Bytes, Collation, DataType};
+use crate::data_type::{BYTES_MAX, UNITS_MAX};
+use crate::{Bytes, Collation, DataType, Length};
 
 /// A SQL value. 32 bytes in size.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -120,5 +121,53 @@ impl Value {
     /// Tells whether this is SQL NULL.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
+    }
+}
+
+impl ColumnType {
+    /// Makes the type of a nullable column or of a variable, in the default collation.
+    pub fn nullable(data_type: DataType) -> Self {
+        Self { data_type, collation: Collation::default(), nullable: true }
+    }
+
+    /// Returns the smallest type that holds a value, as `sql_variant` notes it; NULL is an `int`.
+    pub fn of_value(value: &Value, collation: Collation) -> Self {
+        Self { data_type: value.data_type(), collation, nullable: true }
+    }
+}
+
+impl Value {
+    /// Returns the smallest type that holds this value, as a literal of it has; NULL is an `int`.
+    pub fn data_type(&self) -> DataType {
+        match self {
+            Self::Null | Self::Int(_) => DataType::Int,
+            Self::Bit(_) => DataType::Bit,
+            Self::TinyInt(_) => DataType::TinyInt,
+            Self::SmallInt(_) => DataType::SmallInt,
+            Self::BigInt(_) => DataType::BigInt,
+            Self::Decimal(d) => DataType::Decimal { precision: d.precision, scale: d.scale },
+            Self::Money(_) => DataType::Money,
+            Self::Real(_) => DataType::Real,
+            Self::Float(_) => DataType::Float,
+            Self::Date(_) => DataType::Date,
+            Self::Time(_) => DataType::Time(7),
+            Self::DateTime { .. } => DataType::DateTime,
+            Self::SmallDateTime { .. } => DataType::SmallDateTime,
+            Self::DateTime2 { .. } => DataType::DateTime2(7),
+            Self::DateTimeOffset { .. } => DataType::DateTimeOffset(7),
+            Self::VarChar(bytes) => DataType::VarChar(limited(bytes.len(), BYTES_MAX)),
+            Self::NVarChar(units) => DataType::NVarChar(limited(units.len() / 2, UNITS_MAX)),
+            Self::VarBinary(bytes) => DataType::VarBinary(limited(bytes.len(), BYTES_MAX)),
+            Self::UniqueIdentifier(_) => DataType::UniqueIdentifier,
+            Self::Variant(_) => DataType::SqlVariant,
+        }
+    }
+}
+
+/// Returns the declared length that `len` characters need: at least 1, `MAX` above `max`.
+fn limited(len: usize, max: u16) -> Length {
+    match u16::try_from(len.max(1)) {
+        Ok(len) if len <= max => Length::Limited(len),
+        _ => Length::Max,
     }
 }

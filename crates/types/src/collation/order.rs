@@ -1,0 +1,288 @@
+//! Comparison of strings, and the sort keys whose bytes order as it does.
+//!
+//! Both trim trailing blanks first and then look at one level after the other (see `weights.rs`); a
+//! string that ends is below one that goes on. The common case, ASCII, is one table look-up per
+//! character; anything else falls to the general way from the start.
+
+use std::cmp::Ordering;
+
+use super::weights::{Characters, Element, Encoding, Expansion, PLAIN, Rules, push_primary};
+use super::{BINARY2, Collation};
+
+/// Ends a key.
+const END: u8 = 0x00;
+/// Separates the levels of a key; also the escape byte of binary keys.
+const LEVEL: u8 = 0x01;
+
+impl Collation {
+    /// Compares two `varchar` values; trailing blanks do not count.
+    pub fn compare_varchar(self, left: &[u8], right: &[u8]) -> Ordering {
+        let (left, right) = (left.trim_suffix_blanks(), right.trim_suffix_blanks());
+        if self.is_binary() || left == right {
+            return left.cmp(right);
+        }
+        let rules = Rules::of(self, Encoding::CodePage);
+        let units = left.iter().copied().map(u32::from);
+        compare_ascii(units, right.iter().copied().map(u32::from), &rules)
+            .unwrap_or_else(|| self.compare_general(left, right, Encoding::CodePage))
+    }
+
+    /// Compares two `nvarchar` values (UTF-16LE); trailing blanks do not count.
+    pub fn compare_nvarchar(self, left: &[u8], right: &[u8]) -> Ordering {
+        let (left, right) = (trim_units(left), trim_units(right));
+        if left == right {
+            return Ordering::Equal;
+        }
+        if self.has(BINARY2) {
+            return units(left).cmp(units(right));
+        }
+        if self.is_binary() {
+            // BIN compares the first unit as a number and the rest byte by byte.
+            let heads = units(left).next().cmp(&units(right).next());
+            return heads.then_with(|| left.cmp(right));
+        }
+        let rules = Rules::of(self, Encoding::Utf16);
+        let (a, b) = (units(left).map(u32::from), units(right).map(u32::from));
+        compare_ascii(a, b, &rules)
+            .unwrap_or_else(|| self.compare_general(left, right, Encoding::Utf16))
+    }
+
+    /// Appends the sort key of a `varchar` value: equal values have equal keys, and `memcmp` of two
+    /// keys orders as [`Self::compare_varchar`]. A key ends itself: none is a prefix of another.
+    pub fn sort_key_varchar(self, value: &[u8], out: &mut Vec<u8>) {
+        let value = value.trim_suffix_blanks();
+        if self.is_binary() {
+            value.iter().for_each(|b| push_escaped(*b, out));
+            out.push(END);
+            return;
+        }
+        let characters = value.iter().copied().map(u32::from);
+        self.push_key(value, characters, Encoding::CodePage, out);
+    }
+
+    /// Appends the sort key of an `nvarchar` value (UTF-16LE), as [`Self::sort_key_varchar`].
+    pub fn sort_key_nvarchar(self, value: &[u8], out: &mut Vec<u8>) {
+        let value = trim_units(value);
+        if self.has(BINARY2) {
+            units(value).for_each(|unit| push_unit(unit, out));
+            out.push(END);
+        } else if self.is_binary() {
+            let (head, tail) = value.split_at(value.len().min(2));
+            head.iter().rev().chain(tail).for_each(|b| push_escaped(*b, out));
+            out.push(END);
+        } else {
+            self.push_key(value, units(value).map(u32::from), Encoding::Utf16, out);
+        }
+    }
+
+    /// Appends what the sort keys of all values that start with `prefix` start with (more may): the
+    /// lower end of the range to seek for `LIKE 'prefix%'`.
+    pub fn prefix_key_varchar(self, prefix: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        self.sort_key_varchar(prefix, out);
+        self.cut_to_prefix(start, out);
+    }
+
+    /// Appends what the sort keys of all `nvarchar` values that start with `prefix` start with.
+    pub fn prefix_key_nvarchar(self, prefix: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        self.sort_key_nvarchar(prefix, out);
+        self.cut_to_prefix(start, out);
+    }
+
+    /// Cuts a key off behind its first level.
+    fn cut_to_prefix(self, start: usize, out: &mut Vec<u8>) {
+        let key = &out[start..];
+        let len = if self.is_binary() { key.len() - 1 } else { primary_len(key) };
+        out.truncate(start + len);
+    }
+
+    fn push_key(
+        self,
+        value: &[u8],
+        characters: impl Iterator<Item = u32> + Clone,
+        encoding: Encoding,
+        out: &mut Vec<u8>,
+    ) {
+        let rules = Rules::of(self, encoding);
+        let start = out.len();
+        for c in characters.clone() {
+            match ascii_weight(c, &rules) {
+                Some(weight) => out.push(weight),
+                None => {
+                    out.truncate(start);
+                    self.push_general_key(value, encoding, out);
+                    return;
+                }
+            }
+        }
+        if rules.case {
+            push_ascii_case(characters, out);
+        }
+        out.push(END);
+    }
+
+    fn push_general_key(self, value: &[u8], encoding: Encoding, out: &mut Vec<u8>) {
+        let rules = Rules::of(self, encoding);
+        let elements = self.elements(value, encoding, &rules);
+        let letters = elements.clone().filter(|e| e.primary != 0);
+        letters.clone().for_each(|e| push_primary(e.primary, out));
+        let secondary = elements.filter(|_| rules.accents).map(|e| e.secondary);
+        let has_marks = push_level(secondary, out);
+        let tertiary = letters.filter(|_| rules.has_tertiary()).map(|e| e.tertiary);
+        if tertiary.clone().any(|weight| weight != PLAIN) {
+            // The third level is known by its place, so an empty second one is marked as well.
+            if !has_marks {
+                out.push(LEVEL);
+            }
+            push_level(tertiary, out);
+        }
+        out.push(END);
+    }
+
+    fn compare_general(self, left: &[u8], right: &[u8], encoding: Encoding) -> Ordering {
+        let rules = Rules::of(self, encoding);
+        let a = self.elements(left, encoding, &rules);
+        let b = self.elements(right, encoding, &rules);
+        let letters = |e: &Element| e.primary != 0;
+        let mut order = (a.clone().filter(letters).map(|e| e.primary))
+            .cmp(b.clone().filter(letters).map(|e| e.primary));
+        if rules.accents {
+            order = order
+                .then_with(|| a.clone().map(|e| e.secondary).cmp(b.clone().map(|e| e.secondary)));
+        }
+        if rules.has_tertiary() {
+            order = order.then_with(|| {
+                let third = |e: Element| e.tertiary;
+                a.filter(letters).map(third).cmp(b.filter(letters).map(third))
+            });
+        }
+        order
+    }
+
+    fn elements<'a>(
+        self,
+        value: &'a [u8],
+        encoding: Encoding,
+        rules: &'a Rules,
+    ) -> impl Iterator<Item = Element> + Clone + 'a {
+        Characters::of(value, encoding, self).flat_map(move |c| Expansion::of(c, rules))
+    }
+}
+
+/// Compares while all is ASCII; `None` if that does not decide.
+fn compare_ascii(
+    left: impl Iterator<Item = u32>,
+    mut right: impl Iterator<Item = u32>,
+    rules: &Rules,
+) -> Option<Ordering> {
+    let mut case = Ordering::Equal;
+    for a in left {
+        let Some(b) = right.next() else {
+            // A mark in the rest would belong to the letter before: the general way decides.
+            return (a < 0x80).then_some(Ordering::Greater);
+        };
+        let order = ascii_weight(a, rules)?.cmp(&ascii_weight(b, rules)?);
+        if order.is_ne() {
+            return Some(order);
+        }
+        // Equal weights of different characters are a letter in both cases: upper case is smaller
+        // as a number and greater in order.
+        case = case.then(b.cmp(&a));
+    }
+    match right.next() {
+        Some(b) if b < 0x80 => Some(Ordering::Less),
+        Some(_) => None,
+        None if rules.case => Some(case),
+        None => Some(Ordering::Equal),
+    }
+}
+
+fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
+    rules.ascii.get(usize::try_from(code).ok()?).copied()
+}
+
+/// Appends the case level of an ASCII string, if any letter is upper case.
+fn push_ascii_case(characters: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+    let weights = characters.map(|c| PLAIN + u8::from(matches!(c, 0x41..=0x5A)));
+    let start = out.len();
+    out.push(LEVEL);
+    if !push_level(weights, out) {
+        out.truncate(start);
+    }
+}
+
+/// Appends a separator and the weights of a level up to the last that is not plain; nothing, and
+/// `false`, if all are.
+fn push_level(weights: impl Iterator<Item = u8>, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    let mut end = start;
+    out.push(LEVEL);
+    for weight in weights {
+        out.push(weight);
+        if weight != PLAIN {
+            end = out.len();
+        }
+    }
+    out.truncate(end);
+    end > start
+}
+
+/// Returns the length of the first level of a linguistic key, stepping over four-byte weights.
+fn primary_len(key: &[u8]) -> usize {
+    let mut at = 0;
+    while key[at] > LEVEL {
+        at += if matches!(key[at], 0x44 | 0xF0) { 4 } else { 1 };
+    }
+    at
+}
+
+/// Appends a byte of a binary key, keeping 0 free for the end.
+fn push_escaped(byte: u8, out: &mut Vec<u8>) {
+    match byte {
+        0 | 1 => out.extend_from_slice(&[LEVEL, byte + 1]),
+        _ => out.push(byte),
+    }
+}
+
+/// Appends a UTF-16 unit of a binary key in one to three bytes that order as the unit (UTF-8's way of
+/// writing numbers, surrogates included).
+#[expect(clippy::cast_possible_truncation, reason = "each part is masked to its bits")]
+fn push_unit(unit: u16, out: &mut Vec<u8>) {
+    match unit {
+        0..0x80 => push_escaped(unit as u8, out),
+        0x80..0x800 => {
+            out.extend_from_slice(&[0xC0 | (unit >> 6) as u8, 0x80 | (unit & 0x3F) as u8]);
+        }
+        _ => out.extend_from_slice(&[
+            0xE0 | (unit >> 12) as u8,
+            0x80 | (unit >> 6 & 0x3F) as u8,
+            0x80 | (unit & 0x3F) as u8,
+        ]),
+    }
+}
+
+fn units(value: &[u8]) -> impl Iterator<Item = u16> + Clone + '_ {
+    value.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]))
+}
+
+/// Cuts trailing blanks off UTF-16LE.
+fn trim_units(value: &[u8]) -> &[u8] {
+    let mut value = value;
+    while let Some(rest) = value.strip_suffix(b" \0") {
+        value = rest;
+    }
+    value
+}
+
+trait TrimBlanks {
+    fn trim_suffix_blanks(&self) -> &Self;
+}
+
+impl TrimBlanks for [u8] {
+    /// Cuts trailing blanks off a string of bytes.
+    fn trim_suffix_blanks(&self) -> &Self {
+        let len = self.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+        &self[..len]
+    }
+}

@@ -1,0 +1,180 @@
+//! Comparison, sort keys and LIKE: documented answers, and laws on generated strings.
+
+use std::cmp::Ordering::{self, Equal, Greater, Less};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Value, text};
+
+fn named(name: &str) -> Collation {
+    Collation::by_name(name).unwrap()
+}
+
+fn compare(collation: &str, left: &str, right: &str) -> Ordering {
+    named(collation).compare_nvarchar(&text::to_utf16(left), &text::to_utf16(right))
+}
+
+fn compare_varchar(collation: &str, left: &str, right: &str) -> Ordering {
+    let c = named(collation);
+    c.compare_varchar(&text::to_code_page(left, c), &text::to_code_page(right, c))
+}
+
+#[test]
+fn sensitivities_decide_what_is_equal() {
+    for (collation, case, accent) in [
+        ("SQL_Latin1_General_CP1_CI_AS", Equal, Less),
+        ("SQL_Latin1_General_CP1_CS_AS", Less, Less),
+        ("SQL_Latin1_General_CP1_CI_AI", Equal, Equal),
+        ("Latin1_General_100_CS_AI", Less, Equal),
+        ("Latin1_General_BIN2", Greater, Less),
+    ] {
+        assert_eq!(compare(collation, "abc", "ABC"), case, "{collation}");
+        assert_eq!(compare_varchar(collation, "abc", "ABC"), case, "{collation}");
+        assert_eq!(compare(collation, "resume", "résumé"), accent, "{collation}");
+        assert_eq!(compare_varchar(collation, "resume", "résumé"), accent, "{collation}");
+        assert_eq!(compare(collation, "abc   ", "abc"), Equal, "{collation}");
+        assert_eq!(compare_varchar(collation, "", "  "), Equal, "{collation}");
+    }
+}
+
+#[test]
+fn linguistic_order_puts_letters_before_marks_before_case() {
+    for collation in ["Latin1_General_CS_AS", "Latin1_General_100_CS_AS"] {
+        for pair in ["a", "A", "á", "Á", "b", "B", "z", "Z"].windows(2) {
+            assert_eq!(compare(collation, pair[0], pair[1]), Less, "{pair:?}");
+        }
+        assert_eq!(compare(collation, "aB", "Ab"), Less);
+        assert_eq!(compare(collation, "cote", "côte"), Less);
+        assert_eq!(compare(collation, "côte", "cotf"), Less);
+        assert_eq!(compare(collation, "_", "1"), Less);
+        assert_eq!(compare(collation, "9", "a"), Less);
+        assert_eq!(compare(collation, "€", "0"), Less);
+    }
+}
+
+#[test]
+fn equivalent_spellings_are_equal_in_windows_order() {
+    assert_eq!(compare("Latin1_General_CI_AS", "e\u{301}", "é"), Equal);
+    assert_eq!(compare("Latin1_General_CI_AS", "straße", "strasse"), Equal);
+    assert_eq!(compare("Latin1_General_CI_AS", "Æ", "ae"), Equal);
+    assert_ne!(compare_varchar("SQL_Latin1_General_CP1_CI_AS", "ß", "ss"), Equal);
+    assert_eq!(compare("Latin1_General_CI_AS", "ＡＢ", "ab"), Equal);
+    assert_ne!(compare("Latin1_General_CI_AS_WS", "ＡＢ", "ab"), Equal);
+    assert_eq!(compare("Latin1_General_CI_AS", "カ", "か"), Equal);
+    assert_ne!(compare("Latin1_General_CI_AS_KS", "カ", "か"), Equal);
+    assert_eq!(compare("Latin1_General_CI_AS", "ПРИВЕТ", "привет"), Equal);
+}
+
+#[test]
+fn binary2_orders_utf16_units() {
+    assert_eq!(compare("Latin1_General_BIN2", "\u{FFFD}", "\u{1F600}"), Greater);
+    assert_eq!(compare("Latin1_General_BIN2", "Z", "a"), Less);
+    assert_eq!(compare("Latin1_General_BIN2", "\u{100}", "\u{FF}"), Greater);
+}
+
+#[test]
+fn code_page_1252_comes_back() {
+    let collation = Collation::default();
+    let all: Vec<u8> = (0..=255).collect();
+    let text = text::from_code_page(&all, collation);
+    assert_eq!(&*text::to_code_page(&text, collation), all.as_slice());
+    assert_eq!(&*text::to_code_page("€ŁĀ漢", collation), b"\x80?A?");
+}
+
+fn like(value: &str, pattern: &str, escape: Option<&str>, collation: &str) -> bool {
+    let escape = escape.map(Value::nvarchar);
+    let collation = named(collation);
+    let pattern = LikePattern::new(&Value::nvarchar(pattern), escape.as_ref(), collation);
+    pattern.unwrap().unwrap().matches(&Value::nvarchar(value)).unwrap()
+}
+
+#[test]
+fn like_follows_the_documentation() {
+    const CI: &str = "SQL_Latin1_General_CP1_CI_AS";
+    const CS: &str = "Latin1_General_CS_AS";
+    for (value, pattern, escape, collation, expected) in [
+        ("Cheryl", "c%", None, CI, true),
+        ("Cheryl", "c%", None, CS, false),
+        ("sean", "_ean", None, CI, true),
+        ("ean", "_ean", None, CI, false),
+        ("Carsen", "[CK]ars[eo]n", None, CI, true),
+        ("Karsin", "[CK]ars[eo]n", None, CI, false),
+        ("mcevan", "m[^c]%", None, CI, false),
+        ("mdevan", "m[^c]%", None, CI, true),
+        ("5%", "5[%]", None, CI, true),
+        ("50", "5[%]", None, CI, false),
+        ("n_", "[_]n", None, CI, false),
+        ("_n", "[_]n", None, CI, true),
+        ("-", "[a-c-]", None, CI, true),
+        ("b", "[a-cdf]", None, CI, true),
+        ("e", "[a-cdf]", None, CI, false),
+        ("[", "[[]", None, CI, true),
+        ("]", "]", None, CI, true),
+        ("50%", "%30!%%", Some("!"), CI, false),
+        ("x30%y", "%30!%%", Some("!"), CI, true),
+        ("abc", "abc!", Some("!"), CI, false),
+        ("abcabcd", "%abcd", None, CI, true),
+        ("aab", "a%b%", None, CI, true),
+        ("", "%", None, CI, true),
+        ("", "", None, CI, true),
+        ("a", "", None, CI, false),
+        ("abc ", "abc", None, CI, false),
+        ("a", "[b", None, CI, false),
+    ] {
+        assert_eq!(like(value, pattern, escape, collation), expected, "{value} LIKE {pattern}");
+    }
+    let default = Collation::default();
+    let pattern = LikePattern::new(&Value::varchar("abc", default), None, default);
+    let padded = Value::varchar("abc  ", default);
+    assert_eq!(pattern.unwrap().unwrap().matches(&padded), Some(true), "varchar is padded");
+    let long = LikePattern::new(&Value::nvarchar("a"), Some(&Value::nvarchar("ab")), default);
+    assert_eq!(long.unwrap_err().number, 506);
+}
+
+#[test]
+fn like_with_many_percent_signs_ends() {
+    let text = "a".repeat(5_000);
+    assert!(!like(&text, "%a%a%a%a%a%a%a%a%b", None, "Latin1_General_CI_AS"));
+}
+
+fn texts() -> impl Strategy<Value = String> {
+    "[ aAbB0_\u{301}\u{308}éÉßæÆoøs-z€ŁłЖжカか漢\u{1F600}\u{1}]{0,6}"
+}
+
+proptest! {
+    #[test]
+    fn keys_order_as_values(a in texts(), b in texts(), which in any::<prop::sample::Index>()) {
+        let all: Vec<Collation> = Collation::all().collect();
+        let collation = all[which.index(all.len())];
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let (wide_a, wide_b) = (text::to_utf16(&a), text::to_utf16(&b));
+        collation.sort_key_nvarchar(&wide_a, &mut x);
+        collation.sort_key_nvarchar(&wide_b, &mut y);
+        prop_assert_eq!(x.cmp(&y), collation.compare_nvarchar(&wide_a, &wide_b), "{}", collation);
+        prop_assert!(x == y || !x.starts_with(&y) && !y.starts_with(&x));
+
+        let (mut x, mut y) = (Vec::new(), Vec::new());
+        let (a, b) = (text::to_code_page(&a, collation), text::to_code_page(&b, collation));
+        collation.sort_key_varchar(&a, &mut x);
+        collation.sort_key_varchar(&b, &mut y);
+        prop_assert_eq!(x.cmp(&y), collation.compare_varchar(&a, &b), "{}", collation);
+    }
+
+    #[test]
+    fn prefix_keys_start_the_keys(a in texts(), b in texts(), which in any::<prop::sample::Index>()) {
+        let all: Vec<Collation> = Collation::all().filter(|c| !c.name().contains("_BIN_")).collect();
+        let collation = all[which.index(all.len())];
+        let mut key = Vec::new();
+        let mut prefix = Vec::new();
+        collation.sort_key_nvarchar(&text::to_utf16(&format!("{a}{b}")), &mut key);
+        collation.prefix_key_nvarchar(&text::to_utf16(a.trim_end()), &mut prefix);
+        prop_assert!(key.starts_with(&prefix));
+    }
+
+    #[test]
+    fn a_literal_is_like_itself(a in "[ -~]{0,8}") {
+        let escaped: String = a.chars().flat_map(|c| ['!', c]).collect();
+        prop_assert!(like(&a, &escaped, Some("!"), "Latin1_General_CI_AS"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Rows come back as they went in.
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Decimal, Length};
+
+fn columns() -> Vec<ColumnType> {
+    [
+        DataType::Int,
+        DataType::NVarChar(Length::Limited(88)),
+        DataType::VarBinary(Length::Max),
+        DataType::DateTime,
+        DataType::Decimal { precision: 18, scale: 4 },
+        DataType::Decimal { precision: 38, scale: 0 },
+        DataType::Char(280),
+        DataType::Bit,
+        DataType::DateTimeOffset(7),
+        DataType::SqlVariant,
+        DataType::UniqueIdentifier,
+    ]
+    .map(ColumnType::nullable)
+    .to_vec()
+}
+
+fn bytes(max: usize) -> impl Strategy<Value = Bytes> {
+    proptest::collection::vec(any::<u8>(), 0..max).prop_map(Bytes::from)
+}
+
+fn row() -> impl Strategy<Value = Vec<Value>> {
+    let variant = (any::<i64>(), any::<bool>()).prop_map(|(v, n)| {
+        let of = if n { DataType::BigInt } else { DataType::NVarChar(Length::Limited(10)) };
+        let value = if n { Value::BigInt(v) } else { Value::nvarchar(&v.to_string()) };
+        Value::Variant(Box::new((value, ColumnType::nullable(of))))
+    });
+    let values = (
+        any::<i32>().prop_map(Value::Int),
+        bytes(176).prop_map(Value::NVarChar),
+        bytes(3_000).prop_map(Value::VarBinary),
+        (any::<i32>(), any::<u32>()).prop_map(|(days, ticks)| Value::DateTime { days, ticks }),
+        any::<i32>().prop_map(|v| Value::Decimal(Decimal::new(v.into(), 18, 4))),
+        any::<i128>().prop_map(|v| Value::Decimal(Decimal::new(v, 38, 0))),
+        bytes(1_200).prop_map(Value::VarChar),
+        any::<bool>().prop_map(Value::Bit),
+        (any::<i32>(), any::<i64>(), any::<i16>())
+            .prop_map(|(days, ticks, offset)| Value::DateTimeOffset { days, ticks, offset }),
+        variant,
+        any::<[u8; 16]>().prop_map(Value::UniqueIdentifier),
+    );
+    (values, any::<u16>()).prop_map(|((a, b, c, d, e, f, g, h, i, j, k), nulls)| {
+        let mut row = vec![a, b, c, d, e, f, g, h, i, j, k];
+        let is_null = |i: usize| nulls >> i & 1 != 0 && nulls >> (i / 2) & 1 != 0;
+        (0..row.len()).filter(|i| is_null(*i)).for_each(|i| row[i] = Value::Null);
+        row
+    })
+}
+
+fn read(layout: &RowLayout, row: &RowBuffer) -> Vec<Value> {
+    let view = layout.view(&row.bytes, &row.blobs);
+    (0..layout.columns().len()).map(|ordinal| view.get(ordinal)).collect()
+}
+
+proptest! {
+    #[test]
+    fn rows_come_back(values in row()) {
+        let layout = RowLayout::new(&columns());
+        let mut encoded = RowBuffer::default();
+        layout.encode(&values, &mut encoded);
+        prop_assert_eq!(read(&layout, &encoded), values);
+    }
+
+    #[test]
+    fn update_replaces_what_it_says_and_nothing_else(
+        before in row(), after in row(), which in any::<u16>(),
+    ) {
+        let layout = RowLayout::new(&columns());
+        let (mut source, mut target) = (RowBuffer::default(), RowBuffer::default());
+        layout.encode(&before, &mut source);
+        let changed: Vec<usize> = (0..before.len()).filter(|i| which >> i & 1 != 0).collect();
+        let changes: Vec<_> = changed.iter().map(|i| (*i, &after[*i])).collect();
+        layout.update(layout.view(&source.bytes, &source.blobs), &changes, &mut target);
+        let mut expected = before.clone();
+        changed.iter().for_each(|i| expected[*i] = after[*i].clone());
+        prop_assert_eq!(read(&layout, &target), expected);
+    }
+}
+
+#[test]
+fn unchanged_blob_is_shared_by_versions() {
+    let layout = RowLayout::new(&[DataType::Int, DataType::Image].map(ColumnType::nullable));
+    let blob = Bytes::from(vec![7; 10_000]);
+    let (mut source, mut target) = (RowBuffer::default(), RowBuffer::default());
+    layout.encode(&[Value::Int(1), Value::VarBinary(blob.clone())], &mut source);
+    assert!(source.bytes.len() < 32, "the blob is out of line");
+    let view = layout.view(&source.bytes, &source.blobs);
+    layout.update(view, &[(0, &Value::Int(2))], &mut target);
+    let Value::VarBinary(read) = layout.view(&target.bytes, &target.blobs).get(1) else { panic!() };
+    let same = |a: &Bytes, b: &Bytes| std::ptr::eq(a.as_slice(), b.as_slice());
+    assert!(same(&read, &blob), "a blob is never copied");
+}
+
+#[test]
+fn a_row_of_many_long_columns_has_wide_ends() {
+    let columns = [ColumnType::nullable(DataType::VarChar(Length::Limited(8_000))); 100];
+    let layout = RowLayout::new(&columns);
+    let values = vec![Value::VarChar(Bytes::from(vec![b'x'; INLINE_BYTES_MAX])); 100];
+    let mut row = RowBuffer::default();
+    layout.encode(&values, &mut row);
+    assert_eq!(read(&layout, &row), values);
+    assert!(row.blobs.is_empty());
+}
