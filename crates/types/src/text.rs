@@ -41,7 +41,7 @@ pub fn from_utf16(units: &[u8]) -> String {
 
 /// Decodes UTF-16LE; `None` if a surrogate is unpaired or a byte is left over.
 pub fn try_from_utf16(units: &[u8]) -> Option<String> {
-    if units.len() % 2 != 0 {
+    if !units.len().is_multiple_of(2) {
         return None;
     }
     char::decode_utf16(utf16_units(units)).collect::<Result<_, _>>().ok()
