@@ -9,6 +9,8 @@
 //! this crate are its.
 #![forbid(unsafe_code)]
 
+pub mod bulk;
+pub mod client;
 pub mod cursor;
 pub mod encryption;
 pub mod error;
@@ -28,6 +30,7 @@ mod value;
 pub mod version;
 pub mod wire_type;
 
+pub use bulk::{BulkColumn, BulkReader};
 pub use cursor::Cursor;
 pub use error::{ProtocolError, Result};
 pub use login7::Login7;

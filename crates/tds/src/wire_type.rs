@@ -444,3 +444,19 @@ fn put_collation(target: &mut impl Sink, collation: Option<Collation>) {
         target.put(&collation.to_wire());
     }
 }
+
+/// Reads what COLMETADATA says of a column before its name: user type, flags, type and, for the
+/// old large types, the table. Returns the type and the flags.
+pub(crate) fn decode_column(body: &mut Cursor<'_>, version: TdsVersion) -> Result<(WireType, u16)> {
+    body.skip(if version.has_wide_fields() { 4 } else { 2 })?;
+    let flags = body.u16()?;
+    let mut wire = WireType::decode(body)?;
+    wire.column_type.nullable = flags & 1 != 0;
+    if wire.form == Form::Long {
+        let parts = if version.has_wide_fields() { body.u8()? } else { 1 };
+        for _ in 0..parts {
+            body.us_varchar()?;
+        }
+    }
+    Ok((wire, flags))
+}

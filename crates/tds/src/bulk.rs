@@ -1,0 +1,183 @@
+//! Bulk load: columns and rows from a client, decoded as they arrive ([MS-TDS] 2.2.6.1).
+//!
+//! The stream is COLMETADATA, ROWs, and a DONE that some clients leave out. It may be longer than
+//! memory: parts go in by [`BulkReader::push`], rows come out by [`BulkReader::next_row`], and what is
+//! kept in between is less than a row and a part.
+
+use types::{ColumnType, Value};
+
+use crate::cursor::Cursor;
+use crate::error::{ProtocolError, Result};
+use crate::response::token;
+use crate::utf16;
+use crate::version::TdsVersion;
+use crate::wire_type::{Place, WireType, decode_column};
+
+/// The most columns of a bulk load.
+const COLUMNS_MAX: u16 = 4_096;
+/// The longest row unless configured, in bytes.
+pub const ROW_BYTES_MAX: usize = 1 << 31;
+/// Rows beyond this length are tried again only when half as much again has arrived, so that a value
+/// that comes in a million parts is not walked a million times.
+const EAGER_BYTES_MAX: usize = 64 * 1024;
+
+/// Decodes one bulk load.
+#[derive(Debug)]
+pub struct BulkReader {
+    version: TdsVersion,
+    /// Bytes that have arrived; those before `at` are decoded.
+    buffer: Vec<u8>,
+    at: usize,
+    has_ended: bool,
+    columns: Option<Vec<BulkColumn>>,
+    /// Whether a row's token has been read, and its values so far.
+    in_row: bool,
+    row: Vec<Value>,
+    /// How much must be there before the next value is tried.
+    retry_bytes: usize,
+    is_done: bool,
+}
+
+/// A column of a bulk load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BulkColumn {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub column_type: ColumnType,
+    pub(crate) wire: WireType,
+}
+
+impl BulkReader {
+    /// Returns a reader before the first byte.
+    pub const fn new(version: TdsVersion) -> Self {
+        Self {
+            version,
+            buffer: Vec::new(),
+            at: 0,
+            has_ended: false,
+            columns: None,
+            in_row: false,
+            row: Vec::new(),
+            retry_bytes: 0,
+            is_done: false,
+        }
+    }
+
+    /// Takes up a part of the load; `last` says that it is the last.
+    pub fn push(&mut self, mut part: Cursor<'_>, last: bool) -> Result<()> {
+        self.buffer.drain(..self.at);
+        self.at = 0;
+        if self.buffer.len() + part.remaining() > ROW_BYTES_MAX {
+            return Err(ProtocolError::MessageTooLong(1 << 31));
+        }
+        let start = self.buffer.len();
+        self.buffer.resize(start + part.remaining(), 0);
+        part.copy_to(&mut self.buffer[start..])?;
+        self.has_ended |= last;
+        Ok(())
+    }
+
+    /// Returns the columns, once they have arrived.
+    pub fn columns(&mut self) -> Result<Option<&[BulkColumn]>> {
+        if self.columns.is_none() {
+            let version = self.version;
+            self.columns = self.attempt(|body| read_columns(body, version))?;
+        }
+        Ok(self.columns.as_deref())
+    }
+
+    /// Moves the next row into `target`, one value per column; returns false if none has arrived
+    /// whole. At the end of the load that means that there is none.
+    pub fn next_row(&mut self, target: &mut Vec<Value>) -> Result<bool> {
+        if self.columns()?.is_none() || !self.enter_row()? {
+            return Ok(false);
+        }
+        while let Some(wire) = self.next_wire() {
+            let read = |body: &mut Cursor<'_>| wire.decode_value(body, Place::Row);
+            let Some(value) = self.attempt(read)? else { return Ok(false) };
+            self.row.push(value);
+        }
+        self.in_row = false;
+        target.clear();
+        target.append(&mut self.row);
+        Ok(true)
+    }
+
+    /// Tells whether all of the load has been decoded.
+    pub const fn is_complete(&self) -> bool {
+        self.is_done
+    }
+
+    fn next_wire(&self) -> Option<WireType> {
+        let columns = self.columns.as_deref()?;
+        columns.get(self.row.len()).map(|column| column.wire)
+    }
+
+    /// Steps into the next row; returns false if there is none (yet).
+    fn enter_row(&mut self) -> Result<bool> {
+        if self.in_row {
+            return Ok(true);
+        }
+        if self.at == self.buffer.len() {
+            self.is_done |= self.has_ended;
+            return Ok(false);
+        }
+        if self.is_done {
+            // Behind DONE nothing may come.
+            return Err(ProtocolError::UnknownToken(self.buffer[self.at]));
+        }
+        match self.buffer[self.at] {
+            token::ROW => {
+                self.at += 1;
+                self.in_row = true;
+                Ok(true)
+            }
+            token::DONE => {
+                let bytes = if self.version.has_wide_fields() { 13 } else { 9 };
+                self.is_done = self.attempt(|body| body.skip(bytes))?.is_some();
+                Ok(false)
+            }
+            other => Err(ProtocolError::UnknownToken(other)),
+        }
+    }
+
+    /// Reads something; `None` if it has not arrived whole and may still.
+    fn attempt<T>(&mut self, read: impl FnOnce(&mut Cursor<'_>) -> Result<T>) -> Result<Option<T>> {
+        let there = self.buffer.len() - self.at;
+        if there < self.retry_bytes && !self.has_ended {
+            return Ok(None);
+        }
+        let mut body = Cursor::new(&self.buffer[self.at..]);
+        match read(&mut body) {
+            Ok(result) => {
+                self.at = self.buffer.len() - body.remaining();
+                self.retry_bytes = 0;
+                Ok(Some(result))
+            }
+            Err(ProtocolError::Truncated) if !self.has_ended => {
+                self.retry_bytes = if there > EAGER_BYTES_MAX { there + there / 2 } else { 0 };
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn read_columns(body: &mut Cursor<'_>, version: TdsVersion) -> Result<Vec<BulkColumn>> {
+    let code = body.u8()?;
+    if code != token::COLUMN_METADATA {
+        return Err(ProtocolError::UnknownToken(code));
+    }
+    let count = body.u16()?;
+    if count > COLUMNS_MAX || count == 0 {
+        return Err(ProtocolError::InvalidLength { what: "bulk load", length: count.into() });
+    }
+    let mut columns = Vec::new();
+    for _ in 0..count {
+        let (wire, _flags) = decode_column(body, version)?;
+        let name = utf16::to_string(&body.b_varchar()?);
+        columns.push(BulkColumn { name, column_type: wire.column_type, wire });
+    }
+    Ok(columns)
+}

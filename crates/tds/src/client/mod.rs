@@ -1,0 +1,15 @@
+//! A small client: requests to bytes, responses to tokens. No sockets.
+//!
+//! Made for tests and for generating load, where a request is encoded once and sent many times and a
+//! response is only looked at for its end. Responses are put together by [`crate::MessageReader`],
+//! decoded by [`TokenReader`], or skimmed by [`DoneScanner`].
+
+pub mod login;
+pub mod request;
+pub mod scan;
+pub mod token;
+
+pub use login::login;
+pub use request::{ClientSettings, RpcBuilder, attention, batch, prelogin, set_reset, transaction};
+pub use scan::{DoneScanner, FinalDone};
+pub use token::{EnvChanged, ResultColumn, Token, TokenReader};
