@@ -8,6 +8,7 @@
 //! - `program.rs` compiles a batch's control flow and variables.
 
 pub mod expr;
+pub mod program;
 pub mod query;
 pub mod types;
 

@@ -1,11 +1,14 @@
 //! Data types as written to data types as bound: lengths and precisions defaulted and checked, alias
 //! types resolved in the catalog.
 
-use tsql::ast::{TypeArguments, TypeName};
+use std::sync::Arc;
+
+use tsql::ast::{self, TypeArguments, TypeName};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Length, Msg, Result};
 
 use crate::bind::Binder;
+use crate::catalog::UserType;
 use crate::catalog::name::Name;
 
 /// What a type's length defaults to where none is written.
@@ -34,6 +37,14 @@ impl Binder<'_> {
             .and_then(|d| d.types.get(&(Name::new(schema), Name::new(&name.name.object))))
             .and_then(|t| t.base)
             .ok_or_else(|| Msg::CannotFindType(1, &name.name.to_string()).into())
+    }
+
+    /// Finds a table type of the current database.
+    pub fn find_table_type(&self, name: &ast::ObjectName) -> Option<Arc<UserType>> {
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let database = self.catalog.databases.get(&Name::new(self.database))?;
+        let found = database.types.get(&(Name::new(schema), Name::new(&name.object)))?;
+        found.table.is_some().then(|| Arc::clone(found))
     }
 
     /// Returns the collation of the current database: what variables and literals have.

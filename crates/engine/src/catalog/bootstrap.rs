@@ -11,7 +11,8 @@ use super::{
 };
 
 /// Databases that every instance has, with their ids.
-const SYSTEM_DATABASES: [(i16, &str); 4] = [(1, "master"), (2, "tempdb"), (3, "model"), (4, "msdb")];
+const SYSTEM_DATABASES: [(i16, &str); 4] =
+    [(1, "master"), (2, "tempdb"), (3, "model"), (4, "msdb")];
 /// `compatibility_level` of new databases: SQL Server 2022.
 const COMPATIBILITY_LEVEL: u8 = 160;
 /// Fixed roles of a database, with their principal ids.

@@ -44,8 +44,11 @@ pub fn identity_seed(columns: &[ColumnDef]) -> i64 {
 /// Describes an index to storage.
 pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayout>) -> IndexSpec {
     let layout = Arc::clone(layout);
-    let parts: Box<[(usize, KeyPart)]> =
-        index.keys.iter().map(|&(c, d)| (usize::from(c), key_part(&columns[usize::from(c)], d))).collect();
+    let parts: Box<[(usize, KeyPart)]> = index
+        .keys
+        .iter()
+        .map(|&(c, d)| (usize::from(c), key_part(&columns[usize::from(c)], d)))
+        .collect();
     IndexSpec {
         id: index.storage_id(),
         kind: match index.kind {

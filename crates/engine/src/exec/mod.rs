@@ -14,7 +14,6 @@ use types::Value;
 use types::row::RowBuffer;
 
 use crate::catalog::TableRows;
-use crate::plan::program::Program;
 use crate::session::SessionState;
 use crate::sink::{Command, ResultSink};
 
@@ -78,8 +77,6 @@ impl<'a> Cx<'a> {
 
 /// A batch's or procedure's variables.
 pub struct Frame {
-    /// Its program.
-    pub program: Arc<Program>,
     /// Scalars by slot.
     pub variables: Vec<Value>,
     /// Table variables by slot; their definitions are in the program.

@@ -7,6 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use tsql::ast;
 use types::value::ColumnType;
 
 use crate::catalog::{TableDef, UserType};
@@ -19,17 +20,17 @@ pub struct Program {
     /// Catalog version that the leaves' plans are good for.
     pub catalog_version: u64,
     /// Database that unqualified names are looked up in.
-    pub database: String,
+    pub database: Arc<str>,
     /// Variables: parameters first, then those declared, in order.
     pub variables: Vec<VariableDef>,
     /// Table variables and table-valued parameters.
     pub table_variables: Vec<TableVariableDef>,
+    /// How many of the variables are parameters.
+    pub parameters: usize,
     /// The statements.
     pub body: Vec<Step>,
     /// Source text that spans refer to.
     pub source: Arc<str>,
-    /// Line of the client's text on which `source` begins, 0-based: lines in errors are relative to it.
-    pub first_line: u32,
 }
 
 /// A variable.
@@ -57,10 +58,10 @@ pub struct TableVariableDef {
 /// One step of a program.
 #[derive(Debug)]
 pub struct Step {
-    /// The statement.
-    pub ast: Arc<tsql::ast::Statement>,
-    /// Its line, 1-based in `source`.
+    /// Its line, 1-based in the program's source.
     pub line: u32,
+    /// Its place in the program's source.
+    pub span: ast::Span,
     /// What to do.
     pub kind: StepKind,
 }
@@ -71,9 +72,9 @@ pub enum StepKind {
     /// BEGIN .. END
     Block(Vec<Step>),
     /// BEGIN ATOMIC WITH (..) .. END: a transaction, or a savepoint inside one.
-    Atomic(Vec<Step>),
-    /// IF
-    If(Leaf, Vec<Step>, Vec<Step>),
+    Atomic(Vec<ast::AtomicOption>, Vec<Step>),
+    /// IF, ELSE IF, ELSE
+    If(Vec<Branch>, Vec<Step>),
     /// WHILE
     While(Leaf, Vec<Step>),
     /// BREAK
@@ -88,22 +89,144 @@ pub enum StepKind {
     TryCatch(Vec<Step>, Vec<Step>),
     /// RETURN [n]
     Return(Option<Leaf>),
-    /// DECLARE of scalars with initial values; without one the variable keeps its value (SQL Server
-    /// declares at compile time), except that the first run finds NULL.
-    Declare(Vec<(Slot, Leaf)>),
-    /// SET @v = expr, and the compound forms.
-    Set(Slot, Leaf),
+    /// SET @v = expr, its compound forms, and DECLARE @v type = expr.
+    Assign(Slot, Leaf),
+    /// DECLARE without a value: nothing to do, since variables begin as NULL.
+    Declare,
     /// A data statement: bound as a whole.
     Data(Leaf),
-    /// Anything else: run from its syntax tree, with its expressions as leaves in order.
-    Other(Vec<Leaf>),
+    /// PRINT
+    Print(Leaf),
+    /// RAISERROR
+    RaisError(Box<RaisErrorStep>),
+    /// THROW; without operands it raises the caught error again.
+    Throw(Option<Box<[Leaf; 3]>>),
+    /// WAITFOR DELAY (false) or TIME (true)
+    WaitFor(bool, Leaf),
+    /// EXEC procedure
+    Execute(Box<ExecuteStep>),
+    /// EXEC (@sql)
+    ExecuteString(Vec<Leaf>),
+    /// A cursor statement.
+    Cursor(CursorStep),
+    /// SET of an option that has a value.
+    SetValue(ast::ValueOption, Leaf),
+    /// Anything else: run from its syntax tree.
+    Other(Box<ast::Statement>),
+}
+
+/// IF or ELSE IF with what follows it.
+#[derive(Debug)]
+pub struct Branch {
+    /// Line of the IF.
+    pub line: u32,
+    /// What is asked.
+    pub condition: Leaf,
+    /// What is done.
+    pub then: Vec<Step>,
+}
+
+/// RAISERROR.
+#[derive(Debug)]
+pub struct RaisErrorStep {
+    /// A number or a text.
+    pub message: Leaf,
+    /// Severity.
+    pub severity: Leaf,
+    /// State.
+    pub state: Leaf,
+    /// What replaces `%s`, `%d`, ..
+    pub arguments: Vec<Leaf>,
+    /// WITH.
+    pub options: Vec<ast::RaisErrorOption>,
+}
+
+/// EXEC of a procedure.
+#[derive(Debug)]
+pub struct ExecuteStep {
+    /// What is called.
+    pub procedure: ExecuteTarget,
+    /// `@rc =`
+    pub return_status: Option<Slot>,
+    /// The arguments.
+    pub arguments: Vec<ArgumentStep>,
+}
+
+/// What EXEC calls.
+#[derive(Debug)]
+pub enum ExecuteTarget {
+    /// By name.
+    Name(ast::ObjectName),
+    /// By the name that a variable holds.
+    Variable(Slot),
+}
+
+/// An argument of EXEC.
+#[derive(Debug)]
+pub struct ArgumentStep {
+    /// `@p =`
+    pub name: Option<String>,
+    /// Its value.
+    pub value: ArgumentValue,
+    /// OUTPUT
+    pub output: bool,
+}
+
+/// The value of an argument.
+#[derive(Debug)]
+pub enum ArgumentValue {
+    /// An expression.
+    Value(Leaf),
+    /// A variable: the one that OUTPUT writes to.
+    Variable(Slot),
+    /// A table variable, by its place.
+    Table(usize),
+    /// DEFAULT
+    Default,
+}
+
+/// A cursor statement.
+#[derive(Debug)]
+pub enum CursorStep {
+    /// DECLARE c CURSOR FOR ..; or `SET @c = CURSOR FOR ..` with the variable.
+    Declare(Option<Slot>, Box<ast::DeclareCursor>, Leaf),
+    /// OPEN
+    Open(ast::CursorRef),
+    /// FETCH .. INTO variables
+    Fetch(Box<ast::Fetch>, Vec<Slot>),
+    /// CLOSE
+    Close(ast::CursorRef),
+    /// DEALLOCATE
+    Deallocate(ast::CursorRef),
 }
 
 /// Something that is bound when first run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Leaf {
+    /// What it says.
+    pub ast: LeafAst,
     /// The plan, unless it depends on the session.
     pub plan: OnceLock<Arc<Bound>>,
-    /// Which expression of the statement it is, where the leaf is not the statement itself.
-    pub part: u16,
+}
+
+/// What a leaf says.
+#[derive(Debug)]
+pub enum LeafAst {
+    /// A value.
+    Value(ast::Expr),
+    /// A value as a type: the argument of a statement that wants one.
+    Typed(ast::Expr, ColumnType),
+    /// A condition.
+    Condition(ast::Condition),
+    /// What a variable gets: converted to its type.
+    Assignment(Slot, ast::AssignOp, ast::Expr),
+    /// A data statement.
+    Statement(ast::Statement),
+}
+
+impl Leaf {
+    /// Makes a leaf that is not bound yet.
+    pub fn new(ast: LeafAst) -> Self {
+        Self { ast, plan: OnceLock::new() }
+    }
 }

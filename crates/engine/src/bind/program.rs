@@ -1,0 +1,432 @@
+//! Compiles a parsed batch: its variables and its control flow. Statements stay unbound.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, StatementKind};
+use types::value::ColumnType;
+use types::{DataType, Length, Msg, Result};
+
+use crate::bind::Binder;
+use crate::bind::types::DefaultLength;
+use crate::catalog::name::Name;
+use crate::plan::expr::Slot;
+use crate::plan::program::{
+    ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, Leaf, LeafAst,
+    Program, RaisErrorStep, Step, StepKind, TableVariableDef, VariableDef,
+};
+
+/// Makes the empty definition of a table variable; the catalog's DDL knows how.
+pub type MakeTable<'a> = dyn Fn(&Binder<'_>, &ast::Variable, &[ast::TableElement]) -> Result<Arc<crate::catalog::TableDef>>
+    + 'a;
+
+/// Variables that exist before the batch's own: parameters of a procedure or of sp_executesql.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    /// Scalars, in order.
+    pub variables: Vec<VariableDef>,
+    /// Table-valued parameters.
+    pub tables: Vec<TableVariableDef>,
+}
+
+/// Compiles statements to a program.
+///
+/// # Errors
+/// 134 for a variable declared twice, 137 for one that is not declared where a variable must stand,
+/// 2715 for an unknown type, 133 and 132 for labels, 135 and 136 for BREAK and CONTINUE out of place.
+pub fn compile(
+    statements: Vec<ast::Statement>,
+    source: Arc<str>,
+    parameters: Parameters,
+    binder: &mut Binder<'_>,
+    make_table: &MakeTable<'_>,
+) -> Result<Program> {
+    let count = parameters.variables.len();
+    let mut compiler = Compiler {
+        binder,
+        make_table,
+        variables: parameters.variables,
+        tables: parameters.tables,
+        loops: 0,
+    };
+    compiler.declare_all(&statements)?;
+    let mut labels = Vec::new();
+    collect_labels(&statements, &mut labels)?;
+    check_gotos(&statements, &labels)?;
+    let body = compiler.steps(statements)?;
+    let Compiler { variables, tables, .. } = compiler;
+    Ok(Program {
+        catalog_version: binder.catalog.version,
+        database: binder.database.into(),
+        variables,
+        table_variables: tables,
+        parameters: count,
+        body,
+        source,
+    })
+}
+
+struct Compiler<'a, 'b> {
+    binder: &'a mut Binder<'b>,
+    make_table: &'a MakeTable<'a>,
+    variables: Vec<VariableDef>,
+    tables: Vec<TableVariableDef>,
+    /// WHILE loops around the statement.
+    loops: u32,
+}
+
+impl Compiler<'_, '_> {
+    /// T-SQL declares at compile time: a DECLARE in a branch that never runs declares too.
+    fn declare_all(&mut self, statements: &[ast::Statement]) -> Result<()> {
+        for statement in statements {
+            let at_line = |e: types::Error| e.at_line(statement.line);
+            if let StatementKind::Declare(declarations) = &statement.kind {
+                for declaration in declarations {
+                    self.declare(declaration).map_err(at_line)?;
+                }
+            }
+            for child in children(&statement.kind) {
+                self.declare_all(child)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, declaration: &ast::Declaration) -> Result<()> {
+        let name = &declaration.variable.name;
+        let taken = self.variables.iter().any(|v| Name::same(&v.name, name))
+            || self.tables.iter().any(|t| Name::same(&t.name, name));
+        if taken {
+            return Err(Msg::DuplicateVariable(name).into());
+        }
+        let name = name.to_string();
+        match &declaration.kind {
+            ast::DeclarationKind::Scalar { data_type, .. } => {
+                if let Some(user_type) = self.binder.find_table_type(&data_type.name) {
+                    let Some(table) = &user_type.table else {
+                        return Err(Msg::CannotFindType(1, &data_type.name.to_string()).into());
+                    };
+                    let definition =
+                        (self.make_table)(self.binder, &declaration.variable, &table.elements)?;
+                    let user_type = Some(user_type);
+                    self.tables.push(TableVariableDef { name, definition, user_type });
+                    return Ok(());
+                }
+                let ty = self.binder.resolve_type(data_type, DefaultLength::Declaration)?;
+                if matches!(ty.data_type, DataType::Text | DataType::NText | DataType::Image) {
+                    return Err(Msg::TextLocalVariable.into());
+                }
+                self.variables.push(VariableDef { name, ty, cursor: false });
+            }
+            ast::DeclarationKind::Table(elements) => {
+                let definition = (self.make_table)(self.binder, &declaration.variable, elements)?;
+                self.tables.push(TableVariableDef { name, definition, user_type: None });
+            }
+            ast::DeclarationKind::Cursor => {
+                let ty = text_type(self.binder);
+                self.variables.push(VariableDef { name, ty, cursor: true });
+            }
+        }
+        Ok(())
+    }
+
+    fn steps(&mut self, statements: Vec<ast::Statement>) -> Result<Vec<Step>> {
+        let mut steps = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let line = statement.line;
+            self.statement(statement, &mut steps).map_err(|e| e.at_line(line))?;
+        }
+        Ok(steps)
+    }
+
+    fn one(&mut self, statement: ast::Statement) -> Result<Vec<Step>> {
+        match statement.kind {
+            StatementKind::Block(body) => self.steps(body),
+            _ => self.steps(vec![statement]),
+        }
+    }
+
+    fn statement(&mut self, statement: ast::Statement, steps: &mut Vec<Step>) -> Result<()> {
+        let (line, span) = (statement.line, statement.span);
+        if let StatementKind::Declare(declarations) = statement.kind {
+            for declaration in declarations {
+                steps.push(Step { line, span, kind: self.initialise(declaration)? });
+            }
+            return Ok(());
+        }
+        let kind = match statement.kind {
+            StatementKind::Block(body) => StepKind::Block(self.steps(body)?),
+            StatementKind::AtomicBlock(block) => {
+                StepKind::Atomic(block.options, self.steps(block.body)?)
+            }
+            StatementKind::If(branches) => self.if_step(*branches)?,
+            StatementKind::While(while_) => self.while_step(*while_)?,
+            StatementKind::Break if self.loops == 0 => return Err(Msg::BreakOutsideWhile.into()),
+            StatementKind::Break => StepKind::Break,
+            StatementKind::Continue if self.loops == 0 => {
+                return Err(Msg::ContinueOutsideWhile.into());
+            }
+            StatementKind::Continue => StepKind::Continue,
+            StatementKind::Goto(label) => StepKind::Goto(label.to_ascii_lowercase()),
+            StatementKind::Label(label) => StepKind::Label(label.to_ascii_lowercase()),
+            StatementKind::TryCatch(try_catch) => {
+                StepKind::TryCatch(self.steps(try_catch.body)?, self.steps(try_catch.catch)?)
+            }
+            StatementKind::Return(value) => {
+                StepKind::Return(value.map(|value| self.typed(value, DataType::Int)))
+            }
+            StatementKind::SetVariable(set) => self.set_variable(*set)?,
+            StatementKind::Print(value) => {
+                let text = text_type(self.binder);
+                StepKind::Print(Leaf::new(LeafAst::Typed(*value, text)))
+            }
+            StatementKind::RaisError(raise) => self.raise(*raise),
+            StatementKind::Throw(throw) => StepKind::Throw(throw.map(|throw| {
+                let text = text_type(self.binder).data_type;
+                Box::new([
+                    self.typed(throw.number, DataType::Int),
+                    self.typed(throw.message, text),
+                    self.typed(throw.state, DataType::Int),
+                ])
+            })),
+            StatementKind::WaitFor(ast::WaitFor::Delay(e)) => {
+                StepKind::WaitFor(false, Leaf::new(LeafAst::Value(*e)))
+            }
+            StatementKind::WaitFor(ast::WaitFor::Time(e)) => {
+                StepKind::WaitFor(true, Leaf::new(LeafAst::Value(*e)))
+            }
+            StatementKind::Execute(execute) => StepKind::Execute(self.execute(*execute)?),
+            StatementKind::ExecuteString(execute) => self.execute_string(*execute)?,
+            StatementKind::DeclareCursor(cursor) => self.declare_cursor(None, *cursor),
+            StatementKind::OpenCursor(cursor) => StepKind::Cursor(CursorStep::Open(cursor)),
+            StatementKind::Fetch(fetch) => {
+                let into =
+                    fetch.into.iter().map(|v| self.slot(&v.name)).collect::<Result<Vec<_>>>()?;
+                StepKind::Cursor(CursorStep::Fetch(fetch, into))
+            }
+            StatementKind::CloseCursor(cursor) => StepKind::Cursor(CursorStep::Close(cursor)),
+            StatementKind::DeallocateCursor(cursor) => {
+                StepKind::Cursor(CursorStep::Deallocate(cursor))
+            }
+            StatementKind::SetOption(option) => match *option {
+                ast::SetOption::Value(option, value) => {
+                    StepKind::SetValue(option, Leaf::new(LeafAst::Value(value)))
+                }
+                option => {
+                    let kind = StatementKind::SetOption(Box::new(option));
+                    StepKind::Other(Box::new(ast::Statement { kind, span, line }))
+                }
+            },
+            kind @ (StatementKind::Select(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_)) => {
+                let statement = ast::Statement { kind, span, line };
+                StepKind::Data(Leaf::new(LeafAst::Statement(statement)))
+            }
+            kind => StepKind::Other(Box::new(ast::Statement { kind, span, line })),
+        };
+        steps.push(Step { line, span, kind });
+        Ok(())
+    }
+
+    fn initialise(&mut self, declaration: ast::Declaration) -> Result<StepKind> {
+        match declaration.kind {
+            ast::DeclarationKind::Scalar { value: Some(value), .. } => {
+                let slot = self.slot(&declaration.variable.name)?;
+                let ast = LeafAst::Assignment(slot, ast::AssignOp::Assign, value);
+                Ok(StepKind::Assign(slot, Leaf::new(ast)))
+            }
+            ast::DeclarationKind::Scalar { value: None, .. }
+            | ast::DeclarationKind::Table(_)
+            | ast::DeclarationKind::Cursor => Ok(StepKind::Declare),
+        }
+    }
+
+    fn if_step(&mut self, branches: ast::If) -> Result<StepKind> {
+        let mut compiled = Vec::with_capacity(branches.branches.len());
+        for branch in branches.branches {
+            let condition = Leaf::new(LeafAst::Condition(branch.condition));
+            let then = self.one(branch.then)?;
+            compiled.push(Branch { line: branch.line, condition, then });
+        }
+        let otherwise = match branches.otherwise {
+            Some(statement) => self.one(statement)?,
+            None => Vec::new(),
+        };
+        Ok(StepKind::If(compiled, otherwise))
+    }
+
+    fn while_step(&mut self, while_: ast::While) -> Result<StepKind> {
+        self.loops += 1;
+        let body = self.one(while_.body);
+        self.loops -= 1;
+        Ok(StepKind::While(Leaf::new(LeafAst::Condition(while_.condition)), body?))
+    }
+
+    fn set_variable(&mut self, set: ast::SetVariable) -> Result<StepKind> {
+        match set.value {
+            ast::SetVariableValue::Expr(op, value) => {
+                let slot = self.slot(&set.variable.name)?;
+                let ast = LeafAst::Assignment(slot, op, value);
+                Ok(StepKind::Assign(slot, Leaf::new(ast)))
+            }
+            ast::SetVariableValue::Cursor(cursor) => {
+                let slot = self.slot(&set.variable.name)?;
+                Ok(self.declare_cursor(Some(slot), *cursor))
+            }
+            ast::SetVariableValue::Method(method, _) => {
+                crate::bind::expr::not_supported(&format!("the method .{method}() of a variable"))
+            }
+        }
+    }
+
+    fn declare_cursor(&self, variable: Option<Slot>, mut cursor: ast::DeclareCursor) -> StepKind {
+        let empty = ast::Statement {
+            kind: StatementKind::Block(Vec::new()),
+            span: cursor.query.span,
+            line: cursor.query.line,
+        };
+        let query = std::mem::replace(&mut *cursor.query, empty);
+        let leaf = Leaf::new(LeafAst::Statement(query));
+        StepKind::Cursor(CursorStep::Declare(variable, Box::new(cursor), leaf))
+    }
+
+    fn raise(&self, raise: ast::RaisError) -> StepKind {
+        StepKind::RaisError(Box::new(RaisErrorStep {
+            message: Leaf::new(LeafAst::Value(raise.message)),
+            severity: self.typed(raise.severity, DataType::Int),
+            state: self.typed(raise.state, DataType::Int),
+            arguments: raise.arguments.into_iter().map(|a| Leaf::new(LeafAst::Value(a))).collect(),
+            options: raise.options,
+        }))
+    }
+
+    fn execute(&self, execute: ast::Execute) -> Result<Box<ExecuteStep>> {
+        for option in &execute.options {
+            match option {
+                ast::ExecuteOption::Recompile | ast::ExecuteOption::ResultSetsUndefined => {}
+                ast::ExecuteOption::ResultSetsNone | ast::ExecuteOption::ResultSets(_) => {
+                    return crate::bind::expr::not_supported("EXECUTE .. WITH RESULT SETS");
+                }
+            }
+        }
+        let procedure = match execute.procedure {
+            ast::Callee::Name(name) => ExecuteTarget::Name(name),
+            ast::Callee::Variable(variable) => ExecuteTarget::Variable(self.slot(&variable.name)?),
+        };
+        let return_status =
+            execute.return_status.map(|variable| self.slot(&variable.name)).transpose()?;
+        let arguments =
+            execute.arguments.into_iter().map(|a| self.argument(a)).collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(ExecuteStep { procedure, return_status, arguments }))
+    }
+
+    fn argument(&self, argument: ast::Argument) -> Result<ArgumentStep> {
+        let value = match argument.value.kind {
+            ast::ExprKind::Default => ArgumentValue::Default,
+            ast::ExprKind::Variable(ref variable) => match self.slot(&variable.name) {
+                Ok(slot) => ArgumentValue::Variable(slot),
+                Err(error) => match self.table_place(&variable.name) {
+                    Some(place) => ArgumentValue::Table(place),
+                    None if variable.is_global() => {
+                        ArgumentValue::Value(Leaf::new(LeafAst::Value(argument.value)))
+                    }
+                    None => return Err(error),
+                },
+            },
+            _ => ArgumentValue::Value(Leaf::new(LeafAst::Value(argument.value))),
+        };
+        if argument.output && !matches!(value, ArgumentValue::Variable(_)) {
+            return Err(Msg::OutputOfConstant.into());
+        }
+        let name = argument.name.map(|name| name.name.to_string());
+        Ok(ArgumentStep { name, value, output: argument.output })
+    }
+
+    fn execute_string(&self, execute: ast::ExecuteString) -> Result<StepKind> {
+        if execute.at.is_some() || !execute.arguments.is_empty() {
+            return crate::bind::expr::not_supported("EXECUTE .. AT a linked server");
+        }
+        if execute.run_as.is_some() {
+            return crate::bind::expr::not_supported("EXECUTE (..) AS another principal");
+        }
+        let text = text_type(self.binder);
+        let parts = execute.text.into_iter().map(|e| Leaf::new(LeafAst::Typed(e, text)));
+        Ok(StepKind::ExecuteString(parts.collect()))
+    }
+
+    fn typed(&self, value: ast::Expr, data_type: DataType) -> Leaf {
+        let ty = ColumnType { data_type, ..text_type(self.binder) };
+        Leaf::new(LeafAst::Typed(value, ty))
+    }
+
+    fn slot(&self, name: &str) -> Result<Slot> {
+        let place = self.variables.iter().position(|v| Name::same(&v.name, name));
+        place
+            .and_then(|place| u32::try_from(place).ok())
+            .map(Slot)
+            .ok_or_else(|| Msg::MustDeclareScalar(name).into())
+    }
+
+    fn table_place(&self, name: &str) -> Option<usize> {
+        self.tables.iter().position(|t| Name::same(&t.name, name))
+    }
+}
+
+/// `nvarchar(max)` in the database's collation.
+fn text_type(binder: &Binder<'_>) -> ColumnType {
+    ColumnType {
+        data_type: DataType::NVarChar(Length::Max),
+        collation: binder.database_collation(),
+        nullable: true,
+    }
+}
+
+/// Returns the statement lists inside a statement.
+fn children(kind: &StatementKind) -> Vec<&[ast::Statement]> {
+    use std::slice::from_ref;
+    match kind {
+        StatementKind::Block(body) => vec![body],
+        StatementKind::AtomicBlock(block) => vec![&block.body],
+        StatementKind::If(branches) => branches
+            .branches
+            .iter()
+            .map(|b| from_ref(&b.then))
+            .chain(branches.otherwise.as_ref().map(from_ref))
+            .collect(),
+        StatementKind::While(while_) => vec![from_ref(&while_.body)],
+        StatementKind::TryCatch(try_catch) => vec![&try_catch.body, &try_catch.catch],
+        _ => Vec::new(),
+    }
+}
+
+fn collect_labels(statements: &[ast::Statement], labels: &mut Vec<String>) -> Result<()> {
+    for statement in statements {
+        if let StatementKind::Label(label) = &statement.kind {
+            let folded = label.to_ascii_lowercase();
+            if labels.contains(&folded) {
+                return Err(types::Error::from(Msg::DuplicateLabel(label)).at_line(statement.line));
+            }
+            labels.push(folded);
+        }
+        for child in children(&statement.kind) {
+            collect_labels(child, labels)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_gotos(statements: &[ast::Statement], labels: &[String]) -> Result<()> {
+    for statement in statements {
+        if let StatementKind::Goto(label) = &statement.kind
+            && !labels.contains(&label.to_ascii_lowercase())
+        {
+            return Err(types::Error::from(Msg::UndeclaredLabel(label)).at_line(statement.line));
+        }
+        for child in children(&statement.kind) {
+            check_gotos(child, labels)?;
+        }
+    }
+    Ok(())
+}
