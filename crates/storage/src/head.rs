@@ -1,14 +1,251 @@
-//! `RowHead`: the fixed place of a logical row.
+//! `RowHead` and `Heap`: the fixed places of rows, in segments that never move.
+//!
+//! Each thread appends to a shard of its own. A head is reused only after its row has been collected,
+//! and its memory stays a head until the table goes, so a stale pointer to one is never wild.
+
+use std::ptr::NonNull;
 
 use crate::row::RowId;
+use crate::sync::{AtomicPtr, AtomicU64, Latch, Ordering, Padded, SHARDS, shard};
+use crate::version::Version;
 
 /// The head of a row's chain of versions.
 pub(crate) struct RowHead {
-    id: u64,
+    /// The newest version; null when the row is free.
+    pub(crate) latest: AtomicPtr<Version>,
+    /// Row id in the low 63 bits, `KEYS_CHANGED` above.
+    meta: AtomicU64,
 }
+
+const KEYS_CHANGED: u64 = 1 << 63;
 
 impl RowHead {
     pub(crate) fn id(&self) -> RowId {
-        RowId(self.id)
+        RowId(self.meta.load(Ordering::Relaxed) & !KEYS_CHANGED)
+    }
+
+    /// Notes that the row's versions may have different keys, so that readers who came through an
+    /// index compare them. Set before the version is linked.
+    pub(crate) fn note_keys_changed(&self) {
+        // Release: whoever sees the new version or its index entry sees the note.
+        self.meta.fetch_or(KEYS_CHANGED, Ordering::Release);
+    }
+
+    pub(crate) fn have_keys_changed(&self) -> bool {
+        self.meta.load(Ordering::Acquire) & KEYS_CHANGED != 0
+    }
+
+    /// Returns the newest version.
+    pub(crate) fn latest(&self) -> *mut Version {
+        // Acquire: pairs with the Release in `replace_latest`.
+        self.latest.load(Ordering::Acquire)
+    }
+
+    /// Makes `new` the newest version if `current` still is.
+    pub(crate) fn replace_latest(&self, current: *mut Version, new: *mut Version) -> bool {
+        // SeqCst: the write must be visible before the writer's timestamp is taken.
+        self.latest.compare_exchange(current, new, Ordering::SeqCst, Ordering::Acquire).is_ok()
+    }
+}
+
+/// Heads in the first segment of a shard; each next one is twice as large, up to the maximum.
+const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 2 } else { 16 };
+const SEGMENT_HEADS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
+const SHARD_SHIFT: u32 = 48;
+
+struct Segment {
+    heads: Box<[RowHead]>,
+    used: AtomicU64,
+    next: AtomicPtr<Segment>,
+}
+
+#[derive(Default)]
+struct ShardState {
+    last: Option<NonNull<Segment>>,
+    free: Vec<NonNull<RowHead>>,
+    rows_next: u64,
+}
+
+// SAFETY: the pointers are to segments that the heap owns.
+unsafe impl Send for ShardState {}
+
+struct HeapShard {
+    first: AtomicPtr<Segment>,
+    state: Latch<ShardState>,
+}
+
+impl HeapPosition {
+    /// Moves back over the last `count` heads of the batch just walked, which lie in one segment.
+    pub(crate) fn step_back(&mut self, count: usize) {
+        self.slot -= count;
+    }
+}
+
+/// The heads of a table.
+pub(crate) struct Heap {
+    shards: Box<[Padded<HeapShard>]>,
+}
+
+/// Where a walk over the heap stands.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HeapPosition {
+    shard: usize,
+    segment: usize,
+    slot: usize,
+}
+
+impl Heap {
+    pub(crate) fn new() -> Self {
+        let shard = || {
+            Padded(HeapShard {
+                first: AtomicPtr::new(std::ptr::null_mut()),
+                state: Latch::new(ShardState::default()),
+            })
+        };
+        Self { shards: (0..SHARDS).map(|_| shard()).collect() }
+    }
+
+    /// Takes a head that no thread can see yet; its chain is empty.
+    pub(crate) fn allocate(&self) -> &RowHead {
+        let number = shard();
+        let shard = &self.shards[number].0;
+        let head = shard.state.with(|state| {
+            if let Some(head) = state.free.pop() {
+                return head;
+            }
+            shard.append(state, number)
+        });
+        // SAFETY: heads live as long as the heap.
+        unsafe { head.as_ref() }
+    }
+
+    /// Gives back a head that no thread can reach any more through an index or a snapshot.
+    pub(crate) fn release(&self, head: &RowHead) {
+        debug_assert!(head.latest().is_null());
+        head.meta.fetch_and(!KEYS_CHANGED, Ordering::Relaxed);
+        let number = usize::try_from(head.id().0 >> SHARD_SHIFT).expect("a shard number");
+        let head = NonNull::from(head);
+        self.shards[number].0.state.with(|state| state.free.push(head));
+    }
+
+    /// Fills `batch` with the next heads in heap order, of one segment; leaves it empty at the end.
+    pub(crate) fn walk<'a>(
+        &'a self,
+        position: &mut HeapPosition,
+        batch: &mut Vec<&'a RowHead>,
+        batch_max: usize,
+    ) {
+        while let Some(shard) = self.shards.get(position.shard) {
+            let segment = shard.0.segment(position.segment);
+            let used = segment.map_or(0, Segment::used);
+            if let Some(segment) = segment
+                && position.slot < used
+            {
+                let end = used.min(position.slot + batch_max);
+                batch.extend(&segment.heads[position.slot..end]);
+                position.slot = end;
+                return;
+            }
+            let is_full = segment.is_some_and(|segment| used == segment.heads.len());
+            *position = if is_full {
+                HeapPosition { segment: position.segment + 1, slot: 0, ..*position }
+            } else {
+                HeapPosition { shard: position.shard + 1, ..HeapPosition::default() }
+            };
+        }
+    }
+
+    /// Returns the bytes of all segments.
+    pub(crate) fn memory(&self) -> u64 {
+        let mut bytes = size_of::<Padded<HeapShard>>() * self.shards.len();
+        for shard in &self.shards {
+            let mut number = 0;
+            while let Some(segment) = shard.0.segment(number) {
+                bytes += segment.heads.len() * size_of::<RowHead>() + size_of::<Segment>();
+                number += 1;
+            }
+        }
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+}
+
+impl Segment {
+    fn used(&self) -> usize {
+        // Acquire: pairs with the Release in `append`; the heads below are initialised.
+        usize::try_from(self.used.load(Ordering::Acquire)).expect("at most a segment")
+    }
+}
+
+impl HeapShard {
+    fn segment(&self, number: usize) -> Option<&Segment> {
+        // Acquire: pairs with the Release in `add_segment`.
+        let mut segment = self.first.load(Ordering::Acquire);
+        for _ in 0..number {
+            // SAFETY: segments live as long as the heap.
+            segment = unsafe { segment.as_ref() }?.next.load(Ordering::Acquire);
+        }
+        // SAFETY: as above.
+        unsafe { segment.as_ref() }
+    }
+
+    fn append(&self, state: &mut ShardState, number: usize) -> NonNull<RowHead> {
+        // SAFETY: segments live as long as the heap.
+        let last = state.last.map(|last| unsafe { last.as_ref() });
+        let segment = match last {
+            Some(last) if last.used() < last.heads.len() => last,
+            Some(_) | None => self.add_segment(state, last),
+        };
+        let used = segment.used();
+        let head = &segment.heads[used];
+        let shard_bits = u64::try_from(number).expect("a shard number") << SHARD_SHIFT;
+        head.meta.store(shard_bits | state.rows_next, Ordering::Relaxed);
+        state.rows_next += 1;
+        // Release: pairs with the Acquire in `used`.
+        segment.used.fetch_add(1, Ordering::Release);
+        NonNull::from(head)
+    }
+
+    fn add_segment(&self, state: &mut ShardState, last: Option<&Segment>) -> &Segment {
+        let len =
+            last.map_or(SEGMENT_HEADS_MIN, |last| (last.heads.len() * 2).min(SEGMENT_HEADS_MAX));
+        let head =
+            || RowHead { latest: AtomicPtr::new(std::ptr::null_mut()), meta: AtomicU64::new(0) };
+        let segment = Box::into_raw(Box::new(Segment {
+            heads: (0..len).map(|_| head()).collect(),
+            used: AtomicU64::new(0),
+            next: AtomicPtr::new(std::ptr::null_mut()),
+        }));
+        // Release: pairs with the Acquire in `segment`.
+        last.map_or(&self.first, |last| &last.next).store(segment, Ordering::Release);
+        state.last = NonNull::new(segment);
+        // SAFETY: just made, and owned by the heap from now on.
+        unsafe { &*segment }
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        for shard in &self.shards {
+            let mut segment = shard.0.first.load(Ordering::Acquire);
+            while !segment.is_null() {
+                // SAFETY: made by `Box::into_raw` in `add_segment`; `&mut self` is the only owner.
+                let boxed = unsafe { Box::from_raw(segment) };
+                for head in &boxed.heads {
+                    free_chain(head.latest());
+                }
+                segment = boxed.next.load(Ordering::Acquire);
+            }
+        }
+    }
+}
+
+/// Frees a chain that only the caller can reach.
+fn free_chain(first: *mut Version) {
+    let mut version = first;
+    while let Some(place) = NonNull::new(version) {
+        // SAFETY: linked versions are allocated.
+        version = unsafe { place.as_ref() }.next.load(Ordering::Acquire);
+        // SAFETY: the caller is the only one who can reach it, and each is met once.
+        unsafe { Version::free(place) };
     }
 }

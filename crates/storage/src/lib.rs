@@ -34,14 +34,27 @@
 //! }}}
 //! ```
 
+mod chain;
 pub mod error;
+mod garbage;
 mod head;
+mod index;
+mod keys;
+mod point;
+mod reclaim;
 pub mod row;
 pub mod scan;
+mod snapshots;
 pub mod store;
+mod sync;
 pub mod table;
+mod time;
 pub mod transaction;
+mod txstate;
+mod validate;
 mod version;
+mod wait;
+mod write;
 
 pub use error::{Error, Result};
 pub use row::{Decision, Keys, RowId, RowImage, RowRef};

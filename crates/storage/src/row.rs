@@ -53,6 +53,16 @@ pub struct RowRef<'t> {
     pub(crate) table: &'t Table,
     pub(crate) head: &'t RowHead,
     pub(crate) version: &'t Version,
+    pub(crate) basis: Basis,
+}
+
+/// What a row was read from, which decides what it means that it has changed since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// The statement's snapshot: take the newer version.
+    Statement,
+    /// The transaction's snapshot: a conflict.
+    Transaction,
 }
 
 impl<'t> RowRef<'t> {

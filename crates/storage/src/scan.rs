@@ -1,9 +1,14 @@
 //! Scans: the rows of a table that a transaction sees, in heap or index order.
 
+use std::collections::VecDeque;
 use std::ops::Bound;
+use std::sync::Arc;
 
+use crate::chain::View;
 use crate::error::Result;
-use crate::row::RowRef;
+use crate::head::{HeapPosition, RowHead};
+use crate::index::Index;
+use crate::row::{Basis, RowId, RowRef};
 use crate::table::{IndexId, Table};
 use crate::transaction::{Read, Transaction};
 
@@ -31,10 +36,29 @@ impl<'a> Bounds<'a> {
     /// Every key.
     pub const ALL: Self = Self { lower: Bound::Unbounded, upper: Bound::Unbounded };
 
+    /// Tells whether `key` lies within.
+    pub(crate) fn contains(&self, key: &[u8]) -> bool {
+        let lower = match self.lower {
+            Bound::Unbounded => true,
+            Bound::Included(bound) => prefix_of(key, bound) >= bound,
+            Bound::Excluded(bound) => prefix_of(key, bound) > bound,
+        };
+        lower
+            && match self.upper {
+                Bound::Unbounded => true,
+                Bound::Included(bound) => prefix_of(key, bound) <= bound,
+                Bound::Excluded(bound) => prefix_of(key, bound) < bound,
+            }
+    }
+
     /// Every key that starts with `prefix`; for a whole key, that key.
     pub const fn prefix(prefix: &'a [u8]) -> Self {
         Self { lower: Bound::Included(prefix), upper: Bound::Included(prefix) }
     }
+}
+
+fn prefix_of<'a>(key: &'a [u8], bound: &[u8]) -> &'a [u8] {
+    &key[..key.len().min(bound.len())]
 }
 
 /// What to scan.
@@ -56,25 +80,136 @@ pub struct ScanSpec<'a> {
 pub struct Scan<'t> {
     table: &'t Table,
     transaction: &'t Transaction,
+    view: View,
+    basis: Basis,
+    index: Option<Arc<Index>>,
+    position: ScanPosition,
+    /// Entries read ahead, last one next. Index keys are kept for the position behind a row.
+    batch: VecDeque<(Option<Box<[u8]>>, &'t RowHead)>,
 }
 
 /// Where a scan stands, without borrowing anything: for a cursor that outlives its request.
 #[derive(Clone, Debug)]
-pub struct ScanPosition {}
+pub struct ScanPosition {
+    index: Option<IndexId>,
+    lower: Bound<Box<[u8]>>,
+    upper: Bound<Box<[u8]>>,
+    order: Order,
+    read: Read,
+    /// The entry last read into a batch (index order).
+    after: Option<(Box<[u8]>, RowId)>,
+    heap: HeapPosition,
+    is_done: bool,
+}
+
+const HEAP_BATCH: usize = if cfg!(test) { 3 } else { 64 };
+
+impl ScanPosition {
+    pub(crate) fn new(spec: &ScanSpec<'_>) -> Self {
+        let own = |bound: Bound<&[u8]>| bound.map(Box::from);
+        Self {
+            index: spec.index,
+            lower: own(spec.bounds.lower),
+            upper: own(spec.bounds.upper),
+            order: spec.order,
+            read: spec.read,
+            after: None,
+            heap: HeapPosition::default(),
+            is_done: false,
+        }
+    }
+
+    pub(crate) fn index(&self) -> Option<IndexId> {
+        self.index
+    }
+
+    pub(crate) fn read(&self) -> Read {
+        self.read
+    }
+
+    fn bounds(&self) -> Bounds<'_> {
+        Bounds { lower: borrow(&self.lower), upper: borrow(&self.upper) }
+    }
+}
+
+fn borrow(bound: &Bound<Box<[u8]>>) -> Bound<&[u8]> {
+    match bound {
+        Bound::Included(key) => Bound::Included(key),
+        Bound::Excluded(key) => Bound::Excluded(key),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
 
 impl<'t> Scan<'t> {
+    pub(crate) fn new(
+        transaction: &'t Transaction,
+        table: &'t Table,
+        (view, basis): (View, Basis),
+        index: Option<Arc<Index>>,
+        position: ScanPosition,
+    ) -> Self {
+        Self { table, transaction, view, basis, index, position, batch: VecDeque::new() }
+    }
+
     /// Moves to the next row.
     #[expect(
         clippy::should_implement_trait,
         reason = "it fails, and iterating a Result hides that"
     )]
     pub fn next(&mut self) -> Result<Option<RowRef<'t>>> {
-        let _ = (self.table, self.transaction);
-        todo!()
+        loop {
+            let Some((key, head)) = self.batch.front() else {
+                if self.position.is_done {
+                    return Ok(None);
+                }
+                self.fill();
+                continue;
+            };
+            let index = self.index.as_deref().zip(key.as_deref());
+            let head = *head;
+            let row = self.transaction.look(
+                (self.table, head),
+                (self.view, self.basis),
+                index,
+                self.position.read,
+            )?;
+            if let Some((Some(key), head)) = self.batch.pop_front() {
+                self.position.after = Some((key, head.id()));
+            }
+            if row.is_some() {
+                return Ok(row);
+            }
+        }
+    }
+
+    fn fill(&mut self) {
+        let Some(index) = &self.index else {
+            let mut heads = Vec::with_capacity(HEAP_BATCH);
+            self.table.heap.walk(&mut self.position.heap, &mut heads, HEAP_BATCH);
+            self.position.is_done = heads.is_empty();
+            self.batch.extend(heads.into_iter().map(|head| (None, head)));
+            return;
+        };
+        let position = &self.position;
+        let mut entries = Vec::new();
+        let after = position.after.as_ref().map(|(key, id)| (&**key, *id));
+        index.walk(position.bounds(), position.order, after, &mut entries);
+        self.position.is_done = entries.is_empty();
+        for entry in entries {
+            // SAFETY: heads live as long as the table, which is borrowed for 't.
+            let head = unsafe { &*std::ptr::from_ref(entry.head) };
+            self.batch.push_back((Some(entry.key), head));
+        }
     }
 
     /// Ends the borrow; [`Transaction::resume`] goes on behind the last row returned.
-    pub fn suspend(self) -> ScanPosition {
-        todo!()
+    pub fn suspend(mut self) -> ScanPosition {
+        if self.index.is_none() {
+            self.position.heap.step_back(self.batch.len());
+        }
+        if !self.batch.is_empty() {
+            self.position.is_done = false;
+        }
+        self.position
     }
 }

@@ -1,9 +1,14 @@
 //! `Store`: the tables of one instance, its running transactions, and its garbage.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Result;
+use crate::garbage::Garbage;
+use crate::snapshots::Snapshots;
+use crate::sync::Latch;
 use crate::table::{Table, TableId, TableSpec};
+use crate::time::Clock;
 use crate::transaction::{Transaction, TransactionOptions};
 
 /// Options of a store.
@@ -21,43 +26,98 @@ pub struct Collected {
     pub remaining: u64,
 }
 
-/// The data of one instance.
-pub struct Store {}
+/// What all handles of a store and its tables share.
+pub(crate) struct Shared {
+    pub(crate) clock: Clock,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) garbage: Garbage,
+    tables: Latch<HashMap<TableId, Arc<Table>>>,
+}
+
+/// A handle to the data of one instance.
+///
+/// [`Store::begin`] counts on the handle it is called on, so give each session a handle of its own
+/// ([`Store::fork`]): then beginning a transaction writes no line that other sessions write.
+pub struct Store {
+    shared: Arc<Shared>,
+    owner: Ownership,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ownership {
+    Original,
+    Fork,
+}
 
 impl Store {
     /// Makes an empty store.
     pub fn new(options: StoreOptions) -> Arc<Self> {
-        let _ = options;
-        todo!()
+        let StoreOptions {} = options;
+        Arc::new(Self {
+            shared: Arc::new(Shared {
+                clock: Clock::new(),
+                snapshots: Snapshots::new(),
+                garbage: Garbage::default(),
+                tables: Latch::new(HashMap::new()),
+            }),
+            owner: Ownership::Original,
+        })
+    }
+
+    /// Returns another handle to the same data, with a reference count of its own.
+    pub fn fork(&self) -> Arc<Self> {
+        Arc::new(Self { shared: Arc::clone(&self.shared), owner: Ownership::Fork })
+    }
+
+    /// Makes a handle for one transaction.
+    pub(crate) fn of(shared: &Arc<Shared>) -> Arc<Self> {
+        Arc::new(Self { shared: Arc::clone(shared), owner: Ownership::Fork })
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// Creates a table.
-    pub fn create_table(self: &Arc<Self>, spec: TableSpec) -> Result<Arc<Table>> {
-        let _ = spec;
-        todo!()
+    pub fn create_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
+        let id = spec.id;
+        let table = Arc::new(Table::new(spec, Arc::clone(&self.shared)));
+        let before = self.shared.tables.with(|tables| tables.insert(id, Arc::clone(&table)));
+        assert!(before.is_none(), "the catalog gives each table an id of its own");
+        Ok(table)
     }
 
     /// Drops a table. Its memory is freed when no running transaction can touch it any more and the
     /// caller's handles are gone.
     pub fn drop_table(&self, table: TableId) {
-        let _ = table;
-        todo!()
+        let Some(table) = self.shared.tables.with(|tables| tables.remove(&table)) else { return };
+        self.shared.garbage.note_table(&self.shared, table);
     }
 
     /// Begins a transaction. Costs nothing shared; the snapshot is taken at the first access.
     pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Transaction {
-        let _ = options;
-        todo!()
+        Transaction::new(Arc::clone(self), options)
     }
 
     /// Frees what no snapshot needs. Writers collect a little as they go; call this from a background
     /// task every few milliseconds for what idle ones left behind.
     pub fn collect(&self) -> Collected {
-        todo!()
+        self.shared.garbage.collect(&self.shared)
     }
 
     /// Returns the number of transactions that hold a snapshot or have written.
     pub fn active_transactions(&self) -> usize {
-        todo!()
+        self.shared.snapshots.in_use()
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Tables and the shared part count on each other: the original handle unties them.
+        if self.owner == Ownership::Original {
+            self.shared.garbage.clear();
+            let tables = self.shared.tables.with(std::mem::take);
+            drop(tables);
+        }
     }
 }

@@ -1,12 +1,18 @@
 //! `Table`: the heads of its rows, its indexes, and its books.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 
-use types::row::RowBuffer;
-
+use crate::chain::versions;
 use crate::error::{Error, Result};
-use crate::row::{Decision, RowId, RowImage};
-use crate::transaction::TransactionOptions;
+use crate::head::{Heap, HeapPosition, RowHead};
+use crate::index::Index;
+use crate::keys::{KeyTaken, check_free, has_key, with_buffer};
+use crate::reclaim::{Guard, Published, pin};
+use crate::row::RowImage;
+use crate::store::Shared;
+use crate::sync::ShardedCounter;
+use crate::version::{Begin, Version, VersionKind};
 
 /// A table, by the id that the catalog gave it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -113,9 +119,28 @@ pub struct IndexStatistics {
 pub struct Table {
     id: TableId,
     kind: TableKind,
+    pub(crate) heap: Heap,
+    indexes: Published<Vec<Arc<Index>>>,
+    pub(crate) shared: Arc<Shared>,
+    rows: ShardedCounter,
+    row_bytes: ShardedCounter,
 }
 
 impl Table {
+    pub(crate) fn new(spec: TableSpec, shared: Arc<Shared>) -> Self {
+        Self {
+            id: spec.id,
+            kind: spec.kind,
+            heap: Heap::new(),
+            indexes: Published::new(
+                spec.indexes.into_iter().map(Index::new).map(Arc::new).collect(),
+            ),
+            shared,
+            rows: ShardedCounter::default(),
+            row_bytes: ShardedCounter::default(),
+        }
+    }
+
     /// Returns the table's id.
     pub fn id(&self) -> TableId {
         self.id
@@ -126,73 +151,132 @@ impl Table {
         self.kind
     }
 
-    /// Shows the newest committed row with this key to `show`. `index` must be unique, `key` whole.
-    /// Writes nothing shared and never waits. `show` should copy what it needs and return at once,
-    /// because no memory is reclaimed while it runs.
-    pub fn read_point<R>(
-        &self,
-        index: IndexId,
-        key: &[u8],
-        show: impl FnOnce(RowImage<'_>) -> R,
-    ) -> Option<R> {
-        let _ = (index, key, show);
-        todo!()
+    pub(crate) fn indexes<'g>(&'g self, guard: &'g Guard) -> &'g [Arc<Index>] {
+        self.indexes.load(guard)
     }
 
-    /// Changes the row with this key, as an autocommit statement of its own.
+    /// Finds an index.
     ///
-    /// `change` sees the newest committed row and decides; for [`Decision::Update`] it leaves the new
-    /// row in `buffer` (which it receives cleared). It is called again whenever another writer got in
-    /// between, so it must have no effect but on what it captured and will overwrite. Waits, holding
-    /// nothing, while an active transaction owns the row. Returns `false` if there is no such row or
-    /// the decision was to keep it.
-    pub fn change_point<E: From<Error>>(
-        &self,
-        index: IndexId,
-        key: &[u8],
-        options: &TransactionOptions,
-        buffer: &mut RowBuffer,
-        change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
-    ) -> Result<bool, E> {
-        let _ = (index, key, options, buffer, change);
-        todo!()
+    /// # Panics
+    /// The catalog and the table agree on the indexes there are.
+    pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> &'g Arc<Index> {
+        let index = self.indexes(guard).iter().find(|index| index.id == id);
+        index.expect("the catalog asks for indexes that are there")
     }
 
-    /// Inserts a row, as an autocommit statement of its own.
-    pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
-        let _ = (options, row);
-        todo!()
+    /// Allocates a version and books its memory.
+    pub(crate) fn new_version(
+        &self,
+        kind: VersionKind,
+        (begin, command): (Begin, u32),
+        next: *mut Version,
+        image: RowImage<'_>,
+    ) -> Result<NonNull<Version>> {
+        let version = Version::allocate(kind, begin, command, next, image)?;
+        // SAFETY: fresh, owned by the caller.
+        self.row_bytes.add(unsafe { version.as_ref() }.memory());
+        Ok(version)
+    }
+
+    /// Frees a version that has just been unlinked, when nobody can see it any more.
+    pub(crate) fn release_version(&self, version: NonNull<Version>, guard: &Guard) {
+        // SAFETY: the caller has unlinked it and is alone in retiring it.
+        self.row_bytes.add(-unsafe { version.as_ref() }.memory());
+        // SAFETY: as above.
+        unsafe { guard.retire_version(version) };
+    }
+
+    /// Books a committed change of the number of rows.
+    pub(crate) fn count_rows(&self, change: i64) {
+        self.rows.add(change);
     }
 
     /// Returns the number of committed rows, folded from shards.
     pub fn row_count(&self) -> u64 {
-        todo!()
+        self.rows.sum()
     }
 
     /// Returns the memory the table uses, folded from shards.
     pub fn memory(&self) -> TableMemory {
-        todo!()
+        let guard = pin();
+        let heap_bytes = self.heap.memory();
+        let indexes_bytes = self.indexes(&guard).iter().map(|index| index.memory()).sum();
+        TableMemory {
+            used_rows_bytes: self.row_bytes.sum(),
+            allocated_rows_bytes: self.row_bytes.sum() + heap_bytes,
+            used_indexes_bytes: indexes_bytes,
+            allocated_indexes_bytes: indexes_bytes,
+        }
     }
 
     /// Walks an index and returns its figures; `None` if there is no such index.
     pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
-        let _ = index;
-        todo!()
+        let guard = pin();
+        self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics())
     }
 
     /// Builds an index over the rows there are, while others read and write.
     /// Fails with [`Error::Unique`] if two live rows have one key.
     pub fn add_index(&self, spec: IndexSpec) -> Result<()> {
-        let _ = spec;
-        todo!()
+        let guard = pin();
+        let index = Arc::new(Index::new(spec));
+        let mut position = HeapPosition::default();
+        let mut heads = Vec::new();
+        loop {
+            heads.clear();
+            self.heap.walk(&mut position, &mut heads, 64);
+            if heads.is_empty() {
+                break;
+            }
+            for head in &heads {
+                self.index_row(&index, head, &guard)?;
+            }
+        }
+        let mut indexes = self.indexes(&guard).to_vec();
+        indexes.push(index);
+        self.indexes.replace(indexes);
+        Ok(())
+    }
+
+    fn index_row(&self, index: &Index, head: &RowHead, guard: &Guard) -> Result<()> {
+        let mut first: Option<RowImage<'_>> = None;
+        for version in versions(head.latest(), guard) {
+            if version.kind != VersionKind::Data {
+                continue;
+            }
+            let image = version.image();
+            let added = with_buffer(|key| {
+                index.extractor.key(image, key);
+                if first.is_some_and(|first| !has_key(index, first, key)) {
+                    head.note_keys_changed();
+                }
+                first = first.or(Some(image));
+                let me = std::ptr::null();
+                let clock = &self.shared.clock;
+                let check = |other: &RowHead| check_free(index, key, other, me, clock, guard);
+                index.add(key, head, check, || {})
+            });
+            match added {
+                Ok(()) => {}
+                Err(KeyTaken::Duplicate { index, key }) => {
+                    return Err(Error::Unique { table: self.id, index, key });
+                }
+                Err(KeyTaken::Busy { .. }) => return Err(Error::Restart),
+            }
+        }
+        Ok(())
     }
 
     /// Removes an index; returns `false` if there is none with this id.
     pub fn drop_index(&self, index: IndexId) -> bool {
-        let _ = index;
-        todo!()
+        let guard = pin();
+        let mut indexes = self.indexes(&guard).to_vec();
+        let before = indexes.len();
+        indexes.retain(|other| other.id != index);
+        let is_dropped = indexes.len() < before;
+        if is_dropped {
+            self.indexes.replace(indexes);
+        }
+        is_dropped
     }
 }
-
-/// A shared table.
-pub type TableHandle = Arc<Table>;

@@ -4,10 +4,27 @@
 //! invalidates them (next statement, rollback to a savepoint, restart) takes `&mut self`, and commit
 //! and rollback consume it. It is `Send` and not `Sync`: one request at a time, on any thread.
 
-use crate::error::Result;
-use crate::row::{Keys, RowImage, RowRef};
-use crate::scan::{Scan, ScanPosition, ScanSpec};
-use crate::table::{IndexId, Table};
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use crate::chain::{Sight, View, visible};
+use crate::error::{Error, Result};
+use crate::head::RowHead;
+use crate::index::Index;
+use crate::keys::has_key;
+use crate::reclaim::pin;
+use crate::row::{Basis, RowRef};
+use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
+use crate::snapshots::Slot;
+use crate::store::Store;
+use crate::table::{IndexId, Table, TableKind};
+use crate::time::Timestamp;
+use crate::txstate::{TxState, TxStatus};
+use crate::validate::{RangeRead, RowRead, validate};
+use crate::version::{Begin, Version};
+use crate::wait::wait_for;
+use crate::write::{Write, WriteKind};
 
 /// What the transaction spans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,22 +118,56 @@ pub enum Claim<'t> {
 
 /// A point in a transaction to which its writes can be undone.
 #[derive(Clone, Copy, Debug)]
-pub struct Savepoint {}
+pub struct Savepoint {
+    writes: usize,
+}
 
 /// A transaction. Dropping it rolls it back.
-pub struct Transaction {}
+pub struct Transaction {
+    store: Arc<Store>,
+    scope: Scope,
+    lock_timeout_ms: Option<u32>,
+    inner: RefCell<Inner>,
+}
+
+// SAFETY: the raw pointers in `Inner` are to heads and versions that the transaction's snapshot and
+// its own writes keep alive, whichever thread looks at them; nothing in it belongs to a thread.
+unsafe impl Send for Transaction {}
+
+#[derive(Default)]
+struct Inner {
+    /// Made by the first write.
+    state: Option<Arc<TxState>>,
+    slot: Option<Slot>,
+    transaction_snapshot: Option<Timestamp>,
+    statement_snapshot: Option<Timestamp>,
+    command: u32,
+    writes: Vec<Write>,
+    reads: Vec<RowRead>,
+    ranges: Vec<RangeRead>,
+    doomed: bool,
+    /// Who was in the way when `Error::Restart` was returned.
+    blocker: Option<Arc<TxState>>,
+}
 
 impl Transaction {
+    pub(crate) fn new(store: Arc<Store>, options: TransactionOptions) -> Self {
+        let TransactionOptions { scope, lock_timeout_ms } = options;
+        let inner = Inner { command: 1, ..Inner::default() };
+        Self { store, scope, lock_timeout_ms, inner: RefCell::new(inner) }
+    }
+
     /// Begins the next statement: it sees what this transaction wrote before, and under READ COMMITTED
     /// a new snapshot. Call it before every statement but the first.
     pub fn next_statement(&mut self) {
-        todo!()
+        let inner = self.inner.get_mut();
+        inner.command += 1;
+        inner.statement_snapshot = None;
     }
 
     /// Sets the lock timeout of the waits to come, in milliseconds.
     pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
-        let _ = lock_timeout_ms;
-        todo!()
+        self.lock_timeout_ms = lock_timeout_ms;
     }
 
     /// Returns the row with this whole key that the transaction sees; the first one if the index is
@@ -128,92 +179,360 @@ impl Transaction {
         key: &[u8],
         read: Read,
     ) -> Result<Option<RowRef<'t>>> {
-        let _ = (table, index, key, read);
-        todo!()
+        let guard = pin();
+        let index = table.index(index, &guard);
+        let from = self.view(table, read.isolation);
+        self.note_range(table, index.id, Bounds::prefix(key), read.isolation);
+        let mut found = Ok(None);
+        index.find(key, |head| {
+            // SAFETY: heads live as long as the table, which is borrowed for 't.
+            let head = unsafe { &*std::ptr::from_ref(head) };
+            found = self.look((table, head), from, Some((index, key)), read);
+            match found {
+                Ok(None) => ControlFlow::Continue(()),
+                Ok(Some(_)) | Err(_) => ControlFlow::Break(()),
+            }
+        });
+        found
     }
 
     /// Opens a scan.
     pub fn scan<'t>(&'t self, table: &'t Table, spec: ScanSpec<'_>) -> Result<Scan<'t>> {
-        let _ = (table, spec);
-        todo!()
+        if let Some(index) = spec.index {
+            self.note_range(table, index, spec.bounds, spec.read.isolation);
+        }
+        self.resume(table, ScanPosition::new(&spec))
     }
 
     /// Continues a suspended scan of the same table.
     pub fn resume<'t>(&'t self, table: &'t Table, position: ScanPosition) -> Result<Scan<'t>> {
-        let _ = (table, position);
-        todo!()
-    }
-
-    /// Inserts a row.
-    pub fn insert<'t>(&'t self, table: &'t Table, row: RowImage<'_>) -> Result<RowRef<'t>> {
-        let _ = (table, row);
-        todo!()
-    }
-
-    /// Takes ownership of a row that is to be changed, until the end of the transaction, so that
-    /// `update` and `delete` of what it returns cannot conflict.
-    pub fn claim<'t>(&'t self, row: RowRef<'t>, when_owned: WhenOwned) -> Result<Claim<'t>> {
-        let _ = (row, when_owned);
-        todo!()
-    }
-
-    /// Replaces a row. Without a claim before, a row that has changed since it was read is a conflict.
-    pub fn update<'t>(
-        &'t self,
-        row: RowRef<'t>,
-        image: RowImage<'_>,
-        keys: Keys,
-    ) -> Result<RowRef<'t>> {
-        let _ = (row, image, keys);
-        todo!()
-    }
-
-    /// Deletes a row. As for `update`.
-    pub fn delete(&self, row: RowRef<'_>) -> Result<()> {
-        let _ = row;
-        todo!()
-    }
-
-    /// Deletes all rows the transaction sees and returns how many (TRUNCATE TABLE).
-    pub fn truncate(&self, table: &Table) -> Result<u64> {
-        let _ = table;
-        todo!()
+        let guard = pin();
+        let index = position.index().map(|index| Arc::clone(table.index(index, &guard)));
+        let from = self.view(table, position.read().isolation);
+        Ok(Scan::new(self, table, from, index, position))
     }
 
     /// Marks the present point.
     pub fn savepoint(&self) -> Savepoint {
-        todo!()
+        Savepoint { writes: self.inner.borrow().writes.len() }
     }
 
     /// Undoes all writes since `savepoint`. Rows stay owned.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
-        let _ = savepoint;
-        todo!()
+        self.undo_from(savepoint.writes, Locks::Keep);
     }
 
     /// After [`crate::Error::Restart`]: undoes everything, waits for the transaction that was in the
     /// way while holding nothing, and begins anew.
     pub fn restart(&mut self) -> Result<()> {
-        todo!()
+        self.end(TxStatus::Aborted);
+        let blocker = self.inner.get_mut().blocker.take();
+        *self.inner.get_mut() = Inner { command: 1, ..Inner::default() };
+        let Some(blocker) = blocker else { return Ok(()) };
+        let waited = wait_for(None, &blocker, self.lock_timeout_ms);
+        pin().retire_state(blocker);
+        waited
     }
 
     /// Tells whether an error has made commit impossible (`XACT_STATE() = -1`).
     pub fn is_doomed(&self) -> bool {
-        todo!()
+        self.inner.borrow().doomed
     }
 
     /// Tells whether the transaction has written anything.
     pub fn has_written(&self) -> bool {
-        todo!()
+        self.inner.borrow().writes.iter().any(|write| write.kind != WriteKind::Lock)
     }
 
     /// Commits. On an error everything is rolled back.
-    pub fn commit(self) -> Result<()> {
-        todo!()
+    pub fn commit(mut self) -> Result<()> {
+        if self.inner.get_mut().doomed {
+            // Drop rolls back.
+            return Err(Error::Doomed);
+        }
+        self.decide()?;
+        self.end_committed();
+        Ok(())
     }
 
     /// Undoes everything.
     pub fn rollback(self) {
-        todo!()
+        drop(self);
+    }
+
+    /// Publishes the outcome: from here on the transaction has a time, or an error.
+    fn decide(&mut self) -> Result<()> {
+        let store = Arc::clone(&self.store);
+        let clock = &store.shared().clock;
+        let inner = self.inner.get_mut();
+        if inner.reads.is_empty() && inner.ranges.is_empty() {
+            if let Some(state) = &inner.state {
+                state.set(TxStatus::Committing);
+                state.help(clock);
+            }
+            return Ok(());
+        }
+        let ts = match &inner.state {
+            None => clock.commit(),
+            Some(state) => {
+                state.set(TxStatus::ValidatingSoon);
+                match state.help(clock) {
+                    TxStatus::Validating(ts) => ts,
+                    other => unreachable!("only the owner decides: {other:?}"),
+                }
+            }
+        };
+        let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        // On an error, drop rolls back and wakes who waits for the outcome.
+        validate(&inner.reads, &inner.ranges, (me, ts), clock)?;
+        if let Some(state) = &inner.state {
+            state.set(TxStatus::Committed(ts));
+        }
+        Ok(())
+    }
+
+    fn end_committed(&mut self) {
+        let store = Arc::clone(&self.store);
+        let shared = store.shared();
+        let inner = self.inner.get_mut();
+        if let Some(state) = &inner.state {
+            let TxStatus::Committed(ts) = state.status() else {
+                unreachable!("decide() has committed")
+            };
+            let guard = pin();
+            for write in &inner.writes {
+                write.finish(shared, ts, &guard);
+            }
+            for write in &inner.writes {
+                write.release_lock(&guard);
+            }
+        }
+        inner.writes.clear();
+        self.let_go();
+    }
+
+    /// Rolls back whatever has not been committed, and ends.
+    fn end(&mut self, outcome: TxStatus) {
+        self.undo_from(0, Locks::Release);
+        if let Some(state) = &self.inner.get_mut().state {
+            state.set(outcome);
+        }
+        self.let_go();
+    }
+
+    /// Wakes the waiters and gives back the slot and the state.
+    fn let_go(&mut self) {
+        let inner = self.inner.get_mut();
+        if let Some(state) = inner.state.take() {
+            state.waiters.wake_all();
+            pin().retire_state(state);
+        }
+        if let Some(slot) = inner.slot.take() {
+            slot.release();
+        }
+    }
+
+    fn undo_from(&mut self, first: usize, locks: Locks) {
+        let guard = pin();
+        let writes = &mut self.inner.get_mut().writes;
+        let mut kept = Vec::new();
+        for write in writes.drain(first..).rev() {
+            match (write.kind, locks) {
+                (WriteKind::Lock, Locks::Keep) => kept.push(write),
+                (WriteKind::Lock, Locks::Release) => write.release_lock(&guard),
+                (WriteKind::Insert | WriteKind::Update | WriteKind::Delete, _) => {
+                    write.undo(&guard);
+                }
+            }
+        }
+        writes.extend(kept.into_iter().rev());
+    }
+
+    /// Takes a slot, so that what is read from now on stays.
+    pub(crate) fn ensure_slot(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        inner.slot.get_or_insert_with(|| self.store.shared().snapshots.acquire());
+    }
+
+    /// Returns from where an access looks.
+    pub(crate) fn view(&self, table: &Table, isolation: Isolation) -> (View, Basis) {
+        let basis = match (self.scope, table.kind(), isolation) {
+            (Scope::Statement, _, _) | (_, _, Isolation::ReadCommitted) => Basis::Statement,
+            (_, TableKind::Ordinary, Isolation::RepeatableRead | Isolation::Serializable) => {
+                Basis::Statement
+            }
+            (Scope::Explicit, _, _) => Basis::Transaction,
+        };
+        self.ensure_slot();
+        let clock = &self.store.shared().clock;
+        let inner = &mut *self.inner.borrow_mut();
+        let slot = inner.slot.expect("ensured above");
+        let snapshot = match basis {
+            Basis::Statement => *inner
+                .statement_snapshot
+                .get_or_insert_with(|| slot.take(clock, inner.transaction_snapshot)),
+            Basis::Transaction => *inner
+                .transaction_snapshot
+                .get_or_insert_with(|| slot.take(clock, inner.statement_snapshot)),
+        };
+        let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        (View { me, command: inner.command, snapshot }, basis)
+    }
+
+    /// Looks at one row: visible, with the right key, and locked if the access asks for it.
+    pub(crate) fn look<'t>(
+        &'t self,
+        (table, head): (&'t Table, &'t RowHead),
+        (view, basis): (View, Basis),
+        index: Option<(&Index, &[u8])>,
+        read: Read,
+    ) -> Result<Option<RowRef<'t>>> {
+        let me = self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        let view = View { me, ..view };
+        let Some(version) = self.see(head, view)? else { return Ok(None) };
+        let row = RowRef { table, head, version, basis };
+        if !index.is_none_or(|(index, key)| is_under(index, key, row)) {
+            return Ok(None);
+        }
+        let lock = match (self.scope, table.kind(), read.isolation, read.lock) {
+            (Scope::Explicit, TableKind::Ordinary, Isolation::RepeatableRead, RowLock::None)
+            | (Scope::Explicit, TableKind::Ordinary, Isolation::Serializable, RowLock::None) => {
+                RowLock::Exclusive(WhenOwned::Wait)
+            }
+            (_, _, _, lock) => lock,
+        };
+        let RowLock::Exclusive(when_owned) = lock else {
+            self.note_row(row, read.isolation);
+            return Ok(Some(row));
+        };
+        match self.claim(row, when_owned)? {
+            Claim::Current(row) => Ok(Some(row)),
+            Claim::Changed(row) => Ok(Some(row)
+                .filter(|row| index.is_none_or(|(index, key)| has_index_key(index, key, row)))),
+            Claim::Gone | Claim::Skipped => Ok(None),
+        }
+    }
+
+    fn see<'t>(&'t self, head: &RowHead, view: View) -> Result<Option<&'t Version>> {
+        loop {
+            let guard = pin();
+            match visible(head, view, &self.store.shared().clock, &guard) {
+                // SAFETY: the version is visible to a snapshot whose slot is held, or the
+                // transaction's own, so it stays until the next statement or the end, which take
+                // `&mut self`.
+                Sight::Row(version) => return Ok(Some(unsafe { &*std::ptr::from_ref(version) })),
+                Sight::Nothing => return Ok(None),
+                Sight::Undecided(state) => {
+                    drop(guard);
+                    self.wait_for(&state)?;
+                }
+            }
+        }
+    }
+
+    /// Waits for another transaction while keeping what this one owns.
+    pub(crate) fn wait_for(&self, other: &Arc<TxState>) -> Result<()> {
+        let state = self.inner.borrow().state.clone();
+        let waited = wait_for(state.as_deref(), other, self.lock_timeout_ms);
+        let guard = pin();
+        if let Some(state) = state {
+            guard.retire_state(state);
+        }
+        if waited == Err(Error::Deadlock) {
+            self.inner.borrow_mut().doomed = true;
+        }
+        waited
+    }
+
+    pub(crate) fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    pub(crate) fn command(&self) -> u32 {
+        self.inner.borrow().command
+    }
+
+    pub(crate) fn owns_nothing(&self) -> bool {
+        self.inner.borrow().writes.is_empty()
+    }
+
+    pub(crate) fn push_write(&self, write: Write) {
+        self.inner.borrow_mut().writes.push(write);
+    }
+
+    /// Makes commit impossible.
+    pub(crate) fn doom(&self, error: Error) -> Error {
+        self.inner.borrow_mut().doomed = true;
+        error
+    }
+
+    /// Notes who is in the way, for `restart` to wait for.
+    pub(crate) fn restart_behind(&self, other: Arc<TxState>) -> Error {
+        let before = self.inner.borrow_mut().blocker.replace(other);
+        if let Some(before) = before {
+            pin().retire_state(before);
+        }
+        Error::Restart
+    }
+
+    /// Returns the state that own versions point to; the first write makes it.
+    pub(crate) fn writing_state(&self) -> Result<Arc<TxState>> {
+        self.ensure_slot();
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.doomed {
+            return Err(Error::Doomed);
+        }
+        Ok(Arc::clone(inner.state.get_or_insert_with(TxState::new)))
+    }
+
+    fn note_row(&self, row: RowRef<'_>, isolation: Isolation) {
+        let is_tracked = self.is_tracked(row.table, isolation);
+        let inner = &mut *self.inner.borrow_mut();
+        if is_tracked && !is_own(row.version, inner) {
+            inner.reads.push(RowRead { head: row.head, version: row.version });
+        }
+    }
+
+    fn note_range(&self, table: &Table, index: IndexId, bounds: Bounds<'_>, isolation: Isolation) {
+        if isolation != Isolation::Serializable || !self.is_tracked(table, isolation) {
+            return;
+        }
+        let (view, _) = self.view(table, isolation);
+        let range = RangeRead::new(table, index, bounds, view.snapshot);
+        self.inner.borrow_mut().ranges.push(range);
+    }
+
+    fn is_tracked(&self, table: &Table, isolation: Isolation) -> bool {
+        self.scope == Scope::Explicit
+            && table.kind() == TableKind::MemoryOptimized
+            && isolation >= Isolation::RepeatableRead
+    }
+}
+
+/// What to do with locks when undoing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Locks {
+    Keep,
+    Release,
+}
+
+fn is_own(version: &Version, inner: &Inner) -> bool {
+    let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+    version.begin() == Begin::Transaction(me)
+}
+
+/// Tells whether the version seen has the key of the entry that led to it.
+fn is_under(index: &Index, key: &[u8], row: RowRef<'_>) -> bool {
+    // The note is read after the version: whoever links a version with another key notes it before.
+    !index.is_verified_by_reader(row.head) || has_key(index, row.image(), key)
+}
+
+fn has_index_key(index: &Index, key: &[u8], row: &RowRef<'_>) -> bool {
+    has_key(index, row.image(), key)
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.end(TxStatus::Aborted);
     }
 }

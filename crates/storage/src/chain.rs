@@ -1,0 +1,191 @@
+//! Reading a chain of versions: who wrote each, whether it counts, and which one a snapshot sees.
+
+use std::sync::Arc;
+
+use crate::head::RowHead;
+use crate::reclaim::Guard;
+use crate::sync::Ordering;
+use crate::time::{Clock, Timestamp};
+use crate::txstate::{TxState, TxStatus};
+use crate::version::{Begin, Version, VersionKind};
+
+/// Whose a version is.
+pub(crate) enum Owner<'g> {
+    /// Committed at this time.
+    Committed(Timestamp),
+    /// Written by the asking transaction.
+    Own,
+    /// Written by another transaction that has not ended.
+    Other(&'g TxState),
+    /// Does not count: undone, or an insert that is not decided.
+    Nobody,
+}
+
+/// What a snapshot sees of a row.
+pub(crate) enum Sight<'g> {
+    /// This version.
+    Row(&'g Version),
+    /// No row.
+    Nothing,
+    /// It depends on a transaction that is validating with a time within the snapshot.
+    Undecided(Arc<TxState>),
+}
+
+/// From where a transaction looks.
+#[derive(Clone, Copy)]
+pub(crate) struct View {
+    /// The state of the looking transaction; null if it has written nothing.
+    pub(crate) me: *const TxState,
+    /// Own versions of this statement and later ones are not seen.
+    pub(crate) command: u32,
+    /// Commits up to this time are seen.
+    pub(crate) snapshot: Timestamp,
+}
+
+/// Finds out whose a version is, and finishes a half-done commit on the way.
+pub(crate) fn owner<'g>(
+    version: &'g Version,
+    me: *const TxState,
+    clock: &Clock,
+    _guard: &'g Guard,
+) -> Owner<'g> {
+    loop {
+        let begin = version.begin();
+        let state = match begin {
+            Begin::Committed(ts) => return Owner::Committed(ts),
+            Begin::Pending => return Owner::Nobody,
+            Begin::Transaction(state) if state == me => return Owner::Own,
+            Begin::Transaction(state) => state,
+            Begin::Committing => {
+                // The time is taken after COMMITTING was seen, so it is above this reader's snapshot.
+                version.replace_begin(begin, Begin::Committed(clock.commit()));
+                continue;
+            }
+        };
+        // SAFETY: a state is given back through `reclaim` after all its versions are stamped or
+        // unlinked, so one that is read from a version is alive under the guard.
+        let state = unsafe { &*state };
+        match state.help(clock) {
+            TxStatus::Committed(ts) => version.replace_begin(begin, Begin::Committed(ts)),
+            TxStatus::Aborted => return Owner::Nobody,
+            TxStatus::Active
+            | TxStatus::Validating(_)
+            | TxStatus::Committing
+            | TxStatus::ValidatingSoon => return Owner::Other(state),
+        }
+    }
+}
+
+/// Walks a chain from its newest version.
+pub(crate) fn versions<'g>(
+    first: *mut Version,
+    _guard: &'g Guard,
+) -> impl Iterator<Item = &'g Version> {
+    let mut next = first;
+    std::iter::from_fn(move || {
+        // SAFETY: a linked version is freed only through `reclaim`, so it is alive under the guard.
+        let version = unsafe { next.as_ref::<'g>() }?;
+        // Acquire: pairs with the Release that linked the older version.
+        next = version.next.load(Ordering::Acquire);
+        Some(version)
+    })
+}
+
+/// Finds the version that `view` sees.
+pub(crate) fn visible<'g>(
+    head: &RowHead,
+    view: View,
+    clock: &Clock,
+    guard: &'g Guard,
+) -> Sight<'g> {
+    for version in versions(head.latest(), guard) {
+        let counts = match owner(version, view.me, clock, guard) {
+            Owner::Committed(ts) => ts <= view.snapshot,
+            Owner::Own => version.command < view.command,
+            Owner::Nobody => false,
+            Owner::Other(state) => match state.status() {
+                TxStatus::Validating(ts) if ts <= view.snapshot => {
+                    return Sight::Undecided(share(state));
+                }
+                // It can only commit above this snapshot: `owner` has just looked.
+                TxStatus::Active
+                | TxStatus::Committing
+                | TxStatus::ValidatingSoon
+                | TxStatus::Validating(_)
+                | TxStatus::Aborted => false,
+                // It ended between the two looks; its time decides.
+                TxStatus::Committed(ts) => ts <= view.snapshot,
+            },
+        };
+        if counts {
+            match version.kind {
+                VersionKind::Data => return Sight::Row(version),
+                VersionKind::Tombstone => return Sight::Nothing,
+                VersionKind::Lock => {}
+            }
+        }
+    }
+    Sight::Nothing
+}
+
+/// Takes a count on a state that is known to be alive.
+pub(crate) fn share(state: &TxState) -> Arc<TxState> {
+    let pointer = std::ptr::from_ref(state);
+    // SAFETY: every state lives in an Arc, and this one is alive (counted through the guard).
+    unsafe { Arc::increment_strong_count(pointer) };
+    // SAFETY: takes over the count just added.
+    unsafe { Arc::from_raw(pointer) }
+}
+
+/// The newest state of a row, for a writer.
+pub(crate) struct Newest<'g> {
+    /// The newest link, the one to replace.
+    pub(crate) top: *mut Version,
+    /// Who owns the row now.
+    pub(crate) holder: Holder<'g>,
+    /// The newest version that counts for the asker: its own or the newest committed one.
+    pub(crate) content: Option<&'g Version>,
+    /// The time of `content` if it is committed.
+    pub(crate) content_ts: Option<Timestamp>,
+}
+
+/// Who may write a row.
+pub(crate) enum Holder<'g> {
+    Nobody,
+    Own,
+    Other(&'g TxState),
+}
+
+/// Looks at a row as a writer does.
+pub(crate) fn newest<'g>(
+    head: &RowHead,
+    me: *const TxState,
+    clock: &Clock,
+    guard: &'g Guard,
+) -> Newest<'g> {
+    let top = head.latest();
+    let mut found = Newest { top, holder: Holder::Nobody, content: None, content_ts: None };
+    for version in versions(top, guard) {
+        let ts = match owner(version, me, clock, guard) {
+            Owner::Committed(ts) => Some(ts),
+            Owner::Own => {
+                found.holder = Holder::Own;
+                None
+            }
+            Owner::Other(state) => {
+                found.holder = Holder::Other(state);
+                continue;
+            }
+            Owner::Nobody => continue,
+        };
+        match version.kind {
+            VersionKind::Lock => {}
+            VersionKind::Data | VersionKind::Tombstone => {
+                found.content = Some(version);
+                found.content_ts = ts;
+                break;
+            }
+        }
+    }
+    found
+}

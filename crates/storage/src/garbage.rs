@@ -1,0 +1,232 @@
+//! Garbage: versions, rows and tables that no snapshot needs any more.
+//!
+//! Every write leaves a note in its thread's queue: at time `ts` this row got a new version, so what
+//! lies below is garbage once the horizon has passed `ts`. Each writer works off a little of its own
+//! queue; [`crate::Store::collect`] works off all of them.
+
+use std::collections::VecDeque;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::chain::{Owner, owner, versions};
+use crate::head::RowHead;
+use crate::keys::remove_dead_keys;
+use crate::reclaim::{Guard, pin};
+use crate::store::{Collected, Shared};
+use crate::sync::{AtomicU64, Latch, Ordering, Padded, SHARDS, shard};
+use crate::table::Table;
+use crate::time::Timestamp;
+use crate::version::{Version, VersionKind};
+
+/// A note about what can go, and when.
+enum Note {
+    /// The row got a new version at this time.
+    Row { table: *const Table, head: *const RowHead },
+    /// The head has left all indexes.
+    Head { table: *const Table, head: *const RowHead },
+    /// The table was dropped.
+    Table(Arc<Table>),
+}
+
+// SAFETY: heads live as long as their table, and a table outlives the notes about it: they are purged
+// from all queues before the store gives up its count on the table.
+unsafe impl Send for Note {}
+
+#[derive(Default)]
+struct Queue {
+    notes: VecDeque<(Timestamp, Note)>,
+    since_horizon: u32,
+}
+
+/// Notes after which a thread computes the horizon afresh.
+const NOTES_PER_HORIZON: u32 = if cfg!(test) { 2 } else { 64 };
+/// Notes that a writer works off for each one it leaves.
+const NOTES_PER_WRITE: usize = 2;
+
+#[derive(Default)]
+struct GarbageShard {
+    queue: Latch<Queue>,
+    /// The horizon as this shard last computed it.
+    horizon: AtomicU64,
+}
+
+/// The garbage of a store.
+#[derive(Default)]
+pub(crate) struct Garbage {
+    shards: [Padded<GarbageShard>; SHARDS],
+}
+
+impl Garbage {
+    /// Notes that `head` got a new version at `ts`, and works off a little.
+    pub(crate) fn note_row(&self, shared: &Shared, table: &Table, head: &RowHead, ts: Timestamp) {
+        self.note(shared, ts, Note::Row { table, head });
+    }
+
+    /// Notes that no index leads to `head` any more and its chain is empty.
+    pub(crate) fn note_head(&self, shared: &Shared, table: &Table, head: &RowHead) {
+        self.push(shared.clock.commit(), Note::Head { table, head });
+    }
+
+    /// Notes that a table was dropped.
+    pub(crate) fn note_table(&self, shared: &Shared, table: Arc<Table>) {
+        self.push(shared.clock.commit(), Note::Table(table));
+    }
+
+    fn push(&self, ts: Timestamp, note: Note) {
+        self.shards[shard()].0.queue.with(|queue| queue.notes.push_back((ts, note)));
+    }
+
+    fn note(&self, shared: &Shared, ts: Timestamp, note: Note) {
+        let shard = &self.shards[shard()].0;
+        let is_due = shard.queue.with(|queue| {
+            queue.notes.push_back((ts, note));
+            queue.since_horizon += 1;
+            let is_due = queue.since_horizon >= NOTES_PER_HORIZON;
+            if is_due {
+                queue.since_horizon = 0;
+            }
+            is_due
+        });
+        if is_due && let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
+            shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+        }
+        let horizon = Timestamp(shard.horizon.load(Ordering::Relaxed));
+        let mut done = Collected::default();
+        for _ in 0..NOTES_PER_WRITE {
+            if !shard.work_off(shared, horizon, &mut done) {
+                break;
+            }
+        }
+    }
+
+    /// Works off all queues as far as the horizon allows.
+    pub(crate) fn collect(&self, shared: &Shared) -> Collected {
+        let mut done = Collected::default();
+        if let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
+            for shard in &self.shards {
+                shard.0.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+                // Bounded by what is there now: working off may leave new notes.
+                let count = shard.0.queue.with(|queue| queue.notes.len());
+                for _ in 0..count {
+                    if !shard.0.work_off(shared, horizon, &mut done) {
+                        break;
+                    }
+                }
+            }
+        }
+        for shard in &self.shards {
+            let count = shard.0.queue.with(|queue| queue.notes.len());
+            done.remaining += u64::try_from(count).unwrap_or(u64::MAX);
+        }
+        done
+    }
+
+    /// Forgets every note about a table.
+    fn purge(&self, purged: &Table) {
+        for shard in &self.shards {
+            shard.0.queue.with(|queue| {
+                queue.notes.retain(|(_, note)| match note {
+                    Note::Row { table, .. } | Note::Head { table, .. } => {
+                        !std::ptr::eq(*table, purged)
+                    }
+                    Note::Table(_) => true,
+                });
+            });
+        }
+    }
+
+    /// Forgets everything; for a store that goes.
+    pub(crate) fn clear(&self) {
+        for shard in &self.shards {
+            let notes = shard.0.queue.with(|queue| std::mem::take(&mut queue.notes));
+            drop(notes);
+        }
+    }
+}
+
+impl GarbageShard {
+    /// Works off the oldest note if it is due.
+    fn work_off(&self, shared: &Shared, horizon: Timestamp, done: &mut Collected) -> bool {
+        // Pinned before the note is taken: a table dropped meanwhile is freed after this.
+        let guard = pin();
+        let note = self.queue.with(|queue| {
+            let is_due = queue.notes.front().is_some_and(|(ts, _)| *ts < horizon);
+            if is_due { queue.notes.pop_front() } else { None }
+        });
+        let Some((_, note)) = note else { return false };
+        match note {
+            Note::Row { table, head } => {
+                // SAFETY: see the notes' `Send`: the table, and so the head, outlives them.
+                let (table, head) = unsafe { (&*table, &*head) };
+                trim(table, head, horizon, &guard, done);
+            }
+            Note::Head { table, head } => {
+                // SAFETY: as above.
+                let (table, head) = unsafe { (&*table, &*head) };
+                table.heap.release(head);
+                done.rows += 1;
+            }
+            Note::Table(table) => {
+                // Whoever wrote to the table began before it was dropped, and has ended.
+                shared.garbage.purge(&table);
+                guard.retire_table(table);
+            }
+        }
+        true
+    }
+}
+
+/// Frees the versions below the newest one that every snapshot sees, and the row if that is deleted.
+fn trim(table: &Table, head: &RowHead, horizon: Timestamp, guard: &Guard, done: &mut Collected) {
+    let shared = &table.shared;
+    for version in versions(head.latest(), guard) {
+        let Owner::Committed(ts) = owner(version, std::ptr::null(), &shared.clock, guard) else {
+            continue;
+        };
+        if ts > horizon {
+            continue;
+        }
+        match version.kind {
+            VersionKind::Lock => continue,
+            VersionKind::Data => {
+                let keys_changed = head.have_keys_changed();
+                free_below(table, head, version, keys_changed, guard, done);
+            }
+            VersionKind::Tombstone => {
+                // Nothing is ever linked above a committed tombstone. Who wins here owns the rest.
+                let tombstone = std::ptr::from_ref(version).cast_mut();
+                if head.replace_latest(tombstone, std::ptr::null_mut()) {
+                    free_below(table, head, version, true, guard, done);
+                    table.release_version(NonNull::from(version), guard);
+                    done.versions += 1;
+                    shared.garbage.note_head(shared, table, head);
+                }
+            }
+        }
+        return;
+    }
+}
+
+fn free_below(
+    table: &Table,
+    head: &RowHead,
+    version: &Version,
+    with_keys: bool,
+    guard: &Guard,
+    done: &mut Collected,
+) {
+    // The swap decides who frees the tail if two trim at once.
+    let tail = version.next.swap(std::ptr::null_mut(), Ordering::AcqRel);
+    if with_keys {
+        for old in versions(tail, guard) {
+            remove_dead_keys(table, head, old, guard);
+        }
+    }
+    let mut next = NonNull::new(tail);
+    while let Some(old) = next {
+        // SAFETY: cut off above by this thread, not retired yet.
+        next = NonNull::new(unsafe { old.as_ref() }.next.load(Ordering::Acquire));
+        table.release_version(old, guard);
+        done.versions += 1;
+    }
+}

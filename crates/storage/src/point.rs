@@ -1,0 +1,229 @@
+//! One row by a unique key: the autocommit statements that commit on the row itself.
+//!
+//! A version is linked with the mark COMMITTING, and only then is its timestamp taken and put in. A
+//! reader that meets the mark does that itself, so that neither waits for the other.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use types::row::RowBuffer;
+
+use crate::chain::{Holder, newest, share};
+use crate::error::{Error, Result};
+use crate::head::RowHead;
+use crate::keys::{any_key_differs, has_key};
+use crate::reclaim::{Guard, pin};
+use crate::row::{Basis, Decision, Keys, RowId, RowImage, RowRef};
+use crate::store::Store;
+use crate::table::{IndexId, Table};
+use crate::transaction::TransactionOptions;
+use crate::txstate::TxState;
+use crate::version::{Begin, Version, VersionKind};
+use crate::wait::wait_for;
+
+/// The newest committed version of a row, and what a writer needs.
+struct Found<'g> {
+    head: &'g RowHead,
+    top: *mut Version,
+    version: &'g Version,
+    /// The transaction that owns the row now.
+    holder: Option<&'g TxState>,
+}
+
+/// What became of one try to change a row.
+enum Attempt {
+    Done(bool),
+    Raced,
+    Owned(Arc<TxState>),
+    KeysChange,
+}
+
+impl Table {
+    /// Shows the newest committed row with this key to `show`. `index` must be unique, `key` whole.
+    /// Writes nothing shared and never waits. `show` should copy what it needs and return at once,
+    /// because no memory is reclaimed while it runs.
+    pub fn read_point<R>(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        show: impl FnOnce(RowImage<'_>) -> R,
+    ) -> Option<R> {
+        let guard = pin();
+        self.find_newest(index, key, &guard).map(|found| show(found.version.image()))
+    }
+
+    /// Changes the row with this key, as an autocommit statement of its own.
+    ///
+    /// `change` sees the newest committed row and decides; for [`Decision::Update`] it leaves the new
+    /// row in `buffer` (which it receives cleared). It is called again whenever another writer got in
+    /// between, so it must have no effect but on what it captured and will overwrite. Waits, holding
+    /// nothing, while an active transaction owns the row. Returns `false` if there is no such row or
+    /// the decision was to keep it.
+    pub fn change_point<E: From<Error>>(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, E> {
+        loop {
+            match self.try_change(index, key, buffer, &mut change)? {
+                Attempt::Done(is_changed) => return Ok(is_changed),
+                Attempt::Raced => {}
+                Attempt::Owned(state) => {
+                    let waited = wait_for(None, &state, options.lock_timeout_ms);
+                    pin().retire_state(state);
+                    waited?;
+                }
+                Attempt::KeysChange => {
+                    match self.change_keys((index, key), options, buffer, &mut change) {
+                        Ok(is_changed) => return Ok(is_changed),
+                        Err(Failure::Raced) => {}
+                        Err(Failure::User(error)) => return Err(error),
+                    }
+                }
+            }
+        }
+    }
+
+    fn try_change<E: From<Error>>(
+        &self,
+        index: IndexId,
+        key: &[u8],
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<Attempt, E> {
+        let guard = pin();
+        let Some(found) = self.find_newest(index, key, &guard) else {
+            return Ok(Attempt::Done(false));
+        };
+        if let Some(holder) = found.holder {
+            return Ok(Attempt::Owned(share(holder)));
+        }
+        buffer.bytes.clear();
+        buffer.blobs.clear();
+        let before = found.version.image();
+        let (kind, image) = match change(before, buffer)? {
+            Decision::Keep => return Ok(Attempt::Done(false)),
+            Decision::Delete => (VersionKind::Tombstone, RowImage { bytes: &[], blobs: &[] }),
+            Decision::Update(keys) => {
+                let image = RowImage::from(&*buffer);
+                let differs = any_key_differs_if(keys, self, image, before, &guard);
+                if differs {
+                    return Ok(Attempt::KeysChange);
+                }
+                (VersionKind::Data, image)
+            }
+        };
+        let version = self.new_version(kind, (Begin::Committing, 0), found.top, image)?;
+        if !found.head.replace_latest(found.top, version.as_ptr()) {
+            // Nobody has seen it.
+            self.release_version(version, &guard);
+            return Ok(Attempt::Raced);
+        }
+        // SAFETY: linked just now, and the guard keeps it alive.
+        let version = unsafe { version.as_ref() };
+        let ts = self.shared.clock.commit();
+        version.replace_begin(Begin::Committing, Begin::Committed(ts));
+        if kind == VersionKind::Tombstone {
+            self.count_rows(-1);
+        }
+        self.shared.garbage.note_row(&self.shared, self, found.head, ts);
+        Ok(Attempt::Done(true))
+    }
+
+    /// The same through a transaction, for a change that moves the row in an index.
+    fn change_keys<E: From<Error>>(
+        &self,
+        (index, key): (IndexId, &[u8]),
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, Failure<E>> {
+        let transaction = Store::of(&self.shared).begin(options.clone());
+        transaction.ensure_slot();
+        let guard = pin();
+        let Some(found) = self.find_newest(index, key, &guard) else { return Ok(false) };
+        buffer.bytes.clear();
+        buffer.blobs.clear();
+        let decision = change(found.version.image(), buffer).map_err(Failure::User)?;
+        let (table, head, version) = (self, found.head, found.version);
+        let row = RowRef { table, head, version, basis: Basis::Statement };
+        let written = match decision {
+            Decision::Keep => return Ok(false),
+            Decision::Delete => transaction.delete(row),
+            Decision::Update(keys) => {
+                transaction.update(row, RowImage::from(&*buffer), keys).map(|_| ())
+            }
+        };
+        written.map_err(Failure::from_write)?;
+        drop(guard);
+        transaction.commit().map_err(Failure::from_write)?;
+        Ok(true)
+    }
+
+    /// Inserts a row, as an autocommit statement of its own.
+    pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
+        let transaction = Store::of(&self.shared).begin(options.clone());
+        let id = transaction.insert(self, row)?.id();
+        transaction.commit()?;
+        Ok(id)
+    }
+
+    /// Finds the row whose newest committed version has this key.
+    fn find_newest<'g>(
+        &'g self,
+        index: IndexId,
+        key: &[u8],
+        guard: &'g Guard,
+    ) -> Option<Found<'g>> {
+        let index = self.index(index, guard);
+        let mut found = None;
+        index.find(key, |head| {
+            let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
+            // The head may have been reused for another row since the entry was read.
+            let version = row.content.filter(|version| {
+                version.kind == VersionKind::Data && has_key(index, version.image(), key)
+            });
+            let Some(version) = version else { return ControlFlow::Continue(()) };
+            let holder = match row.holder {
+                Holder::Other(state) => Some(state),
+                Holder::Nobody | Holder::Own => None,
+            };
+            found = Some(Found { head, top: row.top, version, holder });
+            ControlFlow::Break(())
+        });
+        found
+    }
+}
+
+fn any_key_differs_if(
+    keys: Keys,
+    table: &Table,
+    image: RowImage<'_>,
+    before: RowImage<'_>,
+    guard: &Guard,
+) -> bool {
+    match keys {
+        Keys::Same => {
+            debug_assert!(!any_key_differs(table, image, before, guard), "the plan said so");
+            false
+        }
+        Keys::MayDiffer => any_key_differs(table, image, before, guard),
+    }
+}
+
+enum Failure<E> {
+    Raced,
+    User(E),
+}
+
+impl<E: From<Error>> Failure<E> {
+    fn from_write(error: Error) -> Self {
+        match error {
+            Error::Restart | Error::UpdateConflict => Self::Raced,
+            other => Self::User(other.into()),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! `TxState`: the outcome of a transaction in one word, and who waits for it.
+//!
+//! ```text
+//! Active ──► Committing ──────────────────────────► Committed(ts)
+//!   │  └───► Validating ──► Validating(ts) ──► Committed(ts)
+//!   └──────────────────────────────┴──────────────► Aborted
+//! ```
+//! A committer first publishes `Committing` and only then takes its timestamp. Whoever meets
+//! `Committing` (or `Validating` without a time) helps: it takes a fresh timestamp and puts it in. That
+//! time is above the helper's snapshot, so the helper need not wait and its snapshot stays stable.
+
+use std::sync::Arc;
+
+use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::time::{Clock, Timestamp};
+use crate::wait::Waiters;
+
+/// Where a transaction stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TxStatus {
+    Active,
+    Committing,
+    ValidatingSoon,
+    Validating(Timestamp),
+    Committed(Timestamp),
+    Aborted,
+}
+
+const TAG_BITS: u32 = 3;
+
+impl TxStatus {
+    fn encode(self) -> u64 {
+        match self {
+            Self::Active => 0,
+            Self::Committing => 1,
+            Self::ValidatingSoon => 2,
+            Self::Validating(ts) => ts.0 << TAG_BITS | 3,
+            Self::Committed(ts) => ts.0 << TAG_BITS | 4,
+            Self::Aborted => 5,
+        }
+    }
+
+    fn decode(word: u64) -> Self {
+        let ts = Timestamp(word >> TAG_BITS);
+        match word & ((1 << TAG_BITS) - 1) {
+            0 => Self::Active,
+            1 => Self::Committing,
+            2 => Self::ValidatingSoon,
+            3 => Self::Validating(ts),
+            4 => Self::Committed(ts),
+            _ => Self::Aborted,
+        }
+    }
+
+    /// Tells whether the outcome is known.
+    pub(crate) fn is_final(self) -> bool {
+        match self {
+            Self::Committed(_) | Self::Aborted => true,
+            Self::Active | Self::Committing | Self::ValidatingSoon | Self::Validating(_) => false,
+        }
+    }
+}
+
+/// The shared part of a transaction that has written. Aligned so that versions can tag its address.
+#[repr(align(64))]
+pub(crate) struct TxState {
+    word: AtomicU64,
+    /// The transaction that this one waits for, or null; read by the deadlock search.
+    pub(crate) waiting_for: AtomicPtr<TxState>,
+    pub(crate) waiters: Waiters,
+}
+
+impl TxState {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            word: AtomicU64::new(TxStatus::Active.encode()),
+            waiting_for: AtomicPtr::new(std::ptr::null_mut()),
+            waiters: Waiters::new(),
+        })
+    }
+
+    pub(crate) fn status(&self) -> TxStatus {
+        // Acquire: pairs with the Release of `set` and `advance`; SeqCst orders it with `waiting_for`.
+        TxStatus::decode(self.word.load(Ordering::SeqCst))
+    }
+
+    /// Sets the status; the owner's alone to call.
+    pub(crate) fn set(&self, status: TxStatus) {
+        self.word.store(status.encode(), Ordering::SeqCst);
+    }
+
+    /// Puts a fresh timestamp where one is missing, whoever calls; returns the status then.
+    pub(crate) fn help(&self, clock: &Clock) -> TxStatus {
+        loop {
+            let current = self.status();
+            let next = match current {
+                TxStatus::Committing => TxStatus::Committed(clock.commit()),
+                TxStatus::ValidatingSoon => TxStatus::Validating(clock.commit()),
+                TxStatus::Active
+                | TxStatus::Validating(_)
+                | TxStatus::Committed(_)
+                | TxStatus::Aborted => return current,
+            };
+            // Losing means another helper's timestamp counts; read it.
+            let _ = self.word.compare_exchange(
+                current.encode(),
+                next.encode(),
+                Ordering::SeqCst,
+                Ordering::SeqCst,
+            );
+        }
+    }
+}

@@ -1,0 +1,402 @@
+//! The writes of a transaction: insert, claim, update, delete; undoing and finishing each.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::chain::{Holder, Newest, newest, share};
+use crate::error::{Error, Result};
+use crate::head::RowHead;
+use crate::keys::{KeyChange, KeyTaken, add_keys, any_key_differs, remove_dead_keys};
+use crate::reclaim::{Guard, pin};
+use crate::row::{Basis, Keys, RowImage, RowRef};
+use crate::scan::{Bounds, Order, ScanSpec};
+use crate::store::Shared;
+use crate::sync::Ordering;
+use crate::table::{Table, TableKind};
+use crate::time::Timestamp;
+use crate::transaction::{Claim, Read, Scope, Transaction, WhenOwned};
+use crate::txstate::TxState;
+use crate::version::{Begin, Version, VersionKind};
+
+/// What a write did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WriteKind {
+    Insert,
+    Update,
+    Delete,
+    Lock,
+}
+
+/// One write of a transaction.
+pub(crate) struct Write {
+    table: *const Table,
+    head: *const RowHead,
+    version: NonNull<Version>,
+    pub(crate) kind: WriteKind,
+}
+
+impl Write {
+    fn table(&self) -> &Table {
+        // SAFETY: a dropped table stays until every transaction that began before has ended.
+        unsafe { &*self.table }
+    }
+
+    fn head(&self) -> &RowHead {
+        // SAFETY: heads live as long as their table.
+        unsafe { &*self.head }
+    }
+
+    fn version(&self) -> &Version {
+        // SAFETY: an own version stays in the chain until the transaction ends or undoes it.
+        unsafe { self.version.as_ref() }
+    }
+
+    /// Takes the version out of the chain again. It is the newest: nobody else may link above it, and
+    /// later own ones have been undone before.
+    pub(crate) fn undo(&self, guard: &Guard) {
+        let (table, head) = (self.table(), self.head());
+        unlink_top(table, head, self.version, guard);
+        if self.kind == WriteKind::Insert {
+            table.shared.garbage.note_head(&table.shared, table, head);
+        }
+    }
+
+    /// Gives up a lock that has no own version above it.
+    pub(crate) fn release_lock(&self, guard: &Guard) {
+        if self.kind != WriteKind::Lock {
+            return;
+        }
+        let next = self.version().next.load(Ordering::Acquire);
+        if self.head().replace_latest(self.version.as_ptr(), next) {
+            self.table().release_version(self.version, guard);
+        }
+        // Else it lies below a newer version, stamped as committed: the collector frees it.
+    }
+
+    /// Puts the time of commit into the version and books the change.
+    pub(crate) fn finish(&self, shared: &Shared, ts: Timestamp, _guard: &Guard) {
+        self.version().stamp(ts);
+        let table = self.table();
+        match self.kind {
+            WriteKind::Insert => table.count_rows(1),
+            WriteKind::Delete => table.count_rows(-1),
+            WriteKind::Update | WriteKind::Lock => {}
+        }
+        match self.kind {
+            WriteKind::Update | WriteKind::Delete => {
+                shared.garbage.note_row(shared, table, self.head(), ts);
+            }
+            WriteKind::Insert | WriteKind::Lock => {}
+        }
+    }
+}
+
+/// Takes an own newest version out of the chain, and the keys that it alone had out of the indexes.
+fn unlink_top(table: &Table, head: &RowHead, version: NonNull<Version>, guard: &Guard) {
+    // SAFETY: linked by this transaction and not undone yet.
+    let own = unsafe { version.as_ref() };
+    let next = own.next.load(Ordering::Acquire);
+    let unlinked = head.replace_latest(version.as_ptr(), next);
+    assert!(unlinked, "nobody links above an undecided version");
+    if next.is_null() || head.have_keys_changed() {
+        remove_dead_keys(table, head, own, guard);
+    }
+    table.release_version(version, guard);
+}
+
+/// What a writer found.
+enum Ready<'t> {
+    /// The row as it was read, and the link to replace.
+    Current {
+        top: *mut Version,
+        version: &'t Version,
+        is_own: bool,
+    },
+    /// A newer version than the one read.
+    Changed {
+        top: *mut Version,
+        version: &'t Version,
+        is_own: bool,
+    },
+    Gone,
+    Skipped,
+}
+
+impl Transaction {
+    /// Inserts a row.
+    pub fn insert<'t>(&'t self, table: &'t Table, row: RowImage<'_>) -> Result<RowRef<'t>> {
+        let state = self.writing_state()?;
+        loop {
+            let guard = pin();
+            let head = table.heap.allocate();
+            let version =
+                self.own_version(table, VersionKind::Data, &state, std::ptr::null_mut(), row);
+            let version = match version {
+                Ok(version) => version,
+                Err(error) => {
+                    table.heap.release(head);
+                    return Err(error);
+                }
+            };
+            let linked = head.replace_latest(std::ptr::null_mut(), version.as_ptr());
+            assert!(linked, "a fresh head is empty");
+            match add_keys(table, head, row, None, Arc::as_ptr(&state), &guard) {
+                Ok(()) => {
+                    self.note_write(table, head, version, WriteKind::Insert);
+                    return Ok(self.row_ref(table, head, version));
+                }
+                Err(taken) => {
+                    unlink_top(table, head, version, &guard);
+                    table.shared.garbage.note_head(&table.shared, table, head);
+                    drop(guard);
+                    self.resolve_taken(table, taken)?;
+                }
+            }
+        }
+    }
+
+    /// Takes ownership of a row that is to be changed, until the end of the transaction, so that
+    /// `update` and `delete` of what it returns cannot conflict.
+    pub fn claim<'t>(&'t self, row: RowRef<'t>, when_owned: WhenOwned) -> Result<Claim<'t>> {
+        let state = self.writing_state()?;
+        loop {
+            let guard = pin();
+            let (top, version, is_own, is_changed) = match self.ready(row, when_owned, &state)? {
+                Ready::Current { top, version, is_own } => (top, version, is_own, false),
+                Ready::Changed { top, version, is_own } => (top, version, is_own, true),
+                Ready::Gone => return Ok(Claim::Gone),
+                Ready::Skipped => return Ok(Claim::Skipped),
+            };
+            if !is_own {
+                let begin = (Begin::Transaction(Arc::as_ptr(&state)), self.command());
+                let none = RowImage { bytes: &[], blobs: &[] };
+                let lock = row.table.new_version(VersionKind::Lock, begin, top, none)?;
+                if !row.head.replace_latest(top, lock.as_ptr()) {
+                    row.table.release_version(lock, &guard);
+                    continue;
+                }
+                self.note_write(row.table, row.head, lock, WriteKind::Lock);
+            }
+            let row = RowRef { version, ..row };
+            return Ok(if is_changed { Claim::Changed(row) } else { Claim::Current(row) });
+        }
+    }
+
+    /// Replaces a row. Without a claim before, a row that has changed since it was read is a conflict.
+    pub fn update<'t>(
+        &'t self,
+        row: RowRef<'t>,
+        image: RowImage<'_>,
+        keys: Keys,
+    ) -> Result<RowRef<'t>> {
+        let state = self.writing_state()?;
+        loop {
+            let guard = pin();
+            let (top, before) = self.writable(row, &state)?;
+            let differs = match keys {
+                Keys::Same => {
+                    debug_assert!(!any_key_differs(row.table, image, before.image(), &guard));
+                    false
+                }
+                Keys::MayDiffer => any_key_differs(row.table, image, before.image(), &guard),
+            };
+            if differs {
+                row.head.note_keys_changed();
+            }
+            let version = self.own_version(row.table, VersionKind::Data, &state, top, image)?;
+            if !row.head.replace_latest(top, version.as_ptr()) {
+                row.table.release_version(version, &guard);
+                continue;
+            }
+            let (table, head, me) = (row.table, row.head, Arc::as_ptr(&state));
+            if differs
+                && let Err(taken) = add_keys(table, head, image, Some(before.image()), me, &guard)
+            {
+                unlink_top(table, head, version, &guard);
+                drop(guard);
+                self.resolve_taken(table, taken)?;
+                continue;
+            }
+            self.note_write(table, head, version, WriteKind::Update);
+            return Ok(self.row_ref(table, head, version));
+        }
+    }
+
+    /// Deletes a row. As for `update`.
+    pub fn delete(&self, row: RowRef<'_>) -> Result<()> {
+        let state = self.writing_state()?;
+        loop {
+            let guard = pin();
+            let (top, _) = self.writable(row, &state)?;
+            let none = RowImage { bytes: &[], blobs: &[] };
+            let version = self.own_version(row.table, VersionKind::Tombstone, &state, top, none)?;
+            if row.head.replace_latest(top, version.as_ptr()) {
+                self.note_write(row.table, row.head, version, WriteKind::Delete);
+                return Ok(());
+            }
+            row.table.release_version(version, &guard);
+        }
+    }
+
+    /// Deletes all rows the transaction sees and returns how many (TRUNCATE TABLE).
+    pub fn truncate(&self, table: &Table) -> Result<u64> {
+        let spec = ScanSpec {
+            index: None,
+            bounds: Bounds::ALL,
+            order: Order::Forward,
+            read: Read::COMMITTED,
+        };
+        let mut scan = self.scan(table, spec)?;
+        let mut count = 0;
+        while let Some(row) = scan.next()? {
+            match self.claim(row, WhenOwned::Wait)? {
+                Claim::Current(row) | Claim::Changed(row) => {
+                    self.delete(row)?;
+                    count += 1;
+                }
+                Claim::Gone | Claim::Skipped => {}
+            }
+        }
+        Ok(count)
+    }
+
+    /// Finds what to write over when nothing may have changed since `row` was read.
+    fn writable<'t>(
+        &'t self,
+        row: RowRef<'t>,
+        state: &Arc<TxState>,
+    ) -> Result<(*mut Version, &'t Version)> {
+        match self.ready(row, WhenOwned::Wait, state)? {
+            Ready::Current { top, version, .. } => Ok((top, version)),
+            Ready::Changed { .. } | Ready::Gone | Ready::Skipped => Err(self.lose()),
+        }
+    }
+
+    /// Waits until the row is free or own, and compares it with what was read.
+    fn ready<'t>(
+        &'t self,
+        row: RowRef<'t>,
+        when_owned: WhenOwned,
+        state: &Arc<TxState>,
+    ) -> Result<Ready<'t>> {
+        loop {
+            let guard = pin();
+            let found = newest(row.head, Arc::as_ptr(state), &row.table.shared.clock, &guard);
+            let is_own = match found.holder {
+                Holder::Nobody => false,
+                Holder::Own => true,
+                Holder::Other(other) => {
+                    let other = share(other);
+                    drop(guard);
+                    match when_owned {
+                        WhenOwned::Skip => return Ok(Ready::Skipped),
+                        WhenOwned::Fail => return Err(Error::LockTimeout),
+                        WhenOwned::Wait => self.meet_owner(row.table, other)?,
+                    }
+                    continue;
+                }
+            };
+            return self.compare(row, &found, is_own);
+        }
+    }
+
+    fn compare<'t>(
+        &'t self,
+        row: RowRef<'t>,
+        found: &Newest<'_>,
+        is_own: bool,
+    ) -> Result<Ready<'t>> {
+        let top = found.top;
+        let is_same = found.content.is_some_and(|content| std::ptr::eq(content, row.version));
+        // A conflict for a reader of the transaction's snapshot; own changes are none.
+        if !is_same && row.basis == Basis::Transaction && found.content_ts.is_some() {
+            return Err(self.lose());
+        }
+        let Some(content) = found.content.filter(|content| content.kind == VersionKind::Data)
+        else {
+            return Ok(Ready::Gone);
+        };
+        // SAFETY: the caller links above it only if it still is the newest, and then owns the row, so
+        // that nobody can supersede it before the transaction ends.
+        let version = unsafe { &*std::ptr::from_ref(content) };
+        Ok(match is_same {
+            true => Ready::Current { top, version, is_own },
+            false => Ready::Changed { top, version, is_own },
+        })
+    }
+
+    /// Another transaction owns what this one needs.
+    fn meet_owner(&self, table: &Table, other: Arc<TxState>) -> Result<()> {
+        match (self.scope(), table.kind()) {
+            (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
+            (Scope::Explicit, TableKind::Ordinary) => {
+                let waited = self.wait_for(&other);
+                pin().retire_state(other);
+                waited
+            }
+            (Scope::Statement, _) if self.owns_nothing() => {
+                let waited = self.wait_for(&other);
+                pin().retire_state(other);
+                waited
+            }
+            (Scope::Statement, _) => Err(self.restart_behind(other)),
+        }
+    }
+
+    /// A key cannot be taken: fails, or waits until it is worth another try.
+    fn resolve_taken(&self, table: &Table, taken: KeyTaken) -> Result<()> {
+        match taken {
+            KeyTaken::Duplicate { index, key } => {
+                Err(Error::Unique { table: table.id(), index, key })
+            }
+            KeyTaken::Busy { change: KeyChange::Taking, .. }
+                if self.scope() == Scope::Explicit
+                    && table.kind() == TableKind::MemoryOptimized =>
+            {
+                Err(self.doom(Error::SerializableFailure))
+            }
+            KeyTaken::Busy { state, .. } => self.meet_owner(table, state),
+        }
+    }
+
+    /// The row has changed since it was read.
+    fn lose(&self) -> Error {
+        match self.scope() {
+            Scope::Statement => Error::Restart,
+            Scope::Explicit => self.doom(Error::UpdateConflict),
+        }
+    }
+
+    fn own_version(
+        &self,
+        table: &Table,
+        kind: VersionKind,
+        state: &Arc<TxState>,
+        next: *mut Version,
+        image: RowImage<'_>,
+    ) -> Result<NonNull<Version>> {
+        let begin = (Begin::Transaction(Arc::as_ptr(state)), self.command());
+        table.new_version(kind, begin, next, image)
+    }
+
+    fn row_ref<'t>(
+        &'t self,
+        table: &'t Table,
+        head: &'t RowHead,
+        version: NonNull<Version>,
+    ) -> RowRef<'t> {
+        // SAFETY: an own version stays until the transaction ends or undoes it, which take `&mut`.
+        let version = unsafe { &*version.as_ptr() };
+        RowRef { table, head, version, basis: Basis::Statement }
+    }
+
+    fn note_write(
+        &self,
+        table: &Table,
+        head: &RowHead,
+        version: NonNull<Version>,
+        kind: WriteKind,
+    ) {
+        self.push_write(Write { table, head, version, kind });
+    }
+}

@@ -1,0 +1,5 @@
+//! Storage through its boundary: rows with two keys, seen, changed and fought over by transactions.
+
+mod basic;
+mod conflicts;
+mod support;

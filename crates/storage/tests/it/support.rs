@@ -1,0 +1,147 @@
+//! A table of accounts to test with: a row is (key, group, amount), unique by key, grouped by group.
+
+use std::sync::Arc;
+
+use storage::{
+    Bounds, Error, IndexId, IndexKind, IndexSpec, Isolation, Order, Read, RowImage, RowLock,
+    RowRef, ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
+    TransactionOptions, Uniqueness,
+};
+use types::row::RowBuffer;
+
+pub(crate) const BY_KEY: IndexId = IndexId(1);
+pub(crate) const BY_GROUP: IndexId = IndexId(2);
+/// A hash index over the same key as `BY_KEY`.
+pub(crate) const BY_HASH: IndexId = IndexId(3);
+
+pub(crate) type Row = (i64, i64, i64);
+
+pub(crate) struct Bank {
+    pub(crate) store: Arc<Store>,
+    pub(crate) table: Arc<Table>,
+}
+
+fn word(image: RowImage<'_>, n: usize) -> i64 {
+    i64::from_be_bytes(image.bytes[n * 8..n * 8 + 8].try_into().unwrap())
+}
+
+pub(crate) fn decode(image: RowImage<'_>) -> Row {
+    (word(image, 0), word(image, 1), word(image, 2))
+}
+
+pub(crate) fn encode(row: Row) -> Vec<u8> {
+    [row.0, row.1, row.2].iter().flat_map(|n| n.to_be_bytes()).collect()
+}
+
+pub(crate) fn key(n: i64) -> [u8; 8] {
+    n.to_be_bytes()
+}
+
+pub(crate) fn image(bytes: &[u8]) -> RowImage<'_> {
+    RowImage { bytes, blobs: &[] }
+}
+
+fn column(n: usize) -> Box<dyn storage::KeyExtractor> {
+    Box::new(move |row: RowImage<'_>, key: &mut Vec<u8>| {
+        key.extend_from_slice(&row.bytes[n * 8..n * 8 + 8]);
+    })
+}
+
+pub(crate) fn index(id: IndexId, kind: IndexKind, uniqueness: Uniqueness, n: usize) -> IndexSpec {
+    IndexSpec { id, kind, uniqueness, extractor: column(n) }
+}
+
+impl Bank {
+    pub(crate) fn new(kind: TableKind) -> Self {
+        let store = Store::new(StoreOptions::default());
+        let indexes = vec![
+            index(BY_KEY, IndexKind::Range, Uniqueness::Unique, 0),
+            index(BY_GROUP, IndexKind::Range, Uniqueness::NotUnique, 1),
+            index(BY_HASH, IndexKind::Hash { bucket_count: 1 << 25 }, Uniqueness::Unique, 0),
+        ];
+        let table = store.create_table(TableSpec { id: TableId(1), kind, indexes }).unwrap();
+        Self { store, table }
+    }
+
+    pub(crate) fn with(kind: TableKind, rows: impl IntoIterator<Item = Row>) -> Self {
+        let bank = Self::new(kind);
+        for row in rows {
+            bank.insert(row).unwrap();
+        }
+        bank
+    }
+
+    pub(crate) fn begin(&self) -> Transaction {
+        self.store.begin(TransactionOptions::EXPLICIT)
+    }
+
+    pub(crate) fn statement(&self) -> Transaction {
+        self.store.begin(TransactionOptions::STATEMENT)
+    }
+
+    pub(crate) fn insert(&self, row: Row) -> Result<(), Error> {
+        self.table.insert_point(&TransactionOptions::STATEMENT, image(&encode(row))).map(|_| ())
+    }
+
+    pub(crate) fn amount(&self, n: i64) -> Option<i64> {
+        self.table.read_point(BY_KEY, &key(n), |image| decode(image).2)
+    }
+
+    /// Adds to an amount as one autocommit statement.
+    pub(crate) fn add(&self, n: i64, amount: i64) -> bool {
+        let mut buffer = RowBuffer::default();
+        let options = TransactionOptions::STATEMENT;
+        self.table
+            .change_point::<Error>(BY_HASH, &key(n), &options, &mut buffer, |before, buffer| {
+                let (k, g, a) = decode(before);
+                buffer.bytes.extend(encode((k, g, a + amount)));
+                Ok(storage::Decision::Update(storage::Keys::Same))
+            })
+            .unwrap()
+    }
+
+    pub(crate) fn remove(&self, n: i64) -> bool {
+        let mut buffer = RowBuffer::default();
+        let options = TransactionOptions::STATEMENT;
+        self.table
+            .change_point::<Error>(BY_KEY, &key(n), &options, &mut buffer, |_, _| {
+                Ok(storage::Decision::Delete)
+            })
+            .unwrap()
+    }
+}
+
+pub(crate) const SERIALIZABLE: Read =
+    Read { isolation: Isolation::Serializable, lock: RowLock::None };
+pub(crate) const REPEATABLE: Read =
+    Read { isolation: Isolation::RepeatableRead, lock: RowLock::None };
+
+pub(crate) fn get<'t>(
+    tx: &'t Transaction,
+    bank: &'t Bank,
+    n: i64,
+    read: Read,
+) -> Result<Option<RowRef<'t>>, Error> {
+    tx.get(&bank.table, BY_KEY, &key(n), read)
+}
+
+/// Returns the rows of a range of keys of an index, or in heap order.
+pub(crate) fn scan(
+    tx: &Transaction,
+    bank: &Bank,
+    index: Option<IndexId>,
+    bounds: Bounds<'_>,
+    order: Order,
+    read: Read,
+) -> Result<Vec<Row>, Error> {
+    let mut scan = tx.scan(&bank.table, ScanSpec { index, bounds, order, read })?;
+    let mut rows = Vec::new();
+    while let Some(row) = scan.next()? {
+        rows.push(decode(row.image()));
+    }
+    Ok(rows)
+}
+
+pub(crate) fn all(tx: &Transaction, bank: &Bank, read: Read) -> Vec<Row> {
+    scan(tx, bank, Some(BY_KEY), Bounds::ALL, Order::Forward, read).unwrap()
+}
