@@ -136,7 +136,7 @@ impl BulkReader {
             token::DONE => {
                 let bytes = if self.version.has_wide_fields() { 13 } else { 9 };
                 self.is_done = self.attempt(|body| body.skip(bytes))?.is_some();
-                Ok(false)
+                if self.is_done { self.enter_row() } else { Ok(false) }
             }
             other => Err(ProtocolError::UnknownToken(other)),
         }

@@ -278,6 +278,8 @@ impl<'a> TokenReader<'a> {
             false => u64::from(self.body.u32()?),
         };
         let row_count = status.has(DoneStatus::COUNT).then_some(count);
+        // The row count says it.
+        let status = DoneStatus(status.0 & !DoneStatus::COUNT.0);
         Ok(Token::Done(Done { kind, status, command, row_count }))
     }
 }

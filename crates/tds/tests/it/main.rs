@@ -1,0 +1,14 @@
+//! Tests of the wire through its public face: messages in, requests out; results in, packets out.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod bulk;
+mod corpus;
+mod drive;
+mod encryption;
+mod login;
+mod messages;
+mod requests;
+mod responses;
+mod support;
+mod truncation;
+mod values;
