@@ -17,7 +17,7 @@ pub mod ledger;
 #[cfg(not(any(loom, shuttle)))]
 pub mod memory;
 pub mod park;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(loom))]
 pub mod sched;
 #[cfg(not(any(loom, shuttle)))]
 pub mod sys;

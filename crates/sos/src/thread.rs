@@ -28,7 +28,6 @@ pub fn spawn(
         memory::flush();
         accounts.close(&account);
     };
-    #[expect(clippy::disallowed_methods, reason = "the one place that starts threads")]
     Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(body)
 }
 

@@ -38,6 +38,10 @@ struct Local {
     serving: Cell<bool>,
     bag: RefCell<VecDeque<Retired>>,
     bag_bytes: Cell<usize>,
+    /// The sizes of the bag at which to try again: an attempt that frees nothing, because somebody
+    /// holds a pin for long, must not be repeated with every request.
+    items_due: Cell<usize>,
+    bytes_due: Cell<usize>,
 }
 
 impl Local {
@@ -48,6 +52,8 @@ impl Local {
             serving: Cell::new(false),
             bag: RefCell::new(VecDeque::new()),
             bag_bytes: Cell::new(0),
+            items_due: Cell::new(BAG_ITEMS_MAX),
+            bytes_due: Cell::new(BAG_BYTES_MAX),
         }
     }
 
@@ -78,25 +84,19 @@ impl Local {
     }
 
     fn is_bag_full(&self) -> bool {
-        self.bag_bytes.get() >= BAG_BYTES_MAX || self.bag.borrow().len() >= BAG_ITEMS_MAX
+        self.bag_bytes.get() >= self.bytes_due.get()
+            || self.bag.borrow().len() >= self.items_due.get()
     }
 
     /// Frees what can be freed; the thread must hold no pointer but may be online.
     #[cold]
     fn collect(&self) {
-        DOMAIN.quiescent(&self.slot);
-        if DOMAIN.advance() {
+        let mut due = self.take_due();
+        // Others may have moved the epoch far enough; each move costs every thread a cache miss.
+        if due.is_empty() && DOMAIN.advance() {
             DOMAIN.quiescent(&self.slot);
+            due = self.take_due();
         }
-        let mut due = Vec::new();
-        {
-            let mut bag = self.bag.borrow_mut();
-            while bag.front().is_some_and(|item| DOMAIN.is_free(item.tag)) {
-                due.extend(bag.pop_front());
-            }
-        }
-        let bytes: usize = due.iter().map(|item| item.bytes).sum();
-        self.bag_bytes.set(self.bag_bytes.get().saturating_sub(bytes));
         adopt_orphans(&mut due);
         // Destructors may pin and retire: the bag is no longer borrowed.
         for item in due {
@@ -104,6 +104,21 @@ impl Local {
             // and the epoch says that nobody does.
             unsafe { (item.drop)(item.pointer) };
         }
+    }
+
+    fn take_due(&self) -> Vec<Retired> {
+        DOMAIN.quiescent(&self.slot);
+        let mut bag = self.bag.borrow_mut();
+        let mut due = Vec::new();
+        while bag.front().is_some_and(|item| DOMAIN.is_free(item.tag)) {
+            due.extend(bag.pop_front());
+        }
+        let bytes: usize = due.iter().map(|item| item.bytes).sum();
+        let bytes = self.bag_bytes.get().saturating_sub(bytes);
+        self.bag_bytes.set(bytes);
+        self.items_due.set(bag.len() + BAG_ITEMS_MAX);
+        self.bytes_due.set(bytes + BAG_BYTES_MAX);
+        due
     }
 
     /// Leaves the bag to whoever collects next.
@@ -223,13 +238,10 @@ pub(crate) fn enter() {
     });
 }
 
-/// A worker stops serving, to block in its poller or to end; frees what it can.
+/// A worker stops serving, to block in its poller or to end.
 pub(crate) fn leave() {
     LOCAL.with(|local| {
         debug_assert!(local.serving.get(), "a worker leaves once");
-        if !local.bag.borrow().is_empty() || ORPHAN_COUNT.load(Ordering::Relaxed) != 0 {
-            local.collect();
-        }
         local.serving.set(false);
         local.unpin();
     });

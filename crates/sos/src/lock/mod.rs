@@ -5,14 +5,16 @@
 //! time, backoffs and sleeps on the calling thread's own account, by the class of the lock.
 
 mod class;
+mod distributed;
 mod rw_latch;
 mod rw_spin;
 mod spin;
 mod version;
 
 pub use class::{LatchClass, SpinCell, SpinClass};
+pub use distributed::{DistributedOrders, RawDistributed};
 pub use rw_latch::{LatchOrders, RawRwLatch, ReadLatchGuard, RwLatch, WriteLatchGuard};
-pub use rw_spin::{RawRwSpin, ReadGuard, RwMode, RwSpin, WriteGuard};
+pub use rw_spin::{RawRwSpin, ReadGuard, RwMode, RwSpin, WordMode, WriteGuard};
 pub use spin::{RawSpin, SpinGuard, SpinLock, SpinOrders};
 pub use version::{ObsoleteError, VersionGuard, VersionLatch};
 

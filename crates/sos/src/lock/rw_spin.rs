@@ -1,7 +1,7 @@
 //! A reader/writer spinlock in three forms that can be told apart only by their cost.
 //!
 //! The exclusive and the one-word form stay for comparison: they are what a metadata cache looked
-//! like before and after it was first repaired. One word:
+//! like before and after it was first repaired. The distributed form has a file of its own. One word:
 //!
 //! | bit 31 (writer) | bit 30 (writer waits) | readers | meaning                          |
 //! |-----------------|-----------------------|---------|----------------------------------|
@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use super::class::Contention;
-use super::{LatchOrders, Proven, SpinClass};
+use super::{LatchOrders, Proven, RawDistributed, SpinClass};
 use crate::sync::{AtomicU32, Ordering};
 
 const WRITER: u32 = 1 << 31;
@@ -30,12 +30,23 @@ pub enum RwMode {
     Exclusive,
     /// Readers share one word, which each of them writes.
     OneWord,
+    /// Each reader writes a line of its own; writers pay for it.
+    Distributed,
 }
 
-/// The word of the lock, without data.
+/// Whether readers share a [`RawRwSpin`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WordMode {
+    /// They exclude each other as well.
+    Exclusive,
+    /// They share it.
+    Shared,
+}
+
+/// The word of the exclusive and of the one-word form, without data.
 #[derive(Debug)]
 pub struct RawRwSpin<O = Proven> {
-    mode: RwMode,
+    mode: WordMode,
     word: AtomicU32,
     orders: PhantomData<O>,
 }
@@ -43,7 +54,7 @@ pub struct RawRwSpin<O = Proven> {
 impl<O: LatchOrders> RawRwSpin<O> {
     /// Makes a free lock.
     #[must_use]
-    pub fn new(mode: RwMode) -> Self {
+    pub fn new(mode: WordMode) -> Self {
         Self { mode, word: AtomicU32::new(0), orders: PhantomData }
     }
 
@@ -57,8 +68,8 @@ impl<O: LatchOrders> RawRwSpin<O> {
     #[inline]
     pub fn try_read(&self) -> bool {
         match self.mode {
-            RwMode::Exclusive => self.try_write(),
-            RwMode::OneWord => {
+            WordMode::Exclusive => self.try_write(),
+            WordMode::Shared => {
                 let word = self.word.load(Ordering::Relaxed);
                 word & (WRITER | WRITER_WAITING) == 0 && self.exchange(word, word + 1)
             }
@@ -112,9 +123,9 @@ impl<O: LatchOrders> RawRwSpin<O> {
     #[inline]
     pub fn free_read(&self) {
         match self.mode {
-            RwMode::Exclusive => self.free_write(),
+            WordMode::Exclusive => self.free_write(),
             // Release: pairs with the Acquire of the next writer.
-            RwMode::OneWord => {
+            WordMode::Shared => {
                 self.word.fetch_sub(1, O::FREE);
             }
         }
@@ -129,9 +140,14 @@ impl<O: LatchOrders> RawRwSpin<O> {
     }
 }
 
+enum Raw {
+    Word(RawRwSpin),
+    Distributed(Box<RawDistributed>),
+}
+
 /// A value behind a reader/writer spinlock.
 pub struct RwSpin<T> {
-    raw: RawRwSpin,
+    raw: Raw,
     class: SpinClass,
     value: UnsafeCell<T>,
 }
@@ -144,20 +160,31 @@ unsafe impl<T: Send + Sync> Sync for RwSpin<T> {}
 impl<T> RwSpin<T> {
     /// Makes a free lock of the given form.
     pub fn new(class: SpinClass, mode: RwMode, value: T) -> Self {
-        Self { raw: RawRwSpin::new(mode), class, value: UnsafeCell::new(value) }
+        let raw = match mode {
+            RwMode::Exclusive => Raw::Word(RawRwSpin::new(WordMode::Exclusive)),
+            RwMode::OneWord => Raw::Word(RawRwSpin::new(WordMode::Shared)),
+            RwMode::Distributed => Raw::Distributed(Box::default()),
+        };
+        Self { raw, class, value: UnsafeCell::new(value) }
     }
 
     /// Shares the value with other readers.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        self.raw.read(self.class);
+        match &self.raw {
+            Raw::Word(raw) => raw.read(self.class),
+            Raw::Distributed(raw) => raw.read(self.class),
+        }
         ReadGuard { lock: self, not_send: PhantomData }
     }
 
     /// Has the value alone.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
-        self.raw.write(self.class);
+        match &self.raw {
+            Raw::Word(raw) => raw.write(self.class),
+            Raw::Distributed(raw) => raw.write(self.class),
+        }
         let panics_before = std::thread::panicking();
         WriteGuard { lock: self, panics_before, not_send: PhantomData }
     }
@@ -213,7 +240,10 @@ impl<T> DerefMut for WriteGuard<'_, T> {
 impl<T> Drop for ReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.raw.free_read();
+        match &self.lock.raw {
+            Raw::Word(raw) => raw.free_read(),
+            Raw::Distributed(raw) => raw.free_read(),
+        }
     }
 }
 
@@ -223,6 +253,9 @@ impl<T> Drop for WriteGuard<'_, T> {
         if std::thread::panicking() && !self.panics_before {
             super::poisoned(self.lock.class.name());
         }
-        self.lock.raw.free_write();
+        match &self.lock.raw {
+            Raw::Word(raw) => raw.free_write(),
+            Raw::Distributed(raw) => raw.free_write(),
+        }
     }
 }

@@ -15,6 +15,8 @@ mod wake_word;
 
 #[cfg(not(any(loom, shuttle)))]
 pub use cancel::Cancel;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use cancel::Listener;
 #[cfg(not(loom))]
 pub use lot::{Lot, Waiter};
 #[cfg(not(any(loom, shuttle)))]

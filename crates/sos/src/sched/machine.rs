@@ -1,13 +1,31 @@
 //! The machine of one instance: its schedulers, workers, background threads and their books.
 
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Connection;
-use crate::ledger::Accounts;
-use crate::sync::Arc;
-use crate::sys::{Listener, Socket};
+use super::scheduler::{Mail, Scheduler};
+use super::worker::Worker;
+use crate::clock;
+use crate::epoch;
+use crate::ledger::{self, Accounts, State};
+use crate::lock::{SpinClass, SpinLock};
+use crate::memory;
+use crate::park::{self, Cancel, Wake};
+use crate::sync::{Arc, AtomicU32, AtomicUsize, Ordering};
+use crate::sys::{self, Direction, EventFd, Listener, Polled, Socket};
+use crate::thread;
+use crate::wait::WaitType;
+
+/// How long a request may run before it offers its scheduler to others.
+const QUANTUM: Duration = Duration::from_millis(4);
+/// How often the machine looks after its clock and its retired memory.
+const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
+/// How long the listener pauses when the system is out of descriptors or memory.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// How to build a [`Machine`].
 #[derive(Clone, Debug)]
@@ -44,7 +62,9 @@ pub struct SchedulerRow {
     pub connections: u64,
     /// Its workers, idle ones included.
     pub workers: u64,
-    /// Workers that are signalled and wait for it.
+    /// Workers that are idle.
+    pub idle_workers: u64,
+    /// Workers that are ready and wait for it.
     pub runnable: u64,
 }
 
@@ -53,62 +73,286 @@ pub struct SchedulerRow {
 pub enum StopOutcome {
     /// Every request finished and every thread ended.
     Clean,
-    /// So many requests did not end in time; their threads are left behind.
+    /// So many schedulers still had requests that did not end in time; their threads are left behind.
     Abandoned(usize),
 }
 
-/// Schedulers, workers and background threads of one instance.
-#[derive(Clone, Debug)]
+/// How far the machine is on its way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Running,
+    /// No new connections; idle ones are closed; requests finish.
+    Draining,
+    /// Requests are asked to stop.
+    Stopping,
+}
+
+/// What schedulers and workers share.
+pub(super) struct Shared {
+    pub(super) accounts: Arc<Accounts>,
+    pub(super) workers: AtomicUsize,
+    pub(super) workers_max: usize,
+    pub(super) quantum_ticks: u64,
+    phase: AtomicU32,
+    handles: SpinLock<Vec<JoinHandle<()>>>,
+    /// Set when the machine begins to stop; background threads sleep on it.
+    stopping: Cancel,
+    stop_accepting: EventFd,
+}
+
+impl Shared {
+    #[inline]
+    pub(super) fn phase(&self) -> Phase {
+        // Relaxed: whoever changes it also sends mail.
+        match self.phase.load(Ordering::Relaxed) {
+            0 => Phase::Running,
+            1 => Phase::Draining,
+            _ => Phase::Stopping,
+        }
+    }
+
+    pub(super) fn keep_handle(&self, handle: JoinHandle<()>) {
+        let mut handles = self.handles.lock();
+        handles.retain(|handle| !handle.is_finished());
+        handles.push(handle);
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self) as usize
+    }
+
+    /// A scheduler's last connection has gone.
+    pub(super) fn announce_end(&self) {
+        park::unpark_all(self.key());
+    }
+}
+
+/// Schedulers, workers and background threads of one instance. A handle: clones are the same machine.
+/// It runs until [`Machine::stop`].
+#[derive(Clone)]
 pub struct Machine {
-    accounts: Arc<Accounts>,
+    shared: Arc<Shared>,
+    schedulers: Arc<[Arc<Scheduler>]>,
+}
+
+impl fmt::Debug for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machine").field("schedulers", &self.schedulers()).finish_non_exhaustive()
+    }
 }
 
 impl Machine {
-    /// Starts the schedulers, each with one worker.
-    pub fn start(_config: &MachineConfig) -> io::Result<Self> {
-        Ok(Self { accounts: Arc::default() })
+    /// Starts the schedulers, each with one worker, and the housekeeping thread.
+    pub fn start(config: &MachineConfig) -> io::Result<Self> {
+        let cpus = sys::allowed_cpus();
+        let count = if config.schedulers == 0 { cpus.len().max(1) } else { config.schedulers };
+        let workers_max =
+            if config.workers_max == 0 { (16 * count).max(512) } else { config.workers_max };
+        let shared = Arc::new(Shared {
+            accounts: Arc::default(),
+            workers: AtomicUsize::new(0),
+            workers_max: workers_max.max(count),
+            quantum_ticks: clock::duration_to_ticks(QUANTUM),
+            phase: AtomicU32::new(0),
+            handles: SpinLock::new(SpinClass::SosThreadList, Vec::new()),
+            stopping: Cancel::new(),
+            stop_accepting: EventFd::new()?,
+        });
+        let cpu = |id: usize| match config.affinity {
+            Affinity::Free => None,
+            Affinity::Pinned => cpus.get(id % cpus.len().max(1)).copied(),
+        };
+        let schedulers = (0..count)
+            .map(|id| {
+                let number = u32::try_from(id).map_err(|_| io::ErrorKind::InvalidInput)?;
+                Scheduler::new(number, cpu(id), Arc::clone(&shared))
+            })
+            .collect::<io::Result<Vec<_>>>()?;
+        let machine = Self { shared, schedulers: schedulers.into() };
+        for scheduler in machine.schedulers.iter() {
+            if !Worker::hire(scheduler) {
+                machine.stop(Duration::ZERO);
+                return Err(io::Error::other("the system refuses to start a worker thread"));
+            }
+        }
+        machine.spawn_background("housekeeper", HOUSEKEEPING_PERIOD, || {
+            clock::refine();
+            epoch::collect();
+        })?;
+        Ok(machine)
     }
 
     /// The books of its threads.
     #[must_use]
     pub fn accounts(&self) -> &Arc<Accounts> {
-        &self.accounts
+        &self.shared.accounts
     }
 
     /// Accepts connections from now on: `connect` turns each into a task, or refuses it. It runs on
     /// the listener's own thread.
     pub fn listen(
         &self,
-        _listener: Listener,
-        _connect: impl FnMut(Socket, SocketAddr) -> Option<Connection> + Send + 'static,
+        listener: Listener,
+        mut connect: impl FnMut(Socket, SocketAddr) -> Option<Connection> + Send + 'static,
     ) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        let machine = self.clone();
+        self.spawn("listener", move || machine.accept_all(&listener, &mut connect))
     }
 
-    /// Gives a connection to the scheduler with the fewest.
-    pub fn adopt(&self, _connection: Connection) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+    fn accept_all(
+        &self,
+        listener: &Listener,
+        connect: &mut dyn FnMut(Socket, SocketAddr) -> Option<Connection>,
+    ) {
+        while self.shared.phase() == Phase::Running {
+            match listener.accept() {
+                Ok((socket, peer)) => {
+                    let connection = thread::contain(|| connect(socket, peer));
+                    if let Ok(Some(connection)) = connection {
+                        self.adopt(connection);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.wait_for_connections(listener);
+                }
+                Err(error) if is_of_one_connection(&error) => {}
+                Err(_) => {
+                    park::sleep(ACCEPT_PAUSE, WaitType::Accept, Some(&self.shared.stopping));
+                }
+            }
+        }
     }
 
-    /// Runs something once at the start of every period, on a thread of its own.
+    fn wait_for_connections(&self, listener: &Listener) {
+        let stop = &self.shared.stop_accepting;
+        super::blocking(WaitType::Accept, || {
+            let polled = sys::poll_two(listener, Direction::Readable, Some(stop), None);
+            debug_assert!(!matches!(polled, Ok(Polled::TimedOut)), "there is no deadline");
+            super::Unblocked::Now
+        });
+    }
+
+    /// Gives a connection to the scheduler with the fewest; drops it if the machine is stopping.
+    pub fn adopt(&self, connection: Connection) {
+        if self.shared.phase() != Phase::Running {
+            return;
+        }
+        // Relaxed: a stale count makes a slightly uneven choice.
+        let load = |scheduler: &&Arc<Scheduler>| scheduler.connections.load(Ordering::Relaxed);
+        let fewest = self.schedulers.iter().min_by_key(load).expect("a machine has schedulers");
+        fewest.connections.fetch_add(1, Ordering::Relaxed);
+        fewest.send(Mail::Adopt(connection));
+    }
+
+    /// Runs something once on a thread of its own; [`Self::stop`] waits for its end.
+    pub fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let body = move || {
+            ledger::to(State::Background);
+            if let Err(message) = thread::contain(run) {
+                eprintln!("clearway: a background thread panicked: {message}");
+            }
+        };
+        self.shared.keep_handle(thread::spawn(&self.shared.accounts, name, body)?);
+        Ok(())
+    }
+
+    /// Runs something once per period, on a thread of its own, until the machine stops. A panic ends
+    /// one run, not the thread.
     pub fn spawn_background(
         &self,
-        _name: &str,
-        _period: Duration,
-        _run: impl FnMut() + Send + 'static,
+        name: &str,
+        period: Duration,
+        mut run: impl FnMut() + Send + 'static,
     ) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
+        let shared = Arc::clone(&self.shared);
+        self.spawn(name, move || {
+            let stopping = &shared.stopping;
+            while park::sleep(period, WaitType::SleepTask, Some(stopping)) != Wake::Cancelled {
+                if let Err(message) = thread::contain(&mut run) {
+                    eprintln!("clearway: a background task panicked: {message}");
+                }
+                memory::flush();
+            }
+        })
+    }
+
+    /// The flag that is set when the machine begins to stop, for threads made with [`Self::spawn`].
+    #[must_use]
+    pub fn stopping(&self) -> &Cancel {
+        &self.shared.stopping
     }
 
     /// The schedulers as they are now.
     #[must_use]
     pub fn schedulers(&self) -> Vec<SchedulerRow> {
-        Vec::new()
+        let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let row = |scheduler: &Arc<Scheduler>| {
+            let (runnable, idle) = scheduler.baton.queue_lengths();
+            SchedulerRow {
+                id: scheduler.id,
+                connections: scheduler.connections.load(Ordering::Relaxed),
+                workers: scheduler.workers.load(Ordering::Relaxed),
+                idle_workers: count(idle),
+                runnable: count(runnable),
+            }
+        };
+        self.schedulers.iter().map(row).collect()
     }
 
     /// Stops: refuses connections, closes the idle ones, lets requests finish for `grace`, asks the
-    /// rest to stop and waits once more as long, then ends all threads.
-    pub fn stop(&self, _grace: Duration) -> StopOutcome {
-        StopOutcome::Clean
+    /// rest to stop and waits once more as long, then ends all threads. Not to be called by a worker.
+    pub fn stop(&self, grace: Duration) -> StopOutcome {
+        self.shared.phase.store(1, Ordering::Relaxed);
+        self.shared.stopping.set();
+        self.shared.stop_accepting.signal();
+        self.nudge_all();
+        if self.wait_for_end(grace) > 0 {
+            self.shared.phase.store(2, Ordering::Relaxed);
+            self.nudge_all();
+        }
+        let left = self.wait_for_end(grace.max(ACCEPT_PAUSE));
+        let handles = std::mem::take(&mut *self.shared.handles.lock());
+        for handle in handles {
+            if left == 0 || handle.is_finished() {
+                // The body contains panics; what is left is a thread that has ended.
+                let _ = handle.join();
+            }
+        }
+        if left == 0 { StopOutcome::Clean } else { StopOutcome::Abandoned(left) }
     }
+
+    fn nudge_all(&self) {
+        for scheduler in self.schedulers.iter() {
+            scheduler.nudge();
+        }
+    }
+
+    /// Waits until every scheduler has ended or the time is up; returns how many have not.
+    fn wait_for_end(&self, grace: Duration) -> usize {
+        let deadline_ns = clock::deadline_ns(grace);
+        let left = || self.schedulers.iter().filter(|scheduler| !scheduler.has_ended()).count();
+        loop {
+            let rest_ns = deadline_ns.saturating_sub(clock::monotonic_ns());
+            if left() == 0 || rest_ns == 0 {
+                return left();
+            }
+            let timeout = Some(Duration::from_nanos(rest_ns));
+            park::park(self.shared.key(), WaitType::Shutdown, || left() > 0, timeout, None);
+        }
+    }
+}
+
+/// Whether an error of accept concerns only the connection it would have returned; see accept(2).
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind as Kind;
+    matches!(
+        error.kind(),
+        Kind::ConnectionAborted
+            | Kind::ConnectionReset
+            | Kind::Interrupted
+            | Kind::NetworkDown
+            | Kind::NetworkUnreachable
+            | Kind::HostUnreachable
+            | Kind::PermissionDenied
+    )
 }

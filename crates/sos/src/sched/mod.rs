@@ -13,10 +13,24 @@
 //!       another one is runnable      grant
 //! ```
 
+#[cfg(not(shuttle))]
 mod block;
+#[cfg(not(shuttle))]
+mod core;
+#[cfg(not(shuttle))]
 mod machine;
+#[cfg(not(shuttle))]
+mod scheduler;
+#[cfg(not(shuttle))]
 mod task;
+#[cfg(not(shuttle))]
+mod worker;
 
+pub mod baton;
+
+#[cfg(not(shuttle))]
 pub use block::{Unblocked, blocking, wait_fd, yield_if_quantum_due};
+#[cfg(not(shuttle))]
 pub use machine::{Affinity, Machine, MachineConfig, SchedulerRow, StopOutcome};
+#[cfg(not(shuttle))]
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::os::fd::BorrowedFd;
 
+use super::core::Token;
+use super::scheduler::{Mail, Scheduler};
 use crate::sync::Arc;
 
 /// Why a task runs. Several reasons may come together.
@@ -10,7 +12,7 @@ use crate::sync::Arc;
 pub struct Ready(u8);
 
 impl Ready {
-    /// Something has arrived, or the task has only just been adopted.
+    /// Something has arrived.
     pub const READABLE: Self = Self(1);
     /// The peer has closed its side: read on until the end of the stream, then close. Until then the
     /// task is run again and again.
@@ -91,15 +93,28 @@ impl fmt::Debug for Connection {
 
 /// Makes a task run again from another thread: for an answer that was held back until the log is
 /// durable, or work that was finished elsewhere.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TaskWaker {
-    id: u64,
+    pub(super) scheduler: Arc<Scheduler>,
+    pub(super) token: Token,
 }
 
 impl TaskWaker {
     /// Runs the task with [`Ready::WOKEN`], now or as soon as its present run is over. Does nothing
     /// once the task is gone.
     pub fn wake(&self) {
-        let _ = self.id;
+        self.scheduler.send(Mail::Wake(self.token));
+    }
+
+    /// The number of the scheduler that the task belongs to.
+    #[must_use]
+    pub fn scheduler_id(&self) -> u32 {
+        self.scheduler.id
+    }
+}
+
+impl fmt::Debug for TaskWaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskWaker").field("token", &self.token).finish_non_exhaustive()
     }
 }

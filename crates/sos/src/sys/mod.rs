@@ -10,7 +10,7 @@ mod socket;
 
 pub use event::EventFd;
 pub use poll::{Direction, poll_fd};
-pub(crate) use poll::{Event, Polled, Poller, Timeout, poll_two};
+pub(crate) use poll::{Event, Events, Polled, Poller, Timeout, poll_two};
 pub use process::{
     CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, raise_open_files, resident_bytes,
     run_times, total_memory_bytes,
@@ -20,7 +20,7 @@ pub use socket::{Listener, Socket};
 
 use std::time::Duration;
 
-use rustix::thread::futex;
+use rustix::thread::{MembarrierCommand, futex, membarrier as membarrier_command};
 
 use crate::ledger;
 use crate::registry::registry;
@@ -117,5 +117,20 @@ pub(crate) fn yield_cpu() {
 pub(crate) fn nap() {
     let pause = Duration::from_micros(50);
     let pause = timespec(u64::try_from(pause.as_nanos()).unwrap_or(0));
-    call(SysCause::Nap, || rustix::thread::nanosleep(&pause));
+    // A signal may cut it short, which is as good.
+    let _ = call(SysCause::Nap, || rustix::thread::nanosleep(&pause));
+}
+
+/// Tells the kernel that this process will use [`membarrier`]; false if it has none.
+pub(crate) fn register_membarrier() -> bool {
+    let command = MembarrierCommand::RegisterPrivateExpedited;
+    call(SysCause::Membarrier, || membarrier_command(command)).is_ok()
+}
+
+/// A full barrier on every CPU that runs a thread of this process.
+pub(crate) fn membarrier() {
+    let command = MembarrierCommand::PrivateExpedited;
+    let result = call(SysCause::Membarrier, || membarrier_command(command));
+    // A lock that relies on it cannot go on without it.
+    assert!(result.is_ok(), "membarrier was registered and fails now: {result:?}");
 }

@@ -18,8 +18,64 @@ pub enum Direction {
     Writable,
 }
 
-/// An event of a [`Poller`].
-pub(crate) type Event = epoll::Event;
+/// Something that a [`Poller`] reports: about whom, and whether the peer has gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) token: u64,
+    pub(crate) hangup: bool,
+}
+
+impl From<&epoll::Event> for Event {
+    fn from(event: &epoll::Event) -> Self {
+        let gone = epoll::EventFlags::RDHUP | epoll::EventFlags::HUP | epoll::EventFlags::ERR;
+        // Copied out: the kernel's structure is packed.
+        let flags = event.flags;
+        Self { token: event.data.u64(), hangup: flags.intersects(gone) }
+    }
+}
+
+/// The events of one system call, in the kernel's own form, and how many of them are done.
+pub(crate) struct Events {
+    list: Vec<epoll::Event>,
+    done: usize,
+}
+
+// SAFETY: the pointer in the kernel's union is never used; ours are numbers.
+unsafe impl Send for Events {}
+
+impl Events {
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
+        Self { list: Vec::with_capacity(capacity), done: 0 }
+    }
+
+    /// Whether there is one left.
+    pub(crate) fn has_next(&self) -> bool {
+        self.done < self.list.len()
+    }
+
+    /// How many the last call brought.
+    pub(crate) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Keeps those of the remaining ones that `keep` says.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(Event) -> bool) {
+        self.list.drain(..self.done);
+        self.done = 0;
+        self.list.retain(|event| keep(event.into()));
+    }
+}
+
+impl Iterator for Events {
+    type Item = Event;
+
+    #[inline]
+    fn next(&mut self) -> Option<Event> {
+        let event = self.list.get(self.done)?;
+        self.done += 1;
+        Some(event.into())
+    }
+}
 
 /// An epoll instance with edge-triggered members: an event says that something has arrived since the
 /// last one, so that a request costs no `epoll_ctl` and a busy connection no repeated reports.
@@ -45,16 +101,18 @@ impl Poller {
         let _ = call(SysCause::Control, || epoll::delete(&self.0, fd));
     }
 
-    /// Fills `events`, waiting until the deadline (monotonic ns), for ever without one.
-    pub(crate) fn wait(&self, events: &mut Vec<Event>, timeout: Timeout) {
-        events.clear();
+    /// Replaces `events` by what has happened, waiting for the first for so long.
+    pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) {
+        events.list.clear();
+        events.done = 0;
         let timeout = match timeout {
             Timeout::None => Some(timespec(0)),
             Timeout::Never => None,
             Timeout::After(ns) => Some(timespec(ns)),
         };
         let result = call(SysCause::Poll, || {
-            epoll::wait(&self.0, rustix::buffer::spare_capacity(events), timeout.as_ref())
+            let room = rustix::buffer::spare_capacity(&mut events.list);
+            epoll::wait(&self.0, room, timeout.as_ref())
         });
         // A signal is no event; anything else would be a bug in this file.
         debug_assert!(matches!(result, Ok(_) | Err(Errno::INTR)), "epoll_wait: {result:?}");

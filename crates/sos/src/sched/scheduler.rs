@@ -1,0 +1,413 @@
+//! The loop that a scheduler's holder runs: events, tasks, timers, mail, and sleep in the poller.
+
+use std::io;
+
+use super::baton::{Baton, Grant, Passed};
+use super::core::{Core, HolderCell, Resting, Token};
+use super::machine::{Phase, Shared};
+use super::task::{Connection, Interrupt, Next, Ready, TaskWaker};
+use super::worker::Worker;
+use crate::clock;
+use crate::epoch;
+use crate::ledger::{self, State};
+use crate::lock::{SpinClass, SpinLock};
+use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
+use crate::sys::{Event, EventFd, Events, Poller, Timeout};
+use crate::thread;
+
+/// An idle worker ends after this time, unless it is its scheduler's last.
+const IDLE_WORKER_NS: u64 = 60_000_000_000;
+/// How long the poller sleeps while retired memory waits to be freed.
+const COLLECT_NS: u64 = 5_000_000;
+
+/// What other threads send to the holder.
+pub(super) enum Mail {
+    Adopt(Connection),
+    Wake(Token),
+}
+
+/// The right to run on one CPU, and the connections that run there.
+pub(super) struct Scheduler {
+    pub(super) id: u32,
+    pub(super) cpu: Option<usize>,
+    pub(super) shared: Arc<Shared>,
+    pub(super) baton: Baton,
+    core: HolderCell<Core>,
+    poller: Poller,
+    kick: EventFd,
+    mail: CachePadded<SpinLock<Vec<Mail>>>,
+    /// Connections, the ones still in the mail included.
+    pub(super) connections: AtomicU64,
+    pub(super) workers: AtomicU64,
+    /// Set when the last connection has gone after the machine began to stop.
+    ended: AtomicBool,
+    me: Weak<Self>,
+}
+
+enum Serving {
+    On,
+    End,
+}
+
+impl Scheduler {
+    pub(super) fn new(id: u32, cpu: Option<usize>, shared: Arc<Shared>) -> io::Result<Arc<Self>> {
+        let (poller, kick) = (Poller::new()?, EventFd::new()?);
+        poller.add(&kick, Token::KICK.0)?;
+        Ok(Arc::new_cyclic(|me| Self {
+            me: Weak::clone(me),
+            id,
+            cpu,
+            shared,
+            baton: Baton::new(),
+            core: HolderCell::new(Core::new()),
+            poller,
+            kick,
+            mail: CachePadded::new(SpinLock::new(SpinClass::SosScheduler, Vec::new())),
+            connections: AtomicU64::new(0),
+            workers: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+        }))
+    }
+
+    /// Sends something to the holder, waking it if it sleeps.
+    pub(super) fn send(&self, mail: Mail) {
+        self.mail.lock().push(mail);
+        self.baton.announce_mail(|| self.kick.signal());
+    }
+
+    /// Wakes the holder to look at the machine's phase.
+    pub(super) fn nudge(&self) {
+        self.baton.announce_mail(|| self.kick.signal());
+    }
+
+    /// Whether the machine is stopping and the last connection has gone.
+    pub(super) fn has_ended(&self) -> bool {
+        // Acquire: pairs with the Release in `close_down`.
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// Runs the loop; the calling worker holds the scheduler. Returns when the worker shall end.
+    pub(super) fn serve(&self, worker: &Worker) {
+        ledger::to(State::Running);
+        epoch::enter();
+        while let Serving::On = self.round(worker) {}
+        epoch::leave();
+        ledger::to(State::Idle);
+    }
+
+    /// Works on what is ready, one task after the other, then looks for more.
+    fn round(&self, worker: &Worker) -> Serving {
+        while let Some((token, ready)) = self.next_ready() {
+            self.run_task(worker, token, ready);
+            epoch::quiescent();
+            if self.baton.has_signalled() {
+                match self.rest(worker) {
+                    Serving::On => {}
+                    Serving::End => return Serving::End,
+                }
+            }
+        }
+        if self.baton.take_mail_flag() {
+            self.read_mail();
+        }
+        if self.shared.phase() != Phase::Running && self.close_down() {
+            return Serving::End;
+        }
+        if self.baton.has_yielded() || self.baton.has_signalled() {
+            // Whoever had the scheduler meanwhile may have left events: a new round begins with them.
+            return self.rest(worker);
+        }
+        self.poll();
+        Serving::On
+    }
+
+    /// Takes the next task that is ready off the events, then off the ones to run again. The latter
+    /// wait until the events at hand are done.
+    #[inline]
+    fn next_ready(&self) -> Option<(Token, Ready)> {
+        // SAFETY: called by the loop, which holds the scheduler; the closure only reads and pops.
+        unsafe { self.core.with(Core::next_ready) }
+    }
+
+    /// Runs a task, or interrupts it if another worker is in the middle of it.
+    fn run_task(&self, worker: &Worker, token: Token, ready: Ready) {
+        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
+        let resting = unsafe {
+            self.core.with(|core| {
+                let slot = core.slot(token)?;
+                match slot.resting.take() {
+                    Some(resting) => Some(Ok(resting)),
+                    None => {
+                        slot.pending = slot.pending.and(ready);
+                        slot.interrupt.clone().map(Err)
+                    }
+                }
+            })
+        };
+        match resting {
+            None => {}
+            Some(Err(interrupt)) => interrupt.interrupt(),
+            Some(Ok(mut resting)) => {
+                worker.begin_request();
+                let run = || resting.task.run(ready, &resting.waker);
+                // The worker may have given the scheduler up in between; it holds it again now.
+                let next = thread::contain(run).unwrap_or_else(|message| {
+                    eprintln!("clearway: a connection's task panicked: {message}");
+                    Next::Close
+                });
+                self.put_back(token, resting, next, ready);
+            }
+        }
+    }
+
+    fn put_back(&self, token: Token, resting: Resting, next: Next, ready: Ready) {
+        if next == Next::Close {
+            return self.close(token, Some(resting));
+        }
+        let deadline_ns = resting.task.deadline_ns();
+        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
+        unsafe {
+            self.core.with(|core| {
+                core.set_deadline(token, deadline_ns);
+                let Some(slot) = core.slot(token) else { return };
+                slot.resting = Some(resting);
+                let mut reasons = std::mem::take(&mut slot.pending);
+                if next == Next::Again {
+                    reasons = reasons.and(Ready::AGAIN);
+                }
+                if ready.has(Ready::HANGUP) {
+                    // The kernel reports the end of the stream once; the task may not be there yet.
+                    reasons = reasons.and(Ready::HANGUP);
+                }
+                if reasons != Ready::default() {
+                    core.again.push_back((token, reasons));
+                }
+            });
+        }
+    }
+
+    /// Ends a connection; `running` is its task, if that was running.
+    fn close(&self, token: Token, running: Option<Resting>) {
+        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
+        let resting = unsafe { self.core.with(|core| core.remove(token)) };
+        if let Some(gone) = running.or(resting) {
+            self.poller.remove(gone.task.fd());
+            let dropped = thread::contain(|| drop(gone));
+            if let Err(message) = dropped {
+                eprintln!("clearway: a connection's task panicked at its end: {message}");
+            }
+        }
+        // Relaxed: a count for the choice of a scheduler.
+        self.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Gives the scheduler to a worker that is runnable, and rests until there is need again.
+    #[cold]
+    fn rest(&self, worker: &Worker) -> Serving {
+        epoch::leave();
+        ledger::to(State::Idle);
+        let deadline_ns = || Some(clock::monotonic_ns() + IDLE_WORKER_NS);
+        let grant = self.baton.rest(&worker.seat, deadline_ns);
+        ledger::to(State::Running);
+        epoch::enter();
+        match grant {
+            None | Some(Grant::Scheduler) => Serving::On,
+            Some(Grant::Exit | Grant::Unneeded) => Serving::End,
+        }
+    }
+
+    #[cold]
+    fn read_mail(&self) {
+        let letters = std::mem::take(&mut *self.mail.lock());
+        for letter in letters {
+            match letter {
+                Mail::Adopt(connection) => self.adopt(connection),
+                // SAFETY: called by the loop, which holds the scheduler.
+                Mail::Wake(token) => unsafe {
+                    self.core.with(|core| core.again.push_back((token, Ready::WOKEN)));
+                },
+            }
+        }
+    }
+
+    fn adopt(&self, connection: Connection) {
+        let deadline_ns = connection.task.deadline_ns();
+        let scheduler = self.me.upgrade().expect("a worker of the scheduler keeps it alive");
+        let make = |token| {
+            let waker = TaskWaker { scheduler, token };
+            Resting { task: connection.task, waker }
+        };
+        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
+        let (token, added) = unsafe {
+            self.core.with(|core| {
+                let token = core.insert(connection.interrupt, make);
+                core.set_deadline(token, deadline_ns);
+                let fd = core.slot(token).and_then(|slot| slot.resting.as_ref());
+                let added = fd.map(|resting| self.poller.add(resting.task.fd(), token.0));
+                (token, added)
+            })
+        };
+        if !matches!(added, Some(Ok(()))) {
+            self.close(token, None);
+        }
+    }
+
+    /// Fires timers and asks the poller for events, sleeping if there is nothing else to do.
+    fn poll(&self) {
+        // SAFETY: called by the loop, which holds the scheduler; the closures do not give it up.
+        let (ready, deadline_ns) = unsafe {
+            self.core.with(|core| {
+                let deadline_ns = core.next_deadline();
+                if let Some(deadline_ns) = deadline_ns {
+                    let now_ns = clock::monotonic_ns();
+                    core.fire_timers(now_ns);
+                    (core.has_ready(), Some(deadline_ns.saturating_sub(now_ns)))
+                } else {
+                    (core.has_ready(), None)
+                }
+            })
+        };
+        if ready {
+            // SAFETY: as above.
+            unsafe { self.core.with(|core| core.fetch(&self.poller, Timeout::None)) };
+            return;
+        }
+        // While this thread sleeps it must not hold back what others retire.
+        epoch::leave();
+        let collect_ns = (epoch::pending() > 0).then_some(COLLECT_NS);
+        let timeout = match (deadline_ns, collect_ns) {
+            (None, None) => Timeout::Never,
+            (Some(ns), None) | (None, Some(ns)) => Timeout::After(ns),
+            (Some(a), Some(b)) => Timeout::After(a.min(b)),
+        };
+        ledger::to(State::Idle);
+        let mut fetched = 1;
+        self.baton.poll(|| {
+            // SAFETY: as above: sleeping in the poller does not give the scheduler up.
+            fetched = unsafe { self.core.with(|core| core.fetch(&self.poller, timeout)) };
+        });
+        ledger::to(State::Running);
+        if fetched == 0 {
+            // A quiet moment: nobody is held up by freeing.
+            epoch::collect();
+        }
+        epoch::enter();
+    }
+
+    /// Closes the connections that are at rest, and asks the running ones to stop when it is time.
+    /// True when none is left.
+    #[cold]
+    fn close_down(&self) -> bool {
+        // SAFETY: called by the loop, which holds the scheduler; the closures do not give it up.
+        let tokens = unsafe { self.core.with(|core| core.tokens()) };
+        let mut running = 0;
+        for token in tokens {
+            // SAFETY: as above.
+            let interrupt = unsafe {
+                self.core.with(|core| {
+                    let slot = core.slot(token)?;
+                    if slot.resting.is_some() { None } else { slot.interrupt.clone() }
+                })
+            };
+            let Some(interrupt) = interrupt else {
+                self.close(token, None);
+                continue;
+            };
+            running += 1;
+            if self.shared.phase() == Phase::Stopping {
+                interrupt.stop();
+            }
+        }
+        if running > 0 {
+            return false;
+        }
+        self.ended.store(true, Ordering::Release);
+        self.baton.dismiss();
+        self.baton.abandon();
+        self.shared.announce_end();
+        true
+    }
+
+    /// Gives the scheduler to somebody else because the calling worker must wait.
+    pub(super) fn hand_over(self: &Arc<Self>) {
+        if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
+            self.baton.abandon();
+        }
+    }
+
+    /// Takes the scheduler back after a wait.
+    pub(super) fn take_back(&self, worker: &Worker) {
+        self.baton.take(&worker.seat, || self.kick.signal());
+        worker.renew_quantum();
+    }
+
+    /// The running request has used up its quantum: interrupts are delivered, and if another task is
+    /// ready it gets the scheduler. True if it did, and the caller has it back now.
+    pub(super) fn end_quantum(self: &Arc<Self>, worker: &Worker) -> bool {
+        // SAFETY: the caller is a worker in the middle of a request, so it holds the scheduler.
+        let interrupts = unsafe { self.core.with(|core| core.look_around(&self.poller)) };
+        for interrupt in interrupts {
+            interrupt.interrupt();
+        }
+        // SAFETY: as above.
+        let ready = unsafe { self.core.with(|core| core.has_ready()) }
+            || self.baton.has_signalled()
+            || self.baton.has_yielded()
+            || self.baton.has_mail();
+        if ready {
+            self.baton.offer(&worker.seat, || Worker::hire(self));
+        }
+        ready
+    }
+}
+
+/// Turns what the kernel reports into reasons to run.
+fn reasons(event: Event) -> Ready {
+    if event.hangup { Ready::READABLE.and(Ready::HANGUP) } else { Ready::READABLE }
+}
+
+impl Core {
+    fn next_ready(&mut self) -> Option<(Token, Ready)> {
+        for event in &mut self.events {
+            let token = Token(event.token);
+            if token != Token::KICK {
+                return Some((token, reasons(event)));
+            }
+        }
+        // What asks to run again during this round waits for the next: the poller comes first.
+        if self.again_due == 0 {
+            return None;
+        }
+        self.again_due -= 1;
+        self.again.pop_front()
+    }
+
+    /// Asks the poller for events and begins a new round; returns how many there are.
+    fn fetch(&mut self, poller: &Poller, timeout: Timeout) -> usize {
+        // Edges are reported once: an event that is thrown away is lost.
+        debug_assert!(!self.events.has_next(), "a round ends with its last event");
+        poller.wait(&mut self.events, timeout);
+        self.again_due = self.again.len();
+        self.events.len()
+    }
+
+    /// Fetches events if there are none left, and takes out those of tasks that are running.
+    fn look_around(&mut self, poller: &Poller) -> Vec<Arc<dyn Interrupt>> {
+        let mut interrupts = Vec::new();
+        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
+        if !events.has_next() {
+            poller.wait(&mut events, Timeout::None);
+        }
+        events.retain(|event| {
+            let Some(slot) = self.slot(Token(event.token)) else { return false };
+            if slot.resting.is_some() {
+                return true;
+            }
+            slot.pending = slot.pending.and(reasons(event));
+            interrupts.extend(slot.interrupt.clone());
+            false
+        });
+        self.events = events;
+        interrupts
+    }
+}

@@ -1,0 +1,127 @@
+//! Workers: the threads, and what the calling thread knows about itself as one.
+
+use std::cell::Cell;
+use std::io;
+use std::ptr;
+
+use super::baton::Seat;
+use super::machine::Shared;
+use super::scheduler::Scheduler;
+use crate::sync::{Arc, Ordering};
+use crate::sys;
+use crate::thread;
+
+/// Quantum checks between two readings of the clock.
+const CHECKS_PER_CLOCK_READ: u32 = 16;
+
+/// A worker, on its own thread.
+pub(super) struct Worker {
+    pub(super) scheduler: Arc<Scheduler>,
+    pub(super) seat: Arc<Seat>,
+    /// When the running request's quantum began; 0 until its first check has read the clock.
+    quantum_began: Cell<u64>,
+    checks_left: Cell<u32>,
+}
+
+thread_local! {
+    static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+}
+
+impl Worker {
+    /// Starts a worker that holds the scheduler from its first moment. False if there are as many as
+    /// there may be, or the system refuses.
+    pub(super) fn hire(scheduler: &Arc<Scheduler>) -> bool {
+        let shared = &scheduler.shared;
+        // Relaxed: a count that orders nothing.
+        if shared.workers.fetch_add(1, Ordering::Relaxed) >= shared.workers_max {
+            shared.workers.fetch_sub(1, Ordering::Relaxed);
+            return false;
+        }
+        let hired = Self::start(scheduler);
+        if hired.is_err() {
+            shared.workers.fetch_sub(1, Ordering::Relaxed);
+        }
+        hired.is_ok()
+    }
+
+    fn start(scheduler: &Arc<Scheduler>) -> io::Result<()> {
+        let name = format!("sched-{}", scheduler.id);
+        let shared = Arc::clone(&scheduler.shared);
+        let worker = Self {
+            scheduler: Arc::clone(scheduler),
+            seat: Arc::default(),
+            quantum_began: Cell::new(0),
+            checks_left: Cell::new(CHECKS_PER_CLOCK_READ),
+        };
+        scheduler.workers.fetch_add(1, Ordering::Relaxed);
+        let body = move || worker.run();
+        let started = thread::spawn(&shared.accounts, &name, body);
+        match started {
+            Ok(handle) => shared.keep_handle(handle),
+            Err(error) => {
+                scheduler.workers.fetch_sub(1, Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    fn run(self) {
+        if let Some(cpu) = self.scheduler.cpu {
+            // Refused, the worker runs anywhere, which costs speed but breaks nothing.
+            let _ = sys::pin_to_cpu(cpu);
+        }
+        WORKER.set(&raw const self);
+        self.scheduler.serve(&self);
+        WORKER.set(ptr::null());
+        self.scheduler.workers.fetch_sub(1, Ordering::Relaxed);
+        self.shared().workers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.scheduler.shared
+    }
+
+    /// Runs `run` with the calling thread's worker, if it is one.
+    #[inline]
+    pub(super) fn with_current<R>(run: impl FnOnce(Option<&Self>) -> R) -> R {
+        let worker = WORKER.get();
+        // SAFETY: `run` set it to a worker on its own stack, and clears it before that is gone.
+        run(unsafe { worker.as_ref() })
+    }
+
+    /// A new request begins: its quantum too, with the first check.
+    #[inline]
+    pub(super) fn begin_request(&self) {
+        self.quantum_began.set(0);
+        self.checks_left.set(CHECKS_PER_CLOCK_READ);
+    }
+
+    /// The request gets a whole quantum again.
+    pub(super) fn renew_quantum(&self) {
+        self.quantum_began.set(crate::clock::now_ticks());
+    }
+
+    /// Counts a check down; true if the quantum is over.
+    #[inline]
+    pub(super) fn is_quantum_over(&self) -> bool {
+        let left = self.checks_left.get() - 1;
+        if left != 0 {
+            self.checks_left.set(left);
+            return false;
+        }
+        self.read_clock()
+    }
+
+    #[cold]
+    fn read_clock(&self) -> bool {
+        self.checks_left.set(CHECKS_PER_CLOCK_READ);
+        let now = crate::clock::now_ticks();
+        let began = self.quantum_began.get();
+        if began == 0 {
+            self.quantum_began.set(now);
+            return false;
+        }
+        now.saturating_sub(began) >= self.shared().quantum_ticks
+    }
+}

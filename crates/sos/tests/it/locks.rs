@@ -1,0 +1,154 @@
+//! The locks under real threads: mutual exclusion, and the books of their slow paths.
+
+use std::time::Duration;
+
+use sos::ledger::Accounts;
+use sos::lock::{LatchClass, RwLatch, RwMode, RwSpin, SpinClass, SpinLock, VersionLatch};
+use sos::park;
+use sos::sync::{Arc, AtomicU64, Ordering};
+use sos::thread;
+use sos::wait::WaitType;
+
+const THREADS: u64 = 4;
+const ROUNDS: u64 = 20_000;
+
+fn on_threads(accounts: &Arc<Accounts>, run: impl Fn(u64) + Send + Sync + 'static) {
+    let run = Arc::new(run);
+    let start = |number| {
+        let run = Arc::clone(&run);
+        thread::spawn(accounts, "locker", move || run(number)).expect("spawns")
+    };
+    let handles: Vec<_> = (0..THREADS).map(start).collect();
+    for handle in handles {
+        handle.join().expect("runs");
+    }
+}
+
+#[test]
+fn spinlock_excludes() {
+    let lock = Arc::new(SpinLock::new(SpinClass::ServerOther, (0_u64, 0_u64)));
+    let shared = Arc::clone(&lock);
+    on_threads(&Arc::default(), move |_| {
+        for _ in 0..ROUNDS {
+            let mut pair = shared.lock();
+            assert_eq!(pair.0, pair.1);
+            pair.0 += 1;
+            pair.1 += 1;
+        }
+    });
+    assert_eq!(*lock.lock(), (THREADS * ROUNDS, THREADS * ROUNDS));
+}
+
+#[test]
+fn held_spinlock_is_booked_by_who_waits() {
+    let accounts = Arc::<Accounts>::default();
+    let lock = Arc::new(SpinLock::new(SpinClass::CmedHashSet, ()));
+    let guard = lock.lock();
+    let other = Arc::clone(&lock);
+    let waiter = thread::spawn(&accounts, "waiter", move || drop(other.lock())).expect("spawns");
+    park::sleep(Duration::from_millis(30), WaitType::WaitFor, None);
+    drop(guard);
+    waiter.join().expect("runs");
+    let spin =
+        |of: fn(&sos::lock::SpinCell) -> u64| accounts.sum(|a| of(a.spin(SpinClass::CmedHashSet)));
+    assert_eq!(spin(|cell| cell.collisions.get()), 1);
+    let ticks = spin(|cell| cell.spin_ticks.get()) + spin(|cell| cell.sleep_ticks.get());
+    assert!(sos::clock::ticks_to_ns(ticks) > 10_000_000);
+    assert!(spin(|cell| cell.backoffs.get()) > 0);
+}
+
+fn rw_spin_keeps_writers_alone(mode: RwMode) {
+    let lock = Arc::new(RwSpin::new(SpinClass::LockRwCmedHashSet, mode, (0_u64, 0_u64)));
+    let shared = Arc::clone(&lock);
+    on_threads(&Arc::default(), move |number| {
+        for round in 0..ROUNDS {
+            if (round + number) % 8 == 0 {
+                let mut pair = shared.write();
+                pair.0 += 1;
+                pair.1 += 1;
+            } else {
+                let pair = shared.read();
+                assert_eq!(pair.0, pair.1);
+            }
+        }
+    });
+    assert_eq!(lock.read().0, THREADS * ROUNDS / 8);
+}
+
+#[test]
+fn one_word_rw_spin_keeps_writers_alone() {
+    rw_spin_keeps_writers_alone(RwMode::OneWord);
+}
+
+#[test]
+fn exclusive_rw_spin_keeps_everybody_alone() {
+    rw_spin_keeps_writers_alone(RwMode::Exclusive);
+}
+
+#[test]
+fn distributed_rw_spin_keeps_writers_alone() {
+    rw_spin_keeps_writers_alone(RwMode::Distributed);
+}
+
+#[test]
+fn latch_keeps_writers_alone_and_everybody_gets_in() {
+    let latch = Arc::new(RwLatch::new(LatchClass::Other, (0_u64, 0_u64)));
+    let shared = Arc::clone(&latch);
+    on_threads(&Arc::default(), move |number| {
+        for round in 0..ROUNDS {
+            if (round + number) % 4 == 0 {
+                let mut pair = shared.write();
+                pair.0 += 1;
+                if round % 512 == 0 {
+                    // Held long enough that the others park.
+                    park::sleep(Duration::from_micros(50), WaitType::WaitFor, None);
+                }
+                pair.1 += 1;
+            } else {
+                let pair = shared.read();
+                assert_eq!(pair.0, pair.1);
+            }
+        }
+    });
+    assert_eq!(latch.read().0, THREADS * ROUNDS / 4);
+}
+
+#[test]
+fn parked_latch_waiters_are_booked_as_latch_waits() {
+    let accounts = Arc::<Accounts>::default();
+    let latch = Arc::new(RwLatch::new(LatchClass::Other, ()));
+    let guard = latch.write();
+    let other = Arc::clone(&latch);
+    let waiter = thread::spawn(&accounts, "reader", move || drop(other.read())).expect("spawns");
+    park::sleep(Duration::from_millis(30), WaitType::WaitFor, None);
+    drop(guard);
+    waiter.join().expect("runs");
+    let row = accounts.waits()[WaitType::LatchShared.index()];
+    assert_eq!(row.count, 1);
+    assert!(row.wait_ns > 10_000_000);
+}
+
+#[test]
+fn version_latch_readers_notice_every_writer() {
+    let node = Arc::new((VersionLatch::new(), AtomicU64::new(0), AtomicU64::new(0)));
+    let shared = Arc::clone(&node);
+    on_threads(&Arc::default(), move |number| {
+        for round in 0..ROUNDS {
+            let (latch, left, right) = &*shared;
+            if (round + number) % 8 == 0 {
+                let _guard = latch.lock().expect("the node stays");
+                left.store(left.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                right.store(right.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                continue;
+            }
+            let version = latch.read().expect("the node stays");
+            let pair = (left.load(Ordering::Relaxed), right.load(Ordering::Relaxed));
+            if latch.validate(version) {
+                assert_eq!(pair.0, pair.1);
+            }
+        }
+    });
+    assert_eq!(node.1.load(Ordering::Relaxed), THREADS * ROUNDS / 8);
+    node.0.lock().expect("the node stays").retire();
+    assert!(node.0.read().is_err());
+}

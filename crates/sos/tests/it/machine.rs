@@ -1,0 +1,510 @@
+//! Connections through a machine: echo, waits, cancellation, quantum, shutdown.
+
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use sos::clock;
+use sos::park::{self, Cancel, Wake};
+use sos::sched::{
+    self, Connection, Interrupt, Machine, MachineConfig, Next, Ready, StopOutcome, Task, TaskWaker,
+};
+use sos::sync::{Arc, AtomicU32, Ordering};
+use sos::sys::{Direction, Listener, Socket, poll_fd};
+use sos::wait::WaitType;
+
+/// What the test connections understand, one byte each.
+const SLEEP: u8 = b's';
+const SPIN: u8 = b'b';
+const PARK: u8 = b'p';
+const PANIC: u8 = b'!';
+const CANCEL: u8 = b'c';
+
+const PARK_MS: u64 = 60_000;
+const KEY: usize = 0x5eed;
+
+struct Shared {
+    socket: Socket,
+    cancel: Cancel,
+    interrupts: AtomicU32,
+}
+
+impl Interrupt for Shared {
+    fn interrupt(&self) {
+        self.interrupts.fetch_add(1, Ordering::Relaxed);
+        let mut byte = [0];
+        if matches!(self.socket.peek(&mut byte), Ok(1)) && byte[0] == CANCEL {
+            let _ = self.socket.recv(&mut byte);
+            self.cancel.set();
+        }
+    }
+
+    fn stop(&self) {
+        self.cancel.set();
+    }
+}
+
+struct Echo {
+    shared: Arc<Shared>,
+}
+
+impl Task for Echo {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.shared.socket.as_fd()
+    }
+
+    fn run(&mut self, _ready: Ready, _waker: &TaskWaker) -> Next {
+        let mut buffer = [0; 512];
+        match self.shared.socket.recv(&mut buffer) {
+            Ok(0) => Next::Close,
+            Ok(count) => {
+                let answer = self.answer(&buffer[..count]);
+                send_all(&self.shared.socket, &answer);
+                if count == buffer.len() { Next::Again } else { Next::Keep }
+            }
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Next::Keep,
+            Err(_) => Next::Close,
+        }
+    }
+}
+
+impl Echo {
+    fn answer(&self, request: &[u8]) -> Vec<u8> {
+        match request[0] {
+            SLEEP => {
+                let pause = Duration::from_millis(200);
+                let wake = park::sleep(pause, WaitType::WaitFor, Some(&self.shared.cancel));
+                format!("{wake:?}").into_bytes()
+            }
+            PARK => {
+                let cancel = Some(&self.shared.cancel);
+                let timeout = Some(Duration::from_millis(PARK_MS));
+                let wake = park::park(KEY, WaitType::LockExclusive, || true, timeout, cancel);
+                format!("{wake:?}").into_bytes()
+            }
+            SPIN => {
+                let end = clock::deadline_ns(Duration::from_millis(300));
+                while clock::monotonic_ns() < end && !self.shared.cancel.is_set() {
+                    sched::yield_if_quantum_due();
+                }
+                format!("spun {}", self.shared.cancel.is_set()).into_bytes()
+            }
+            PANIC => panic!("as asked"),
+            _ => request.to_vec(),
+        }
+    }
+}
+
+fn send_all(socket: &Socket, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match socket.send(bytes) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                let wait = WaitType::AsyncNetworkIo;
+                sched::wait_fd(socket, Direction::Writable, wait, None, None).expect("polls");
+            }
+            Err(_) => return,
+        }
+    }
+}
+
+struct Server {
+    machine: Machine,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(schedulers: usize) -> Self {
+        let config = MachineConfig { schedulers, ..MachineConfig::default() };
+        let machine = Machine::start(&config).expect("starts");
+        let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
+        let address = listener.local_address().expect("has an address");
+        let connect = |socket, _peer| {
+            let shared =
+                Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
+            let interrupt = Arc::clone(&shared);
+            Some(Connection { task: Box::new(Echo { shared }), interrupt })
+        };
+        machine.listen(listener, connect).expect("listens");
+        Self { machine, address }
+    }
+
+    fn client(&self) -> Client {
+        Client(Socket::connect(self.address).expect("connects"))
+    }
+
+    fn stop(&self) {
+        assert_eq!(self.machine.stop(Duration::from_secs(5)), StopOutcome::Clean);
+    }
+
+    fn waits(&self, wait_type: WaitType) -> sos::wait::WaitRow {
+        self.machine.accounts().waits()[wait_type.index()]
+    }
+}
+
+struct Client(Socket);
+
+impl Client {
+    fn send(&self, bytes: &[u8]) {
+        assert_eq!(self.0.send(bytes).expect("sends"), bytes.len());
+    }
+
+    /// Receives one answer; empty at the end of the stream.
+    fn receive(&self) -> Vec<u8> {
+        let mut buffer = vec![0; 65536];
+        loop {
+            match self.0.recv(&mut buffer) {
+                Ok(count) => {
+                    buffer.truncate(count);
+                    return buffer;
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let deadline = Some(clock::deadline_ns(Duration::from_secs(20)));
+                    let ready = poll_fd(&self.0, Direction::Readable, deadline).expect("polls");
+                    assert!(ready, "no answer within 20 s");
+                }
+                Err(_) => return Vec::new(),
+            }
+        }
+    }
+
+    fn ask(&self, bytes: &[u8]) -> Vec<u8> {
+        self.send(bytes);
+        self.receive()
+    }
+}
+
+fn ms_since(start_ns: u64) -> u64 {
+    (clock::monotonic_ns() - start_ns) / 1_000_000
+}
+
+#[test]
+fn sixty_four_connections_get_their_own_bytes_back() {
+    let server = Server::start(2);
+    let clients: Vec<Client> = (0..64).map(|_| server.client()).collect();
+    for round in 0..50_u32 {
+        for (number, client) in clients.iter().enumerate() {
+            client.send(format!("hello {number} {round}").as_bytes());
+        }
+        for (number, client) in clients.iter().enumerate() {
+            let answer = String::from_utf8(client.receive()).expect("is text");
+            assert_eq!(answer, format!("hello {number} {round}"));
+        }
+    }
+    let counts: Vec<u64> = server.machine.schedulers().iter().map(|row| row.connections).collect();
+    assert_eq!(counts, [32, 32]);
+    server.stop();
+}
+
+#[test]
+fn more_than_the_buffer_takes_is_read_in_several_runs() {
+    let server = Server::start(1);
+    let client = server.client();
+    let request = vec![b'x'; 40_000];
+    client.send(&request);
+    let mut answer = Vec::new();
+    while answer.len() < request.len() {
+        answer.extend(client.receive());
+    }
+    assert_eq!(answer, request);
+    server.stop();
+}
+
+#[test]
+fn sleeping_task_does_not_delay_another_on_the_same_scheduler() {
+    let server = Server::start(1);
+    let (sleeper, other) = (server.client(), server.client());
+    assert_eq!(other.ask(b"warm"), b"warm");
+    let start = clock::monotonic_ns();
+    sleeper.send(&[SLEEP]);
+    for _ in 0..10 {
+        assert_eq!(other.ask(b"hello"), b"hello");
+    }
+    assert!(ms_since(start) < 150, "ten answers took {} ms", ms_since(start));
+    assert_eq!(sleeper.receive(), b"TimedOut");
+    assert!(ms_since(start) >= 200);
+    let row = server.waits(WaitType::WaitFor);
+    assert_eq!(row.count, 1);
+    assert!(row.wait_ns >= 200_000_000 && row.signal_ns < 100_000_000, "{row:?}");
+    server.stop();
+}
+
+#[test]
+fn attention_ends_a_sleep_at_once() {
+    let server = Server::start(1);
+    let client = server.client();
+    let start = clock::monotonic_ns();
+    client.send(&[PARK]);
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    client.send(&[CANCEL]);
+    assert_eq!(client.receive(), b"Cancelled");
+    assert!(ms_since(start) < 10_000);
+    server.stop();
+}
+
+#[test]
+fn twenty_tasks_wait_at_the_same_time() {
+    let server = Server::start(1);
+    let clients: Vec<Client> = (0..20).map(|_| server.client()).collect();
+    for client in &clients {
+        client.send(b"P");
+    }
+    for client in &clients {
+        assert_eq!(client.receive(), b"P");
+    }
+    let waiting: Vec<Client> = (0..20).map(|_| server.client()).collect();
+    for client in &waiting {
+        client.send(&[SLEEP]);
+    }
+    for client in &waiting {
+        assert_eq!(client.receive(), b"TimedOut");
+    }
+    assert_eq!(server.waits(WaitType::WaitFor).count, 20);
+    server.stop();
+}
+
+#[test]
+fn long_request_lets_others_run_every_quantum() {
+    let server = Server::start(1);
+    let (long, short) = (server.client(), server.client());
+    assert_eq!(short.ask(b"warm"), b"warm");
+    let start = clock::monotonic_ns();
+    long.send(&[SPIN]);
+    let mut answers = 0;
+    while ms_since(start) < 250 {
+        assert_eq!(short.ask(b"quick"), b"quick");
+        answers += 1;
+    }
+    assert!(answers >= 10, "only {answers} short requests while the long one ran");
+    assert_eq!(long.receive(), b"spun false");
+    assert!(server.waits(WaitType::SchedulerYield).count >= 10);
+    server.stop();
+}
+
+#[test]
+fn attention_reaches_a_request_that_does_not_wait() {
+    let server = Server::start(1);
+    let client = server.client();
+    let start = clock::monotonic_ns();
+    client.send(&[SPIN]);
+    park::sleep(Duration::from_millis(30), WaitType::WaitFor, None);
+    client.send(&[CANCEL]);
+    assert_eq!(client.receive(), b"spun true");
+    assert!(ms_since(start) < 250, "took {} ms", ms_since(start));
+    server.stop();
+}
+
+#[test]
+fn panicking_task_costs_its_connection_only() {
+    let server = Server::start(1);
+    let (bad, good) = (server.client(), server.client());
+    assert_eq!(bad.ask(&[PANIC]), b"");
+    assert_eq!(good.ask(b"unharmed"), b"unharmed");
+    server.stop();
+}
+
+#[test]
+fn request_pipelined_behind_a_waiting_one_is_answered_after_it() {
+    let server = Server::start(1);
+    let client = server.client();
+    client.send(&[SLEEP]);
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    client.send(b"next");
+    let mut answers = client.receive();
+    while answers.len() < b"TimedOutnext".len() {
+        answers.extend(client.receive());
+    }
+    assert_eq!(answers, b"TimedOutnext");
+    server.stop();
+}
+
+#[test]
+fn stop_lets_a_running_request_finish_and_closes_idle_ones() {
+    let server = Server::start(2);
+    let (busy, idle) = (server.client(), server.client());
+    assert_eq!(idle.ask(b"warm"), b"warm");
+    busy.send(&[SLEEP]);
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    server.stop();
+    assert_eq!(busy.receive(), b"TimedOut");
+    assert_eq!(busy.receive(), b"");
+    assert_eq!(idle.receive(), b"");
+    let rows = server.machine.schedulers();
+    assert!(rows.iter().all(|row| row.workers == 0 && row.connections == 0), "{rows:?}");
+}
+
+#[test]
+fn stop_cancels_what_does_not_finish_in_time() {
+    let server = Server::start(1);
+    let client = server.client();
+    client.send(&[PARK]);
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    let start = clock::monotonic_ns();
+    assert_eq!(server.machine.stop(Duration::from_millis(200)), StopOutcome::Clean);
+    assert!(ms_since(start) >= 200);
+    assert_eq!(client.receive(), b"Cancelled");
+}
+
+#[test]
+fn slow_reader_makes_its_task_wait_and_nobody_else() {
+    let server = Server::start(1);
+    let (slow, other) = (server.client(), server.client());
+    let chunk = vec![b'z'; 512];
+    let mut sent = 0;
+    // Until both directions are full: the task waits to write, nobody reads.
+    loop {
+        match slow.0.send(&chunk) {
+            Ok(count) => sent += count,
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::WouldBlock);
+                let soon = Some(clock::deadline_ns(Duration::from_millis(200)));
+                if !poll_fd(&slow.0, Direction::Writable, soon).expect("polls") {
+                    break;
+                }
+            }
+        }
+    }
+    assert_eq!(other.ask(b"unharmed"), b"unharmed");
+    let mut received = 0;
+    while received < sent {
+        let count = slow.receive().len();
+        assert!(count > 0, "the stream ended after {received} of {sent} bytes");
+        received += count;
+    }
+    assert_eq!(received, sent);
+    assert!(server.waits(WaitType::AsyncNetworkIo).count > 0);
+    server.stop();
+}
+
+#[test]
+fn two_machines_live_side_by_side() {
+    let (one, two) = (Server::start(1), Server::start(1));
+    assert_eq!(one.client().ask(b"one"), b"one");
+    one.stop();
+    assert_eq!(two.client().ask(b"two"), b"two");
+    two.stop();
+}
+
+#[test]
+fn connections_beyond_the_worker_limit_wait_their_turn() {
+    let config = MachineConfig { schedulers: 1, workers_max: 2, ..MachineConfig::default() };
+    let machine = Machine::start(&config).expect("starts");
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
+    let address = listener.local_address().expect("has an address");
+    let connect = |socket, _peer| {
+        let shared =
+            Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
+        let interrupt = Arc::clone(&shared);
+        Some(Connection { task: Box::new(Echo { shared }), interrupt })
+    };
+    machine.listen(listener, connect).expect("listens");
+    let server = Server { machine, address };
+    let clients: Vec<Client> = (0..6).map(|_| server.client()).collect();
+    for client in &clients {
+        client.send(&[SLEEP]);
+    }
+    for client in &clients {
+        assert_eq!(client.receive(), b"TimedOut");
+    }
+    server.stop();
+}
+
+#[test]
+fn background_task_runs_every_period_until_the_stop() {
+    let machine = Machine::start(&MachineConfig { schedulers: 1, ..MachineConfig::default() })
+        .expect("starts");
+    let runs = Arc::new(AtomicU32::new(0));
+    let counter = Arc::clone(&runs);
+    let run = move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        assert!(counter.load(Ordering::Relaxed) != 2, "the second run panics");
+    };
+    machine.spawn_background("ticker", Duration::from_millis(5), run).expect("spawns");
+    park::sleep(Duration::from_millis(300), WaitType::WaitFor, None);
+    assert_eq!(machine.stop(Duration::from_secs(1)), StopOutcome::Clean);
+    let ran = runs.load(Ordering::Relaxed);
+    assert!((3..=60).contains(&ran), "{ran} runs in 300 ms");
+}
+
+/// Answers "late" at its deadline and "woken" when another thread wakes it.
+struct Patient {
+    shared: Arc<Shared>,
+    deadline_ns: Option<u64>,
+    wakers: Arc<sos::lock::SpinLock<Vec<TaskWaker>>>,
+}
+
+impl Task for Patient {
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.shared.socket.as_fd()
+    }
+
+    fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next {
+        let mut buffer = [0; 16];
+        if ready.has(Ready::TIMED_OUT) {
+            self.deadline_ns = None;
+            send_all(&self.shared.socket, b"late");
+        } else if ready.has(Ready::WOKEN) {
+            send_all(&self.shared.socket, b"woken");
+            return Next::Close;
+        } else if ready.has(Ready::READABLE) {
+            let _ = self.shared.socket.recv(&mut buffer);
+            self.wakers.lock().push(waker.clone());
+        }
+        Next::Keep
+    }
+
+    fn deadline_ns(&self) -> Option<u64> {
+        self.deadline_ns
+    }
+}
+
+#[test]
+fn task_runs_at_its_deadline_and_when_woken() {
+    let machine = Machine::start(&MachineConfig { schedulers: 1, ..MachineConfig::default() })
+        .expect("starts");
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
+    let client = {
+        let address = listener.local_address().expect("has an address");
+        let wakers =
+            Arc::new(sos::lock::SpinLock::new(sos::lock::SpinClass::ServerOther, Vec::new()));
+        let for_tasks = Arc::clone(&wakers);
+        let connect = move |socket, _peer| {
+            let shared =
+                Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
+            let interrupt: Arc<dyn Interrupt> = Arc::clone(&shared) as Arc<dyn Interrupt>;
+            let deadline_ns = Some(clock::deadline_ns(Duration::from_millis(60)));
+            let wakers = Arc::clone(&for_tasks);
+            Some(Connection { task: Box::new(Patient { shared, deadline_ns, wakers }), interrupt })
+        };
+        machine.listen(listener, connect).expect("listens");
+        let client = Client(Socket::connect(address).expect("connects"));
+        assert_eq!(client.receive(), b"late");
+        client.send(b"?");
+        while wakers.lock().is_empty() {
+            park::sleep(Duration::from_millis(1), WaitType::WaitFor, None);
+        }
+        wakers.lock()[0].wake();
+        client
+    };
+    assert_eq!(client.receive(), b"woken");
+    assert_eq!(client.receive(), b"");
+    assert_eq!(machine.stop(Duration::from_secs(1)), StopOutcome::Clean);
+}
+
+#[test]
+fn unpark_reaches_a_task() {
+    let server = Server::start(1);
+    let client = server.client();
+    client.send(&[PARK]);
+    let mut woken = 0;
+    while woken == 0 {
+        park::sleep(Duration::from_millis(1), WaitType::WaitFor, None);
+        // Another test's task may be parked there as well: wakes exactly those that are.
+        woken = park::unpark_all(KEY);
+    }
+    let answer = client.receive();
+    assert!(answer == b"Signalled", "{answer:?}");
+    assert_ne!(Wake::Signalled, Wake::TimedOut);
+    server.stop();
+}

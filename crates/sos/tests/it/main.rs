@@ -1,0 +1,9 @@
+//! Tests of the machine layer through its public interface.
+#![cfg(not(any(loom, shuttle)))]
+
+mod clock;
+mod epoch;
+mod locks;
+mod machine;
+mod memory;
+mod park;

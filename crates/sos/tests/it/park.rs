@@ -1,0 +1,69 @@
+//! The parking lot and cancellation on threads that are no workers.
+
+use std::time::Duration;
+
+use sos::ledger::Accounts;
+use sos::park::{self, Cancel, Wake};
+use sos::sync::{Arc, AtomicU32, Ordering};
+use sos::thread;
+use sos::wait::WaitType;
+
+#[test]
+fn nothing_to_wait_for_returns_at_once_and_books_nothing() {
+    let booked = || sos::ledger::with_current(|a| a.wait(WaitType::LockShared).count.get());
+    let before = booked();
+    let wake = park::park(0x10, WaitType::LockShared, || false, None, None);
+    assert_eq!((wake, booked()), (Wake::Signalled, before));
+}
+
+#[test]
+fn deadline_ends_a_wait() {
+    let timeout = Some(Duration::from_millis(20));
+    let wake = park::park(0x20, WaitType::LockShared, || true, timeout, None);
+    assert_eq!(wake, Wake::TimedOut);
+    assert!(!park::unpark_one(0x20), "it has left the lot");
+}
+
+#[test]
+fn cancellation_before_the_wait_ends_it_too() {
+    let cancel = Cancel::new();
+    cancel.set();
+    assert_eq!(
+        park::park(0x30, WaitType::LockShared, || true, None, Some(&cancel)),
+        Wake::Cancelled
+    );
+    cancel.clear();
+    let short = Duration::from_millis(5);
+    assert_eq!(park::sleep(short, WaitType::WaitFor, Some(&cancel)), Wake::TimedOut);
+}
+
+#[test]
+fn ping_pong_loses_no_wake_up() {
+    const ROUNDS: u32 = 5_000;
+    let accounts = Arc::<Accounts>::default();
+    let turn = Arc::new(AtomicU32::new(0));
+    let player = |parity: u32| {
+        let turn = Arc::clone(&turn);
+        move || {
+            let key = Arc::as_ptr(&turn) as usize;
+            for round in 0..ROUNDS {
+                let mine = round * 2 + parity;
+                while turn.load(Ordering::Acquire) != mine {
+                    let not_mine = || turn.load(Ordering::Acquire) != mine;
+                    let long = Some(Duration::from_secs(20));
+                    let wake = park::park(key, WaitType::LockExclusive, not_mine, long, None);
+                    assert_ne!(wake, Wake::TimedOut, "a wake-up was lost in round {round}");
+                }
+                turn.store(mine + 1, Ordering::Release);
+                park::unpark_all(key);
+            }
+        }
+    };
+    let one = thread::spawn(&accounts, "ping", player(0)).expect("spawns");
+    let two = thread::spawn(&accounts, "pong", player(1)).expect("spawns");
+    one.join().expect("plays");
+    two.join().expect("plays");
+    assert_eq!(turn.load(Ordering::Relaxed), 2 * ROUNDS);
+    let row = accounts.waits()[WaitType::LockExclusive.index()];
+    assert!(row.count > 0 && row.signal_ns <= row.wait_ns && row.max_wait_ns <= row.wait_ns);
+}
