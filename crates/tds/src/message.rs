@@ -147,6 +147,12 @@ impl MessageReader {
         self.scan.first.is_some() || self.scan.header_filled > 0
     }
 
+    /// Tells whether bytes behind the last message are here that have not been looked at: call
+    /// [`Self::feed`], with no input if none has arrived.
+    pub const fn has_leftover(&self) -> bool {
+        !self.leftover.is_empty()
+    }
+
     /// Returns the memory that this reader holds, in bytes.
     pub fn held_bytes(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.len()).sum::<usize>() + self.leftover.capacity()

@@ -11,6 +11,22 @@ pub fn to_string(utf16: &[u8]) -> String {
         .collect()
 }
 
+/// Appends UTF-16LE to UTF-8; an unpaired surrogate becomes U+FFFD.
+pub fn append_utf8(utf16: &[u8], target: &mut Vec<u8>) {
+    let (pairs, _) = utf16.as_chunks::<2>();
+    // Without a branch per unit, so that the compiler makes vectors of it: SQL text is ASCII.
+    let is_ascii = pairs.iter().fold(0, |all, [low, high]| all | (low & 0x80) | high) == 0;
+    if is_ascii {
+        target.extend(pairs.iter().map(|[low, _]| *low));
+        return;
+    }
+    let mut bytes = [0; 4];
+    for unit in char::decode_utf16(units(utf16)) {
+        let character = unit.unwrap_or(char::REPLACEMENT_CHARACTER);
+        target.extend_from_slice(character.encode_utf8(&mut bytes).as_bytes());
+    }
+}
+
 /// Returns the units of UTF-16LE; an odd last byte is left out.
 pub fn units(utf16: &[u8]) -> impl Iterator<Item = u16> {
     utf16.as_chunks::<2>().0.iter().map(|pair| u16::from_le_bytes(*pair))

@@ -102,6 +102,12 @@ impl ResponseWriter {
         self.close(Status::END_OF_MESSAGE);
     }
 
+    /// Closes the packet in progress though it is not full, so that all so far can be sent: before a
+    /// long wait in the midst of a response.
+    pub fn flush(&mut self) {
+        self.close(Status::NORMAL);
+    }
+
     /// Drops what has not been sent, to end a connection or to answer something else instead.
     pub fn discard(&mut self) {
         let buffer = std::mem::take(&mut self.buffer);
