@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Installs what the driver tests need: Debian packages (only as root), and everything else inside
+# this folder: .venv, .tools and tests/drivers/node/node_modules.
+#
+# Each step runs again only when what it is made from has changed. A step that can't run says so and
+# the others go on: the tests of that driver are then skipped by name.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+drivers=$root/tests/drivers
+tools=$root/.tools
+stamps=$tools/stamps
+mkdir -p "$stamps"
+missing=()
+
+# step NAME MADE "FILE..." COMMAND...: runs COMMAND unless MADE is there and FILEs are as they were
+# when it last succeeded.
+step() {
+    local name=$1 made=$2 inputs=$3
+    shift 3
+    local stamp=$stamps/$name now log=$tools/$name.log
+    # shellcheck disable=SC2086  # the inputs are a list of files
+    now=$(cat $inputs | sha256sum)
+    [ -e "$made" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$now" ] && return 0
+    printf 'setup: %s\n' "$name"
+    if "$@" >"$log" 2>&1; then
+        printf '%s' "$now" >"$stamp"
+    else
+        missing+=("$name")
+        printf 'setup: %s did not work, its tests will be skipped; the end of %s:\n' "$name" "$log" >&2
+        tail -n 5 "$log" >&2
+    fi
+}
+
+debian_packages() {
+    local wanted=(freetds-bin unixodbc mono-mcs mono-runtime libmono-system-data4.0-cil) lacking=() package
+    for package in "${wanted[@]}"; do
+        dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || lacking+=("$package")
+    done
+    [ ${#lacking[@]} -eq 0 ] && return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        echo "not root, or no apt-get: ${lacking[*]} are not installed"
+        return 1
+    fi
+    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${lacking[@]}"
+}
+
+python_modules() {
+    [ -x .venv/bin/python ] || python3 -m venv .venv || return 1
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tests/requirements.txt
+}
+
+node_modules() { (cd "$drivers/node" && npm ci --no-audit --no-fund); }
+
+go_programs() {
+    mkdir -p "$tools/go"
+    (cd "$drivers/go" && go build -o "$tools/go/driver" ./driver && go build -o "$tools/go/workload" ./workload)
+}
+
+java_programs() {
+    mkdir -p "$tools/java"
+    (cd "$drivers/java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory="$tools/jdbc" -Dmdep.useBaseVersion=true) \
+        && javac -cp "$tools/jdbc/*" -d "$tools/java" "$drivers/java/Main.java"
+}
+
+mono_program() {
+    mkdir -p "$tools/mono"
+    mcs -nologo -r:System.Data.dll -out:"$tools/mono/driver.exe" "$drivers"/csharp/*.cs
+}
+
+rust_program() { (cd "$drivers/rust" && CARGO_TARGET_DIR="$tools/tiberius" cargo build --locked); }
+
+# Packages can go away between runs, so this one looks every time; it is quick when nothing lacks.
+debian_packages >"$tools/debian.log" 2>&1 || {
+    missing+=(debian)
+    tail -n 5 "$tools/debian.log" >&2
+}
+step python .venv/bin/pytest tests/requirements.txt python_modules
+step node "$drivers/node/node_modules/tedious" "$drivers/node/package-lock.json" node_modules
+step go "$tools/go/workload" "$drivers/go/go.mod $drivers/go/go.sum $drivers/go/driver/*.go $drivers/go/workload/*.go" go_programs
+step java "$tools/java/Main.class" "$drivers/java/pom.xml $drivers/java/Main.java" java_programs
+step mono "$tools/mono/driver.exe" "$drivers/csharp/*.cs" mono_program
+step tiberius "$tools/tiberius/debug/clearway-tiberius-test" "$drivers/rust/Cargo.toml $drivers/rust/Cargo.lock $drivers/rust/src/*.rs" rust_program
+
+if [ ${#missing[@]} -gt 0 ]; then
+    printf 'setup: not installed: %s\n' "${missing[*]}" >&2
+fi
+# Without Python there is no test runner at all; everything else is one driver less.
+[ -x .venv/bin/pytest ]
