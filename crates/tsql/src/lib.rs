@@ -5,8 +5,13 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+mod batch;
+mod keyword;
+mod lexer;
+mod parser;
 mod text;
 
+pub use batch::{ScriptBatch, split_batches};
 pub use text::{line_at, utf16_offset};
 
 use types::Result;
@@ -28,6 +33,6 @@ pub enum QuotedIdentifier {
 ///
 /// A `SET QUOTED_IDENTIFIER` in the batch changes the meaning of the quotes behind it, as in SQL
 /// Server, where that option acts when a batch is parsed.
-pub fn parse(_text: &str, _quotes: QuotedIdentifier) -> Result<ast::Batch> {
-    Err(types::Msg::NotSupported("parsing").into())
+pub fn parse(text: &str, quotes: QuotedIdentifier) -> Result<ast::Batch> {
+    parser::parse_batch(text, quotes)
 }

@@ -43,7 +43,7 @@ pub struct AlterEventSession {
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlterEventAction {
     /// ADD EVENT
-    AddEvent(EventDefinition),
+    AddEvent(Box<EventDefinition>),
     /// DROP EVENT
     DropEvent(EventName),
     /// ADD TARGET

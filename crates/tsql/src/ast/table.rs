@@ -264,14 +264,28 @@ pub enum OptionValue {
     Literal(Literal),
     /// A number with its unit: `4096 KB`, `30 SECONDS`, `10 %`; the unit in upper case.
     Quantity(u64, Box<str>),
-    /// A word, `PAGE`, `SCHEMA_ONLY`, in upper case; several words with single blanks.
-    Word(Box<str>),
-    /// A name that is not a keyword of the option: `HISTORY_TABLE = dbo.h`.
+    /// A word or a name: `PAGE`, `SIMPLE`, `HISTORY_TABLE = dbo.h`; see [`OptionValue::word`].
     Name(ObjectName),
     /// ON (..) or (..): options of the option.
     List(Vec<NamedOption>),
     /// `ON (..)` with ON said
     OnList(Vec<NamedOption>),
+}
+
+impl OptionValue {
+    /// Returns the word that the value is, if it is one.
+    pub fn word(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => name.as_simple().map(Ident::as_str),
+            Self::None
+            | Self::On
+            | Self::Off
+            | Self::Literal(_)
+            | Self::Quantity(..)
+            | Self::List(_)
+            | Self::OnList(_) => None,
+        }
+    }
 }
 
 /// An option with a name.

@@ -1,0 +1,452 @@
+//! The lexer: text to tokens.
+//!
+//! Tokens are 12 bytes and hold no text; the parser takes that from the batch by their places. The whole
+//! batch is cut into tokens before it is parsed, which makes looking ahead an index and finding the end
+//! of a parenthesis a lookup. A mistake of the lexer (an unclosed string) is a token too, so that a
+//! mistake of the grammar in front of it is reported first.
+
+use crate::keyword::Keyword;
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TokenKind {
+    /// A word without quotes: a keyword or a name.
+    Word,
+    /// `[name]`
+    Bracketed,
+    /// `"text"`: a name or a string, as QUOTED_IDENTIFIER says when the parser gets there.
+    DoubleQuoted,
+    /// `@name`, `@@name`
+    Variable,
+    /// `$name`: `$action`, `$IDENTITY`, `$ROWGUID`, `$PARTITION`
+    Dollar,
+    /// `'text'`
+    String,
+    /// `N'text'`
+    NString,
+    /// Digits.
+    Integer,
+    /// Digits with a point.
+    Decimal,
+    /// Digits with an exponent.
+    Float,
+    /// `$1.5`
+    Money,
+    /// `0x1F`
+    Binary,
+    LeftParen,
+    RightParen,
+    LeftBrace,
+    RightBrace,
+    Comma,
+    Dot,
+    Semicolon,
+    Colon,
+    DoubleColon,
+    Question,
+    Bang,
+    Plus,
+    Minus,
+    Star,
+    Slash,
+    Percent,
+    Ampersand,
+    Caret,
+    Pipe,
+    Tilde,
+    Equal,
+    NotEqual,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    PlusEqual,
+    MinusEqual,
+    StarEqual,
+    SlashEqual,
+    PercentEqual,
+    AmpersandEqual,
+    CaretEqual,
+    PipeEqual,
+    /// A quote without its twin: error 105.
+    UnclosedQuote,
+    /// A comment without its end: error 113.
+    UnclosedComment,
+    /// A character that starts no token.
+    Unknown,
+    /// Behind the last token.
+    End,
+}
+
+/// A token with its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Token {
+    pub(crate) kind: TokenKind,
+    /// Which keyword a [`TokenKind::Word`] is; [`Keyword::None`] for all else.
+    pub(crate) keyword: Keyword,
+    /// First byte.
+    pub(crate) start: u32,
+    /// Behind the last byte; for a [`TokenKind::LeftParen`] the index of the token that closes it, or
+    /// [`UNMATCHED`], since its end is known.
+    end_or_match: u32,
+}
+
+/// The match of a parenthesis that nothing closes.
+pub(crate) const UNMATCHED: u32 = u32::MAX;
+
+impl Token {
+    /// Returns the byte behind it.
+    pub(crate) fn end(&self) -> u32 {
+        match self.kind {
+            TokenKind::LeftParen => self.start + 1,
+            _ => self.end_or_match,
+        }
+    }
+
+    /// Returns the index of the token that closes this left parenthesis.
+    pub(crate) fn matching(&self) -> usize {
+        debug_assert_eq!(self.kind, TokenKind::LeftParen);
+        self.end_or_match as usize
+    }
+}
+
+/// Cuts `text` into tokens; the last one is [`TokenKind::End`]. `text` is shorter than 4 GB.
+pub(crate) fn tokenize(text: &str) -> Vec<Token> {
+    // SQL has a token for every 4 to 5 bytes; a wrong guess costs one move.
+    let mut lexer = Lexer {
+        text,
+        bytes: text.as_bytes(),
+        position: 0,
+        tokens: Vec::with_capacity(text.len() / 4 + 4),
+    };
+    let mut open = Vec::new();
+    loop {
+        let kind = lexer.next();
+        match kind {
+            TokenKind::LeftParen => open.push(lexer.tokens.len() - 1),
+            TokenKind::RightParen => {
+                if let Some(left) = open.pop() {
+                    lexer.tokens[left].end_or_match = narrow(lexer.tokens.len() - 1);
+                }
+            }
+            TokenKind::End => return lexer.tokens,
+            _ => {}
+        }
+    }
+}
+
+/// Offsets fit: the parser refuses text of 4 GB and more.
+fn narrow(offset: usize) -> u32 {
+    u32::try_from(offset).unwrap_or(UNMATCHED)
+}
+
+struct Lexer<'a> {
+    text: &'a str,
+    bytes: &'a [u8],
+    position: usize,
+    tokens: Vec<Token>,
+}
+
+impl Lexer<'_> {
+    /// Appends the next token and returns its kind.
+    fn next(&mut self) -> TokenKind {
+        if let Some(start) = self.skip_blanks() {
+            self.position = self.bytes.len();
+            return self.push(TokenKind::UnclosedComment, start);
+        }
+        let start = self.position;
+        let Some(&byte) = self.bytes.get(start) else {
+            return self.push(TokenKind::End, start);
+        };
+        match byte {
+            b'N' | b'n' if self.peek(1) == b'\'' => {
+                self.position += 1;
+                self.quoted(start, b'\'', TokenKind::NString)
+            }
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'#' => self.word(start),
+            b'@' => self.name_like(start, TokenKind::Variable),
+            b'\'' => self.quoted(start, b'\'', TokenKind::String),
+            b'"' => self.quoted(start, b'"', TokenKind::DoubleQuoted),
+            b'[' => self.quoted(start, b']', TokenKind::Bracketed),
+            b'0' if matches!(self.peek(1), b'x' | b'X') => self.binary(start),
+            b'0'..=b'9' => self.number(start),
+            b'.' if self.peek(1).is_ascii_digit() => self.number(start),
+            b'$' => self.dollar(start),
+            0x80.. => self.beyond_ascii(start),
+            _ => self.punctuation(start, byte),
+        }
+    }
+
+    fn push(&mut self, kind: TokenKind, start: usize) -> TokenKind {
+        self.push_keyword(kind, Keyword::None, start)
+    }
+
+    fn push_keyword(&mut self, kind: TokenKind, keyword: Keyword, start: usize) -> TokenKind {
+        let end_or_match =
+            if kind == TokenKind::LeftParen { UNMATCHED } else { narrow(self.position) };
+        self.tokens.push(Token { kind, keyword, start: narrow(start), end_or_match });
+        kind
+    }
+
+    /// Returns the byte `ahead` of the position, 0 behind the end.
+    fn peek(&self, ahead: usize) -> u8 {
+        self.bytes.get(self.position + ahead).copied().unwrap_or(0)
+    }
+
+    fn char(&self) -> Option<char> {
+        self.text[self.position..].chars().next()
+    }
+
+    /// Skips blanks and comments; returns where a comment starts that does not end.
+    fn skip_blanks(&mut self) -> Option<usize> {
+        loop {
+            match self.peek(0) {
+                1..=b' ' => self.position += 1,
+                b'-' if self.peek(1) == b'-' => self.skip_line(),
+                b'/' if self.peek(1) == b'*' => {
+                    let start = self.position;
+                    if !self.skip_block_comment() {
+                        return Some(start);
+                    }
+                }
+                0x80.. => {
+                    let blank = self
+                        .char()
+                        .filter(|&c| c.is_whitespace() || matches!(c, '\u{FEFF}' | '\u{200B}'));
+                    self.position += blank?.len_utf8();
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.bytes[self.position..];
+        self.position += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+    }
+
+    /// Skips a comment with the comments inside it; tells whether it ends.
+    fn skip_block_comment(&mut self) -> bool {
+        let mut depth = 0usize;
+        while self.position < self.bytes.len() {
+            match (self.peek(0), self.peek(1)) {
+                (b'/', b'*') => {
+                    depth += 1;
+                    self.position += 2;
+                }
+                (b'*', b'/') => {
+                    depth -= 1;
+                    self.position += 2;
+                    if depth == 0 {
+                        return true;
+                    }
+                }
+                _ => self.position += 1,
+            }
+        }
+        false
+    }
+
+    fn word(&mut self, start: usize) -> TokenKind {
+        self.skip_name();
+        let word = &self.bytes[start..self.position];
+        self.push_keyword(TokenKind::Word, Keyword::of(word), start)
+    }
+
+    /// A token of one byte and the letters behind it.
+    fn name_like(&mut self, start: usize, kind: TokenKind) -> TokenKind {
+        self.position += 1;
+        self.skip_name();
+        self.push(kind, start)
+    }
+
+    fn skip_name(&mut self) {
+        loop {
+            match self.peek(0) {
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'@' | b'#' | b'$' => {
+                    self.position += 1
+                }
+                0x80.. => match self.char() {
+                    Some(c) if is_name_char(c) => self.position += c.len_utf8(),
+                    _ => return,
+                },
+                _ => return,
+            }
+        }
+    }
+
+    /// A token in quotes; a doubled closing quote stands for itself.
+    fn quoted(&mut self, start: usize, close: u8, kind: TokenKind) -> TokenKind {
+        self.position += 1;
+        loop {
+            let rest = &self.bytes[self.position..];
+            let Some(at) = rest.iter().position(|&byte| byte == close) else {
+                self.position = self.bytes.len();
+                return self.push(TokenKind::UnclosedQuote, start);
+            };
+            self.position += at + 1;
+            if self.peek(0) != close {
+                return self.push(kind, start);
+            }
+            self.position += 1;
+        }
+    }
+
+    fn binary(&mut self, start: usize) -> TokenKind {
+        self.position += 2;
+        while self.peek(0).is_ascii_hexdigit() {
+            self.position += 1;
+        }
+        self.push(TokenKind::Binary, start)
+    }
+
+    fn number(&mut self, start: usize) -> TokenKind {
+        let mut kind = TokenKind::Integer;
+        self.skip_digits();
+        if self.peek(0) == b'.' {
+            kind = TokenKind::Decimal;
+            self.position += 1;
+            self.skip_digits();
+        }
+        // `1e` without digits is 1e0.
+        if matches!(self.peek(0), b'e' | b'E') {
+            kind = TokenKind::Float;
+            self.position += 1;
+            if matches!(self.peek(0), b'+' | b'-') {
+                self.position += 1;
+            }
+            self.skip_digits();
+        }
+        self.push(kind, start)
+    }
+
+    fn skip_digits(&mut self) {
+        while self.peek(0).is_ascii_digit() {
+            self.position += 1;
+        }
+    }
+
+    fn dollar(&mut self, start: usize) -> TokenKind {
+        if self.peek(1).is_ascii_alphabetic() {
+            return self.name_like(start, TokenKind::Dollar);
+        }
+        self.position += 1;
+        self.money(start)
+    }
+
+    /// The amount behind a currency sign: blanks, a sign, digits, commas between them and one point.
+    fn money(&mut self, start: usize) -> TokenKind {
+        let sign = self.position;
+        while self.peek(0) == b' ' {
+            self.position += 1;
+        }
+        if matches!(self.peek(0), b'+' | b'-') {
+            self.position += 1;
+        }
+        let fraction = self.peek(0) == b'.' && self.peek(1).is_ascii_digit();
+        if !(self.peek(0).is_ascii_digit() || fraction) {
+            // A sign without an amount is 0.
+            self.position = sign;
+            return self.push(TokenKind::Money, start);
+        }
+        self.skip_digits();
+        while self.peek(0) == b',' && self.is_digit_group() {
+            self.position += 4;
+        }
+        if self.peek(0) == b'.' {
+            self.position += 1;
+            self.skip_digits();
+        }
+        self.push(TokenKind::Money, start)
+    }
+
+    /// Tells whether `,ddd` without a further digit stands here: `$1,000`, and not a list of numbers.
+    fn is_digit_group(&self) -> bool {
+        (1..4).all(|ahead| self.peek(ahead).is_ascii_digit()) && !self.peek(4).is_ascii_digit()
+    }
+
+    fn beyond_ascii(&mut self, start: usize) -> TokenKind {
+        let Some(c) = self.char() else { return self.push(TokenKind::Unknown, start) };
+        if is_name_char(c) {
+            return self.word(start);
+        }
+        self.position += c.len_utf8();
+        if is_currency(c) {
+            return self.money(start);
+        }
+        self.push(TokenKind::Unknown, start)
+    }
+
+    fn punctuation(&mut self, start: usize, byte: u8) -> TokenKind {
+        use TokenKind as T;
+        let (kind, length) = match (byte, self.peek(1)) {
+            (b'(', _) => (T::LeftParen, 1),
+            (b')', _) => (T::RightParen, 1),
+            (b'{', _) => (T::LeftBrace, 1),
+            (b'}', _) => (T::RightBrace, 1),
+            (b',', _) => (T::Comma, 1),
+            (b'.', _) => (T::Dot, 1),
+            (b';', _) => (T::Semicolon, 1),
+            (b':', b':') => (T::DoubleColon, 2),
+            (b':', _) => (T::Colon, 1),
+            (b'?', _) => (T::Question, 1),
+            (b'~', _) => (T::Tilde, 1),
+            (b'=', _) => (T::Equal, 1),
+            (b'!', b'=') => (T::NotEqual, 2),
+            (b'!', b'<') => (T::GreaterOrEqual, 2),
+            (b'!', b'>') => (T::LessOrEqual, 2),
+            (b'!', _) => (T::Bang, 1),
+            (b'<', b'>') => (T::NotEqual, 2),
+            (b'<', b'=') => (T::LessOrEqual, 2),
+            (b'<', _) => (T::Less, 1),
+            (b'>', b'=') => (T::GreaterOrEqual, 2),
+            (b'>', _) => (T::Greater, 1),
+            (b'+', b'=') => (T::PlusEqual, 2),
+            (b'+', _) => (T::Plus, 1),
+            (b'-', b'=') => (T::MinusEqual, 2),
+            (b'-', _) => (T::Minus, 1),
+            (b'*', b'=') => (T::StarEqual, 2),
+            (b'*', _) => (T::Star, 1),
+            (b'/', b'=') => (T::SlashEqual, 2),
+            (b'/', _) => (T::Slash, 1),
+            (b'%', b'=') => (T::PercentEqual, 2),
+            (b'%', _) => (T::Percent, 1),
+            (b'&', b'=') => (T::AmpersandEqual, 2),
+            (b'&', _) => (T::Ampersand, 1),
+            (b'^', b'=') => (T::CaretEqual, 2),
+            (b'^', _) => (T::Caret, 1),
+            (b'|', b'=') => (T::PipeEqual, 2),
+            (b'|', _) => (T::Pipe, 1),
+            _ => (T::Unknown, 1),
+        };
+        self.position += length;
+        self.push(kind, start)
+    }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric()
+        || matches!(c, '\u{200C}' | '\u{200D}' | '\u{203F}' | '\u{2040}')
+        // Combining marks stand inside names of many scripts.
+        || matches!(c, '\u{0300}'..='\u{036F}' | '\u{0900}'..='\u{0DFF}' | '\u{20D0}'..='\u{20FF}')
+}
+
+/// The currency signs that T-SQL's money literals may start with.
+fn is_currency(c: char) -> bool {
+    matches!(
+        c,
+        '£' | '¤'
+            | '¥'
+            | '৲'
+            | '৳'
+            | '฿'
+            | '៛'
+            | '﷼'
+            | '﹩'
+            | '＄'
+            | '￠'
+            | '￡'
+            | '￥'
+            | '￦'
+    ) || matches!(c, '\u{20A0}'..='\u{20C0}' | '¢')
+}

@@ -1,0 +1,148 @@
+//! ALTER TABLE.
+
+use types::Result;
+
+use super::Parser;
+use crate::ast::{
+    AlterTable, AlterTableAction, DropElement, DropElementKind, Expr, Ident, StatementKind,
+};
+use crate::keyword::Keyword as Kw;
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn alter_table(&mut self) -> Result<StatementKind> {
+        self.expect(Kw::Table)?;
+        let name = self.object_name()?;
+        let action = self.alter_table_action()?;
+        Ok(StatementKind::AlterTable(Box::new(AlterTable { name, action })))
+    }
+
+    fn alter_table_action(&mut self) -> Result<AlterTableAction> {
+        let check = match (self.keyword(), self.keyword_at(1)) {
+            (Kw::With, Kw::Check) => Some(true),
+            (Kw::With, Kw::Nocheck) => Some(false),
+            _ => None,
+        };
+        if check.is_some() {
+            self.position += 2;
+            return match self.keyword() {
+                Kw::Add => self.alter_add(check),
+                _ => self.check_constraint(check),
+            };
+        }
+        match (self.keyword(), self.keyword_at(1)) {
+            (Kw::Add, _) => self.alter_add(None),
+            (Kw::Alter, Kw::Column) => self.alter_column(),
+            (Kw::Alter, Kw::Index) => self.alter_table_index(),
+            (Kw::Drop, _) => self.alter_drop(),
+            (Kw::Check | Kw::Nocheck, _) => self.check_constraint(None),
+            (Kw::Enable | Kw::Disable, Kw::Trigger) => self.alter_trigger(),
+            (Kw::Rebuild, _) => self.rebuild(),
+            (Kw::Set, _) => {
+                self.advance();
+                Ok(AlterTableAction::Set(self.paren_list(Self::named_option)?))
+            }
+            (Kw::Switch, _) => self.switch(),
+            _ => Err(self.unexpected()),
+        }
+    }
+
+    fn alter_add(&mut self, check: Option<bool>) -> Result<AlterTableAction> {
+        self.expect(Kw::Add)?;
+        // COLUMN is not T-SQL here, but a column may not be called so either.
+        let elements = self.comma_list(Self::table_element)?;
+        Ok(AlterTableAction::Add { check, elements })
+    }
+
+    fn alter_column(&mut self) -> Result<AlterTableAction> {
+        self.position += 2;
+        let add = matches!(self.keyword_at(1), Kw::Add);
+        if !add && self.keyword_at(1) != Kw::Drop {
+            return Ok(AlterTableAction::AlterColumn(Box::new(self.column_definition()?)));
+        }
+        let column = self.ident()?;
+        self.advance();
+        let mut property = self.any_word()?.to_ascii_uppercase();
+        if property == "NOT" {
+            self.expect_all(&[Kw::For, Kw::Replication])?;
+            property = "NOT FOR REPLICATION".to_owned();
+        }
+        let property = property.into();
+        Ok(AlterTableAction::AlterColumnProperty { column, add, property })
+    }
+
+    fn alter_table_index(&mut self) -> Result<AlterTableAction> {
+        self.position += 2;
+        let index = self.ident()?;
+        self.expect(Kw::Rebuild)?;
+        Ok(AlterTableAction::AlterIndex { index, options: self.index_options()? })
+    }
+
+    /// Parses `DROP CONSTRAINT a, b, COLUMN c`; the kind holds until the next one is said.
+    fn alter_drop(&mut self) -> Result<AlterTableAction> {
+        self.expect(Kw::Drop)?;
+        let mut kind = DropElementKind::Constraint;
+        let elements = self.comma_list(|parser| {
+            let start = parser.position;
+            match parser.keyword() {
+                Kw::Column => kind = DropElementKind::Column,
+                Kw::Constraint => kind = DropElementKind::Constraint,
+                Kw::Index => kind = DropElementKind::Index,
+                Kw::Period => kind = DropElementKind::Period,
+                _ => {}
+            }
+            if matches!(parser.keyword(), Kw::Column | Kw::Constraint | Kw::Index | Kw::Period) {
+                parser.advance();
+            }
+            if kind == DropElementKind::Period && parser.position > start {
+                parser.expect(Kw::For)?;
+            }
+            let if_exists = parser.eat_all(&[Kw::If, Kw::Exists]);
+            Ok(DropElement { kind, if_exists, name: parser.ident()? })
+        })?;
+        Ok(AlterTableAction::Drop(elements))
+    }
+
+    fn check_constraint(&mut self, validate: Option<bool>) -> Result<AlterTableAction> {
+        let enable = self.eat(Kw::Check);
+        if !enable {
+            self.expect(Kw::Nocheck)?;
+        }
+        self.expect(Kw::Constraint)?;
+        Ok(AlterTableAction::CheckConstraint { validate, enable, names: self.all_or_names()? })
+    }
+
+    fn alter_trigger(&mut self) -> Result<AlterTableAction> {
+        let enable = self.at(Kw::Enable);
+        self.position += 2;
+        Ok(AlterTableAction::Trigger { enable, names: self.all_or_names()? })
+    }
+
+    fn all_or_names(&mut self) -> Result<Vec<Ident>> {
+        if self.eat(Kw::All) { Ok(Vec::new()) } else { self.comma_list(Self::ident) }
+    }
+
+    fn rebuild(&mut self) -> Result<AlterTableAction> {
+        self.expect(Kw::Rebuild)?;
+        let partition = self.partition_choice()?;
+        Ok(AlterTableAction::Rebuild { partition, options: self.index_options()? })
+    }
+
+    /// Parses `PARTITION = ALL | n`; ALL is `None`.
+    pub(super) fn partition_choice(&mut self) -> Result<Option<Expr>> {
+        if !self.eat(Kw::Partition) {
+            return Ok(None);
+        }
+        self.expect_kind(TokenKind::Equal)?;
+        if self.eat(Kw::All) { Ok(None) } else { self.expr().map(Some) }
+    }
+
+    fn switch(&mut self) -> Result<AlterTableAction> {
+        self.expect(Kw::Switch)?;
+        let source_partition = if self.eat(Kw::Partition) { Some(self.primary()?) } else { None };
+        self.expect(Kw::To)?;
+        let target = self.object_name()?;
+        let target_partition = if self.eat(Kw::Partition) { Some(self.primary()?) } else { None };
+        Ok(AlterTableAction::Switch { source_partition, target, target_partition })
+    }
+}

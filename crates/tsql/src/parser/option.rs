@@ -1,0 +1,108 @@
+//! Options as DDL writes them: `NAME = value`, in lists.
+
+use types::Result;
+
+use super::Parser;
+use super::select::whole_number;
+use crate::ast::{IndexOption, NamedOption, ObjectName, OptionValue};
+use crate::keyword::Keyword as Kw;
+use crate::lexer::TokenKind;
+
+/// The units that may stand behind a number.
+const UNITS: &[&str] = &[
+    "KB", "MB", "GB", "TB", "SECOND", "SECONDS", "MINUTE", "MINUTES", "HOUR", "HOURS", "DAY",
+    "DAYS", "WEEK", "WEEKS", "MONTH", "MONTHS", "YEAR", "YEARS",
+];
+
+impl Parser<'_> {
+    /// Parses `NAME [= value]`, `NAME (list)`.
+    pub(super) fn named_option(&mut self) -> Result<NamedOption> {
+        let start = self.start();
+        let name = self.any_word()?.to_ascii_uppercase().into();
+        let value = if self.eat_kind(TokenKind::Equal) {
+            self.option_value()?
+        } else if self.at_kind(TokenKind::LeftParen) {
+            OptionValue::List(self.paren_list(Self::named_option)?)
+        } else {
+            OptionValue::None
+        };
+        Ok(NamedOption { name, value, span: self.span_from(start) })
+    }
+
+    /// Parses the value of an option.
+    pub(super) fn option_value(&mut self) -> Result<OptionValue> {
+        if self.eat(Kw::On) {
+            return self.on_value();
+        }
+        if self.eat(Kw::Off) {
+            return Ok(OptionValue::Off);
+        }
+        match self.kind() {
+            TokenKind::LeftParen => Ok(OptionValue::List(self.paren_list(Self::named_option)?)),
+            TokenKind::Minus | TokenKind::Plus => Ok(OptionValue::Literal(self.signed_literal()?)),
+            _ if self.at_literal() => self.literal_value(),
+            _ => self.name_value(),
+        }
+    }
+
+    fn on_value(&mut self) -> Result<OptionValue> {
+        if self.at_kind(TokenKind::LeftParen) {
+            return Ok(OptionValue::OnList(self.paren_list(Self::named_option)?));
+        }
+        Ok(OptionValue::On)
+    }
+
+    fn literal_value(&mut self) -> Result<OptionValue> {
+        let literal = self.literal()?;
+        let (Some(number), Some(unit)) = (whole_number(&literal), self.unit()) else {
+            return Ok(OptionValue::Literal(literal));
+        };
+        self.advance();
+        Ok(OptionValue::Quantity(number, unit))
+    }
+
+    /// Returns the unit that follows, if one does.
+    fn unit(&self) -> Option<Box<str>> {
+        match self.kind() {
+            TokenKind::Percent => Some("%".into()),
+            TokenKind::Word => {
+                let word = self.text_of(self.token()).to_ascii_uppercase();
+                UNITS.contains(&word.as_str()).then(|| word.into())
+            }
+            _ => None,
+        }
+    }
+
+    fn name_value(&mut self) -> Result<OptionValue> {
+        if self.at_kind(TokenKind::Word) && self.kind_at(1) != TokenKind::Dot {
+            return Ok(OptionValue::Name(ObjectName::simple(self.any_word()?)));
+        }
+        Ok(OptionValue::Name(self.object_name()?))
+    }
+
+    /// Parses `WITH (option, ..)`, also `WITH option, ..` of old, if it follows.
+    pub(super) fn index_options(&mut self) -> Result<Vec<IndexOption>> {
+        if !self.at(Kw::With) {
+            return Ok(Vec::new());
+        }
+        self.advance();
+        if self.at_kind(TokenKind::LeftParen) {
+            return self.paren_list(Self::index_option);
+        }
+        self.comma_list(Self::index_option)
+    }
+
+    /// Parses an option of an index, with its partitions.
+    pub(super) fn index_option(&mut self) -> Result<IndexOption> {
+        let NamedOption { name, value, span } = self.named_option()?;
+        let mut on_partitions = Vec::new();
+        if self.eat_all(&[Kw::On, Kw::Partitions]) {
+            on_partitions = self.paren_list(|parser| {
+                let from = parser.small_integer()?;
+                let to = if parser.eat(Kw::To) { parser.small_integer()? } else { from };
+                Ok((from, to))
+            })?;
+        }
+        Ok(IndexOption { name, value, on_partitions, span: span.to(self.span_from(span.start)) })
+    }
+}

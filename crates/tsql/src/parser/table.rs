@@ -1,0 +1,349 @@
+//! CREATE TABLE: columns, constraints, inline indexes, options.
+
+use types::Result;
+
+use super::Parser;
+use crate::ast::{
+    ColumnDefinition, ColumnKind, ColumnOption, Constraint, ConstraintKind, CreateTable,
+    Durability, Ident, KeyKind, ObjectName, OptionValue, ReferentialAction, StatementKind, Storage,
+    TableElement, TableOption, TypeArguments, TypeName,
+};
+use crate::keyword::Keyword as Kw;
+use crate::lexer::TokenKind;
+
+impl Parser<'_> {
+    pub(super) fn create_table(&mut self) -> Result<StatementKind> {
+        self.expect(Kw::Table)?;
+        let name = self.object_name()?;
+        let as_kind = if self.eat(Kw::As) {
+            Some(self.any_word()?.to_ascii_uppercase().into())
+        } else {
+            None
+        };
+        let elements = if self.at_kind(TokenKind::LeftParen) || as_kind.is_none() {
+            self.table_elements()?
+        } else {
+            Vec::new()
+        };
+        let as_kind = match as_kind {
+            None if self.eat(Kw::As) => Some(self.any_word()?.to_ascii_uppercase().into()),
+            as_kind => as_kind,
+        };
+        let storage = self.storage()?;
+        let options = self.table_options()?;
+        let table = CreateTable { name, elements, storage, options, as_kind };
+        Ok(StatementKind::CreateTable(Box::new(table)))
+    }
+
+    /// Parses `(element, ..)`; a comma may stand behind the last one.
+    pub(super) fn table_elements(&mut self) -> Result<Vec<TableElement>> {
+        self.parens(|parser| {
+            let mut elements = vec![parser.table_element()?];
+            loop {
+                let comma = parser.eat_kind(TokenKind::Comma);
+                if parser.at_kind(TokenKind::RightParen) {
+                    return Ok(elements);
+                }
+                // The comma in front of a constraint may be missing too.
+                if !comma && !parser.at_constraint() {
+                    return Err(parser.unexpected());
+                }
+                elements.push(parser.table_element()?);
+            }
+        })
+    }
+
+    fn at_constraint(&self) -> bool {
+        matches!(
+            self.keyword(),
+            Kw::Constraint | Kw::Primary | Kw::Unique | Kw::Foreign | Kw::Check
+        ) || self.at_all(&[Kw::Connection]) && self.kind_at(1) == TokenKind::LeftParen
+    }
+
+    pub(super) fn table_element(&mut self) -> Result<TableElement> {
+        if self.at_constraint() || self.at(Kw::Default) {
+            return Ok(TableElement::Constraint(Box::new(self.constraint()?)));
+        }
+        if self.at(Kw::Index) {
+            return Ok(TableElement::Index(Box::new(self.inline_index()?)));
+        }
+        if self.at_all(&[Kw::Period, Kw::For, Kw::SystemTime]) {
+            self.position += 3;
+            return self.parens(|parser| {
+                let start = parser.ident()?;
+                parser.expect_kind(TokenKind::Comma)?;
+                Ok(TableElement::Period(start, parser.ident()?))
+            });
+        }
+        Ok(TableElement::Column(Box::new(self.column_definition()?)))
+    }
+
+    pub(super) fn column_definition(&mut self) -> Result<ColumnDefinition> {
+        let start = self.start();
+        let name = self.ident()?;
+        let kind = self.column_kind(&name)?;
+        let mut options = Vec::new();
+        while let Some(option) = self.column_option()? {
+            options.push(option);
+        }
+        Ok(ColumnDefinition { name, kind, options, span: self.span_from(start) })
+    }
+
+    fn column_kind(&mut self, name: &Ident) -> Result<ColumnKind> {
+        if self.eat(Kw::As) {
+            let expr = self.expr()?;
+            return Ok(ColumnKind::Computed { expr, persisted: self.eat(Kw::Persisted) });
+        }
+        let bare = matches!(self.kind(), TokenKind::Comma | TokenKind::RightParen)
+            || matches!(self.keyword(), Kw::Null | Kw::Not);
+        if bare && name.is("timestamp") {
+            let type_name = ObjectName::simple(name.clone());
+            let (arguments, span) = (TypeArguments::None, name.span);
+            return Ok(ColumnKind::Typed(TypeName { name: type_name, arguments, span }));
+        }
+        let data_type = self.type_name()?;
+        if self.eat_all(&[Kw::ColumnSet, Kw::For, Kw::AllSparseColumns]) {
+            return Ok(ColumnKind::ColumnSet);
+        }
+        Ok(ColumnKind::Typed(data_type))
+    }
+
+    fn column_option(&mut self) -> Result<Option<ColumnOption>> {
+        let option = match (self.keyword(), self.keyword_at(1)) {
+            (Kw::Collate, _) => {
+                self.advance();
+                ColumnOption::Collate(self.any_word()?)
+            }
+            (Kw::Null, _) => {
+                self.advance();
+                ColumnOption::Null
+            }
+            (Kw::Not, Kw::Null) => {
+                self.position += 2;
+                ColumnOption::NotNull
+            }
+            (Kw::Not, Kw::For) => {
+                self.advance();
+                self.expect_all(&[Kw::For, Kw::Replication])?;
+                ColumnOption::NotForReplication
+            }
+            (Kw::Identity, _) => self.identity()?,
+            (Kw::Index, _) => ColumnOption::Index(Box::new(self.inline_index()?)),
+            (Kw::Generated, _) => self.generated()?,
+            (Kw::Masked, _) => self.masked()?,
+            (Kw::Default | Kw::References, _) => {
+                ColumnOption::Constraint(Box::new(self.constraint()?))
+            }
+            _ if self.at_constraint() => ColumnOption::Constraint(Box::new(self.constraint()?)),
+            (word, _) => {
+                let Some(option) = plain_column_option(word) else { return Ok(None) };
+                self.advance();
+                option
+            }
+        };
+        Ok(Some(option))
+    }
+
+    fn identity(&mut self) -> Result<ColumnOption> {
+        self.expect(Kw::Identity)?;
+        if !self.at_kind(TokenKind::LeftParen) {
+            return Ok(ColumnOption::Identity(None));
+        }
+        self.parens(|parser| {
+            let seed = parser.signed_literal()?;
+            parser.expect_kind(TokenKind::Comma)?;
+            Ok(ColumnOption::Identity(Some((seed, parser.signed_literal()?))))
+        })
+    }
+
+    fn generated(&mut self) -> Result<ColumnOption> {
+        self.expect_all(&[Kw::Generated, Kw::Always, Kw::As, Kw::Row])?;
+        if self.eat(Kw::Start) {
+            return Ok(ColumnOption::GeneratedRowStart);
+        }
+        self.expect(Kw::End)?;
+        Ok(ColumnOption::GeneratedRowEnd)
+    }
+
+    fn masked(&mut self) -> Result<ColumnOption> {
+        self.expect_all(&[Kw::Masked, Kw::With])?;
+        self.parens(|parser| {
+            parser.expect(Kw::Function)?;
+            parser.expect_kind(TokenKind::Equal)?;
+            Ok(ColumnOption::Masked(parser.string()?))
+        })
+    }
+
+    /// Parses a constraint of a column or a table.
+    pub(super) fn constraint(&mut self) -> Result<Constraint> {
+        let start = self.start();
+        let name = if self.eat(Kw::Constraint) { Some(self.ident()?) } else { None };
+        let kind = match self.keyword() {
+            Kw::Primary => {
+                self.advance();
+                self.expect(Kw::Key)?;
+                self.key(KeyKind::Primary)?
+            }
+            Kw::Unique => {
+                self.advance();
+                self.key(KeyKind::Unique)?
+            }
+            Kw::Foreign | Kw::References => self.foreign_key()?,
+            Kw::Check => self.check()?,
+            Kw::Default => self.default_constraint()?,
+            Kw::Connection => self.connection()?,
+            _ => return Err(self.unexpected()),
+        };
+        Ok(Constraint { name, kind, span: self.span_from(start) })
+    }
+
+    fn key(&mut self, kind: KeyKind) -> Result<ConstraintKind> {
+        let structure = self.index_structure();
+        let columns = self.optional_paren_list(Self::index_column)?;
+        let options = self.index_options()?;
+        let storage = self.storage()?;
+        let not_enforced = self.eat_all(&[Kw::Not, Kw::Enforced]);
+        Ok(ConstraintKind::Key { kind, structure, columns, options, storage, not_enforced })
+    }
+
+    fn foreign_key(&mut self) -> Result<ConstraintKind> {
+        let mut columns = Vec::new();
+        if self.eat(Kw::Foreign) {
+            self.expect(Kw::Key)?;
+            columns = self.optional_paren_list(Self::ident)?;
+        }
+        self.expect(Kw::References)?;
+        let table = self.object_name()?;
+        let referenced = self.optional_paren_list(Self::ident)?;
+        let (mut on_delete, mut on_update) = (None, None);
+        loop {
+            if self.eat_all(&[Kw::On, Kw::Delete]) {
+                on_delete = Some(self.referential_action()?);
+            } else if self.eat_all(&[Kw::On, Kw::Update]) {
+                on_update = Some(self.referential_action()?);
+            } else {
+                break;
+            }
+        }
+        let not_for_replication = self.eat_all(&[Kw::Not, Kw::For, Kw::Replication]);
+        Ok(ConstraintKind::ForeignKey {
+            columns,
+            table,
+            referenced,
+            on_delete,
+            on_update,
+            not_for_replication,
+        })
+    }
+
+    fn referential_action(&mut self) -> Result<ReferentialAction> {
+        if self.eat_all(&[Kw::No, Kw::Action]) {
+            return Ok(ReferentialAction::NoAction);
+        }
+        if self.eat(Kw::Cascade) {
+            return Ok(ReferentialAction::Cascade);
+        }
+        self.expect(Kw::Set)?;
+        if self.eat(Kw::Null) {
+            return Ok(ReferentialAction::SetNull);
+        }
+        self.expect(Kw::Default)?;
+        Ok(ReferentialAction::SetDefault)
+    }
+
+    fn check(&mut self) -> Result<ConstraintKind> {
+        self.expect(Kw::Check)?;
+        let not_for_replication = self.eat_all(&[Kw::Not, Kw::For, Kw::Replication]);
+        let condition = self.parens(Self::condition)?;
+        Ok(ConstraintKind::Check { condition, not_for_replication })
+    }
+
+    fn default_constraint(&mut self) -> Result<ConstraintKind> {
+        self.expect(Kw::Default)?;
+        let value = self.expr()?;
+        let column = if self.eat(Kw::For) { Some(self.ident()?) } else { None };
+        let with_values = self.eat_all(&[Kw::With, Kw::Values]);
+        Ok(ConstraintKind::Default { value, column, with_values })
+    }
+
+    fn connection(&mut self) -> Result<ConstraintKind> {
+        self.expect(Kw::Connection)?;
+        let pairs = self.paren_list(|parser| {
+            let from = parser.object_name()?;
+            parser.expect(Kw::To)?;
+            Ok((from, parser.object_name()?))
+        })?;
+        Ok(ConstraintKind::Connection(pairs))
+    }
+
+    /// Parses ON, TEXTIMAGE_ON and FILESTREAM_ON.
+    pub(super) fn storage(&mut self) -> Result<Storage> {
+        let mut storage = Storage::default();
+        loop {
+            if self.at(Kw::On) && storage.on.is_none() {
+                self.advance();
+                let name = self.filegroup()?;
+                let column = if self.at_kind(TokenKind::LeftParen) {
+                    Some(self.parens(Self::ident)?)
+                } else {
+                    None
+                };
+                storage.on = Some((name, column));
+            } else if self.eat(Kw::TextimageOn) {
+                storage.textimage_on = Some(self.filegroup()?);
+            } else if self.eat(Kw::FilestreamOn) {
+                storage.filestream_on = Some(self.filegroup()?);
+            } else {
+                return Ok(storage);
+            }
+        }
+    }
+
+    /// Parses a filegroup's name; PRIMARY and DEFAULT may lack their quotes, and strings are names.
+    pub(super) fn filegroup(&mut self) -> Result<Ident> {
+        if self.is_string(self.token()) {
+            let span = crate::ast::Span::new(self.start(), self.token().end());
+            return Ok(Ident::new(self.string()?, crate::ast::Quoting::Quotes, span));
+        }
+        self.any_word()
+    }
+
+    /// Parses WITH of a table.
+    pub(super) fn table_options(&mut self) -> Result<Vec<TableOption>> {
+        if self.at(Kw::With) && self.kind_at(1) == TokenKind::LeftParen {
+            self.advance();
+            return self.paren_list(Self::table_option);
+        }
+        Ok(Vec::new())
+    }
+
+    fn table_option(&mut self) -> Result<TableOption> {
+        let position = self.position;
+        let option = self.named_option()?;
+        match (&*option.name, &option.value) {
+            ("MEMORY_OPTIMIZED", OptionValue::On) => Ok(TableOption::MemoryOptimized(true)),
+            ("MEMORY_OPTIMIZED", OptionValue::Off) => Ok(TableOption::MemoryOptimized(false)),
+            ("DURABILITY", value) => match value.word() {
+                Some(word) if word.eq_ignore_ascii_case("SCHEMA_ONLY") => {
+                    Ok(TableOption::Durability(Durability::SchemaOnly))
+                }
+                Some(word) if word.eq_ignore_ascii_case("SCHEMA_AND_DATA") => {
+                    Ok(TableOption::Durability(Durability::SchemaAndData))
+                }
+                _ => Err(self.unexpected_at(position)),
+            },
+            ("MEMORY_OPTIMIZED", _) => Err(self.unexpected_at(position)),
+            _ => Ok(TableOption::Other(option)),
+        }
+    }
+}
+
+fn plain_column_option(word: Kw) -> Option<ColumnOption> {
+    Some(match word {
+        Kw::RowGuidCol => ColumnOption::RowGuidCol,
+        Kw::Sparse => ColumnOption::Sparse,
+        Kw::Filestream => ColumnOption::FileStream,
+        Kw::Hidden => ColumnOption::Hidden,
+        _ => return None,
+    })
+}
