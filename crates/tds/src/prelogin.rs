@@ -112,6 +112,19 @@ impl Prelogin {
         Ok(())
     }
 
+    /// Returns the payload with which a server of `version` answers this client. MARS is declined, and
+    /// a client that asks whether federated authentication is required is told yes, which commits it
+    /// to nothing but which drivers expect.
+    pub fn answer(&self, version: [u8; 6], encryption: Encryption) -> Vec<u8> {
+        let answer = Self {
+            version,
+            encryption: Some(encryption),
+            federated_auth_required: self.federated_auth_required.filter(|&required| required),
+            ..Self::default()
+        };
+        answer.to_server_payload()
+    }
+
     /// Returns the payload that a server answers with: the options every client can do with, an
     /// INSTOPT that says the instance is right, and an empty THREADID.
     pub fn to_server_payload(&self) -> Vec<u8> {

@@ -42,7 +42,7 @@ fn seed(name: &str, parts: &[&[u8]]) -> Seed {
     (name.to_owned(), parts.concat())
 }
 
-fn every_type() -> Vec<(DataType, Value)> {
+pub(crate) fn every_type() -> Vec<(DataType, Value)> {
     let text = |b: &[u8]| Value::VarChar(b.into());
     let binary = |b: &[u8]| Value::VarBinary(b.into());
     let limited = Length::Limited;

@@ -45,6 +45,24 @@ fn prelogin_comes_back_as_it_went() {
 }
 
 #[test]
+fn answer_declines_mars_and_echoes_the_question_of_federated_authentication() {
+    let client = Prelogin {
+        mars: Some(true),
+        federated_auth_required: Some(true),
+        encryption: Some(Encryption::Off),
+        ..Prelogin::default()
+    };
+    let payload = client.answer([16, 0, 3, 232, 0, 0], Encryption::NotSupported);
+    let answer = Prelogin::parse(Cursor::new(&payload)).unwrap();
+    assert_eq!(answer.version, [16, 0, 3, 232, 0, 0]);
+    assert_eq!(answer.encryption, Some(Encryption::NotSupported));
+    assert_eq!((answer.mars, answer.federated_auth_required), (Some(false), Some(true)));
+    let silent = Prelogin::default().answer([16, 0, 3, 232, 0, 0], Encryption::On);
+    let answer = Prelogin::parse(Cursor::new(&silent)).unwrap();
+    assert_eq!(answer.federated_auth_required, None);
+}
+
+#[test]
 fn hostile_prelogins_are_refused() {
     let parse = |payload: &[u8]| Prelogin::parse(Cursor::new(payload)).unwrap_err();
     assert_eq!(parse(&[]), ProtocolError::Truncated);

@@ -5,6 +5,7 @@ mod bulk;
 mod corpus;
 mod drive;
 mod encryption;
+mod independent;
 mod login;
 mod messages;
 mod requests;
