@@ -8,6 +8,7 @@ use crate::sync::Ordering;
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{TxState, TxStatus};
 use crate::version::{Begin, Version, VersionKind};
+use crate::wait::Blocker;
 
 /// Whose a version is.
 pub(crate) enum Owner<'g> {
@@ -28,7 +29,7 @@ pub(crate) enum Sight<'g> {
     /// No row.
     Nothing,
     /// It depends on a transaction that is validating with a time within the snapshot.
-    Undecided(Arc<TxState>),
+    Undecided(Blocker),
 }
 
 /// From where a transaction looks.
@@ -98,14 +99,15 @@ pub(crate) fn visible<'g>(
     clock: &Clock,
     guard: &'g Guard,
 ) -> Sight<'g> {
-    for version in versions(head.latest(), guard) {
+    let top = head.latest();
+    for version in versions(top, guard) {
         let counts = match owner(version, view.me, clock, guard) {
             Owner::Committed(ts) => ts <= view.snapshot,
             Owner::Own => version.command < view.command,
             Owner::Nobody => false,
             Owner::Other(state) => match state.status() {
                 TxStatus::Validating(ts) if ts <= view.snapshot => {
-                    return Sight::Undecided(share(state));
+                    return Sight::Undecided(Blocker::new(state, head, top));
                 }
                 // It can only commit above this snapshot: `owner` has just looked.
                 TxStatus::Active

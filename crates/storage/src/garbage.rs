@@ -11,9 +11,9 @@ use std::sync::Arc;
 use crate::chain::{Owner, owner, versions};
 use crate::head::RowHead;
 use crate::keys::remove_dead_keys;
-use crate::reclaim::{Guard, pin};
+use crate::reclaim::{Guard, pin, retire_arc};
 use crate::store::{Collected, Shared};
-use crate::sync::{AtomicU64, Latch, Ordering, Padded, SHARDS, shard};
+use crate::sync::{AtomicU64, CachePadded, Ordering, SHARDS, SpinClass, SpinLock, shard};
 use crate::table::Table;
 use crate::time::Timestamp;
 use crate::version::{Version, VersionKind};
@@ -38,25 +38,49 @@ struct Queue {
     since_horizon: u32,
 }
 
+impl Queue {
+    /// Adds a note; returns whether the horizon should be computed afresh.
+    fn add(&mut self, ts: Timestamp, note: Note) -> bool {
+        self.notes.push_back((ts, note));
+        self.since_horizon += 1;
+        let is_due = self.since_horizon >= NOTES_PER_HORIZON;
+        if is_due {
+            self.since_horizon = 0;
+        }
+        is_due
+    }
+
+    fn take_due(&mut self, horizon: Timestamp) -> Option<Note> {
+        let (ts, _) = self.notes.front()?;
+        if *ts < horizon { self.notes.pop_front().map(|(_, note)| note) } else { None }
+    }
+}
+
 /// Notes after which a thread computes the horizon afresh.
 const NOTES_PER_HORIZON: u32 = if cfg!(test) { 2 } else { 64 };
 /// Notes that a writer works off for each one it leaves.
 const NOTES_PER_WRITE: usize = 2;
 
-#[derive(Default)]
 struct GarbageShard {
-    queue: Latch<Queue>,
+    queue: SpinLock<Queue>,
     /// The horizon as this shard last computed it.
     horizon: AtomicU64,
 }
 
 /// The garbage of a store.
-#[derive(Default)]
 pub(crate) struct Garbage {
-    shards: [Padded<GarbageShard>; SHARDS],
+    shards: [CachePadded<GarbageShard>; SHARDS],
 }
 
 impl Garbage {
+    pub(crate) fn new() -> Self {
+        let shard = || GarbageShard {
+            queue: SpinLock::new(SpinClass::XtpTransaction, Queue::default()),
+            horizon: AtomicU64::new(0),
+        };
+        Self { shards: std::array::from_fn(|_| CachePadded::new(shard())) }
+    }
+
     /// Notes that `head` got a new version at `ts`, and works off a little.
     pub(crate) fn note_row(&self, shared: &Shared, table: &Table, head: &RowHead, ts: Timestamp) {
         self.note(shared, ts, Note::Row { table, head });
@@ -73,20 +97,12 @@ impl Garbage {
     }
 
     fn push(&self, ts: Timestamp, note: Note) {
-        self.shards[shard()].0.queue.with(|queue| queue.notes.push_back((ts, note)));
+        self.shards[shard()].queue.lock().notes.push_back((ts, note));
     }
 
     fn note(&self, shared: &Shared, ts: Timestamp, note: Note) {
-        let shard = &self.shards[shard()].0;
-        let is_due = shard.queue.with(|queue| {
-            queue.notes.push_back((ts, note));
-            queue.since_horizon += 1;
-            let is_due = queue.since_horizon >= NOTES_PER_HORIZON;
-            if is_due {
-                queue.since_horizon = 0;
-            }
-            is_due
-        });
+        let shard = &self.shards[shard()];
+        let is_due = shard.queue.lock().add(ts, note);
         if is_due && let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
         }
@@ -104,18 +120,18 @@ impl Garbage {
         let mut done = Collected::default();
         if let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             for shard in &self.shards {
-                shard.0.horizon.fetch_max(horizon.0, Ordering::Relaxed);
+                shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
                 // Bounded by what is there now: working off may leave new notes.
-                let count = shard.0.queue.with(|queue| queue.notes.len());
+                let count = shard.queue.lock().notes.len();
                 for _ in 0..count {
-                    if !shard.0.work_off(shared, horizon, &mut done) {
+                    if !shard.work_off(shared, horizon, &mut done) {
                         break;
                     }
                 }
             }
         }
         for shard in &self.shards {
-            let count = shard.0.queue.with(|queue| queue.notes.len());
+            let count = shard.queue.lock().notes.len();
             done.remaining += u64::try_from(count).unwrap_or(u64::MAX);
         }
         done
@@ -124,13 +140,9 @@ impl Garbage {
     /// Forgets every note about a table.
     fn purge(&self, purged: &Table) {
         for shard in &self.shards {
-            shard.0.queue.with(|queue| {
-                queue.notes.retain(|(_, note)| match note {
-                    Note::Row { table, .. } | Note::Head { table, .. } => {
-                        !std::ptr::eq(*table, purged)
-                    }
-                    Note::Table(_) => true,
-                });
+            shard.queue.lock().notes.retain(|(_, note)| match note {
+                Note::Row { table, .. } | Note::Head { table, .. } => !std::ptr::eq(*table, purged),
+                Note::Table(_) => true,
             });
         }
     }
@@ -138,7 +150,7 @@ impl Garbage {
     /// Forgets everything; for a store that goes.
     pub(crate) fn clear(&self) {
         for shard in &self.shards {
-            let notes = shard.0.queue.with(|queue| std::mem::take(&mut queue.notes));
+            let notes = std::mem::take(&mut shard.queue.lock().notes);
             drop(notes);
         }
     }
@@ -149,11 +161,7 @@ impl GarbageShard {
     fn work_off(&self, shared: &Shared, horizon: Timestamp, done: &mut Collected) -> bool {
         // Pinned before the note is taken: a table dropped meanwhile is freed after this.
         let guard = pin();
-        let note = self.queue.with(|queue| {
-            let is_due = queue.notes.front().is_some_and(|(ts, _)| *ts < horizon);
-            if is_due { queue.notes.pop_front() } else { None }
-        });
-        let Some((_, note)) = note else { return false };
+        let Some(note) = self.queue.lock().take_due(horizon) else { return false };
         match note {
             Note::Row { table, head } => {
                 // SAFETY: see the notes' `Send`: the table, and so the head, outlives them.
@@ -169,7 +177,7 @@ impl GarbageShard {
             Note::Table(table) => {
                 // Whoever wrote to the table began before it was dropped, and has ended.
                 shared.garbage.purge(&table);
-                guard.retire_table(table);
+                retire_arc(&guard, table);
             }
         }
         true

@@ -6,7 +6,9 @@
 use std::ptr::NonNull;
 
 use crate::row::RowId;
-use crate::sync::{AtomicPtr, AtomicU64, Latch, Ordering, Padded, SHARDS, shard};
+use crate::sync::{
+    AtomicPtr, AtomicU64, CachePadded, Ordering, SHARDS, SpinClass, SpinLock, shard,
+};
 use crate::version::Version;
 
 /// The head of a row's chain of versions.
@@ -71,7 +73,7 @@ unsafe impl Send for ShardState {}
 
 struct HeapShard {
     first: AtomicPtr<Segment>,
-    state: Latch<ShardState>,
+    state: SpinLock<ShardState>,
 }
 
 impl HeapPosition {
@@ -83,7 +85,7 @@ impl HeapPosition {
 
 /// The heads of a table.
 pub(crate) struct Heap {
-    shards: Box<[Padded<HeapShard>]>,
+    shards: Box<[CachePadded<HeapShard>]>,
 }
 
 /// Where a walk over the heap stands.
@@ -97,9 +99,9 @@ pub(crate) struct HeapPosition {
 impl Heap {
     pub(crate) fn new() -> Self {
         let shard = || {
-            Padded(HeapShard {
+            CachePadded::new(HeapShard {
                 first: AtomicPtr::new(std::ptr::null_mut()),
-                state: Latch::new(ShardState::default()),
+                state: SpinLock::new(SpinClass::XtpTransaction, ShardState::default()),
             })
         };
         Self { shards: (0..SHARDS).map(|_| shard()).collect() }
@@ -108,13 +110,12 @@ impl Heap {
     /// Takes a head that no thread can see yet; its chain is empty.
     pub(crate) fn allocate(&self) -> &RowHead {
         let number = shard();
-        let shard = &self.shards[number].0;
-        let head = shard.state.with(|state| {
-            if let Some(head) = state.free.pop() {
-                return head;
-            }
-            shard.append(state, number)
-        });
+        let shard = &self.shards[number];
+        let head = {
+            let mut state = shard.state.lock();
+            let free = state.free.pop();
+            free.unwrap_or_else(|| shard.append(&mut state, number))
+        };
         // SAFETY: heads live as long as the heap.
         unsafe { head.as_ref() }
     }
@@ -122,10 +123,10 @@ impl Heap {
     /// Gives back a head that no thread can reach any more through an index or a snapshot.
     pub(crate) fn release(&self, head: &RowHead) {
         debug_assert!(head.latest().is_null());
-        head.meta.fetch_and(!KEYS_CHANGED, Ordering::Relaxed);
+        // KEYS_CHANGED stays: whoever still removes entries of old keys may be slow.
         let number = usize::try_from(head.id().0 >> SHARD_SHIFT).expect("a shard number");
         let head = NonNull::from(head);
-        self.shards[number].0.state.with(|state| state.free.push(head));
+        self.shards[number].state.lock().free.push(head);
     }
 
     /// Fills `batch` with the next heads in heap order, of one segment; leaves it empty at the end.
@@ -136,7 +137,7 @@ impl Heap {
         batch_max: usize,
     ) {
         while let Some(shard) = self.shards.get(position.shard) {
-            let segment = shard.0.segment(position.segment);
+            let segment = shard.segment(position.segment);
             let used = segment.map_or(0, Segment::used);
             if let Some(segment) = segment
                 && position.slot < used
@@ -157,10 +158,10 @@ impl Heap {
 
     /// Returns the bytes of all segments.
     pub(crate) fn memory(&self) -> u64 {
-        let mut bytes = size_of::<Padded<HeapShard>>() * self.shards.len();
+        let mut bytes = size_of::<CachePadded<HeapShard>>() * self.shards.len();
         for shard in &self.shards {
             let mut number = 0;
-            while let Some(segment) = shard.0.segment(number) {
+            while let Some(segment) = shard.segment(number) {
                 bytes += segment.heads.len() * size_of::<RowHead>() + size_of::<Segment>();
                 number += 1;
             }
@@ -226,7 +227,7 @@ impl HeapShard {
 impl Drop for Heap {
     fn drop(&mut self) {
         for shard in &self.shards {
-            let mut segment = shard.0.first.load(Ordering::Acquire);
+            let mut segment = shard.first.load(Ordering::Acquire);
             while !segment.is_null() {
                 // SAFETY: made by `Box::into_raw` in `add_segment`; `&mut self` is the only owner.
                 let boxed = unsafe { Box::from_raw(segment) };

@@ -1,10 +1,7 @@
 //! Keeping indexes true to the rows: which keys a change adds, which ones are free to take, and which
 //! ones no version has any more.
 
-use std::cell::RefCell;
-use std::sync::Arc;
-
-use crate::chain::{Owner, owner, share, versions};
+use crate::chain::{Owner, owner, versions};
 use crate::head::RowHead;
 use crate::index::Index;
 use crate::reclaim::Guard;
@@ -13,13 +10,15 @@ use crate::table::{IndexId, Table, Uniqueness};
 use crate::time::Clock;
 use crate::txstate::TxState;
 use crate::version::{Version, VersionKind};
+use crate::wait::Blocker;
+use std::cell::RefCell;
 
 /// Why a key cannot be taken.
 pub(crate) enum KeyTaken {
     /// A live row has it.
     Duplicate { index: IndexId, key: Box<[u8]> },
     /// A transaction that has not ended is giving or taking it.
-    Busy { state: Arc<TxState>, change: KeyChange },
+    Busy { blocker: Blocker, change: KeyChange },
 }
 
 /// What the busy transaction does with the key.
@@ -69,7 +68,8 @@ pub(crate) fn add_keys(
                 return Ok(());
             }
             let clock = &table.shared.clock;
-            index.add(key, head, |other| check_free(index, key, other, me, clock, guard), || {})
+            let check = |other: &RowHead| check_free(index, key, other, me, clock, guard);
+            index.add(key, head, guard, check, || {})
         })?;
     }
     Ok(())
@@ -103,7 +103,8 @@ pub(crate) fn check_free(
         return Ok(());
     }
     let mut busy: Option<(&TxState, KeyChange)> = None;
-    for version in versions(other.latest(), guard) {
+    let top = other.latest();
+    for version in versions(top, guard) {
         let whose = owner(version, me, clock, guard);
         if version.kind == VersionKind::Lock {
             if let Owner::Other(state) = whose {
@@ -116,8 +117,8 @@ pub(crate) fn check_free(
         match whose {
             Owner::Nobody => {}
             Owner::Other(state) if is_same => {
-                let state = share(state);
-                return Err(KeyTaken::Busy { state, change: KeyChange::Taking });
+                let blocker = Blocker::new(state, other, top);
+                return Err(KeyTaken::Busy { blocker, change: KeyChange::Taking });
             }
             Owner::Other(state) => busy = Some((state, KeyChange::Giving)),
             Owner::Own | Owner::Committed(_) => {
@@ -127,7 +128,8 @@ pub(crate) fn check_free(
                         Err(KeyTaken::Duplicate { index: index.id, key: Box::from(key) })
                     }
                     (true, Some((state, change))) => {
-                        Err(KeyTaken::Busy { state: share(state), change })
+                        let blocker = Blocker::new(state, other, top);
+                        Err(KeyTaken::Busy { blocker, change })
                     }
                 };
             }
@@ -145,7 +147,7 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
     for index in table.indexes(guard) {
         with_buffer(|key| {
             index.extractor.key(gone.image(), key);
-            index.remove(key, head, || !chain_has_key(index, key, head, guard));
+            index.remove(key, head, guard, || !chain_has_key(index, key, head, guard));
         });
     }
 }

@@ -4,11 +4,10 @@
 //! reader that meets the mark does that itself, so that neither waits for the other.
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use types::row::RowBuffer;
 
-use crate::chain::{Holder, newest, share};
+use crate::chain::{Holder, newest};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::keys::{any_key_differs, has_key};
@@ -19,7 +18,7 @@ use crate::table::{IndexId, Table};
 use crate::transaction::TransactionOptions;
 use crate::txstate::TxState;
 use crate::version::{Begin, Version, VersionKind};
-use crate::wait::wait_for;
+use crate::wait::{Blocker, wait_for};
 
 /// The newest committed version of a row, and what a writer needs.
 struct Found<'g> {
@@ -34,7 +33,7 @@ struct Found<'g> {
 enum Attempt {
     Done(bool),
     Raced,
-    Owned(Arc<TxState>),
+    Owned(Blocker),
     KeysChange,
 }
 
@@ -71,11 +70,7 @@ impl Table {
             match self.try_change(index, key, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
-                Attempt::Owned(state) => {
-                    let waited = wait_for(None, &state, options.lock_timeout_ms);
-                    pin().retire_state(state);
-                    waited?;
-                }
+                Attempt::Owned(blocker) => wait_for(None, &blocker, &options.patience())?,
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
@@ -99,7 +94,7 @@ impl Table {
             return Ok(Attempt::Done(false));
         };
         if let Some(holder) = found.holder {
-            return Ok(Attempt::Owned(share(holder)));
+            return Ok(Attempt::Owned(Blocker::new(holder, found.head, found.top)));
         }
         buffer.bytes.clear();
         buffer.blobs.clear();
@@ -180,7 +175,7 @@ impl Table {
     ) -> Option<Found<'g>> {
         let index = self.index(index, guard);
         let mut found = None;
-        index.find(key, |head| {
+        index.find(key, guard, |head| {
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
             // The head may have been reused for another row since the entry was read.
             let version = row.content.filter(|version| {

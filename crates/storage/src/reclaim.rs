@@ -1,59 +1,94 @@
-//! Deferred freeing: what is unlinked is freed when no thread can still be looking at it.
+//! Deferred freeing through `sos::epoch`: what is unlinked is freed when no thread can still be
+//! looking at it. Under a model checker nothing is freed.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::table::Table;
-use crate::txstate::TxState;
 use crate::version::Version;
 
-/// Proof that this thread is inside a storage call: what it reads from shared pointers stays valid
-/// until the guard drops.
-pub(crate) struct Guard(());
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
 
-/// Enters.
-pub(crate) fn pin() -> Guard {
-    Guard(())
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::{Guard, Published, pin};
+
+/// Frees a box that has just been made unreachable.
+///
+/// # Safety
+/// `pointer` came from `Box::into_raw`, no one can reach it who pins after this call, and it is
+/// retired once.
+pub(crate) unsafe fn retire_box<T: Send + 'static>(guard: &Guard, pointer: NonNull<T>) {
+    #[cfg(not(any(loom, shuttle)))]
+    // SAFETY: handed on to our caller.
+    unsafe {
+        sos::epoch::retire_box(guard, pointer.as_ptr());
+    }
+    #[cfg(any(loom, shuttle))]
+    let _ = (guard, pointer);
 }
 
-impl Guard {
-    /// Frees a version that has just been made unreachable.
-    ///
-    /// # Safety
-    /// No one can reach `version` who pins after this call, and it is retired once.
-    pub(crate) unsafe fn retire_version(&self, version: NonNull<Version>) {
-        // Until `sos::epoch` is there nothing is freed.
-        let _ = version;
+/// Frees a version that has just been made unreachable.
+///
+/// # Safety
+/// No one can reach `version` who pins after this call, and it is retired once.
+pub(crate) unsafe fn retire_version(guard: &Guard, version: NonNull<Version>) {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        unsafe fn free(pointer: *mut ()) {
+            let version = NonNull::new(pointer.cast()).expect("a version was retired");
+            // SAFETY: handed on to the caller of `retire_version`.
+            unsafe { Version::free(version) };
+        }
+        // SAFETY: the caller's promise: still allocated.
+        let bytes = unsafe { version.as_ref() }.memory_with_blobs();
+        // SAFETY: handed on to our caller; versions may be freed by any thread.
+        unsafe { sos::epoch::retire(guard, version.as_ptr().cast(), free, bytes) };
     }
-
-    /// Gives back a count on a transaction's state.
-    pub(crate) fn retire_state(&self, state: Arc<TxState>) {
-        let _ = Arc::into_raw(state);
-    }
-
-    /// Gives back a count on a table.
-    pub(crate) fn retire_table(&self, table: Arc<Table>) {
-        let _ = Arc::into_raw(table);
-    }
+    #[cfg(any(loom, shuttle))]
+    let _ = (guard, version);
 }
 
-/// A value that is replaced as a whole and read without a lock.
-pub(crate) struct Published<T> {
-    current: crate::sync::AtomicPtr<T>,
+/// Gives back a count on something that other threads may have found without counting.
+pub(crate) fn retire_arc<T: Send + Sync + 'static>(guard: &Guard, counted: Arc<T>) {
+    #[cfg(not(any(loom, shuttle)))]
+    {
+        unsafe fn release<T>(pointer: *mut ()) {
+            // SAFETY: `retire_arc` took the pointer out of an Arc of T, once.
+            drop(unsafe { Arc::from_raw(pointer.cast::<T>()) });
+        }
+        let pointer = Arc::into_raw(counted).cast_mut().cast();
+        // SAFETY: a count may be given back by any thread, and this one is given back once.
+        unsafe { sos::epoch::retire(guard, pointer, release::<T>, size_of::<T>()) };
+    }
+    #[cfg(any(loom, shuttle))]
+    let _ = (guard, Arc::into_raw(counted));
 }
 
-impl<T> Published<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self { current: crate::sync::AtomicPtr::new(Box::into_raw(Box::new(value))) }
+#[cfg(any(loom, shuttle))]
+mod model {
+    use crate::sync::{AtomicPtr, Ordering};
+
+    pub(crate) struct Guard(());
+
+    pub(crate) fn pin() -> Guard {
+        Guard(())
     }
 
-    pub(crate) fn load<'g>(&'g self, _guard: &'g Guard) -> &'g T {
-        // SAFETY: made by `Box::into_raw`; a replaced one is not freed before the guard drops.
-        unsafe { &*self.current.load(crate::sync::Ordering::Acquire) }
-    }
+    /// As `sos::epoch::Snapshot`, but never freed.
+    pub(crate) struct Published<T>(AtomicPtr<T>);
 
-    pub(crate) fn replace(&self, value: T) {
-        let new = Box::into_raw(Box::new(value));
-        self.current.swap(new, crate::sync::Ordering::AcqRel);
+    impl<T> Published<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(AtomicPtr::new(Box::into_raw(Box::new(value))))
+        }
+
+        pub(crate) fn load<'g>(&'g self, _guard: &'g Guard) -> &'g T {
+            // SAFETY: made by `Box::into_raw` and never freed.
+            unsafe { &*self.0.load(Ordering::Acquire) }
+        }
+
+        pub(crate) fn replace(&self, value: T) {
+            self.0.store(Box::into_raw(Box::new(value)), Ordering::Release);
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 use std::ops::Bound;
-use std::sync::Arc;
 
 use crate::chain::View;
 use crate::error::Result;
 use crate::head::{HeapPosition, RowHead};
 use crate::index::Index;
+use crate::reclaim::pin;
 use crate::row::{Basis, RowId, RowRef};
 use crate::table::{IndexId, Table};
 use crate::transaction::{Read, Transaction};
@@ -82,7 +82,7 @@ pub struct Scan<'t> {
     transaction: &'t Transaction,
     view: View,
     basis: Basis,
-    index: Option<Arc<Index>>,
+    index: Option<&'t Index>,
     position: ScanPosition,
     /// Entries read ahead, last one next. Index keys are kept for the position behind a row.
     batch: VecDeque<(Option<Box<[u8]>>, &'t RowHead)>,
@@ -145,7 +145,7 @@ impl<'t> Scan<'t> {
         transaction: &'t Transaction,
         table: &'t Table,
         (view, basis): (View, Basis),
-        index: Option<Arc<Index>>,
+        index: Option<&'t Index>,
         position: ScanPosition,
     ) -> Self {
         Self { table, transaction, view, basis, index, position, batch: VecDeque::new() }
@@ -165,7 +165,7 @@ impl<'t> Scan<'t> {
                 self.fill();
                 continue;
             };
-            let index = self.index.as_deref().zip(key.as_deref());
+            let index = self.index.zip(key.as_deref());
             let head = *head;
             let row = self.transaction.look(
                 (self.table, head),
@@ -183,7 +183,7 @@ impl<'t> Scan<'t> {
     }
 
     fn fill(&mut self) {
-        let Some(index) = &self.index else {
+        let Some(index) = self.index else {
             let mut heads = Vec::with_capacity(HEAP_BATCH);
             self.table.heap.walk(&mut self.position.heap, &mut heads, HEAP_BATCH);
             self.position.is_done = heads.is_empty();
@@ -193,13 +193,9 @@ impl<'t> Scan<'t> {
         let position = &self.position;
         let mut entries = Vec::new();
         let after = position.after.as_ref().map(|(key, id)| (&**key, *id));
-        index.walk(position.bounds(), position.order, after, &mut entries);
+        index.walk(position.bounds(), position.order, after, &pin(), &mut entries);
         self.position.is_done = entries.is_empty();
-        for entry in entries {
-            // SAFETY: heads live as long as the table, which is borrowed for 't.
-            let head = unsafe { &*std::ptr::from_ref(entry.head) };
-            self.batch.push_back((Some(entry.key), head));
-        }
+        self.batch.extend(entries.into_iter().map(|entry| (Some(entry.key), entry.head)));
     }
 
     /// Ends the borrow; [`Transaction::resume`] goes on behind the last row returned.

@@ -6,7 +6,7 @@
 //! A slot says 1 before the snapshot is taken, so whoever computes the horizon (which takes the time
 //! first and reads the slots then) either meets the 1 and gives up, or the snapshot is the later one.
 
-use crate::sync::{AtomicPtr, AtomicU64, Ordering, Padded, SHARDS, shard};
+use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering, SHARDS, shard};
 use crate::time::{Clock, Timestamp};
 
 const FREE: u64 = 0;
@@ -17,12 +17,12 @@ const SLOTS: usize = 15;
 #[derive(Default)]
 struct Block {
     slots: [AtomicU64; SLOTS],
-    next: AtomicPtr<Padded<Block>>,
+    next: AtomicPtr<CachePadded<Block>>,
 }
 
 /// The snapshots of a store.
 pub(crate) struct Snapshots {
-    shards: [Padded<Block>; SHARDS],
+    shards: [CachePadded<Block>; SHARDS],
 }
 
 /// A transaction's slot. Given back with [`Slot::release`].
@@ -62,7 +62,7 @@ impl Snapshots {
 
     /// Takes a free slot of this thread's shard.
     pub(crate) fn acquire(&self) -> Slot {
-        let mut block = &self.shards[shard()].0;
+        let mut block = &*self.shards[shard()];
         loop {
             for slot in &block.slots {
                 if slot.load(Ordering::Relaxed) == FREE
@@ -98,7 +98,7 @@ impl Snapshots {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         self.shards.iter().flat_map(|shard| {
-            let mut block = Some(&shard.0);
+            let mut block = Some(&**shard);
             let blocks = std::iter::from_fn(move || {
                 let current = block?;
                 block = current.next();
@@ -113,14 +113,14 @@ impl Snapshots {
 impl Block {
     fn next(&self) -> Option<&Self> {
         // SAFETY: chained blocks live as long as the registry.
-        unsafe { self.next.load(Ordering::Acquire).as_ref() }.map(|padded| &padded.0)
+        unsafe { self.next.load(Ordering::Acquire).as_ref() }.map(|padded| &**padded)
     }
 
     fn next_or_add(&self) -> &Self {
         if let Some(next) = self.next() {
             return next;
         }
-        let new = Box::into_raw(Box::<Padded<Self>>::default());
+        let new = Box::into_raw(Box::<CachePadded<Self>>::default());
         let raced = self.next.compare_exchange(
             std::ptr::null_mut(),
             new,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::garbage::Garbage;
 use crate::snapshots::Snapshots;
-use crate::sync::Latch;
+use crate::sync::{SpinClass, SpinLock};
 use crate::table::{Table, TableId, TableSpec};
 use crate::time::Clock;
 use crate::transaction::{Transaction, TransactionOptions};
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) snapshots: Snapshots,
     pub(crate) garbage: Garbage,
-    tables: Latch<HashMap<TableId, Arc<Table>>>,
+    tables: SpinLock<HashMap<TableId, Arc<Table>>>,
 }
 
 /// A handle to the data of one instance.
@@ -57,8 +57,8 @@ impl Store {
             shared: Arc::new(Shared {
                 clock: Clock::new(),
                 snapshots: Snapshots::new(),
-                garbage: Garbage::default(),
-                tables: Latch::new(HashMap::new()),
+                garbage: Garbage::new(),
+                tables: SpinLock::new(SpinClass::XtpTransaction, HashMap::new()),
             }),
             owner: Ownership::Original,
         })
@@ -82,7 +82,7 @@ impl Store {
     pub fn create_table(&self, spec: TableSpec) -> Result<Arc<Table>> {
         let id = spec.id;
         let table = Arc::new(Table::new(spec, Arc::clone(&self.shared)));
-        let before = self.shared.tables.with(|tables| tables.insert(id, Arc::clone(&table)));
+        let before = self.shared.tables.lock().insert(id, Arc::clone(&table));
         assert!(before.is_none(), "the catalog gives each table an id of its own");
         Ok(table)
     }
@@ -90,7 +90,8 @@ impl Store {
     /// Drops a table. Its memory is freed when no running transaction can touch it any more and the
     /// caller's handles are gone.
     pub fn drop_table(&self, table: TableId) {
-        let Some(table) = self.shared.tables.with(|tables| tables.remove(&table)) else { return };
+        let removed = self.shared.tables.lock().remove(&table);
+        let Some(table) = removed else { return };
         self.shared.garbage.note_table(&self.shared, table);
     }
 
@@ -116,7 +117,7 @@ impl Drop for Store {
         // Tables and the shared part count on each other: the original handle unties them.
         if self.owner == Ownership::Original {
             self.shared.garbage.clear();
-            let tables = self.shared.tables.with(std::mem::take);
+            let tables = std::mem::take(&mut *self.shared.tables.lock());
             drop(tables);
         }
     }

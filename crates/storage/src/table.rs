@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::head::{Heap, HeapPosition, RowHead};
 use crate::index::Index;
 use crate::keys::{KeyTaken, check_free, has_key, with_buffer};
-use crate::reclaim::{Guard, Published, pin};
+use crate::reclaim::{Guard, Published, pin, retire_version};
 use crate::row::RowImage;
 use crate::store::Shared;
 use crate::sync::ShardedCounter;
@@ -183,7 +183,7 @@ impl Table {
         // SAFETY: the caller has unlinked it and is alone in retiring it.
         self.row_bytes.add(-unsafe { version.as_ref() }.memory());
         // SAFETY: as above.
-        unsafe { guard.retire_version(version) };
+        unsafe { retire_version(guard, version) };
     }
 
     /// Books a committed change of the number of rows.
@@ -254,7 +254,7 @@ impl Table {
                 let me = std::ptr::null();
                 let clock = &self.shared.clock;
                 let check = |other: &RowHead| check_free(index, key, other, me, clock, guard);
-                index.add(key, head, check, || {})
+                index.add(key, head, guard, check, || {})
             });
             match added {
                 Ok(()) => {}

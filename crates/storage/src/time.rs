@@ -1,27 +1,35 @@
-//! Commit timestamps.
+//! Commit timestamps: `sos::clock::Timestamps`, and a counter in its place under a model checker.
 
-use crate::sync::{AtomicU64, Ordering};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use sos::clock::{Timestamp, Timestamps as Clock};
 
-/// A point in the order of commits. Below 2^61.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Timestamp(pub(crate) u64);
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::{Clock, Timestamp};
 
-/// The source of timestamps: `commit()` is above every `snapshot()` and `commit()` that happened
-/// before it, `snapshot()` is not below any `commit()` that happened before it.
-pub(crate) struct Clock {
-    counter: AtomicU64,
-}
+#[cfg(any(loom, shuttle))]
+mod model {
+    use crate::sync::{AtomicU64, Ordering};
 
-impl Clock {
-    pub(crate) fn new() -> Self {
-        Self { counter: AtomicU64::new(2) }
+    /// A point in the order of commits.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub(crate) struct Timestamp(pub(crate) u64);
+
+    /// The promises of `sos::clock::Timestamps`, kept by one counter.
+    pub(crate) struct Clock {
+        counter: AtomicU64,
     }
 
-    pub(crate) fn snapshot(&self) -> Timestamp {
-        Timestamp(self.counter.fetch_add(1, Ordering::SeqCst))
-    }
+    impl Clock {
+        pub(crate) fn new() -> Self {
+            Self { counter: AtomicU64::new(2) }
+        }
 
-    pub(crate) fn commit(&self) -> Timestamp {
-        Timestamp(self.counter.load(Ordering::SeqCst))
+        pub(crate) fn snapshot(&self) -> Timestamp {
+            Timestamp(self.counter.fetch_add(1, Ordering::SeqCst))
+        }
+
+        pub(crate) fn commit(&self) -> Timestamp {
+            Timestamp(self.counter.load(Ordering::SeqCst))
+        }
     }
 }

@@ -8,12 +8,15 @@ use std::cell::RefCell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+use sos::park::Cancel;
+
 use crate::chain::{Sight, View, visible};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::index::Index;
 use crate::keys::has_key;
-use crate::reclaim::pin;
+use crate::reclaim::{pin, retire_arc};
 use crate::row::{Basis, RowRef};
 use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
 use crate::snapshots::Slot;
@@ -23,7 +26,7 @@ use crate::time::Timestamp;
 use crate::txstate::{TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
 use crate::version::{Begin, Version};
-use crate::wait::wait_for;
+use crate::wait::{Blocker, Patience, announce_undo, wait_for, wake_waiters};
 use crate::write::{Write, WriteKind};
 
 /// What the transaction spans.
@@ -93,13 +96,22 @@ pub struct TransactionOptions {
     pub scope: Scope,
     /// SET LOCK_TIMEOUT: the longest wait for a row, in milliseconds; `None` waits for ever.
     pub lock_timeout_ms: Option<u32>,
+    /// The flag that ends a wait early, with [`Error::Cancelled`].
+    pub cancel: Option<Arc<Cancel>>,
 }
 
 impl TransactionOptions {
     /// An autocommit statement without a lock timeout.
-    pub const STATEMENT: Self = Self { scope: Scope::Statement, lock_timeout_ms: None };
+    pub const STATEMENT: Self =
+        Self { scope: Scope::Statement, lock_timeout_ms: None, cancel: None };
     /// An explicit transaction without a lock timeout.
-    pub const EXPLICIT: Self = Self { scope: Scope::Explicit, lock_timeout_ms: None };
+    pub const EXPLICIT: Self = Self { scope: Scope::Explicit, lock_timeout_ms: None, cancel: None };
+}
+
+impl TransactionOptions {
+    pub(crate) fn patience(&self) -> Patience {
+        Patience { timeout_ms: self.lock_timeout_ms, cancel: self.cancel.clone() }
+    }
 }
 
 /// The outcome of [`Transaction::claim`].
@@ -126,7 +138,7 @@ pub struct Savepoint {
 pub struct Transaction {
     store: Arc<Store>,
     scope: Scope,
-    lock_timeout_ms: Option<u32>,
+    patience: Patience,
     inner: RefCell<Inner>,
 }
 
@@ -147,14 +159,15 @@ struct Inner {
     ranges: Vec<RangeRead>,
     doomed: bool,
     /// Who was in the way when `Error::Restart` was returned.
-    blocker: Option<Arc<TxState>>,
+    blocker: Option<Blocker>,
 }
 
 impl Transaction {
     pub(crate) fn new(store: Arc<Store>, options: TransactionOptions) -> Self {
-        let TransactionOptions { scope, lock_timeout_ms } = options;
+        let TransactionOptions { scope, lock_timeout_ms, cancel } = options;
+        let patience = Patience { timeout_ms: lock_timeout_ms, cancel };
         let inner = Inner { command: 1, ..Inner::default() };
-        Self { store, scope, lock_timeout_ms, inner: RefCell::new(inner) }
+        Self { store, scope, patience, inner: RefCell::new(inner) }
     }
 
     /// Begins the next statement: it sees what this transaction wrote before, and under READ COMMITTED
@@ -167,7 +180,7 @@ impl Transaction {
 
     /// Sets the lock timeout of the waits to come, in milliseconds.
     pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
-        self.lock_timeout_ms = lock_timeout_ms;
+        self.patience.timeout_ms = lock_timeout_ms;
     }
 
     /// Returns the row with this whole key that the transaction sees; the first one if the index is
@@ -179,21 +192,22 @@ impl Transaction {
         key: &[u8],
         read: Read,
     ) -> Result<Option<RowRef<'t>>> {
-        let guard = pin();
-        let index = table.index(index, &guard);
         let from = self.view(table, read.isolation);
-        self.note_range(table, index.id, Bounds::prefix(key), read.isolation);
-        let mut found = Ok(None);
-        index.find(key, |head| {
-            // SAFETY: heads live as long as the table, which is borrowed for 't.
-            let head = unsafe { &*std::ptr::from_ref(head) };
-            found = self.look((table, head), from, Some((index, key)), read);
-            match found {
-                Ok(None) => ControlFlow::Continue(()),
-                Ok(Some(_)) | Err(_) => ControlFlow::Break(()),
-            }
+        self.note_range(table, index, Bounds::prefix(key), read.isolation);
+        let index = self.index_of(table, index);
+        let mut heads: SmallVec<[&'t RowHead; 4]> = SmallVec::new();
+        // Looking may wait, and must not do so pinned.
+        index.find(key, &pin(), |head| {
+            heads.push(head);
+            ControlFlow::Continue(())
         });
-        found
+        for head in heads {
+            let row = self.look((table, head), from, Some((index, key)), read)?;
+            if row.is_some() {
+                return Ok(row);
+            }
+        }
+        Ok(None)
     }
 
     /// Opens a scan.
@@ -206,9 +220,8 @@ impl Transaction {
 
     /// Continues a suspended scan of the same table.
     pub fn resume<'t>(&'t self, table: &'t Table, position: ScanPosition) -> Result<Scan<'t>> {
-        let guard = pin();
-        let index = position.index().map(|index| Arc::clone(table.index(index, &guard)));
         let from = self.view(table, position.read().isolation);
+        let index = position.index().map(|index| self.index_of(table, index));
         Ok(Scan::new(self, table, from, index, position))
     }
 
@@ -220,6 +233,9 @@ impl Transaction {
     /// Undoes all writes since `savepoint`. Rows stay owned.
     pub fn rollback_to(&mut self, savepoint: Savepoint) {
         self.undo_from(savepoint.writes, Locks::Keep);
+        if let Some(state) = &self.inner.get_mut().state {
+            announce_undo(state);
+        }
     }
 
     /// After [`crate::Error::Restart`]: undoes everything, waits for the transaction that was in the
@@ -229,9 +245,7 @@ impl Transaction {
         let blocker = self.inner.get_mut().blocker.take();
         *self.inner.get_mut() = Inner { command: 1, ..Inner::default() };
         let Some(blocker) = blocker else { return Ok(()) };
-        let waited = wait_for(None, &blocker, self.lock_timeout_ms);
-        pin().retire_state(blocker);
-        waited
+        wait_for(None, &blocker, &self.patience)
     }
 
     /// Tells whether an error has made commit impossible (`XACT_STATE() = -1`).
@@ -324,8 +338,8 @@ impl Transaction {
     fn let_go(&mut self) {
         let inner = self.inner.get_mut();
         if let Some(state) = inner.state.take() {
-            state.waiters.wake_all();
-            pin().retire_state(state);
+            wake_waiters(&state);
+            retire_arc(&pin(), state);
         }
         if let Some(slot) = inner.slot.take() {
             slot.release();
@@ -413,6 +427,15 @@ impl Transaction {
         }
     }
 
+    /// Finds an index, for as long as the transaction's snapshot is held.
+    fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> &'t Index {
+        debug_assert!(self.inner.borrow().slot.is_some(), "view() has taken a slot");
+        let guard = pin();
+        let index: &Index = table.index(index, &guard);
+        // SAFETY: a dropped index is freed when the snapshots of its time are gone.
+        unsafe { &*std::ptr::from_ref(index) }
+    }
+
     fn see<'t>(&'t self, head: &RowHead, view: View) -> Result<Option<&'t Version>> {
         loop {
             let guard = pin();
@@ -431,12 +454,12 @@ impl Transaction {
     }
 
     /// Waits for another transaction while keeping what this one owns.
-    pub(crate) fn wait_for(&self, other: &Arc<TxState>) -> Result<()> {
+    pub(crate) fn wait_for(&self, other: &Blocker) -> Result<()> {
         let state = self.inner.borrow().state.clone();
-        let waited = wait_for(state.as_deref(), other, self.lock_timeout_ms);
+        let waited = wait_for(state.as_deref(), other, &self.patience);
         let guard = pin();
         if let Some(state) = state {
-            guard.retire_state(state);
+            retire_arc(&guard, state);
         }
         if waited == Err(Error::Deadlock) {
             self.inner.borrow_mut().doomed = true;
@@ -467,11 +490,8 @@ impl Transaction {
     }
 
     /// Notes who is in the way, for `restart` to wait for.
-    pub(crate) fn restart_behind(&self, other: Arc<TxState>) -> Error {
-        let before = self.inner.borrow_mut().blocker.replace(other);
-        if let Some(before) = before {
-            pin().retire_state(before);
-        }
+    pub(crate) fn restart_behind(&self, other: Blocker) -> Error {
+        self.inner.borrow_mut().blocker = Some(other);
         Error::Restart
     }
 

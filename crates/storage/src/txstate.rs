@@ -11,9 +11,8 @@
 
 use std::sync::Arc;
 
-use crate::sync::{AtomicPtr, AtomicU64, Ordering};
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::time::{Clock, Timestamp};
-use crate::wait::Waiters;
 
 /// Where a transaction stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +66,12 @@ pub(crate) struct TxState {
     word: AtomicU64,
     /// The transaction that this one waits for, or null; read by the deadlock search.
     pub(crate) waiting_for: AtomicPtr<TxState>,
-    pub(crate) waiters: Waiters,
+    /// Goes up when the transaction takes writes back before it ends.
+    pub(crate) undos: AtomicU32,
+    /// The `undos` of whom `waiting_for` names, as they were when the wait began.
+    pub(crate) waiting_undos: AtomicU32,
+    /// How many wait for the end of this one.
+    pub(crate) waiters: AtomicU32,
 }
 
 impl TxState {
@@ -75,7 +79,9 @@ impl TxState {
         Arc::new(Self {
             word: AtomicU64::new(TxStatus::Active.encode()),
             waiting_for: AtomicPtr::new(std::ptr::null_mut()),
-            waiters: Waiters::new(),
+            undos: AtomicU32::new(0),
+            waiting_undos: AtomicU32::new(0),
+            waiters: AtomicU32::new(0),
         })
     }
 
@@ -87,6 +93,11 @@ impl TxState {
     /// Sets the status; the owner's alone to call.
     pub(crate) fn set(&self, status: TxStatus) {
         self.word.store(status.encode(), Ordering::SeqCst);
+    }
+
+    /// Returns the address to park under.
+    pub(crate) fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// Puts a fresh timestamp where one is missing, whoever calls; returns the status then.

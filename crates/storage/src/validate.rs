@@ -120,7 +120,7 @@ fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Re
     };
     if let (IndexKind::Hash { .. }, Bound::Included(key)) = (index.kind, range.bounds().lower) {
         let mut result = Ok(());
-        index.find(key, |head| {
+        index.find(key, guard, |head| {
             result = check(head, key);
             if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -130,7 +130,7 @@ fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Re
     loop {
         let mut batch = Vec::new();
         let from = after.as_ref().map(|(key, id)| (&**key, *id));
-        index.walk(range.bounds(), Order::Forward, from, &mut batch);
+        index.walk(range.bounds(), Order::Forward, from, guard, &mut batch);
         let Some(last) = batch.last() else { return Ok(()) };
         let next = Some((last.key.clone(), last.head.id()));
         for entry in &batch {

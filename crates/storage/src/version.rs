@@ -98,8 +98,12 @@ impl Version {
         let bytes_len = u32::try_from(image.bytes.len()).map_err(|_| Error::OutOfMemory)?;
         let blobs_len = u16::try_from(image.blobs.len()).map_err(|_| Error::OutOfMemory)?;
         let layout = Self::layout(bytes_len, blobs_len);
+        if kind == VersionKind::Data {
+            // Deleting must go on working when memory is short.
+            check_memory()?;
+        }
         // SAFETY: the layout has a size of at least the header's.
-        let place = unsafe { std::alloc::alloc(layout) }.cast::<Self>();
+        let place = book_memory(|| unsafe { std::alloc::alloc(layout) }).cast::<Self>();
         let place = NonNull::new(place).ok_or(Error::OutOfMemory)?;
         let header = Self {
             begin: AtomicU64::new(begin.encode()),
@@ -154,6 +158,13 @@ impl Version {
         i64::try_from(Self::layout(self.bytes_len, self.blobs_len).size()).unwrap_or(i64::MAX)
     }
 
+    /// Returns the bytes that freeing the version may give back.
+    pub(crate) fn memory_with_blobs(&self) -> usize {
+        let blobs = self.image().blobs;
+        Self::layout(self.bytes_len, self.blobs_len).size()
+            + blobs.iter().map(|blob| blob.len()).sum::<usize>()
+    }
+
     /// Returns the content.
     pub(crate) fn image(&self) -> RowImage<'_> {
         let bytes_len = usize::try_from(self.bytes_len).expect("a usize holds a u32");
@@ -201,4 +212,24 @@ unsafe fn blobs_start(version: NonNull<Version>) -> *mut Bytes {
     const { assert!(size_of::<Version>() % align_of::<Bytes>() == 0) };
     // SAFETY: the caller's promise: the allocation reaches at least to the end of the header.
     unsafe { version.as_ptr().add(1) }.cast()
+}
+
+#[cfg(not(any(loom, shuttle)))]
+fn check_memory() -> Result<()> {
+    sos::memory::check().map_err(|_| Error::OutOfMemory)
+}
+
+#[cfg(not(any(loom, shuttle)))]
+fn book_memory<R>(allocate: impl FnOnce() -> R) -> R {
+    sos::memory::with_clerk(sos::memory::MemoryClerk::Xtp, allocate)
+}
+
+#[cfg(any(loom, shuttle))]
+fn check_memory() -> Result<()> {
+    Ok(())
+}
+
+#[cfg(any(loom, shuttle))]
+fn book_memory<R>(allocate: impl FnOnce() -> R) -> R {
+    allocate()
 }

@@ -1,72 +1,157 @@
 //! Waiting for another transaction to end, and finding out when that would never happen.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
+use sos::park::Cancel;
+
+use crate::chain::share;
 use crate::error::{Error, Result};
-use crate::reclaim::pin;
+use crate::head::RowHead;
+use crate::reclaim::{pin, retire_arc};
 use crate::sync::Ordering;
 use crate::txstate::TxState;
+use crate::version::Version;
 
-/// The sessions that wait for a transaction.
-pub(crate) struct Waiters(());
-
-impl Waiters {
-    pub(crate) fn new() -> Self {
-        Self(())
-    }
-
-    /// Wakes all.
-    pub(crate) fn wake_all(&self) {}
+/// How long a wait may take.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience {
+    pub(crate) timeout_ms: Option<u32>,
+    pub(crate) cancel: Option<Arc<Cancel>>,
 }
 
-/// Waits until `other` has ended. `waiter` is the transaction that waits, if it owns anything.
+/// A transaction that is in the way. Counts on its state.
+pub(crate) struct Blocker {
+    state: ManuallyDrop<Arc<TxState>>,
+    undos: u32,
+}
+
+impl Blocker {
+    /// Notes that `state` owns the row whose newest version was `top`.
+    pub(crate) fn new(state: &TxState, head: &RowHead, top: *mut Version) -> Self {
+        let undos = state.undos.load(Ordering::SeqCst);
+        // If the owner has taken its version back before `undos` was read, nobody would say so again:
+        // a number that has passed makes the wait end at once.
+        let undos = if head.latest() == top { undos } else { undos.wrapping_sub(1) };
+        Self { state: ManuallyDrop::new(share(state)), undos }
+    }
+
+    fn is_in_the_way(&self) -> bool {
+        !self.state.status().is_final() && self.state.undos.load(Ordering::SeqCst) == self.undos
+    }
+}
+
+impl Drop for Blocker {
+    fn drop(&mut self) {
+        // SAFETY: taken once, here.
+        let state = unsafe { ManuallyDrop::take(&mut self.state) };
+        retire_arc(&pin(), state);
+    }
+}
+
+/// Waits until `other` has ended or has taken back what was in the way. `waiter` is the transaction
+/// that waits, if others may wait for it.
+///
+/// The caller holds no pin, so that memory is reclaimed meanwhile.
 pub(crate) fn wait_for(
     waiter: Option<&TxState>,
-    other: &Arc<TxState>,
-    timeout_ms: Option<u32>,
+    other: &Blocker,
+    patience: &Patience,
 ) -> Result<()> {
-    if let Some(waiter) = waiter {
-        waiter.waiting_for.store(Arc::as_ptr(other).cast_mut(), Ordering::SeqCst);
-        if closes_cycle(waiter, other) {
-            waiter.waiting_for.store(std::ptr::null_mut(), Ordering::SeqCst);
-            return Err(Error::Deadlock);
-        }
-    }
-    let result = block(other, timeout_ms);
-    if let Some(waiter) = waiter {
-        waiter.waiting_for.store(std::ptr::null_mut(), Ordering::SeqCst);
-    }
+    let Some(waiter) = waiter else { return block(other, patience) };
+    waiter.waiting_undos.store(other.undos, Ordering::SeqCst);
+    waiter.waiting_for.store(Arc::as_ptr(&other.state).cast_mut(), Ordering::SeqCst);
+    let result = if closes_circle(waiter) { Err(Error::Deadlock) } else { block(other, patience) };
+    waiter.waiting_for.store(std::ptr::null_mut(), Ordering::SeqCst);
     result
 }
 
-fn block(other: &TxState, timeout_ms: Option<u32>) -> Result<()> {
-    let mut spins = 0u64;
-    while !other.status().is_final() {
-        std::thread::yield_now();
-        spins += 1;
-        if timeout_ms.is_some_and(|ms| spins > u64::from(ms) * 1000) {
+#[cfg(not(any(loom, shuttle)))]
+fn block(other: &Blocker, patience: &Patience) -> Result<()> {
+    let state = &*other.state;
+    state.waiters.fetch_add(1, Ordering::SeqCst);
+    let result = park_behind(other, patience);
+    state.waiters.fetch_sub(1, Ordering::SeqCst);
+    result
+}
+
+#[cfg(not(any(loom, shuttle)))]
+fn park_behind(other: &Blocker, patience: &Patience) -> Result<()> {
+    use sos::park::{Wake, park};
+    use sos::wait::WaitType;
+    use std::time::Duration;
+
+    let timeout = patience.timeout_ms.map(|ms| Duration::from_millis(ms.into()));
+    let deadline_ns = timeout.map(sos::clock::deadline_ns);
+    // Woken for another reason that shares the key, it waits on.
+    while other.is_in_the_way() {
+        let left = deadline_ns
+            .map(|end| Duration::from_nanos(end.saturating_sub(sos::clock::monotonic_ns())));
+        if left.is_some_and(|left| left.is_zero()) {
             return Err(Error::LockTimeout);
+        }
+        let cancel = patience.cancel.as_deref();
+        let must_wait = || other.is_in_the_way();
+        match park(other.state.key(), WaitType::LockExclusive, must_wait, left, cancel) {
+            Wake::Signalled => {}
+            Wake::TimedOut => return Err(Error::LockTimeout),
+            Wake::Cancelled => return Err(Error::Cancelled),
         }
     }
     Ok(())
 }
 
-/// Follows who waits for whom from `other`; every transaction waits for at most one.
-fn closes_cycle(waiter: &TxState, other: &TxState) -> bool {
-    let guard = pin();
-    let mut current: *const TxState = other;
-    loop {
+#[cfg(any(loom, shuttle))]
+fn block(other: &Blocker, _patience: &Patience) -> Result<()> {
+    while other.is_in_the_way() {
+        sos::sync::spin_hint();
+    }
+    Ok(())
+}
+
+/// Tells the waiters that `owner` has taken writes back, though it has not ended.
+pub(crate) fn announce_undo(owner: &TxState) {
+    owner.undos.fetch_add(1, Ordering::SeqCst);
+    wake_waiters(owner);
+}
+
+/// Wakes whoever waits for `ended`, which is final or has announced an undo.
+pub(crate) fn wake_waiters(ended: &TxState) {
+    // SeqCst: pairs with the increment in `block`. Either this sees the waiter, or the waiter sees the
+    // change that was stored before.
+    if ended.waiters.load(Ordering::SeqCst) != 0 {
+        #[cfg(not(any(loom, shuttle)))]
+        sos::park::unpark_all(ended.key());
+    }
+}
+
+/// Follows who waits for whom from `waiter`; every transaction waits for at most one.
+///
+/// Of several that close one circle at once, each stores whom it waits for before it follows the
+/// chain, so at least one of them sees the whole circle.
+fn closes_circle(waiter: &TxState) -> bool {
+    let _guard = pin();
+    let mut current: *const TxState = waiter;
+    for _ in 0..CIRCLE_MAX {
         // SAFETY: a waiter holds a count on whom it waits for, and counts are given back through
         // `reclaim`, so under the guard each state read from `waiting_for` is alive.
-        let next = unsafe { &*current }.waiting_for.load(Ordering::SeqCst);
-        if next.is_null() {
-            break;
+        let state = unsafe { &*current };
+        let next = state.waiting_for.load(Ordering::SeqCst);
+        let undos = state.waiting_undos.load(Ordering::SeqCst);
+        // SAFETY: as above.
+        let Some(other) = (unsafe { next.as_ref() }) else { return false };
+        if other.undos.load(Ordering::SeqCst) != undos {
+            // It is about to wake up.
+            return false;
         }
         if std::ptr::eq(next, waiter) {
             return true;
         }
         current = next;
     }
-    drop(guard);
+    // A circle without this waiter is for its own members to find.
     false
 }
+
+/// The longest chain of waiters that is followed.
+const CIRCLE_MAX: u32 = 10_000;

@@ -3,7 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::chain::{Holder, Newest, newest, share};
+use crate::chain::{Holder, Newest, newest};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::keys::{KeyChange, KeyTaken, add_keys, any_key_differs, remove_dead_keys};
@@ -17,6 +17,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Claim, Read, Scope, Transaction, WhenOwned};
 use crate::txstate::TxState;
 use crate::version::{Begin, Version, VersionKind};
+use crate::wait::{Blocker, announce_undo};
 
 /// What a write did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,14 @@ enum Ready<'t> {
     },
     Gone,
     Skipped,
+    /// Another transaction owns the row: drop the pin, meet it, and look again.
+    Owned(Blocker),
+}
+
+/// What a writer may link above, if nothing has changed since the row was read.
+enum Writable<'t> {
+    Yes(*mut Version, &'t Version),
+    Owned(Blocker),
 }
 
 impl Transaction {
@@ -149,6 +158,7 @@ impl Transaction {
                     unlink_top(table, head, version, &guard);
                     table.shared.garbage.note_head(&table.shared, table, head);
                     drop(guard);
+                    announce_undo(&state);
                     self.resolve_taken(table, taken)?;
                 }
             }
@@ -161,12 +171,18 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
-            let (top, version, is_own, is_changed) = match self.ready(row, when_owned, &state)? {
-                Ready::Current { top, version, is_own } => (top, version, is_own, false),
-                Ready::Changed { top, version, is_own } => (top, version, is_own, true),
-                Ready::Gone => return Ok(Claim::Gone),
-                Ready::Skipped => return Ok(Claim::Skipped),
-            };
+            let (top, version, is_own, is_changed) =
+                match self.ready(row, when_owned, &state, &guard)? {
+                    Ready::Current { top, version, is_own } => (top, version, is_own, false),
+                    Ready::Changed { top, version, is_own } => (top, version, is_own, true),
+                    Ready::Gone => return Ok(Claim::Gone),
+                    Ready::Skipped => return Ok(Claim::Skipped),
+                    Ready::Owned(other) => {
+                        drop(guard);
+                        self.meet_owner(row.table, other)?;
+                        continue;
+                    }
+                };
             if !is_own {
                 let begin = (Begin::Transaction(Arc::as_ptr(&state)), self.command());
                 let none = RowImage { bytes: &[], blobs: &[] };
@@ -192,7 +208,14 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
-            let (top, before) = self.writable(row, &state)?;
+            let (top, before) = match self.writable(row, &state, &guard)? {
+                Writable::Yes(top, before) => (top, before),
+                Writable::Owned(other) => {
+                    drop(guard);
+                    self.meet_owner(row.table, other)?;
+                    continue;
+                }
+            };
             let differs = match keys {
                 Keys::Same => {
                     debug_assert!(!any_key_differs(row.table, image, before.image(), &guard));
@@ -214,6 +237,7 @@ impl Transaction {
             {
                 unlink_top(table, head, version, &guard);
                 drop(guard);
+                announce_undo(&state);
                 self.resolve_taken(table, taken)?;
                 continue;
             }
@@ -227,7 +251,14 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
-            let (top, _) = self.writable(row, &state)?;
+            let top = match self.writable(row, &state, &guard)? {
+                Writable::Yes(top, _) => top,
+                Writable::Owned(other) => {
+                    drop(guard);
+                    self.meet_owner(row.table, other)?;
+                    continue;
+                }
+            };
             let none = RowImage { bytes: &[], blobs: &[] };
             let version = self.own_version(row.table, VersionKind::Tombstone, &state, top, none)?;
             if row.head.replace_latest(top, version.as_ptr()) {
@@ -265,39 +296,37 @@ impl Transaction {
         &'t self,
         row: RowRef<'t>,
         state: &Arc<TxState>,
-    ) -> Result<(*mut Version, &'t Version)> {
-        match self.ready(row, WhenOwned::Wait, state)? {
-            Ready::Current { top, version, .. } => Ok((top, version)),
+        guard: &Guard,
+    ) -> Result<Writable<'t>> {
+        match self.ready(row, WhenOwned::Wait, state, guard)? {
+            Ready::Current { top, version, .. } => Ok(Writable::Yes(top, version)),
+            Ready::Owned(other) => Ok(Writable::Owned(other)),
             Ready::Changed { .. } | Ready::Gone | Ready::Skipped => Err(self.lose()),
         }
     }
 
-    /// Waits until the row is free or own, and compares it with what was read.
+    /// Looks whether the row is free or own, and compares it with what was read. What it returns may
+    /// be linked above as long as `guard` lasts.
     fn ready<'t>(
         &'t self,
         row: RowRef<'t>,
         when_owned: WhenOwned,
         state: &Arc<TxState>,
+        guard: &Guard,
     ) -> Result<Ready<'t>> {
-        loop {
-            let guard = pin();
-            let found = newest(row.head, Arc::as_ptr(state), &row.table.shared.clock, &guard);
-            let is_own = match found.holder {
-                Holder::Nobody => false,
-                Holder::Own => true,
-                Holder::Other(other) => {
-                    let other = share(other);
-                    drop(guard);
-                    match when_owned {
-                        WhenOwned::Skip => return Ok(Ready::Skipped),
-                        WhenOwned::Fail => return Err(Error::LockTimeout),
-                        WhenOwned::Wait => self.meet_owner(row.table, other)?,
-                    }
-                    continue;
-                }
-            };
-            return self.compare(row, &found, is_own);
-        }
+        let found = newest(row.head, Arc::as_ptr(state), &row.table.shared.clock, guard);
+        let is_own = match found.holder {
+            Holder::Nobody => false,
+            Holder::Own => true,
+            Holder::Other(other) => {
+                return match when_owned {
+                    WhenOwned::Skip => Ok(Ready::Skipped),
+                    WhenOwned::Fail => Err(Error::LockTimeout),
+                    WhenOwned::Wait => Ok(Ready::Owned(Blocker::new(other, row.head, found.top))),
+                };
+            }
+        };
+        self.compare(row, &found, is_own)
     }
 
     fn compare<'t>(
@@ -326,19 +355,11 @@ impl Transaction {
     }
 
     /// Another transaction owns what this one needs.
-    fn meet_owner(&self, table: &Table, other: Arc<TxState>) -> Result<()> {
+    fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
-            (Scope::Explicit, TableKind::Ordinary) => {
-                let waited = self.wait_for(&other);
-                pin().retire_state(other);
-                waited
-            }
-            (Scope::Statement, _) if self.owns_nothing() => {
-                let waited = self.wait_for(&other);
-                pin().retire_state(other);
-                waited
-            }
+            (Scope::Explicit, TableKind::Ordinary) => self.wait_for(&other),
+            (Scope::Statement, _) if self.owns_nothing() => self.wait_for(&other),
             (Scope::Statement, _) => Err(self.restart_behind(other)),
         }
     }
@@ -355,7 +376,7 @@ impl Transaction {
             {
                 Err(self.doom(Error::SerializableFailure))
             }
-            KeyTaken::Busy { state, .. } => self.meet_owner(table, state),
+            KeyTaken::Busy { blocker, .. } => self.meet_owner(table, blocker),
         }
     }
 

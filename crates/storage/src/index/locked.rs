@@ -5,16 +5,17 @@ use std::ops::{Bound, ControlFlow};
 
 use super::Entry;
 use crate::head::RowHead;
+use crate::reclaim::Guard;
 use crate::row::RowId;
 use crate::scan::{Bounds, Order};
-use crate::sync::Latch;
+use crate::sync::{SpinClass, SpinLock};
 use crate::table::IndexStatistics;
 
 type Item = (Box<[u8]>, RowId, usize);
 
 /// An ordered map of keys to heads.
 pub(crate) struct LockedIndex {
-    items: Latch<BTreeSet<Item>>,
+    items: SpinLock<BTreeSet<Item>>,
 }
 
 const BATCH_MAX: usize = if cfg!(test) { 3 } else { 64 };
@@ -32,17 +33,22 @@ unsafe fn head_at<'a>(address: usize) -> &'a RowHead {
 
 impl LockedIndex {
     pub(crate) fn new() -> Self {
-        Self { items: Latch::new(BTreeSet::new()) }
+        Self { items: SpinLock::new(SpinClass::XtpIndex, BTreeSet::new()) }
+    }
+
+    fn with<R>(&self, body: impl FnOnce(&mut BTreeSet<Item>) -> R) -> R {
+        body(&mut self.items.lock())
     }
 
     pub(crate) fn add<E>(
         &self,
         key: &[u8],
         head: &RowHead,
+        _guard: &Guard,
         mut check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
-        self.items.with(|items| {
+        self.with(|items| {
             let from = (Box::from(key), RowId(0), 0);
             for (_, _, other) in items.range(from..).take_while(|(k, ..)| **k == *key) {
                 if *other != address(head) {
@@ -56,8 +62,14 @@ impl LockedIndex {
         })
     }
 
-    pub(crate) fn remove(&self, key: &[u8], head: &RowHead, is_dead: impl FnOnce() -> bool) {
-        self.items.with(|items| {
+    pub(crate) fn remove(
+        &self,
+        key: &[u8],
+        head: &RowHead,
+        _guard: &Guard,
+        is_dead: impl FnOnce() -> bool,
+    ) {
+        self.with(|items| {
             if is_dead() {
                 items.remove(&(Box::from(key), head.id(), address(head)));
             }
@@ -67,9 +79,10 @@ impl LockedIndex {
     pub(crate) fn find<'a>(
         &'a self,
         key: &[u8],
+        _guard: &Guard,
         mut show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
     ) {
-        let heads: Vec<usize> = self.items.with(|items| {
+        let heads: Vec<usize> = self.with(|items| {
             let from = (Box::from(key), RowId(0), 0);
             items.range(from..).take_while(|(k, ..)| **k == *key).map(|(_, _, h)| *h).collect()
         });
@@ -86,9 +99,10 @@ impl LockedIndex {
         bounds: Bounds<'_>,
         order: Order,
         after: Option<(&[u8], RowId)>,
+        _guard: &Guard,
         batch: &mut Vec<Entry<'a>>,
     ) {
-        self.items.with(|items| {
+        self.with(|items| {
             let mut push = |item: &Item| {
                 // SAFETY: heads live as long as the table, which owns this index.
                 let head = unsafe { head_at(item.2) };
@@ -118,14 +132,14 @@ impl LockedIndex {
     }
 
     pub(crate) fn statistics(&self) -> IndexStatistics {
-        let entries = self.items.with(|items| items.len());
+        let entries = self.with(|items| items.len());
         let entries = u64::try_from(entries).unwrap_or(u64::MAX);
         IndexStatistics { buckets: entries, buckets_empty: 0, chain_max: entries.min(1), entries }
     }
 
     pub(crate) fn memory(&self) -> u64 {
         let bytes: usize =
-            self.items.with(|items| items.iter().map(|i| i.0.len() + size_of::<Item>()).sum());
+            self.with(|items| items.iter().map(|i| i.0.len() + size_of::<Item>()).sum());
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 }

@@ -10,6 +10,7 @@ mod locked;
 use std::ops::ControlFlow;
 
 use crate::head::RowHead;
+use crate::reclaim::Guard;
 use crate::row::RowId;
 use crate::scan::{Bounds, Order};
 use crate::table::{IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Uniqueness};
@@ -48,20 +49,32 @@ impl Index {
         &self,
         key: &[u8],
         head: &RowHead,
+        guard: &Guard,
         check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
-        self.entries.add(key, head, check, publish)
+        self.entries.add(key, head, guard, check, publish)
     }
 
     /// Removes the entry if, under the latch, `is_dead` says that no version has the key.
-    pub(crate) fn remove(&self, key: &[u8], head: &RowHead, is_dead: impl FnOnce() -> bool) {
-        self.entries.remove(key, head, is_dead);
+    pub(crate) fn remove(
+        &self,
+        key: &[u8],
+        head: &RowHead,
+        guard: &Guard,
+        is_dead: impl FnOnce() -> bool,
+    ) {
+        self.entries.remove(key, head, guard, is_dead);
     }
 
     /// Shows every head that may have this key.
-    pub(crate) fn find<'a>(&'a self, key: &[u8], show: impl FnMut(&'a RowHead) -> ControlFlow<()>) {
-        self.entries.find(key, show);
+    pub(crate) fn find<'a>(
+        &'a self,
+        key: &[u8],
+        guard: &Guard,
+        show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
+    ) {
+        self.entries.find(key, guard, show);
     }
 
     /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end.
@@ -70,9 +83,10 @@ impl Index {
         bounds: Bounds<'_>,
         order: Order,
         after: Option<(&[u8], RowId)>,
+        guard: &Guard,
         batch: &mut Vec<Entry<'a>>,
     ) {
-        self.entries.walk(bounds, order, after, batch);
+        self.entries.walk(bounds, order, after, guard, batch);
     }
 
     /// Tells whether a reader who got to `head` through this index must compare the key itself.

@@ -2,4 +2,5 @@
 
 mod basic;
 mod conflicts;
+mod stress;
 mod support;

@@ -1,0 +1,253 @@
+//! Many threads on few rows: what must hold whatever the order.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::scope;
+
+use storage::{Claim, Error, Keys, Read, TableKind, WhenOwned};
+use types::row::RowBuffer;
+
+use crate::support::{BY_KEY, Bank, all, decode, encode, get, image, key};
+
+const KINDS: [TableKind; 2] = [TableKind::MemoryOptimized, TableKind::Ordinary];
+const THREADS: i64 = 4;
+
+/// A small generator, so that a failure's seed is its thread number.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: i64) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        i64::try_from(self.0 >> 33).unwrap() % end
+    }
+}
+
+#[test]
+fn concurrent_increments_of_one_row_lose_nothing() {
+    for kind in KINDS {
+        let bank = Bank::with(kind, [(0, 0, 0)]);
+        scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| (0..2_000).for_each(|_| assert!(bank.add(0, 1))));
+            }
+        });
+        assert_eq!(bank.amount(0), Some(THREADS * 2_000));
+    }
+}
+
+/// Moves money between two accounts in an explicit transaction; returns whether it committed.
+fn transfer(bank: &Bank, from: i64, to: i64) -> Result<(), Error> {
+    let tx = bank.begin();
+    let read = match bank.table.kind() {
+        TableKind::MemoryOptimized => Read::SNAPSHOT,
+        TableKind::Ordinary => Read::COMMITTED,
+    };
+    for (account, change) in [(from, -1), (to, 1)] {
+        let row = get(&tx, bank, account, read)?.unwrap();
+        let row = match tx.claim(row, WhenOwned::Wait)? {
+            Claim::Current(row) | Claim::Changed(row) => row,
+            Claim::Gone | Claim::Skipped => panic!("accounts stay"),
+        };
+        let (k, g, amount) = decode(row.image());
+        tx.update(row, image(&encode((k, g, amount + change))), Keys::Same)?;
+    }
+    tx.commit()
+}
+
+#[test]
+fn transfers_keep_the_sum_and_every_snapshot_sees_it() {
+    const ACCOUNTS: i64 = 8;
+    for kind in KINDS {
+        let bank = Bank::with(kind, (0..ACCOUNTS).map(|n| (n, n, 100)));
+        let (done, conflicts) = (AtomicBool::new(false), AtomicU64::new(0));
+        scope(|scope| {
+            let writers: Vec<_> = (0..THREADS)
+                .map(|thread| {
+                    let (bank, conflicts) = (&bank, &conflicts);
+                    scope.spawn(move || {
+                        let mut random = Random(u64::try_from(thread).unwrap());
+                        for _ in 0..500 {
+                            let from = random.below(ACCOUNTS);
+                            let to = (from + 1 + random.below(ACCOUNTS - 1)) % ACCOUNTS;
+                            while let Err(error) = transfer(bank, from, to) {
+                                assert!(error.dooms(), "{error}");
+                                conflicts.fetch_add(1, Ordering::Relaxed);
+                                std::thread::yield_now();
+                            }
+                        }
+                    })
+                })
+                .collect();
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let tx = bank.begin();
+                    for _ in 0..3 {
+                        let sum: i64 = all(&tx, &bank, Read::SNAPSHOT).iter().map(|r| r.2).sum();
+                        assert_eq!(sum, ACCOUNTS * 100);
+                    }
+                }
+            });
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    bank.store.collect();
+                    std::thread::yield_now();
+                }
+            });
+            for writer in writers {
+                writer.join().unwrap();
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+        let tx = bank.begin();
+        assert_eq!(all(&tx, &bank, Read::SNAPSHOT).len(), 8);
+        drop(tx);
+        assert_eq!(bank.store.active_transactions(), 0);
+    }
+}
+
+#[test]
+fn of_concurrent_inserts_of_one_key_exactly_one_wins() {
+    for kind in KINDS {
+        let bank = Bank::new(kind);
+        let wins = AtomicU64::new(0);
+        scope(|scope| {
+            for thread in 0..THREADS {
+                let (bank, wins) = (&bank, &wins);
+                scope.spawn(move || {
+                    for n in 0..300 {
+                        match bank.insert((n, thread, thread)) {
+                            Ok(()) => drop(wins.fetch_add(1, Ordering::Relaxed)),
+                            Err(Error::Unique { key: taken, .. }) => assert_eq!(*taken, key(n)),
+                            Err(other) => panic!("{other}"),
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(wins.load(Ordering::Relaxed), 300);
+        assert_eq!(bank.table.row_count(), 300);
+        assert_eq!(all(&bank.begin(), &bank, Read::SNAPSHOT).len(), 300);
+    }
+}
+
+#[test]
+fn keys_come_and_go_while_others_look() {
+    for kind in KINDS {
+        let bank = Bank::new(kind);
+        scope(|scope| {
+            for thread in 0..THREADS {
+                let bank = &bank;
+                scope.spawn(move || {
+                    let mut random = Random(u64::try_from(thread).unwrap());
+                    for _ in 0..1_000 {
+                        let n = random.below(10);
+                        match random.below(4) {
+                            0 => match bank.insert((n, thread, n)) {
+                                Ok(()) | Err(Error::Unique { .. }) => {}
+                                Err(other) => panic!("{other}"),
+                            },
+                            1 => drop(bank.remove(n)),
+                            2 => move_row(bank, n, random.below(10)),
+                            _ => {
+                                let rows = all(&bank.begin(), bank, Read::SNAPSHOT);
+                                assert!(rows.is_sorted_by(|a, b| a.0 < b.0), "{rows:?}");
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        for _ in 0..4 {
+            bank.store.collect();
+        }
+        let rows = all(&bank.begin(), &bank, Read::SNAPSHOT);
+        assert_eq!(u64::try_from(rows.len()).unwrap(), bank.table.row_count());
+        let entries = bank.table.index_statistics(BY_KEY).unwrap().entries;
+        assert_eq!(usize::try_from(entries).unwrap(), rows.len());
+    }
+}
+
+fn move_row(bank: &Bank, from: i64, to: i64) {
+    let mut buffer = RowBuffer::default();
+    let options = storage::TransactionOptions::STATEMENT;
+    let moved =
+        bank.table.change_point(BY_KEY, &key(from), &options, &mut buffer, |before, buffer| {
+            let (_, g, a) = decode(before);
+            buffer.bytes.extend(encode((to, g, a)));
+            Ok(storage::Decision::Update(Keys::MayDiffer))
+        });
+    match moved {
+        Ok(_) | Err(Error::Unique { .. }) => {}
+        Err(other) => panic!("{other}"),
+    }
+}
+
+#[test]
+fn waiters_get_the_row_when_the_owner_ends() {
+    let bank = Bank::with(TableKind::Ordinary, [(0, 0, 0)]);
+    let tx = bank.begin();
+    let row = get(&tx, &bank, 0, Read::COMMITTED).unwrap().unwrap();
+    tx.update(row, image(&encode((0, 0, 5))), Keys::Same).unwrap();
+    scope(|scope| {
+        let waiter = scope.spawn(|| {
+            let tx = bank.begin();
+            let row = get(&tx, &bank, 0, Read::COMMITTED).unwrap().unwrap();
+            let (Claim::Changed(row) | Claim::Current(row)) =
+                tx.claim(row, WhenOwned::Wait).unwrap()
+            else {
+                panic!("the row stays")
+            };
+            assert_eq!(decode(row.image()).2, 5);
+            tx.update(row, image(&encode((0, 0, 6))), Keys::Same).unwrap();
+            tx.commit().unwrap();
+        });
+        tx.commit().unwrap();
+        waiter.join().unwrap();
+    });
+    assert_eq!(bank.amount(0), Some(6));
+    let tx = bank.begin();
+    let row = get(&tx, &bank, 0, Read::COMMITTED).unwrap().unwrap();
+    tx.update(row, image(&encode((0, 0, 7))), Keys::Same).unwrap();
+    scope(|scope| {
+        let increment = scope.spawn(|| assert!(bank.add(0, 10)));
+        tx.rollback();
+        increment.join().unwrap();
+    });
+    assert_eq!(bank.amount(0), Some(16));
+}
+
+#[test]
+fn circle_of_waiters_has_a_victim() {
+    for round in 0..20 {
+        let bank = Bank::with(TableKind::Ordinary, [(0, 0, 0), (1, 0, 0)]);
+        let barrier = std::sync::Barrier::new(2);
+        let lock_both = |first: i64, second: i64| {
+            let tx = bank.begin();
+            let row = get(&tx, &bank, first, Read::COMMITTED).unwrap().unwrap();
+            assert!(matches!(tx.claim(row, WhenOwned::Wait).unwrap(), Claim::Current(_)));
+            barrier.wait();
+            let row = get(&tx, &bank, second, Read::COMMITTED).unwrap().unwrap();
+            let outcome = tx.claim(row, WhenOwned::Wait).map(|_| ());
+            let is_doomed = tx.is_doomed();
+            assert_eq!(outcome == Err(Error::Deadlock), is_doomed);
+            is_doomed
+        };
+        let victims = scope(|scope| {
+            let other = scope.spawn(|| lock_both(1, 0));
+            u32::from(lock_both(0, 1)) + u32::from(other.join().unwrap())
+        });
+        assert!(victims >= 1, "round {round}");
+    }
+}
+
+#[test]
+fn lock_timeout_ends_the_wait() {
+    let bank = Bank::with(TableKind::Ordinary, [(0, 0, 0)]);
+    let tx = bank.begin();
+    let row = get(&tx, &bank, 0, Read::COMMITTED).unwrap().unwrap();
+    assert!(matches!(tx.claim(row, WhenOwned::Wait).unwrap(), Claim::Current(_)));
+    let mut other = bank.begin();
+    other.set_lock_timeout(Some(5));
+    let row = get(&other, &bank, 0, Read::COMMITTED).unwrap().unwrap();
+    assert_eq!(other.claim(row, WhenOwned::Wait).unwrap_err(), Error::LockTimeout);
+    assert!(!other.is_doomed());
+}
