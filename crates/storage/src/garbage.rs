@@ -223,17 +223,15 @@ fn free_below(
     guard: &Guard,
     done: &mut Collected,
 ) {
-    // The swap decides who frees the tail if two trim at once.
-    let tail = version.next.swap(std::ptr::null_mut(), Ordering::AcqRel);
-    if with_keys {
-        for old in versions(tail, guard) {
-            remove_dead_keys(table, head, old, guard);
-        }
-    }
-    let mut next = NonNull::new(tail);
+    // Each swap decides who frees what lies below, if two trim one chain at different versions.
+    let mut next = NonNull::new(version.next.swap(std::ptr::null_mut(), Ordering::AcqRel));
     while let Some(old) = next {
-        // SAFETY: cut off above by this thread, not retired yet.
-        next = NonNull::new(unsafe { old.as_ref() }.next.load(Ordering::Acquire));
+        // SAFETY: cut off by this thread, which alone retires it below.
+        let version = unsafe { old.as_ref() };
+        next = NonNull::new(version.next.swap(std::ptr::null_mut(), Ordering::AcqRel));
+        if with_keys {
+            remove_dead_keys(table, head, version, guard);
+        }
         table.release_version(old, guard);
         done.versions += 1;
     }

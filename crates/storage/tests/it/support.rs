@@ -75,10 +75,6 @@ impl Bank {
         self.store.begin(TransactionOptions::EXPLICIT)
     }
 
-    pub(crate) fn statement(&self) -> Transaction {
-        self.store.begin(TransactionOptions::STATEMENT)
-    }
-
     pub(crate) fn insert(&self, row: Row) -> Result<(), Error> {
         self.table.insert_point(&TransactionOptions::STATEMENT, image(&encode(row))).map(|_| ())
     }
