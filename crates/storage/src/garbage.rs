@@ -164,13 +164,17 @@ impl GarbageShard {
         let Some(note) = self.queue.lock().take_due(horizon) else { return false };
         match note {
             Note::Row { table, head } => {
-                // SAFETY: see the notes' `Send`: the table, and so the head, outlives them.
-                let (table, head) = unsafe { (&*table, &*head) };
+                // SAFETY: see the notes' `Send`: the table outlives them.
+                let table = unsafe { &*table };
+                // SAFETY: and so do its heads.
+                let head = unsafe { &*head };
                 trim(table, head, horizon, &guard, done);
             }
             Note::Head { table, head } => {
                 // SAFETY: as above.
-                let (table, head) = unsafe { (&*table, &*head) };
+                let table = unsafe { &*table };
+                // SAFETY: as above.
+                let head = unsafe { &*head };
                 table.heap.release(head);
                 done.rows += 1;
             }

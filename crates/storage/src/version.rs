@@ -115,14 +115,16 @@ impl Version {
         };
         // SAFETY: `place` is fresh, large enough and aligned for the header.
         unsafe { place.write(header) };
+        // SAFETY: `place` is being made here, with the layout `blobs_start` counts on.
+        let blobs = unsafe { blobs_start(place) };
         for (i, blob) in image.blobs.iter().enumerate() {
             // SAFETY: the layout holds `blobs_len` blobs behind the header.
-            let slot = unsafe { blobs_start(place).add(i) };
+            let slot = unsafe { blobs.add(i) };
             // SAFETY: as above; the slot is fresh memory, aligned for `Bytes`.
             unsafe { slot.write(blob.clone()) };
         }
         // SAFETY: the layout holds `bytes_len` bytes behind the blobs.
-        let target = unsafe { blobs_start(place).add(image.blobs.len()) }.cast::<u8>();
+        let target = unsafe { blobs.add(image.blobs.len()) }.cast::<u8>();
         // SAFETY: as above, and fresh memory does not overlap the image.
         unsafe { target.copy_from_nonoverlapping(image.bytes.as_ptr(), image.bytes.len()) };
         Ok(place)
@@ -209,7 +211,7 @@ impl Version {
 /// `version` was made by `Version::allocate`.
 unsafe fn blobs_start(version: NonNull<Version>) -> *mut Bytes {
     const { assert!(align_of::<Bytes>() <= align_of::<Version>()) };
-    const { assert!(size_of::<Version>() % align_of::<Bytes>() == 0) };
+    const { assert!(size_of::<Version>().is_multiple_of(align_of::<Bytes>())) };
     // SAFETY: the caller's promise: the allocation reaches at least to the end of the header.
     unsafe { version.as_ptr().add(1) }.cast()
 }

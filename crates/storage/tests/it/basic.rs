@@ -156,8 +156,7 @@ fn suspended_scan_resumes_behind_its_last_row() {
         };
         let mut scan = tx.scan(&bank.table, spec).unwrap();
         let mut keys = Vec::new();
-        loop {
-            let Some(row) = scan.next().unwrap() else { break };
+        while let Some(row) = scan.next().unwrap() {
             keys.push(decode(row.image()).0);
             scan = tx.resume(&bank.table, scan.suspend()).unwrap();
         }
