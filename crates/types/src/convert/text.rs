@@ -1,0 +1,200 @@
+//! To strings: `char`, `varchar`, `text`, and their Unicode twins.
+
+use super::float_text::{general, money, scientific};
+use super::{AnsiWarnings, Context, Mode};
+use crate::collation::CodePage;
+use crate::{Bytes, DataType, Length, Msg, Result, Value, date, text};
+
+/// What to do with a text that is longer than its target.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TooLong {
+    /// Cut it, or refuse in an assignment.
+    Cut,
+    /// The overflow of a number: an error, for it must not be misread.
+    Refuse,
+    /// As `Refuse`, but an asterisk where the target is not Unicode.
+    Asterisk,
+}
+
+impl Context<'_> {
+    /// Converts to a type in a code page.
+    pub(super) fn to_text(self, value: &Value) -> Result<Value> {
+        let to = self.to.collation;
+        let bytes = match value {
+            Value::VarChar(bytes) if self.from.collation.code_page() == to.code_page() => {
+                bytes.clone()
+            }
+            Value::VarChar(bytes) if bytes.is_ascii() => bytes.clone(),
+            Value::VarChar(bytes) => {
+                let text = text::from_code_page(bytes, self.from.collation);
+                text::to_code_page(&text, to)
+            }
+            Value::NVarChar(units) => text::utf16_to_code_page(units, to),
+            Value::VarBinary(bytes) => {
+                self.bytes_text(bytes, |raw| raw.clone(), |hex| to_ascii(hex))?
+            }
+            _ => {
+                let (text, too_long) = self.plain_text(value)?;
+                let bytes = Bytes::copy_from(text.as_bytes());
+                return self.fit_plain(bytes, too_long, 1).map(Value::VarChar);
+            }
+        };
+        self.fit(bytes, 1).map(Value::VarChar)
+    }
+
+    /// Converts to a Unicode type.
+    pub(super) fn to_unicode_text(self, value: &Value) -> Result<Value> {
+        let units = match value {
+            Value::NVarChar(units) => units.clone(),
+            Value::VarChar(bytes) => text::code_page_to_utf16(bytes, self.from.collation),
+            Value::VarBinary(bytes) => self.bytes_text(bytes, whole_units, text::to_utf16)?,
+            _ => {
+                let (text, too_long) = self.plain_text(value)?;
+                return self.fit_plain(text::to_utf16(&text), too_long, 2).map(Value::NVarChar);
+            }
+        };
+        self.fit(units, 2).map(Value::NVarChar)
+    }
+
+    /// Writes binary as text: the bytes themselves (style 0), or hex digits with `0x` (1) or without (2).
+    fn bytes_text(
+        self,
+        bytes: &Bytes,
+        raw: impl Fn(&Bytes) -> Bytes,
+        encode: impl Fn(&str) -> Bytes,
+    ) -> Result<Bytes> {
+        let prefix = match self.style {
+            0 => return Ok(raw(bytes)),
+            1 => "0x",
+            2 => "",
+            _ => return Err(self.invalid_style()),
+        };
+        let mut hex = String::with_capacity(prefix.len() + bytes.len() * 2);
+        hex.push_str(prefix);
+        for byte in bytes.iter() {
+            for digit in [byte >> 4, byte & 0xF] {
+                hex.extend(char::from_digit(u32::from(digit), 16).map(|c| c.to_ascii_uppercase()));
+            }
+        }
+        Ok(encode(&hex))
+    }
+
+    /// Writes a value that is neither string nor binary.
+    fn plain_text(self, value: &Value) -> Result<(String, TooLong)> {
+        let integer = match self.from.data_type {
+            DataType::BigInt => TooLong::Refuse,
+            _ => TooLong::Asterisk,
+        };
+        Ok(match value {
+            Value::Bit(v) => (u8::from(*v).to_string(), TooLong::Asterisk),
+            Value::TinyInt(v) => (v.to_string(), integer),
+            Value::SmallInt(v) => (v.to_string(), integer),
+            Value::Int(v) => (v.to_string(), integer),
+            Value::BigInt(v) => (v.to_string(), integer),
+            Value::Decimal(v) => (v.to_string(), TooLong::Refuse),
+            Value::Money(v) => (money(*v, self.style), TooLong::Refuse),
+            Value::Real(v) => (self.float_text(f64::from(*v), 9)?, TooLong::Refuse),
+            Value::Float(v) => (self.float_text(*v, 17)?, TooLong::Refuse),
+            Value::UniqueIdentifier(guid) => (super::bytes::guid_text(guid), TooLong::Refuse),
+            _ => {
+                let text = date::format(value, &self.from.data_type, self.style)?;
+                (text, TooLong::Cut)
+            }
+        })
+    }
+
+    fn float_text(self, value: f64, lossless: usize) -> Result<String> {
+        Ok(match self.style {
+            0 => general(value, 6),
+            1 => scientific(value, 8),
+            2 => scientific(value, 16),
+            3 => scientific(value, lossless),
+            126 | 128 | 129 => general(value, lossless),
+            _ => return Err(self.invalid_style()),
+        })
+    }
+
+    fn invalid_style(self) -> crate::Error {
+        Msg::InvalidStyle(i64::from(self.style), self.from_name()).into()
+    }
+
+    /// Fits the text of a number, a guid or a date into the target.
+    fn fit_plain(self, text: Bytes, too_long: TooLong, unit: usize) -> Result<Bytes> {
+        let fits = self.limit(unit).is_none_or(|limit| text.len() <= limit);
+        match too_long {
+            _ if fits => self.fit(text, unit),
+            TooLong::Cut => self.fit(text, unit),
+            TooLong::Asterisk if unit == 1 => self.fit(Bytes::copy_from(b"*"), unit),
+            TooLong::Asterisk => Err(Msg::ArithmeticOverflow(self.to_name()).into()),
+            TooLong::Refuse => Err(match self.from.data_type {
+                DataType::UniqueIdentifier => Msg::GuidResultSpace.into(),
+                DataType::Money | DataType::SmallMoney => {
+                    Msg::MoneyResultSpace(self.to_name()).into()
+                }
+                DataType::BigInt => Msg::ArithmeticOverflow(self.to_name()).into(),
+                _ => self.overflow(),
+            }),
+        }
+    }
+
+    /// Cuts or pads a text to the target's declared length. `unit` is the size of a character.
+    fn fit(self, text: Bytes, unit: usize) -> Result<Bytes> {
+        let Some(limit) = self.limit(unit) else { return Ok(text) };
+        if text.len() == limit || text.len() < limit && !self.to.data_type.is_fixed_string() {
+            return Ok(text);
+        }
+        let blank = if unit == 2 { b" \0".as_slice() } else { b" ".as_slice() };
+        if text.len() < limit {
+            let mut padded = Vec::with_capacity(limit);
+            padded.extend_from_slice(&text);
+            (text.len()..limit).step_by(unit).for_each(|_| padded.extend_from_slice(blank));
+            return Ok(Bytes::from(padded));
+        }
+        let end = match self.to.collation.code_page() {
+            CodePage::Utf8 if unit == 1 => character_start(&text, limit),
+            _ => limit,
+        };
+        let (kept, cut) = text.split_at(end);
+        // Blanks may go without a word.
+        if !cut.chunks(unit).all(|c| c == blank) {
+            self.refuse_cut()?;
+        }
+        self.fit(Bytes::copy_from(kept), unit)
+    }
+
+    /// Returns the target's limit in bytes, `None` for `max`.
+    fn limit(self, unit: usize) -> Option<usize> {
+        match self.to.data_type.length() {
+            Some(Length::Limited(n)) => Some(usize::from(n) * unit),
+            Some(Length::Max) | None => None,
+        }
+    }
+
+    /// Refuses to cut a value where that is an error.
+    pub(super) fn refuse_cut(self) -> Result<()> {
+        match (self.mode, self.options.ansi_warnings) {
+            (Mode::Assignment, AnsiWarnings::On) => Err(Msg::StringTruncated.into()),
+            (Mode::Assignment, AnsiWarnings::Off)
+            | (Mode::Implicit | Mode::Explicit | Mode::Try, _) => Ok(()),
+        }
+    }
+}
+
+fn to_ascii(text: &str) -> Bytes {
+    Bytes::copy_from(text.as_bytes())
+}
+
+/// Reads bytes as UTF-16, completing a last odd one with a zero.
+fn whole_units(bytes: &Bytes) -> Bytes {
+    if bytes.len().is_multiple_of(2) {
+        return bytes.clone();
+    }
+    let mut whole = bytes.to_vec();
+    whole.push(0);
+    Bytes::from(whole)
+}
+
+/// Returns the last place at or before `limit` where a UTF-8 character begins.
+fn character_start(text: &[u8], limit: usize) -> usize {
+    (0..=limit).rev().find(|at| text[*at] & 0xC0 != 0x80).unwrap_or(0)
+}
