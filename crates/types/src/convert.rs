@@ -144,28 +144,28 @@ impl Context<'_> {
     }
 
     /// Returns the name of the source type as messages have it.
-    fn from_name(&self) -> &'static str {
+    fn source_name(&self) -> &'static str {
         message_name(&self.from.data_type)
     }
 
     /// Returns the name of the target type as messages have it.
-    fn to_name(&self) -> &'static str {
+    fn target_name(&self) -> &'static str {
         message_name(&self.to.data_type)
     }
 
     /// Makes message 8114.
     fn failed(&self) -> Error {
-        Msg::ConversionError(self.from_name(), self.to_name()).into()
+        Msg::ConversionError(self.source_name(), self.target_name()).into()
     }
 
     /// Makes message 8115 with the source type named.
     fn overflow(&self) -> Error {
-        Msg::ArithmeticOverflowConverting(self.from_name(), self.to_name()).into()
+        Msg::ArithmeticOverflowConverting(self.source_name(), self.target_name()).into()
     }
 
     /// Makes the message of a pair of types that the rules let pass but nothing converts.
     fn clash(&self) -> Error {
-        Msg::OperandClash(self.from_name(), self.to_name()).into()
+        Msg::OperandClash(self.source_name(), self.target_name()).into()
     }
 }
 

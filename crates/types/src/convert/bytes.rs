@@ -96,7 +96,7 @@ impl Context<'_> {
         let digits = match self.style {
             1 => text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")),
             2 => Some(text.as_str()),
-            _ => return Err(Msg::InvalidStyle(i64::from(self.style), self.from_name()).into()),
+            _ => return Err(Msg::InvalidStyle(i64::from(self.style), self.source_name()).into()),
         };
         let bytes = digits.and_then(hex_bytes).ok_or_else(|| self.failed())?;
         Ok(Bytes::from(bytes))

@@ -37,7 +37,7 @@ impl Context<'_> {
         let float = crate::ColumnType::nullable(DataType::Float);
         let context = Context { to: &float, ..self };
         let Value::Float(days) = context.to_float(value)? else { return Err(self.clash()) };
-        let overflow = || Error::from(Msg::ArithmeticOverflow(self.to_name()));
+        let overflow = || Error::from(Msg::ArithmeticOverflow(self.target_name()));
         if days.abs() > 4e6 {
             return Err(overflow());
         }
@@ -78,6 +78,6 @@ impl Context<'_> {
     }
 
     fn out_of_range(self) -> Error {
-        Msg::DateOutOfRange(self.from_name(), self.to_name()).into()
+        Msg::DateOutOfRange(self.source_name(), self.target_name()).into()
     }
 }

@@ -60,19 +60,19 @@ impl Context<'_> {
     }
 
     fn integer_overflow(self, value: &Value, wide: i128) -> Error {
-        let name = self.to_name();
+        let name = self.target_name();
         let is_short = matches!(self.to.data_type, DataType::TinyInt | DataType::SmallInt);
         match value {
             Value::VarChar(_) | Value::NVarChar(_) => {
                 let text = self.source_text(value);
                 match self.to.data_type {
                     DataType::TinyInt => {
-                        Msg::StringOverflowsColumn(self.from_name(), &text, "INT1").into()
+                        Msg::StringOverflowsColumn(self.source_name(), &text, "INT1").into()
                     }
                     DataType::SmallInt => {
-                        Msg::StringOverflowsColumn(self.from_name(), &text, "INT2").into()
+                        Msg::StringOverflowsColumn(self.source_name(), &text, "INT2").into()
                     }
-                    DataType::Int => Msg::StringOverflowsInt(self.from_name(), &text).into(),
+                    DataType::Int => Msg::StringOverflowsInt(self.source_name(), &text).into(),
                     _ => self.overflow(),
                 }
             }
@@ -89,7 +89,7 @@ impl Context<'_> {
     fn truncated(self, value: f64) -> Result<i128> {
         if value.abs() >= 1e30 {
             let text = format!("{value:.6}");
-            return Err(Msg::ArithmeticOverflowType(self.to_name(), &text).into());
+            return Err(Msg::ArithmeticOverflowType(self.target_name(), &text).into());
         }
         #[expect(clippy::cast_possible_truncation, reason = "cut off on purpose, within range")]
         Ok(value as i128)
@@ -113,7 +113,7 @@ impl Context<'_> {
         let failed = || -> Error {
             match self.to.data_type {
                 DataType::BigInt => self.failed(),
-                _ => Msg::ConversionFailed(self.from_name(), text, self.to_name()).into(),
+                _ => Msg::ConversionFailed(self.source_name(), text, self.target_name()).into(),
             }
         };
         let trimmed = text.trim_matches(' ');
@@ -213,7 +213,7 @@ impl Context<'_> {
     fn overflow_of_money(self, value: &Value) -> Error {
         match value {
             Value::Money(_) | Value::Decimal(_) => self.overflow(),
-            _ => Msg::ArithmeticOverflow(self.to_name()).into(),
+            _ => Msg::ArithmeticOverflow(self.target_name()).into(),
         }
     }
 

@@ -30,9 +30,7 @@ impl Context<'_> {
                 text::to_code_page(&text, to)
             }
             Value::NVarChar(units) => text::utf16_to_code_page(units, to),
-            Value::VarBinary(bytes) => {
-                self.bytes_text(bytes, |raw| raw.clone(), |hex| to_ascii(hex))?
-            }
+            Value::VarBinary(bytes) => self.bytes_text(bytes, |raw| raw.clone(), to_ascii)?,
             _ => {
                 let (text, too_long) = self.plain_text(value)?;
                 let bytes = Bytes::copy_from(text.as_bytes());
@@ -115,7 +113,7 @@ impl Context<'_> {
     }
 
     fn invalid_style(self) -> crate::Error {
-        Msg::InvalidStyle(i64::from(self.style), self.from_name()).into()
+        Msg::InvalidStyle(i64::from(self.style), self.source_name()).into()
     }
 
     /// Fits the text of a number, a guid or a date into the target.
@@ -125,13 +123,13 @@ impl Context<'_> {
             _ if fits => self.fit(text, unit),
             TooLong::Cut => self.fit(text, unit),
             TooLong::Asterisk if unit == 1 => self.fit(Bytes::copy_from(b"*"), unit),
-            TooLong::Asterisk => Err(Msg::ArithmeticOverflow(self.to_name()).into()),
+            TooLong::Asterisk => Err(Msg::ArithmeticOverflow(self.target_name()).into()),
             TooLong::Refuse => Err(match self.from.data_type {
                 DataType::UniqueIdentifier => Msg::GuidResultSpace.into(),
                 DataType::Money | DataType::SmallMoney => {
-                    Msg::MoneyResultSpace(self.to_name()).into()
+                    Msg::MoneyResultSpace(self.target_name()).into()
                 }
-                DataType::BigInt => Msg::ArithmeticOverflow(self.to_name()).into(),
+                DataType::BigInt => Msg::ArithmeticOverflow(self.target_name()).into(),
                 _ => self.overflow(),
             }),
         }
