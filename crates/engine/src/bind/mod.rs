@@ -7,12 +7,16 @@
 //! - `query.rs` binds SELECT; `dml.rs` the data-changing statements;
 //! - `program.rs` compiles a batch's control flow and variables.
 
+mod context;
 pub mod expr;
+pub mod fragment;
 pub mod program;
 pub mod query;
 pub mod types;
 
 use std::sync::Arc;
+
+pub use context::BinderContext;
 
 use ::types::value::ColumnType;
 
@@ -21,6 +25,17 @@ use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
 use crate::session::Options;
+
+/// Binds a data statement.
+///
+/// # Errors
+/// Those of names and types.
+pub fn bind_statement(
+    _binder: &mut Binder<'_>,
+    _statement: &tsql::ast::Statement,
+) -> ::types::Result<crate::plan::statement::Bound> {
+    Err(::types::Msg::NotSupported("data statements").into())
+}
 
 /// Binds one leaf.
 pub struct Binder<'a> {

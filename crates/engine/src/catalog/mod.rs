@@ -18,6 +18,7 @@ mod bootstrap;
 mod cell;
 mod lookup;
 pub mod name;
+pub mod password;
 pub mod table;
 
 pub use cell::CatalogCell;

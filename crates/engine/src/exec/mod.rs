@@ -5,8 +5,12 @@
 //! - `dml/` changes rows; `ddl/` changes the catalog;
 //! - `run.rs` runs the steps of a program: control flow, errors, transactions.
 
+pub mod ddl;
+pub mod dml;
 pub mod eval;
+pub mod fault;
 pub mod query;
+pub mod run;
 
 use std::sync::Arc;
 
@@ -35,8 +39,12 @@ pub struct Cx<'a> {
     /// Error of storage on its way up to where the statement is restarted or the transaction ended;
     /// what travels as `Err` meanwhile is only its text.
     pub fault: Option<storage::Error>,
+    /// Why the statement stopped, if it was no error of its own.
+    pub interrupted: Option<fault::Interruption>,
     /// Buffers that are reused from row to row and from statement to statement.
     pub scratch: Scratch,
+    /// Text of the running definition: what `sys.sql_modules` keeps.
+    pub statement_text: String,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
 }
@@ -69,13 +77,16 @@ impl<'a> Cx<'a> {
             now: None,
             transaction: None,
             fault: None,
+            interrupted: None,
             scratch: Scratch::default(),
+            statement_text: String::new(),
             work_tables: Vec::new(),
         }
     }
 }
 
 /// A batch's or procedure's variables.
+#[derive(Default)]
 pub struct Frame {
     /// Scalars by slot.
     pub variables: Vec<Value>,
@@ -85,6 +96,20 @@ pub struct Frame {
     pub procedure: Option<Arc<crate::catalog::ProcedureDef>>,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
+    /// LOCAL cursors.
+    pub cursors: Vec<run::Cursor>,
+}
+
+/// Runs a bound data statement: in the session's transaction, with a savepoint of its own, or as a
+/// statement transaction that absorbs conflicts.
+///
+/// # Errors
+/// Those of its expressions, of constraints and of storage.
+pub fn run_bound(
+    _bound: &crate::plan::statement::Bound,
+    _cx: &mut Cx<'_>,
+) -> types::Result<StatementResult> {
+    Err(types::Msg::NotSupported("data statements").into())
 }
 
 /// What a data statement did.
@@ -97,6 +122,25 @@ pub struct StatementResult {
 }
 
 impl Cx<'_> {
+    /// Makes room for a statement's registers.
+    pub fn reserve(&mut self, registers: u32) {
+        let registers = registers as usize;
+        if self.registers.len() < registers {
+            self.registers.resize(registers, Value::Null);
+        }
+    }
+
+    /// Takes the buffers of the context around this one for the length of a call.
+    pub(crate) fn lend_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
+        std::mem::swap(&mut self.registers, registers);
+        std::mem::swap(&mut self.scratch, scratch);
+    }
+
+    /// Gives them back.
+    pub(crate) fn return_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
+        self.lend_buffers(registers, scratch);
+    }
+
     /// Returns the statement's time, UTC: the clock is read at the first call.
     pub fn now(&mut self) -> types::date::Moment {
         *self.now.get_or_insert_with(clock)
@@ -104,19 +148,11 @@ impl Cx<'_> {
 
     /// Returns the session's settings that conversions go by.
     pub fn convert_options(&self) -> types::ConvertOptions {
-        let options = &self.session.options;
-        types::ConvertOptions {
-            date_format: options.date_format,
-            ansi_warnings: if options.ansi_warnings {
-                types::convert::AnsiWarnings::On
-            } else {
-                types::convert::AnsiWarnings::Off
-            },
-        }
+        self.session.convert_options()
     }
 }
 
-fn clock() -> types::date::Moment {
+pub(crate) fn clock() -> types::date::Moment {
     let (days, ticks) = sos::clock::utc_days_and_ticks();
     // Both are far inside the range: a day has 864e9 ticks, the calendar 3.65 million days.
     types::date::Moment {

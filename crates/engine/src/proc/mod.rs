@@ -1,1 +1,110 @@
-//! System procedures: what RPCs by ProcID and `EXEC sp_..` run.
+//! System procedures: what `EXEC sp_..` and RPCs by name or ProcID run.
+//!
+//! One registry line per procedure. They take their arguments as [`Argument`]s like any other
+//! procedure, so that EXEC and RPC are one path.
+
+pub(crate) mod dbcc;
+pub mod prepared;
+pub(crate) mod rpc;
+mod sql;
+
+use types::value::ColumnType;
+use types::{Msg, Value};
+
+use crate::catalog::name::Name;
+use crate::exec::Cx;
+use crate::exec::run::{Argument, Stop};
+
+/// A system procedure.
+pub struct SystemProcedure {
+    /// Its name, in lower case.
+    pub name: &'static str,
+    /// Its ProcID in RPC requests; 0 if it has none. `[MS-TDS] 2.2.6.6`
+    pub id: u16,
+    pub(crate) run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
+}
+
+static PROCEDURES: &[&[SystemProcedure]] = &[sql::PROCEDURES, prepared::PROCEDURES];
+
+/// Cursor procedures by ProcID, for the message that names what is missing.
+const CURSOR_PROCEDURES: [&str; 9] = [
+    "sp_cursor",
+    "sp_cursoropen",
+    "sp_cursorprepare",
+    "sp_cursorexecute",
+    "sp_cursorprepexec",
+    "sp_cursorunprepare",
+    "sp_cursorfetch",
+    "sp_cursoroption",
+    "sp_cursorclose",
+];
+
+/// Finds a system procedure: `sp_x`, `sys.sp_x`, `master..sp_x`, `dbo.sp_x`.
+pub(crate) fn find(name: &tsql::ast::ObjectName) -> Option<&'static SystemProcedure> {
+    let schema = name.schema.as_deref().unwrap_or("sys");
+    let of_system = schema.is_empty() || Name::same(schema, "sys") || Name::same(schema, "dbo");
+    of_system.then(|| find_by_name(&name.object)).flatten()
+}
+
+fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
+    PROCEDURES.iter().flat_map(|list| list.iter()).find(|p| p.name.eq_ignore_ascii_case(name))
+}
+
+/// Finds a system procedure by ProcID.
+///
+/// # Errors
+/// 40517 for the cursor procedures, 2812 for an id that means nothing.
+pub(crate) fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
+    let found = PROCEDURES.iter().flat_map(|list| list.iter()).find(|p| p.id == id && id != 0);
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let cursor = usize::from(id).checked_sub(1).and_then(|at| CURSOR_PROCEDURES.get(at));
+    match cursor {
+        Some(name) => Err(Msg::NotSupported(&format!("{name} (server cursors of an API)")).into()),
+        None => Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into()),
+    }
+}
+
+/// Runs a system procedure.
+pub(crate) fn run(
+    procedure: &SystemProcedure,
+    arguments: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    (procedure.run)(arguments, cx)
+}
+
+/// Finds an argument by name (with `@`), else by its position among the unnamed ones.
+fn argument<'a>(arguments: &'a [Argument], position: usize, name: &str) -> Option<&'a Argument> {
+    let named = |a: &&Argument| {
+        Name::same(&a.name, name) || Name::same(&a.name, name.trim_start_matches('@'))
+    };
+    arguments.iter().find(named).or_else(|| arguments.get(position).filter(|a| a.name.is_empty()))
+}
+
+/// Returns an argument's text; `None` if it is missing or NULL.
+fn text(arguments: &[Argument], position: usize, name: &str, cx: &Cx<'_>) -> Option<String> {
+    argument(arguments, position, name).and_then(|a| a.value.as_text(cx.session.collation()))
+}
+
+/// Returns an argument's whole number; `None` if it is missing, NULL or something else.
+fn whole(arguments: &[Argument], position: usize, name: &str) -> Option<i64> {
+    match argument(arguments, position, name).map(|a| &a.value)? {
+        Value::Bit(b) => Some(i64::from(*b)),
+        Value::TinyInt(n) => Some(i64::from(*n)),
+        Value::SmallInt(n) => Some(i64::from(*n)),
+        Value::Int(n) => Some(i64::from(*n)),
+        Value::BigInt(n) => Some(*n),
+        _ => None,
+    }
+}
+
+/// `int`, nullable.
+fn int_type() -> ColumnType {
+    ColumnType {
+        data_type: types::DataType::Int,
+        collation: types::Collation::default(),
+        nullable: true,
+    }
+}

@@ -4,20 +4,21 @@
 //! [`Session::bulk_insert`]) and resets ([`Session::reset`]); results leave through a
 //! [`ResultSink`](crate::sink::ResultSink).
 
+mod cache;
+mod login;
 mod options;
+mod pump;
+mod state;
 pub mod temp;
 pub mod transaction;
 
-use std::sync::Arc;
-
+use types::Value;
 use types::value::ColumnType;
-use types::{Bytes, Value};
 
+pub(crate) use cache::{Entry, ProgramKey};
 pub use options::{IsolationLevel, Options};
-
-use crate::catalog::Catalog;
-use crate::instance::Instance;
-use crate::sink::ResultSink;
+pub use pump::Session;
+pub use state::SessionState;
 
 /// What a client said of itself at login, for the views and functions that tell it.
 #[derive(Clone, Debug, Default)]
@@ -140,54 +141,3 @@ pub enum Reset {
     /// RESETCONNECTIONSKIPTRAN: keeps it.
     KeepTransaction,
 }
-
-/// Everything about a session that statements read and change. Owned by [`Session`]; lent to the
-/// executor through [`crate::exec::Cx`].
-pub struct SessionState {
-    /// The instance.
-    pub instance: Arc<Instance>,
-    /// The catalog snapshot of the running request: checked against the instance's version when a
-    /// request begins and after DDL of its own.
-    pub catalog: Arc<Catalog>,
-    /// `@@SPID`
-    pub id: i16,
-    /// Login name.
-    pub login: String,
-    /// Current database, as created.
-    pub database: Arc<str>,
-    /// Database at login, to go back to at a reset.
-    pub login_database: Arc<str>,
-    /// SET options.
-    pub options: Options,
-    /// SET options at login.
-    pub login_options: Arc<Options>,
-    /// Current isolation level: not reset with the others, by design of the protocol.
-    pub isolation: IsolationLevel,
-    /// The client.
-    pub client: ClientInfo,
-    /// The open transaction, and what the session remembers of it.
-    pub transaction: transaction::TransactionState,
-    /// Temporary tables by scope.
-    pub temp: temp::TempTables,
-    /// `@@ERROR` after the last statement.
-    pub last_error: i32,
-    /// `@@ROWCOUNT` after the last statement.
-    pub row_count: u64,
-    /// `@@IDENTITY`
-    pub last_identity: Option<Value>,
-    /// `CONTEXT_INFO()`
-    pub context_info: Bytes,
-    /// `SESSION_CONTEXT()`: key, value, read-only.
-    pub session_context: Vec<(String, Value, bool)>,
-    /// `@@NESTLEVEL`
-    pub nest_level: u32,
-    /// Errors being handled by CATCH blocks, innermost last: ERROR_NUMBER() and kin.
-    pub handled_errors: Vec<types::Error>,
-    /// Raised by an attention: statements stop at their next check.
-    pub cancel: Arc<sos::park::Cancel>,
-    /// Login time, as `datetime`.
-    pub login_time: Value,
-}
-
-// `Session` itself, with login, batch, rpc, transaction, bulk_load, reset and cancel, is E3's:
-// signatures are agreed in the engine brief.

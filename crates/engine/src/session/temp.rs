@@ -68,6 +68,11 @@ impl TempTables {
         self.scopes.clear();
     }
 
+    /// Tells whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.scopes.iter().all(Vec::is_empty)
+    }
+
     /// Iterates over all of them, for the views.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.scopes.iter().flatten()

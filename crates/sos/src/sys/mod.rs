@@ -12,8 +12,8 @@ pub use event::EventFd;
 pub use poll::{Direction, poll_fd};
 pub(crate) use poll::{Event, Events, Polled, Poller, Timeout, poll_two};
 pub use process::{
-    CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, raise_open_files, resident_bytes,
-    run_times, total_memory_bytes,
+    CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, raise_open_files, random_bytes,
+    resident_bytes, run_times, total_memory_bytes,
 };
 pub use signal::{StopSignals, ignore_sigpipe};
 pub use socket::{Listener, Socket};

@@ -112,3 +112,20 @@ pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
     set.set(cpu);
     Ok(call(SysCause::Process, || sched_setaffinity(None, &set))?)
 }
+
+/// Returns random bytes from the operating system, for salts and passwords.
+///
+/// # Panics
+/// If the operating system has no randomness to give: nothing secret can be made then.
+#[must_use]
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let mut filled = 0;
+    while filled < N {
+        let got = call(SysCause::FileRead, || {
+            rustix::rand::getrandom(&mut bytes[filled..], rustix::rand::GetRandomFlags::empty())
+        });
+        filled += got.expect("getrandom never fails once the system has started");
+    }
+    bytes
+}

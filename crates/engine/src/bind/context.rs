@@ -1,0 +1,60 @@
+//! `BinderContext`: what a binder borrows from a session for the length of one leaf.
+
+use std::sync::Arc;
+
+use crate::bind::Binder;
+use crate::catalog::{Catalog, TableDef};
+use crate::plan::program::{Program, TableVariableDef, VariableDef};
+use crate::session::{Options, SessionState};
+
+/// What a [`Binder`] reads.
+pub struct BinderContext<'s> {
+    catalog: Arc<Catalog>,
+    database: &'s str,
+    options: &'s Options,
+    variables: &'s [VariableDef],
+    table_variables: &'s [TableVariableDef],
+    temp_tables: Box<dyn Fn(&str) -> Option<Arc<TableDef>> + 's>,
+}
+
+impl<'s> BinderContext<'s> {
+    /// For a leaf of a program. `SessionState` and program are borrowed, the catalog is counted up:
+    /// binding is not on the hot path.
+    pub fn of(session: &'s SessionState, program: &'s Program) -> Self {
+        Self {
+            variables: &program.variables,
+            table_variables: &program.table_variables,
+            ..Self::bare(session, &program.database)
+        }
+    }
+
+    /// Without variables.
+    pub fn bare(session: &'s SessionState, database: &'s str) -> Self {
+        Self {
+            catalog: Arc::clone(&session.catalog),
+            database,
+            options: &session.options,
+            variables: &[],
+            table_variables: &[],
+            temp_tables: Box::new(|name| session.temp.find(name)),
+        }
+    }
+
+    /// Makes a binder.
+    pub fn binder(&self) -> Binder<'_> {
+        Binder {
+            catalog: &self.catalog,
+            database: self.database,
+            options: self.options,
+            variables: self.variables,
+            table_variables: self.table_variables,
+            temp_tables: &*self.temp_tables,
+            levels: Vec::new(),
+            registers: 0,
+            rows: 0,
+            session_bound: false,
+            depth: 0,
+            ctes: Vec::new(),
+        }
+    }
+}

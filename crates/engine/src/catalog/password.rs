@@ -1,0 +1,54 @@
+//! Password hashes: `0x0200`, 4 bytes of salt, SHA2-512 of the password in UTF-16LE and the salt, the
+//! format of SQL Server's `sys.sql_logins.password_hash` since 2012.
+
+use sha2::{Digest, Sha512};
+
+/// Version of the format.
+const HEADER: [u8; 2] = [0x02, 0x00];
+/// Bytes of salt.
+const SALT_LENGTH: usize = 4;
+
+/// Hashes a password with a fresh salt.
+pub fn hash(password: &str) -> Vec<u8> {
+    let salt = sos::sys::random_bytes::<SALT_LENGTH>();
+    with_salt(password, &salt)
+}
+
+/// Tells whether a password belongs to a hash. Takes as long for a wrong one as for the right one.
+pub fn matches(hash: &[u8], password: &str) -> bool {
+    let Some(salt) = hash.get(HEADER.len()..HEADER.len() + SALT_LENGTH) else { return false };
+    let computed = with_salt(password, salt);
+    let difference = computed.iter().zip(hash).fold(0, |sum, (a, b)| sum | (a ^ b));
+    computed.len() == hash.len() && difference == 0
+}
+
+fn with_salt(password: &str, salt: &[u8]) -> Vec<u8> {
+    let mut digest = Sha512::new();
+    for unit in password.encode_utf16() {
+        digest.update(unit.to_le_bytes());
+    }
+    digest.update(salt);
+    let mut hash = HEADER.to_vec();
+    hash.extend_from_slice(salt);
+    hash.extend_from_slice(&digest.finalize());
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{hash, matches};
+
+    #[test]
+    fn only_the_password_matches_its_hash() {
+        let stored = hash("P@ssw0rd");
+        assert!(matches(&stored, "P@ssw0rd"));
+        assert!(!matches(&stored, "p@ssw0rd"));
+        assert!(!matches(&stored, ""));
+        assert!(!matches(b"", "P@ssw0rd"));
+    }
+
+    #[test]
+    fn equal_passwords_have_different_hashes() {
+        assert_ne!(hash("same"), hash("same"));
+    }
+}

@@ -1,0 +1,71 @@
+//! Errors that are more than a message: storage's conflicts, cancellation, and a client that is gone.
+
+use storage::Error as StorageError;
+use types::{Error, Msg};
+
+use crate::exec::Cx;
+use crate::sink::Sent;
+
+/// Number of the error that stands for something else: see [`Cx::fault`] and [`Cx::interrupted`].
+const INTERNAL: i32 = 0;
+
+/// Why a statement stopped without an error of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Interruption {
+    /// The client asked for it.
+    Cancelled,
+    /// The client is gone.
+    Disconnected,
+}
+
+/// Turns an error of storage into one that travels through the executor. What storage cannot word
+/// ([`StorageError::Restart`] above all) is kept in [`Cx::fault`] for the statement's runner.
+pub(crate) fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
+    if error == StorageError::Cancelled {
+        cx.interrupted = Some(Interruption::Cancelled);
+    }
+    cx.fault = Some(error.clone());
+    let session = i32::from(cx.session.id);
+    match error.into_message(session) {
+        Ok(message) => message,
+        Err(other) => Error::custom(INTERNAL, 16, 1, other.to_string()),
+    }
+}
+
+/// Stops the statement if the client asked for it.
+pub(crate) fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
+    if !cx.session.cancel.is_set() {
+        return Ok(());
+    }
+    cx.interrupted = Some(Interruption::Cancelled);
+    Err(Error::custom(INTERNAL, 16, 1, "Operation cancelled by user."))
+}
+
+/// Stops the statement if what was sent found no receiver.
+pub(crate) fn sent(cx: &mut Cx<'_>, sent: Sent) -> types::Result<()> {
+    sent.map_err(|_| {
+        cx.interrupted = Some(Interruption::Disconnected);
+        Error::custom(INTERNAL, 20, 1, "The client is gone.")
+    })
+}
+
+/// Words a duplicate key as the statement that met it has to.
+pub(crate) fn duplicate(
+    table: &crate::catalog::TableDef,
+    index: storage::IndexId,
+    key: &str,
+) -> Error {
+    let object = table.qualified_name();
+    let Some(index) = table.indexes.iter().find(|i| i.storage_id() == index) else {
+        return Msg::InternalError.into();
+    };
+    match index.constraint {
+        Some(crate::catalog::IndexConstraint::PrimaryKey) => {
+            Msg::UniqueViolation("PRIMARY KEY", &index.name, &object, key).into()
+        }
+        Some(crate::catalog::IndexConstraint::Unique) => {
+            Msg::UniqueViolation("UNIQUE KEY", &index.name, &object, key).into()
+        }
+        None => Msg::DuplicateKey(&object, &index.name, key).into(),
+    }
+}

@@ -1,0 +1,150 @@
+//! BEGIN ATOMIC: all or nothing. Outside of a transaction the block is one; inside, it is a savepoint.
+//!
+//! A write-write conflict in a block that is its own transaction is absorbed here: nobody has seen
+//! anything of it yet, so it runs again. Inside the caller's transaction it dooms that (41302), since
+//! only the caller can repeat its reads.
+
+use std::time::Duration;
+
+use sos::park;
+use sos::wait::WaitType;
+use tsql::ast::{AtomicOption, IsolationLevel as AstIsolation};
+use types::{Error, Msg, Value};
+
+use crate::exec::Cx;
+use crate::exec::run::{ErrorClass, Outcome, Run, Runner, Stop, transactions};
+use crate::plan::program::Step;
+use crate::session::IsolationLevel;
+
+/// Runs of a block that conflicts each time, before the conflict is the client's.
+const ATTEMPTS_MAX: u32 = 1000;
+/// Attempts that follow each other at once; after them the block waits between attempts.
+const ATTEMPTS_AT_ONCE: u32 = 8;
+/// The wait between attempts.
+const RETRY_DELAY: Duration = Duration::from_micros(200);
+
+impl Runner<'_> {
+    pub(super) fn atomic(&self, options: &[AtomicOption], body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let isolation = check_options(options)?;
+        let before = std::mem::replace(&mut cx.session.isolation, isolation);
+        let outcome = if cx.session.transaction.count > 0 {
+            self.atomic_in_transaction(body, cx)
+        } else {
+            self.atomic_alone(body, cx)
+        };
+        cx.session.isolation = before;
+        outcome
+    }
+
+    fn atomic_alone(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let mut parameters = std::mem::take(&mut cx.session.scratch.parameters);
+        parameters.clear();
+        parameters.extend_from_slice(&cx.frame.variables[..self.program.parameters]);
+        let outcome = self.attempts(body, &parameters, cx);
+        cx.session.scratch.parameters = parameters;
+        outcome
+    }
+
+    fn attempts(&self, body: &[Step], parameters: &[Value], cx: &mut Cx<'_>) -> Run {
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let sent_before = cx.session.tokens_sent;
+            match self.attempt(body, cx) {
+                Err(Stop::Error(error))
+                    if error.number == 41302
+                        && attempt < ATTEMPTS_MAX
+                        && cx.session.tokens_sent == sent_before =>
+                {
+                    let after = cx.frame.variables.split_at_mut(parameters.len());
+                    after.0.clone_from_slice(parameters);
+                    after.1.fill(Value::Null);
+                    if attempt > ATTEMPTS_AT_ONCE {
+                        let cancel = std::sync::Arc::clone(&cx.session.cancel);
+                        park::sleep(RETRY_DELAY, WaitType::LockExclusive, Some(&cancel));
+                    }
+                }
+                other => return other,
+            }
+        }
+    }
+
+    fn attempt(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        transactions::begin_quiet(cx.session);
+        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth = try_depth;
+        match outcome {
+            Ok(outcome) => {
+                transactions::commit_quiet(cx.session)?;
+                Ok(outcome)
+            }
+            Err(stop) => {
+                transactions::roll_back_quiet(cx.session);
+                Err(stop)
+            }
+        }
+    }
+
+    fn atomic_in_transaction(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let savepoint = cx.session.transaction.active.as_ref().map(storage::Transaction::savepoint);
+        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth = try_depth;
+        if let Err(Stop::Error(error) | Stop::Thrown(error)) = &outcome {
+            match (ErrorClass::of(error), savepoint, &mut cx.session.transaction.active) {
+                (ErrorClass::Statement | ErrorClass::Scope, Some(savepoint), Some(active)) => {
+                    active.rollback_to(savepoint);
+                }
+                _ => cx.session.transaction.doomed = true,
+            }
+        }
+        match outcome {
+            Ok(Outcome::Goto(_)) => Err(Msg::InternalError.into()),
+            other => other,
+        }
+    }
+}
+
+/// Returns the isolation that the block asks for.
+fn check_options(options: &[AtomicOption]) -> Result<IsolationLevel, Error> {
+    let mut isolation = None;
+    let mut language = false;
+    for option in options {
+        match option {
+            AtomicOption::Isolation(level) => {
+                isolation = Some(match level {
+                    AstIsolation::Snapshot => IsolationLevel::Snapshot,
+                    AstIsolation::RepeatableRead => IsolationLevel::RepeatableRead,
+                    AstIsolation::Serializable => IsolationLevel::Serializable,
+                    AstIsolation::ReadCommitted | AstIsolation::ReadUncommitted => {
+                        return Err(Msg::NotSupported(
+                            "READ COMMITTED and READ UNCOMMITTED in an ATOMIC block",
+                        )
+                        .into());
+                    }
+                });
+            }
+            AtomicOption::Language(_) => language = true,
+            // A week and a date order of the block's own: us_english's are the only ones there are
+            // as long as SET LANGUAGE knows no other.
+            AtomicOption::DateFirst(7) => {}
+            AtomicOption::DateFirst(_) => {
+                return Err(Msg::NotSupported("DATEFIRST other than 7 in an ATOMIC block").into());
+            }
+            AtomicOption::DateFormat(order) if order.is("mdy") => {}
+            AtomicOption::DateFormat(_) => {
+                return Err(
+                    Msg::NotSupported("DATEFORMAT other than mdy in an ATOMIC block").into()
+                );
+            }
+            // Nothing is written to disk that could be delayed.
+            AtomicOption::DelayedDurability(_) => {}
+        }
+    }
+    match (isolation, language) {
+        (Some(isolation), true) => Ok(isolation),
+        (None, _) => Err(Msg::AtomicNeedsOption("transaction isolation level").into()),
+        (Some(_), false) => Err(Msg::AtomicNeedsOption("language").into()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
+
+use std::sync::Arc;
+
+use types::{Mode, Result};
+
+use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
+use crate::bind::{Binder, BinderContext};
+use crate::exec::Cx;
+use crate::exec::run::{Runner, Stop};
+use crate::plan::expr::{Expr, ExprKind, Slot};
+use crate::plan::program::{Leaf, LeafAst};
+use crate::plan::statement::{Bound, Scalar};
+use tsql::ast::AssignOp;
+use types::type_rules::BinaryOp;
+
+impl Runner<'_> {
+    /// Runs something with the leaf's plan. The plan is not counted up and down: it stays in the leaf,
+    /// and the leaf in the program that the session holds.
+    pub(super) fn with_plan<R>(
+        &self,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+        run: impl FnOnce(&Bound, &mut Cx<'_>) -> Result<R, Stop>,
+    ) -> Result<R, Stop> {
+        if let Some(plan) = leaf.plan.get() {
+            return run(plan, cx);
+        }
+        let (bound, session_bound) = self.bind(leaf, cx)?;
+        let current = self.program.catalog_version == cx.session.catalog.version;
+        if session_bound || !current {
+            return run(&bound, cx);
+        }
+        run(leaf.plan.get_or_init(|| Arc::new(bound)), cx)
+    }
+
+    fn bind(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Bound, bool)> {
+        cx.session.refresh_catalog();
+        let context = BinderContext::of(cx.session, self.program);
+        let mut binder = context.binder();
+        let bound = match &leaf.ast {
+            LeafAst::Statement(statement) => crate::bind::bind_statement(&mut binder, statement)?,
+            LeafAst::Value(value) => {
+                let expr = bind_expr(&mut binder, value)?;
+                scalar(expr, &binder)
+            }
+            LeafAst::Typed(value, ty) => {
+                let expr = bind_expr(&mut binder, value)?;
+                scalar(convert_to(expr, ty, Mode::Implicit)?, &binder)
+            }
+            LeafAst::Condition(condition) => {
+                let expr = bind_condition(&mut binder, condition)?;
+                scalar(expr, &binder)
+            }
+            LeafAst::Assignment(slot, op, value) => {
+                let expr = bind_expr(&mut binder, value)?;
+                let expr =
+                    assignment(self.program.variables[slot.0 as usize].ty, *slot, *op, expr)?;
+                scalar(expr, &binder)
+            }
+        };
+        Ok((bound, binder.session_bound))
+    }
+}
+
+fn scalar(expr: Expr, binder: &Binder<'_>) -> Bound {
+    Bound::Scalar(Scalar { expr, registers: binder.registers })
+}
+
+/// Makes the value that a variable gets: combined with the old one for `+=` and its kin, and as the
+/// variable's type.
+pub(crate) fn assignment(
+    ty: types::value::ColumnType,
+    slot: Slot,
+    op: AssignOp,
+    value: Expr,
+) -> Result<Expr> {
+    let op = match op {
+        AssignOp::Assign => return assign(value, &ty, Mode::Implicit),
+        AssignOp::Add => BinaryOp::Add,
+        AssignOp::Subtract => BinaryOp::Subtract,
+        AssignOp::Multiply => BinaryOp::Multiply,
+        AssignOp::Divide => BinaryOp::Divide,
+        AssignOp::Modulo => BinaryOp::Modulo,
+        AssignOp::BitAnd => BinaryOp::BitAnd,
+        AssignOp::BitXor => BinaryOp::BitXor,
+        AssignOp::BitOr => BinaryOp::BitOr,
+    };
+    let old = Expr::new(ExprKind::Variable(slot), ty);
+    assign(arithmetic(op, old, value)?, &ty, Mode::Implicit)
+}

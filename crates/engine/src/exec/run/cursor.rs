@@ -1,0 +1,280 @@
+//! Cursors: OPEN runs the query and keeps its rows, FETCH hands them out.
+//!
+//! Every cursor is static: its rows are those of the moment of OPEN. SQL Server's own rules turn a
+//! cursor static whenever its query sorts, groups or lacks a unique index, so a script has to work
+//! with that; what it may miss in a DYNAMIC or KEYSET cursor are changes of others after OPEN.
+
+use tsql::ast::{self, CursorName, CursorOption, FetchDirection};
+use types::value::ColumnType;
+use types::{Error, Msg, Value};
+
+use crate::bind::BinderContext;
+use crate::exec::Cx;
+use crate::exec::run::{Runner, Stop, done};
+use crate::plan::expr::Slot;
+use crate::plan::program::{CursorStep, Leaf, LeafAst};
+use crate::plan::statement::Bound;
+use crate::sink::{Command, ResultShape, ResultSink};
+use std::sync::Arc;
+
+/// A cursor.
+pub struct Cursor {
+    /// Its name, or the variable's; case-insensitive.
+    pub name: String,
+    /// The SELECT that it runs; bound at OPEN.
+    query: ast::Statement,
+    /// Rows since OPEN; `None` while closed.
+    rows: Option<Vec<Vec<Value>>>,
+    /// Types of the columns, since OPEN.
+    shape: Option<Arc<ResultShape>>,
+    /// 0 before the first row; `rows.len() + 1` behind the last.
+    position: usize,
+    scroll: bool,
+}
+
+/// `@@FETCH_STATUS` after a FETCH that found a row.
+const FETCHED: i32 = 0;
+/// `@@FETCH_STATUS` after a FETCH beyond the result.
+const NO_ROW: i32 = -1;
+
+impl Runner<'_> {
+    pub(super) fn cursor(&self, step: &CursorStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        match step {
+            CursorStep::Declare(variable, declaration, leaf) => {
+                self.declare_cursor(*variable, declaration, leaf, cx)
+            }
+            CursorStep::Open(cursor) => self.open_cursor(cursor, cx),
+            CursorStep::Fetch(fetch, into) => self.fetch(fetch, into, cx),
+            CursorStep::Close(cursor) => {
+                let cursor = find(cursor, cx)?;
+                if cursor.rows.take().is_none() {
+                    return Err(Msg::CursorNotOpen.into());
+                }
+                Ok(())
+            }
+            CursorStep::Deallocate(cursor) => deallocate(cursor, cx),
+        }
+    }
+
+    fn declare_cursor(
+        &self,
+        variable: Option<Slot>,
+        declaration: &ast::DeclareCursor,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
+        let LeafAst::Statement(query) = &leaf.ast else { return Err(Msg::InternalError.into()) };
+        if let Some(ast::CursorAccess::Update(_)) = declaration.access {
+            return Err(Msg::NotSupported("FOR UPDATE cursors").into());
+        }
+        let name = match (&declaration.name, variable) {
+            (Some(name), _) => name.to_string(),
+            (None, Some(slot)) => self.program.variables[slot.0 as usize].name.clone(),
+            (None, None) => return Err(Msg::InternalError.into()),
+        };
+        let scroll = declaration.options.iter().any(|o| {
+            matches!(
+                o,
+                CursorOption::Scroll
+                    | CursorOption::Static
+                    | CursorOption::Keyset
+                    | CursorOption::Dynamic
+            )
+        }) && !declaration.options.contains(&CursorOption::ForwardOnly);
+        let local = variable.is_some() || declaration.options.contains(&CursorOption::Local);
+        let cursor =
+            Cursor { name, query: query.clone(), rows: None, shape: None, position: 0, scroll };
+        let list = if local { &mut cx.frame.cursors } else { &mut cx.session.cursors };
+        if list.iter().any(|c| c.name.eq_ignore_ascii_case(&cursor.name)) {
+            if variable.is_none() {
+                return Err(Msg::CursorExists(&cursor.name).into());
+            }
+            list.retain(|c| !c.name.eq_ignore_ascii_case(&cursor.name));
+        }
+        list.push(cursor);
+        Ok(())
+    }
+
+    fn open_cursor(&self, name: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let cursor = find(name, cx)?;
+        if cursor.rows.is_some() {
+            return Err(Msg::CursorAlreadyOpen.into());
+        }
+        let query = cursor.query.clone();
+        let bound = self.bind_cursor(&query, cx)?;
+        let Bound::Select(select) = &bound else {
+            return Err(Error::from(Msg::SyntaxNearKeyword("INTO")).into());
+        };
+        let mut capture = Capture::default();
+        {
+            let mut inner = Cx::new(cx.session, cx.frame, &mut capture);
+            crate::exec::run_bound(&bound, &mut inner)?;
+        }
+        let rows = capture.rows;
+        cx.session.cursor_rows = i32::try_from(rows.len()).unwrap_or(i32::MAX);
+        let shape = Arc::clone(&select.shape);
+        let cursor = find(name, cx)?;
+        cursor.rows = Some(rows);
+        cursor.shape = Some(shape);
+        cursor.position = 0;
+        Ok(())
+    }
+
+    fn bind_cursor(&self, query: &ast::Statement, cx: &mut Cx<'_>) -> Result<Bound, Stop> {
+        cx.session.refresh_catalog();
+        let context = BinderContext::of(cx.session, self.program);
+        let mut binder = context.binder();
+        Ok(crate::bind::bind_statement(&mut binder, query)?)
+    }
+
+    fn fetch(&self, fetch: &ast::Fetch, into: &[Slot], cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let offset = match &fetch.direction {
+            FetchDirection::Absolute(expr) | FetchDirection::Relative(expr) => {
+                Some(self.offset(expr, cx)?)
+            }
+            _ => None,
+        };
+        let cursor = find(&fetch.cursor, cx)?;
+        let row = cursor.move_to(&fetch.direction, offset.unwrap_or(0))?;
+        let shape = cursor.shape.clone().ok_or(Msg::CursorNotOpen)?;
+        cx.session.fetch_status = if row.is_some() { FETCHED } else { NO_ROW };
+        cx.session.row_count = u64::from(row.is_some());
+        if into.is_empty() {
+            cx.sink.columns(&shape)?;
+            if let Some(row) = &row {
+                cx.sink.row(row)?;
+            }
+            let rows = Some(u64::from(row.is_some()));
+            return Ok(done(cx, Command::Fetch, rows, false)?);
+        }
+        let Some(row) = row else { return Ok(()) };
+        if into.len() != row.len() {
+            return Err(Msg::CursorVariableCount.into());
+        }
+        for ((slot, value), column) in into.iter().zip(row).zip(&shape.columns) {
+            let target: &ColumnType = &self.program.variables[slot.0 as usize].ty;
+            cx.frame.variables[slot.0 as usize] =
+                super::execute::convert_argument(value, &column.column_type, target, cx.session)?;
+        }
+        Ok(())
+    }
+
+    fn offset(&self, expr: &ast::Expr, cx: &mut Cx<'_>) -> Result<i64, Stop> {
+        let leaf = Leaf::new(LeafAst::Value(expr.clone()));
+        Ok(match self.value(&leaf, cx)? {
+            Value::TinyInt(n) => i64::from(n),
+            Value::SmallInt(n) => i64::from(n),
+            Value::Int(n) => i64::from(n),
+            Value::BigInt(n) => n,
+            _ => 0,
+        })
+    }
+}
+
+impl Cursor {
+    /// Moves and returns the row that is current then.
+    fn move_to(
+        &mut self,
+        direction: &FetchDirection,
+        offset: i64,
+    ) -> Result<Option<Vec<Value>>, Stop> {
+        let Some(rows) = &self.rows else { return Err(Msg::CursorNotOpen.into()) };
+        let forward = matches!(direction, FetchDirection::Next);
+        if !forward && !self.scroll {
+            let kind = match direction {
+                FetchDirection::Prior => "prior",
+                FetchDirection::First => "first",
+                FetchDirection::Last => "last",
+                FetchDirection::Absolute(_) => "absolute",
+                FetchDirection::Relative(_) | FetchDirection::Next => "relative",
+            };
+            return Err(Msg::CursorForwardOnly("fetch", kind).into());
+        }
+        let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
+        let current = i64::try_from(self.position).unwrap_or(i64::MAX);
+        let target = match direction {
+            FetchDirection::Next => current + 1,
+            FetchDirection::Prior => current - 1,
+            FetchDirection::First => 1,
+            FetchDirection::Last => count,
+            FetchDirection::Absolute(_) if offset < 0 => count + 1 + offset,
+            FetchDirection::Absolute(_) => offset,
+            FetchDirection::Relative(_) => current.saturating_add(offset),
+        };
+        let target = target.clamp(0, count + 1);
+        self.position = usize::try_from(target).unwrap_or(0);
+        Ok(self.position.checked_sub(1).and_then(|at| rows.get(at)).cloned())
+    }
+}
+
+fn name_of(cursor: &ast::CursorRef) -> &str {
+    match &cursor.name {
+        CursorName::Name(name) => name,
+        CursorName::Variable(variable) => &variable.name,
+    }
+}
+
+/// Finds a cursor: a local one first, unless GLOBAL is said.
+fn find<'c>(cursor: &ast::CursorRef, cx: &'c mut Cx<'_>) -> Result<&'c mut Cursor, Stop> {
+    let name = name_of(cursor);
+    let is_it = |c: &&mut Cursor| c.name.eq_ignore_ascii_case(name);
+    let local = if cursor.global { None } else { cx.frame.cursors.iter_mut().find(is_it) };
+    local
+        .or_else(|| cx.session.cursors.iter_mut().find(is_it))
+        .ok_or_else(|| Msg::CursorNotFound(name).into())
+}
+
+fn deallocate(cursor: &ast::CursorRef, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    find(cursor, cx)?;
+    let name = name_of(cursor).to_owned();
+    let local = |c: &Cursor| c.name.eq_ignore_ascii_case(&name);
+    match cx.frame.cursors.iter().position(local) {
+        Some(place) if !cursor.global => drop(cx.frame.cursors.remove(place)),
+        _ => cx.session.cursors.retain(|c| !local(c)),
+    }
+    Ok(())
+}
+
+/// Takes the rows of a statement; messages have no place to go and would be lost, so a query that
+/// sends one keeps it here.
+#[derive(Default)]
+pub(crate) struct Capture {
+    /// The rows.
+    pub(crate) rows: Vec<Vec<Value>>,
+    /// Informational messages, for whoever runs the statement.
+    pub(crate) messages: Vec<Error>,
+}
+
+impl ResultSink for Capture {
+    fn columns(&mut self, _: &ResultShape) -> crate::sink::Sent {
+        Ok(())
+    }
+    fn row(&mut self, values: &[Value]) -> crate::sink::Sent {
+        self.rows.push(values.to_vec());
+        Ok(())
+    }
+    fn done(&mut self, _: crate::sink::Done) -> crate::sink::Sent {
+        Ok(())
+    }
+    fn message(&mut self, message: &Error) -> crate::sink::Sent {
+        self.messages.push(message.clone());
+        Ok(())
+    }
+    fn return_status(&mut self, _: i32) -> crate::sink::Sent {
+        Ok(())
+    }
+    fn return_value(
+        &mut self,
+        _: u16,
+        _: &crate::sink::ColumnInfo,
+        _: &Value,
+    ) -> crate::sink::Sent {
+        Ok(())
+    }
+    fn env_change(&mut self, _: &crate::sink::EnvChange<'_>) -> crate::sink::Sent {
+        Ok(())
+    }
+    fn flush(&mut self) -> crate::sink::Sent {
+        Ok(())
+    }
+}

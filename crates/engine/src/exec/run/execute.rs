@@ -1,0 +1,412 @@
+//! EXECUTE: calls of stored and system procedures, and dynamic SQL.
+//!
+//! EXEC and RPC meet here: both bring a list of [`Argument`]s; [`Invocation::bind`] matches them with
+//! the procedure's parameters, [`invoke`] runs its program in a frame of its own.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{DataType, Length, Mode, Msg, Value};
+
+use crate::catalog::name::Name;
+use crate::catalog::{ParameterDef, ProcedureDef, TableRows};
+use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop};
+use crate::exec::{Cx, Frame};
+use crate::plan::program::{
+    ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program,
+};
+use crate::proc;
+use crate::session::SessionState;
+use crate::sink::{Command, Done, DoneKind};
+
+/// An argument of a call.
+#[derive(Clone)]
+pub(crate) struct Argument {
+    /// With its `@`; empty if positional.
+    pub(crate) name: String,
+    /// Type of the value.
+    pub(crate) ty: ColumnType,
+    /// Value; after the call of an OUTPUT argument the parameter's.
+    pub(crate) value: Value,
+    /// OUTPUT was said.
+    pub(crate) output: bool,
+    /// DEFAULT was said.
+    pub(crate) default: bool,
+    /// Rows of a table-valued argument.
+    pub(crate) table: Option<Arc<TableRows>>,
+}
+
+/// A procedure call, ready to run.
+pub(crate) struct Invocation {
+    /// The procedure.
+    pub(crate) procedure: Arc<ProcedureDef>,
+    /// Its program. Moved here out of the session's cache, so that no count is shared with others.
+    pub(crate) program: Arc<Program>,
+    /// Values of the parameters, then NULL for each variable.
+    pub(crate) frame: Frame,
+}
+
+impl Invocation {
+    /// Matches arguments with parameters; `places` receives for each argument the parameter it met.
+    ///
+    /// # Errors
+    /// 201 for a parameter without value and default, 8144, 8145, 8143 and 8146 for arguments that fit
+    /// none, 8162 for OUTPUT where the parameter has none, those of conversion to the parameter's type.
+    pub(crate) fn bind(
+        session: &SessionState,
+        procedure: Arc<ProcedureDef>,
+        program: Arc<Program>,
+        arguments: &mut [Argument],
+        places: &mut Vec<usize>,
+    ) -> Result<Self, Stop> {
+        let mut frame = Frame::for_program(session, &program)?;
+        let mut given =
+            smallvec::SmallVec::<[bool; 16]>::from_elem(false, procedure.parameters.len());
+        places.clear();
+        for (position, argument) in arguments.iter_mut().enumerate() {
+            let place = find_parameter(&procedure, position, &argument.name)?;
+            if std::mem::replace(&mut given[place], true) {
+                return Err(Msg::ParameterTwice(&argument.name).into());
+            }
+            places.push(place);
+            let parameter = &procedure.parameters[place];
+            if argument.output && !parameter.output {
+                return Err(Msg::NotOutputParameter(&parameter.name).into());
+            }
+            if argument.default {
+                given[place] = false;
+                continue;
+            }
+            frame.set_parameter(&procedure, place, argument, session)?;
+        }
+        for (place, parameter) in procedure.parameters.iter().enumerate() {
+            if given[place] || parameter.table_type.is_some() {
+                continue;
+            }
+            let Some(default) = &parameter.default else {
+                return Err(Msg::ParameterNotSupplied(&procedure.name, &parameter.name).into());
+            };
+            frame.variables[scalar_place(&procedure, place)] = default.clone();
+        }
+        Ok(Self { procedure, program, frame })
+    }
+
+    /// Returns the value that a parameter has now.
+    pub(crate) fn parameter(&self, place: usize) -> &Value {
+        &self.frame.variables[scalar_place(&self.procedure, place)]
+    }
+}
+
+/// Table-valued parameters have no scalar slot.
+fn scalar_place(procedure: &ProcedureDef, place: usize) -> usize {
+    place - procedure.parameters[..place].iter().filter(|p| p.table_type.is_some()).count()
+}
+
+fn find_parameter(procedure: &ProcedureDef, position: usize, name: &str) -> Result<usize, Stop> {
+    let parameters = &procedure.parameters;
+    if name.is_empty() {
+        return match parameters.len() {
+            0 => Err(Msg::NoParameters(&procedure.name).into()),
+            count if position >= count => Err(Msg::TooManyArguments(&procedure.name).into()),
+            _ => Ok(position),
+        };
+    }
+    // Drivers mostly send parameters in the order of the declaration.
+    if parameters.get(position).is_some_and(|p| is_named(p, name)) {
+        return Ok(position);
+    }
+    match parameters.iter().position(|p| is_named(p, name)) {
+        Some(place) => Ok(place),
+        None if parameters.is_empty() => Err(Msg::NoParameters(&procedure.name).into()),
+        None => Err(Msg::NotAParameter(name, &procedure.name).into()),
+    }
+}
+
+/// A driver may leave the `@` out.
+fn is_named(parameter: &ParameterDef, name: &str) -> bool {
+    let bare = |name: &str| name.strip_prefix('@').map(str::len);
+    match (bare(&parameter.name), bare(name)) {
+        (Some(_), None) => Name::same(&parameter.name[1..], name),
+        _ => Name::same(&parameter.name, name),
+    }
+}
+
+impl Frame {
+    /// Makes the frame of a program: variables NULL, table variables empty.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for a table variable.
+    pub(crate) fn for_program(session: &SessionState, program: &Program) -> Result<Self, Stop> {
+        let mut tables = Vec::new();
+        for table in &program.table_variables {
+            tables.push(
+                table.definition.instantiate(&session.instance.store, &session.instance.catalog)?,
+            );
+        }
+        Ok(Self {
+            variables: vec![Value::Null; program.variables.len()],
+            tables,
+            procedure: None,
+            scope_identity: None,
+            cursors: Vec::new(),
+        })
+    }
+
+    fn set_parameter(
+        &mut self,
+        procedure: &ProcedureDef,
+        place: usize,
+        argument: &mut Argument,
+        session: &SessionState,
+    ) -> Result<(), Stop> {
+        let parameter = &procedure.parameters[place];
+        if parameter.table_type.is_some() {
+            let Some(rows) = argument.table.take() else {
+                let clash = Msg::OperandClash(argument.ty.data_type.name(), "table type");
+                return Err(clash.into());
+            };
+            let table = procedure.parameters[..place].iter().filter(|p| p.table_type.is_some());
+            self.tables[table.count()] = rows;
+            return Ok(());
+        }
+        let value = if argument.output {
+            argument.value.clone()
+        } else {
+            std::mem::take(&mut argument.value)
+        };
+        self.variables[scalar_place(procedure, place)] =
+            convert_argument(value, &argument.ty, &parameter.ty, session)?;
+        Ok(())
+    }
+}
+
+/// Converts an argument to its parameter's type, or a result back to the caller's.
+pub(crate) fn convert_argument(
+    value: Value,
+    from: &ColumnType,
+    to: &ColumnType,
+    session: &SessionState,
+) -> Result<Value, Stop> {
+    if value.is_null() || (from.data_type == to.data_type && from.collation == to.collation) {
+        return Ok(value);
+    }
+    let options = session.convert_options();
+    types::convert(&value, from, to, 0, Mode::Implicit, &options).map_err(|error| {
+        match error.number {
+            // A parameter that does not convert is 8114, whatever a CAST of it would say.
+            241 | 245 | 248 => {
+                Msg::ConversionError(from.data_type.name(), to.data_type.name()).into()
+            }
+            _ => Stop::Error(error),
+        }
+    })
+}
+
+/// Runs a procedure's program in its frame. The return status comes back; the frame keeps the values of
+/// the OUTPUT parameters.
+///
+/// # Errors
+/// 217 for too deep a nesting; otherwise what ends the caller's batch too.
+pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    if cx.session.nest_level >= NEST_LEVEL_MAX {
+        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
+    }
+    let session = &mut *cx.session;
+    session.nest_level += 1;
+    session.temp.open_scope();
+    let no_count = session.options.no_count;
+    let transactions = session.transaction.count;
+    call.frame.procedure = Some(Arc::clone(&call.procedure));
+    let outcome = {
+        let mut inner = Cx::new(session, &mut call.frame, cx.sink);
+        inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
+        let runner = Runner { program: &call.program, procedure: &call.procedure.name };
+        let outcome = runner.run(&mut inner);
+        inner.return_buffers(&mut cx.registers, &mut cx.scratch);
+        outcome
+    };
+    let session = &mut *cx.session;
+    session.temp.close_scope();
+    session.nest_level -= 1;
+    // SET options of a procedure end with it; NOCOUNT is the one that procedures use.
+    session.options.no_count = no_count;
+    let status = match outcome {
+        // A name that does not resolve ends the procedure, not its caller.
+        Err(Stop::Scope) => -6,
+        other => other?,
+    };
+    if session.transaction.count != transactions && session.try_depth == 0 {
+        let (before, after) = (i64::from(transactions), i64::from(session.transaction.count));
+        let warning = types::Error::from(Msg::TransactionCountMismatch(before, after));
+        cx.sink.message(&warning.in_procedure(&call.procedure.name))?;
+    }
+    Ok(status)
+}
+
+/// Finds a procedure by name: in the schema named, else in `dbo`, of the database named, else of the
+/// current one.
+pub(crate) fn resolve_procedure(
+    session: &SessionState,
+    name: &tsql::ast::ObjectName,
+) -> Option<Arc<ProcedureDef>> {
+    let database = name.database.as_deref().filter(|d| !d.is_empty());
+    let database = database.unwrap_or(&session.database);
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    session.find_procedure(database, schema, &name.object)
+}
+
+impl Runner<'_> {
+    pub(super) fn execute(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let parsed;
+        let name = match &step.procedure {
+            ExecuteTarget::Name(name) => name,
+            ExecuteTarget::Variable(slot) => {
+                let value = cx.frame.variables[slot.0 as usize].clone();
+                let text = super::message::text_of(&value, cx).unwrap_or_default();
+                parsed = crate::bind::fragment::parse_object_name(&text)
+                    .map_err(|_| Msg::ProcedureNotFound(&text))?;
+                &parsed
+            }
+        };
+        let mut arguments = Vec::with_capacity(step.arguments.len());
+        for argument in &step.arguments {
+            arguments.push(self.argument(argument, cx)?);
+        }
+        cx.session.refresh_catalog();
+        let status = match proc::find(name) {
+            Some(system) => proc::run(system, &mut arguments, cx)?,
+            None => self.call(name, &mut arguments, cx)?,
+        };
+        self.return_outputs(step, &arguments, cx)?;
+        if let Some(slot) = step.return_status {
+            cx.frame.variables[slot.0 as usize] = self.status_value(slot.0 as usize, status, cx)?;
+        }
+        cx.sink.return_status(status)?;
+        let done = Done {
+            kind: DoneKind::Procedure,
+            command: Command::Execute,
+            rows: None,
+            error: false,
+            more: true,
+        };
+        cx.sink.done(done)?;
+        Ok(())
+    }
+
+    fn status_value(&self, slot: usize, status: i32, cx: &Cx<'_>) -> Result<Value, Stop> {
+        let from = ColumnType { data_type: DataType::Int, ..self.program.variables[slot].ty };
+        convert_argument(Value::Int(status), &from, &self.program.variables[slot].ty, cx.session)
+    }
+
+    fn call(
+        &self,
+        name: &tsql::ast::ObjectName,
+        arguments: &mut [Argument],
+        cx: &mut Cx<'_>,
+    ) -> Result<i32, Stop> {
+        let Some(procedure) = resolve_procedure(cx.session, name) else {
+            return Err(Msg::ProcedureNotFound(&name.to_string()).into());
+        };
+        let program = cx.session.take_program_of(&procedure)?;
+        let mut places = Vec::new();
+        let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
+        let outcome = invoke(&mut call, cx);
+        for (argument, place) in arguments.iter_mut().zip(&places) {
+            if argument.output {
+                argument.ty = call.procedure.parameters[*place].ty;
+                argument.value = call.parameter(*place).clone();
+            }
+        }
+        cx.session.keep_program_of(call);
+        outcome
+    }
+
+    fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {
+        let mut argument = Argument {
+            name: step.name.clone().unwrap_or_default(),
+            ty: cx.session.text_type(),
+            value: Value::Null,
+            output: step.output,
+            default: false,
+            table: None,
+        };
+        match &step.value {
+            ArgumentValue::Default => argument.default = true,
+            ArgumentValue::Variable(slot) => {
+                argument.ty = self.program.variables[slot.0 as usize].ty;
+                argument.value = cx.frame.variables[slot.0 as usize].clone();
+            }
+            ArgumentValue::Table(place) => {
+                argument.table = cx.frame.tables.get(*place).map(Arc::clone);
+            }
+            ArgumentValue::Value(leaf) => {
+                argument.value = self.value(leaf, cx)?;
+                argument.ty = self.type_of(leaf, cx);
+            }
+        }
+        Ok(argument)
+    }
+
+    /// Returns the type of a leaf that was just evaluated.
+    fn type_of(&self, leaf: &Leaf, cx: &Cx<'_>) -> ColumnType {
+        match leaf.plan.get().map(AsRef::as_ref) {
+            Some(crate::plan::statement::Bound::Scalar(scalar)) => scalar.expr.ty,
+            _ => cx.session.text_type(),
+        }
+    }
+
+    fn return_outputs(
+        &self,
+        step: &ExecuteStep,
+        arguments: &[Argument],
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
+        for (step, argument) in step.arguments.iter().zip(arguments) {
+            let (true, ArgumentValue::Variable(slot)) = (argument.output, &step.value) else {
+                continue;
+            };
+            let target = &self.program.variables[slot.0 as usize].ty;
+            cx.frame.variables[slot.0 as usize] =
+                convert_argument(argument.value.clone(), &argument.ty, target, cx.session)?;
+        }
+        Ok(())
+    }
+
+    /// Runs text as a batch of its own: it sees no variables of the caller, and its temporary tables go
+    /// with it.
+    pub(super) fn execute_string(&self, parts: &[Leaf], cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let mut text = String::new();
+        for part in parts {
+            let value = self.value(part, cx)?;
+            text.push_str(&super::message::text_of(&value, cx).unwrap_or_default());
+        }
+        run_text(&text, cx)
+    }
+}
+
+/// Runs text one level deeper.
+pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    if cx.session.nest_level >= NEST_LEVEL_MAX {
+        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
+    }
+    let program = cx.session.compile_batch(text)?;
+    let mut frame = Frame::for_program(cx.session, &program)?;
+    let session = &mut *cx.session;
+    session.nest_level += 1;
+    session.temp.open_scope();
+    let outcome = {
+        let mut inner = Cx::new(session, &mut frame, cx.sink);
+        Runner { program: &program, procedure: "" }.run(&mut inner)
+    };
+    cx.session.temp.close_scope();
+    cx.session.nest_level -= 1;
+    match outcome {
+        Ok(_) | Err(Stop::Scope) => Ok(()),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// `nvarchar(max)`.
+pub(crate) const fn text_type(collation: types::Collation) -> ColumnType {
+    ColumnType { data_type: DataType::NVarChar(Length::Max), collation, nullable: true }
+}

@@ -1,0 +1,108 @@
+//! Statements that are run from their syntax tree: transactions, USE, definitions, administration.
+
+use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
+use types::{Error, Msg};
+
+use crate::exec::Cx;
+use crate::exec::run::message::text_of;
+use crate::exec::run::{Runner, Stop, done, transactions};
+use crate::plan::program::{Leaf, LeafAst};
+use crate::sink::{Command, EnvChange};
+
+impl Runner<'_> {
+    pub(super) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        match &statement.kind {
+            StatementKind::SetOption(option) => {
+                cx.session.row_count = 0;
+                return self.set_option(option, cx);
+            }
+            StatementKind::Transaction(transaction) => {
+                cx.session.row_count = 0;
+                self.transaction(transaction, cx)?;
+            }
+            StatementKind::Use(name) => use_database(name, cx)?,
+            StatementKind::Dbcc(dbcc) => crate::proc::dbcc::run(dbcc, cx)?,
+            StatementKind::Kill(kill) => self.kill(kill, cx)?,
+            StatementKind::InsertBulk(bulk) => cx.session.pending_bulk = Some((**bulk).clone()),
+            // Nothing is written that a checkpoint would shorten, nothing configured that waits.
+            StatementKind::Checkpoint(_) => {}
+            StatementKind::Reconfigure { .. } => {}
+            StatementKind::ExecuteAs(_) => return Err(Msg::NotSupported("EXECUTE AS").into()),
+            StatementKind::Revert(_) => return Err(Msg::NotSupported("REVERT").into()),
+            StatementKind::ReadText(_) => return Err(Msg::NotSupported("READTEXT").into()),
+            StatementKind::Unsupported(unsupported) => {
+                return Err(Msg::NotSupported(&unsupported.name).into());
+            }
+            _ => return self.define(statement, cx),
+        }
+        done(cx, Command::None, None, false)?;
+        Ok(())
+    }
+
+    /// DDL and what else changes the catalog.
+    fn define(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        cx.session.refresh_catalog();
+        cx.statement_text = statement.span.text(&self.program.source).to_owned();
+        crate::exec::ddl::run(statement, cx)?;
+        cx.session.refresh_catalog();
+        cx.session.row_count = 0;
+        done(cx, Command::None, None, false)?;
+        Ok(())
+    }
+
+    fn transaction(&self, transaction: &ast::Transaction, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let name = match &transaction.name {
+            None => String::new(),
+            Some(TransactionName::Name(name)) => name.to_string(),
+            Some(TransactionName::Variable(variable)) => {
+                let kind = ast::ExprKind::Variable(variable.clone());
+                let expr = ast::Expr { kind, span: variable.span };
+                let value = self.value(&Leaf::new(LeafAst::Value(expr)), cx)?;
+                text_of(&value, cx).unwrap_or_default()
+            }
+        };
+        match &transaction.action {
+            TransactionAction::Begin { distributed: true, .. } => {
+                Err(Msg::NotSupported("BEGIN DISTRIBUTED TRANSACTION").into())
+            }
+            TransactionAction::Begin { mark: Some(_), .. } => {
+                Err(Msg::NotSupported("BEGIN TRANSACTION WITH MARK").into())
+            }
+            TransactionAction::Begin { .. } => transactions::begin(cx.session, cx.sink, &name),
+            // Nothing is written to disk that could be delayed.
+            TransactionAction::Commit { .. } => transactions::commit(cx.session, cx.sink),
+            TransactionAction::Rollback => transactions::rollback(cx.session, cx.sink, &name),
+            TransactionAction::Save => transactions::save(cx.session, &name),
+        }
+    }
+
+    fn kill(&self, kill: &ast::Kill, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if kill.status_only {
+            return Err(Msg::NotSupported("KILL .. WITH STATUSONLY").into());
+        }
+        let leaf = Leaf::new(LeafAst::Value(kill.target.clone()));
+        let Some(id) = self.int(&leaf, cx)? else {
+            return Err(Msg::NotSupported("KILL of a unit of work").into());
+        };
+        if i32::from(cx.session.id) == id {
+            return Err(Msg::CannotKillSelf.into());
+        }
+        if !cx.session.instance.sessions.kill(id) {
+            return Err(Msg::NotAnActiveSession(i64::from(id)).into());
+        }
+        Ok(())
+    }
+}
+
+fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    cx.session.refresh_catalog();
+    let Some(database) = cx.session.catalog.database(name) else {
+        return Err(Msg::DatabaseNotFound(name).into());
+    };
+    let new: std::sync::Arc<str> = database.name.as_str().into();
+    let old = std::mem::replace(&mut cx.session.database, std::sync::Arc::clone(&new));
+    cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
+    let text = format!("Changed database context to '{new}'.");
+    cx.sink.message(&Error::custom(5701, 0, 2, text))?;
+    Ok(())
+}

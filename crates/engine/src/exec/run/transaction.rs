@@ -1,0 +1,190 @@
+//! BEGIN, COMMIT, ROLLBACK and SAVE TRANSACTION, implicit transactions, and the end that an error
+//! gives a transaction.
+
+use storage::{Scope, TransactionOptions};
+use types::{Error, Msg};
+
+use crate::exec::Cx;
+use crate::exec::run::Stop;
+use crate::session::SessionState;
+use crate::sink::{EnvChange, ResultSink};
+
+/// Names of transactions and savepoints are cut to this many characters.
+const NAME_LENGTH_MAX: usize = 32;
+
+/// Begins a transaction, or goes one level deeper in the open one.
+pub(crate) fn begin(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+    name: &str,
+) -> Result<(), Stop> {
+    if session.transaction.count == 0 {
+        start(session, name);
+        let descriptor = session.transaction.descriptor;
+        sink.env_change(&EnvChange::BeginTransaction(descriptor))?;
+    }
+    session.transaction.count += 1;
+    Ok(())
+}
+
+fn start(session: &mut SessionState, name: &str) {
+    let timeout = u32::try_from(session.options.lock_timeout_ms).ok();
+    let options = TransactionOptions {
+        scope: Scope::Explicit,
+        lock_timeout_ms: timeout,
+        cancel: Some(std::sync::Arc::clone(&session.cancel)),
+    };
+    let active = session.instance.store.begin(options);
+    session.next_descriptor += 1;
+    let transaction = &mut session.transaction;
+    transaction.active = Some(active);
+    transaction.doomed = false;
+    transaction.name = cut(name).to_owned();
+    transaction.savepoints.clear();
+    // Unique among the transactions of all sessions: the session's id is its upper half.
+    let session_id = u64::from(session.id.unsigned_abs());
+    transaction.descriptor = session_id << 32 | u64::from(session.next_descriptor);
+}
+
+/// Under SET IMPLICIT_TRANSACTIONS ON, a data statement outside of a transaction begins one.
+pub(crate) fn begin_implicit(cx: &mut Cx<'_>) -> Result<(), Stop> {
+    if !cx.session.options.implicit_transactions || cx.session.transaction.count > 0 {
+        return Ok(());
+    }
+    begin(cx.session, cx.sink, "")
+}
+
+/// Goes one level up, and commits at the outermost.
+///
+/// # Errors
+/// 3902 without a transaction, 3930 in a doomed one; 41305 and 41325 where validation fails, then
+/// everything is rolled back.
+pub(crate) fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> Result<(), Stop> {
+    match session.transaction.count {
+        0 => return Err(Msg::CommitWithoutBegin.into()),
+        _ if session.transaction.doomed => return Err(Msg::TransactionDoomed.into()),
+        1 => {}
+        _ => {
+            session.transaction.count -= 1;
+            return Ok(());
+        }
+    }
+    let outcome = session.transaction.active.take().map_or(Ok(()), storage::Transaction::commit);
+    let descriptor = session.transaction.descriptor;
+    session.end_transaction();
+    if let Err(error) = outcome {
+        sink.env_change(&EnvChange::RollbackTransaction(descriptor))?;
+        return Err(Stop::Error(session.storage_error(&error)));
+    }
+    sink.env_change(&EnvChange::CommitTransaction(descriptor))?;
+    Ok(())
+}
+
+/// Undoes everything, or all since a savepoint.
+///
+/// # Errors
+/// 3903 without a transaction, 6401 for a name that is neither the transaction's nor a savepoint's.
+pub(crate) fn rollback(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+    name: &str,
+) -> Result<(), Stop> {
+    if session.transaction.count == 0 {
+        return Err(Msg::RollbackWithoutBegin.into());
+    }
+    let name = cut(name);
+    if !name.is_empty() && !name.eq_ignore_ascii_case(&session.transaction.name) {
+        return rollback_to(session, name);
+    }
+    roll_back_all(session, sink)?;
+    Ok(())
+}
+
+fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
+    let transaction = &mut session.transaction;
+    let found = transaction.savepoints.iter().rposition(|(n, _)| n.eq_ignore_ascii_case(name));
+    let Some(place) = found else {
+        return Err(Msg::CannotRollBack(name).into());
+    };
+    if transaction.doomed {
+        return Err(Msg::TransactionDoomedSavepoint.into());
+    }
+    let savepoint = transaction.savepoints[place].1;
+    // The savepoint stays: it can be rolled back to again.
+    transaction.savepoints.truncate(place + 1);
+    if let Some(active) = &mut transaction.active {
+        active.rollback_to(savepoint);
+    }
+    Ok(())
+}
+
+/// Rolls the whole transaction back, if there is one, and tells the client.
+pub(crate) fn roll_back_all(
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), crate::sink::Disconnected> {
+    if session.transaction.count == 0 {
+        return Ok(());
+    }
+    if let Some(active) = session.transaction.active.take() {
+        active.rollback();
+    }
+    let descriptor = session.transaction.descriptor;
+    session.end_transaction();
+    sink.env_change(&EnvChange::RollbackTransaction(descriptor))
+}
+
+/// Ends the transaction for an error that ends the batch.
+pub(crate) fn abort(cx: &mut Cx<'_>) -> Result<(), crate::sink::Disconnected> {
+    roll_back_all(cx.session, cx.sink)
+}
+
+/// Marks a savepoint.
+///
+/// # Errors
+/// 628 without a transaction.
+pub(crate) fn save(session: &mut SessionState, name: &str) -> Result<(), Stop> {
+    if session.transaction.count == 0 {
+        return Err(Msg::SaveWithoutTransaction.into());
+    }
+    if session.transaction.doomed {
+        return Err(Msg::TransactionDoomed.into());
+    }
+    let Some(active) = &session.transaction.active else {
+        return Err(Stop::Error(Error::from(Msg::SaveWithoutTransaction)));
+    };
+    let savepoint = active.savepoint();
+    session.transaction.savepoints.push((cut(name).to_owned(), savepoint));
+    Ok(())
+}
+
+fn cut(name: &str) -> &str {
+    match name.char_indices().nth(NAME_LENGTH_MAX) {
+        Some((end, _)) => &name[..end],
+        None => name,
+    }
+}
+
+/// Begins the transaction of an atomic block: the client is not told of it.
+pub(crate) fn begin_quiet(session: &mut SessionState) {
+    start(session, "");
+    session.transaction.count = 1;
+}
+
+/// Commits the transaction of an atomic block.
+///
+/// # Errors
+/// 41305 and 41325 where validation fails, then everything is rolled back.
+pub(crate) fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
+    let outcome = session.transaction.active.take().map_or(Ok(()), storage::Transaction::commit);
+    session.end_transaction();
+    outcome.map_err(|error| Stop::Error(session.storage_error(&error)))
+}
+
+/// Undoes the transaction of an atomic block.
+pub(crate) fn roll_back_quiet(session: &mut SessionState) {
+    if let Some(active) = session.transaction.active.take() {
+        active.rollback();
+    }
+    session.end_transaction();
+}

@@ -1,0 +1,234 @@
+//! sp_executesql, sp_reset_connection, and what drivers ask about statements without running them.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{Error, Msg, Value};
+
+use crate::bind::program::Parameters;
+use crate::exec::run::{Argument, NEST_LEVEL_MAX, Runner, Stop, convert_argument};
+use crate::exec::{Cx, Frame};
+use crate::plan::program::{Program, TableVariableDef, VariableDef};
+use crate::proc::{SystemProcedure, argument};
+use crate::session::{Entry, Reset, SessionState};
+
+pub(super) static PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure { name: "sp_executesql", id: 10, run: execute_sql },
+    SystemProcedure { name: "sp_reset_connection", id: 0, run: reset_connection },
+];
+
+/// `sp_executesql @statement, @params, @p1, ..`: drivers name the first two in several ways or not at
+/// all, so they are taken by position.
+fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let (fixed, values) = split(arguments);
+    let statement = text_argument(fixed.first(), "sp_executesql", "@statement")?;
+    let declared = match fixed.get(1).map(|a| &a.value) {
+        None | Some(Value::Null) => Value::Null,
+        Some(_) => text_argument(fixed.get(1), "sp_executesql", "@params")?,
+    };
+    let entry = prepare(&statement, &declared, cx.session)?;
+    run_prepared(entry, values, cx)
+}
+
+/// The statement and its declarations, and the values behind them.
+fn split(arguments: &mut [Argument]) -> (&mut [Argument], &mut [Argument]) {
+    let at = arguments.len().min(2);
+    arguments.split_at_mut(at)
+}
+
+/// Returns a text argument as it came.
+///
+/// # Errors
+/// 214 if it is missing or no text.
+pub(super) fn text_argument(
+    argument: Option<&Argument>,
+    procedure: &str,
+    name: &str,
+) -> Result<Value, Stop> {
+    match argument.map(|a| &a.value) {
+        Some(value @ (Value::NVarChar(_) | Value::VarChar(_))) => Ok(value.clone()),
+        _ => {
+            let error = Error::from(Msg::ProcedureExpectsParameter(name, "ntext/nchar/nvarchar"));
+            Err(error.in_procedure(procedure).into())
+        }
+    }
+}
+
+fn bytes(value: &Value) -> &[u8] {
+    match value {
+        Value::NVarChar(bytes) | Value::VarChar(bytes) => bytes,
+        _ => &[],
+    }
+}
+
+/// Finds or compiles a parameterised statement. The key is what was sent, undecoded.
+pub(super) fn prepare(
+    statement: &Value,
+    declared: &Value,
+    session: &mut SessionState,
+) -> Result<(crate::session::ProgramKey, Entry), Stop> {
+    let key = session.text_key(&[b"sql", bytes(statement), bytes(declared)]);
+    let version = session.catalog.version;
+    let is_it = |e: &Entry| {
+        e.text.strip_prefix(bytes(statement)).is_some_and(|rest| rest == bytes(declared))
+    };
+    if let Some(entry) = session.programs.take(key, version).filter(is_it) {
+        return Ok((key, entry));
+    }
+    let sent: Arc<[u8]> = [bytes(statement), bytes(declared)].concat().into();
+    if let Some(program) = session.instance.programs.get(key, version, &sent) {
+        return Ok((key, Entry { procedure: None, text: sent, program }));
+    }
+    let collation = session.collation();
+    let declared = declared.as_text(collation).unwrap_or_default();
+    let parameters = parse_parameters(&declared, session)?;
+    let text = statement.as_text(collation).unwrap_or_default();
+    let program = Arc::new(session.compile_text(&text, parameters)?);
+    session.instance.programs.put(key, &sent, &program);
+    Ok((key, Entry { procedure: None, text: sent, program }))
+}
+
+/// Parses `@a int, @b nvarchar(10) OUTPUT`.
+fn parse_parameters(declared: &str, session: &SessionState) -> Result<Parameters, Stop> {
+    let mut parameters = Parameters::default();
+    if declared.trim().is_empty() {
+        return Ok(parameters);
+    }
+    let context = crate::bind::BinderContext::bare(session, &session.database);
+    let binder = context.binder();
+    for parameter in crate::bind::fragment::parse_parameters(declared)? {
+        let name = parameter.variable.name.to_string();
+        let tsql::ast::ParameterType::Type(data_type) = &parameter.data_type else {
+            return Err(Msg::NotSupported("cursor parameters").into());
+        };
+        if let Some(user_type) = binder.find_table_type(&data_type.name) {
+            let definition = crate::exec::ddl::table_of_type(session, &binder, &name, &user_type)?;
+            let user_type = Some(user_type);
+            parameters.tables.push(TableVariableDef { name, definition, user_type });
+            continue;
+        }
+        let ty = binder.resolve_type(data_type, crate::bind::types::DefaultLength::Declaration)?;
+        parameters.variables.push(VariableDef { name, ty, cursor: false });
+    }
+    Ok(parameters)
+}
+
+/// Runs a parameterised statement with its values and puts the program back.
+pub(super) fn run_prepared(
+    (key, entry): (crate::session::ProgramKey, Entry),
+    values: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    let mut frame = Frame::for_program(cx.session, &entry.program)?;
+    let places = bind_values(&entry.program, &mut frame, values, cx.session)?;
+    let outcome = run_one_deeper(&entry.program, &mut frame, cx);
+    for (argument, place) in values.iter_mut().zip(&places) {
+        if argument.output {
+            argument.ty = entry.program.variables[*place].ty;
+            argument.value = frame.variables[*place].clone();
+        }
+    }
+    cx.session.programs.put(key, entry);
+    outcome
+}
+
+/// Runs a program as one level of nesting, with temporary tables of its own.
+pub(super) fn run_one_deeper(
+    program: &Program,
+    frame: &mut Frame,
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    if cx.session.nest_level >= NEST_LEVEL_MAX {
+        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
+    }
+    cx.session.nest_level += 1;
+    cx.session.temp.open_scope();
+    let outcome = {
+        let mut inner = Cx::new(cx.session, frame, cx.sink);
+        inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
+        let outcome = Runner { program, procedure: "" }.run(&mut inner);
+        inner.return_buffers(&mut cx.registers, &mut cx.scratch);
+        outcome
+    };
+    cx.session.temp.close_scope();
+    cx.session.nest_level -= 1;
+    match outcome {
+        Err(Stop::Scope) => Ok(cx.session.last_error),
+        other => other,
+    }
+}
+
+fn bind_values(
+    program: &Program,
+    frame: &mut Frame,
+    values: &mut [Argument],
+    session: &SessionState,
+) -> Result<Vec<usize>, Stop> {
+    let mut places = Vec::with_capacity(values.len());
+    let mut given = vec![false; program.parameters];
+    for (position, argument) in values.iter_mut().enumerate() {
+        if let Some(rows) = argument.table.take() {
+            let place = table_place(program, &argument.name)?;
+            frame.tables[place] = rows;
+            places.push(0);
+            continue;
+        }
+        let place = value_place(program, position, &argument.name)?;
+        given[place] = true;
+        let to: &ColumnType = &program.variables[place].ty;
+        let value = std::mem::take(&mut argument.value);
+        frame.variables[place] = convert_argument(value, &argument.ty, to, session)?;
+        places.push(place);
+    }
+    match given.iter().position(|given| !given) {
+        None => Ok(places),
+        Some(place) => {
+            let name = &program.variables[place].name;
+            Err(Msg::ParameterizedNotSupplied(&declaration(program), name).into())
+        }
+    }
+}
+
+/// `(@a int)select ..`, as error 8178 shows a query.
+fn declaration(program: &Program) -> String {
+    let parameters = &program.variables[..program.parameters];
+    let list: Vec<String> =
+        parameters.iter().map(|p| format!("{} {}", p.name, p.ty.data_type)).collect();
+    let text: String = program.source.chars().take(128).collect();
+    format!("({}){text}", list.join(","))
+}
+
+fn value_place(program: &Program, position: usize, name: &str) -> Result<usize, Stop> {
+    let parameters = &program.variables[..program.parameters];
+    let bare = name.trim_start_matches('@');
+    let is_it = |v: &VariableDef| v.name.len() > 1 && v.name[1..].eq_ignore_ascii_case(bare);
+    let found = if name.is_empty() {
+        (position < parameters.len()).then_some(position)
+    } else if parameters.get(position).is_some_and(is_it) {
+        Some(position)
+    } else {
+        parameters.iter().position(is_it)
+    };
+    found.ok_or_else(|| {
+        if name.is_empty() {
+            Msg::TooManyArguments("").into()
+        } else {
+            Msg::NotAParameter(name, "").into()
+        }
+    })
+}
+
+fn table_place(program: &Program, name: &str) -> Result<usize, Stop> {
+    let bare = name.trim_start_matches('@');
+    let is_it = |t: &TableVariableDef| t.name.trim_start_matches('@').eq_ignore_ascii_case(bare);
+    program.table_variables.iter().position(is_it).ok_or_else(|| Msg::MustDeclareTable(name).into())
+}
+
+/// `sp_reset_connection`: what a pool's RPC asks for by name.
+fn reset_connection(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    if argument(arguments, 0, "").is_some() {
+        return Err(Msg::NoParameters("sp_reset_connection").into());
+    }
+    cx.session.reset(Reset::All);
+    Ok(0)
+}

@@ -1,0 +1,114 @@
+//! Login: name, password, database; and the options that a session begins with.
+
+use std::sync::Arc;
+
+use types::{Bytes, Error, Msg, Value};
+
+use crate::catalog::{Catalog, Login};
+use crate::instance::Instance;
+use crate::session::cache::ProgramCache;
+use crate::session::state::SessionScratch;
+use crate::session::{LoginRequest, Options, SessionState};
+
+/// States of error 18456, as the server's log has them; the client is told state 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginFailure {
+    /// 5: no such login.
+    UnknownLogin,
+    /// 8: wrong password.
+    WrongPassword,
+    /// 38: the database named can't be opened.
+    UnknownDatabase,
+}
+
+/// Checks a login and makes its session's state.
+pub(super) fn open(
+    instance: &Arc<Instance>,
+    request: LoginRequest,
+) -> Result<SessionState, Vec<Error>> {
+    let catalog = instance.catalog.load();
+    let login = check_password(&catalog, &request).map_err(|_| {
+        let failed = Error::from(Msg::LoginFailed(&request.user));
+        vec![failed.at_line(1)]
+    })?;
+    let name =
+        if request.database.is_empty() { &login.default_database } else { &request.database };
+    let Some(database) = catalog.database(name) else {
+        return Err(vec![
+            Error::from(Msg::CannotOpenDatabase(name)).at_line(1),
+            Error::from(Msg::LoginFailed(&request.user)).at_line(1),
+        ]);
+    };
+    let database: Arc<str> = database.name.as_str().into();
+    let options = login_options(request.client.odbc);
+    let login = login.name.clone();
+    Ok(SessionState {
+        id: instance.sessions.open_id(),
+        instance: Arc::clone(instance),
+        catalog,
+        login,
+        login_database: Arc::clone(&database),
+        database,
+        login_options: Arc::new(options.clone()),
+        options,
+        isolation: crate::session::IsolationLevel::ReadCommitted,
+        client: request.client,
+        transaction: Default::default(),
+        next_descriptor: 0,
+        temp: Default::default(),
+        cursors: Vec::new(),
+        fetch_status: -1,
+        cursor_rows: 0,
+        last_error: 0,
+        row_count: 0,
+        last_identity: None,
+        identity_insert: None,
+        context_info: Bytes::new(),
+        session_context: Vec::new(),
+        nest_level: 0,
+        in_rpc: false,
+        try_depth: 0,
+        handled_errors: Vec::new(),
+        line: 0,
+        tokens_sent: 0,
+        cancel: Arc::new(sos::park::Cancel::new()),
+        login_time: login_time(),
+        pending_bulk: None,
+        prepared: Vec::new(),
+        programs: ProgramCache::default(),
+        scratch: SessionScratch::default(),
+    })
+}
+
+fn check_password<'c>(
+    catalog: &'c Catalog,
+    request: &LoginRequest,
+) -> Result<&'c Arc<Login>, LoginFailure> {
+    let name = crate::catalog::name::Name::new(&request.user);
+    let login = catalog.logins.get(&name).ok_or(LoginFailure::UnknownLogin)?;
+    if crate::catalog::password::matches(&login.password_hash, &request.password) {
+        Ok(login)
+    } else {
+        Err(LoginFailure::WrongPassword)
+    }
+}
+
+/// ODBC and OLE DB drivers get the ANSI options at login; every modern driver sets them itself or
+/// relies on that. A bare TDS login gets them too, except those that only DB-Library left off, which
+/// SET statements of its drivers turn on as they need.
+fn login_options(odbc: bool) -> Options {
+    Options {
+        quoted_identifier: true,
+        ansi_nulls: true,
+        ansi_null_default: true,
+        ansi_padding: true,
+        ansi_warnings: true,
+        concat_null_yields_null: true,
+        text_size: if odbc { i32::MAX } else { 4096 },
+        ..Options::default()
+    }
+}
+
+fn login_time() -> Value {
+    crate::exec::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
+}

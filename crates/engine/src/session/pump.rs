@@ -1,0 +1,458 @@
+//! The verbs of a session: what the server asks for on behalf of a client.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{Error, Msg, Value};
+
+use crate::bind::program::{Parameters, compile};
+use crate::bind::{Binder, BinderContext};
+use crate::catalog::ProcedureDef;
+use crate::exec::run::{Invocation, Runner, Stop, transactions};
+use crate::exec::{Cx, Frame};
+use crate::instance::Instance;
+use crate::plan::program::Program;
+use crate::session::cache::{Entry, ProgramKey};
+use crate::session::{
+    BeginNext, LoginRequest, Reset, Rpc, SessionState, TransactionRequest, login,
+};
+use crate::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+
+/// One connection's session.
+pub struct Session {
+    state: SessionState,
+}
+
+impl Session {
+    /// Checks name and password, opens the database, and makes a session. The server then tells the
+    /// client the environment ([`Session::state`]).
+    ///
+    /// # Errors
+    /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened.
+    pub fn login(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
+        let state = login::open(instance, request)?;
+        instance.sessions.register(state.id, &state.cancel);
+        Ok(Self { state })
+    }
+
+    /// Returns the state, for the environment tokens of the login answer and for the views.
+    pub fn state(&self) -> &SessionState {
+        &self.state
+    }
+
+    /// Tells the session what was agreed after login (packet size, encryption).
+    pub fn client_mut(&mut self) -> &mut crate::session::ClientInfo {
+        &mut self.state.client
+    }
+
+    /// Runs a batch: every statement's results, then a final `done` without `more`.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so.
+    pub fn batch(&mut self, text: &str, sink: &mut dyn ResultSink) -> Sent {
+        self.begin_request(false);
+        let mut sink = Deferred::new(sink);
+        let outcome = self.run_batch(text, &mut sink);
+        self.end_request(outcome, &mut sink)?;
+        sink.finish(DoneKind::Done)
+    }
+
+    fn run_batch(&mut self, text: &str, sink: &mut Deferred<'_>) -> Result<(), Stop> {
+        let key = self.state.text_key(&[text.as_bytes()]);
+        let version = self.state.catalog.version;
+        let found = self.state.programs.take(key, version);
+        let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
+            Some(entry) => entry,
+            None => {
+                let program = self.state.compile_shared(key, text)?;
+                Entry { procedure: None, text: text.as_bytes().into(), program }
+            }
+        };
+        let mut frame = Frame::for_program(&self.state, &entry.program)?;
+        let outcome = {
+            let mut cx = Cx::new(&mut self.state, &mut frame, sink);
+            Runner { program: &entry.program, procedure: "" }.run(&mut cx)
+        };
+        self.state.programs.put(key, entry);
+        outcome.map(drop)
+    }
+
+    /// Runs one RPC of a message, its final `done` included.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so.
+    pub fn rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
+        self.begin_request(true);
+        let more = rpc.more;
+        let mut sink = Deferred::new(sink);
+        let outcome = crate::proc::rpc::run(rpc, &mut self.state, &mut sink);
+        let failed = outcome.is_err();
+        self.end_request(outcome, &mut sink)?;
+        sink.done(Done {
+            kind: DoneKind::Procedure,
+            command: Command::Execute,
+            rows: None,
+            error: failed,
+            more,
+        })?;
+        sink.pass()
+    }
+
+    /// Runs a transaction manager request, its final `done` included.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so.
+    pub fn transaction(
+        &mut self,
+        request: TransactionRequest<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Sent {
+        self.begin_request(false);
+        let mut sink = Deferred::new(sink);
+        let outcome = self.run_transaction(&request, &mut sink);
+        self.end_request(outcome, &mut sink)?;
+        sink.finish(DoneKind::Done)
+    }
+
+    fn run_transaction(
+        &mut self,
+        request: &TransactionRequest<'_>,
+        sink: &mut Deferred<'_>,
+    ) -> Result<(), Stop> {
+        let next = match request {
+            TransactionRequest::Begin(isolation, name) => {
+                Some(BeginNext { isolation: *isolation, name })
+            }
+            TransactionRequest::Commit(next) => {
+                // Drivers commit whether or not anything was begun: nothing to do then.
+                if self.state.transaction.count > 0 {
+                    self.state.transaction.count = 1;
+                    transactions::commit(&mut self.state, sink)?;
+                }
+                next.clone()
+            }
+            TransactionRequest::Rollback(name, next) => {
+                if self.state.transaction.count > 0 {
+                    transactions::rollback(&mut self.state, sink, name)?;
+                }
+                next.clone()
+            }
+            TransactionRequest::Save(name) => {
+                transactions::save(&mut self.state, name)?;
+                None
+            }
+        };
+        if let Some(next) = next {
+            if let Some(isolation) = next.isolation {
+                self.state.isolation = isolation;
+            }
+            transactions::begin(&mut self.state, sink, next.name)?;
+        }
+        Ok(())
+    }
+
+    /// Loads the rows that a preceding INSERT BULK statement announced.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so.
+    pub fn bulk_load(
+        &mut self,
+        columns: &[ColumnInfo],
+        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
+        sink: &mut dyn ResultSink,
+    ) -> Sent {
+        self.begin_request(false);
+        let mut sink = Deferred::new(sink);
+        let outcome = self.run_bulk(columns, rows, &mut sink);
+        self.end_request(outcome, &mut sink)?;
+        sink.finish(DoneKind::Done)
+    }
+
+    fn run_bulk(
+        &mut self,
+        columns: &[ColumnInfo],
+        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
+        sink: &mut Deferred<'_>,
+    ) -> Result<(), Stop> {
+        let Some(announced) = self.state.pending_bulk.take() else {
+            return Err(Msg::NotSupported("bulk load data without INSERT BULK").into());
+        };
+        let mut frame = Frame::default();
+        let mut cx = Cx::new(&mut self.state, &mut frame, sink);
+        let result = crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx)?;
+        cx.session.row_count = result.rows;
+        crate::exec::run::done(&mut cx, Command::BulkInsert, Some(result.rows), false)?;
+        Ok(())
+    }
+
+    /// Takes the session back to what it was after login, as a connection pool asks.
+    pub fn reset(&mut self, reset: Reset) {
+        self.state.reset(reset);
+    }
+
+    /// The flag that an attention raises; the server clears it when it acknowledges.
+    pub fn cancel(&self) -> &Arc<sos::park::Cancel> {
+        &self.state.cancel
+    }
+
+    fn begin_request(&mut self, in_rpc: bool) {
+        let state = &mut self.state;
+        state.refresh_catalog();
+        state.in_rpc = in_rpc;
+        state.nest_level = 0;
+        state.try_depth = 0;
+        state.handled_errors.clear();
+    }
+
+    /// Reports what nobody has reported, and rolls back what can't be committed.
+    fn end_request(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
+        let state = &mut self.state;
+        match outcome {
+            Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}
+            Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
+            Err(Stop::Error(error) | Stop::Thrown(error)) => {
+                state.last_error = error.number;
+                sink.message(&error.at_line(1))?;
+                sink.error_done()?;
+            }
+        }
+        if state.transaction.doomed && state.transaction.count > 0 {
+            transactions::roll_back_all(state, sink)?;
+            sink.message(&Error::from(Msg::UncommittableAtEnd).at_line(1))?;
+            sink.error_done()?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.state.roll_back_silently();
+        self.state.drop_temp_tables();
+        self.state.instance.sessions.close(self.state.id);
+    }
+}
+
+impl SessionState {
+    /// Takes the session back to what it was after login, as a connection pool asks. Writes nothing
+    /// that other sessions read, as long as no temporary table has to go.
+    pub(crate) fn reset(&mut self, reset: Reset) {
+        let state = self;
+        if reset == Reset::All && state.transaction.count > 0 {
+            state.roll_back_silently();
+        }
+        state.drop_temp_tables();
+        state.cursors.clear();
+        state.prepared.clear();
+        if state.options != *state.login_options {
+            state.options.clone_from(&state.login_options);
+        }
+        if !Arc::ptr_eq(&state.database, &state.login_database) {
+            state.database = Arc::clone(&state.login_database);
+        }
+        state.fetch_status = -1;
+        state.last_error = 0;
+        state.row_count = 0;
+        state.last_identity = None;
+        state.identity_insert = None;
+        state.context_info = types::Bytes::new();
+        state.session_context.clear();
+        state.pending_bulk = None;
+    }
+
+    /// Returns the cache key of a text: the same text means something else in another database or
+    /// under another QUOTED_IDENTIFIER.
+    pub(crate) fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
+        let hash = self.programs.hash(parts);
+        let mode = [u8::from(self.options.quoted_identifier), u8::from(self.options.ansi_nulls)];
+        ProgramKey::Text(self.programs.hash(&[
+            &hash.to_le_bytes(),
+            &mode,
+            self.database.as_bytes(),
+        ]))
+    }
+
+    /// Finds a batch's program among those of all sessions, or compiles it.
+    pub(crate) fn compile_shared(&self, key: ProgramKey, text: &str) -> Result<Arc<Program>, Stop> {
+        let version = self.catalog.version;
+        if let Some(program) = self.instance.programs.get(key, version, text.as_bytes()) {
+            return Ok(program);
+        }
+        let program = Arc::new(self.compile_text(text, Parameters::default())?);
+        self.instance.programs.put(key, text.as_bytes(), &program);
+        Ok(program)
+    }
+
+    /// Compiles dynamic SQL, by way of the shared cache.
+    pub(crate) fn compile_batch(&self, text: &str) -> Result<Arc<Program>, Stop> {
+        self.compile_shared(self.text_key(&[text.as_bytes()]), text)
+    }
+
+    /// Compiles a text with parameters.
+    pub(crate) fn compile_text(&self, text: &str, parameters: Parameters) -> Result<Program, Stop> {
+        let quotes = if self.options.quoted_identifier {
+            tsql::QuotedIdentifier::On
+        } else {
+            tsql::QuotedIdentifier::Off
+        };
+        let batch = tsql::parse(text, quotes)?;
+        self.compile_statements(batch.statements, text.into(), parameters, &self.database)
+    }
+
+    fn compile_statements(
+        &self,
+        statements: Vec<tsql::ast::Statement>,
+        source: Arc<str>,
+        parameters: Parameters,
+        database: &str,
+    ) -> Result<Program, Stop> {
+        let context = BinderContext::bare(self, database);
+        let mut binder = context.binder();
+        let make_table = |binder: &Binder<'_>,
+                          variable: &tsql::ast::Variable,
+                          elements: &[tsql::ast::TableElement]| {
+            crate::exec::ddl::table_variable(self, binder, variable, elements)
+        };
+        Ok(compile(statements, source, parameters, &mut binder, &make_table)?)
+    }
+
+    /// Moves a procedure's program out of the session's cache, or compiles it.
+    pub(crate) fn take_program_of(
+        &mut self,
+        procedure: &Arc<ProcedureDef>,
+    ) -> Result<Arc<Program>, Stop> {
+        let key = ProgramKey::Procedure(procedure.id);
+        let version = self.catalog.version;
+        if let Some(entry) = self.programs.take(key, version) {
+            return Ok(entry.program);
+        }
+        if let Some(program) = self.instance.programs.get(key, version, b"") {
+            return Ok(program);
+        }
+        let program = Arc::new(self.compile_procedure(procedure)?);
+        self.instance.programs.put(key, b"", &program);
+        Ok(program)
+    }
+
+    /// Puts a procedure's program back after its call.
+    pub(crate) fn keep_program_of(&mut self, call: Invocation) {
+        let Invocation { procedure, program, .. } = call;
+        let key = ProgramKey::Procedure(procedure.id);
+        let entry = Entry { procedure: Some(procedure), text: Arc::from([]), program };
+        self.programs.put(key, entry);
+    }
+
+    fn compile_procedure(&self, procedure: &ProcedureDef) -> Result<Program, Stop> {
+        let tsql::ast::RoutineBody::Statements(body) = &procedure.ast.body else {
+            return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
+        };
+        let mut parameters = Parameters::default();
+        let database = self.catalog.database_by_id(procedure.database_id);
+        let database = database.map_or_else(|| self.database.to_string(), |d| d.name.clone());
+        for parameter in &procedure.parameters {
+            let name = parameter.name.clone();
+            match &parameter.table_type {
+                None => {
+                    let ty: ColumnType = parameter.ty;
+                    let variable = crate::plan::program::VariableDef { name, ty, cursor: false };
+                    parameters.variables.push(variable);
+                }
+                Some(user_type) => {
+                    let context = BinderContext::bare(self, &database);
+                    let binder = context.binder();
+                    let definition =
+                        crate::exec::ddl::table_of_type(self, &binder, &name, user_type)?;
+                    let user_type = Some(Arc::clone(user_type));
+                    let table =
+                        crate::plan::program::TableVariableDef { name, definition, user_type };
+                    parameters.tables.push(table);
+                }
+            }
+        }
+        self.compile_statements(body.clone(), procedure.text.as_str().into(), parameters, &database)
+    }
+
+    pub(crate) fn drop_temp_tables(&mut self) {
+        if !self.temp.is_empty() {
+            for table in self.temp.iter() {
+                self.instance.store.drop_table(table.rows.data.id());
+            }
+            self.temp.clear();
+        }
+    }
+}
+
+/// Holds the last `done` back until it is known whether more follows, and counts what was sent.
+pub(crate) struct Deferred<'a> {
+    inner: &'a mut dyn ResultSink,
+    pending: Option<Done>,
+}
+
+impl<'a> Deferred<'a> {
+    fn new(inner: &'a mut dyn ResultSink) -> Self {
+        Self { inner, pending: None }
+    }
+
+    /// Passes the held `done` on: more follows.
+    fn pass_pending(&mut self) -> Sent {
+        match self.pending.take() {
+            Some(done) => self.inner.done(Done { more: true, ..done }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the request: the last `done`, or an empty one.
+    fn finish(mut self, kind: DoneKind) -> Sent {
+        let empty = Done { kind, command: Command::None, rows: None, error: false, more: false };
+        let last = self.pending.take().unwrap_or(empty);
+        self.inner.done(Done { more: false, ..last })
+    }
+
+    /// Ends an RPC: the held `done` knows by itself whether more follows.
+    fn pass(mut self) -> Sent {
+        match self.pending.take() {
+            Some(done) => self.inner.done(done),
+            None => Ok(()),
+        }
+    }
+
+    fn error_done(&mut self) -> Sent {
+        let kind = DoneKind::Done;
+        self.done(Done { kind, command: Command::None, rows: None, error: true, more: true })
+    }
+}
+
+impl ResultSink for Deferred<'_> {
+    fn columns(&mut self, shape: &ResultShape) -> Sent {
+        self.pass_pending()?;
+        self.inner.columns(shape)
+    }
+    fn row(&mut self, values: &[Value]) -> Sent {
+        self.inner.row(values)
+    }
+    fn done(&mut self, done: Done) -> Sent {
+        self.pass_pending()?;
+        self.pending = Some(done);
+        Ok(())
+    }
+    fn message(&mut self, message: &Error) -> Sent {
+        self.pass_pending()?;
+        self.inner.message(message)
+    }
+    fn return_status(&mut self, status: i32) -> Sent {
+        self.pass_pending()?;
+        self.inner.return_status(status)
+    }
+    fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
+        self.pass_pending()?;
+        self.inner.return_value(ordinal, column, value)
+    }
+    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
+        self.pass_pending()?;
+        self.inner.env_change(change)
+    }
+    fn flush(&mut self) -> Sent {
+        self.pass_pending()?;
+        self.inner.flush()
+    }
+}

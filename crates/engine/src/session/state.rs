@@ -1,0 +1,166 @@
+//! `SessionState`: everything about a session that statements read and change.
+
+use std::sync::Arc;
+
+use storage::Transaction;
+use types::value::ColumnType;
+use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
+
+use crate::catalog::{Catalog, ProcedureDef};
+use crate::exec::run::Cursor;
+use crate::instance::Instance;
+use crate::session::cache::ProgramCache;
+use crate::session::temp::TempTables;
+use crate::session::transaction::TransactionState;
+use crate::session::{ClientInfo, IsolationLevel, Options};
+
+/// Everything about a session that statements read and change. Owned by [`crate::session::Session`];
+/// lent to the executor through [`crate::exec::Cx`].
+pub struct SessionState {
+    /// The instance.
+    pub instance: Arc<Instance>,
+    /// The catalog snapshot of the running request: checked against the instance's version when a
+    /// request begins and after DDL of its own.
+    pub catalog: Arc<Catalog>,
+    /// `@@SPID`
+    pub id: i16,
+    /// Login name.
+    pub login: String,
+    /// Current database, as created.
+    pub database: Arc<str>,
+    /// Database at login, to go back to at a reset.
+    pub login_database: Arc<str>,
+    /// SET options.
+    pub options: Options,
+    /// SET options at login.
+    pub login_options: Arc<Options>,
+    /// Current isolation level: not reset with the others, by design of the protocol.
+    pub isolation: IsolationLevel,
+    /// The client.
+    pub client: ClientInfo,
+    /// The open transaction, and what the session remembers of it.
+    pub transaction: TransactionState,
+    /// Counts the session's transactions, for their descriptors.
+    pub next_descriptor: u32,
+    /// Temporary tables by scope.
+    pub temp: TempTables,
+    /// GLOBAL cursors.
+    pub cursors: Vec<Cursor>,
+    /// `@@FETCH_STATUS`
+    pub fetch_status: i32,
+    /// `@@CURSOR_ROWS`
+    pub cursor_rows: i32,
+    /// `@@ERROR` after the last statement.
+    pub last_error: i32,
+    /// `@@ROWCOUNT` after the last statement.
+    pub row_count: u64,
+    /// `@@IDENTITY`
+    pub last_identity: Option<Value>,
+    /// Table that IDENTITY_INSERT is ON for.
+    pub identity_insert: Option<i32>,
+    /// `CONTEXT_INFO()`
+    pub context_info: Bytes,
+    /// `SESSION_CONTEXT()`: key, value, read-only.
+    pub session_context: Vec<(String, Value, bool)>,
+    /// `@@NESTLEVEL`
+    pub nest_level: u32,
+    /// The request is an RPC: its statements are those of a procedure.
+    pub in_rpc: bool,
+    /// TRY blocks and atomic blocks around the running statement, in whatever procedures.
+    pub try_depth: u32,
+    /// Errors being handled by CATCH blocks, innermost last: ERROR_NUMBER() and kin.
+    pub handled_errors: Vec<Error>,
+    /// Line of the running statement in its batch or procedure.
+    pub line: u32,
+    /// Tokens that the client has been sent in this request: none means that it may be run again.
+    pub tokens_sent: u64,
+    /// Raised by an attention: statements stop at their next check.
+    pub cancel: Arc<sos::park::Cancel>,
+    /// Login time, as `datetime`.
+    pub login_time: Value,
+    /// An INSERT BULK statement whose rows have not come yet.
+    pub pending_bulk: Option<tsql::ast::InsertBulk>,
+    /// Prepared statements by handle.
+    pub prepared: Vec<(i32, Arc<crate::proc::prepared::Prepared>)>,
+    /// Programs that this session ran lately.
+    pub(crate) programs: ProgramCache,
+    /// Buffers that are reused from request to request.
+    pub(crate) scratch: SessionScratch,
+}
+
+/// Buffers of a session.
+#[derive(Default)]
+pub(crate) struct SessionScratch {
+    /// Parameters as an atomic block found them.
+    pub(crate) parameters: Vec<Value>,
+}
+
+impl SessionState {
+    /// Takes the current catalog snapshot, if it is another one than that in hand: one load.
+    pub fn refresh_catalog(&mut self) {
+        if self.instance.catalog.version() != self.catalog.version {
+            self.catalog = self.instance.catalog.load();
+        }
+    }
+
+    /// Tells whether the running statement is one of a procedure: DONEINPROC and not DONE.
+    pub fn in_procedure(&self) -> bool {
+        self.in_rpc || self.nest_level > 0
+    }
+
+    /// Returns the collation of the current database.
+    pub fn collation(&self) -> Collation {
+        self.catalog.database(&self.database).map_or_else(Collation::default, |d| d.collation)
+    }
+
+    /// Returns `nvarchar(max)` in the database's collation.
+    pub fn text_type(&self) -> ColumnType {
+        crate::exec::run::text_type(self.collation())
+    }
+
+    /// Returns the settings that conversions go by.
+    pub fn convert_options(&self) -> ConvertOptions {
+        ConvertOptions {
+            date_format: self.options.date_format,
+            ansi_warnings: if self.options.ansi_warnings {
+                types::convert::AnsiWarnings::On
+            } else {
+                types::convert::AnsiWarnings::Off
+            },
+        }
+    }
+
+    /// Finds a procedure in the current catalog.
+    pub fn find_procedure(
+        &self,
+        database: &str,
+        schema: &str,
+        name: &str,
+    ) -> Option<Arc<ProcedureDef>> {
+        self.catalog.find_procedure(database, schema, name).map(Arc::clone)
+    }
+
+    /// Forgets the transaction once storage has ended it.
+    pub(crate) fn end_transaction(&mut self) {
+        self.transaction = TransactionState::default();
+    }
+
+    /// Turns storage's word for a failure into the client's.
+    pub(crate) fn storage_error(&self, error: &storage::Error) -> Error {
+        match error {
+            storage::Error::Deadlock => Msg::DeadlockVictim(i32::from(self.id)).into(),
+            other => other
+                .clone()
+                .into_message(i32::from(self.id))
+                .unwrap_or_else(|_| Msg::InternalError.into()),
+        }
+    }
+
+    /// Rolls back whatever is open, without a word to the client: at reset and at the end.
+    pub(crate) fn roll_back_silently(&mut self) {
+        if let Some(active) = self.transaction.active.take() {
+            Transaction::rollback(active);
+        }
+        self.end_transaction();
+    }
+}
