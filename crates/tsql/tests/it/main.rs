@@ -1,0 +1,10 @@
+//! Tests of the parser through its public face.
+
+mod boundary;
+mod corpus;
+mod errors;
+mod fuzzing;
+mod nesting;
+mod precedence;
+mod support;
+mod tree;

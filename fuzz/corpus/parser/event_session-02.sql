@@ -1,0 +1,5 @@
+CREATE EVENT SESSION n ON SERVER ADD EVENT sqlserver.rpc_completed
+alter event session n on server state=start
+ALTER EVENT SESSION n ON SERVER STATE = STOP
+ALTER EVENT SESSION n ON SERVER ADD EVENT sqlos.wait_info, DROP EVENT sqlserver.login ADD TARGET package0.event_counter DROP TARGET package0.ring_buffer WITH (MAX_MEMORY = 8 MB)
+DROP EVENT SESSION n ON SERVER DROP EVENT SESSION IF EXISTS m ON DATABASE

@@ -1,0 +1,2 @@
+-- Queries: every clause of SELECT.
+SELECT 1

@@ -1,0 +1,1 @@
+SELECT * FROM a, b x, c AS y CROSS JOIN d INNER JOIN e ON e.i = d.i LEFT OUTER JOIN f ON f.i = e.i RIGHT JOIN g ON g.i = f.i FULL OUTER HASH JOIN h ON h.i = g.i INNER LOOP JOIN j ON 1 = 1 LEFT MERGE JOIN k ON k.a = j.a
