@@ -167,6 +167,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `count` bytes: borrowed within a packet, copied across packets.
+    #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<Cow<'a, [u8]>> {
         self.fill();
         if let Some((taken, rest)) = self.piece.split_at_checked(count) {
@@ -182,6 +183,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Reads `count` bytes as a value of their own: one copy, and an allocation only if long.
+    #[inline]
     pub fn shared(&mut self, count: usize) -> Result<Bytes> {
         self.fill();
         if let Some((taken, rest)) = self.piece.split_at_checked(count) {
@@ -201,12 +203,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// Returns the next byte without moving, `None` at the end.
+    #[inline]
     pub fn peek(&mut self) -> Option<u8> {
         self.fill();
         self.piece.first().copied()
     }
 
     /// Reads a string of UTF-16LE behind a count of units in one byte (B_VARCHAR, 2.2.5.1.2).
+    #[inline]
     pub fn b_varchar(&mut self) -> Result<Cow<'a, [u8]>> {
         let units = self.u8()?;
         self.bytes(usize::from(units) * 2)

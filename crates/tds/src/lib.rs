@@ -43,5 +43,6 @@ pub use response::{ResponseWriter, WireSettings};
 pub use rpc::{
     ParameterValue, Procedure, ProcedureId, RpcCall, RpcOptions, RpcParameter, RpcReader,
 };
+pub use sink::Sink;
 pub use transaction::{TransactionAction, TransactionRequest};
 pub use version::TdsVersion;

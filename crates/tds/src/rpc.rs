@@ -218,6 +218,7 @@ impl<'a> RpcReader<'a> {
         if self.version.has_wide_fields() { byte >= 0xFE } else { byte == 0x80 }
     }
 
+    #[inline]
     fn read_parameter(&mut self, name_units: u8) -> Result<RpcParameter<'a>> {
         if name_units > PARAMETER_NAME_UNITS_MAX {
             return Err(ProtocolError::Rpc("A parameter name is too long"));
@@ -227,16 +228,21 @@ impl<'a> RpcReader<'a> {
         if status & 0x08 != 0 {
             return Err(ProtocolError::Unsupported("encrypted parameters"));
         }
-        let (column_type, value) = if self.body.peek() == Some(TVP_TYPE) {
+        let (is_output, is_default) = (status & 0x01 != 0, status & 0x02 != 0);
+        if self.body.peek() == Some(TVP_TYPE) {
             let table = TableValue::decode(&mut self.body)?;
-            (WireType::null().column_type, ParameterValue::Table(Box::new(table)))
-        } else {
-            let wire = WireType::decode(&mut self.body)?;
-            let value = wire.decode_value(&mut self.body, Place::Parameter)?;
-            (wire.column_type, ParameterValue::Value(value))
-        };
-        let is_default = status & 0x02 != 0;
-        let value = if is_default { ParameterValue::Default } else { value };
-        Ok(RpcParameter { name, is_output: status & 0x01 != 0, column_type, value })
+            // A default is sent as a table without columns.
+            let value = if is_default {
+                ParameterValue::Default
+            } else {
+                ParameterValue::Table(Box::new(table))
+            };
+            let column_type = WireType::null().column_type;
+            return Ok(RpcParameter { name, is_output, column_type, value });
+        }
+        let wire = WireType::decode(&mut self.body)?;
+        let value = wire.decode_value(&mut self.body, Place::Parameter)?;
+        let value = if is_default { ParameterValue::Default } else { ParameterValue::Value(value) };
+        Ok(RpcParameter { name, is_output, column_type: wire.column_type, value })
     }
 }

@@ -58,7 +58,7 @@ impl TdsVersion {
         !matches!(self, Self::V7_1 | Self::V7_2)
     }
 
-    /// Tells whether rows may leave out their NULLs (NBCROW, 2.2.7.13).
+    /// Tells whether rows may leave out their NULLs (NBCROW, 2.2.7.15).
     pub const fn has_null_bitmap_rows(self) -> bool {
         matches!(self, Self::V7_3B | Self::V7_4 | Self::V8_0)
     }

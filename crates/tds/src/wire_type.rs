@@ -136,6 +136,7 @@ impl WireType {
     }
 
     /// Reads TYPE_INFO.
+    #[inline]
     pub fn decode(body: &mut Cursor<'_>) -> Result<Self> {
         let code = body.u8()?;
         let fixed = |data_type| Ok(Self::new(data_type, Form::Fixed));

@@ -149,7 +149,7 @@ impl ResponseWriter {
         self.put(&NO_METADATA.to_le_bytes());
     }
 
-    /// Writes ORDER: the result is ordered by these columns, 1-based ([MS-TDS] 2.2.7.16).
+    /// Writes ORDER: the result is ordered by these columns, 1-based ([MS-TDS] 2.2.7.17).
     pub fn order(&mut self, columns: &[u16]) {
         self.put(&[token::ORDER]);
         let bytes = u16::try_from(columns.len() * 2).expect("a result has at most 4,096 columns");

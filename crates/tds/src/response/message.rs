@@ -1,4 +1,4 @@
-//! ERROR and INFO: messages of the server ([MS-TDS] 2.2.7.10, 2.2.7.11).
+//! ERROR and INFO: messages of the server ([MS-TDS] 2.2.7.10, 2.2.7.13).
 
 use types::Error;
 

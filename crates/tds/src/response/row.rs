@@ -1,4 +1,4 @@
-//! ROW and NBCROW: the values of a row ([MS-TDS] 2.2.7.19, 2.2.7.13).
+//! ROW and NBCROW: the values of a row ([MS-TDS] 2.2.7.20, 2.2.7.15).
 //!
 //! NBCROW names the NULLs in a bitmap and leaves them out. It is used where that makes the row
 //! shorter and the client knows it (7.3.B).

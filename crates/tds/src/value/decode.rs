@@ -24,6 +24,7 @@ const OFFSET_MAX: i16 = 840;
 
 impl WireType {
     /// Reads a value.
+    #[inline]
     pub fn decode_value(&self, body: &mut Cursor<'_>, place: Place) -> Result<Value> {
         let data_type = self.column_type.data_type;
         match self.form {
@@ -64,6 +65,7 @@ impl WireType {
         }
     }
 
+    #[inline]
     fn of_length(&self, length: usize, body: &mut Cursor<'_>) -> Result<Value> {
         let data_type = self.column_type.data_type;
         if let Some(bytes_max) = run_bytes_max(data_type) {
@@ -146,6 +148,7 @@ fn fixed_bytes(data_type: DataType) -> usize {
 }
 
 /// Reads a value of a type that is neither a string nor binary, `length` bytes long.
+#[inline]
 pub(super) fn scalar(data_type: DataType, length: usize, body: &mut Cursor<'_>) -> Result<Value> {
     if let DataType::Decimal { precision, scale } = data_type {
         return decimal(precision, scale, length, body);

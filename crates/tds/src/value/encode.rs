@@ -8,7 +8,7 @@ use types::{Bytes, Decimal, Value};
 
 use super::{partial, render, ticks_per_unit, time_bytes, variant};
 use crate::sink::Sink;
-use crate::wire_type::{Form, Place, WireType, decimal_bytes};
+use crate::wire_type::{Form, Place, SHORT_BYTES_MAX, WireType, decimal_bytes};
 
 /// A text pointer and timestamp, which no client looks at: length 16, then 24 bytes.
 const TEXT_POINTER: [u8; 25] = *b"\x10clearway textptrclearway";
@@ -25,7 +25,8 @@ impl WireType {
             Form::Byte => put_byte_length(target, self.column_type.data_type, value),
             Form::Short => {
                 let bytes = self.bytes_of(value);
-                let length = u16::try_from(bytes.len()).expect("a short value has 8,000 bytes");
+                let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+                assert!(length <= SHORT_BYTES_MAX, "a value that is not (max) has 8,000 bytes");
                 target.put(&length.to_le_bytes());
                 target.put(bytes);
             }
@@ -213,8 +214,11 @@ fn time(scalar: &mut Scalar, scale: u8, ticks: i64) {
 /// Writes a decimal in the announced scale: a lower scale is widened, a higher one is a mistake.
 fn decimal(scalar: &mut Scalar, precision: u8, scale: u8, value: Decimal) {
     let widening = scale.checked_sub(value.scale).expect("a decimal has no more than its scale");
-    let mantissa = value.mantissa() * 10_i128.pow(widening.into());
+    let widened = value.mantissa().checked_mul(10_i128.pow(widening.into()));
+    let mantissa = widened.expect("a decimal has at most 38 digits");
     scalar.add(&[u8::from(mantissa >= 0)]);
-    let bytes = usize::from(decimal_bytes(precision)) - 1;
-    scalar.add(&mantissa.unsigned_abs().to_le_bytes()[..bytes]);
+    let bytes = mantissa.unsigned_abs().to_le_bytes();
+    let (sent, beyond) = bytes.split_at(usize::from(decimal_bytes(precision)) - 1);
+    assert!(beyond.iter().all(|&byte| byte == 0), "a decimal has no more than its precision");
+    scalar.add(sent);
 }

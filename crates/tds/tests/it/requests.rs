@@ -243,6 +243,10 @@ fn table_valued_parameter_is_read() {
     let rows: Vec<_> = table.rows().collect();
     assert_eq!(rows, [[Value::Int(7), Value::Null], [Value::Null, Value::Null]]);
     let none = [&[0xF3, 0][..], &name(""), &name("Ids"), &[0xFF, 0xFF, 0, 0]].concat();
+    let payload = call_with(&[&[0, 2][..], &none].concat());
+    let mut reader = rpc(&payload, TdsVersion::V7_1);
+    reader.next_call().unwrap();
+    assert_eq!(reader.next_parameter().unwrap().unwrap().value, ParameterValue::Default);
     let (_, ParameterValue::Table(table)) = only_value(&none).unwrap() else { panic!("a table") };
     assert_eq!(table.rows().count(), 0);
 }

@@ -5,7 +5,7 @@ use proptest::test_runner::Config;
 
 use tds::client::{ClientSettings, RpcBuilder, Token};
 use tds::{Column, ColumnFlags, Columns, Done, DoneKind, DoneStatus, TdsVersion, WireSettings};
-use types::{DataType, Length, Value};
+use types::{DataType, Decimal, Length, Value};
 
 use crate::support::{column_type, nvarchar, respond, settings, tokens, typed_value};
 
@@ -177,6 +177,27 @@ fn integers_may_be_narrower_than_announced() {
 #[should_panic(expected = "announced as int")]
 fn value_of_another_type_is_a_mistake_of_the_engine() {
     row_for(TdsVersion::V7_4, &[(DataType::Int, nvarchar("1"))]);
+}
+
+#[test]
+fn decimal_of_a_lower_scale_is_widened() {
+    let data_type = DataType::Decimal { precision: 10, scale: 4 };
+    let row = row_for(TdsVersion::V7_4, &[(data_type, Value::Decimal(Decimal::new(-15, 3, 1)))]);
+    assert_eq!(row, [Value::Decimal(Decimal::new(-15_000, 10, 4))]);
+}
+
+#[test]
+#[should_panic(expected = "no more than its precision")]
+fn decimal_beyond_its_precision_is_a_mistake_of_the_engine() {
+    let data_type = DataType::Decimal { precision: 5, scale: 0 };
+    row_for(TdsVersion::V7_4, &[(data_type, Value::Decimal(Decimal::new(1 << 40, 20, 0)))]);
+}
+
+#[test]
+#[should_panic(expected = "8,000 bytes")]
+fn short_value_of_more_than_8000_bytes_is_a_mistake_of_the_engine() {
+    let data_type = DataType::VarBinary(Length::Limited(8_000));
+    row_for(TdsVersion::V7_4, &[(data_type, Value::VarBinary(vec![0; 9_000].into()))]);
 }
 
 #[test]
