@@ -176,3 +176,6 @@ pub fn compare_keys(left: &[Value], right: &[Value], parts: &[KeyPart]) -> Order
     }
     left.len().cmp(&right.len())
 }
+
+#[cfg(test)]
+mod tests;

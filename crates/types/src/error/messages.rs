@@ -64,7 +64,7 @@ messages! {
     InsertSelectMore = 121, 15, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.";
     TopNegative = 127, 15, "A TOP N or FETCH rowcount value may not be negative.";
     NameNotPermitted(name: &'a str) = 128, 15, "The name \"{name}\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.";
-    NestedAggregate = 130, 15, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
+    NestedAggregate = 130, 16, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.";
     SizeExceedsMaximum(size: i64, kind: &'a str, name: &'a str, max: i64) = 131, 15, "The size ({size}) given to the {kind} '{name}' exceeds the maximum allowed for any data type ({max}).";
     DuplicateLabel(label: &'a str) = 132, 15, "The label '{label}' has already been declared. Label names must be unique within a query batch or stored procedure.";
     UndeclaredLabel(label: &'a str) = 133, 15, "A GOTO statement references the label '{label}' but the label has not been declared.";
@@ -96,7 +96,7 @@ messages! {
     ScaleOutOfRange(scale: i64, kind: &'a str, name: &'a str, min: i64, max: i64) = 183, 15, "The scale ({scale}) for {kind} '{name}' must be within the range {min} to {max}.";
     FunctionArgumentRange(name: &'a str, min: i64, max: i64) = 189, 15, "The {name} function requires {min} to {max} arguments.";
     NestedTooDeeply = 191, 15, "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.";
-    ScaleAbovePrecision = 192, 15, "The scale must be less than or equal to the precision.";
+    ScaleAbovePrecision = 192, 16, "The scale must be less than or equal to the precision.";
     NameTooLong(start: &'a str, max: i64) = 193, 15, "The object or column name starting with '{start}' is too long. The maximum length is {max} characters.";
     NotRecognized(name: &'a str, kind: &'a str) = 195, 15, "'{name}' is not a recognized {kind}.";
     ParameterNotSupplied(procedure: &'a str, parameter: &'a str) = 201, 16, "Procedure or function '{procedure}' expects parameter '{parameter}', which was not supplied.";
@@ -555,4 +555,26 @@ messages! {
     ReadCommittedExplicit = 41368, 16, "Accessing memory optimized tables using the READ COMMITTED isolation level is supported only for autocommit transactions. It is not supported for explicit or implicit transactions. Provide a supported isolation level for the memory optimized table using a table hint, such as WITH (SNAPSHOT).";
     PoolOutOfMemory(pool: &'a str) = 41805, 16, "There is insufficient memory in the resource pool '{pool}' to run this operation on memory-optimized tables.";
     CommitDependencyLimit = 41839, 16, "Transaction exceeded the maximum number of commit dependencies and the last statement was aborted. Retry the statement.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Error;
+
+    #[test]
+    fn a_message_carries_its_number_severity_and_words() {
+        let error = Error::from(Msg::Truncation("t", "c", "v")).at_line(3).at_line(9);
+        assert_eq!((error.number, error.severity, error.state, error.line), (2628, 16, 1, 3));
+        let text = "String or binary data would be truncated in table 't', column 'c'. Truncated value: 'v'.";
+        assert_eq!(error.message, text);
+    }
+
+    #[test]
+    fn numbers_and_severities_are_possible_ones() {
+        for (number, severity) in Msg::ALL {
+            assert!((100..50_000).contains(number), "{number}");
+            assert!(*severity <= 25, "{number}");
+        }
+    }
 }
