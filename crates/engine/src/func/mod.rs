@@ -3,7 +3,11 @@
 //! A scalar function has one row implementation here; vector kernels of a later executor are
 //! optimisations that a differential test holds against it.
 
+mod aggregate;
+mod caught;
 pub(crate) mod date;
+mod logic;
+mod string;
 mod system;
 
 use types::value::ColumnType;
@@ -14,10 +18,11 @@ use crate::exec::Cx;
 use crate::plan::expr::Expr;
 
 /// All scalar functions, one list per file.
-static SCALARS: &[&[Function]] = &[date::FUNCTIONS, system::FUNCTIONS];
+static SCALARS: &[&[Function]] =
+    &[caught::FUNCTIONS, date::FUNCTIONS, logic::FUNCTIONS, string::FUNCTIONS, system::FUNCTIONS];
 
 /// All aggregates.
-static AGGREGATES: &[&[AggregateFunction]] = &[];
+static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS];
 
 /// All built-in table-valued functions.
 static TABLES: &[&[TableFunction]] = &[];

@@ -1,7 +1,7 @@
 //! `@@` names and functions that tell the session's state.
 
 use types::value::ColumnType;
-use types::{Collation, DataType, Result, Value};
+use types::{Collation, DataType, Length, Result, Value};
 
 use crate::bind::Binder;
 use crate::exec::Cx;
@@ -29,10 +29,61 @@ pub(super) static FUNCTIONS: &[Function] = &[
         })
     }),
     session("@@SPID", bind_smallint, |cx| Value::SmallInt(cx.session.id)),
+    session("@@FETCH_STATUS", bind_int, |cx| Value::Int(cx.session.fetch_status)),
+    session("@@CURSOR_ROWS", bind_int, |cx| Value::Int(cx.session.cursor_rows)),
+    session("@@DATEFIRST", bind_tinyint, |cx| Value::TinyInt(cx.session.options.date_first)),
+    session("@@TEXTSIZE", bind_int, |cx| Value::Int(cx.session.options.text_size)),
+    session("@@LOCK_TIMEOUT", bind_int, |cx| Value::Int(cx.session.options.lock_timeout_ms)),
+    session("@@MAX_PRECISION", bind_tinyint, |_| Value::TinyInt(38)),
+    session("@@LANGUAGE", bind_name, |cx| Value::nvarchar(&cx.session.options.language)),
+    session("@@SERVERNAME", bind_name, |cx| {
+        Value::nvarchar(&cx.session.instance.config.server_name)
+    }),
+    session("@@VERSION", bind_name, |_| Value::nvarchar(VERSION)),
+    session("@@OPTIONS", bind_int, |cx| Value::Int(option_bits(cx))),
+    session("@@IDENTITY", bind_identity, |cx| {
+        cx.session.last_identity.clone().unwrap_or(Value::Null)
+    }),
+    session("SCOPE_IDENTITY", bind_identity, |cx| {
+        cx.frame.scope_identity.clone().unwrap_or(Value::Null)
+    }),
+    session("CONTEXT_INFO", bind_context_info, |cx| match cx.session.context_info.is_empty() {
+        true => Value::Null,
+        false => Value::VarBinary(cx.session.context_info.clone()),
+    }),
     session("@@NESTLEVEL", bind_int, |cx| {
         Value::Int(i32::try_from(cx.session.nest_level).unwrap_or(i32::MAX))
     }),
 ];
+
+/// What drivers and scripts take apart: the product, ` - `, four numbers with points between them.
+/// The major version is that of the SQL Server whose behaviour is followed.
+const VERSION: &str = concat!(
+    "Microsoft SQL Server 2022 (RTM) - 16.0.1000.6 (X64) \n\tClearway ",
+    env!("CARGO_PKG_VERSION"),
+    " (in memory) on Linux"
+);
+
+/// `@@OPTIONS`: bits as sp_configure 'user options' documents them.
+fn option_bits(cx: &Cx<'_>) -> i32 {
+    let options = &cx.session.options;
+    let bits = [
+        (options.implicit_transactions, 2),
+        (options.cursor_close_on_commit, 4),
+        (options.ansi_warnings, 8),
+        (options.ansi_padding, 16),
+        (options.ansi_nulls, 32),
+        (options.arith_abort, 64),
+        (options.arith_ignore, 128),
+        (options.quoted_identifier, 256),
+        (options.no_count, 512),
+        (options.ansi_null_default, 1024),
+        (options.concat_null_yields_null, 4096),
+        (options.numeric_round_abort, 8192),
+        (options.xact_abort, 16384),
+    ];
+    bits.into_iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+}
 
 /// Makes an entry for a function without arguments that reads the session.
 const fn session(
@@ -57,4 +108,20 @@ fn bind_bigint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
 
 fn bind_smallint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SmallInt))
+}
+
+fn bind_tinyint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(of(DataType::TinyInt))
+}
+
+fn bind_name(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(of(DataType::NVarChar(Length::Limited(300))))
+}
+
+fn bind_identity(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(ColumnType { nullable: true, ..of(DataType::Decimal { precision: 38, scale: 0 }) })
+}
+
+fn bind_context_info(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(ColumnType { nullable: true, ..of(DataType::VarBinary(Length::Limited(128))) })
 }

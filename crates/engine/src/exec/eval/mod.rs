@@ -5,6 +5,7 @@
 
 use std::cmp::Ordering;
 
+use types::collation::LikePattern;
 use types::compare::{self, Truth};
 use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
@@ -255,8 +256,10 @@ fn like(collation: Collation, arguments: &LikeArguments, cx: &mut Cx<'_>) -> Res
     if text.is_null() || pattern.is_null() || escape.as_ref().is_some_and(Value::is_null) {
         return Ok(Truth::Unknown);
     }
-    let _ = collation;
-    Err(Msg::NotSupported("LIKE").into())
+    // The pattern is compiled for each row: LIKE is no point access, and most patterns are short.
+    let pattern = LikePattern::new(&pattern, escape.as_ref(), collation)?;
+    let matches = pattern.and_then(|p| p.matches(&text));
+    Ok(matches.map_or(Truth::Unknown, Truth::from))
 }
 
 fn eval_scalar_subquery(query: &Query, cx: &mut Cx<'_>) -> Result<Value> {

@@ -1,0 +1,110 @@
+//! Functions of conditions and NULLs that are not bound to CASE, and identifiers.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Mode, Result, Value};
+
+use crate::bind::Binder;
+use crate::bind::expr::convert_to;
+use crate::exec::Cx;
+use crate::func::{Call, Evaluate, Function};
+use crate::plan::expr::Expr;
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    Function {
+        name: "ISNULL",
+        arity: (2, 2),
+        bind: bind_is_null,
+        eval: Evaluate::Full(eval_is_null),
+        deterministic: true,
+    },
+    Function {
+        name: "NEWID",
+        arity: (0, 0),
+        bind: bind_new_id,
+        eval: Evaluate::Session(new_id),
+        deterministic: false,
+    },
+    Function {
+        name: "ISNUMERIC",
+        arity: (1, 1),
+        bind: bind_is_numeric,
+        eval: Evaluate::Full(eval_is_numeric),
+        deterministic: true,
+    },
+    Function {
+        name: "ISDATE",
+        arity: (1, 1),
+        bind: bind_is_date,
+        eval: Evaluate::Full(eval_is_date),
+        deterministic: false,
+    },
+];
+
+/// The result has the type of the first argument: the second is cut to it.
+fn bind_is_null(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let ty = if arguments[0].is_null_literal() { arguments[1].ty } else { arguments[0].ty };
+    let nullable = arguments[1].ty.nullable;
+    for argument in arguments.iter_mut() {
+        let taken = std::mem::replace(argument, Expr::constant(Value::Null, DataType::Int));
+        *argument = crate::bind::expr::assign(taken, &ty, Mode::Implicit)?;
+    }
+    Ok(ColumnType { nullable, ..ty })
+}
+
+fn eval_is_null(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(if values[0].is_null() { values[1].clone() } else { values[0].clone() })
+}
+
+fn bind_new_id(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    let data_type = DataType::UniqueIdentifier;
+    Ok(ColumnType { data_type, collation: Collation::default(), nullable: false })
+}
+
+/// A version 4 identifier: the version in the upper half of byte 7 (the groups are little-endian).
+fn new_id(_: &mut Cx<'_>) -> Value {
+    let mut bytes = sos::sys::random_bytes::<16>();
+    bytes[7] = (bytes[7] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    Value::UniqueIdentifier(bytes)
+}
+
+fn int() -> ColumnType {
+    ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: false }
+}
+
+fn bind_is_numeric(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(int())
+}
+
+fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Cx<'_>) -> bool {
+    let to = ColumnType { data_type: to, ..*from };
+    types::convert(value, from, &to, 0, Mode::Explicit, &cx.convert_options()).is_ok()
+}
+
+fn eval_is_numeric(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let from = &call.arguments[0].ty;
+    let numeric = !values[0].is_null()
+        && (from.data_type.is_numeric()
+            || (from.data_type.is_string()
+                && [
+                    DataType::Float,
+                    DataType::Money,
+                    DataType::Decimal { precision: 38, scale: 0 },
+                ]
+                .into_iter()
+                .any(|to| converts(&values[0], from, to, cx))));
+    Ok(Value::Int(i32::from(numeric)))
+}
+
+fn bind_is_date(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let taken = arguments.remove(0);
+    let text = ColumnType { data_type: DataType::NVarChar(types::Length::Max), ..taken.ty };
+    arguments.push(convert_to(taken, &text, Mode::Implicit)?);
+    Ok(int())
+}
+
+fn eval_is_date(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let is_date =
+        !values[0].is_null() && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx);
+    Ok(Value::Int(i32::from(is_date)))
+}
