@@ -14,7 +14,7 @@ mod text;
 
 pub use rules::check;
 
-use crate::{ColumnType, DataType, Error, Family, Msg, Result, Value};
+use crate::{ColumnType, DataType, Error, Family, Length, Msg, Result, Value};
 
 /// Why a value is converted: decides what is allowed and how failure shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -96,7 +96,7 @@ pub fn convert(
     if value.is_null() {
         return Ok(Value::Null);
     }
-    if from.data_type == to.data_type && is_unchanged(from, to) {
+    if is_unchanged(from, to) {
         return Ok(value.clone());
     }
     check(&from.data_type, &to.data_type, mode)?;
@@ -107,11 +107,48 @@ pub fn convert(
     }
 }
 
-/// Tells whether values pass from a type to the same type as they are.
-fn is_unchanged(from: &ColumnType, to: &ColumnType) -> bool {
-    from.collation == to.collation
-        || from.data_type.family() != Family::String
-        || from.collation.code_page() == to.collation.code_page()
+/// Converts as [`convert`], but takes the value, which spares the copy where it stays as it is.
+///
+/// # Errors
+/// Those of [`convert`].
+pub fn convert_owned(
+    value: Value,
+    from: &ColumnType,
+    to: &ColumnType,
+    style: i32,
+    mode: Mode,
+    options: &ConvertOptions,
+) -> Result<Value> {
+    if is_unchanged(from, to) {
+        return Ok(value);
+    }
+    convert(&value, from, to, style, mode, options)
+}
+
+/// Tells whether every value of a type is a value of another as it stands: what the binder asks to leave
+/// a conversion out.
+pub fn is_unchanged(from: &ColumnType, to: &ColumnType) -> bool {
+    let same_encoding =
+        || from.collation == to.collation || from.collation.code_page() == to.collation.code_page();
+    if from.data_type == to.data_type {
+        return from.data_type.family() != Family::String || same_encoding();
+    }
+    let is_longer = |short: &Length, long: &Length| match (short, long) {
+        (_, Length::Max) => true,
+        (Length::Max, Length::Limited(_)) => false,
+        (Length::Limited(a), Length::Limited(b)) => a <= b,
+    };
+    match (&from.data_type, &to.data_type) {
+        (DataType::VarChar(a), DataType::VarChar(b)) => is_longer(a, b) && same_encoding(),
+        (DataType::Char(a), DataType::VarChar(b)) => {
+            is_longer(&Length::Limited(*a), b) && same_encoding()
+        }
+        (DataType::NVarChar(a), DataType::NVarChar(b))
+        | (DataType::VarBinary(a), DataType::VarBinary(b)) => is_longer(a, b),
+        (DataType::NChar(a), DataType::NVarChar(b))
+        | (DataType::Binary(a), DataType::VarBinary(b)) => is_longer(&Length::Limited(*a), b),
+        _ => false,
+    }
 }
 
 impl Context<'_> {

@@ -21,7 +21,7 @@ pub mod value;
 
 pub use bytes::Bytes;
 pub use collation::Collation;
-pub use convert::{ConvertOptions, Mode, convert};
+pub use convert::{ConvertOptions, Mode, convert, convert_owned};
 pub use data_type::{DataType, Family, Length};
 pub use error::{Error, Msg, Result};
 pub use value::{ColumnType, Decimal, Value};
