@@ -488,3 +488,55 @@ pub const fn time_bytes(scale: u8) -> u8 {
         _ => 5,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn catalog_numbers_are_those_of_sys_columns() {
+        let decimal = |precision, scale| DataType::Decimal { precision, scale };
+        for (of, id, length, precision, scale) in [
+            (DataType::Bit, 104, 1, 1, 0),
+            (DataType::TinyInt, 48, 1, 3, 0),
+            (DataType::Int, 56, 4, 10, 0),
+            (DataType::BigInt, 127, 8, 19, 0),
+            (decimal(18, 2), 106, 9, 18, 2),
+            (decimal(9, 0), 106, 5, 9, 0),
+            (decimal(38, 10), 106, 17, 38, 10),
+            (DataType::Money, 60, 8, 19, 4),
+            (DataType::Float, 62, 8, 53, 0),
+            (DataType::Real, 59, 4, 24, 0),
+            (DataType::Date, 40, 3, 10, 0),
+            (DataType::Time(7), 41, 5, 16, 7),
+            (DataType::Time(0), 41, 3, 8, 0),
+            (DataType::DateTime, 61, 8, 23, 3),
+            (DataType::SmallDateTime, 58, 4, 16, 0),
+            (DataType::DateTime2(7), 42, 8, 27, 7),
+            (DataType::DateTime2(0), 42, 6, 19, 0),
+            (DataType::DateTimeOffset(7), 43, 10, 34, 7),
+            (DataType::NVarChar(Length::Limited(88)), 231, 176, 0, 0),
+            (DataType::NVarChar(Length::Max), 231, -1, 0, 0),
+            (DataType::Char(280), 175, 280, 0, 0),
+            (DataType::Image, 34, 16, 0, 0),
+            (DataType::UniqueIdentifier, 36, 16, 0, 0),
+            (DataType::SqlVariant, 98, 8_016, 0, 0),
+            (DataType::Xml, 241, -1, 0, 0),
+        ] {
+            let found = (of.system_type_id(), of.max_length(), of.precision(), of.scale());
+            assert_eq!(found, (id, length, precision, scale), "{of}");
+            let length = of.length().unwrap_or(Length::Max);
+            let again = DataType::from_parts(id, length, precision, scale);
+            assert_eq!(again, Some(of), "{of} from its parts");
+        }
+        assert_eq!(DataType::from_parts(1, Length::Max, 0, 0), None);
+    }
+
+    #[test]
+    fn types_show_as_declared() {
+        assert_eq!(DataType::NVarChar(Length::Limited(88)).to_string(), "nvarchar(88)");
+        assert_eq!(DataType::VarBinary(Length::Max).to_string(), "varbinary(max)");
+        assert_eq!(DataType::Decimal { precision: 18, scale: 2 }.to_string(), "decimal(18,2)");
+        assert_eq!(DataType::DateTimeOffset(7).to_string(), "datetimeoffset(7)");
+    }
+}

@@ -220,3 +220,72 @@ impl Value {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const UTF8: &str = "Latin1_General_100_CI_AS_SC_UTF8";
+
+    fn named(name: &str) -> Collation {
+        Collation::by_name(name).unwrap()
+    }
+
+    #[test]
+    fn len_counts_characters_without_trailing_blanks() {
+        let default = Collation::default();
+        assert_eq!(len(&Value::varchar("abc  ", default), default), Some(3));
+        assert_eq!(len(&Value::nvarchar(" é "), default), Some(2));
+        assert_eq!(len(&Value::nvarchar("\u{1F600}"), default), Some(2), "two units");
+        let sc = named("Latin1_General_100_CI_AS_SC");
+        assert_eq!(len(&Value::nvarchar("\u{1F600}"), sc), Some(1), "one character under _SC");
+        let utf8 = named(UTF8);
+        assert_eq!(len(&Value::varchar("é€", utf8), utf8), Some(2));
+        assert_eq!(len(&Value::Int(1), default), None);
+    }
+
+    #[test]
+    fn trim_cuts_blanks_only() {
+        let value = Value::nvarchar("  a b\t ");
+        assert_eq!(trim(&value, TrimSide::Both), Value::nvarchar("a b\t"));
+        assert_eq!(trim(&value, TrimSide::Left), Value::nvarchar("a b\t "));
+        let value = Value::varchar(" a ", Collation::default());
+        assert_eq!(trim(&value, TrimSide::Right), Value::varchar(" a", Collation::default()));
+    }
+
+    #[test]
+    fn case_folds_within_the_code_page() {
+        let default = Collation::default();
+        let upper = |text: &str| fold(&Value::varchar(text, default), LetterCase::Upper, default);
+        assert_eq!(upper("straße é"), Value::varchar("STRAßE É", default));
+        // Code page 1252 has both cases of y with diaeresis, but of the micro sign one only.
+        assert_eq!(upper("ÿ µ"), Value::varchar("Ÿ µ", default));
+        let unicode = fold(&Value::nvarchar("ЖЁ\u{10400}"), LetterCase::Lower, default);
+        assert_eq!(unicode, Value::nvarchar("жё\u{10428}"));
+        let unpaired = Value::NVarChar(Bytes::copy_from(&[0x41, 0, 0x00, 0xD8]));
+        let lower = Value::NVarChar(Bytes::copy_from(&[0x61, 0, 0x00, 0xD8]));
+        assert_eq!(fold(&unpaired, LetterCase::Lower, default), lower, "a lone surrogate stays");
+    }
+
+    proptest! {
+        #[test]
+        fn unicode_comes_back(text in any::<String>()) {
+            prop_assert_eq!(from_utf16(&to_utf16(&text)), text.clone());
+            prop_assert_eq!(try_from_utf16(&to_utf16(&text)), Some(text.clone()));
+            let utf8 = named(UTF8);
+            prop_assert_eq!(from_code_page(&to_code_page(&text, utf8), utf8), text);
+        }
+
+        #[test]
+        fn every_code_page_comes_back(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            for collation in Collation::all().filter(|c| !c.name().ends_with("UTF8")) {
+                let wide = code_page_to_utf16(&bytes, collation);
+                prop_assert_eq!(&*utf16_to_code_page(&wide, collation), bytes.as_slice());
+                let text = from_code_page(&bytes, collation);
+                prop_assert_eq!(&*to_code_page(&text, collation), bytes.as_slice());
+            }
+        }
+    }
+}
