@@ -153,6 +153,12 @@ fn legacy_and_untyped_parameters_are_read() {
     assert_eq!(data_type, DataType::Decimal { precision: 5, scale: 2 });
     let Value::Decimal(decimal) = decimal else { panic!("{decimal:?}") };
     assert_eq!((decimal.mantissa(), decimal.scale), (-123, 2));
+    // mssql-jdbc and jTDS send a decimal in as few bytes as it has.
+    let (_, decimal) = value(&[0x6A, 17, 38, 3, 3, 1, 0x39, 0x30]);
+    assert_eq!(decimal, Value::Decimal(types::Decimal::new(12_345, 38, 3)));
+    let length = |length| Err(ProtocolError::InvalidLength { what: "decimal", length });
+    assert_eq!(only_value(&[0x6A, 17, 38, 3, 1, 1]), length(1));
+    assert_eq!(only_value(&[&[0x6A, 17, 38, 3, 18][..], &[0; 18]].concat()), length(18));
 }
 
 #[test]
