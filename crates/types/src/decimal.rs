@@ -1,7 +1,7 @@
 //! Arithmetic, parsing and printing of `decimal` and `money`.
 //!
 //! A mantissa has up to 38 digits, which fit 127 bits; products and scaled-up dividends may need twice
-//! that and go through [`Wide`]. Multiplication rounds half away from zero, division truncates, as
+//! that and go through `Wide`. Multiplication rounds half away from zero, division truncates, as
 //! SQL Server does.
 
 use std::cmp::Ordering;

@@ -177,4 +177,17 @@ proptest! {
         let escaped: String = a.chars().flat_map(|c| ['!', c]).collect();
         prop_assert!(like(&a, &escaped, Some("!"), "Latin1_General_CI_AS"));
     }
+
+    #[test]
+    fn no_pattern_makes_like_panic(
+        value in "[ab%_\\[\\]^!é -]{0,12}", pattern in "[ab%_\\[\\]^!é -]{0,12}", wide in any::<bool>(),
+    ) {
+        let collation = Collation::default();
+        let make = |t: &str| if wide { Value::nvarchar(t) } else { Value::varchar(t, collation) };
+        let escape = make("!");
+        let like = LikePattern::new(&make(&pattern), Some(&escape), collation).unwrap().unwrap();
+        prop_assert!(like.matches(&make(&value)).is_some());
+        let all = LikePattern::new(&make("%"), None, collation).unwrap().unwrap();
+        prop_assert_eq!(all.matches(&make(&value)), Some(true));
+    }
 }
