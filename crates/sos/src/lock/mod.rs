@@ -16,7 +16,7 @@ pub use distributed::{DistributedOrders, RawDistributed};
 pub use rw_latch::{LatchOrders, RawRwLatch, ReadLatchGuard, RwLatch, WriteLatchGuard};
 pub use rw_spin::{RawRwSpin, ReadGuard, RwMode, RwSpin, WordMode, WriteGuard};
 pub use spin::{RawSpin, SpinGuard, SpinLock, SpinOrders};
-pub use version::{ObsoleteError, VersionGuard, VersionLatch};
+pub use version::{ObsoleteError, VersionGuard, VersionLatch, VersionOrders};
 
 /// The orderings that the locks use and the models prove. A mutant of them exists only in tests.
 #[derive(Clone, Copy, Debug)]

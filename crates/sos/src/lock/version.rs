@@ -8,8 +8,10 @@
 //!
 //! Optimistic lock coupling as in "The ART of Practical Synchronization" (Leis et al., 2016).
 
-use crate::lock::SpinClass;
-use crate::lock::class::Contention;
+use std::marker::PhantomData;
+
+use super::class::Contention;
+use super::{Proven, SpinClass};
 use crate::sync::{AtomicU64, Ordering, fence};
 
 const LOCKED: u64 = 1;
@@ -20,18 +22,32 @@ const VERSION: u64 = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObsoleteError;
 
+/// The orderings of a [`VersionLatch`]; other than [`Proven`] only in tests that must fail.
+pub trait VersionOrders {
+    /// Whether the writer's fence after taking the latch is there.
+    const WRITER_FENCE: bool;
+    /// Of the reader's fence before checking.
+    const READER_FENCE: Option<Ordering>;
+}
+
+impl VersionOrders for Proven {
+    const WRITER_FENCE: bool = true;
+    const READER_FENCE: Option<Ordering> = Some(Ordering::Acquire);
+}
+
 /// The word of an optimistic latch. Guards no value itself: what it guards must be readable while
 /// being written, that is, made of atomics or validated after copying.
 #[derive(Debug)]
-pub struct VersionLatch {
+pub struct VersionLatch<O = Proven> {
     word: AtomicU64,
+    orders: PhantomData<O>,
 }
 
-impl VersionLatch {
+impl<O: VersionOrders> VersionLatch<O> {
     /// Makes a free latch of version 0.
     #[must_use]
     pub fn new() -> Self {
-        Self { word: AtomicU64::new(0) }
+        Self { word: AtomicU64::new(0), orders: PhantomData }
     }
 
     /// Begins to read: waits out a writer, and returns the version to check with [`Self::validate`].
@@ -61,25 +77,29 @@ impl VersionLatch {
     #[inline]
     #[must_use]
     pub fn validate(&self, version: u64) -> bool {
-        // Acquire fence: the reads it judges happen before the load; pairs with the Acquire of the
-        // writer's exchange and the Release fence behind it.
-        fence(Ordering::Acquire);
+        // Acquire fence: pairs with the Release fence in `upgrade`. A read that saw what a writer
+        // stored makes this load see that the writer had taken the latch.
+        if let Some(order) = O::READER_FENCE {
+            fence(order);
+        }
         self.word.load(Ordering::Relaxed) == version
     }
 
     /// Becomes the writer if nothing changed since `version`.
     #[inline]
-    pub fn upgrade(&self, version: u64) -> Result<VersionGuard<'_>, ObsoleteError> {
+    pub fn upgrade(&self, version: u64) -> Result<VersionGuard<'_, O>, ObsoleteError> {
         self.word
             .compare_exchange(version, version | LOCKED, Ordering::Acquire, Ordering::Relaxed)
             .map_err(|_| ObsoleteError)?;
-        // Release fence: a reader that sees one of this writer's stores also sees the latch taken.
-        fence(Ordering::Release);
+        // Release fence: pairs with the Acquire fence in `validate`.
+        if O::WRITER_FENCE {
+            fence(Ordering::Release);
+        }
         Ok(VersionGuard { latch: self, retire: false })
     }
 
     /// Becomes the writer, waiting out another one.
-    pub fn lock(&self) -> Result<VersionGuard<'_>, ObsoleteError> {
+    pub fn lock(&self) -> Result<VersionGuard<'_, O>, ObsoleteError> {
         loop {
             let version = self.read()?;
             if let Ok(guard) = self.upgrade(version) {
@@ -89,7 +109,7 @@ impl VersionLatch {
     }
 }
 
-impl Default for VersionLatch {
+impl<O: VersionOrders> Default for VersionLatch<O> {
     fn default() -> Self {
         Self::new()
     }
@@ -97,19 +117,19 @@ impl Default for VersionLatch {
 
 /// Proof that this thread is the writer; a new version begins when it is dropped.
 #[derive(Debug)]
-pub struct VersionGuard<'a> {
-    latch: &'a VersionLatch,
+pub struct VersionGuard<'a, O = Proven> {
+    latch: &'a VersionLatch<O>,
     retire: bool,
 }
 
-impl VersionGuard<'_> {
+impl<O> VersionGuard<'_, O> {
     /// Marks the node as having left the tree: every later visitor gets [`ObsoleteError`].
     pub fn retire(mut self) {
         self.retire = true;
     }
 }
 
-impl Drop for VersionGuard<'_> {
+impl<O> Drop for VersionGuard<'_, O> {
     fn drop(&mut self) {
         let locked = self.latch.word.load(Ordering::Relaxed);
         let mark = if self.retire { OBSOLETE } else { 0 };

@@ -130,7 +130,8 @@ fn parked_latch_waiters_are_booked_as_latch_waits() {
 
 #[test]
 fn version_latch_readers_notice_every_writer() {
-    let node = Arc::new((VersionLatch::new(), AtomicU64::new(0), AtomicU64::new(0)));
+    let node =
+        Arc::new((VersionLatch::<sos::lock::Proven>::new(), AtomicU64::new(0), AtomicU64::new(0)));
     let shared = Arc::clone(&node);
     on_threads(&Arc::default(), move |number| {
         for round in 0..ROUNDS {

@@ -1,0 +1,227 @@
+//! Models of the parking lot and of the baton under shuttle: random schedules in which no wake-up may
+//! be lost and one worker at a time holds a scheduler; and mutants that must fail.
+//!
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle`
+#![cfg(shuttle)]
+
+use shuttle::sync::atomic::{AtomicBool, AtomicU32};
+use shuttle::sync::{Arc, Condvar, Mutex};
+use shuttle::thread;
+use sos::park::{Lot, Waiter};
+use sos::sched::baton::{Baton, Grant, Passed, Seat};
+use sos::sync::Ordering;
+
+const SCHEDULES: usize = 20_000;
+
+/// A deadlock, which is what a lost wake-up looks like, fails the check.
+fn check(model: impl Fn() + Send + Sync + 'static) {
+    shuttle::check_random(model, SCHEDULES);
+}
+
+/// When the parking thread looks at its condition.
+#[derive(Clone, Copy)]
+enum Check {
+    UnderTheLock,
+    BeforeTheLock,
+}
+
+fn park_model(when: Check) {
+    check(move || {
+        let shared = Arc::new((Lot::new(), AtomicBool::new(false)));
+        let waker = Arc::clone(&shared);
+        let waker = thread::spawn(move || {
+            waker.1.store(true, Ordering::SeqCst);
+            waker.0.unpark_all(1, 0);
+        });
+        let (lot, ready) = &*shared;
+        while !ready.load(Ordering::SeqCst) {
+            let waiter = match when {
+                Check::UnderTheLock => lot.enter(1, || !ready.load(Ordering::SeqCst)),
+                Check::BeforeTheLock => lot.enter(1, || true),
+            };
+            if let Some(waiter) = waiter {
+                waiter.word.wait(None);
+            }
+        }
+        waker.join().expect("wakes");
+    });
+}
+
+#[test]
+fn parking_loses_no_wake_up() {
+    park_model(Check::UnderTheLock);
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_checks_before_the_lock_loses_a_wake_up() {
+    park_model(Check::BeforeTheLock);
+}
+
+#[test]
+fn cancelled_waiter_does_not_swallow_a_wake_up() {
+    check(|| {
+        let lot = Arc::new(Lot::new());
+        let one = lot.enter(1, || true).expect("waits");
+        let two = lot.enter(1, || true).expect("waits");
+        let cancelled = sos::sync::Arc::clone(&one);
+        let canceller = thread::spawn(move || cancelled.end(Waiter::CANCELLED, 0));
+        let waker = Arc::clone(&lot);
+        let waker = thread::spawn(move || waker.unpark_one(1, 0));
+        let first = one.word.wait(None);
+        if first == Waiter::CANCELLED {
+            lot.leave(1, &one);
+            assert_eq!(two.word.wait(None), Waiter::SIGNALLED);
+        }
+        canceller.join().expect("cancels");
+        assert!(waker.join().expect("wakes"));
+    });
+}
+
+/// One scheduler, with a poller made of a flag and a condition variable.
+struct Machine {
+    baton: Baton,
+    holders: AtomicU32,
+    kicked: Mutex<bool>,
+    changed: Condvar,
+    requests_done: AtomicU32,
+}
+
+const WAITING_REQUESTS: u32 = 2;
+
+impl Machine {
+    fn new() -> Self {
+        Self {
+            baton: Baton::new(),
+            holders: AtomicU32::new(0),
+            kicked: Mutex::new(false),
+            changed: Condvar::new(),
+            requests_done: AtomicU32::new(0),
+        }
+    }
+
+    fn kick(&self) {
+        *self.kicked.lock().expect("no panic under it") = true;
+        self.changed.notify_all();
+    }
+
+    fn sleep_in_poller(&self) {
+        let mut kicked = self.kicked.lock().expect("no panic under it");
+        while !*kicked {
+            kicked = self.changed.wait(kicked).expect("no panic under it");
+        }
+        *kicked = false;
+    }
+
+    fn holding(&self) {
+        assert_eq!(self.holders.fetch_add(1, Ordering::SeqCst), 0, "two workers hold it");
+    }
+
+    fn letting_go(&self) {
+        self.holders.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn is_done(&self) -> bool {
+        self.requests_done.load(Ordering::SeqCst) == WAITING_REQUESTS
+    }
+
+    /// The loop of a worker that holds the scheduler.
+    fn serve(&self, seat: &sos::sync::Arc<Seat>) {
+        loop {
+            if self.is_done() {
+                self.letting_go();
+                self.baton.dismiss();
+                self.baton.abandon();
+                return;
+            }
+            if self.baton.has_signalled() || self.baton.has_yielded() {
+                self.letting_go();
+                let grant = self.baton.rest(seat, || None);
+                match grant {
+                    Some(Grant::Exit | Grant::Unneeded) => return,
+                    None | Some(Grant::Scheduler) => self.holding(),
+                }
+                continue;
+            }
+            self.baton.poll(|| self.sleep_in_poller());
+        }
+    }
+}
+
+/// How a returning worker announces itself to a holder that may sleep in the poller.
+#[derive(Clone, Copy)]
+enum Kick {
+    Given,
+    Forgotten,
+}
+
+/// A worker in the middle of a request that waits, comes back, finishes and serves on.
+fn waiting_worker(machine: &Machine, kick: Kick) {
+    let seat = sos::sync::Arc::new(Seat::default());
+    machine.baton.take(&seat, || match kick {
+        Kick::Given => machine.kick(),
+        Kick::Forgotten => {}
+    });
+    machine.holding();
+    machine.requests_done.fetch_add(1, Ordering::SeqCst);
+    machine.serve(&seat);
+}
+
+fn hand_over_model(kick: Kick) {
+    check(move || {
+        let machine = Arc::new(Machine::new());
+        let workers: Vec<_> = (0..WAITING_REQUESTS)
+            .map(|_| {
+                let machine = Arc::clone(&machine);
+                thread::spawn(move || waiting_worker(&machine, kick))
+            })
+            .collect();
+        machine.holding();
+        machine.serve(&sos::sync::Arc::new(Seat::default()));
+        for worker in workers {
+            worker.join().expect("serves");
+        }
+        assert!(machine.is_done());
+    });
+}
+
+#[test]
+fn returning_workers_always_get_the_scheduler_and_one_at_a_time() {
+    hand_over_model(Kick::Given);
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_forgets_the_kick_leaves_a_worker_waiting() {
+    hand_over_model(Kick::Forgotten);
+}
+
+#[test]
+fn yielding_worker_comes_back_and_an_abandoned_scheduler_is_taken() {
+    check(|| {
+        let machine = Arc::new(Machine::new());
+        let other = Arc::clone(&machine);
+        // Comes back from a wait while the first worker yields and then gives the scheduler up.
+        let returning = thread::spawn(move || {
+            let seat = sos::sync::Arc::new(Seat::default());
+            other.baton.take(&seat, || panic!("nobody polls in this model"));
+            other.holding();
+            other.letting_go();
+            if other.baton.pass() == Passed::Nobody {
+                other.baton.abandon();
+            }
+        });
+        let seat = sos::sync::Arc::new(Seat::default());
+        machine.holding();
+        machine.letting_go();
+        machine.baton.offer(&seat, || false);
+        machine.holding();
+        machine.letting_go();
+        if machine.baton.pass() == Passed::Nobody {
+            machine.baton.abandon();
+        }
+        returning.join().expect("returns");
+        // Whoever comes next finds it free.
+        machine.baton.take(&seat, || panic!("nobody polls in this model"));
+    });
+}
