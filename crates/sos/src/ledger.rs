@@ -11,7 +11,7 @@
 use std::cell::Cell;
 
 use crate::clock;
-use crate::lock::{SpinCell, SpinClass, SpinLock};
+use crate::lock::{LatchClass, SpinCell, SpinClass, SpinLock};
 use crate::registry::registry;
 use crate::sync::{Arc, AtomicU32, AtomicU64, Ordering};
 use crate::sys::SysCause;
@@ -119,6 +119,7 @@ pub struct Account {
     sys_count: [Counter; SysCause::COUNT],
     waits: [WaitCell; WaitType::COUNT],
     spins: [SpinCell; SpinClass::COUNT],
+    latches: [WaitCell; LatchClass::COUNT],
 }
 
 /// Numbers given to threads; 0 means "no thread", which is what a free lock word holds.
@@ -126,9 +127,13 @@ static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
 
 impl Account {
     pub(crate) fn new(name: &str) -> Self {
+        // Relaxed: only uniqueness matters.
+        Self::with_number(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), name)
+    }
+
+    fn with_number(number: u32, name: &str) -> Self {
         Self {
-            // Relaxed: only uniqueness matters.
-            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
+            number,
             name: name.into(),
             thread_id: crate::sys::thread_id(),
             state: AtomicU32::new(0),
@@ -139,6 +144,7 @@ impl Account {
             sys_count: std::array::from_fn(|_| Counter::default()),
             waits: std::array::from_fn(|_| WaitCell::default()),
             spins: std::array::from_fn(|_| SpinCell::default()),
+            latches: std::array::from_fn(|_| WaitCell::default()),
         }
     }
 
@@ -206,6 +212,12 @@ impl Account {
         &self.spins[class.index()]
     }
 
+    /// Its books on a class of latches.
+    #[must_use]
+    pub fn latch(&self, class: LatchClass) -> &WaitCell {
+        &self.latches[class.index()]
+    }
+
     pub(crate) fn count_sys(&self, cause: SysCause) {
         self.sys_count[cause.index()].add(1);
     }
@@ -232,10 +244,10 @@ impl Account {
             mine.add(theirs.get());
         }
         for (mine, theirs) in self.waits.iter().zip(&other.waits) {
-            mine.count.add(theirs.count.get());
-            mine.ticks.add(theirs.ticks.get());
-            mine.signal_ticks.add(theirs.signal_ticks.get());
-            mine.ticks_max.raise_to(theirs.ticks_max.get());
+            mine.absorb(theirs);
+        }
+        for (mine, theirs) in self.latches.iter().zip(&other.latches) {
+            mine.absorb(theirs);
         }
         for (mine, theirs) in self.spins.iter().zip(&other.spins) {
             mine.absorb(theirs);
@@ -300,7 +312,10 @@ impl Default for Accounts {
     fn default() -> Self {
         Self {
             live: SpinLock::new(SpinClass::SosThreadList, Vec::new()),
-            ended: SpinLock::new(SpinClass::SosThreadList, Box::new(Account::new("ended threads"))),
+            ended: SpinLock::new(
+                SpinClass::SosThreadList,
+                Box::new(Account::with_number(0, "ended threads")),
+            ),
         }
     }
 }
@@ -351,9 +366,65 @@ impl Accounts {
         }
     }
 
+    /// Folds the spinlock statistics, one row per class.
+    #[must_use]
+    pub fn spins(&self) -> Vec<SpinRow> {
+        let row = |&class: &SpinClass| SpinRow {
+            class,
+            collisions: self.sum(|a| a.spin(class).collisions.get()),
+            spins: self.sum(|a| a.spin(class).spins.get()),
+            spin_ns: clock::ticks_to_ns(self.sum(|a| a.spin(class).spin_ticks.get())),
+            backoffs: self.sum(|a| a.spin(class).backoffs.get()),
+            sleep_ns: clock::ticks_to_ns(self.sum(|a| a.spin(class).sleep_ticks.get())),
+        };
+        SpinClass::ALL.iter().map(row).collect()
+    }
+
+    /// Folds the latch statistics, one row per class.
+    #[must_use]
+    pub fn latches(&self) -> Vec<LatchRow> {
+        let row = |&class: &LatchClass| LatchRow {
+            class,
+            count: self.sum(|a| a.latch(class).count.get()),
+            wait_ns: clock::ticks_to_ns(self.sum(|a| a.latch(class).ticks.get())),
+            max_wait_ns: clock::ticks_to_ns(self.max(|a| a.latch(class).ticks_max.get())),
+        };
+        LatchClass::ALL.iter().map(row).collect()
+    }
+
     /// Folds the number of system calls per cause.
     #[must_use]
     pub fn sys_calls(&self) -> Vec<(SysCause, u64)> {
         SysCause::ALL.iter().map(|&cause| (cause, self.sum(|a| a.sys_count(cause)))).collect()
     }
+}
+
+/// Folded books of one class of spinlocks, as `sys.dm_os_spinlock_stats` shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpinRow {
+    /// The class.
+    pub class: SpinClass,
+    /// Attempts that found the lock taken.
+    pub collisions: u64,
+    /// Rounds of spinning.
+    pub spins: u64,
+    /// Time spent spinning, in nanoseconds.
+    pub spin_ns: u64,
+    /// Times a thread offered its CPU to others.
+    pub backoffs: u64,
+    /// Time spent sleeping between two tries, in nanoseconds.
+    pub sleep_ns: u64,
+}
+
+/// Folded books of one class of latches, as `sys.dm_os_latch_stats` shows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatchRow {
+    /// The class.
+    pub class: LatchClass,
+    /// Completed waits.
+    pub count: u64,
+    /// Total time, in nanoseconds.
+    pub wait_ns: u64,
+    /// The longest single wait, in nanoseconds.
+    pub max_wait_ns: u64,
 }

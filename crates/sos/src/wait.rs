@@ -44,24 +44,20 @@ registry! {
         SleepTask => "SLEEP_TASK",
         /// An idle worker.
         WorkDispatcher => "SOS_WORK_DISPATCHER",
-        /// An idle scheduler, in its poller.
-        RequestForDeadlockSearch => "REQUEST_FOR_DEADLOCK_SEARCH",
         /// A request waits for a worker, and the limit of workers is reached.
         ThreadPool => "THREADPOOL",
         /// Waiting for another transaction's outcome (commit dependency).
-        XtpTransactionDependency => "WAIT_XTP_TASK_DEPENDENCY",
+        XtpTransactionDependency => "WAIT_XTP_TRAN_DEPENDENCY",
         /// A procedure waits for its compilation.
         XtpCompile => "WAIT_XTP_COMPILE_WAIT",
         /// Checkpoint files of memory-optimized tables.
         XtpCheckpoint => "WAIT_XTP_CKPT_CLOSE",
-        /// Waiting for readers of an old version to finish.
+        /// Waiting for the tables to be read back at start.
         XtpRecovery => "WAIT_XTP_RECOVERY",
         /// A latch in shared mode.
         LatchShared => "LATCH_SH",
         /// A latch in exclusive mode.
         LatchExclusive => "LATCH_EX",
-        /// A reader/writer lock of the machine layer.
-        SosRwLock => "SOS_RW",
         /// Another session compiles the same statement.
         ResourceSemaphoreQueryCompile => "RESOURCE_SEMAPHORE_QUERY_COMPILE",
         /// A parallel consumer waits for its producers.
@@ -77,13 +73,13 @@ registry! {
         /// The dispatcher of extended events between two periods.
         XeDispatcher => "XE_DISPATCHER_WAIT",
         /// A thread outside any scheduler calls the operating system.
-        PreemptiveOs => "PREEMPTIVE_OS_GETPROCADDRESS",
+        PreemptiveOs => "PREEMPTIVE_OS_GENERICOPS",
         /// TLS handshakes and other cryptography outside a scheduler.
         PreemptiveCrypto => "PREEMPTIVE_OS_CRYPTOPS",
         /// The listener between two connections.
-        Accept => "PREEMPTIVE_OS_ACCEPTSECURITYCONTEXT",
+        Accept => "LISTENER_ACCEPT",
         /// The server is stopping and waits for its threads.
-        Shutdown => "WAIT_FOR_RESULTS",
+        Shutdown => "SLEEP_SYSTEMTASK",
     }
 }
 
@@ -91,14 +87,7 @@ impl WaitType {
     /// Whether this is idleness rather than a wait anybody suffers from.
     #[must_use]
     pub const fn is_idle(self) -> bool {
-        matches!(
-            self,
-            Self::SleepTask
-                | Self::WorkDispatcher
-                | Self::RequestForDeadlockSearch
-                | Self::XeDispatcher
-                | Self::Accept
-        )
+        matches!(self, Self::SleepTask | Self::WorkDispatcher | Self::XeDispatcher | Self::Accept)
     }
 }
 
@@ -122,6 +111,14 @@ impl WaitCell {
         self.ticks.add(ticks);
         self.signal_ticks.add(signal_ticks);
         self.ticks_max.raise_to(ticks);
+    }
+
+    /// Adds another thread's books, which has ended, to these.
+    pub(crate) fn absorb(&self, other: &Self) {
+        self.count.add(other.count.get());
+        self.ticks.add(other.ticks.get());
+        self.signal_ticks.add(other.signal_ticks.get());
+        self.ticks_max.raise_to(other.ticks_max.get());
     }
 }
 

@@ -51,7 +51,7 @@ registry! {
     /// What a latch guards.
     pub enum LatchClass {
         /// Changes of the catalog.
-        Catalog => "DBCC_MULTIOBJECT_SCANNER",
+        Catalog => "CATALOG",
         /// An index of a table.
         Index => "ACCESS_METHODS_HOBT",
         /// A table's row groups.
@@ -59,7 +59,7 @@ registry! {
         /// The log.
         Log => "LOG_MANAGER",
         /// A database.
-        Database => "DATABASE_CHECKPOINT",
+        Database => "DATABASE",
         /// Anything else.
         Other => "SERVER_OTHER",
     }

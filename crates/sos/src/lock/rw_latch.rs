@@ -161,14 +161,17 @@ impl<O: LatchOrders> RawRwLatch<O> {
     }
 
     #[cfg(not(any(loom, shuttle)))]
-    fn sleep(&self, wanted: Wanted, _class: LatchClass) {
+    fn sleep(&self, wanted: Wanted, class: LatchClass) {
         let wait_type = match wanted {
             Wanted::Read => crate::wait::WaitType::LatchShared,
             Wanted::Write => crate::wait::WaitType::LatchExclusive,
         };
         // Under the lot's lock: whoever clears the mark later finds this thread in the lot.
         let marked = || self.word.load(Ordering::Relaxed) & PARKED != 0;
+        let started = crate::clock::now_ticks();
         crate::park::park(self.key(), wait_type, marked, None, None);
+        let ticks = crate::clock::now_ticks().saturating_sub(started);
+        crate::ledger::with_current(|account| account.latch(class).book(ticks, 0));
     }
 
     #[cfg(not(any(loom, shuttle)))]

@@ -110,6 +110,14 @@ impl Baton {
         seat.grant.wait(None);
     }
 
+    /// Takes the scheduler if nobody holds it.
+    pub fn take_if_free(&self) -> bool {
+        let mut queues = self.queues.lock();
+        let taken = !queues.held;
+        queues.held = true;
+        taken
+    }
+
     /// Gives the scheduler to somebody who is ready for it: first to whose wait is over, then to an
     /// idle worker, which serves other connections.
     pub fn pass(&self) -> Passed {

@@ -120,10 +120,17 @@ impl Core {
         resting
     }
 
-    /// The tokens of all connections.
-    pub(super) fn tokens(&self) -> Vec<Token> {
-        let used = self.slots.iter().enumerate().filter(|(_, slot)| !slot.is_free());
-        used.map(|(index, slot)| Token::new(index, slot.generation)).collect()
+    /// The connections whose tasks are at rest.
+    pub(super) fn resting(&self) -> Vec<Token> {
+        let slots = self.slots.iter().enumerate();
+        let resting = slots.filter(|(_, slot)| !slot.is_free() && slot.resting.is_some());
+        resting.map(|(index, slot)| Token::new(index, slot.generation)).collect()
+    }
+
+    /// How to reach the connections whose tasks are running.
+    pub(super) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
+        let running = self.slots.iter().filter(|slot| slot.resting.is_none());
+        running.filter_map(|slot| slot.interrupt.clone()).collect()
     }
 
     /// Sets or clears a connection's deadline.

@@ -144,6 +144,7 @@ impl fmt::Debug for Machine {
 impl Machine {
     /// Starts the schedulers, each with one worker, and the housekeeping thread.
     pub fn start(config: &MachineConfig) -> io::Result<Self> {
+        memory::keep_freed_memory();
         let cpus = sys::allowed_cpus();
         let count = if config.schedulers == 0 { cpus.len().max(1) } else { config.schedulers };
         let workers_max =
@@ -309,6 +310,9 @@ impl Machine {
         if self.wait_for_end(grace) > 0 {
             self.shared.phase.store(2, Ordering::Relaxed);
             self.nudge_all();
+            for scheduler in self.schedulers.iter() {
+                scheduler.stop_waiting();
+            }
         }
         let left = self.wait_for_end(grace.max(ACCEPT_PAUSE));
         let handles = std::mem::take(&mut *self.shared.handles.lock());

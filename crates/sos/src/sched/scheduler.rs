@@ -146,7 +146,9 @@ impl Scheduler {
         };
         match resting {
             None => {}
-            Some(Err(interrupt)) => interrupt.interrupt(),
+            Some(Err(interrupt)) if ready.has(Ready::READABLE) => interrupt.interrupt(),
+            // A deadline or a waker: the task is run for it when it is at rest.
+            Some(Err(_)) => {}
             Some(Ok(mut resting)) => {
                 worker.begin_request();
                 let run = || resting.task.run(ready, &resting.waker);
@@ -299,26 +301,18 @@ impl Scheduler {
     #[cold]
     fn close_down(&self) -> bool {
         // SAFETY: called by the loop, which holds the scheduler; the closures do not give it up.
-        let tokens = unsafe { self.core.with(|core| core.tokens()) };
-        let mut running = 0;
-        for token in tokens {
-            // SAFETY: as above.
-            let interrupt = unsafe {
-                self.core.with(|core| {
-                    let slot = core.slot(token)?;
-                    if slot.resting.is_some() { None } else { slot.interrupt.clone() }
-                })
-            };
-            let Some(interrupt) = interrupt else {
-                self.close(token, None);
-                continue;
-            };
-            running += 1;
-            if self.shared.phase() == Phase::Stopping {
+        let resting = unsafe { self.core.with(|core| core.resting()) };
+        for token in resting {
+            self.close(token, None);
+        }
+        // SAFETY: as above.
+        let running = unsafe { self.core.with(|core| core.running()) };
+        if self.shared.phase() == Phase::Stopping {
+            for interrupt in &running {
                 interrupt.stop();
             }
         }
-        if running > 0 {
+        if !running.is_empty() {
             return false;
         }
         self.ended.store(true, Ordering::Release);
@@ -326,6 +320,20 @@ impl Scheduler {
         self.baton.abandon();
         self.shared.announce_end();
         true
+    }
+
+    /// Asks the running requests to stop on behalf of a scheduler that nobody holds, because all the
+    /// workers there may be are waiting.
+    pub(super) fn stop_waiting(&self) {
+        if !self.baton.take_if_free() {
+            return;
+        }
+        // SAFETY: this thread holds the scheduler now; the closure does not give it up.
+        let interrupts = unsafe { self.core.with(|core| core.running()) };
+        for interrupt in interrupts {
+            interrupt.stop();
+        }
+        self.baton.abandon();
     }
 
     /// Gives the scheduler to somebody else because the calling worker must wait.

@@ -116,8 +116,11 @@ struct Server {
 
 impl Server {
     fn start(schedulers: usize) -> Self {
-        let config = MachineConfig { schedulers, ..MachineConfig::default() };
-        let machine = Machine::start(&config).expect("starts");
+        Self::with(&MachineConfig { schedulers, ..MachineConfig::default() })
+    }
+
+    fn with(config: &MachineConfig) -> Self {
+        let machine = Machine::start(config).expect("starts");
         let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
         let address = listener.local_address().expect("has an address");
         let connect = |socket, _peer| {
@@ -389,17 +392,7 @@ fn two_machines_live_side_by_side() {
 #[test]
 fn connections_beyond_the_worker_limit_wait_their_turn() {
     let config = MachineConfig { schedulers: 1, workers_max: 2, ..MachineConfig::default() };
-    let machine = Machine::start(&config).expect("starts");
-    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
-    let address = listener.local_address().expect("has an address");
-    let connect = |socket, _peer| {
-        let shared =
-            Arc::new(Shared { socket, cancel: Cancel::new(), interrupts: AtomicU32::new(0) });
-        let interrupt = Arc::clone(&shared);
-        Some(Connection { task: Box::new(Echo { shared }), interrupt })
-    };
-    machine.listen(listener, connect).expect("listens");
-    let server = Server { machine, address };
+    let server = Server::with(&config);
     let clients: Vec<Client> = (0..6).map(|_| server.client()).collect();
     for client in &clients {
         client.send(&[SLEEP]);
@@ -408,6 +401,17 @@ fn connections_beyond_the_worker_limit_wait_their_turn() {
         assert_eq!(client.receive(), b"TimedOut");
     }
     server.stop();
+}
+
+#[test]
+fn stop_reaches_requests_when_every_worker_there_may_be_waits() {
+    let config = MachineConfig { schedulers: 1, workers_max: 1, ..MachineConfig::default() };
+    let server = Server::with(&config);
+    let client = server.client();
+    client.send(&[PARK]);
+    park::sleep(Duration::from_millis(50), WaitType::WaitFor, None);
+    assert_eq!(server.machine.stop(Duration::from_millis(200)), StopOutcome::Clean);
+    assert_eq!(client.receive(), b"Cancelled");
 }
 
 #[test]
@@ -421,10 +425,15 @@ fn background_task_runs_every_period_until_the_stop() {
         assert!(counter.load(Ordering::Relaxed) != 2, "the second run panics");
     };
     machine.spawn_background("ticker", Duration::from_millis(5), run).expect("spawns");
-    park::sleep(Duration::from_millis(300), WaitType::WaitFor, None);
+    let deadline_ns = clock::deadline_ns(Duration::from_secs(20));
+    while runs.load(Ordering::Relaxed) < 4 {
+        assert!(clock::monotonic_ns() < deadline_ns, "{runs:?} runs in 20 s");
+        park::sleep(Duration::from_millis(5), WaitType::WaitFor, None);
+    }
     assert_eq!(machine.stop(Duration::from_secs(1)), StopOutcome::Clean);
     let ran = runs.load(Ordering::Relaxed);
-    assert!((3..=60).contains(&ran), "{ran} runs in 300 ms");
+    park::sleep(Duration::from_millis(20), WaitType::WaitFor, None);
+    assert_eq!(runs.load(Ordering::Relaxed), ran, "it runs after the stop");
 }
 
 /// Answers "late" at its deadline and "woken" when another thread wakes it.
