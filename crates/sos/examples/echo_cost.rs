@@ -150,7 +150,9 @@ fn bare_round() -> (u64, u64) {
 fn machine_round() -> (u64, u64) {
     let affinity = Affinity::Pinned;
     let config = MachineConfig { schedulers: 1, affinity, ..MachineConfig::default() };
+    let began_ns = clock::monotonic_ns();
     let machine = Machine::start(&config).expect("starts");
+    println!("           machine starts in {} us", (clock::monotonic_ns() - began_ns) / 1000);
     let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
     let address = listener.local_address().expect("has an address");
     let connect = |socket, _peer| {

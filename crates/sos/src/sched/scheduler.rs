@@ -15,7 +15,7 @@ use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
 use crate::sys::{Event, EventFd, Events, Poller, Timeout};
 use crate::thread;
 
-/// An idle worker ends after this time, unless it is its scheduler's last.
+/// An idle worker ends after this time; the next wait hires another one.
 const IDLE_WORKER_NS: u64 = 60_000_000_000;
 /// How long the poller sleeps while retired memory waits to be freed.
 const COLLECT_NS: u64 = 5_000_000;

@@ -381,6 +381,23 @@ fn slow_reader_makes_its_task_wait_and_nobody_else() {
 }
 
 #[test]
+fn ten_thousand_connections_at_once_are_served() {
+    // Both ends of each are descriptors of this process; some are left to the other tests.
+    let descriptors = sos::sys::raise_open_files();
+    let count = usize::try_from(descriptors.saturating_sub(1000) / 2).unwrap_or(0).min(10_000);
+    let server = Server::start(2);
+    let clients: Vec<Client> = (0..count).map(|_| server.client()).collect();
+    for client in &clients {
+        client.send(b"all of you");
+    }
+    for client in &clients {
+        assert_eq!(client.receive(), b"all of you");
+    }
+    server.stop();
+    assert!(clients.iter().all(|client| client.receive().is_empty()));
+}
+
+#[test]
 fn two_machines_live_side_by_side() {
     let (one, two) = (Server::start(1), Server::start(1));
     assert_eq!(one.client().ask(b"one"), b"one");

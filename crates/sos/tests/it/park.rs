@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use std::net::Ipv4Addr;
+
 use sos::ledger::Accounts;
 use sos::park::{self, Cancel, Wake};
+use sos::sched::wait_fd;
 use sos::sync::{Arc, AtomicU32, Ordering};
+use sos::sys::{Direction, Listener, Socket};
 use sos::thread;
 use sos::wait::WaitType;
 
@@ -66,4 +70,28 @@ fn ping_pong_loses_no_wake_up() {
     assert_eq!(turn.load(Ordering::Relaxed), 2 * ROUNDS);
     let row = accounts.waits()[WaitType::LockExclusive.index()];
     assert!(row.count > 0 && row.signal_ns <= row.wait_ns && row.max_wait_ns <= row.wait_ns);
+}
+
+#[test]
+fn wait_for_a_socket_ends_by_data_deadline_or_cancellation() {
+    let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
+    let client = Socket::connect(listener.local_address().expect("is bound")).expect("connects");
+    let (server, _) = listener.accept().expect("accepts");
+    let cancel = Arc::new(Cancel::new());
+    let wait = |timeout| {
+        let kind = WaitType::AsyncNetworkIo;
+        wait_fd(&server, Direction::Readable, kind, timeout, Some(&cancel)).expect("polls")
+    };
+    assert_eq!(wait(Some(Duration::from_millis(10))), Wake::TimedOut);
+    let other = Arc::clone(&cancel);
+    let set_later = move || {
+        park::sleep(Duration::from_millis(20), WaitType::WaitFor, None);
+        other.set();
+    };
+    let canceller = thread::spawn(&Arc::default(), "canceller", set_later).expect("spawns");
+    assert_eq!(wait(None), Wake::Cancelled);
+    canceller.join().expect("cancels");
+    cancel.clear();
+    client.send(b"!").expect("sends");
+    assert_eq!(wait(None), Wake::Signalled);
 }
