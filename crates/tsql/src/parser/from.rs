@@ -251,7 +251,11 @@ impl Parser<'_> {
         if self.eat(Kw::As) {
             return self.ident().map(Some);
         }
-        if self.at_ident() && !self.at_clause_word() { self.ident().map(Some) } else { Ok(None) }
+        if self.at_plain_alias() && !self.at_clause_word() {
+            self.ident().map(Some)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Tells whether a word that is not reserved starts the next clause: it is no alias then.

@@ -35,6 +35,11 @@ impl Parser<'_> {
         }
     }
 
+    /// Tells whether a name follows that is not the label of the next statement.
+    pub(super) fn at_plain_alias(&self) -> bool {
+        self.at_ident() && self.kind_at(1) != TokenKind::Colon
+    }
+
     pub(super) fn ident(&mut self) -> Result<Ident> {
         if self.at_ident() { self.take_ident() } else { Err(self.unexpected()) }
     }

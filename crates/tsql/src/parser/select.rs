@@ -99,7 +99,7 @@ impl Parser<'_> {
 
     /// Parses `[AS] alias` of a select item, if there is one.
     fn column_alias(&mut self) -> Result<Option<Ident>> {
-        if self.eat(Kw::As) || self.at_ident() || self.is_string(self.token()) {
+        if self.eat(Kw::As) || self.at_plain_alias() || self.is_string(self.token()) {
             return self.alias_name().map(Some);
         }
         Ok(None)

@@ -258,7 +258,11 @@ impl Parser<'_> {
         if self.at_variable() {
             return Ok(Some(TransactionName::Variable(self.variable()?)));
         }
-        Ok(self.optional_ident()?.map(TransactionName::Name))
+        if self.at_plain_alias() {
+            Ok(Some(TransactionName::Name(self.ident()?)))
+        } else {
+            Ok(None)
+        }
     }
 
     /// Parses `WITH MARK ['description']`.

@@ -12,6 +12,7 @@ use crate::lexer::TokenKind;
 
 /// Words that need another one behind them to name a statement.
 const QUALIFIERS: &[&str] = &[
+    "ALL",
     "APPLICATION",
     "ASYMMETRIC",
     "AVAILABILITY",

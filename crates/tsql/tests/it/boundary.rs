@@ -39,6 +39,15 @@ fn word_that_is_not_reserved_is_an_alias_as_on_the_server() {
 }
 
 #[test]
+fn label_is_no_alias_of_what_stands_before_it() {
+    for text in
+        ["SELECT a FROM t\nx:", "SELECT a\nx:", "BEGIN TRAN\nx:", "EXEC p\nx:", "RETURN\nx:"]
+    {
+        assert_eq!(texts(text)[1..], ["x:"], "{text}");
+    }
+}
+
+#[test]
 fn option_is_no_alias() {
     let StatementKind::Select(select) = statement("SELECT a FROM t OPTION (RECOMPILE)").kind else {
         panic!("no SELECT")
@@ -60,7 +69,8 @@ fn statement_knows_its_line() {
 fn offsets_count_utf16_bytes() {
     let text = "SELECT N'ä😀' SELECT 2";
     let second = &batch(text).statements[1];
-    assert_eq!(utf16_offset(text, second.span.start), 2 * "SELECT N'ä__' ".chars().count() as u32);
+    // `ä` is one unit, the emoji two.
+    assert_eq!(utf16_offset(text, second.span.start), 2 * 14);
 }
 
 #[test]

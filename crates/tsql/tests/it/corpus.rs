@@ -1,7 +1,8 @@
 //! The corpus: snippets of every construct, and what must hold of each of them.
 
+use crate::print::print;
 use crate::support::batch;
-use tsql::ast::Statement;
+use tsql::ast::{Batch, Statement, StatementKind};
 use tsql::{QuotedIdentifier, parse, split_batches};
 
 const FILES: [&str; 7] = [
@@ -30,7 +31,7 @@ fn every_prefix_gives_a_tree_or_an_error() {
     for text in batches() {
         for (end, _) in text.char_indices() {
             if let Err(error) = parse(&text[..end], QuotedIdentifier::On) {
-                let lines = text.lines().count() as u32 + 1;
+                let lines = u32::try_from(text.lines().count() + 1).unwrap();
                 assert!(error.severity == 15 && (1..=lines).contains(&error.line), "{error}");
             }
         }
@@ -72,5 +73,22 @@ fn carriage_returns_and_comments_are_blanks() {
         let other =
             text.replace("--comment", "").replace('\n', "\r\n /* /* x */ ' */ -- y\r\n\t\u{a0}");
         assert!(batch(&other) == batch(text), "{text}");
+    }
+}
+
+#[test]
+fn printed_tree_parses_to_the_tree() {
+    for text in batches() {
+        for statement in batch(text).statements {
+            // What is not modelled has nothing to print but its name.
+            if matches!(statement.kind, StatementKind::Unsupported(_)) {
+                continue;
+            }
+            let tree = Batch { statements: vec![statement] };
+            let printed = print(&tree);
+            let again = parse(&printed, QuotedIdentifier::On);
+            let again = again.unwrap_or_else(|error| panic!("{error}\n{printed}"));
+            assert!(again == tree, "{printed}\n{tree:?}\n{again:?}");
+        }
     }
 }

@@ -6,5 +6,6 @@ mod errors;
 mod fuzzing;
 mod nesting;
 mod precedence;
+mod print;
 mod support;
 mod tree;
