@@ -49,6 +49,14 @@ pub(crate) fn print(kind: &StatementKind, out: &mut String) {
             put!(out, format!("{action:?}").to_uppercase(), super::With("PARTITION =", partition));
             put!(out, Some_(when(*action != AlterIndexAction::Set, "WITH"), options));
         }
+        other => routine(other, out),
+    }
+}
+
+/// Views, procedures, functions, triggers.
+fn routine(kind: &StatementKind, out: &mut String) {
+    use StatementKind as S;
+    match kind {
         S::CreateView(it) => {
             let CreateView {
                 mode,
@@ -116,6 +124,14 @@ pub(crate) fn print(kind: &StatementKind, out: &mut String) {
             put!(out, if *enable { "ENABLE TRIGGER" } else { "DISABLE TRIGGER" });
             put!(out, when(names.is_empty(), "ALL"), List(names), "ON", target);
         }
+        other => small(other, out),
+    }
+}
+
+/// Types, sequences, statistics, DROP.
+fn small(kind: &StatementKind, out: &mut String) {
+    use StatementKind as S;
+    match kind {
         S::CreateType(it) => {
             put!(out, "CREATE TYPE", it.name);
             match &it.kind {
@@ -157,6 +173,14 @@ pub(crate) fn print(kind: &StatementKind, out: &mut String) {
                 put!(out, when(index > 0, ","), name, "ON", table, Some_("WITH", options));
             }
         }
+        other => security(other, out),
+    }
+}
+
+/// Principals, permissions, event sessions.
+fn security(kind: &StatementKind, out: &mut String) {
+    use StatementKind as S;
+    match kind {
         S::Principal(it) => principal(it, out),
         S::Permission(it) => permission(it, out),
         S::AlterAuthorization(it) => {
