@@ -152,7 +152,13 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
     }
 }
 
+/// Tells whether a version in the chain needs the entry that `key` has.
 fn chain_has_key(index: &Index, key: &[u8], head: &RowHead, guard: &Guard) -> bool {
-    versions(head.latest(), guard)
-        .any(|version| version.kind == VersionKind::Data && has_key(index, version.image(), key))
+    versions(head.latest(), guard).any(|version| {
+        version.kind == VersionKind::Data
+            && with_buffer(|buffer| {
+                index.extractor.key(version.image(), buffer);
+                index.is_same_entry(buffer, key)
+            })
+    })
 }

@@ -12,6 +12,21 @@ pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{Guard, Published, pin};
 
+/// Frees a box that has just been made unreachable.
+///
+/// # Safety
+/// `pointer` came from `Box::into_raw`, no one can reach it who pins after this call, and it is
+/// retired once.
+pub(crate) unsafe fn retire_box<T: Send + 'static>(guard: &Guard, pointer: NonNull<T>) {
+    #[cfg(not(any(loom, shuttle)))]
+    // SAFETY: handed on to our caller.
+    unsafe {
+        sos::epoch::retire_box(guard, pointer.as_ptr());
+    }
+    #[cfg(any(loom, shuttle))]
+    let _ = (guard, pointer);
+}
+
 /// Frees a version that has just been made unreachable.
 ///
 /// # Safety

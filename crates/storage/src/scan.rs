@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Bound;
 
+use types::Bytes;
+
 use crate::chain::View;
 use crate::error::Result;
 use crate::head::{HeapPosition, RowHead};
@@ -85,7 +87,7 @@ pub struct Scan<'t> {
     index: Option<&'t Index>,
     position: ScanPosition,
     /// Entries read ahead, last one next. Index keys are kept for the position behind a row.
-    batch: VecDeque<(Option<Box<[u8]>>, &'t RowHead)>,
+    batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
 }
 
 /// Where a scan stands, without borrowing anything: for a cursor that outlives its request.
@@ -97,7 +99,7 @@ pub struct ScanPosition {
     order: Order,
     read: Read,
     /// The entry last read into a batch (index order).
-    after: Option<(Box<[u8]>, RowId)>,
+    after: Option<(Bytes, RowId)>,
     heap: HeapPosition,
     is_done: bool,
 }

@@ -200,19 +200,21 @@ impl Table {
     pub fn memory(&self) -> TableMemory {
         let guard = pin();
         let heap_bytes = self.heap.memory();
-        let indexes_bytes = self.indexes(&guard).iter().map(|index| index.memory()).sum();
-        TableMemory {
+        let mut sums = TableMemory {
             used_rows_bytes: self.row_bytes.sum(),
             allocated_rows_bytes: self.row_bytes.sum() + heap_bytes,
-            used_indexes_bytes: indexes_bytes,
-            allocated_indexes_bytes: indexes_bytes,
+            ..TableMemory::default()
+        };
+        for index in self.indexes(&guard) {
+            index.add_memory(&mut sums, &guard);
         }
+        sums
     }
 
     /// Walks an index and returns its figures; `None` if there is no such index.
     pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
         let guard = pin();
-        self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics())
+        self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics(&guard))
     }
 
     /// Builds an index over the rows there are, while others read and write.

@@ -1,6 +1,8 @@
 //! What REPEATABLE READ and SERIALIZABLE check at commit: that what was read is still so.
 
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
+
+use types::Bytes;
 
 use crate::chain::{Owner, owner, versions};
 use crate::error::{Error, Result};
@@ -9,7 +11,7 @@ use crate::keys::has_key;
 use crate::reclaim::{Guard, pin};
 use crate::row::RowId;
 use crate::scan::{Bounds, Order};
-use crate::table::{IndexId, IndexKind, Table};
+use crate::table::{IndexId, Table};
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{TxState, TxStatus};
 use crate::version::{Version, VersionKind};
@@ -118,15 +120,7 @@ fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Re
         }
         Ok(())
     };
-    if let (IndexKind::Hash { .. }, Bound::Included(key)) = (index.kind, range.bounds().lower) {
-        let mut result = Ok(());
-        index.find(key, guard, |head| {
-            result = check(head, key);
-            if result.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        return result;
-    }
-    let mut after: Option<(Box<[u8]>, RowId)> = None;
+    let mut after: Option<(Bytes, RowId)> = None;
     loop {
         let mut batch = Vec::new();
         let from = after.as_ref().map(|(key, id)| (&**key, *id));

@@ -5,46 +5,71 @@
 //! rows that old snapshots still need. Whoever adds an entry to a unique index checks the others under
 //! the latch that adding needs anyway.
 
-mod locked;
+mod hash;
+mod node;
+#[cfg(test)]
+mod tests;
+mod tree;
 
-use std::ops::ControlFlow;
+use std::ops::{Bound, ControlFlow};
+
+use types::Bytes;
 
 use crate::head::RowHead;
 use crate::reclaim::Guard;
 use crate::row::RowId;
 use crate::scan::{Bounds, Order};
-use crate::table::{IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Uniqueness};
+use crate::table::{
+    IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableMemory, Uniqueness,
+};
 
-pub(crate) use locked::LockedIndex;
+use hash::HashIndex;
+use tree::RangeIndex;
 
 /// An index of a table.
 pub(crate) struct Index {
     pub(crate) id: IndexId,
-    pub(crate) kind: IndexKind,
     pub(crate) uniqueness: Uniqueness,
     pub(crate) extractor: Box<dyn KeyExtractor>,
-    entries: LockedIndex,
+    entries: Entries,
 }
 
-/// An entry as a range walk returns it.
+enum Entries {
+    Hash(Box<HashIndex>),
+    Range(RangeIndex),
+}
+
+/// An entry as a walk returns it.
 pub(crate) struct Entry<'a> {
-    pub(crate) key: Box<[u8]>,
+    pub(crate) key: Bytes,
     pub(crate) head: &'a RowHead,
 }
 
 impl Index {
     pub(crate) fn new(spec: IndexSpec) -> Self {
-        Self {
-            id: spec.id,
-            kind: spec.kind,
-            uniqueness: spec.uniqueness,
-            extractor: spec.extractor,
-            entries: LockedIndex::new(),
-        }
+        let entries = match spec.kind {
+            IndexKind::Hash { bucket_count } => {
+                Entries::Hash(Box::new(HashIndex::new(bucket_count)))
+            }
+            IndexKind::Range => Entries::Range(RangeIndex::new()),
+        };
+        let IndexSpec { id, kind: _, uniqueness, extractor } = spec;
+        Self { id, uniqueness, extractor, entries }
     }
 
-    /// Adds the entry unless it is there. Under the latch, `check` sees every other head with this key
-    /// and may refuse; `publish` runs when the entry is in, still under the latch.
+    /// Tells whether two keys share the entry of one row: the same key, or in a hash index the same
+    /// hash.
+    pub(crate) fn is_same_entry(&self, key: &[u8], other: &[u8]) -> bool {
+        key == other
+            || match &self.entries {
+                Entries::Hash(index) => index.hash(key) == index.hash(other),
+                Entries::Range(_) => false,
+            }
+    }
+
+    /// Adds the entry unless it is there. Under the latch, `check` sees the other heads that may have
+    /// this key and may refuse; `publish` runs when the entry is in, still under the latch. Nobody
+    /// else adds the key meanwhile, if the index is unique.
     pub(crate) fn add<E>(
         &self,
         key: &[u8],
@@ -53,10 +78,13 @@ impl Index {
         check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
-        self.entries.add(key, head, guard, check, publish)
+        match &self.entries {
+            Entries::Hash(index) => index.add(key, head, check, publish),
+            Entries::Range(index) => index.add((key, head), self.uniqueness, guard, check, publish),
+        }
     }
 
-    /// Removes the entry if, under the latch, `is_dead` says that no version has the key.
+    /// Removes the entry if, under the latch, `is_dead` says that no version needs it.
     pub(crate) fn remove(
         &self,
         key: &[u8],
@@ -64,7 +92,10 @@ impl Index {
         guard: &Guard,
         is_dead: impl FnOnce() -> bool,
     ) {
-        self.entries.remove(key, head, guard, is_dead);
+        match &self.entries {
+            Entries::Hash(index) => index.remove(key, head, is_dead),
+            Entries::Range(index) => index.remove(key, head, guard, is_dead),
+        }
     }
 
     /// Shows every head that may have this key.
@@ -74,10 +105,16 @@ impl Index {
         guard: &Guard,
         show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
     ) {
-        self.entries.find(key, guard, show);
+        match &self.entries {
+            Entries::Hash(index) => index.find(key, show),
+            Entries::Range(index) => index.find(key, guard, show),
+        }
     }
 
     /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end.
+    ///
+    /// # Panics
+    /// A hash index is asked for whole keys only.
     pub(crate) fn walk<'a>(
         &'a self,
         bounds: Bounds<'_>,
@@ -86,19 +123,49 @@ impl Index {
         guard: &Guard,
         batch: &mut Vec<Entry<'a>>,
     ) {
-        self.entries.walk(bounds, order, after, guard, batch);
+        let index = match &self.entries {
+            Entries::Range(index) => return index.walk(bounds, order, after, guard, batch),
+            Entries::Hash(index) => index,
+        };
+        let (Bound::Included(key), Bound::Included(upper)) = (bounds.lower, bounds.upper) else {
+            panic!("a hash index is asked for whole keys only");
+        };
+        assert_eq!(key, upper, "a hash index is asked for whole keys only");
+        let key = Bytes::copy_from(key);
+        index.find(&key, |head| {
+            batch.push(Entry { key: key.clone(), head });
+            ControlFlow::Continue(())
+        });
+        // In the order of the rows, so that a walk can go on behind one of them.
+        batch.sort_unstable_by_key(|entry| entry.head.id());
+        batch.dedup_by_key(|entry| entry.head.id());
+        if let Some((_, id)) = after {
+            batch.retain(|entry| entry.head.id() > id);
+        }
     }
 
     /// Tells whether a reader who got to `head` through this index must compare the key itself.
     pub(crate) fn is_verified_by_reader(&self, head: &RowHead) -> bool {
-        head.have_keys_changed()
+        match &self.entries {
+            Entries::Hash(_) => true,
+            Entries::Range(_) => head.have_keys_changed(),
+        }
     }
 
-    pub(crate) fn statistics(&self) -> IndexStatistics {
-        self.entries.statistics()
+    pub(crate) fn statistics(&self, guard: &Guard) -> IndexStatistics {
+        match &self.entries {
+            Entries::Hash(index) => index.statistics(),
+            Entries::Range(index) => index.statistics(guard),
+        }
     }
 
-    pub(crate) fn memory(&self) -> u64 {
-        self.entries.memory()
+    /// Adds the bytes of the index to a table's.
+    pub(crate) fn add_memory(&self, sums: &mut TableMemory, guard: &Guard) {
+        let bytes = match &self.entries {
+            Entries::Hash(index) => index.memory(),
+            Entries::Range(index) => index.memory(guard),
+        };
+        sums.used_indexes_bytes += bytes;
+        sums.allocated_indexes_bytes += bytes;
     }
 }

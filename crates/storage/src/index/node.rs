@@ -1,0 +1,263 @@
+//! Nodes of the range index: sorted arrays of pointers to immutable items, readable while a writer
+//! shifts them; who reads checks the node's version afterwards.
+
+use std::cmp::Ordering as Order;
+use std::ptr::NonNull;
+
+use sos::lock::VersionLatch;
+use types::Bytes;
+
+use crate::head::RowHead;
+use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+/// Items of a node at most.
+pub(super) const ITEMS: usize = if cfg!(any(test, shuttle)) { 4 } else { 32 };
+
+/// An entry of a leaf, or a separator: the largest entry below its left child.
+pub(super) struct Item {
+    pub(super) key: Bytes,
+    /// The row's id: orders the rows of one key.
+    pub(super) id: i64,
+    pub(super) head: *const RowHead,
+}
+
+// SAFETY: the pointer is to a head, which is shared by threads and lives as long as the table.
+unsafe impl Send for Item {}
+
+impl Item {
+    pub(super) fn new(key: &[u8], head: &RowHead) -> Self {
+        Self { key: Bytes::copy_from(key), id: rank(head), head }
+    }
+
+    fn copy(&self) -> Self {
+        Self { key: self.key.clone(), id: self.id, head: self.head }
+    }
+}
+
+/// Returns the place of a head among the rows of one key; at least 0.
+pub(super) fn rank(head: &RowHead) -> i64 {
+    i64::try_from(head.id().0).expect("row ids have 63 bits")
+}
+
+/// A place in the order of items: `id` -1 is before every row of the key, `i64::MAX` behind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Probe<'a> {
+    pub(super) key: &'a [u8],
+    pub(super) id: i64,
+}
+
+impl Probe<'_> {
+    fn compare(&self, item: &Item) -> Order {
+        self.key.cmp(item.key.as_slice()).then(self.id.cmp(&item.id))
+    }
+}
+
+/// Whether a search stops at an item that equals the probe or behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    At,
+    Behind,
+}
+
+/// What a reader sees when a writer is at work: start again.
+#[derive(Debug)]
+pub(super) struct Torn;
+
+/// A node: a leaf if it has no children.
+pub(super) struct Node {
+    pub(super) latch: VersionLatch,
+    count: AtomicU32,
+    /// The first eight bytes of each key: most comparisons need no more.
+    prefixes: [AtomicU64; ITEMS],
+    items: [AtomicPtr<Item>; ITEMS],
+    /// One more than there are items; empty in a leaf.
+    children: Box<[AtomicPtr<Node>]>,
+}
+
+fn prefix(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    let length = key.len().min(8);
+    bytes[..length].copy_from_slice(&key[..length]);
+    u64::from_be_bytes(bytes)
+}
+
+impl Node {
+    fn empty(children: Box<[AtomicPtr<Node>]>) -> Self {
+        Self {
+            latch: VersionLatch::new(),
+            count: AtomicU32::new(0),
+            prefixes: std::array::from_fn(|_| AtomicU64::new(0)),
+            items: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
+            children,
+        }
+    }
+
+    pub(super) fn leaf() -> Self {
+        Self::empty(Box::default())
+    }
+
+    fn inner() -> Self {
+        Self::empty((0..=ITEMS).map(|_| AtomicPtr::new(std::ptr::null_mut())).collect())
+    }
+
+    /// Makes the root above two halves.
+    pub(super) fn root(left: *mut Self, separator: *mut Item, right: *mut Self) -> Self {
+        let root = Self::inner();
+        root.set_item(0, separator);
+        root.children[0].store(left, Ordering::Release);
+        root.children[1].store(right, Ordering::Release);
+        root.set_count(1);
+        root
+    }
+
+    pub(super) fn is_leaf(&self) -> bool {
+        self.children.is_empty()
+    }
+
+    /// Returns the number of items; to an optimistic reader, never more than there is room for.
+    pub(super) fn count(&self) -> usize {
+        let count = self.count.load(Ordering::Relaxed);
+        usize::try_from(count).unwrap_or(ITEMS).min(ITEMS)
+    }
+
+    fn set_count(&self, count: usize) {
+        self.count.store(u32::try_from(count).expect("at most ITEMS"), Ordering::Relaxed);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.count() == ITEMS
+    }
+
+    /// Returns an item.
+    pub(super) fn item(&self, position: usize) -> Result<&Item, Torn> {
+        // Acquire: pairs with the Release in `set_item`.
+        let item = self.items.get(position).ok_or(Torn)?.load(Ordering::Acquire);
+        // SAFETY: items are immutable, and freed through `reclaim` only: the tree's callers are pinned.
+        unsafe { item.as_ref() }.ok_or(Torn)
+    }
+
+    /// Returns a child.
+    pub(super) fn child(&self, position: usize) -> Result<&Self, Torn> {
+        let child = self.children.get(position).ok_or(Torn)?.load(Ordering::Acquire);
+        // SAFETY: nodes are freed through `reclaim` only: the tree's callers are pinned.
+        unsafe { child.as_ref() }.ok_or(Torn)
+    }
+
+    fn set_item(&self, position: usize, item: *mut Item) {
+        // SAFETY: the writer's own item, or one it moves within nodes that it has latched.
+        let key = unsafe { &*item }.key.as_slice();
+        self.prefixes[position].store(prefix(key), Ordering::Relaxed);
+        // Release: pairs with the Acquire in `item`.
+        self.items[position].store(item, Ordering::Release);
+    }
+
+    /// Returns how many items are smaller than `probe`, or not larger with [`Stop::Behind`].
+    pub(super) fn seek(&self, probe: Probe<'_>, stop: Stop) -> Result<usize, Torn> {
+        let wanted = prefix(probe.key);
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let order = match wanted.cmp(&self.prefixes[middle].load(Ordering::Relaxed)) {
+                Order::Equal => probe.compare(self.item(middle)?),
+                order => order,
+            };
+            let is_before = match order {
+                Order::Greater => true,
+                Order::Equal => stop == Stop::Behind,
+                Order::Less => false,
+            };
+            if is_before {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(low)
+    }
+
+    /// Inserts an item, and in an inner node the child behind it. The node is latched and not full.
+    pub(super) fn insert(&self, position: usize, item: *mut Item, right: *mut Self) {
+        let count = self.count();
+        for at in (position..count).rev() {
+            self.set_item(at + 1, self.items[at].load(Ordering::Relaxed));
+        }
+        self.set_item(position, item);
+        if !self.is_leaf() {
+            for at in (position + 1..=count).rev() {
+                let child = self.children[at].load(Ordering::Relaxed);
+                self.children[at + 1].store(child, Ordering::Release);
+            }
+            self.children[position + 1].store(right, Ordering::Release);
+        }
+        self.set_count(count + 1);
+    }
+
+    /// Takes an item out of a latched leaf.
+    pub(super) fn remove(&self, position: usize) -> Option<NonNull<Item>> {
+        let removed = NonNull::new(self.items[position].load(Ordering::Relaxed));
+        self.close_gap(position);
+        removed
+    }
+
+    /// Takes a child and a separator beside it out of a latched inner node of two children or more.
+    pub(super) fn remove_child(&self, position: usize) -> Option<NonNull<Item>> {
+        let count = self.count();
+        // What lay right of the last child's separator belongs to the child before it from now on.
+        let separator = position.min(count - 1);
+        let removed = NonNull::new(self.items[separator].load(Ordering::Relaxed));
+        self.close_gap(separator);
+        for at in position..count {
+            let child = self.children[at + 1].load(Ordering::Relaxed);
+            self.children[at].store(child, Ordering::Release);
+        }
+        removed
+    }
+
+    fn close_gap(&self, position: usize) {
+        let count = self.count();
+        for at in position..count - 1 {
+            self.set_item(at, self.items[at + 1].load(Ordering::Relaxed));
+        }
+        self.set_count(count - 1);
+    }
+
+    /// Moves the upper half of a latched, full node to a new one; returns it and the separator.
+    pub(super) fn split(&self) -> (*mut Item, *mut Self) {
+        let count = self.count();
+        let middle = count / 2;
+        let right = if self.is_leaf() { Self::leaf() } else { Self::inner() };
+        let separator = self.items[middle - 1].load(Ordering::Relaxed);
+        for at in middle..count {
+            right.set_item(at - middle, self.items[at].load(Ordering::Relaxed));
+        }
+        right.set_count(count - middle);
+        if self.is_leaf() {
+            // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator copies.
+            let separator = Box::into_raw(Box::new(unsafe { &*separator }.copy()));
+            self.set_count(middle);
+            return (separator, Box::into_raw(Box::new(right)));
+        }
+        for at in middle..=count {
+            let child = self.children[at].load(Ordering::Relaxed);
+            right.children[at - middle].store(child, Ordering::Release);
+        }
+        // An inner node hands its separator up.
+        self.set_count(middle - 1);
+        (separator, Box::into_raw(Box::new(right)))
+    }
+
+    /// Frees the node's items and all nodes below, which only the caller can reach.
+    pub(super) fn free_all(&mut self) {
+        for at in 0..self.count() {
+            let item = self.items[at].load(Ordering::Relaxed);
+            // SAFETY: made by `Box::into_raw`, reachable from here only.
+            drop(unsafe { Box::from_raw(item) });
+        }
+        let children = if self.is_leaf() { 0 } else { self.count() + 1 };
+        for child in &self.children[..children] {
+            // SAFETY: as above.
+            let mut child = unsafe { Box::from_raw(child.load(Ordering::Relaxed)) };
+            child.free_all();
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Both indexes against an ordered map, alone and with many threads, with nodes so small that they
+//! split, double and empty all the time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
+use std::ops::{Bound, ControlFlow};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::thread::scope;
+
+use super::{Entry, Index};
+use crate::head::{Heap, RowHead};
+use crate::reclaim::pin;
+use crate::row::{RowId, RowImage};
+use crate::scan::{Bounds, Order};
+use crate::table::{IndexId, IndexKind, IndexSpec, Uniqueness};
+
+const HASH: IndexKind = IndexKind::Hash { bucket_count: 100 };
+
+fn index(kind: IndexKind, uniqueness: Uniqueness) -> Index {
+    let extractor = Box::new(|_: RowImage<'_>, _: &mut Vec<u8>| unreachable!("no row has content"));
+    Index::new(IndexSpec { id: IndexId(1), kind, uniqueness, extractor })
+}
+
+fn add(index: &Index, key: &[u8], head: &RowHead) {
+    let Ok(()) = index.add::<Infallible>(key, head, &pin(), |_| Ok(()), || {});
+}
+
+fn find(index: &Index, key: &[u8]) -> BTreeSet<RowId> {
+    let mut heads = BTreeSet::new();
+    index.find(key, &pin(), |head| {
+        heads.insert(head.id());
+        ControlFlow::Continue(())
+    });
+    heads
+}
+
+fn walk(index: &Index, bounds: Bounds<'_>, order: Order) -> Vec<(Vec<u8>, RowId)> {
+    let mut all = Vec::new();
+    let mut after: Option<(Vec<u8>, RowId)> = None;
+    loop {
+        let mut batch: Vec<Entry<'_>> = Vec::new();
+        let from = after.as_ref().map(|(key, id)| (key.as_slice(), *id));
+        index.walk(bounds, order, from, &pin(), &mut batch);
+        if batch.is_empty() {
+            return all;
+        }
+        all.extend(batch.iter().map(|entry| (entry.key.to_vec(), entry.head.id())));
+        after = all.last().cloned();
+    }
+}
+
+/// A key of one to three bytes and its end mark, so that keys differ in length.
+fn key(n: u64) -> Vec<u8> {
+    let mut key: Vec<u8> = n.to_be_bytes().into_iter().skip_while(|b| *b == 0).collect();
+    key.iter_mut().for_each(|b| *b = b.saturating_add(1));
+    key.push(0);
+    key
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        (self.0 >> 33) % end
+    }
+}
+
+#[test]
+fn index_agrees_with_an_ordered_map() {
+    let heap = Heap::new();
+    let heads: Vec<&RowHead> = (0..40).map(|_| heap.allocate()).collect();
+    for (seed, kind) in (0..40).flat_map(|seed| [(seed, IndexKind::Range), (seed, HASH)]) {
+        let index = index(kind, Uniqueness::NotUnique);
+        let mut model: BTreeSet<(Vec<u8>, RowId)> = BTreeSet::new();
+        let mut random = Random(seed);
+        let keys = if seed % 2 == 0 { 6 } else { 500 };
+        for _ in 0..400 {
+            let key = key(random.below(keys));
+            let head = heads[usize::try_from(random.below(40)).unwrap()];
+            if random.below(5) < 3 {
+                add(&index, &key, head);
+                model.insert((key, head.id()));
+            } else {
+                index.remove(&key, head, &pin(), || true);
+                model.remove(&(key, head.id()));
+            }
+        }
+        for n in 0..keys {
+            let expected: BTreeSet<RowId> =
+                model.iter().filter(|(k, _)| *k == key(n)).map(|(_, id)| *id).collect();
+            assert_eq!(find(&index, &key(n)), expected, "seed {seed} key {n}");
+        }
+        if kind == IndexKind::Range {
+            check_walks(&index, &model, &mut random, keys);
+        }
+    }
+}
+
+fn check_walks(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
+    for _ in 0..30 {
+        let (low, high) = (key(random.below(keys)), key(random.below(keys)));
+        let mut bound = |key| match random.below(3) {
+            0 => Bound::Included(key),
+            1 => Bound::Excluded(key),
+            _ => Bound::Unbounded,
+        };
+        let bounds = Bounds { lower: bound(low.as_slice()), upper: bound(high.as_slice()) };
+        let mut expected: Vec<_> =
+            model.iter().filter(|(key, _)| bounds.contains(key)).cloned().collect();
+        assert_eq!(walk(index, bounds, Order::Forward), expected);
+        expected.reverse();
+        assert_eq!(walk(index, bounds, Order::Backward), expected);
+    }
+}
+
+#[test]
+fn removing_everything_leaves_no_leaves() {
+    let heap = Heap::new();
+    let index = index(IndexKind::Range, Uniqueness::NotUnique);
+    let heads: Vec<&RowHead> = (0..1_000).map(|_| heap.allocate()).collect();
+    // A queue: keys grow, the oldest go.
+    for (n, head) in heads.iter().enumerate() {
+        add(&index, &key(u64::try_from(n).unwrap()), head);
+        if let Some(old) = n.checked_sub(20) {
+            index.remove(&key(u64::try_from(old).unwrap()), heads[old], &pin(), || true);
+        }
+    }
+    let statistics = index.statistics(&pin());
+    assert_eq!(statistics.entries, 20);
+    assert!(statistics.buckets <= 20, "{statistics:?}");
+}
+
+#[test]
+fn entries_that_stay_are_always_found_while_others_come_and_go() {
+    for kind in [IndexKind::Range, HASH] {
+        let heap = Heap::new();
+        let index = index(kind, Uniqueness::NotUnique);
+        let stay: BTreeMap<u64, &RowHead> = (0..50).map(|n| (n * 7, heap.allocate())).collect();
+        for (n, head) in &stay {
+            add(&index, &key(*n), head);
+        }
+        let writers_left = AtomicUsize::new(3);
+        scope(|scope| {
+            for thread in 0..3u64 {
+                let (index, heap, writers_left) = (&index, &heap, &writers_left);
+                scope.spawn(move || {
+                    let mut random = Random(thread);
+                    let own: Vec<&RowHead> = (0..8).map(|_| heap.allocate()).collect();
+                    for _ in 0..5_000 {
+                        let key = key(random.below(350));
+                        let head = own[usize::try_from(random.below(8)).unwrap()];
+                        if random.below(2) == 0 {
+                            add(index, &key, head);
+                        } else {
+                            index.remove(&key, head, &pin(), || true);
+                        }
+                    }
+                    writers_left.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            for reader in 0..2 {
+                let (index, stay, writers_left) = (&index, &stay, &writers_left);
+                scope.spawn(move || {
+                    while writers_left.load(Ordering::Relaxed) > 0 {
+                        look_for(index, stay, kind, reader);
+                    }
+                });
+            }
+        });
+        look_for(&index, &stay, kind, 0);
+    }
+}
+
+fn look_for(index: &Index, stay: &BTreeMap<u64, &RowHead>, kind: IndexKind, reader: u32) {
+    for (n, head) in stay {
+        assert!(find(index, &key(*n)).contains(&head.id()), "{kind:?}: key {n} is lost");
+    }
+    if kind == IndexKind::Range {
+        let order = if reader == 0 { Order::Forward } else { Order::Backward };
+        let mut seen = walk(index, Bounds::ALL, order);
+        if order == Order::Backward {
+            seen.reverse();
+        }
+        assert!(seen.is_sorted(), "a walk is in order");
+        for (n, head) in stay {
+            assert!(seen.binary_search(&(key(*n), head.id())).is_ok(), "key {n} is skipped");
+        }
+    }
+}
+
+#[test]
+fn check_and_add_are_one_step_for_a_unique_key() {
+    for kind in [IndexKind::Range, HASH] {
+        let heap = Heap::new();
+        let index = index(kind, Uniqueness::Unique);
+        // Which head holds each of three keys, as the checks see it; many dead entries make keys spill.
+        let dead: BTreeSet<RowId> = (0..30).map(|n| bury(&index, &heap, n % 3)).collect();
+        let holders: [AtomicI64; 3] = std::array::from_fn(|_| AtomicI64::new(0));
+        let is_broken = AtomicBool::new(false);
+        scope(|scope| {
+            for thread in 0..4u64 {
+                let (index, heap, dead) = (&index, &heap, &dead);
+                let (holders, is_broken) = (&holders, &is_broken);
+                scope.spawn(move || {
+                    let mut random = Random(thread);
+                    for _ in 0..2_000 {
+                        let n = random.below(3);
+                        let holder = &holders[usize::try_from(n).unwrap()];
+                        let head = heap.allocate();
+                        let check = |other: &RowHead| {
+                            if dead.contains(&other.id()) { Ok(()) } else { Err(()) }
+                        };
+                        let publish = || {
+                            holder.fetch_add(1, Ordering::SeqCst);
+                        };
+                        if index.add(&key(n), head, &pin(), check, publish).is_err() {
+                            heap.release(head);
+                            continue;
+                        }
+                        if holder.load(Ordering::SeqCst) != 1 {
+                            is_broken.store(true, Ordering::Relaxed);
+                        }
+                        holder.fetch_sub(1, Ordering::SeqCst);
+                        index.remove(&key(n), head, &pin(), || true);
+                    }
+                });
+            }
+        });
+        assert!(!is_broken.load(Ordering::Relaxed), "{kind:?}: two rows had one key");
+    }
+}
+
+fn bury(index: &Index, heap: &Heap, n: u64) -> RowId {
+    let head = heap.allocate();
+    add(index, &key(n), head);
+    head.id()
+}

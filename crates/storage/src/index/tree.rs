@@ -1,0 +1,622 @@
+//! `RangeIndex`: a B+tree with optimistic lock coupling.
+//!
+//! Readers write nothing: they read a node's version, the node, and the version again. Writers latch
+//! the one leaf they change; full nodes are split on the way down, so that a split never climbs. Items
+//! are ordered by key and then by row, so rows with one key need no lists. There are no links between
+//! leaves: a scan seeks again behind the fence it has passed, which costs one descent per leaf and
+//! makes both directions alike.
+//!
+//! Whoever adds a key to a unique index holds the key's home, the leaf where its first row would be:
+//! that is what makes checking and adding one step, even if rows with the key spill into later leaves.
+//! Lock coupling as in "Optimistic Lock Coupling: A Scalable and Efficient General-Purpose
+//! Synchronization Method" (Leis et al., 2019).
+
+use std::ops::{Bound, ControlFlow};
+use std::ptr::NonNull;
+
+use smallvec::SmallVec;
+use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
+
+use super::Entry;
+use super::node::{Item, Node, Probe, Stop, Torn, rank};
+use crate::head::RowHead;
+use crate::reclaim::{Guard, retire_box};
+use crate::row::RowId;
+use crate::scan::{Bounds, Order};
+use crate::sync::{AtomicPtr, Ordering, SpinClass};
+use crate::table::{IndexStatistics, Uniqueness};
+
+/// Marks that the walk met a writer.
+struct Restart;
+
+impl From<Torn> for Restart {
+    fn from(_: Torn) -> Self {
+        Self
+    }
+}
+
+impl From<ObsoleteError> for Restart {
+    fn from(_: ObsoleteError) -> Self {
+        Self
+    }
+}
+
+/// A leaf found by an optimistic descent, and what lies beside it.
+struct Place<'g> {
+    leaf: &'g Node,
+    version: u64,
+    parent: Option<(&'g Node, u64)>,
+    /// The separator left of the leaf: everything in it is larger.
+    lower: Option<&'g Item>,
+    /// The separator right of the leaf: everything in it is smaller or equal.
+    upper: Option<&'g Item>,
+}
+
+/// A key's home leaf, latched.
+struct Home<'g> {
+    place: Place<'g>,
+    _latch: VersionGuard<'g>,
+    _spill: Option<Spill<'g>>,
+}
+
+/// Proof that no leaf is removed from the tree.
+struct Spill<'a>(&'a RawSpin);
+
+impl Drop for Spill<'_> {
+    fn drop(&mut self) {
+        self.0.free();
+    }
+}
+
+/// Which leaf to go to.
+#[derive(Clone, Copy)]
+enum Target<'a> {
+    First,
+    Last,
+    To(Probe<'a>, Stop),
+}
+
+/// A range index.
+pub(crate) struct RangeIndex {
+    root: AtomicPtr<Node>,
+    /// Held while a leaf is removed, and by who needs the leaves behind a home to stay.
+    spill: RawSpin,
+}
+
+impl RangeIndex {
+    pub(crate) fn new() -> Self {
+        let root = Box::into_raw(Box::new(Node::leaf()));
+        Self { root: AtomicPtr::new(root), spill: RawSpin::new() }
+    }
+
+    /// Adds the entry unless it is there. If the index is unique, `check` sees every other head with
+    /// this key and may refuse, and no other row can add the key meanwhile. `publish` runs when the
+    /// entry is in, before others may add the key.
+    pub(crate) fn add<E>(
+        &self,
+        (key, head): (&[u8], &RowHead),
+        uniqueness: Uniqueness,
+        guard: &Guard,
+        check: impl FnMut(&RowHead) -> Result<(), E>,
+        publish: impl FnOnce(),
+    ) -> Result<(), E> {
+        let probe = Probe { key, id: rank(head) };
+        let home = match uniqueness {
+            Uniqueness::NotUnique => None,
+            Uniqueness::Unique => {
+                let home = self.latch_home(key, guard);
+                self.check_others(&home.place, probe, check, guard)?;
+                if home.place.upper.is_none_or(|upper| !is_before(upper, probe)) {
+                    put(home.place.leaf, probe, head);
+                    publish();
+                    return Ok(());
+                }
+                Some(home)
+            }
+        };
+        // Not the home leaf, which a descent would wait for: `spill` keeps the fence between the two.
+        let (place, latch) = self.latch_with_room(probe, guard);
+        put(place.leaf, probe, head);
+        publish();
+        drop(latch);
+        drop(home);
+        Ok(())
+    }
+
+    /// Latches the home of a key; if its rows spill into later leaves, no leaf is removed until the
+    /// latch is dropped.
+    fn latch_home<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Home<'g> {
+        let first = Probe { key, id: -1 };
+        let (place, latch) = self.latch_with_room(first, guard);
+        if place.upper.is_none_or(|upper| *upper.key != *key) {
+            return Home { place, _latch: latch, _spill: None };
+        }
+        drop(latch);
+        self.spill.take(SpinClass::XtpIndex);
+        let spill = Some(Spill(&self.spill));
+        let (place, latch) = self.latch_with_room(first, guard);
+        Home { place, _latch: latch, _spill: spill }
+    }
+
+    /// Shows `check` the other rows with the probe's key, from the latched home leaf on.
+    fn check_others<E>(
+        &self,
+        home: &Place<'_>,
+        probe: Probe<'_>,
+        mut check: impl FnMut(&RowHead) -> Result<(), E>,
+        guard: &Guard,
+    ) -> Result<(), E> {
+        let key = probe.key;
+        let mut check_item = |item: &Item| {
+            if item.id == probe.id {
+                return Ok(());
+            }
+            // SAFETY: heads live as long as the table, which owns this index.
+            check(unsafe { &*item.head })
+        };
+        let from = home.leaf.seek(Probe { key, id: -1 }, Stop::At);
+        let from = from.unwrap_or_else(|Torn| unreachable!("the leaf is latched"));
+        for position in from..home.leaf.count() {
+            let Ok(item) = home.leaf.item(position) else { unreachable!("the leaf is latched") };
+            if *item.key != *key {
+                return Ok(());
+            }
+            check_item(item)?;
+        }
+        // Rows with the key may spill into the leaves behind; nobody else adds any.
+        let Some(upper) = home.upper.filter(|upper| *upper.key == *key) else { return Ok(()) };
+        let mut items = Vec::new();
+        let mut probe = Probe { key, id: upper.id };
+        loop {
+            self.batch(Target::To(probe, Stop::Behind), Order::Forward, guard, &mut items);
+            if items.is_empty() {
+                return Ok(());
+            }
+            for item in items.drain(..) {
+                if *item.key != *key {
+                    return Ok(());
+                }
+                probe.id = item.id;
+                check_item(item)?;
+            }
+        }
+    }
+
+    /// Removes the entry if, under its leaf's latch, `is_dead` says that no version has the key.
+    pub(crate) fn remove(
+        &self,
+        key: &[u8],
+        head: &RowHead,
+        guard: &Guard,
+        is_dead: impl FnOnce() -> bool,
+    ) {
+        let probe = Probe { key, id: rank(head) };
+        let (place, latch) = self.latch(probe, guard);
+        let position = seek_latched(place.leaf, probe);
+        let is_there = position < place.leaf.count()
+            && place.leaf.item(position).is_ok_and(|item| is_at(item, probe));
+        if !is_there || !is_dead() {
+            return;
+        }
+        if let Some(item) = place.leaf.remove(position) {
+            // SAFETY: made by `Box::into_raw`, and taken out of the tree under the latch.
+            unsafe { retire_box(guard, item) };
+        }
+        let is_empty = place.leaf.count() == 0;
+        drop(latch);
+        if is_empty {
+            self.remove_empty(probe, guard);
+        }
+    }
+
+    /// Shows every head with this key.
+    pub(crate) fn find<'a>(
+        &'a self,
+        key: &[u8],
+        guard: &Guard,
+        mut show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
+    ) {
+        let mut probe = Probe { key, id: -1 };
+        let mut items: SmallVec<[&Item; 4]> = SmallVec::new();
+        loop {
+            items.clear();
+            let Ok(rest) = self.find_in_leaf(probe, guard, &mut items) else { continue };
+            for item in &items {
+                // SAFETY: heads live as long as the table, which owns this index.
+                if show(unsafe { &*item.head }).is_break() {
+                    return;
+                }
+            }
+            let Some(fence) = rest else { return };
+            probe.id = fence;
+        }
+    }
+
+    /// Collects the items with the probe's key that one leaf has behind the probe; returns the row id
+    /// of the fence if more may follow behind it.
+    fn find_in_leaf<'g>(
+        &'g self,
+        probe: Probe<'_>,
+        guard: &'g Guard,
+        items: &mut SmallVec<[&'g Item; 4]>,
+    ) -> Result<Option<i64>, Restart> {
+        let place = self.descend(Target::To(probe, Stop::Behind), guard)?;
+        let count = place.leaf.count();
+        let mut position = place.leaf.seek(probe, Stop::Behind)?;
+        while position < count {
+            let item = place.leaf.item(position)?;
+            if *item.key != *probe.key {
+                break;
+            }
+            items.push(item);
+            position += 1;
+        }
+        let spills = position == count;
+        if !place.leaf.latch.validate(place.version) {
+            return Err(Restart);
+        }
+        Ok(place.upper.filter(|upper| spills && *upper.key == *probe.key).map(|upper| upper.id))
+    }
+
+    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end.
+    pub(crate) fn walk<'a>(
+        &'a self,
+        bounds: Bounds<'_>,
+        order: Order,
+        after: Option<(&[u8], RowId)>,
+        guard: &Guard,
+        batch: &mut Vec<Entry<'a>>,
+    ) {
+        let mut end = Vec::new();
+        let Some(target) = start(bounds, order, after, &mut end) else { return };
+        let mut items = Vec::new();
+        self.batch(target, order, guard, &mut items);
+        let inside = items.into_iter().take_while(|item| bounds.contains(&item.key));
+        batch.extend(inside.map(|item| {
+            // SAFETY: heads live as long as the table, which owns this index.
+            Entry { key: item.key.clone(), head: unsafe { &*item.head } }
+        }));
+    }
+
+    /// Fills `items` with the rest of the leaf at `target`, or of the next one that has any.
+    fn batch<'g>(
+        &'g self,
+        target: Target<'_>,
+        order: Order,
+        guard: &'g Guard,
+        items: &mut Vec<&'g Item>,
+    ) {
+        let mut target = target;
+        loop {
+            items.clear();
+            let Ok(place) = self.descend(target, guard) else { continue };
+            if fill(&place, target, order, items).is_err()
+                || !place.leaf.latch.validate(place.version)
+            {
+                continue;
+            }
+            if !items.is_empty() {
+                return;
+            }
+            // Behind the upper fence comes the next leaf; at the lower one ends the one before.
+            let (fence, stop) = match order {
+                Order::Forward => (place.upper, Stop::Behind),
+                Order::Backward => (place.lower, Stop::At),
+            };
+            let Some(fence) = fence else { return };
+            target = Target::To(Probe { key: &fence.key, id: fence.id }, stop);
+        }
+    }
+
+    fn descend<'g>(&'g self, target: Target<'_>, _guard: &'g Guard) -> Result<Place<'g>, Restart> {
+        let root = self.root.load(Ordering::Acquire);
+        // SAFETY: nodes are freed through `reclaim` only, and the caller is pinned.
+        let mut node = unsafe { &*root };
+        let mut version = node.latch.read()?;
+        if self.root.load(Ordering::Acquire) != root {
+            return Err(Restart);
+        }
+        let (mut parent, mut lower, mut upper) = (None, None, None);
+        while !node.is_leaf() {
+            let count = node.count();
+            let position = match target {
+                Target::First => 0,
+                Target::Last => count,
+                Target::To(probe, stop) => node.seek(probe, stop)?,
+            };
+            let child = node.child(position)?;
+            if position > 0 {
+                lower = Some(node.item(position - 1)?);
+            }
+            if position < count {
+                upper = Some(node.item(position)?);
+            }
+            let child_version = child.latch.read()?;
+            // What was read of the node is true, and the child was its child when its version was read.
+            if !node.latch.validate(version) {
+                return Err(Restart);
+            }
+            parent = Some((node, version));
+            node = child;
+            version = child_version;
+        }
+        Ok(Place { leaf: node, version, parent, lower, upper })
+    }
+
+    /// Latches the leaf where `probe` belongs.
+    fn latch<'g>(&'g self, probe: Probe<'_>, guard: &'g Guard) -> (Place<'g>, VersionGuard<'g>) {
+        loop {
+            let Ok(place) = self.descend(Target::To(probe, Stop::At), guard) else { continue };
+            if let Ok(latch) = place.leaf.latch.upgrade(place.version)
+                && place.parent.is_none_or(|(parent, version)| parent.latch.validate(version))
+                && (place.parent.is_some() || self.is_root(place.leaf))
+            {
+                return (place, latch);
+            }
+        }
+    }
+
+    /// Latches the leaf where `probe` belongs, after making room in it.
+    fn latch_with_room<'g>(
+        &'g self,
+        probe: Probe<'_>,
+        guard: &'g Guard,
+    ) -> (Place<'g>, VersionGuard<'g>) {
+        loop {
+            if self.split_full(probe, guard).is_err() {
+                continue;
+            }
+            let (place, latch) = self.latch(probe, guard);
+            if !place.leaf.is_full() {
+                return (place, latch);
+            }
+        }
+    }
+
+    /// Splits the first full node on the way to `probe`, if any; then the way must be tried again.
+    fn split_full(&self, probe: Probe<'_>, _guard: &Guard) -> Result<(), Restart> {
+        let root = self.root.load(Ordering::Acquire);
+        // SAFETY: nodes are freed through `reclaim` only, and the caller is pinned.
+        let mut node = unsafe { &*root };
+        let mut version = node.latch.read()?;
+        if self.root.load(Ordering::Acquire) != root {
+            return Err(Restart);
+        }
+        let mut parent: Option<(&Node, u64)> = None;
+        loop {
+            if node.is_full() {
+                self.split(parent, (node, version))?;
+                return Err(Restart);
+            }
+            if node.is_leaf() {
+                return Ok(());
+            }
+            let child = node.child(node.seek(probe, Stop::At)?)?;
+            let child_version = child.latch.read()?;
+            if !node.latch.validate(version) {
+                return Err(Restart);
+            }
+            parent = Some((node, version));
+            node = child;
+            version = child_version;
+        }
+    }
+
+    /// Splits a full node below a parent that has room.
+    fn split(
+        &self,
+        parent: Option<(&Node, u64)>,
+        (node, version): (&Node, u64),
+    ) -> Result<(), Restart> {
+        let parent = match parent {
+            None => None,
+            Some((parent, version)) => Some((parent, parent.latch.upgrade(version)?)),
+        };
+        let _latch = node.latch.upgrade(version)?;
+        let Some((parent, _parent_latch)) = parent else {
+            if !self.is_root(node) {
+                return Err(Restart);
+            }
+            let (separator, right) = node.split();
+            let left = std::ptr::from_ref(node).cast_mut();
+            let root = Node::root(left, separator, right);
+            // Release: pairs with the Acquire in `descend`.
+            self.root.store(Box::into_raw(Box::new(root)), Ordering::Release);
+            return Ok(());
+        };
+        let (separator, right) = node.split();
+        // SAFETY: an item that the node has just given up to its parent.
+        let item = unsafe { &*separator };
+        let position = seek_latched(parent, Probe { key: &item.key, id: item.id });
+        parent.insert(position, separator, right);
+        Ok(())
+    }
+
+    fn is_root(&self, node: &Node) -> bool {
+        std::ptr::eq(self.root.load(Ordering::Acquire), node)
+    }
+
+    /// Takes the empty leaf at `probe`, and the inner nodes that lead to nothing else, out of the tree.
+    /// If others are at work there it stays, for the next one who empties it.
+    fn remove_empty(&self, probe: Probe<'_>, guard: &Guard) {
+        const TRIES: u32 = 3;
+        if !self.spill.try_take() {
+            return;
+        }
+        let _spill = Spill(&self.spill);
+        for _ in 0..TRIES {
+            if self.try_remove_empty(probe, guard).is_ok() {
+                return;
+            }
+        }
+    }
+
+    fn try_remove_empty(&self, probe: Probe<'_>, guard: &Guard) -> Result<(), Restart> {
+        let root = self.root.load(Ordering::Acquire);
+        // SAFETY: nodes are freed through `reclaim` only, and the caller is pinned.
+        let mut node = unsafe { &*root };
+        let mut version = node.latch.read()?;
+        // The way down: each node, its version, and the position of the child taken.
+        let mut way: Vec<(&Node, u64, usize)> = Vec::new();
+        while !node.is_leaf() {
+            let position = node.seek(probe, Stop::At)?;
+            let child = node.child(position)?;
+            let child_version = child.latch.read()?;
+            if !node.latch.validate(version) {
+                return Err(Restart);
+            }
+            way.push((node, version, position));
+            node = child;
+            version = child_version;
+        }
+        if node.count() > 0 || !node.latch.validate(version) {
+            return Ok(());
+        }
+        let Some(keeper) = way.iter().rposition(|(node, ..)| node.count() > 0) else {
+            return Ok(());
+        };
+        let (ancestor, ancestor_version, position) = way[keeper];
+        let ancestor_latch = ancestor.latch.upgrade(ancestor_version)?;
+        let mut latches = Vec::new();
+        for (node, version, _) in &way[keeper + 1..] {
+            latches.push((*node, node.latch.upgrade(*version)?));
+        }
+        latches.push((node, node.latch.upgrade(version)?));
+        if let Some(separator) = ancestor.remove_child(position) {
+            // SAFETY: made by `Box::into_raw`, and taken out of the tree under the latch.
+            unsafe { retire_box(guard, separator) };
+        }
+        drop(ancestor_latch);
+        for (node, latch) in latches {
+            latch.retire();
+            // SAFETY: made by `Box::into_raw`, unreachable since `remove_child`, and obsolete, so that
+            // nobody latches it any more.
+            unsafe { retire_box(guard, NonNull::from(node)) };
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes of leaves and items, found by walking, and somewhat less than all.
+    pub(crate) fn memory(&self, guard: &Guard) -> u64 {
+        let sums = self.statistics(guard);
+        let sizes = (size_of::<Node>(), size_of::<Item>());
+        let sizes = (u64::try_from(sizes.0).unwrap_or(0), u64::try_from(sizes.1).unwrap_or(0));
+        sums.buckets * sizes.0 + sums.entries * sizes.1
+    }
+
+    /// Walks the whole index.
+    pub(crate) fn statistics(&self, guard: &Guard) -> IndexStatistics {
+        let mut sums = IndexStatistics::default();
+        let mut items = Vec::new();
+        self.batch(Target::First, Order::Forward, guard, &mut items);
+        while let Some(last) = items.last() {
+            sums.buckets += 1;
+            sums.entries += u64::try_from(items.len()).unwrap_or(0);
+            let (key, id) = (last.key.clone(), last.id);
+            let probe = Probe { key: &key, id };
+            self.batch(Target::To(probe, Stop::Behind), Order::Forward, guard, &mut items);
+        }
+        sums.chain_max = sums.entries.min(1);
+        sums
+    }
+}
+
+fn is_before(item: &Item, probe: Probe<'_>) -> bool {
+    (item.key.as_slice(), item.id) < (probe.key, probe.id)
+}
+
+fn is_at(item: &Item, probe: Probe<'_>) -> bool {
+    (item.key.as_slice(), item.id) == (probe.key, probe.id)
+}
+
+fn seek_latched(node: &Node, probe: Probe<'_>) -> usize {
+    node.seek(probe, Stop::At).unwrap_or_else(|Torn| unreachable!("the node is latched"))
+}
+
+/// Puts an entry into a latched leaf with room, unless it is there.
+fn put(leaf: &Node, probe: Probe<'_>, head: &RowHead) {
+    let position = seek_latched(leaf, probe);
+    let is_there =
+        position < leaf.count() && leaf.item(position).is_ok_and(|item| is_at(item, probe));
+    if !is_there {
+        let item = Box::into_raw(Box::new(Item::new(probe.key, head)));
+        leaf.insert(position, item, std::ptr::null_mut());
+    }
+}
+
+/// Returns where a walk begins; `None` if nothing can lie within the bounds.
+fn start<'a>(
+    bounds: Bounds<'a>,
+    order: Order,
+    after: Option<(&'a [u8], RowId)>,
+    end: &'a mut Vec<u8>,
+) -> Option<Target<'a>> {
+    if let Some((key, id)) = after {
+        let id = i64::try_from(id.0).expect("row ids have 63 bits");
+        return Some(match order {
+            Order::Forward => Target::To(Probe { key, id }, Stop::Behind),
+            // A row id has a predecessor or, for 0, the mark before all.
+            Order::Backward => Target::To(Probe { key, id: id - 1 }, Stop::At),
+        });
+    }
+    let before = |key| Target::To(Probe { key, id: -1 }, Stop::At);
+    match (order, bounds.lower, bounds.upper) {
+        (Order::Forward, Bound::Unbounded, _) => Some(Target::First),
+        (Order::Forward, Bound::Included(key), _) => Some(before(key)),
+        (Order::Forward, Bound::Excluded(key), _) => behind_prefix(key, end).map(before),
+        (Order::Backward, _, Bound::Unbounded) => Some(Target::Last),
+        (Order::Backward, _, Bound::Excluded(key)) => Some(before(key)),
+        (Order::Backward, _, Bound::Included(key)) => {
+            Some(behind_prefix(key, end).map_or(Target::Last, before))
+        }
+    }
+}
+
+/// Returns the smallest key above all that start with `prefix`.
+fn behind_prefix<'a>(prefix: &[u8], end: &'a mut Vec<u8>) -> Option<&'a [u8]> {
+    end.extend_from_slice(prefix);
+    types::key::to_prefix_end(end).then_some(end.as_slice())
+}
+
+/// Copies the leaf's items from the target on, in the order of the walk. Backward, the target itself
+/// is included if it is there.
+fn fill<'g>(
+    place: &Place<'g>,
+    target: Target<'_>,
+    order: Order,
+    items: &mut Vec<&'g Item>,
+) -> Result<(), Torn> {
+    let leaf = place.leaf;
+    let count = leaf.count();
+    match order {
+        Order::Forward => {
+            let from = match target {
+                Target::First => 0,
+                Target::Last => count,
+                Target::To(probe, stop) => leaf.seek(probe, stop)?,
+            };
+            for position in from..count {
+                items.push(leaf.item(position)?);
+            }
+        }
+        Order::Backward => {
+            let until = match target {
+                Target::First => 0,
+                Target::Last => count,
+                Target::To(probe, _) => leaf.seek(probe, Stop::Behind)?,
+            };
+            for position in (0..until).rev() {
+                items.push(leaf.item(position)?);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Drop for RangeIndex {
+    fn drop(&mut self) {
+        // SAFETY: made by `Box::into_raw`, and nobody else has the index.
+        let mut root = unsafe { Box::from_raw(self.root.load(Ordering::Acquire)) };
+        root.free_all();
+    }
+}
