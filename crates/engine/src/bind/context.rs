@@ -55,6 +55,7 @@ impl<'s> BinderContext<'s> {
             session_bound: false,
             depth: 0,
             ctes: Vec::new(),
+            recursion_max: None,
         }
     }
 }

@@ -7,12 +7,18 @@
 //! - `query.rs` binds SELECT; `dml.rs` the data-changing statements;
 //! - `program.rs` compiles a batch's control flow and variables.
 
+pub(crate) mod access;
 mod context;
+pub mod dml;
 pub mod expr;
 pub mod fragment;
 pub mod program;
 pub mod query;
+mod statement;
 pub mod types;
+
+pub(crate) use statement::new_shape;
+pub use statement::{bind_scalar, bind_statement};
 
 use std::sync::Arc;
 
@@ -25,17 +31,6 @@ use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
 use crate::session::Options;
-
-/// Binds a data statement.
-///
-/// # Errors
-/// Those of names and types.
-pub fn bind_statement(
-    _binder: &mut Binder<'_>,
-    _statement: &tsql::ast::Statement,
-) -> ::types::Result<crate::plan::statement::Bound> {
-    Err(::types::Msg::NotSupported("data statements").into())
-}
 
 /// Binds one leaf.
 pub struct Binder<'a> {
@@ -63,27 +58,8 @@ pub struct Binder<'a> {
     pub depth: u32,
     /// Common table expressions in scope, innermost last.
     pub ctes: Vec<Cte>,
-}
-
-impl Binder<'_> {
-    /// Makes a binder for a piece of text of its own (a default, a computed column) over the same
-    /// names, with no tables in scope.
-    pub fn child(&self) -> Binder<'_> {
-        Binder {
-            catalog: self.catalog,
-            database: self.database,
-            options: self.options,
-            variables: &[],
-            table_variables: &[],
-            temp_tables: self.temp_tables,
-            levels: Vec::new(),
-            registers: 0,
-            rows: 0,
-            session_bound: false,
-            depth: self.depth,
-            ctes: Vec::new(),
-        }
-    }
+    /// OPTION (MAXRECURSION n) of the statement.
+    pub recursion_max: Option<u32>,
 }
 
 /// A common table expression in scope.
@@ -132,7 +108,6 @@ pub enum Clause {
 }
 
 /// A table, view, derived table or function of a FROM clause.
-#[derive(Default)]
 pub struct Source {
     /// Alias, or the table's name.
     pub alias: String,

@@ -14,7 +14,9 @@ use super::Catalog;
 
 /// Object ids of users begin here, as SQL Server's are large and positive.
 const OBJECT_ID_FIRST: i64 = 901_578_250;
-/// And go up by this, so that neighbours are not close, as there.
+/// `@@DBTS` of a fresh SQL Server database.
+const ROW_VERSION_FIRST: i64 = 2_001;
+/// Object ids go up by this, so that neighbours are not close, as there.
 const OBJECT_ID_STEP: i64 = 16;
 
 /// The current catalog snapshot of an instance.
@@ -26,6 +28,7 @@ pub struct CatalogCell {
     object_id: AtomicI64,
     temporary_id: AtomicI64,
     storage_id: AtomicI64,
+    row_version: AtomicI64,
 }
 
 impl CatalogCell {
@@ -38,6 +41,7 @@ impl CatalogCell {
             object_id: AtomicI64::new(OBJECT_ID_FIRST),
             temporary_id: AtomicI64::new(-2),
             storage_id: AtomicI64::new(1),
+            row_version: AtomicI64::new(ROW_VERSION_FIRST),
         }
     }
 
@@ -80,6 +84,13 @@ impl CatalogCell {
         // Relaxed: only uniqueness is asked for.
         let id = self.temporary_id.fetch_sub(1, Ordering::Relaxed);
         i32::try_from(id).unwrap_or(i32::MIN)
+    }
+
+    /// Gives out a rowversion: 8 bytes, each larger than the one before.
+    pub fn next_row_version(&self) -> types::Value {
+        // Relaxed: only uniqueness is asked for.
+        let version = self.row_version.fetch_add(1, Ordering::Relaxed);
+        types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
     }
 
     /// Gives out an id for a table of storage, which is not reused when a table is made anew.

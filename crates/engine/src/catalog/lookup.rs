@@ -119,6 +119,16 @@ impl TableDef {
         keys.chain(checks).chain(foreign).chain(defaults.map(|d| d.name.as_str()))
     }
 
+    /// Tells whether some index leaves duplicates out instead of refusing them.
+    pub fn has_ignore_dup_key(&self) -> bool {
+        self.indexes.iter().any(|i| i.ignore_dup_key)
+    }
+
+    /// Tells whether the index with this id in storage leaves duplicates out.
+    pub fn ignores_duplicates(&self, index: storage::IndexId) -> bool {
+        self.indexes.iter().any(|i| i.ignore_dup_key && i.storage_id() == index)
+    }
+
     /// Returns `schema.name`, as messages name a table.
     pub fn qualified_name(&self) -> String {
         format!("{}.{}", self.schema, self.name)

@@ -21,10 +21,8 @@ pub mod name;
 pub mod password;
 pub mod table;
 
-pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
 use name::Name;
-pub use table::{RowShape, create_rows, index_spec, layout_of};
 
 /// All databases at one moment.
 #[derive(Clone, Debug)]
@@ -328,6 +326,8 @@ pub struct CheckDef {
     pub name: String,
     /// The predicate.
     pub text: Arc<ModuleText<tsql::ast::Condition>>,
+    /// The column behind which it was written, or the only one that it reads.
+    pub column: Option<u16>,
     /// NOCHECK CONSTRAINT has not been said.
     pub enabled: bool,
     /// Whether the constraint was made by the system's naming.

@@ -11,11 +11,14 @@ pub mod eval;
 pub mod fault;
 pub mod query;
 pub mod run;
+mod statement;
 
 use std::sync::Arc;
 
 use types::Value;
 use types::row::RowBuffer;
+
+pub use statement::{run_bound, run_scalar};
 
 use crate::catalog::TableRows;
 use crate::session::SessionState;
@@ -39,14 +42,15 @@ pub struct Cx<'a> {
     /// Error of storage on its way up to where the statement is restarted or the transaction ended;
     /// what travels as `Err` meanwhile is only its text.
     pub fault: Option<storage::Error>,
-    /// Why the statement stopped, if it was no error of its own.
+    /// Set when the statement stopped because the client cancelled it or is gone; what travels as
+    /// `Err` then is not for the client.
     pub interrupted: Option<fault::Interruption>,
+    /// An aggregate left NULLs out: warning 8153 at the end of the statement.
+    pub null_eliminated: bool,
     /// Buffers that are reused from row to row and from statement to statement.
     pub scratch: Scratch,
     /// Text of the running definition: what `sys.sql_modules` keeps.
     pub statement_text: String,
-    /// Source of the running program: spans of the statement refer to it.
-    pub source: Arc<str>,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
 }
@@ -60,6 +64,8 @@ pub struct Scratch {
     pub row: RowBuffer,
     /// Output values of a row.
     pub output: Vec<Value>,
+    /// Arguments of an aggregate.
+    pub arguments: Vec<Value>,
     /// Variables as they were before a statement that may be restarted.
     pub variables: Vec<Value>,
 }
@@ -80,9 +86,9 @@ impl<'a> Cx<'a> {
             transaction: None,
             fault: None,
             interrupted: None,
+            null_eliminated: false,
             scratch: Scratch::default(),
             statement_text: String::new(),
-            source: Arc::from(""),
             work_tables: Vec::new(),
         }
     }
@@ -101,18 +107,6 @@ pub struct Frame {
     pub scope_identity: Option<Value>,
     /// LOCAL cursors.
     pub cursors: Vec<run::Cursor>,
-}
-
-/// Runs a bound data statement: in the session's transaction, with a savepoint of its own, or as a
-/// statement transaction that absorbs conflicts.
-///
-/// # Errors
-/// Those of its expressions, of constraints and of storage.
-pub fn run_bound(
-    _bound: &crate::plan::statement::Bound,
-    _cx: &mut Cx<'_>,
-) -> types::Result<StatementResult> {
-    Err(types::Msg::NotSupported("data statements").into())
 }
 
 /// What a data statement did.

@@ -7,3 +7,4 @@ pub mod expr;
 pub mod program;
 pub mod query;
 pub mod statement;
+pub mod walk;

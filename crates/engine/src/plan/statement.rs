@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use crate::catalog::{ReferenceAction, TableDef};
+use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
 use crate::sink::ResultShape;
@@ -123,21 +123,10 @@ pub struct SelectInto {
     pub query: Query,
     /// Name parts of the new table.
     pub target: tsql::ast::ObjectName,
-    /// Columns of the new table.
-    pub columns: Vec<IntoColumn>,
+    /// Columns of the new table: name, type, and whether it is an identity column.
+    pub columns: Vec<(String, ColumnType, bool)>,
     /// Size of the register file.
     pub registers: u32,
-}
-
-/// A column of the table that SELECT .. INTO makes.
-#[derive(Clone, Debug)]
-pub struct IntoColumn {
-    /// Its name.
-    pub name: String,
-    /// Its type.
-    pub ty: ColumnType,
-    /// IDENTITY (seed, increment), inherited from the source column.
-    pub identity: Option<(i64, i64)>,
 }
 
 /// OUTPUT of a data-changing statement: over the registers of the old and the new row.
@@ -158,35 +147,28 @@ pub enum OutputTarget {
     Table(Box<Insert>),
 }
 
-/// How a new row of a table is made and checked: part of INSERT, UPDATE and MERGE.
-///
-/// The row is built in consecutive registers, one per column of the table; those of `deleted` and
-/// `inserted` are `old` and `new`.
-#[derive(Debug)]
+/// How a new row of a table is completed and checked: part of INSERT, UPDATE and MERGE.
+#[derive(Debug, Default)]
 pub struct NewRow {
-    /// First register of the new row.
-    pub first: Register,
-    /// Computed columns, in order: evaluated over the new row.
-    pub computed: Vec<(u16, Expr)>,
-    /// CHECK constraints: name and predicate over the new row.
+    /// Computed columns, in order: ordinal, register and value.
+    pub computed: Vec<(u16, Register, Expr)>,
+    /// CHECK constraints: name and predicate.
     pub checks: Vec<(String, Expr)>,
-    /// Foreign keys of this table to look up (places in `TableDef::foreign_keys`).
+    /// Foreign keys: the referenced rows must be there.
     pub foreign: Vec<Lookup>,
 }
 
-/// A look-up into another table: of a referenced row, or of the rows that refer to one.
+/// A look-up of the row that a foreign key refers to.
 #[derive(Debug)]
 pub struct Lookup {
     /// Name of the constraint.
     pub constraint: String,
-    /// The table that is looked into.
+    /// The table referred to.
     pub table: Arc<TableDef>,
-    /// Index of it whose key begins with the columns; none means a scan.
-    pub index: Option<u16>,
-    /// Pairs: ordinal in the changed table, ordinal in the other.
-    pub columns: Vec<(u16, u16)>,
-    /// What happens to the rows that refer to a changed one.
-    pub action: ReferenceAction,
+    /// Its unique index over the columns referred to.
+    pub index: u16,
+    /// The values, in the order of that index's key.
+    pub key: Vec<Register>,
 }
 
 /// INSERT
@@ -200,7 +182,9 @@ pub struct Insert {
     pub source: InsertSource,
     /// Registers that a row of the source is put into before `columns` are evaluated.
     pub source_registers: Vec<Register>,
-    /// The new row.
+    /// First of the new row's registers, one per column of the table.
+    pub first: Register,
+    /// How the new row is completed.
     pub row: NewRow,
     /// TOP (n).
     pub top: Option<Expr>,
@@ -217,10 +201,8 @@ pub struct Insert {
 pub enum InsertSource {
     /// VALUES, SELECT: rows of the query.
     Query(Query),
-    /// DEFAULT VALUES.
+    /// DEFAULT VALUES; or rows that the caller brings, into `source_registers`.
     Default,
-    /// EXEC: rows of its result sets. The caller runs the EXEC and feeds the rows.
-    Execute(Box<tsql::ast::Statement>),
 }
 
 /// The value of a column of an inserted row.
@@ -235,8 +217,8 @@ pub enum InsertValue {
     Identity,
     /// The next rowversion.
     RowVersion,
-    /// A computed column, over the new row's registers.
-    Computed(Expr),
+    /// A computed column: see [`NewRow::computed`].
+    Computed,
 }
 
 /// UPDATE
@@ -260,25 +242,26 @@ pub struct Update {
     pub course: Course,
 }
 
-/// How UPDATE makes a new row of an old one.
+/// How UPDATE makes a new row of an old one. Columns that change have a register for the new value;
+/// for the others the register of the old one is that of the new one too.
 #[derive(Debug)]
 pub struct SetRow {
     /// First register of the old row.
     pub old: Register,
+    /// First register of the new row: only those of `changed` are used.
+    pub new: Register,
     /// Assignments in the order of the SET list.
     pub assignments: Vec<Assignment>,
     /// Ordinals of the columns that get a value, computed ones and rowversions included.
     pub changed: Vec<u16>,
     /// Ordinal of a rowversion column.
     pub row_version: Option<u16>,
-    /// Columns that are not changed but needed in the new row's registers.
-    pub copied: Vec<u16>,
     /// Whether a key of an index may change.
     pub keys: storage::Keys,
-    /// The new row.
+    /// How the new row is completed.
     pub row: NewRow,
-    /// Foreign keys of other tables that refer to columns changed here.
-    pub references: Vec<Lookup>,
+    /// Whether a column that foreign keys of other tables refer to may change.
+    pub referenced: bool,
 }
 
 /// One item of UPDATE's SET list. Column references on the right read the old row; variables are
@@ -305,10 +288,6 @@ pub struct Delete {
     pub root: Node,
     /// Row number of the target's scan.
     pub row: u32,
-    /// First register of the old row.
-    pub old: Register,
-    /// Foreign keys of other tables that refer to this one.
-    pub references: Vec<Lookup>,
     /// OUTPUT.
     pub output: Vec<OutputClause>,
     /// TOP (n).
@@ -330,18 +309,16 @@ pub struct Merge {
     pub row: u32,
     /// Register that is not NULL where the source has a row.
     pub source_present: Register,
-    /// First register of the target's columns.
-    pub old: Register,
     /// WHEN clauses in order.
     pub clauses: Vec<MergeClause>,
-    /// Foreign keys of other tables that refer to this one.
-    pub references: Vec<Lookup>,
     /// OUTPUT.
     pub output: Vec<OutputClause>,
     /// Register of `$action`.
     pub action: Register,
-    /// First register of `inserted`.
-    pub new: Register,
+    /// First of the registers of `inserted`.
+    pub inserted: Register,
+    /// First of the registers of `deleted`: those of the target's scan.
+    pub deleted: Register,
     /// TOP (n).
     pub top: Option<Expr>,
     /// Size of the register file.
@@ -376,7 +353,18 @@ pub enum MergeAction {
     /// DELETE
     Delete,
     /// INSERT
-    Insert(Vec<InsertValue>, NewRow),
+    Insert(MergeInsert),
+}
+
+/// INSERT of a MERGE.
+#[derive(Debug)]
+pub struct MergeInsert {
+    /// Per column of the table: where its value comes from.
+    pub columns: Vec<InsertValue>,
+    /// First of the new row's registers.
+    pub first: Register,
+    /// How the new row is completed.
+    pub row: NewRow,
 }
 
 /// Keeps the definition of a table in reach of code that only has its plan.

@@ -6,6 +6,15 @@ use types::{Result, Value};
 
 use crate::exec::Cx;
 
+/// All system views.
+static VIEWS: &[&SystemView] = &[];
+
+/// Finds a system view by schema (empty for the compatibility views that need none) and name.
+pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
+    let same = crate::catalog::name::Name::same;
+    VIEWS.iter().copied().find(|v| same(v.schema, schema) && same(v.name, name))
+}
+
 /// A system view or system table function.
 pub struct SystemView {
     /// Schema: `sys` or `INFORMATION_SCHEMA`.

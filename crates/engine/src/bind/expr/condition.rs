@@ -59,7 +59,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Resul
             Ok(negate_if(*negated, bind_distinct(binder, left, right)?))
         }
         Kind::Exists(query) => {
-            let query = crate::bind::query::bind_query(binder, query)?;
+            let query = crate::bind::query::bind_exists(binder, query)?;
             Ok(Expr::new(ExprKind::Exists(Box::new(query)), bit_type(false)))
         }
         Kind::ColumnUpdated(_) => not_supported("UPDATE(column)"),
@@ -205,7 +205,7 @@ fn quantified(
     query: &ast::QueryExpression,
 ) -> Result<Expr> {
     let operand = bind_expr(binder, operand)?;
-    let mut query = crate::bind::query::bind_query(binder, query)?;
+    let mut query = crate::bind::query::bind_subquery(binder, query)?;
     let [column] = query.output.as_mut_slice() else { return Err(Msg::SubqueryOneColumn.into()) };
     let collation = convert::common_collation(&operand, &column.expr, op_name(op))?;
     let data_type = type_rules::common(&operand.ty.data_type, &column.expr.ty.data_type)?;

@@ -20,7 +20,9 @@ use types::{DataType, Error, Mode, Msg, Result, Value};
 use crate::bind::Binder;
 use crate::plan::expr::{Expr, ExprKind};
 
+pub(crate) use case::common_type;
 pub use convert::{assign, convert_to};
+pub(crate) use name::{find_variable, names_source};
 
 /// Nesting of expressions that the binder and the evaluator follow. The parser has a bound of its own;
 /// this one guards against views and functions that unfold into each other.
@@ -144,7 +146,7 @@ fn bind_chain(
     Ok(left)
 }
 
-fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
+pub(crate) fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
     match op {
         ast::ArithmeticOp::Multiply => BinaryOp::Multiply,
         ast::ArithmeticOp::Divide => BinaryOp::Divide,
@@ -188,7 +190,7 @@ fn adopt_null_types(mut left: Expr, mut right: Expr) -> (Expr, Expr) {
 }
 
 fn bind_subquery(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<Expr> {
-    let query = crate::bind::query::bind_query(binder, query)?;
+    let query = crate::bind::query::bind_subquery(binder, query)?;
     let [column] = query.output.as_slice() else { return Err(Msg::SubqueryOneColumn.into()) };
     let ty = ColumnType { nullable: true, ..column.expr.ty };
     Ok(Expr::new(ExprKind::ScalarSubquery(Box::new(query)), ty))

@@ -1,51 +1,53 @@
-//! Runs data-changing statements.
+//! Runs the statements that change data.
+//!
+//! - `write.rs` completes, checks, encodes and stores rows; `reference.rs` keeps foreign keys;
+//! - `output.rs` collects OUTPUT rows, which leave when the statement has succeeded.
 
-use std::sync::Arc;
+mod bulk;
+mod delete;
+mod insert;
+mod into;
+mod merge;
+mod output;
+mod reference;
+mod update;
+mod write;
 
-use tsql::ast;
-use types::{Msg, Result, Value};
+pub use bulk::{bulk_insert, set_identity_insert, table_parameter};
+pub(crate) use delete::{run_delete, run_truncate};
+pub use insert::{insert_rows, run_insert};
+pub(crate) use into::run_select_into;
+pub(crate) use merge::run_merge;
+pub(crate) use update::run_update;
 
-use crate::catalog::TableRows;
-use crate::exec::{Cx, StatementResult};
-use crate::session::{SessionState, TableParameter};
-use crate::sink::ColumnInfo;
+use storage::Transaction;
+use types::Result;
 
-/// SET IDENTITY_INSERT table ON | OFF.
-///
-/// # Errors
-/// 8106 without an identity column, 8107 if it is on for another table, 1088 for an unknown table.
-pub fn set_identity_insert(_table: &ast::ObjectName, _on: bool, _cx: &mut Cx<'_>) -> Result<()> {
-    Err(Msg::NotSupported("SET IDENTITY_INSERT").into())
-}
+use crate::exec::{Cx, fault};
+use crate::plan::query::TableSource;
 
-/// Inserts the rows of a BULK packet that INSERT BULK announced.
-///
-/// # Errors
-/// As for INSERT; 4815 and 4816 for columns that do not fit.
-pub fn bulk_insert(
-    _announced: &ast::InsertBulk,
-    _columns: &[ColumnInfo],
-    _rows: &mut dyn Iterator<Item = Result<Vec<Value>>>,
-    _cx: &mut Cx<'_>,
-) -> Result<StatementResult> {
-    Err(Msg::NotSupported("INSERT BULK").into())
-}
+/// Changes to table variables do not belong to the user's transaction: a transaction of their own.
+struct Private(Option<Transaction>);
 
-/// Makes the rows of a table-valued parameter.
-///
-/// # Errors
-/// 2715 for an unknown type, those of conversion.
-pub fn table_parameter(
-    _parameter: TableParameter,
-    _session: &SessionState,
-) -> Result<Arc<TableRows>> {
-    Err(Msg::NotSupported("table-valued parameters").into())
-}
+impl Private {
+    fn begin(target: &TableSource, cx: &Cx<'_>) -> Self {
+        let variable = matches!(target, TableSource::Variable(..));
+        let begin = || {
+            let options = storage::TransactionOptions::STATEMENT;
+            cx.session.instance.store.begin(options)
+        };
+        Self(variable.then(begin))
+    }
 
-/// TRUNCATE TABLE.
-///
-/// # Errors
-/// 4701 for an unknown table, 4712 for one that foreign keys refer to.
-pub fn truncate(_truncate: &ast::Truncate, _cx: &mut Cx<'_>) -> Result<()> {
-    Err(Msg::NotSupported("TRUNCATE TABLE").into())
+    /// The transaction to write in.
+    fn or<'t>(&'t self, main: &'t Transaction) -> &'t Transaction {
+        self.0.as_ref().unwrap_or(main)
+    }
+
+    fn commit(self, cx: &mut Cx<'_>) -> Result<()> {
+        match self.0 {
+            Some(transaction) => transaction.commit().map_err(|e| fault::raise(cx, e)),
+            None => Ok(()),
+        }
+    }
 }

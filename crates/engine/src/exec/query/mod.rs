@@ -1,9 +1,33 @@
 //! Runs queries: one file per operator.
+//!
+//! An operator pushes: it fills registers for a row and calls the operator above, which says whether
+//! it wants more. So the state of a query is the stack, a nested loop is a nested call, and nothing is
+//! allocated for an operator that keeps no rows.
 
-use types::Result;
+mod aggregate;
+mod buffer;
+mod join;
+mod recursive;
+mod scan;
+mod set;
+mod sort;
+mod window;
 
+use std::sync::Arc;
+
+use storage::{RowRef, Transaction};
+use types::compare::group_key;
+use types::{Msg, Result, Value};
+
+use crate::catalog::TableRows;
 use crate::exec::Cx;
-use crate::plan::query::Query;
+use crate::exec::eval::{eval, truth};
+use crate::exec::statement::in_transaction;
+use crate::plan::expr::Expr;
+use crate::plan::query::{FunctionScan, Limit, Node, Query, ValuesScan, ViewScan};
+use crate::plan::walk;
+
+pub(crate) use scan::{encode_seek_key, load, when_owned};
 
 /// Whether the receiver of rows wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,14 +38,305 @@ pub enum Flow {
     Enough,
 }
 
+/// What the operators of one query share beside the registers.
+pub(crate) struct Rows<'p> {
+    /// The transaction that they read in.
+    pub transaction: &'p Transaction,
+    /// Table variables of the frame.
+    pub tables: &'p [Arc<TableRows>],
+    /// Current rows of the scans, by row number: filled for those that are changed.
+    pub current: Vec<Option<RowRef<'p>>>,
+}
+
+impl<'p> Rows<'p> {
+    /// Notes the current row of a scan.
+    fn set(&mut self, number: u32, row: Option<RowRef<'p>>) {
+        let place = number as usize;
+        if place >= self.current.len() {
+            self.current.resize(place + 1, None);
+        }
+        self.current[place] = row;
+    }
+
+    /// Returns the current row of a scan; `None` for the missing side of an outer join.
+    pub(crate) fn get(&self, number: u32) -> Option<RowRef<'p>> {
+        self.current.get(number as usize).copied().flatten()
+    }
+}
+
+/// The operator above: called for each row.
+pub(crate) type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>) -> Result<Flow>;
+
 /// Runs a query; `receive` is called with the registers filled for each row.
 ///
 /// # Errors
 /// Those of the query's expressions and of storage.
 pub fn run_query(
-    _query: &Query,
-    _cx: &mut Cx<'_>,
-    _receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+    query: &Query,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
 ) -> Result<()> {
-    crate::bind::expr::not_supported("queries")
+    run_node(&query.root, cx, receive)
+}
+
+/// As [`run_query`], for a tree of operators.
+pub(crate) fn run_node(
+    node: &Node,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
+    let Some(transaction) = cx.transaction else {
+        if matches!(node, Node::OneRow) {
+            receive(cx)?;
+            return Ok(());
+        }
+        return in_transaction(cx, &mut |cx| run_node(node, cx, receive));
+    };
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: Vec::new() };
+    run(node, cx, &mut rows, &mut |cx, _| receive(cx))?;
+    Ok(())
+}
+
+/// Runs an operator.
+pub(crate) fn run<'p>(
+    node: &'p Node,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    match node {
+        Node::OneRow => receive(cx, rows),
+        Node::Empty => Ok(Flow::More),
+        Node::Scan(scan) => scan::run(scan, cx, rows, receive),
+        Node::View(view) => run_view(view, cx, rows, receive),
+        Node::Values(values) => run_values(values, cx, rows, receive),
+        Node::Function(function) => run_function(function, cx, rows, receive),
+        Node::Filter(filter) => run(&filter.0, cx, rows, &mut |cx, rows| {
+            if truth(&filter.1, cx)?.is_true() { receive(cx, rows) } else { Ok(Flow::More) }
+        }),
+        Node::Compute(compute) => run(&compute.0, cx, rows, &mut |cx, rows| {
+            for (register, expr) in &compute.1 {
+                cx.registers[register.index()] = eval(expr, cx)?;
+            }
+            receive(cx, rows)
+        }),
+        Node::Join(join) => join::run(join, cx, rows, receive),
+        Node::Aggregate(aggregate) => aggregate::run(aggregate, cx, rows, receive),
+        Node::Window(window) => window::run(window, cx, rows, receive),
+        Node::Sort(sort) => sort::run(sort, cx, rows, receive),
+        Node::Distinct(distinct) => run_distinct(&distinct.0, &distinct.1, cx, rows, receive),
+        Node::Limit(limit) => run_limit(limit, cx, rows, receive),
+        Node::SetOperation(operation) => set::run(operation, cx, rows, receive),
+        Node::Recursive(recursive) => recursive::run(recursive, cx, rows, receive),
+        Node::WorkTable(id, registers) => {
+            recursive::run_work_table(*id, registers, cx, rows, receive)
+        }
+    }
+}
+
+fn run_view<'p>(
+    view: &'p ViewScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let arguments = view.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
+    for mut row in (view.view.rows)(cx, &arguments)? {
+        for (ordinal, register) in &view.columns {
+            cx.registers[register.index()] = std::mem::take(&mut row[usize::from(*ordinal)]);
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_values<'p>(
+    values: &'p ValuesScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    for row in &values.rows {
+        for (register, expr) in values.registers.iter().zip(row) {
+            cx.registers[register.index()] = eval(expr, cx)?;
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_function<'p>(
+    function: &'p FunctionScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
+    for row in (function.function.rows)(cx, &arguments)? {
+        for (register, value) in function.registers.iter().zip(row) {
+            cx.registers[register.index()] = value;
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_distinct<'p>(
+    input: &'p Node,
+    keys: &'p [Expr],
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut seen = hashbrown::HashSet::<Box<[u8]>>::new();
+    let mut key = Vec::new();
+    run(input, cx, rows, &mut |cx, rows| {
+        encode_group(keys, cx, &mut key)?;
+        if seen.contains(key.as_slice()) {
+            return Ok(Flow::More);
+        }
+        seen.insert(key.as_slice().into());
+        receive(cx, rows)
+    })
+}
+
+/// Writes the values of expressions in the form in which equal ones are equal bytes, over `key`.
+fn encode_group(exprs: &[Expr], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
+    key.clear();
+    for expr in exprs {
+        let value = eval(expr, cx)?;
+        group_key(&value, expr.ty.collation, key);
+    }
+    Ok(())
+}
+
+fn run_limit<'p>(
+    limit: &'p Limit,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    if limit.percent {
+        return run_percent(limit, cx, rows, receive);
+    }
+    let skip = match &limit.offset {
+        Some(expr) => count_of(expr, cx, Msg::OffsetNegative)?,
+        None => 0,
+    };
+    let count = match &limit.count {
+        Some(expr) => count_of(expr, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
+    if count == 0 {
+        return Ok(Flow::More);
+    }
+    let (mut seen, mut given) = (0_u64, 0_u64);
+    let mut last = Vec::new();
+    let mut full = false;
+    let mut ended = Flow::More;
+    run(&limit.input, cx, rows, &mut |cx, rows| {
+        seen += 1;
+        if seen <= skip {
+            return Ok(Flow::More);
+        }
+        if full && !is_tie(limit, cx, &mut last)? {
+            return Ok(Flow::Enough);
+        }
+        given += 1;
+        if given == count {
+            if limit.ties.is_some() {
+                full = true;
+                tie_key(limit, cx, &mut last)?;
+            } else {
+                ended = receive(cx, rows)?;
+                return Ok(Flow::Enough);
+            }
+        }
+        ended = receive(cx, rows)?;
+        Ok(ended)
+    })?;
+    Ok(ended)
+}
+
+fn tie_key(limit: &Limit, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<()> {
+    key.clear();
+    for sort in limit.ties.iter().flatten() {
+        let value = eval(&sort.expr, cx)?;
+        group_key(&value, sort.expr.ty.collation, key);
+    }
+    Ok(())
+}
+
+fn is_tie(limit: &Limit, cx: &mut Cx<'_>, last: &mut Vec<u8>) -> Result<bool> {
+    let mut key = Vec::with_capacity(last.len());
+    tie_key(limit, cx, &mut key)?;
+    Ok(key == *last)
+}
+
+/// Evaluates a number of rows; NULL is an error as a negative number is.
+pub(crate) fn count_of(expr: &Expr, cx: &mut Cx<'_>, negative: Msg<'_>) -> Result<u64> {
+    match eval(expr, cx)? {
+        Value::BigInt(n) => u64::try_from(n).map_err(|_| negative.into()),
+        Value::Int(n) => u64::try_from(n).map_err(|_| negative.into()),
+        _ => Err(Msg::TopInvalid.into()),
+    }
+}
+
+/// TOP (n) PERCENT has to know all rows first.
+fn run_percent<'p>(
+    limit: &'p Limit,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let percent = match &limit.count {
+        Some(expr) => eval(expr, cx)?,
+        None => Value::Float(100.0),
+    };
+    let Value::Float(percent) = percent else { return Err(Msg::TopInvalid.into()) };
+    if !(0.0..=100.0).contains(&percent) {
+        return Err(Msg::PercentRange.into());
+    }
+    let live = walk::live(&limit.input);
+    let mut buffer = buffer::Buffer::new(&live);
+    let mut ties: Vec<Vec<u8>> = Vec::new();
+    run(&limit.input, cx, rows, &mut |cx, rows| {
+        buffer.push(&live, cx, rows);
+        if limit.ties.is_some() {
+            let mut key = Vec::new();
+            tie_key(limit, cx, &mut key)?;
+            ties.push(key);
+        }
+        Ok(Flow::More)
+    })?;
+    let total = buffer.len();
+    let mut count = percent_of(total, percent);
+    while count > 0 && count < ties.len() && ties[count] == ties[count - 1] {
+        count += 1;
+    }
+    for i in 0..count.min(total) {
+        buffer.restore(i, &live, cx, rows);
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// Rows that are `percent` of `total`, rounded up.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a row count, between 0 and the count"
+)]
+fn percent_of(total: usize, percent: f64) -> usize {
+    (total as f64 * percent / 100.0).ceil() as usize
 }

@@ -1,0 +1,122 @@
+//! ORDER BY: by an index where one gives the order, else by a sort.
+
+use crate::catalog::IndexKind;
+use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
+use crate::plan::statement::table_of;
+use crate::plan::walk;
+
+/// Sorts a node's rows, unless it can be made to give them in that order.
+pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> Node {
+    let keys = distinct(keys);
+    if keys.is_empty() || provide(&mut input, &keys) {
+        return input;
+    }
+    let live = walk::live(&input);
+    Node::Sort(Box::new(Sort { input, keys, limit, live }))
+}
+
+/// Leaves constants and repeated keys out: they order nothing.
+fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
+    let mut kept: Vec<SortKey> = Vec::with_capacity(keys.len());
+    for key in keys {
+        let constant = matches!(key.expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_));
+        if !constant && !kept.iter().any(|k| walk::same(&k.expr, &key.expr)) {
+            kept.push(key);
+        }
+    }
+    kept
+}
+
+/// Makes the node give its rows in the order of the keys, if it can.
+fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
+    match node {
+        Node::OneRow | Node::Empty => true,
+        Node::Filter(inner) => provide(&mut inner.0, keys),
+        Node::Compute(inner) => {
+            let made = inner.1.iter().map(|c| c.0).collect();
+            keys.iter().all(|k| walk::reads(&k.expr).is_disjoint(&made))
+                && provide(&mut inner.0, keys)
+        }
+        Node::Join(join) if join.kind != JoinKind::Full => {
+            let left = walk::fills(&join.left).0;
+            let mine = keys.iter().all(|k| walk::reads(&k.expr).is_subset(&left));
+            mine && provide(&mut join.left, keys)
+        }
+        Node::Scan(scan) => provide_scan(scan, keys),
+        Node::Aggregate(aggregate) => aggregate.scalar,
+        Node::Join(_)
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::Window(_)
+        | Node::Sort(_)
+        | Node::Distinct(_)
+        | Node::Limit(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::WorkTable(..) => false,
+    }
+}
+
+fn provide_scan(scan: &mut Scan, keys: &[SortKey]) -> bool {
+    let table = std::sync::Arc::clone(table_of(&scan.table));
+    let ordinals: Option<Vec<(u16, bool)>> = keys
+        .iter()
+        .map(|k| {
+            let ExprKind::Column(register) = k.expr.kind else { return None };
+            let (ordinal, _) = scan.columns.iter().find(|c| c.1 == register)?;
+            Some((*ordinal, k.descending))
+        })
+        .collect();
+    let Some(wanted) = ordinals else { return false };
+    // Whether index columns behind the first `skip` give the wanted order, and if so backwards.
+    let direction = |index: usize, skip: usize| -> Option<bool> {
+        let index = &table.indexes[index];
+        if index.kind != IndexKind::Range {
+            return None;
+        }
+        let rest = index.keys.get(skip..)?;
+        if wanted.len() > rest.len() && !index.unique {
+            return None;
+        }
+        let pairs = || rest.iter().zip(&wanted);
+        let along =
+            |flip: bool| pairs().all(|(have, want)| have.0 == want.0 && (have.1 != want.1) == flip);
+        if along(false) {
+            return Some(false);
+        }
+        along(true).then_some(true)
+    };
+    match &mut scan.access {
+        Access::Seek { index, .. } => table.indexes[usize::from(*index)].unique,
+        Access::Range { index, prefix, lower, upper, backward } => {
+            if let Some(back) = direction(usize::from(*index), prefix.len()) {
+                *backward = back;
+                return true;
+            }
+            if prefix.is_empty() && lower.is_none() && upper.is_none() {
+                return provide_full(scan, &table, &direction);
+            }
+            false
+        }
+        Access::Full => provide_full(scan, &table, &direction),
+    }
+}
+
+fn provide_full(
+    scan: &mut Scan,
+    table: &crate::catalog::TableDef,
+    direction: &dyn Fn(usize, usize) -> Option<bool>,
+) -> bool {
+    let found = (0..table.indexes.len()).find_map(|i| Some((i, direction(i, 0)?)));
+    let Some((index, backward)) = found else { return false };
+    scan.access = Access::Range {
+        index: u16::try_from(index).unwrap_or(u16::MAX),
+        prefix: Vec::new(),
+        lower: None,
+        upper: None,
+        backward,
+    };
+    true
+}

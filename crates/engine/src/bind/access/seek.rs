@@ -1,0 +1,232 @@
+//! Picks the index by which a table is read, from the conjuncts of its predicate.
+//!
+//! `column = key` on all columns of a hash index, or on a prefix of a range index, seeks; a comparison
+//! of the next column of a range index bounds it. Where the column is converted to the type of the
+//! other side (an `int` column and a `bigint` parameter), the key is brought to the column's type
+//! instead, NULL if it does not fit, and the comparison stays to be checked on the row.
+
+use types::Mode;
+
+use crate::bind::access::{is_full, join_conjuncts};
+use crate::catalog::{IndexDef, IndexKind, TableDef};
+use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
+use crate::plan::query::{Access, Node, Scan, TableSource};
+use crate::plan::statement::table_of;
+use crate::plan::walk::{self, Registers};
+
+/// A comparison of a column with something that is known when the scan is opened.
+struct Sarg {
+    /// Place among the conjuncts.
+    conjunct: usize,
+    /// Ordinal of the column.
+    column: u16,
+    /// With the column on the left.
+    op: CompareOp,
+    /// The other side, of the column's type.
+    key: Expr,
+    /// Whether the access path alone guarantees the conjunct.
+    exact: bool,
+}
+
+/// The best index for a scan.
+pub(super) struct Best {
+    index: usize,
+    /// Sargs that give the equal key columns, in key order.
+    equals: Vec<usize>,
+    lower: Option<usize>,
+    upper: Option<usize>,
+    /// Number of equal key columns.
+    pub equal: usize,
+    /// Whether there is one row at most.
+    pub unique: bool,
+}
+
+/// Gives a scan its access path and what is left of the predicate.
+pub(super) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
+    let mut conjuncts = conjuncts;
+    if let Some(predicate) = scan.predicate.take() {
+        super::split(predicate, &mut conjuncts);
+    }
+    scan.access = Access::Full;
+    let sargs = sargs(&scan, &conjuncts);
+    let table = std::sync::Arc::clone(table_of(&scan.table));
+    let best = best_of(&table, &sargs);
+    let mut consumed = Vec::new();
+    match best {
+        Some(best) => scan.access = access(&table, &best, &sargs, &mut consumed),
+        None if !matches!(scan.table, TableSource::Trigger(..)) => {
+            scan.access = in_clustered_order(&table);
+        }
+        None => {}
+    }
+    scan.predicate = join_conjuncts(conjuncts.clone());
+    let rest = conjuncts.into_iter().enumerate().filter(|(i, _)| !consumed.contains(i));
+    scan.residual = join_conjuncts(rest.map(|(_, c)| c).collect());
+    scan
+}
+
+/// All rows, in the order of the clustered index where an ordinary table has one.
+fn in_clustered_order(table: &TableDef) -> Access {
+    let clustered = table.indexes.iter().position(|i| i.clustered && i.kind == IndexKind::Range);
+    match clustered {
+        Some(index) if !table.memory_optimized => Access::Range {
+            index: u16::try_from(index).unwrap_or(0),
+            prefix: Vec::new(),
+            lower: None,
+            upper: None,
+            backward: false,
+        },
+        _ => Access::Full,
+    }
+}
+
+/// Finds the best index without changing the scan.
+pub(super) fn best(scan: &Scan, conjuncts: &[Expr]) -> Option<Best> {
+    let mut all = conjuncts.to_vec();
+    if let Some(predicate) = scan.predicate.clone() {
+        super::split(predicate, &mut all);
+    }
+    best_of(table_of(&scan.table), &sargs(scan, &all))
+}
+
+fn best_of(table: &TableDef, sargs: &[Sarg]) -> Option<Best> {
+    let candidates = table.indexes.iter().enumerate();
+    let candidates = candidates.filter_map(|(i, index)| candidate(i, index, sargs));
+    candidates.max_by_key(|b| {
+        let bounds = usize::from(b.lower.is_some()) + usize::from(b.upper.is_some());
+        let hash = table.indexes[b.index].kind == IndexKind::Hash;
+        (b.unique, b.equal, bounds, hash, std::cmp::Reverse(b.index))
+    })
+}
+
+fn candidate(place: usize, index: &IndexDef, sargs: &[Sarg]) -> Option<Best> {
+    let mut equals = Vec::new();
+    for &(column, _) in &index.keys {
+        // An exact comparison first: nothing is left to check on the row.
+        let of = |exact| {
+            let fits =
+                |s: &Sarg| s.column == column && s.op == CompareOp::Equal && s.exact == exact;
+            sargs.iter().position(fits)
+        };
+        match of(true).or_else(|| of(false)) {
+            Some(sarg) => equals.push(sarg),
+            None => break,
+        }
+    }
+    let equal = equals.len();
+    let whole = equal == index.keys.len();
+    if index.kind == IndexKind::Hash && !whole {
+        return None;
+    }
+    let (mut lower, mut upper) = (None, None);
+    if !whole {
+        let (column, descending) = index.keys[equal];
+        for (i, sarg) in sargs.iter().enumerate().filter(|(_, s)| s.column == column && s.exact) {
+            let low = match sarg.op {
+                CompareOp::Greater | CompareOp::GreaterOrEqual => true,
+                CompareOp::Less | CompareOp::LessOrEqual => false,
+                CompareOp::Equal | CompareOp::NotEqual => continue,
+            };
+            // A descending column is stored inverted: its bounds change sides.
+            if low == descending { upper = upper.or(Some(i)) } else { lower = lower.or(Some(i)) }
+        }
+    }
+    if equal == 0 && lower.is_none() && upper.is_none() {
+        return None;
+    }
+    Some(Best { index: place, equals, lower, upper, equal, unique: whole && index.unique })
+}
+
+fn access(table: &TableDef, best: &Best, sargs: &[Sarg], consumed: &mut Vec<usize>) -> Access {
+    let mut take = |place: usize| {
+        let sarg = &sargs[place];
+        if sarg.exact {
+            consumed.push(sarg.conjunct);
+        }
+        sarg.key.clone()
+    };
+    let index = u16::try_from(best.index).unwrap_or(u16::MAX);
+    let key: Vec<Expr> = best.equals.iter().map(|&s| take(s)).collect();
+    if best.equal == table.indexes[best.index].keys.len() {
+        return Access::Seek { index, key };
+    }
+    let inclusive =
+        |s: usize| matches!(sargs[s].op, CompareOp::GreaterOrEqual | CompareOp::LessOrEqual);
+    let lower = best.lower.map(|s| (take(s), inclusive(s)));
+    let upper = best.upper.map(|s| (take(s), inclusive(s)));
+    Access::Range { index, prefix: key, lower, upper, backward: false }
+}
+
+/// Finds the comparisons of the scan's columns with values known when it is opened.
+fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
+    let own: Registers = scan.columns.iter().map(|c| c.1).collect();
+    let table = table_of(&scan.table);
+    let mut found = Vec::new();
+    for (i, conjunct) in conjuncts.iter().enumerate() {
+        let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { continue };
+        let sides = [(&pair.0, &pair.1, *op), (&pair.1, &pair.0, swapped(*op))];
+        for (column, key, op) in sides {
+            let Some((ordinal, exact)) = column_of(scan, column) else { continue };
+            if !walk::reads(key).is_disjoint(&own) || op == CompareOp::NotEqual {
+                continue;
+            }
+            let ty = &table.columns[usize::from(ordinal)].ty;
+            if ty.data_type.is_string() && ty.collation != *collation {
+                continue;
+            }
+            let key = if exact {
+                key.clone()
+            } else if op == CompareOp::Equal {
+                let operand = key.clone();
+                let conversion = Conversion { operand, style: None, mode: Mode::Try };
+                Expr { kind: ExprKind::Convert(Box::new(conversion)), ty: *ty }
+            } else {
+                continue;
+            };
+            found.push(Sarg { conjunct: i, column: ordinal, op, key, exact });
+        }
+    }
+    found
+}
+
+/// Returns the column that an expression is, and whether it is compared as it is.
+fn column_of(scan: &Scan, expr: &Expr) -> Option<(u16, bool)> {
+    match &expr.kind {
+        ExprKind::Column(register) => {
+            let (ordinal, _) = scan.columns.iter().find(|c| c.1 == *register)?;
+            Some((*ordinal, true))
+        }
+        ExprKind::Convert(conversion)
+            if conversion.mode == Mode::Implicit && conversion.style.is_none() =>
+        {
+            let (ordinal, exact) = column_of(scan, &conversion.operand)?;
+            exact.then_some((ordinal, false))
+        }
+        _ => None,
+    }
+}
+
+fn swapped(op: CompareOp) -> CompareOp {
+    match op {
+        CompareOp::Equal => CompareOp::Equal,
+        CompareOp::NotEqual => CompareOp::NotEqual,
+        CompareOp::Less => CompareOp::Greater,
+        CompareOp::LessOrEqual => CompareOp::GreaterOrEqual,
+        CompareOp::Greater => CompareOp::Less,
+        CompareOp::GreaterOrEqual => CompareOp::LessOrEqual,
+    }
+}
+
+/// Returns the scan of a statement that touches one row by a whole unique key and evaluates no
+/// subquery on its way.
+pub(crate) fn is_point(node: &Node) -> Option<&Scan> {
+    let Node::Scan(scan) = node else { return None };
+    let TableSource::Table(table) = &scan.table else { return None };
+    let Access::Seek { index, key } = &scan.access else { return None };
+    let unique = table.indexes[usize::from(*index)].unique;
+    let plain = scan.residual.iter().chain(key).all(|e| !walk::has_subquery(e));
+    let hints = scan.hints;
+    let reads_only = !hints.exclusive && !hints.read_past && !hints.serializable;
+    let full = is_full(&scan.access);
+    (unique && plain && reads_only && !full).then_some(scan)
+}

@@ -1,0 +1,73 @@
+//! DELETE and TRUNCATE TABLE.
+
+use tsql::ast;
+use types::{Msg, Result};
+
+use super::output::{self, Pseudo};
+use super::update::{bind_top, condition, is_simple_output, output_reads};
+use super::{add_reads, in_level, target};
+use crate::bind::query::{Resolved, resolve_table};
+use crate::bind::{Binder, access};
+use crate::plan::query::TableSource;
+use crate::plan::statement::{Course, Delete};
+use crate::plan::walk::Registers;
+
+/// Binds DELETE.
+pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Delete> {
+    in_level(binder, delete.with.as_ref(), |binder| {
+        let bound = target::bind_with_from(binder, &delete.target, &delete.from)?;
+        let filter = condition(binder, delete.filter.as_ref())?;
+        let base = target::base_of(binder, &bound.from, bound.source, None)?;
+        let mut root = access::place(bound.from, filter);
+        let register = |i: usize| base.old.plus(i);
+        let deleted = Pseudo {
+            name: "deleted",
+            table: &base.definition,
+            register: &register,
+            optional: false,
+        };
+        let output = output::bind(binder, &delete.output, &[deleted], None)?;
+        let top = bind_top(binder, delete.top.as_ref(), &mut root)?;
+        let mut used = Registers::default();
+        add_reads(&root, &mut used);
+        output_reads(&output, &mut used);
+        access::prune(&mut root, &used);
+        let point = access::is_point(&root).is_some()
+            && top.is_none()
+            && !base.definition.referenced
+            && is_simple_output(&output);
+        Ok(Delete {
+            target: base.table,
+            root,
+            row: base.row,
+            output,
+            top,
+            registers: binder.registers,
+            course: if point { Course::Point } else { Course::General },
+        })
+    })
+}
+
+/// Binds TRUNCATE TABLE.
+pub(crate) fn bind_truncate(
+    binder: &mut Binder<'_>,
+    truncate: &ast::Truncate,
+) -> Result<TableSource> {
+    if !truncate.partitions.is_empty() {
+        return Err(Msg::NotSupported("TRUNCATE TABLE .. WITH (PARTITIONS ..)").into());
+    }
+    let name = truncate.table.to_string();
+    match resolve_table(binder, &truncate.table) {
+        Ok(Resolved::Table(table)) if table.memory_optimized => {
+            Err(Msg::NotSupportedWith("statement", "TRUNCATE TABLE", "memory optimized tables")
+                .into())
+        }
+        Ok(Resolved::Table(table)) if table.referenced => {
+            Err(Msg::TruncateReferenced(&table.name).into())
+        }
+        Ok(Resolved::Table(table)) => Ok(TableSource::Table(table)),
+        Ok(Resolved::View(..) | Resolved::System(_)) => Err(Msg::TruncateNotTable(&name).into()),
+        Err(error) if error.number == 208 => Err(Msg::TruncateNotFound(&name).into()),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,344 @@
+//! INSERT: from VALUES, a query, DEFAULT VALUES, or rows that the caller brings (EXEC, bulk).
+
+use std::sync::Arc;
+
+use tsql::ast::{self, Ident, ObjectName, Target, TargetKind};
+use types::value::ColumnType;
+use types::{DataType, Mode, Msg, Result};
+
+use super::output::{self, Pseudo};
+use super::{in_level, row};
+use crate::bind::Binder;
+use crate::bind::access;
+use crate::bind::expr::{assign, bind_expr};
+use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
+use crate::catalog::TableDef;
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{Node, Query, TableSource, ValuesScan};
+use crate::plan::statement::{Course, Insert, InsertSource, InsertValue, table_of};
+use crate::plan::walk;
+
+/// Binds INSERT.
+pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
+    in_level(binder, insert.with.as_ref(), |binder| {
+        let target = resolve(binder, &insert.target)?;
+        let definition = Arc::clone(table_of(&target));
+        let columns = named_columns(&definition, &insert.columns)?;
+        let top = insert.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
+        if top.as_ref().is_some_and(|t| t.percent) {
+            return Err(Msg::NotSupported("TOP PERCENT in INSERT").into());
+        }
+        let mut bound = match &insert.source {
+            ast::InsertSource::Values(rows) if rows.len() == 1 => {
+                values_row(binder, target, &columns, &rows[0], insert)?
+            }
+            ast::InsertSource::Values(rows) => values(binder, target, &columns, rows, insert)?,
+            ast::InsertSource::Query(query) => {
+                let query = bind_source(binder, query)?;
+                from_query(binder, target, &columns, query, insert)?
+            }
+            ast::InsertSource::DefaultValues => {
+                make(binder, target, InsertSource::Default, Vec::new(), Vec::new())?
+            }
+            ast::InsertSource::Execute(_) | ast::InsertSource::ExecuteString(_) => {
+                return Err(Msg::NotSupported("INSERT .. EXEC here").into());
+            }
+        };
+        bound.top = top.map(|t| t.count);
+        bound.output = bind_output(binder, &definition, &insert.output, bound.first)?;
+        finish(binder, &mut bound);
+        Ok(bound)
+    })
+}
+
+/// Binds the source of INSERT .. SELECT; TOP and ORDER BY are its own.
+fn bind_source(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<Query> {
+    let levels = std::mem::take(&mut binder.levels);
+    let bound = bind_query(binder, query);
+    binder.levels = levels;
+    bound
+}
+
+/// Binds an INSERT of rows of these types that the caller brings: INSERT .. EXEC and bulk load.
+///
+/// # Errors
+/// Those of names and types.
+pub fn bind_insert_rows(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[Ident],
+    types: &[ColumnType],
+) -> Result<Insert> {
+    in_level(binder, None, |binder| {
+        let mut insert = bind_rows_into(binder, target, columns, types)?;
+        finish(binder, &mut insert);
+        Ok(insert)
+    })
+}
+
+/// As [`bind_insert_rows`], within a level there is: OUTPUT .. INTO.
+pub(super) fn bind_rows_into(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[Ident],
+    types: &[ColumnType],
+) -> Result<Insert> {
+    let target = resolve(binder, target)?;
+    let definition = Arc::clone(table_of(&target));
+    let columns = named_columns(&definition, columns)?;
+    if columns.len() != types.len() {
+        return Err(Msg::InsertColumnCount.into());
+    }
+    let first = binder.new_registers(types.len());
+    let registers: Vec<Register> = (0..types.len()).map(|i| first.plus(i)).collect();
+    let values = registers.iter().zip(types);
+    let values = values.map(|(r, ty)| Expr::new(ExprKind::Column(*r), *ty)).collect();
+    let named = assign_named(&definition, &columns, values)?;
+    make(binder, target, InsertSource::Default, registers, named)
+}
+
+/// Resolves the target of an INSERT to a table.
+fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableSource> {
+    match &target.kind {
+        TargetKind::Variable(variable) => {
+            let found = binder.table_variable(&variable.name);
+            let (slot, table) = found.ok_or(Msg::MustDeclareTable(&variable.name))?;
+            Ok(TableSource::Variable(slot, table))
+        }
+        TargetKind::Name(name) => {
+            // Hints on the target of INSERT change no result; they are checked by being resolved.
+            let _ = scan_hints(&target.hints);
+            resolve_name(binder, name)
+        }
+        TargetKind::Function(call) => {
+            Err(Msg::NotSupported(&format!("{} as a target", call.name)).into())
+        }
+    }
+}
+
+fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSource> {
+    match resolve_table(binder, name)? {
+        Resolved::Table(table) => Ok(TableSource::Table(table)),
+        Resolved::System(_) => Err(Msg::SystemCatalogUpdate.into()),
+        Resolved::View(..) => Err(Msg::NotSupported("INSERT into a view").into()),
+    }
+}
+
+/// Returns the ordinals that an INSERT names, or all that take a value.
+pub(super) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usize>> {
+    if names.is_empty() {
+        let takes = |c: &crate::catalog::ColumnDef| {
+            c.computed.is_none() && c.identity.is_none() && c.ty.data_type != DataType::RowVersion
+        };
+        let all = table.columns.iter().enumerate();
+        return Ok(all.filter(|(_, c)| takes(c)).map(|(i, _)| i).collect());
+    }
+    let mut ordinals = Vec::with_capacity(names.len());
+    for name in names {
+        let ordinal = table.column(name).ok_or(Msg::InvalidColumn(name))?;
+        let column = &table.columns[ordinal];
+        if ordinals.contains(&ordinal) {
+            return Err(Msg::ColumnSpecifiedTwice(name).into());
+        }
+        if column.computed.is_some() {
+            return Err(Msg::ColumnCannotBeModified(name).into());
+        }
+        ordinals.push(ordinal);
+    }
+    Ok(ordinals)
+}
+
+/// Brings values to the columns that take them.
+fn assign_named(
+    table: &TableDef,
+    columns: &[usize],
+    values: Vec<Expr>,
+) -> Result<Vec<(usize, InsertValue)>> {
+    let mut named = Vec::with_capacity(columns.len());
+    for (&ordinal, value) in columns.iter().zip(values) {
+        let column = &table.columns[ordinal];
+        if column.ty.data_type == DataType::RowVersion {
+            return Err(Msg::CannotInsertTimestamp.into());
+        }
+        named.push((ordinal, InsertValue::Source(assign(value, &column.ty, Mode::Assignment)?)));
+    }
+    Ok(named)
+}
+
+/// Makes the statement: columns that are not named get their default.
+fn make(
+    binder: &mut Binder<'_>,
+    target: TableSource,
+    source: InsertSource,
+    source_registers: Vec<Register>,
+    named: Vec<(usize, InsertValue)>,
+) -> Result<Insert> {
+    let definition = Arc::clone(table_of(&target));
+    let first = binder.new_registers(definition.columns.len());
+    let mut given: Vec<Option<InsertValue>> = definition.columns.iter().map(|_| None).collect();
+    for (ordinal, value) in named {
+        given[ordinal] = Some(value);
+    }
+    let mut columns = Vec::with_capacity(given.len());
+    for (value, column) in given.into_iter().zip(&definition.columns) {
+        columns.push(match value {
+            Some(value) => value,
+            None => row::unnamed(binder, column)?,
+        });
+    }
+    let row = row::new_row(binder, &definition, &|i| first.plus(i), &|_| true)?;
+    Ok(Insert {
+        target,
+        columns,
+        source,
+        source_registers,
+        first,
+        row,
+        top: None,
+        output: Vec::new(),
+        registers: 0,
+        course: Course::General,
+    })
+}
+
+fn check_count(columns: usize, values: usize, insert: &ast::Insert) -> Result<()> {
+    if columns == values {
+        return Ok(());
+    }
+    let from_values = matches!(insert.source, ast::InsertSource::Values(_));
+    Err(match (insert.columns.is_empty(), from_values, values < columns) {
+        (true, _, _) => Msg::InsertColumnCount,
+        (false, true, true) => Msg::InsertMoreColumns,
+        (false, true, false) => Msg::InsertFewerColumns,
+        (false, false, true) => Msg::InsertSelectFewer,
+        (false, false, false) => Msg::InsertSelectMore,
+    }
+    .into())
+}
+
+/// One row of VALUES: its expressions are the columns' values.
+fn values_row(
+    binder: &mut Binder<'_>,
+    target: TableSource,
+    columns: &[usize],
+    values: &[ast::Expr],
+    insert: &ast::Insert,
+) -> Result<Insert> {
+    check_count(columns.len(), values.len(), insert)?;
+    let definition = Arc::clone(table_of(&target));
+    let mut named = Vec::with_capacity(values.len());
+    for (&ordinal, value) in columns.iter().zip(values) {
+        let column = &definition.columns[ordinal];
+        if matches!(value.kind, ast::ExprKind::Default) {
+            if column.identity.is_some() {
+                return Err(Msg::DefaultForIdentity.into());
+            }
+            named.push((ordinal, row::unnamed(binder, column)?));
+            continue;
+        }
+        let value = bind_expr(binder, value)?;
+        named.extend(assign_named(&definition, &[ordinal], vec![value])?);
+    }
+    let query = Query { root: Node::OneRow, output: Vec::new() };
+    make(binder, target, InsertSource::Query(query), Vec::new(), named)
+}
+
+/// Several rows of VALUES: each value is brought to its column's type in its row.
+fn values(
+    binder: &mut Binder<'_>,
+    target: TableSource,
+    columns: &[usize],
+    rows: &[Vec<ast::Expr>],
+    insert: &ast::Insert,
+) -> Result<Insert> {
+    let definition = Arc::clone(table_of(&target));
+    let mut bound = Vec::with_capacity(rows.len());
+    for values in rows {
+        check_count(columns.len(), values.len(), insert)?;
+        let mut row_values = Vec::with_capacity(values.len());
+        for (&ordinal, value) in columns.iter().zip(values) {
+            let column = &definition.columns[ordinal];
+            row_values.push(match value.kind {
+                ast::ExprKind::Default => row::default_value(binder, column)?,
+                _ => assign(bind_expr(binder, value)?, &column.ty, Mode::Assignment)?,
+            });
+        }
+        bound.push(row_values);
+    }
+    let first = binder.new_registers(columns.len());
+    let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
+    let scan = ValuesScan { rows: bound, registers: registers.clone() };
+    let query = Query { root: Node::Values(Box::new(scan)), output: Vec::new() };
+    let values = columns.iter().zip(&registers);
+    let values = values.map(|(&c, r)| {
+        let ty = ColumnType { nullable: true, ..definition.columns[c].ty };
+        Expr::new(ExprKind::Column(*r), ty)
+    });
+    let named = assign_named(&definition, columns, values.collect())?;
+    make(binder, target, InsertSource::Query(query), Vec::new(), named)
+}
+
+fn from_query(
+    binder: &mut Binder<'_>,
+    target: TableSource,
+    columns: &[usize],
+    query: Query,
+    insert: &ast::Insert,
+) -> Result<Insert> {
+    check_count(columns.len(), query.output.len(), insert)?;
+    let definition = Arc::clone(table_of(&target));
+    let values = query.output.iter().map(|c| c.expr.clone()).collect();
+    let named = assign_named(&definition, columns, values)?;
+    let query = Query { root: query.root, output: Vec::new() };
+    make(binder, target, InsertSource::Query(query), Vec::new(), named)
+}
+
+fn bind_output(
+    binder: &mut Binder<'_>,
+    definition: &Arc<TableDef>,
+    outputs: &[ast::Output],
+    first: Register,
+) -> Result<Vec<crate::plan::statement::OutputClause>> {
+    let register = |i: usize| first.plus(i);
+    let inserted =
+        Pseudo { name: "inserted", table: definition, register: &register, optional: false };
+    output::bind(binder, outputs, &[inserted], None)
+}
+
+/// Leaves unread columns out of the source and decides how the statement runs.
+fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
+    let mut used = walk::Registers::default();
+    let mut see = |e: &Expr| {
+        if let ExprKind::Column(register) = e.kind {
+            used.insert(register);
+        }
+    };
+    let mut subquery = false;
+    for column in &insert.columns {
+        if let InsertValue::Source(e) | InsertValue::Default(Some(e)) = column {
+            walk::visit(e, &mut see);
+            subquery |= walk::has_subquery(e);
+        }
+    }
+    for output in &insert.output {
+        output.columns.iter().for_each(|c| walk::visit(&c.expr, &mut see));
+    }
+    if let InsertSource::Query(query) = &mut insert.source {
+        super::add_reads(&query.root, &mut used);
+        access::prune(&mut query.root, &used);
+    }
+    let one_row = match &insert.source {
+        InsertSource::Query(query) => matches!(query.root, Node::OneRow),
+        InsertSource::Default => insert.source_registers.is_empty(),
+    };
+    let table = matches!(insert.target, TableSource::Table(_));
+    let simple = row::is_simple(&insert.row) && !subquery && insert.top.is_none();
+    let outputs = insert
+        .output
+        .iter()
+        .all(|o| matches!(o.target, crate::plan::statement::OutputTarget::Client(_)));
+    if one_row && table && simple && outputs && !table_of(&insert.target).has_ignore_dup_key() {
+        insert.course = Course::Point;
+    }
+    insert.registers = binder.registers;
+}

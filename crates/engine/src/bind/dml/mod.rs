@@ -1,0 +1,53 @@
+//! Binds the statements that change data: INSERT, UPDATE, DELETE, MERGE, TRUNCATE.
+//!
+//! - `target.rs` finds the table that is changed, through views and CTEs;
+//! - `row.rs` binds what every new row needs: defaults, computed columns, checks, foreign keys;
+//! - `output.rs` binds OUTPUT.
+
+mod delete;
+mod insert;
+mod merge;
+mod output;
+mod row;
+mod target;
+mod update;
+
+pub(crate) use delete::{bind_delete, bind_truncate};
+pub(crate) use insert::bind_insert;
+pub use insert::bind_insert_rows;
+pub(crate) use merge::bind_merge;
+pub(crate) use update::bind_update;
+
+use types::Result;
+
+use super::Binder;
+use crate::bind::Level;
+use crate::bind::query::declare_ctes;
+use crate::plan::query::Node;
+use crate::plan::walk::{self, Registers};
+
+/// Binds in a level of its own, with the CTEs of the statement in scope.
+fn in_level<T>(
+    binder: &mut Binder<'_>,
+    with: Option<&tsql::ast::With>,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T>,
+) -> Result<T> {
+    let ctes = binder.ctes.len();
+    if let Some(with) = with {
+        declare_ctes(binder, with)?;
+    }
+    binder.levels.push(Level::default());
+    let bound = bind(binder);
+    binder.levels.pop();
+    binder.ctes.truncate(ctes);
+    bound
+}
+
+/// Adds the registers that a node reads.
+fn add_reads(node: &Node, used: &mut Registers) {
+    walk::visit_node(node, &mut |e| {
+        if let crate::plan::expr::ExprKind::Column(register) = e.kind {
+            used.insert(register);
+        }
+    });
+}

@@ -1,0 +1,143 @@
+//! What every new row of a table needs: defaults, computed columns, CHECK and FOREIGN KEY constraints.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{DataType, Mode, Msg, Result, Value};
+
+use crate::bind::expr::{assign, bind_condition, bind_expr};
+use crate::bind::{Binder, Level, Source, SourceColumn};
+use crate::catalog::{ColumnDef, TableDef};
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::statement::{InsertValue, Lookup, NewRow};
+
+/// Binds something of a table's definition, where no name of the statement is in scope but the
+/// table's columns at the registers that `register` gives.
+fn over_row<T>(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    register: &dyn Fn(usize) -> Register,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T>,
+) -> Result<T> {
+    let columns = table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        register: register(i),
+        used: false,
+        identity: false,
+    });
+    let source = Source {
+        alias: table.name.clone(),
+        schema: Some(table.schema.clone()),
+        columns: columns.collect(),
+        table: Some(Arc::clone(table)),
+    };
+    let levels = std::mem::take(&mut binder.levels);
+    let ctes = std::mem::take(&mut binder.ctes);
+    let variables = std::mem::take(&mut binder.variables);
+    binder.levels.push(Level { sources: vec![source], ..Level::default() });
+    let bound = bind(binder);
+    binder.levels = levels;
+    binder.ctes = ctes;
+    binder.variables = variables;
+    bound
+}
+
+/// Binds a column's default to the column's type; `None` without one.
+pub(super) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
+    let Some(default) = &column.default else { return Ok(None) };
+    let levels = std::mem::take(&mut binder.levels);
+    let variables = std::mem::take(&mut binder.variables);
+    let bound = bind_expr(binder, &default.text.tree);
+    binder.levels = levels;
+    binder.variables = variables;
+    Ok(Some(assign(bound?, &column.ty, Mode::Assignment)?))
+}
+
+/// What a column gets that the statement does not name.
+pub(super) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<InsertValue> {
+    if column.computed.is_some() {
+        return Ok(InsertValue::Computed);
+    }
+    if column.identity.is_some() {
+        return Ok(InsertValue::Identity);
+    }
+    if column.ty.data_type == DataType::RowVersion {
+        return Ok(InsertValue::RowVersion);
+    }
+    Ok(InsertValue::Default(default_of(binder, column)?))
+}
+
+/// Binds the value of a column as DEFAULT gives it: NULL where there is none.
+pub(super) fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Expr> {
+    let null =
+        Expr::new(ExprKind::Constant(Value::Null), ColumnType { nullable: true, ..column.ty });
+    Ok(default_of(binder, column)?.unwrap_or(null))
+}
+
+/// Binds what completes a new row, for the parts that depend on a column for which `changes` holds.
+pub(super) fn new_row(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    register: &dyn Fn(usize) -> Register,
+    changes: &dyn Fn(usize) -> bool,
+) -> Result<NewRow> {
+    let mut row = NewRow::default();
+    for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.computed.is_some()) {
+        let Some(text) = &column.computed else { continue };
+        let expr = over_row(binder, table, register, |b| bind_expr(b, &text.tree))?;
+        let expr = assign(expr, &column.ty, Mode::Assignment)?;
+        let ordinal = u16::try_from(i).map_err(|_| Msg::TooManySelectItems(1_024))?;
+        row.computed.push((ordinal, register(i), expr));
+    }
+    for check in table.checks.iter().filter(|c| c.enabled) {
+        let expr = over_row(binder, table, register, |b| bind_condition(b, &check.text.tree))?;
+        let reads = crate::plan::walk::reads(&expr);
+        let concerned = (0..table.columns.len()).any(|i| changes(i) && reads.contains(register(i)));
+        if concerned {
+            row.checks.push((check.name.clone(), expr));
+        }
+    }
+    for key in table.foreign_keys.iter().filter(|k| k.enabled) {
+        if !key.columns.iter().any(|&c| changes(usize::from(c))) {
+            continue;
+        }
+        let database = binder.catalog.database_by_id(table.database_id);
+        let referenced = database.and_then(|d| d.table_by_id(key.referenced));
+        let Some(referenced) = referenced else { continue };
+        let Some(lookup) = lookup(key, referenced, register) else { continue };
+        row.foreign.push(lookup);
+    }
+    Ok(row)
+}
+
+/// Finds the unique index by which a foreign key's row is looked up.
+fn lookup(
+    key: &crate::catalog::ForeignKeyDef,
+    referenced: &Arc<TableDef>,
+    register: &dyn Fn(usize) -> Register,
+) -> Option<Lookup> {
+    let place = referenced.indexes.iter().position(|index| {
+        index.unique
+            && index.keys.len() == key.referenced_columns.len()
+            && index.keys.iter().all(|(c, _)| key.referenced_columns.contains(c))
+    })?;
+    let registers = referenced.indexes[place].keys.iter().map(|(column, _)| {
+        let at = key.referenced_columns.iter().position(|c| c == column)?;
+        Some(register(usize::from(*key.columns.get(at)?)))
+    });
+    Some(Lookup {
+        constraint: key.name.clone(),
+        table: Arc::clone(referenced),
+        index: u16::try_from(place).ok()?,
+        key: registers.collect::<Option<Vec<_>>>()?,
+    })
+}
+
+/// Tells whether a statement on the table can be a point statement: nothing else is looked at.
+pub(super) fn is_simple(row: &NewRow) -> bool {
+    let plain = |e: &Expr| !crate::plan::walk::has_subquery(e);
+    row.foreign.is_empty()
+        && row.checks.iter().all(|(_, e)| plain(e))
+        && row.computed.iter().all(|(_, _, e)| plain(e))
+}

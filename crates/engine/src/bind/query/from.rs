@@ -1,0 +1,631 @@
+//! FROM: tables, views, derived tables, table functions and joins, each a source of named columns.
+
+use std::sync::Arc;
+
+use tsql::ast::{
+    self, Ident, JoinKind as AstJoin, ObjectName, QueryExpression, TableAlias, TableHint,
+    TableHintKind, TableHintWord, TableRef, TableRefKind, With,
+};
+use types::value::ColumnType;
+use types::{Msg, Result};
+
+use super::{bind_query, cte};
+use crate::bind::access::inner_join;
+use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
+use crate::bind::{Binder, Source, SourceColumn};
+use crate::catalog::name::Name;
+use crate::catalog::{ModuleDef, Object, TableDef};
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{
+    Access, FunctionScan, Join, JoinKind, JoinMethod, Node, Query, Scan, ScanHints, TableSource,
+    ValuesScan, ViewScan,
+};
+use crate::plan::walk;
+use crate::view::SystemView;
+
+/// Synonyms that may stand for each other.
+const SYNONYMS_MAX: u32 = 8;
+
+/// Binds the comma-separated sources of FROM.
+pub(crate) fn bind_from(binder: &mut Binder<'_>, from: &[TableRef]) -> Result<Node> {
+    let mut node = Node::OneRow;
+    for (i, table) in from.iter().enumerate() {
+        let next = bind_table_ref(binder, table, Lateral::No)?;
+        node = if i == 0 { next } else { inner_join(node, next) };
+    }
+    Ok(node)
+}
+
+/// Whether a source may read the columns of those before it: the right side of APPLY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lateral {
+    Yes,
+    No,
+}
+
+/// Binds one source and makes its columns known in the innermost level.
+pub(crate) fn bind_table_ref(
+    binder: &mut Binder<'_>,
+    table: &TableRef,
+    lateral: Lateral,
+) -> Result<Node> {
+    match &table.kind {
+        TableRefKind::Table(source) => bind_table(binder, source),
+        TableRefKind::Variable { variable, alias, hints } => {
+            let (slot, definition) = binder
+                .table_variable(&variable.name)
+                .ok_or(Msg::MustDeclareTable(&variable.name))?;
+            let alias = alias.as_deref().unwrap_or(&variable.name);
+            let name = SourceName { alias, schema: None };
+            let table = TableSource::Variable(slot, definition);
+            add_table_source(binder, table, name, scan_hints(hints))
+        }
+        TableRefKind::Function(function) => bind_function(binder, function, lateral),
+        TableRefKind::Derived { query, alias } => {
+            let alias = alias.as_ref().ok_or(Msg::SyntaxNear(")"))?;
+            bind_derived(binder, query, alias, lateral)
+        }
+        TableRefKind::Values { rows, alias } => {
+            let alias = alias.as_ref().ok_or(Msg::SyntaxNear(")"))?;
+            bind_values(binder, rows, alias, lateral)
+        }
+        TableRefKind::Joined { first, joins } => {
+            let mut left = bind_table_ref(binder, first, lateral)?;
+            for join in joins {
+                left = bind_join(binder, left, join, lateral)?;
+            }
+            Ok(left)
+        }
+        TableRefKind::Method { .. } => Err(Msg::NotSupported("xml.nodes() in FROM").into()),
+        TableRefKind::Pivot(_) => Err(Msg::NotSupported("PIVOT").into()),
+        TableRefKind::Unpivot(_) => Err(Msg::NotSupported("UNPIVOT").into()),
+        TableRefKind::Dml { .. } => {
+            Err(Msg::NotSupported("a data-changing statement in FROM").into())
+        }
+    }
+}
+
+fn bind_join(
+    binder: &mut Binder<'_>,
+    left: Node,
+    join: &ast::Join,
+    lateral: Lateral,
+) -> Result<Node> {
+    let applied = match join.kind {
+        AstJoin::CrossApply | AstJoin::OuterApply => Lateral::Yes,
+        AstJoin::Inner | AstJoin::Left | AstJoin::Right | AstJoin::Full | AstJoin::Cross => lateral,
+    };
+    let right = bind_table_ref(binder, &join.right, applied)?;
+    let on = join.on.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
+    let (kind, left, right) = match join.kind {
+        AstJoin::Inner | AstJoin::Cross | AstJoin::CrossApply => (JoinKind::Inner, left, right),
+        AstJoin::Left | AstJoin::OuterApply => (JoinKind::Left, left, right),
+        AstJoin::Right => (JoinKind::Left, right, left),
+        AstJoin::Full => (JoinKind::Full, left, right),
+    };
+    if kind != JoinKind::Inner {
+        make_nullable(binder, &right);
+    }
+    if kind == JoinKind::Full {
+        make_nullable(binder, &left);
+    }
+    let (left_live, right_live) = (walk::live(&left), walk::live(&right));
+    let method = JoinMethod::Loop;
+    Ok(Node::Join(Box::new(Join { kind, method, left, right, on, left_live, right_live })))
+}
+
+/// Columns of the side of an outer join that may be missing can be NULL.
+fn make_nullable(binder: &mut Binder<'_>, node: &Node) {
+    let registers = walk::fills(node).0;
+    let sources = binder.levels.last_mut().map(|l| &mut l.sources[..]).unwrap_or_default();
+    for column in sources.iter_mut().flat_map(|s| &mut s.columns) {
+        if registers.contains(column.register) {
+            column.ty.nullable = true;
+        }
+    }
+}
+
+fn bind_table(binder: &mut Binder<'_>, source: &ast::TableSource) -> Result<Node> {
+    if source.system_time.is_some() {
+        return Err(Msg::NotSupported("FOR SYSTEM_TIME").into());
+    }
+    if source.sample.is_some() {
+        return Err(Msg::NotSupported("TABLESAMPLE").into());
+    }
+    bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)
+}
+
+/// Binds a table, view or CTE by its name.
+pub(crate) fn bind_named_source(
+    binder: &mut Binder<'_>,
+    table: &ObjectName,
+    alias: Option<&str>,
+    hints: &[TableHint],
+) -> Result<Node> {
+    if let Some(name) = table.as_simple()
+        && let Some(node) = cte::bind_reference(binder, name, alias)?
+    {
+        return Ok(node);
+    }
+    let name = SourceName { alias: alias.unwrap_or(&table.object), schema: None };
+    match resolve_table(binder, table)? {
+        Resolved::Table(table) => {
+            check_index_hints(&table, hints)?;
+            let schema = alias.is_none().then(|| table.schema.clone());
+            let name = SourceName { schema: schema.as_deref(), ..name };
+            let source = TableSource::Table(Arc::clone(&table));
+            add_table_source(binder, source, name, scan_hints(hints))
+        }
+        Resolved::System(view) => {
+            let schema = alias.is_none().then_some(view.schema);
+            bind_system_view(binder, view, Vec::new(), SourceName { schema, ..name })
+        }
+        Resolved::View(view, database) => {
+            let schema = alias.is_none().then(|| view.schema.clone());
+            bind_view(binder, &view, &database, SourceName { schema: schema.as_deref(), ..name })
+        }
+    }
+}
+
+fn check_index_hints(table: &TableDef, hints: &[TableHint]) -> Result<()> {
+    for hint in hints {
+        let refs = match &hint.kind {
+            TableHintKind::Index(refs) => &refs[..],
+            TableHintKind::ForceSeek(Some((index, _))) => std::slice::from_ref(index),
+            TableHintKind::Word(_)
+            | TableHintKind::ForceSeek(None)
+            | TableHintKind::SpatialWindowMaxCells(_) => &[],
+        };
+        for index in refs {
+            if let ast::IndexRef::Name(name) = index
+                && table.index(name).is_none()
+            {
+                return Err(Msg::HintedIndexMissing(name, &table.qualified_name()).into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a name in FROM stands for.
+pub(crate) enum Resolved<'a> {
+    /// A table, temporary ones included.
+    Table(Arc<TableDef>),
+    /// A system view.
+    System(&'static SystemView),
+    /// A view and the database it is in.
+    View(Arc<ModuleDef>, &'a str),
+}
+
+/// Looks a table or view up: temporary tables, the catalog, system views.
+///
+/// # Errors
+/// 208 if there is none.
+pub(crate) fn resolve_table<'a>(
+    binder: &mut Binder<'a>,
+    name: &ObjectName,
+) -> Result<Resolved<'a>> {
+    if name.server.is_some() {
+        return Err(Msg::NotSupported("a linked server").into());
+    }
+    if name.is_temporary() {
+        binder.session_bound = true;
+        let table = (binder.temp_tables)(&name.object);
+        return table
+            .map(Resolved::Table)
+            .ok_or_else(|| Msg::InvalidObject(&name.to_string()).into());
+    }
+    let catalog = binder.catalog;
+    let mut target = name.clone();
+    for _ in 0..SYNONYMS_MAX {
+        let database = target.database.as_deref().unwrap_or(binder.database);
+        let Some(database) = catalog.database(database) else {
+            return Err(Msg::DatabaseNotFound(database).into());
+        };
+        let schema = target.schema.as_deref().unwrap_or("dbo");
+        match database.object(schema, &target.object) {
+            Some(Object::Table(table)) => return Ok(Resolved::Table(Arc::clone(table))),
+            Some(Object::View(view)) => {
+                return Ok(Resolved::View(Arc::clone(view), database.name.as_str()));
+            }
+            Some(Object::Synonym(synonym)) => target = synonym.target.clone(),
+            Some(
+                Object::Procedure(_)
+                | Object::Function(_)
+                | Object::Trigger(_)
+                | Object::Sequence(_),
+            ) => break,
+            None => {
+                let schema = target.schema.as_deref().unwrap_or_default();
+                if let Some(view) = crate::view::find(schema, &target.object) {
+                    return Ok(Resolved::System(view));
+                }
+                break;
+            }
+        }
+    }
+    Err(Msg::InvalidObject(&name.to_string()).into())
+}
+
+/// The name by which a source's columns can be qualified.
+#[derive(Clone, Copy)]
+pub(crate) struct SourceName<'n> {
+    /// Alias, or the table's name.
+    pub alias: &'n str,
+    /// Schema, if no alias is given.
+    pub schema: Option<&'n str>,
+}
+
+/// Adds a table to the innermost level and returns its scan, of all columns.
+pub(crate) fn add_table_source(
+    binder: &mut Binder<'_>,
+    table: TableSource,
+    name: SourceName<'_>,
+    hints: ScanHints,
+) -> Result<Node> {
+    let definition = Arc::clone(crate::plan::statement::table_of(&table));
+    let first = binder.new_registers(definition.columns.len());
+    let columns = definition.columns.iter().enumerate().map(|(i, c)| SourceColumn {
+        name: c.name.clone(),
+        ty: c.ty,
+        register: first.plus(i),
+        used: false,
+        identity: c.identity.is_some(),
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
+    add_source(binder, name, columns, Some(definition))?;
+    let row = binder.new_row();
+    Ok(Node::Scan(Box::new(Scan {
+        table,
+        access: Access::Full,
+        columns: scanned,
+        row,
+        predicate: None,
+        residual: None,
+        hints,
+    })))
+}
+
+fn add_source(
+    binder: &mut Binder<'_>,
+    name: SourceName<'_>,
+    columns: Vec<SourceColumn>,
+    table: Option<Arc<TableDef>>,
+) -> Result<()> {
+    let source = Source {
+        alias: name.alias.to_owned(),
+        schema: name.schema.map(str::to_owned),
+        columns,
+        table,
+    };
+    let Some(level) = binder.levels.last_mut() else { return Ok(()) };
+    let clash = level.sources.iter().find(|s| {
+        let schemas = match (&s.schema, &source.schema) {
+            (Some(a), Some(b)) => Name::same(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        schemas && Name::same(&s.alias, &source.alias)
+    });
+    if clash.is_some() {
+        return Err(if source.schema.is_some() {
+            Msg::SameExposedNames(&source.alias, &source.alias).into()
+        } else {
+            Msg::CorrelationTwice(&source.alias).into()
+        });
+    }
+    level.sources.push(source);
+    Ok(())
+}
+
+fn bind_system_view(
+    binder: &mut Binder<'_>,
+    view: &'static SystemView,
+    arguments: Vec<Expr>,
+    name: SourceName<'_>,
+) -> Result<Node> {
+    let shape = (view.columns)();
+    let first = binder.new_registers(shape.len());
+    let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {
+        name: (*name).to_owned(),
+        ty: *ty,
+        register: first.plus(i),
+        used: false,
+        identity: false,
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
+    add_source(binder, name, columns, None)?;
+    Ok(Node::View(Box::new(ViewScan { view, arguments, columns: scanned })))
+}
+
+/// Binds the query of a view where no name of the user's statement is in scope.
+fn bind_view<'a>(
+    binder: &mut Binder<'a>,
+    view: &ModuleDef,
+    database: &'a str,
+    name: SourceName<'_>,
+) -> Result<Node> {
+    let ast::StatementKind::CreateView(definition) = &view.ast.kind else {
+        return Err(Msg::InvalidObject(&view.name).into());
+    };
+    let levels = std::mem::take(&mut binder.levels);
+    let ctes = std::mem::take(&mut binder.ctes);
+    let variables = std::mem::take(&mut binder.variables);
+    let outer = std::mem::replace(&mut binder.database, database);
+    let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
+    binder.database = outer;
+    binder.variables = variables;
+    binder.ctes = ctes;
+    binder.levels = levels;
+    let query = bound?;
+    let columns: Vec<&str> = definition.columns.iter().map(Ident::as_str).collect();
+    add_query_source(binder, query, name, &columns)
+}
+
+/// Binds a query with the CTEs before it.
+pub(super) fn bind_with(
+    binder: &mut Binder<'_>,
+    with: Option<&With>,
+    query: &QueryExpression,
+) -> Result<Query> {
+    let before = binder.ctes.len();
+    if let Some(with) = with {
+        cte::declare(binder, with)?;
+    }
+    let bound = bind_query(binder, query);
+    binder.ctes.truncate(before);
+    bound
+}
+
+fn bind_derived(
+    binder: &mut Binder<'_>,
+    query: &QueryExpression,
+    alias: &TableAlias,
+    lateral: Lateral,
+) -> Result<Node> {
+    if !query.order_by.is_empty() && query.offset.is_none() && !has_top(query) {
+        return Err(Msg::OrderByInView.into());
+    }
+    let hidden = hide_sources(binder, lateral);
+    let bound = bind_query(binder, query);
+    show_sources(binder, hidden);
+    let columns: Vec<&str> = alias.columns.iter().map(Ident::as_str).collect();
+    add_query_source(binder, bound?, SourceName { alias: &alias.name, schema: None }, &columns)
+}
+
+fn has_top(query: &QueryExpression) -> bool {
+    match &query.body {
+        ast::QueryBody::Select(spec) => spec.top.is_some(),
+        ast::QueryBody::Parenthesized(inner) => has_top(inner),
+        ast::QueryBody::SetOperation { .. } => false,
+    }
+}
+
+/// What is not in APPLY must not see its neighbours in FROM.
+fn hide_sources(binder: &mut Binder<'_>, lateral: Lateral) -> Option<Vec<Source>> {
+    match lateral {
+        Lateral::Yes => None,
+        Lateral::No => binder.levels.last_mut().map(|l| std::mem::take(&mut l.sources)),
+    }
+}
+
+fn show_sources(binder: &mut Binder<'_>, hidden: Option<Vec<Source>>) {
+    if let (Some(level), Some(hidden)) = (binder.levels.last_mut(), hidden) {
+        level.sources = hidden;
+    }
+}
+
+/// Makes the output of a query a source: every column of it gets a name and a register.
+pub(super) fn add_query_source(
+    binder: &mut Binder<'_>,
+    query: Query,
+    name: SourceName<'_>,
+    names: &[&str],
+) -> Result<Node> {
+    if !names.is_empty() && names.len() != query.output.len() {
+        return Err(if names.len() < query.output.len() {
+            Msg::MoreColumnsThanList(name.alias).into()
+        } else {
+            Msg::FewerColumnsThanList(name.alias).into()
+        });
+    }
+    let query = to_columns(binder, query);
+    let mut columns: Vec<SourceColumn> = Vec::with_capacity(query.output.len());
+    for (i, column) in query.output.iter().enumerate() {
+        let column_name = names.get(i).map_or(column.name.as_str(), |n| *n);
+        if column_name.is_empty() {
+            let number = i64::try_from(i + 1).unwrap_or(i64::MAX);
+            return Err(Msg::NoColumnName(number, name.alias).into());
+        }
+        if columns.iter().any(|c| Name::same(&c.name, column_name)) {
+            return Err(Msg::ColumnTwice(column_name, name.alias).into());
+        }
+        let ExprKind::Column(register) = column.expr.kind else { continue };
+        columns.push(SourceColumn {
+            name: column_name.to_owned(),
+            ty: column.expr.ty,
+            register,
+            used: false,
+            identity: column.identity,
+        });
+    }
+    add_source(binder, name, columns, None)?;
+    Ok(query.root)
+}
+
+/// Gives every output column of a query that is no bare column a register of its own.
+pub(crate) fn to_columns(binder: &mut Binder<'_>, query: Query) -> Query {
+    let Query { root, mut output } = query;
+    let mut computed = Vec::new();
+    for column in &mut output {
+        if matches!(column.expr.kind, ExprKind::Column(_)) {
+            continue;
+        }
+        let register = binder.new_register();
+        let ty = column.expr.ty;
+        let expr = std::mem::replace(&mut column.expr, Expr::new(ExprKind::Column(register), ty));
+        computed.push((register, expr));
+    }
+    let root = if computed.is_empty() { root } else { Node::Compute(Box::new((root, computed))) };
+    Query { root, output }
+}
+
+fn bind_values(
+    binder: &mut Binder<'_>,
+    rows: &[Vec<ast::Expr>],
+    alias: &TableAlias,
+    lateral: Lateral,
+) -> Result<Node> {
+    let hidden = hide_sources(binder, lateral);
+    let bound = bind_rows(binder, rows);
+    show_sources(binder, hidden);
+    let (node, types) = bound?;
+    let Node::Values(values) = &node else { return Ok(node) };
+    if alias.columns.len() != types.len() {
+        return Err(if alias.columns.len() < types.len() {
+            Msg::MoreColumnsThanList(&alias.name).into()
+        } else {
+            Msg::FewerColumnsThanList(&alias.name).into()
+        });
+    }
+    let columns = alias.columns.iter().zip(&types).zip(&values.registers);
+    let columns = columns.map(|((name, ty), register)| SourceColumn {
+        name: name.to_string(),
+        ty: *ty,
+        register: *register,
+        used: false,
+        identity: false,
+    });
+    let columns = columns.collect();
+    add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;
+    Ok(node)
+}
+
+/// Binds the rows of a table value constructor: each column in the common type of its values.
+pub(crate) fn bind_rows(
+    binder: &mut Binder<'_>,
+    rows: &[Vec<ast::Expr>],
+) -> Result<(Node, Vec<ColumnType>)> {
+    let width = rows.first().map_or(0, Vec::len);
+    let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.len() != width {
+            return Err(Msg::ValuesColumnCount.into());
+        }
+        bound.push(row.iter().map(|e| bind_expr(binder, e)).collect::<Result<_>>()?);
+    }
+    let mut types = Vec::with_capacity(width);
+    for i in 0..width {
+        let nullable = bound.iter().any(|row| row[i].ty.nullable);
+        let common = common_type(bound.iter().map(|row| &row[i]))?;
+        let Some(common) = common.or(bound.first().map(|row| row[i].ty)) else { continue };
+        types.push(ColumnType { nullable, ..common });
+    }
+    let mut converted = Vec::with_capacity(bound.len());
+    for row in bound {
+        let row = row.into_iter().zip(&types);
+        converted.push(
+            row.map(|(e, ty)| convert_to(e, ty, types::Mode::Implicit)).collect::<Result<_>>()?,
+        );
+    }
+    let first = binder.new_registers(width);
+    let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
+    Ok((Node::Values(Box::new(ValuesScan { rows: converted, registers })), types))
+}
+
+fn bind_function(
+    binder: &mut Binder<'_>,
+    source: &ast::FunctionSource,
+    lateral: Lateral,
+) -> Result<Node> {
+    let name = &source.call.name;
+    if !source.schema.is_empty() {
+        return Err(Msg::NotSupported(&format!("WITH of {}", name.object)).into());
+    }
+    let hidden = hide_sources(binder, lateral);
+    let arguments: Result<Vec<Expr>> =
+        source.call.arguments.iter().map(|a| bind_expr(binder, a)).collect();
+    show_sources(binder, hidden);
+    let mut arguments = arguments?;
+    let alias = source.alias.as_ref();
+    let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
+    let schema = name.schema.as_deref().unwrap_or_default();
+    if let Some(view) = crate::view::find(schema, &name.object).filter(|v| v.arity > 0) {
+        return bind_system_view(binder, view, arguments, source_name);
+    }
+    let found = name.as_simple().and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
+    let Some(function) = found else {
+        let is_user = matches!(
+            binder.catalog.find_object(
+                name.database.as_deref().unwrap_or(binder.database),
+                name.schema.as_deref().unwrap_or("dbo"),
+                &name.object,
+            ),
+            Some(Object::Function(_))
+        );
+        return Err(if is_user {
+            Msg::NotSupported(&format!("the table-valued function {name}")).into()
+        } else {
+            Msg::InvalidObject(&name.to_string()).into()
+        });
+    };
+    let shape = (function.bind)(binder, &mut arguments)?;
+    let names = alias.map(|a| &a.columns[..]).unwrap_or_default();
+    let first = binder.new_registers(shape.len());
+    let columns = shape.into_iter().enumerate().map(|(i, (name, ty))| SourceColumn {
+        name: names.get(i).map_or(name, ToString::to_string),
+        ty,
+        register: first.plus(i),
+        used: false,
+        identity: false,
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let registers = columns.iter().map(|c| c.register).collect();
+    add_source(binder, source_name, columns, None)?;
+    Ok(Node::Function(Box::new(FunctionScan { function, arguments, registers })))
+}
+
+/// Resolves table hints to what a scan does about them. Hints that only guide an optimiser or the size
+/// of locks (ROWLOCK, INDEX, FORCESEEK ..) change no result here.
+pub(crate) fn scan_hints(hints: &[TableHint]) -> ScanHints {
+    let mut resolved = ScanHints::default();
+    for hint in hints {
+        let TableHintKind::Word(word) = hint.kind else { continue };
+        match word {
+            TableHintWord::UpdLock | TableHintWord::XLock | TableHintWord::TabLockX => {
+                resolved.exclusive = true;
+            }
+            TableHintWord::ReadPast => resolved.read_past = true,
+            TableHintWord::NoLock | TableHintWord::ReadUncommitted => {
+                resolved.read_uncommitted = true;
+            }
+            TableHintWord::RepeatableRead => resolved.repeatable_read = true,
+            TableHintWord::HoldLock | TableHintWord::Serializable => resolved.serializable = true,
+            TableHintWord::Snapshot => resolved.snapshot = true,
+            TableHintWord::NoWait => resolved.no_wait = true,
+            TableHintWord::ForceScan
+            | TableHintWord::IgnoreConstraints
+            | TableHintWord::IgnoreTriggers
+            | TableHintWord::KeepDefaults
+            | TableHintWord::KeepIdentity
+            | TableHintWord::NoExpand
+            | TableHintWord::PagLock
+            | TableHintWord::ReadCommitted
+            | TableHintWord::ReadCommittedLock
+            | TableHintWord::RowLock
+            | TableHintWord::TabLock => {}
+        }
+    }
+    resolved
+}
+
+impl Binder<'_> {
+    /// Finds a table variable by its name with `@`.
+    pub fn table_variable(&self, name: &str) -> Option<(u32, Arc<TableDef>)> {
+        let place = self.table_variables.iter().position(|v| Name::same(&v.name, name))?;
+        let slot = u32::try_from(place).ok()?;
+        Some((slot, Arc::clone(&self.table_variables[place].definition)))
+    }
+}

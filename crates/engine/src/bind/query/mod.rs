@@ -1,0 +1,126 @@
+//! Binds queries: SELECT, its clauses, and set operations.
+//!
+//! A query becomes one tree of operators. FROM and WHERE are bound as written; `access.rs` then pushes
+//! predicates down to the tables and picks their indexes.
+//!
+//! - `spec.rs` binds one SELECT; `from.rs` its sources; `group.rs` what grouping does to expressions;
+//! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
+
+mod cte;
+mod from;
+mod group;
+mod set;
+mod spec;
+
+use tsql::ast::{self, QueryBody, QueryExpression};
+use types::{Msg, Result};
+
+use super::{Binder, access};
+use crate::plan::expr::Register;
+use crate::plan::query::Query;
+
+pub(crate) use cte::declare as declare_ctes;
+pub(crate) use from::{
+    Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
+    resolve_table, scan_hints,
+};
+pub(crate) use spec::{bind_spec_parts, compound, top_of};
+
+/// Levels of views, derived tables and CTEs that may unfold into each other.
+const NESTING_MAX: u32 = 64;
+
+/// Binds a query expression in a level of its own: a subquery, a derived table, the source of INSERT.
+///
+/// # Errors
+/// Those of names (207, 208, 209, 4104), types and clauses.
+pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
+    if query.for_clause.is_some() {
+        return Err(Msg::NotSupported("FOR XML and FOR JSON in a subquery").into());
+    }
+    binder.depth += 1;
+    if binder.depth > NESTING_MAX {
+        binder.depth -= 1;
+        return Err(Msg::NestedTooDeeply.into());
+    }
+    let bound = bind_body(binder, &query.body, &query.order_by, query.offset.as_ref());
+    binder.depth -= 1;
+    bound
+}
+
+/// Binds a subquery: nothing outside reads its registers, so what it does not read is left out.
+///
+/// # Errors
+/// As [`bind_query`].
+pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
+    let mut query = bind_query(binder, query)?;
+    access::prune_query(&mut query);
+    Ok(query)
+}
+
+/// Binds the query of EXISTS, whose output nobody reads.
+///
+/// # Errors
+/// As [`bind_query`].
+pub fn bind_exists(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
+    let mut query = bind_query(binder, query)?;
+    query.output.clear();
+    access::prune_query(&mut query);
+    Ok(query)
+}
+
+fn bind_body(
+    binder: &mut Binder<'_>,
+    body: &QueryBody,
+    order_by: &[ast::OrderBy],
+    offset: Option<&ast::Offset>,
+) -> Result<Query> {
+    match body {
+        QueryBody::Select(select) => spec::bind_select(binder, select, order_by, offset),
+        QueryBody::Parenthesized(inner) if order_by.is_empty() && offset.is_none() => {
+            bind_query(binder, inner)
+        }
+        QueryBody::Parenthesized(inner) => {
+            let query = bind_query(binder, inner)?;
+            set::order_output(binder, query, order_by, offset)
+        }
+        QueryBody::SetOperation { first, rest } => {
+            let query = set::bind_chain(binder, first, rest)?;
+            set::order_output(binder, query, order_by, offset)
+        }
+    }
+}
+
+impl Binder<'_> {
+    /// Gives out a register.
+    pub fn new_register(&mut self) -> Register {
+        let register = Register(self.registers);
+        self.registers += 1;
+        register
+    }
+
+    /// Gives out consecutive registers and returns the first.
+    pub fn new_registers(&mut self, count: usize) -> Register {
+        let first = Register(self.registers);
+        self.registers += u32::try_from(count).unwrap_or(u32::MAX);
+        first
+    }
+
+    /// Gives out a row number for a scan.
+    pub fn new_row(&mut self) -> u32 {
+        self.rows += 1;
+        self.rows - 1
+    }
+}
+
+impl Register {
+    /// Returns the register `offset` behind this one.
+    #[must_use]
+    pub fn plus(self, offset: usize) -> Self {
+        Self(self.0 + u32::try_from(offset).unwrap_or(u32::MAX))
+    }
+
+    /// Returns its place in the register file.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}

@@ -1,0 +1,132 @@
+//! UNION, EXCEPT and INTERSECT, and ORDER BY over what is no single SELECT.
+
+use tsql::ast::{self, Literal, QueryBody, SetOp};
+use types::value::ColumnType;
+use types::{Mode, Msg, Result};
+
+use super::from::to_columns;
+use super::{bind_body, spec};
+use crate::bind::access;
+use crate::bind::expr::{common_type, convert_to};
+use crate::bind::{Binder, Level, Source, SourceColumn};
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
+
+/// Binds a chain of set operations, left to right.
+pub(super) fn bind_chain(
+    binder: &mut Binder<'_>,
+    first: &QueryBody,
+    rest: &[(SetOp, QueryBody)],
+) -> Result<Query> {
+    let mut left = bind_body(binder, first, &[], None)?;
+    for (op, operand) in rest {
+        let right = bind_body(binder, operand, &[], None)?;
+        let kind = match op {
+            SetOp::UnionAll => SetKind::UnionAll,
+            SetOp::Union => SetKind::Union,
+            SetOp::Except => SetKind::Except,
+            SetOp::Intersect => SetKind::Intersect,
+        };
+        left = combine(binder, kind, left, right)?;
+    }
+    Ok(left)
+}
+
+/// Combines two queries: their columns meet in common types.
+pub(super) fn combine(
+    binder: &mut Binder<'_>,
+    kind: SetKind,
+    mut left: Query,
+    mut right: Query,
+) -> Result<Query> {
+    if left.output.len() != right.output.len() {
+        return Err(Msg::SetColumnCount.into());
+    }
+    let mut output = Vec::with_capacity(left.output.len());
+    let mut registers = Vec::with_capacity(left.output.len());
+    for (l, r) in left.output.iter_mut().zip(&mut right.output) {
+        let ty = unify(&mut l.expr, &mut r.expr)?;
+        let register = binder.new_register();
+        registers.push(register);
+        let expr = Expr::new(ExprKind::Column(register), ty);
+        output.push(OutputColumn { name: l.name.clone(), expr, identity: false });
+    }
+    let operation = SetOperation { kind, left, right, registers };
+    Ok(Query { root: Node::SetOperation(Box::new(operation)), output })
+}
+
+/// Brings two columns to their common type, which it returns.
+pub(super) fn unify(left: &mut Expr, right: &mut Expr) -> Result<ColumnType> {
+    let nullable = left.ty.nullable || right.ty.nullable;
+    let common = common_type([&*left, &*right].into_iter())?.unwrap_or(left.ty);
+    let ty = ColumnType { nullable, ..common };
+    for side in [left, right] {
+        let placeholder = Expr::new(ExprKind::Constant(types::Value::Null), ty);
+        let expr = std::mem::replace(side, placeholder);
+        *side = convert_to(expr, &ty, Mode::Implicit)?;
+    }
+    Ok(ty)
+}
+
+/// Applies ORDER BY, OFFSET and FETCH to a query by its output columns.
+pub(super) fn order_output(
+    binder: &mut Binder<'_>,
+    query: Query,
+    order_by: &[ast::OrderBy],
+    offset: Option<&ast::Offset>,
+) -> Result<Query> {
+    if order_by.is_empty() && offset.is_none() {
+        return Ok(query);
+    }
+    let Query { root, output } = to_columns(binder, query);
+    let mut keys = Vec::with_capacity(order_by.len());
+    for key in order_by {
+        let expr = output_key(binder, &output, &key.expr)?;
+        spec::check_sortable(&expr)?;
+        keys.push(SortKey { expr, descending: key.descending });
+    }
+    let mut root = access::sort(root, keys, None);
+    if let Some(offset) = offset {
+        let skip = spec::row_count(binder, &offset.offset)?;
+        let count = offset.fetch.as_ref().map(|f| spec::row_count(binder, f)).transpose()?;
+        root = Node::Limit(Box::new(Limit {
+            input: root,
+            offset: Some(skip),
+            count,
+            percent: false,
+            ties: None,
+        }));
+    }
+    Ok(Query { root, output })
+}
+
+/// Binds an ORDER BY item that sees the output columns only.
+fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr) -> Result<Expr> {
+    if let ast::ExprKind::Literal(Literal::Int(n)) = &expr.kind {
+        return match usize::try_from(*n) {
+            Ok(n) if (1..=output.len()).contains(&n) => Ok(output[n - 1].expr.clone()),
+            _ => Err(Msg::OrderByPosition(i64::from(*n)).into()),
+        };
+    }
+    let columns = output.iter().map(|c| SourceColumn {
+        name: c.name.clone(),
+        ty: c.expr.ty,
+        register: column_register(&c.expr),
+        used: false,
+        identity: false,
+    });
+    let source =
+        Source { alias: String::new(), schema: None, columns: columns.collect(), table: None };
+    binder.levels.push(Level { sources: vec![source], ..Level::default() });
+    let bound = crate::bind::expr::bind_expr(binder, expr);
+    binder.levels.pop();
+    bound.map_err(|error| if error.number == 207 { Msg::OrderByNotInSetList.into() } else { error })
+}
+
+/// Register of an output column of a set operation or of a parenthesised query.
+fn column_register(expr: &Expr) -> Register {
+    match expr.kind {
+        ExprKind::Column(register) => register,
+        _ => Register(u32::MAX),
+    }
+}

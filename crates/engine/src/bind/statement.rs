@@ -1,0 +1,186 @@
+//! Binds whole statements, and expressions that stand alone.
+
+use std::sync::Arc;
+
+use sos::sync::{AtomicU64, Ordering};
+use tsql::ast::{
+    self, QueryBody, QueryHint, QueryHintKind, SelectStatement, Statement, StatementKind,
+};
+use types::{Msg, Result};
+
+use super::query::{bind_query, bind_spec_parts, declare_ctes};
+use super::{Binder, access, dml};
+use crate::bind::expr::bind_expr;
+use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::query::{Node, OutputColumn, Query};
+use crate::plan::statement::{
+    Bound, Course, Scalar, Select, SelectAssign, SelectInto, SelectOutput,
+};
+use crate::plan::walk::{self, Registers};
+use crate::sink::{ColumnInfo, ResultShape};
+
+/// Ids of result shapes: unique in the process, since a server may hold several instances.
+static SHAPE_ID: AtomicU64 = AtomicU64::new(1);
+
+/// MAXRECURSION at most.
+const RECURSION_MAX: i64 = 32_767;
+
+/// Binds a data statement.
+///
+/// # Errors
+/// Those of names, types and clauses; 40517 for a statement that is not a data statement.
+pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<Bound> {
+    let bound = match &statement.kind {
+        StatementKind::Select(select) => bind_select(binder, select),
+        StatementKind::Insert(insert) => {
+            set_hints(binder, &insert.options)?;
+            dml::bind_insert(binder, insert).map(Bound::Insert)
+        }
+        StatementKind::Update(update) => {
+            set_hints(binder, &update.options)?;
+            dml::bind_update(binder, update).map(Bound::Update)
+        }
+        StatementKind::Delete(delete) => {
+            set_hints(binder, &delete.options)?;
+            dml::bind_delete(binder, delete).map(Bound::Delete)
+        }
+        StatementKind::Merge(merge) => {
+            set_hints(binder, &merge.options)?;
+            dml::bind_merge(binder, merge).map(|m| Bound::Merge(Box::new(m)))
+        }
+        StatementKind::Truncate(truncate) => {
+            dml::bind_truncate(binder, truncate).map(Bound::Truncate)
+        }
+        _ => Err(Msg::NotSupported("this statement here").into()),
+    };
+    bound.map_err(|error| error.at_line(statement.line))
+}
+
+/// Binds an expression that stands alone.
+///
+/// # Errors
+/// Those of names and types.
+pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> {
+    let expr = bind_expr(binder, expr)?;
+    Ok(Scalar { expr, registers: binder.registers })
+}
+
+/// Resolves OPTION: MAXRECURSION acts; hints that only guide an optimiser change no result.
+fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
+    for hint in hints {
+        let QueryHintKind::Number(name, value) = &hint.kind else { continue };
+        if &**name != "MAXRECURSION" {
+            continue;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the result")]
+        let value = *value as i64;
+        match u32::try_from(value) {
+            Ok(rounds) if value <= RECURSION_MAX => binder.recursion_max = Some(rounds),
+            _ => return Err(Msg::MaxRecursionTooLarge(value, RECURSION_MAX).into()),
+        }
+    }
+    Ok(())
+}
+
+fn bind_select(binder: &mut Binder<'_>, select: &SelectStatement) -> Result<Bound> {
+    set_hints(binder, &select.options)?;
+    let ctes = binder.ctes.len();
+    if let Some(with) = &select.with {
+        declare_ctes(binder, with)?;
+    }
+    let bound = bind_select_body(binder, select);
+    binder.ctes.truncate(ctes);
+    bound
+}
+
+fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result<Bound> {
+    let query = &select.query;
+    if let Some(clause) = &query.for_clause {
+        return Err(match clause.mode {
+            ast::ForMode::JsonAuto | ast::ForMode::JsonPath => Msg::NotSupported("FOR JSON"),
+            ast::ForMode::Browse => Msg::NotSupported("FOR BROWSE"),
+            _ => Msg::NotSupported("FOR XML"),
+        }
+        .into());
+    }
+    let QueryBody::Select(spec) = &query.body else {
+        let query = bind_query(binder, query)?;
+        return Ok(Bound::Select(rows(binder, query)));
+    };
+    let parts = bind_spec_parts(binder, spec, &query.order_by, query.offset.as_ref())?;
+    let assigns = parts.items.iter().filter(|i| i.assign.is_some()).count();
+    if assigns > 0 {
+        if assigns < parts.items.len() || spec.into.is_some() {
+            return Err(Msg::AssignAndRetrieve.into());
+        }
+        let items = parts.items.into_iter();
+        let assignments = items.filter_map(|i| Some((i.assign?, i.column.expr))).collect();
+        return Ok(Bound::SelectAssign(assignment(binder, parts.root, assignments)));
+    }
+    let output = parts.items.into_iter().map(|i| i.column).collect();
+    let query = Query { root: parts.root, output };
+    match &spec.into {
+        Some(into) => into_table(binder, query, into),
+        None => Ok(Bound::Select(rows(binder, query))),
+    }
+}
+
+fn rows(binder: &Binder<'_>, mut query: Query) -> Select {
+    access::prune_query(&mut query);
+    let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
+    let course = course(&query.root, plain);
+    let shape = new_shape(&query.output);
+    Select { query, shape, registers: binder.registers, output: SelectOutput::Rows, course }
+}
+
+fn course(root: &Node, plain: bool) -> Course {
+    if plain && access::is_point(root).is_some() { Course::Point } else { Course::General }
+}
+
+fn assignment(
+    binder: &Binder<'_>,
+    mut root: Node,
+    assignments: Vec<(crate::plan::expr::Slot, Expr)>,
+) -> SelectAssign {
+    let mut used = Registers::default();
+    let mut see = |e: &Expr| {
+        if let ExprKind::Column(register) = e.kind {
+            used.insert(register);
+        }
+    };
+    walk::visit_node(&root, &mut see);
+    assignments.iter().for_each(|(_, e)| walk::visit(e, &mut see));
+    access::prune(&mut root, &used);
+    let plain = !assignments.iter().any(|(_, e)| walk::has_subquery(e));
+    let course = course(&root, plain);
+    SelectAssign { root, assignments, registers: binder.registers, course }
+}
+
+fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Result<Bound> {
+    binder.session_bound = true;
+    let mut columns = Vec::with_capacity(query.output.len());
+    for column in &query.output {
+        if column.name.is_empty() {
+            return Err(Msg::NameMissing.into());
+        }
+        columns.push((column.name.clone(), column.expr.ty, column.identity));
+    }
+    access::prune_query(&mut query);
+    let target = into.table.clone();
+    Ok(Bound::SelectInto(SelectInto { query, target, columns, registers: binder.registers }))
+}
+
+/// Makes the shape of a result.
+pub(crate) fn new_shape(columns: &[OutputColumn]) -> Arc<ResultShape> {
+    let columns = columns.iter().map(|c| ColumnInfo {
+        name: c.name.clone(),
+        column_type: c.expr.ty,
+        identity: c.identity,
+        updatable: matches!(c.expr.kind, ExprKind::Column(_)),
+    });
+    Arc::new(ResultShape {
+        // Relaxed: only uniqueness is asked for.
+        id: SHAPE_ID.fetch_add(1, Ordering::Relaxed),
+        columns: columns.collect(),
+    })
+}

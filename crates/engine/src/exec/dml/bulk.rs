@@ -1,0 +1,117 @@
+//! Rows that come from outside of a statement: bulk load, table-valued parameters; and SET
+//! IDENTITY_INSERT.
+
+use std::sync::Arc;
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{Msg, Result, Value};
+
+use super::insert::insert_rows;
+use crate::bind::dml::bind_insert_rows;
+use crate::bind::types::DefaultLength;
+use crate::bind::{BinderContext, query};
+use crate::catalog::TableRows;
+use crate::exec::{Cx, StatementResult};
+use crate::session::{SessionState, TableParameter};
+use crate::sink::{ColumnInfo, Command};
+
+/// Rows of a bulk load that go into one transaction of storage.
+const ROWS_PER_BATCH: usize = 1_024;
+
+/// SET IDENTITY_INSERT table ON | OFF.
+///
+/// # Errors
+/// 8106 without an identity column, 8107 if it is on for another table, 1088 for an unknown table.
+pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -> Result<()> {
+    let name = table.to_string();
+    let found = {
+        let database = Arc::clone(&cx.session.database);
+        let context = BinderContext::bare(cx.session, &database);
+        let mut binder = context.binder();
+        match query::resolve_table(&mut binder, table) {
+            Ok(query::Resolved::Table(table)) => table,
+            _ => return Err(Msg::ObjectNotFound(&name).into()),
+        }
+    };
+    if !found.columns.iter().any(|c| c.identity.is_some()) {
+        return Err(Msg::NoIdentityProperty(&name).into());
+    }
+    match (cx.session.identity_insert, on) {
+        (Some(other), true) if other != found.id => {
+            let on = cx.session.catalog.databases.values().find_map(|d| {
+                d.table_by_id(other).map(|t| format!("{}.{}", d.name, t.qualified_name()))
+            });
+            return Err(Msg::IdentityInsertAlreadyOn(&on.unwrap_or_default(), &name).into());
+        }
+        (_, true) => cx.session.identity_insert = Some(found.id),
+        (Some(id), false) if id == found.id => cx.session.identity_insert = None,
+        (_, false) => {}
+    }
+    Ok(())
+}
+
+/// Inserts the rows of a BULK packet that INSERT BULK announced.
+///
+/// # Errors
+/// As for INSERT; 4815 and 4816 for columns that do not fit.
+pub fn bulk_insert(
+    announced: &ast::InsertBulk,
+    columns: &[ColumnInfo],
+    rows: &mut dyn Iterator<Item = Result<Vec<Value>>>,
+    cx: &mut Cx<'_>,
+) -> Result<StatementResult> {
+    if columns.len() != announced.columns.len() {
+        return Err(Msg::InsertColumnCount.into());
+    }
+    let keeps_identity = announced.options.iter().any(|option| {
+        matches!(option, ast::BulkOption::Word(w) if matches!(&**w, "KEEPIDENTITY" | "KEEP_IDENTITY"))
+    });
+    let insert = {
+        let database = Arc::clone(&cx.session.database);
+        let context = BinderContext::bare(cx.session, &database);
+        let mut binder = context.binder();
+        let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
+        let types: Vec<ColumnType> = columns.iter().map(|c| c.column_type).collect();
+        let target = ast::Target {
+            kind: ast::TargetKind::Name(announced.table.clone()),
+            hints: Vec::new(),
+            span: announced.table.span,
+        };
+        bind_insert_rows(&mut binder, &target, &names, &types)?
+    };
+    let table = crate::plan::statement::table_of(&insert.target).id;
+    let before = cx.session.identity_insert;
+    if keeps_identity {
+        cx.session.identity_insert = Some(table);
+    }
+    let mut count = 0;
+    let load = || -> Result<()> {
+        let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
+        for row in rows {
+            batch.push(row?);
+            if batch.len() == ROWS_PER_BATCH {
+                count += insert_rows(&insert, &batch, cx)?.rows;
+                batch.clear();
+            }
+        }
+        count += insert_rows(&insert, &batch, cx)?.rows;
+        Ok(())
+    };
+    let loaded = load();
+    cx.session.identity_insert = before;
+    loaded?;
+    Ok(StatementResult { command: Command::BulkInsert, rows: count })
+}
+
+/// Makes the rows of a table-valued parameter.
+///
+/// # Errors
+/// 2715 for an unknown type, those of conversion.
+pub fn table_parameter(
+    parameter: TableParameter,
+    session: &SessionState,
+) -> Result<Arc<TableRows>> {
+    let _ = (parameter, session, DefaultLength::Declaration);
+    Err(Msg::NotSupported("table-valued parameters").into())
+}

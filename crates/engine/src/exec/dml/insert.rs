@@ -1,0 +1,277 @@
+//! INSERT.
+
+use sos::sync::Ordering;
+use storage::RowImage;
+use types::value::Decimal;
+use types::{DataType, Error, Msg, Result, Value};
+
+use super::output::Collected;
+use super::write::{Verb, check_null, complete, storage_error, value_of};
+use super::{Private, reference};
+use crate::catalog::{TableDef, TableRows};
+use crate::exec::query::{Flow, count_of, run_query};
+use crate::exec::statement::{in_transaction, is_free, options, prepare, row_limit};
+use crate::exec::{Cx, StatementResult, fault};
+use crate::plan::expr::Register;
+use crate::plan::query::TableSource;
+use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, table_of};
+use crate::sink::Command;
+
+/// Runs INSERT.
+///
+/// # Errors
+/// 2627, 2601, 515, 547, 2628 and what its source fails with.
+pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, insert.registers);
+    if insert.course == crate::plan::statement::Course::Point && is_free(cx) {
+        return run_point(insert, cx);
+    }
+    let mut collected = Collected::default();
+    let rows = in_transaction(cx, &mut |cx| {
+        collected.reset(&insert.output);
+        let rows = run_source(insert, cx, &mut collected)?;
+        collected.store(&insert.output, cx)?;
+        Ok(rows)
+    })?;
+    collected.send(&insert.output, cx)?;
+    Ok(StatementResult { command: Command::Insert, rows })
+}
+
+/// Inserts rows that the caller brings: the result of EXEC, a bulk load. The statement was bound by
+/// [`crate::bind::dml::bind_insert_rows`].
+///
+/// # Errors
+/// As [`run_insert`].
+pub fn insert_rows(
+    insert: &Insert,
+    rows: &[Vec<Value>],
+    cx: &mut Cx<'_>,
+) -> Result<StatementResult> {
+    cx.now = None;
+    prepare(cx, insert.registers);
+    let count = in_transaction(cx, &mut |cx| insert_all(insert, rows.to_vec(), cx))?;
+    Ok(StatementResult { command: Command::Insert, rows: count })
+}
+
+/// Inserts rows in the transaction of the statement; keeps its registers.
+pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
+    let private = Private::begin(&insert.target, cx);
+    let mut count = 0;
+    let needed = insert.registers.max(u32::try_from(cx.registers.len()).unwrap_or(u32::MAX));
+    cx.registers.resize(needed as usize, Value::Null);
+    for row in rows {
+        for (register, value) in insert.source_registers.iter().zip(row) {
+            cx.registers[register.index()] = value;
+        }
+        count += u64::from(insert_row(insert, &private, cx)?);
+    }
+    private.commit(cx)?;
+    Ok(count)
+}
+
+fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
+    let limit = match &insert.top {
+        Some(top) => count_of(top, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
+    let limit = limit.min(row_limit(cx));
+    let private = Private::begin(&insert.target, cx);
+    let mut count = 0;
+    let mut one = |cx: &mut Cx<'_>| {
+        if count == limit {
+            return Ok(Flow::Enough);
+        }
+        if insert_row(insert, &private, cx)? {
+            count += 1;
+            collected.add(&insert.output, cx)?;
+        }
+        Ok(Flow::More)
+    };
+    match &insert.source {
+        InsertSource::Query(query) => run_query(query, cx, &mut one)?,
+        InsertSource::Default => {
+            one(cx)?;
+        }
+    }
+    private.commit(cx)?;
+    Ok(count)
+}
+
+/// Inserts one row on its own: no transaction, no line that others write.
+fn run_point(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    let table = table_of(&insert.target);
+    let identity = build(insert, table, &table.rows, cx)?;
+    let mut buffer = std::mem::take(&mut cx.scratch.row);
+    let values = &cx.registers[insert.first.index()..][..table.columns.len()];
+    table.layout.encode(values, &mut buffer);
+    let stored = table.rows.data.insert_point(&options(cx), RowImage::from(&buffer));
+    cx.scratch.row = buffer;
+    if let Err(error) = stored {
+        return Err(row_error(error, table, insert.first, cx));
+    }
+    note_identity(identity, cx);
+    if !insert.output.is_empty() {
+        let mut collected = Collected::default();
+        collected.reset(&insert.output);
+        collected.add(&insert.output, cx)?;
+        collected.send(&insert.output, cx)?;
+    }
+    Ok(StatementResult { command: Command::Insert, rows: 1 })
+}
+
+fn row_error(error: storage::Error, table: &TableDef, first: Register, cx: &mut Cx<'_>) -> Error {
+    storage_error(error, table, cx, &|cx, ordinal| {
+        cx.registers[first.plus(ordinal).index()].clone()
+    })
+}
+
+/// Builds and inserts one row in the transaction; `false` if IGNORE_DUP_KEY left it out.
+fn insert_row(insert: &Insert, private: &Private, cx: &mut Cx<'_>) -> Result<bool> {
+    let table = table_of(&insert.target);
+    let rows = match &insert.target {
+        TableSource::Variable(slot, _) => std::sync::Arc::clone(&cx.frame.tables[*slot as usize]),
+        TableSource::Table(table) | TableSource::Trigger(_, table) => {
+            std::sync::Arc::clone(&table.rows)
+        }
+    };
+    let identity = build(insert, table, &rows, cx)?;
+    let stored = store(table, &rows, insert.first, &insert.row, private, cx)?;
+    if stored {
+        note_identity(identity, cx);
+    }
+    Ok(stored)
+}
+
+/// Encodes and stores the row in the registers.
+pub(super) fn store(
+    table: &TableDef,
+    rows: &TableRows,
+    first: Register,
+    row: &NewRow,
+    private: &Private,
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    reference::check_new(&row.foreign, table, Verb::Insert, cx)?;
+    let mut buffer = std::mem::take(&mut cx.scratch.row);
+    let values = &cx.registers[first.index()..][..table.columns.len()];
+    table.layout.encode(values, &mut buffer);
+    let stored = private.or(main).insert(&rows.data, RowImage::from(&buffer)).map(|_| ());
+    cx.scratch.row = buffer;
+    match stored {
+        Ok(()) => Ok(true),
+        Err(storage::Error::Unique { index, .. }) if table.ignores_duplicates(index) => {
+            let warning = Error::custom(3604, 10, 1, "Duplicate key was ignored.");
+            let sent = cx.sink.message(&warning);
+            fault::sent(cx, sent)?;
+            Ok(false)
+        }
+        Err(error) => Err(row_error(error, table, first, cx)),
+    }
+}
+
+/// Evaluates the new row into its registers; returns its identity value.
+fn build(
+    insert: &Insert,
+    table: &TableDef,
+    rows: &TableRows,
+    cx: &mut Cx<'_>,
+) -> Result<Option<i64>> {
+    let identity = fill(&insert.columns, insert.first, table, rows, cx)?;
+    complete(&insert.row, table, Verb::Insert, cx)?;
+    Ok(identity)
+}
+
+/// Evaluates the columns of a new row into consecutive registers.
+pub(super) fn fill(
+    columns: &[InsertValue],
+    first: Register,
+    table: &TableDef,
+    rows: &TableRows,
+    cx: &mut Cx<'_>,
+) -> Result<Option<i64>> {
+    let mut identity = None;
+    for (ordinal, value) in columns.iter().enumerate() {
+        let value = match value {
+            InsertValue::Source(expr) => {
+                let value = value_of(expr, table, ordinal, cx)?;
+                if table.columns[ordinal].identity.is_some() {
+                    identity = Some(explicit_identity(&value, table, ordinal, rows, cx)?);
+                }
+                value
+            }
+            InsertValue::Default(Some(expr)) => value_of(expr, table, ordinal, cx)?,
+            InsertValue::Default(None) => Value::Null,
+            InsertValue::Identity => {
+                let next = next_identity(table, ordinal, rows, cx)?;
+                identity = Some(next);
+                identity_value(next, &table.columns[ordinal].ty.data_type)?
+            }
+            InsertValue::RowVersion => cx.session.instance.catalog.next_row_version(),
+            InsertValue::Computed => continue,
+        };
+        check_null(&value, table, ordinal, Verb::Insert, cx)?;
+        cx.registers[first.plus(ordinal).index()] = value;
+    }
+    Ok(identity)
+}
+
+fn next_identity(table: &TableDef, ordinal: usize, rows: &TableRows, cx: &Cx<'_>) -> Result<i64> {
+    if cx.session.identity_insert == Some(table.id) {
+        return Err(Msg::IdentityValueMissing(&table.name).into());
+    }
+    let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
+    // Relaxed: only uniqueness is asked for; gaps are as in SQL Server.
+    Ok(rows.identity_next.fetch_add(increment, Ordering::Relaxed))
+}
+
+/// An identity value that the statement gives: allowed under SET IDENTITY_INSERT.
+fn explicit_identity(
+    value: &Value,
+    table: &TableDef,
+    ordinal: usize,
+    rows: &TableRows,
+    cx: &Cx<'_>,
+) -> Result<i64> {
+    if cx.session.identity_insert != Some(table.id) {
+        return Err(Msg::IdentityInsertOff(&table.name).into());
+    }
+    let given = match value {
+        Value::TinyInt(n) => i64::from(*n),
+        Value::SmallInt(n) => i64::from(*n),
+        Value::Int(n) => i64::from(*n),
+        Value::BigInt(n) => *n,
+        Value::Decimal(d) => i64::try_from(d.mantissa()).unwrap_or(i64::MAX),
+        _ => return Ok(0),
+    };
+    let increment = table.columns[ordinal].identity.map_or(1, |(_, increment)| increment);
+    let next = given.saturating_add(increment);
+    // Relaxed: the counter orders nothing else.
+    if increment > 0 {
+        rows.identity_next.fetch_max(next, Ordering::Relaxed);
+    } else {
+        rows.identity_next.fetch_min(next, Ordering::Relaxed);
+    }
+    Ok(given)
+}
+
+fn identity_value(next: i64, ty: &DataType) -> Result<Value> {
+    let overflow = || Error::from(Msg::ArithmeticOverflowConverting("IDENTITY", ty.name()));
+    Ok(match ty {
+        DataType::TinyInt => Value::TinyInt(u8::try_from(next).map_err(|_| overflow())?),
+        DataType::SmallInt => Value::SmallInt(i16::try_from(next).map_err(|_| overflow())?),
+        DataType::Int => Value::Int(i32::try_from(next).map_err(|_| overflow())?),
+        DataType::Decimal { precision, .. } => {
+            Value::Decimal(Decimal::new(i128::from(next), *precision, 0))
+        }
+        _ => Value::BigInt(next),
+    })
+}
+
+/// Notes the identity value for SCOPE_IDENTITY() and @@IDENTITY, which are `numeric(38, 0)`.
+pub(super) fn note_identity(identity: Option<i64>, cx: &mut Cx<'_>) {
+    let Some(identity) = identity else { return };
+    let value = Value::Decimal(Decimal::new(i128::from(identity), 38, 0));
+    cx.frame.scope_identity = Some(value.clone());
+    cx.session.last_identity = Some(value);
+}

@@ -1,0 +1,59 @@
+//! OUTPUT rows: collected while a statement runs and delivered when it has succeeded, so that a
+//! statement that is restarted or fails leaves none behind.
+
+use types::{Result, Value};
+
+use super::insert;
+use crate::exec::eval::eval;
+use crate::exec::{Cx, fault};
+use crate::plan::statement::{OutputClause, OutputTarget};
+
+/// Rows collected, one list per OUTPUT clause.
+#[derive(Default)]
+pub(super) struct Collected {
+    rows: Vec<Vec<Vec<Value>>>,
+}
+
+impl Collected {
+    /// Forgets everything: the statement starts (again).
+    pub(super) fn reset(&mut self, clauses: &[OutputClause]) {
+        self.rows.clear();
+        self.rows.resize(clauses.len(), Vec::new());
+    }
+
+    /// Evaluates the clauses over the current row.
+    pub(super) fn add(&mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
+        for (clause, rows) in clauses.iter().zip(&mut self.rows) {
+            let mut row = Vec::with_capacity(clause.columns.len());
+            for column in &clause.columns {
+                row.push(eval(&column.expr, cx)?);
+            }
+            rows.push(row);
+        }
+        Ok(())
+    }
+
+    /// Stores the rows that go INTO a table.
+    pub(super) fn store(&mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
+        for (clause, rows) in clauses.iter().zip(&mut self.rows) {
+            if let OutputTarget::Table(target) = &clause.target {
+                insert::insert_all(target, std::mem::take(rows), cx)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the rows that go to the client.
+    pub(super) fn send(self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
+        for (clause, rows) in clauses.iter().zip(self.rows) {
+            let OutputTarget::Client(shape) = &clause.target else { continue };
+            let sent = cx.sink.columns(shape);
+            fault::sent(cx, sent)?;
+            for row in rows {
+                let sent = cx.sink.row(&row);
+                fault::sent(cx, sent)?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Foreign keys: a new row's referenced rows must be there; a referenced row that goes, or gets another
+//! key, takes its referring rows with it as the constraint says.
+
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use storage::{Bounds, Claim, Keys, Order, Read, RowImage, RowRef, ScanSpec, WhenOwned};
+use types::compare::group_key;
+use types::key::encode_value;
+use types::row::RowBuffer;
+use types::{Error, Msg, Result, Value};
+
+use super::write::Verb;
+use crate::catalog::{ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
+use crate::exec::{Cx, fault};
+use crate::plan::statement::Lookup;
+
+/// Cascades at most, one within the other.
+const DEPTH_MAX: u32 = 32;
+
+/// Looks up the rows that the new row in the registers refers to.
+pub(super) fn check_new(
+    lookups: &[Lookup],
+    table: &TableDef,
+    verb: Verb,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for lookup in lookups {
+        let index = usize::from(lookup.index);
+        let mut key = Vec::new();
+        let values = || lookup.key.iter().map(|r| &cx.registers[r.index()]);
+        if values().any(Value::is_null) {
+            continue;
+        }
+        for (value, part) in values().zip(lookup.table.key_parts(index)) {
+            encode_value(value, part, &mut key);
+        }
+        let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let id = lookup.table.indexes[index].storage_id();
+        let found = transaction.get(&lookup.table.rows.data, id, &key, Read::COMMITTED);
+        let found = found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))?;
+        let own = lookup.table.id == table.id && refers_to_itself(lookup, table, cx);
+        if !found && !own {
+            let (column, _) = lookup.table.indexes[index].keys[0];
+            return Err(conflict(
+                verb,
+                "FOREIGN KEY",
+                &lookup.constraint,
+                (&lookup.table, (lookup.key.len() == 1).then_some(column)),
+                cx,
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a row of a table that refers to itself is its own parent.
+fn refers_to_itself(lookup: &Lookup, table: &TableDef, cx: &Cx<'_>) -> bool {
+    let index = &lookup.table.indexes[usize::from(lookup.index)];
+    let Some(key) = table.foreign_keys.iter().find(|k| k.name == lookup.constraint) else {
+        return false;
+    };
+    index.keys.iter().zip(&lookup.key).all(|((column, _), register)| {
+        let at = key.referenced_columns.iter().position(|c| c == column);
+        let Some(own) = at.and_then(|at| key.columns.get(at)) else { return false };
+        // Registers of one row are consecutive: the parent's column is as far away as its ordinal.
+        let offset = register.index() + usize::from(*column);
+        let place = offset.checked_sub(usize::from(*own));
+        place.is_some_and(|p| cx.registers.get(p) == cx.registers.get(register.index()))
+    })
+}
+
+/// Words error 547.
+fn conflict(
+    verb: Verb,
+    kind: &str,
+    constraint: &str,
+    (table, column): (&TableDef, Option<u16>),
+    cx: &Cx<'_>,
+) -> Error {
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
+    let column = column.map(|c| format!(", column '{}'", table.columns[usize::from(c)].name));
+    let column = column.unwrap_or_default();
+    let name = table.qualified_name();
+    Msg::ConstraintConflict(verb.name(), kind, constraint, database, &name, &column).into()
+}
+
+/// A row that others may refer to, as it was and as it is.
+pub(super) struct Parent<'r> {
+    /// Its table.
+    pub table: &'r TableDef,
+    /// Before the statement.
+    pub old: RowImage<'r>,
+    /// After it; `None` if it was deleted.
+    pub new: Option<RowImage<'r>>,
+}
+
+/// Does to the rows that refer to a changed row what their foreign keys say.
+pub(super) fn changed(parent: &Parent<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    follow(parent, 0, cx)
+}
+
+fn follow(parent: &Parent<'_>, depth: u32, cx: &mut Cx<'_>) -> Result<()> {
+    if depth > DEPTH_MAX {
+        return Err(Msg::NestingLevel(i64::from(DEPTH_MAX)).into());
+    }
+    let catalog = Arc::clone(&cx.session.catalog);
+    let Some(database) = catalog.database_by_id(parent.table.database_id) else { return Ok(()) };
+    for child in database.tables() {
+        for key in
+            child.foreign_keys.iter().filter(|k| k.referenced == parent.table.id && k.enabled)
+        {
+            follow_key(parent, child, key, depth, cx)?;
+        }
+    }
+    Ok(())
+}
+
+fn values(table: &TableDef, image: RowImage<'_>, ordinals: &[u16]) -> Vec<Value> {
+    let view = table.layout.view(image.bytes, image.blobs);
+    ordinals.iter().map(|&o| view.get(usize::from(o))).collect()
+}
+
+fn group(values: &[Value], table: &TableDef, ordinals: &[u16]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for (value, ordinal) in values.iter().zip(ordinals) {
+        group_key(value, table.columns[usize::from(*ordinal)].ty.collation, &mut key);
+    }
+    key
+}
+
+fn follow_key(
+    parent: &Parent<'_>,
+    child: &Arc<TableDef>,
+    key: &ForeignKeyDef,
+    depth: u32,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let before = values(parent.table, parent.old, &key.referenced_columns);
+    if before.iter().any(Value::is_null) {
+        return Ok(());
+    }
+    let after = parent.new.map(|image| values(parent.table, image, &key.referenced_columns));
+    let grouped = group(&before, parent.table, &key.referenced_columns);
+    if after.as_ref().is_some_and(|a| group(a, parent.table, &key.referenced_columns) == grouped) {
+        return Ok(());
+    }
+    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let (verb, action) = match parent.new {
+        None => (Verb::Delete, key.on_delete),
+        Some(_) => (Verb::Update, key.on_update),
+    };
+    let rows = referring(child, key, (&before, &grouped), transaction, cx)?;
+    for row in rows {
+        let claimed = transaction.claim(row, WhenOwned::Wait).map_err(|e| fault::raise(cx, e))?;
+        let row = match claimed {
+            Claim::Current(row) | Claim::Changed(row) => row,
+            Claim::Gone | Claim::Skipped => continue,
+        };
+        if group(&values(child, row.image(), &key.columns), child, &key.columns) != grouped {
+            continue;
+        }
+        let new = match (action, &after) {
+            (ReferenceAction::NoAction, _) => {
+                let column = (key.columns.len() == 1).then(|| key.columns[0]);
+                return Err(conflict(verb, "REFERENCE", &key.name, (child, column), cx));
+            }
+            (ReferenceAction::Cascade, None) => None,
+            (ReferenceAction::Cascade, Some(after)) => Some(after.clone()),
+            (ReferenceAction::SetNull, _) => Some(before.iter().map(|_| Value::Null).collect()),
+            (ReferenceAction::SetDefault, _) => {
+                return Err(Msg::NotSupported("ON DELETE and ON UPDATE SET DEFAULT").into());
+            }
+        };
+        change_child(child, key, row, new.as_deref(), depth, cx)?;
+    }
+    Ok(())
+}
+
+/// Deletes a referring row, or gives it other values in the columns of the key.
+fn change_child(
+    child: &TableDef,
+    key: &ForeignKeyDef,
+    row: RowRef<'_>,
+    new: Option<&[Value]>,
+    depth: u32,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let Some(new) = new else {
+        transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
+        let parent = Parent { table: child, old: row.image(), new: None };
+        return if child.referenced { follow(&parent, depth + 1, cx) } else { Ok(()) };
+    };
+    let mut buffer = RowBuffer::default();
+    let changes: SmallVec<[(usize, &Value); 16]> =
+        key.columns.iter().zip(new).map(|(c, v)| (usize::from(*c), v)).collect();
+    let image = row.image();
+    child.layout.update(child.layout.view(image.bytes, image.blobs), &changes, &mut buffer);
+    let replaced = transaction.update(row, RowImage::from(&buffer), Keys::MayDiffer);
+    replaced.map_err(|e| fault::raise(cx, e))?;
+    if !child.referenced {
+        return Ok(());
+    }
+    let parent = Parent { table: child, old: image, new: Some(RowImage::from(&buffer)) };
+    follow(&parent, depth + 1, cx)
+}
+
+/// Finds the rows that refer to a key, by an index that begins with its columns or by reading all.
+fn referring<'t>(
+    child: &'t TableDef,
+    key: &ForeignKeyDef,
+    (values_before, grouped): (&[Value], &[u8]),
+    transaction: &'t storage::Transaction,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<RowRef<'t>>> {
+    let place = child.indexes.iter().position(|index| {
+        let leading = index.keys.get(..key.columns.len());
+        let all = leading.is_some_and(|l| l.iter().all(|(c, _)| key.columns.contains(c)));
+        all && (index.kind == IndexKind::Range || index.keys.len() == key.columns.len())
+    });
+    let mut prefix = Vec::new();
+    let spec = match place {
+        Some(place) => {
+            let index = &child.indexes[place];
+            for ((column, _), part) in
+                index.keys.iter().zip(child.key_parts(place)).take(key.columns.len())
+            {
+                let at = key.columns.iter().position(|c| c == column).unwrap_or(0);
+                encode_value(&values_before[at], part, &mut prefix);
+            }
+            ScanSpec {
+                index: Some(index.storage_id()),
+                bounds: Bounds::prefix(&prefix),
+                order: Order::Forward,
+                read: Read::COMMITTED,
+            }
+        }
+        None => ScanSpec {
+            index: None,
+            bounds: Bounds::ALL,
+            order: Order::Forward,
+            read: Read::COMMITTED,
+        },
+    };
+    let mut scan = transaction.scan(&child.rows.data, spec).map_err(|e| fault::raise(cx, e))?;
+    let mut found = Vec::new();
+    while let Some(row) = scan.next().map_err(|e| fault::raise(cx, e))? {
+        if group(&values(child, row.image(), &key.columns), child, &key.columns) == grouped {
+            found.push(row);
+        }
+    }
+    Ok(found)
+}

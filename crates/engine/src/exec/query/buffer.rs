@@ -1,0 +1,118 @@
+//! Rows kept aside: what a sort, a hash table or a window holds of its input.
+
+use storage::RowRef;
+use types::Value;
+
+use super::Rows;
+use crate::exec::Cx;
+use crate::plan::query::Live;
+
+/// Rows kept aside, each as the values of the live registers and the rows of its scans.
+pub(super) struct Buffer<'p> {
+    width: usize,
+    values: Vec<Value>,
+    row_width: usize,
+    rows: Vec<Option<RowRef<'p>>>,
+    count: usize,
+}
+
+impl<'p> Buffer<'p> {
+    /// Makes an empty one for rows with this much alive.
+    pub(super) fn new(live: &Live) -> Self {
+        Self {
+            width: live.registers.len(),
+            values: Vec::new(),
+            row_width: live.rows.len(),
+            rows: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Returns the number of rows.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Keeps the current row.
+    pub(super) fn push(&mut self, live: &Live, cx: &Cx<'_>, rows: &Rows<'p>) {
+        self.values.extend(live.registers.iter().map(|r| cx.registers[r.index()].clone()));
+        self.rows.extend(live.rows.iter().map(|&number| rows.get(number)));
+        self.count += 1;
+    }
+
+    /// Makes a kept row the current one.
+    pub(super) fn restore(&self, i: usize, live: &Live, cx: &mut Cx<'_>, rows: &mut Rows<'p>) {
+        let values = &self.values[i * self.width..][..self.width];
+        for (register, value) in live.registers.iter().zip(values) {
+            cx.registers[register.index()].clone_from(value);
+        }
+        let kept = &self.rows[i * self.row_width..][..self.row_width];
+        for (number, row) in live.rows.iter().zip(kept) {
+            rows.set(*number, *row);
+        }
+    }
+
+    /// Keeps only the rows at `places`, in that order.
+    pub(super) fn retain(&mut self, places: &[usize]) {
+        let mut values = Vec::with_capacity(places.len() * self.width);
+        let mut rows = Vec::with_capacity(places.len() * self.row_width);
+        for &i in places {
+            let kept = &mut self.values[i * self.width..][..self.width];
+            values.extend(kept.iter_mut().map(std::mem::take));
+            rows.extend_from_slice(&self.rows[i * self.row_width..][..self.row_width]);
+        }
+        self.values = values;
+        self.rows = rows;
+        self.count = places.len();
+    }
+}
+
+/// Makes the side of an outer join that has no row NULL.
+pub(super) fn clear(live: &Live, cx: &mut Cx<'_>, rows: &mut Rows<'_>) {
+    for register in &live.registers {
+        cx.registers[register.index()] = Value::Null;
+    }
+    for &number in &live.rows {
+        rows.set(number, None);
+    }
+}
+
+/// Encoded keys of kept rows, one behind the other.
+#[derive(Default)]
+pub(super) struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Keys {
+    /// Adds the key that `write` appends.
+    pub(super) fn push<E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        write(&mut self.bytes)?;
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    /// Returns a key.
+    pub(super) fn get(&self, i: usize) -> &[u8] {
+        let start = if i == 0 { 0 } else { self.ends[i - 1] };
+        &self.bytes[start..self.ends[i]]
+    }
+
+    /// Returns the number of keys.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Keeps only the keys at `places`, in that order.
+    pub(super) fn retain(&mut self, places: &[usize]) {
+        let mut kept = Self::default();
+        for &i in places {
+            kept.bytes.extend_from_slice(self.get(i));
+            kept.ends.push(kept.bytes.len());
+        }
+        *self = kept;
+    }
+}

@@ -1,0 +1,269 @@
+//! Table scans: by heap, by hash key, by range.
+
+use std::ops::Bound;
+
+use storage::{Bounds, Isolation, Order, Read, RowImage, RowLock, ScanSpec, Table, WhenOwned};
+use types::key::{KeyPart, encode_value};
+use types::{Msg, Result, Value};
+
+use super::{Flow, Receive, Rows};
+use crate::catalog::TableDef;
+use crate::exec::eval::{eval, truth};
+use crate::exec::{Cx, fault};
+use crate::plan::expr::{Expr, Register};
+use crate::plan::query::{Access, Scan, ScanHints, TableSource};
+use crate::plan::statement::table_of;
+use crate::session::IsolationLevel;
+
+/// Rows between two looks at the cancellation flag.
+const ROWS_PER_CHECK: u32 = 256;
+
+pub(super) fn run<'p>(
+    scan: &'p Scan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let definition = table_of(&scan.table);
+    let read = read_mode(definition, scan.hints, cx)?;
+    let table: &'p Table = match &scan.table {
+        TableSource::Variable(slot, _) => &rows.tables[*slot as usize].data,
+        TableSource::Table(table) | TableSource::Trigger(_, table) => &table.rows.data,
+    };
+    let mut lower = std::mem::take(&mut cx.scratch.key);
+    let mut upper = Vec::new();
+    let found = encode_access(scan, definition, cx, &mut lower, &mut upper);
+    let flow = match found {
+        Ok(Some(path)) => {
+            let spec = path.spec(&lower, &upper, read);
+            walk(scan, definition, table, spec, cx, rows, receive)
+        }
+        Ok(None) => Ok(Flow::More),
+        Err(error) => Err(error),
+    };
+    cx.scratch.key = lower;
+    flow
+}
+
+#[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
+fn walk<'p>(
+    scan: &'p Scan,
+    definition: &'p TableDef,
+    table: &'p Table,
+    spec: ScanSpec<'_>,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut cursor = rows.transaction.scan(table, spec).map_err(|e| fault::raise(cx, e))?;
+    let mut until_check = ROWS_PER_CHECK;
+    while let Some(row) = cursor.next().map_err(|e| fault::raise(cx, e))? {
+        until_check -= 1;
+        if until_check == 0 {
+            until_check = ROWS_PER_CHECK;
+            fault::check_cancel(cx)?;
+        }
+        load(&scan.columns, definition, row.image(), &mut cx.registers);
+        if let Some(residual) = &scan.residual
+            && !truth(residual, cx)?.is_true()
+        {
+            continue;
+        }
+        rows.set(scan.row, Some(row));
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// Decodes the columns that a scan needs into their registers.
+pub(crate) fn load(
+    columns: &[(u16, Register)],
+    definition: &TableDef,
+    image: RowImage<'_>,
+    registers: &mut [Value],
+) {
+    let view = definition.layout.view(image.bytes, image.blobs);
+    for (ordinal, register) in columns {
+        registers[register.index()] = view.get(usize::from(*ordinal));
+    }
+}
+
+/// How a scan walks: bounds are in the two key buffers.
+struct Path {
+    index: Option<storage::IndexId>,
+    lower: End,
+    upper: End,
+    order: Order,
+}
+
+/// One end of a range.
+#[derive(Clone, Copy)]
+enum End {
+    Open,
+    Included,
+    Excluded,
+    /// The upper end is the prefix in the lower buffer.
+    Prefix(usize),
+}
+
+impl Path {
+    fn spec<'k>(&self, lower: &'k [u8], upper: &'k [u8], read: Read) -> ScanSpec<'k> {
+        let bound = |end: End, key: &'k [u8]| match end {
+            End::Open => Bound::Unbounded,
+            End::Included => Bound::Included(key),
+            End::Excluded => Bound::Excluded(key),
+            End::Prefix(length) => Bound::Included(&lower[..length]),
+        };
+        let bounds = Bounds { lower: bound(self.lower, lower), upper: bound(self.upper, upper) };
+        ScanSpec { index: self.index, bounds, order: self.order, read }
+    }
+}
+
+/// Encodes the keys of an access path; `None` if no row can match.
+fn encode_access(
+    scan: &Scan,
+    definition: &TableDef,
+    cx: &mut Cx<'_>,
+    lower: &mut Vec<u8>,
+    upper: &mut Vec<u8>,
+) -> Result<Option<Path>> {
+    let all = Path { index: None, lower: End::Open, upper: End::Open, order: Order::Forward };
+    match &scan.access {
+        Access::Full => Ok(Some(all)),
+        Access::Seek { index, key } => {
+            let place = usize::from(*index);
+            if !encode_seek_key(definition, place, key, cx, lower)? {
+                return Ok(None);
+            }
+            let index = Some(definition.indexes[place].storage_id());
+            let upper = End::Prefix(lower.len());
+            Ok(Some(Path { index, lower: End::Included, upper, order: Order::Forward }))
+        }
+        Access::Range { index, prefix, lower: low, upper: high, backward } => {
+            let place = usize::from(*index);
+            let order = if *backward { Order::Backward } else { Order::Forward };
+            let index = Some(definition.indexes[place].storage_id());
+            if !encode_seek_key(definition, place, prefix, cx, lower)? {
+                return Ok(None);
+            }
+            let path = Path { index, order, ..all };
+            let part = definition.key_parts(place).nth(prefix.len());
+            encode_bounds((low.as_ref(), high.as_ref()), part, path, cx, (lower, upper))
+        }
+    }
+}
+
+/// Encodes the bounds behind the prefix that `lower` holds.
+fn encode_bounds(
+    (low, high): (Option<&(Expr, bool)>, Option<&(Expr, bool)>),
+    part: Option<KeyPart>,
+    mut path: Path,
+    cx: &mut Cx<'_>,
+    (lower, upper): (&mut Vec<u8>, &mut Vec<u8>),
+) -> Result<Option<Path>> {
+    let prefix = lower.len();
+    if prefix > 0 {
+        path.lower = End::Included;
+        path.upper = End::Prefix(prefix);
+    }
+    let Some(part) = part.filter(|_| low.is_some() || high.is_some()) else {
+        return Ok(Some(path));
+    };
+    upper.extend_from_slice(lower);
+    let ascending = part.direction == types::key::Direction::Ascending;
+    for (bound, key, end) in [(low, &mut *lower, &mut path.lower), (high, upper, &mut path.upper)] {
+        let Some((expr, inclusive)) = bound else { continue };
+        let value = eval(expr, cx)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        encode_value(&value, part, key);
+        *end = if *inclusive { End::Included } else { End::Excluded };
+    }
+    // A comparison is never true of NULL, which sorts at the low end of an ascending column.
+    if low.is_none() && ascending {
+        encode_value(&Value::Null, part, lower);
+        path.lower = End::Excluded;
+    }
+    if high.is_none() && !ascending {
+        encode_value(&Value::Null, part, upper);
+        path.upper = End::Excluded;
+    }
+    Ok(Some(path))
+}
+
+/// Evaluates and encodes the leading key columns of an index over `out`; `false` if one is NULL.
+pub(crate) fn encode_seek_key(
+    definition: &TableDef,
+    index: usize,
+    key: &[Expr],
+    cx: &mut Cx<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    out.clear();
+    for (expr, part) in key.iter().zip(definition.key_parts(index)) {
+        let value = eval(expr, cx)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        encode_value(&value, part, out);
+    }
+    Ok(true)
+}
+
+/// Resolves isolation and locks of one access from the table, its hints and the session.
+///
+/// # Errors
+/// 41368 for a memory-optimized table read under READ COMMITTED in an explicit transaction, unless the
+/// database elevates it.
+fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
+    let session = &cx.session;
+    let explicit = session.transaction.count > 0;
+    let isolation = if hints.serializable {
+        Isolation::Serializable
+    } else if hints.repeatable_read {
+        Isolation::RepeatableRead
+    } else if hints.snapshot {
+        Isolation::Snapshot
+    } else if !explicit || hints.read_uncommitted {
+        Isolation::ReadCommitted
+    } else {
+        match session.isolation {
+            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => {
+                if table.memory_optimized && !elevates(table, cx) {
+                    return Err(Msg::ReadCommittedExplicit.into());
+                }
+                if table.memory_optimized { Isolation::Snapshot } else { Isolation::ReadCommitted }
+            }
+            IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+            IsolationLevel::Serializable => Isolation::Serializable,
+            IsolationLevel::Snapshot => Isolation::Snapshot,
+        }
+    };
+    // An autocommit statement would give the row back at once: it need not take it.
+    let lock = if hints.exclusive && explicit {
+        RowLock::Exclusive(when_owned(hints))
+    } else {
+        RowLock::None
+    };
+    Ok(Read { isolation, lock })
+}
+
+/// What a writer does about rows that another transaction owns.
+pub(crate) fn when_owned(hints: ScanHints) -> WhenOwned {
+    if hints.read_past {
+        WhenOwned::Skip
+    } else if hints.no_wait {
+        WhenOwned::Fail
+    } else {
+        WhenOwned::Wait
+    }
+}
+
+/// MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT of the table's database.
+fn elevates(table: &TableDef, cx: &Cx<'_>) -> bool {
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    database.is_some_and(|d| d.options.elevate_to_snapshot)
+}

@@ -1,0 +1,80 @@
+//! UNION [ALL], EXCEPT and INTERSECT.
+
+use hashbrown::HashSet;
+use types::Result;
+use types::compare::group_key;
+
+use super::{Flow, Receive, Rows, run as run_node};
+use crate::exec::Cx;
+use crate::exec::eval::eval;
+use crate::plan::query::{Query, SetKind, SetOperation};
+
+pub(super) fn run<'p>(
+    operation: &'p SetOperation,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let SetOperation { kind, left, right, registers: _ } = operation;
+    match kind {
+        SetKind::UnionAll => {
+            for side in [left, right] {
+                let flow = run_node(&side.root, cx, rows, &mut |cx, rows| {
+                    output(operation, side, cx)?;
+                    receive(cx, rows)
+                })?;
+                if flow == Flow::Enough {
+                    return Ok(flow);
+                }
+            }
+            Ok(Flow::More)
+        }
+        SetKind::Union => {
+            let mut seen = HashSet::<Box<[u8]>>::new();
+            for side in [left, right] {
+                let flow = run_node(&side.root, cx, rows, &mut |cx, rows| {
+                    output(operation, side, cx)?;
+                    if seen.insert(key(operation, cx)) { receive(cx, rows) } else { Ok(Flow::More) }
+                })?;
+                if flow == Flow::Enough {
+                    return Ok(flow);
+                }
+            }
+            Ok(Flow::More)
+        }
+        SetKind::Except | SetKind::Intersect => {
+            let mut other = HashSet::<Box<[u8]>>::new();
+            run_node(&right.root, cx, rows, &mut |cx, _| {
+                output(operation, right, cx)?;
+                other.insert(key(operation, cx));
+                Ok(Flow::More)
+            })?;
+            let wanted = *kind == SetKind::Intersect;
+            let mut seen = HashSet::<Box<[u8]>>::new();
+            run_node(&left.root, cx, rows, &mut |cx, rows| {
+                output(operation, left, cx)?;
+                let key = key(operation, cx);
+                if other.contains(&key) == wanted && seen.insert(key) {
+                    return receive(cx, rows);
+                }
+                Ok(Flow::More)
+            })
+        }
+    }
+}
+
+/// Puts the output of a side into the operation's registers.
+fn output(operation: &SetOperation, side: &Query, cx: &mut Cx<'_>) -> Result<()> {
+    for (register, column) in operation.registers.iter().zip(&side.output) {
+        cx.registers[register.index()] = eval(&column.expr, cx)?;
+    }
+    Ok(())
+}
+
+fn key(operation: &SetOperation, cx: &Cx<'_>) -> Box<[u8]> {
+    let mut key = Vec::new();
+    for (register, column) in operation.registers.iter().zip(&operation.left.output) {
+        group_key(&cx.registers[register.index()], column.expr.ty.collation, &mut key);
+    }
+    key.into()
+}

@@ -1,0 +1,232 @@
+//! Window functions: the input is kept, and for each call its rows are sorted by partition and order;
+//! the results go beside the kept rows, which then leave in the order of the last call.
+
+use types::compare::group_key;
+use types::value::ColumnType;
+use types::{Msg, Result, Value};
+
+use super::buffer::{Buffer, Keys};
+use super::sort::{encode_sort, order_of};
+use super::{Flow, Receive, Rows, run as run_node};
+use crate::exec::Cx;
+use crate::exec::eval::eval;
+use crate::plan::query::{FrameBound, Window, WindowCall, WindowFrame, WindowFunction};
+
+pub(super) fn run<'p>(
+    window: &'p Window,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut buffer = Buffer::new(&window.live);
+    run_node(&window.input, cx, rows, &mut |cx, rows| {
+        buffer.push(&window.live, cx, rows);
+        Ok(Flow::More)
+    })?;
+    let mut results = Vec::with_capacity(window.calls.len());
+    let mut order: Vec<usize> = (0..buffer.len()).collect();
+    for call in &window.calls {
+        let input = Input::read(window, call, &buffer, cx, rows)?;
+        order = input.order.clone();
+        results.push(input.compute(call, cx)?);
+    }
+    for i in order {
+        buffer.restore(i, &window.live, cx, rows);
+        for (call, values) in window.calls.iter().zip(&results) {
+            cx.registers[call.register.index()].clone_from(&values[i]);
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// What one call needs of the kept rows.
+struct Input {
+    /// Places of the rows, by partition and order.
+    order: Vec<usize>,
+    /// By place of the row.
+    partitions: Keys,
+    /// Partition and order keys.
+    sorts: Keys,
+    arguments: Vec<Vec<Value>>,
+}
+
+impl Input {
+    fn read<'p>(
+        window: &Window,
+        call: &WindowCall,
+        buffer: &Buffer<'p>,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+    ) -> Result<Self> {
+        let mut partitions = Keys::default();
+        let mut sorts = Keys::default();
+        let mut arguments = Vec::with_capacity(buffer.len());
+        for i in 0..buffer.len() {
+            buffer.restore(i, &window.live, cx, rows);
+            partitions.push(|out| -> Result<()> {
+                for expr in &call.partition {
+                    let value = eval(expr, cx)?;
+                    group_key(&value, expr.ty.collation, out);
+                }
+                Ok(())
+            })?;
+            sorts.push(|out| encode_sort(&call.order, cx, out))?;
+            arguments.push(call.arguments.iter().map(|e| eval(e, cx)).collect::<Result<_>>()?);
+        }
+        let mut order = order_of(&sorts);
+        order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
+        Ok(Self { order, partitions, sorts, arguments })
+    }
+
+    fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
+        let mut values = vec![Value::Null; self.order.len()];
+        let mut start = 0;
+        while start < self.order.len() {
+            let key = self.partitions.get(self.order[start]);
+            let rest = &self.order[start..];
+            let length =
+                rest.iter().position(|&i| self.partitions.get(i) != key).unwrap_or(rest.len());
+            self.partition(call, &rest[..length], cx, &mut values)?;
+            start += length;
+        }
+        Ok(values)
+    }
+
+    /// Returns, for each place in a partition, where its peers start and end.
+    fn peers(&self, partition: &[usize]) -> Vec<(usize, usize)> {
+        let mut peers = Vec::with_capacity(partition.len());
+        let mut start = 0;
+        while start < partition.len() {
+            let key = self.sorts.get(partition[start]);
+            let same = partition[start..].iter().take_while(|&&i| self.sorts.get(i) == key).count();
+            peers.extend(std::iter::repeat_n((start, start + same), same));
+            start += same;
+        }
+        peers
+    }
+
+    fn partition(
+        &self,
+        call: &WindowCall,
+        partition: &[usize],
+        cx: &mut Cx<'_>,
+        values: &mut [Value],
+    ) -> Result<()> {
+        let peers = self.peers(partition);
+        let mut dense = 0_i64;
+        for (at, &i) in partition.iter().enumerate() {
+            let (first, end) = peers[at];
+            dense += i64::from(at == first);
+            values[i] = match call.function {
+                WindowFunction::RowNumber => Value::BigInt(number(at) + 1),
+                WindowFunction::Rank => Value::BigInt(number(first) + 1),
+                WindowFunction::DenseRank => Value::BigInt(dense),
+                WindowFunction::PercentRank => Value::Float(share(first, partition.len() - 1)),
+                WindowFunction::CumeDist => Value::Float(share(end, partition.len())),
+                WindowFunction::Ntile => self.ntile(partition, at, i)?,
+                WindowFunction::Lag => self.shifted(partition, at, i, -1),
+                WindowFunction::Lead => self.shifted(partition, at, i, 1),
+                WindowFunction::FirstValue | WindowFunction::LastValue => {
+                    let (from, to) = frame(call, at, partition.len(), &peers);
+                    let first = matches!(call.function, WindowFunction::FirstValue);
+                    let place = if first { from } else { to.saturating_sub(1) };
+                    if from < to {
+                        self.arguments[partition[place]][0].clone()
+                    } else {
+                        Value::Null
+                    }
+                }
+                WindowFunction::Aggregate(_) => continue,
+            };
+        }
+        if let WindowFunction::Aggregate(function) = call.function {
+            let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
+            let mut last = None;
+            for (at, &i) in partition.iter().enumerate() {
+                let (from, to) = frame(call, at, partition.len(), &peers);
+                if let Some((f, t, ref value)) = last
+                    && (f, t) == (from, to)
+                {
+                    values[i] = Value::clone(value);
+                    continue;
+                }
+                let mut accumulator = (function.start)(&call.ty, &types);
+                for &row in &partition[from..to.max(from)] {
+                    accumulator.add(&self.arguments[row])?;
+                }
+                cx.null_eliminated |= accumulator.saw_null();
+                values[i] = accumulator.finish()?;
+                last = Some((from, to, values[i].clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn ntile(&self, partition: &[usize], at: usize, i: usize) -> Result<Value> {
+        let tiles = match self.arguments[i].first() {
+            Some(Value::BigInt(n)) if *n > 0 => usize::try_from(*n).unwrap_or(usize::MAX),
+            _ => return Err(Msg::NTilePositive.into()),
+        };
+        let (size, larger) = (partition.len() / tiles, partition.len() % tiles);
+        let in_larger = larger * (size + 1);
+        let tile =
+            if at < in_larger { at / (size + 1) } else { larger + (at - in_larger) / size.max(1) };
+        Ok(Value::BigInt(number(tile) + 1))
+    }
+
+    fn shifted(&self, partition: &[usize], at: usize, i: usize, sign: i64) -> Value {
+        let offset = match self.arguments[i].get(1) {
+            Some(Value::BigInt(n)) => *n,
+            Some(_) | None => 1,
+        };
+        let place = number(at).checked_add(sign * offset).and_then(|p| usize::try_from(p).ok());
+        match place.and_then(|p| partition.get(p)) {
+            Some(&row) => self.arguments[row][0].clone(),
+            None => self.arguments[i].get(2).cloned().unwrap_or_default(),
+        }
+    }
+}
+
+fn number(place: usize) -> i64 {
+    i64::try_from(place).unwrap_or(i64::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a ratio of row counts")]
+fn share(part: usize, whole: usize) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// Returns the rows of a frame, as places in the partition.
+fn frame(call: &WindowCall, at: usize, length: usize, peers: &[(usize, usize)]) -> (usize, usize) {
+    let default = WindowFrame {
+        rows: false,
+        start: FrameBound::UnboundedPreceding,
+        end: FrameBound::CurrentRow,
+    };
+    let frame = match &call.frame {
+        Some(frame) => frame,
+        None if call.order.is_empty() => return (0, length),
+        None => &default,
+    };
+    let steps = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let from = match frame.start {
+        FrameBound::UnboundedPreceding => 0,
+        FrameBound::Preceding(n) => at.saturating_sub(steps(n)),
+        FrameBound::CurrentRow if frame.rows => at,
+        FrameBound::CurrentRow => peers[at].0,
+        FrameBound::Following(n) => at.saturating_add(steps(n)),
+        FrameBound::UnboundedFollowing => length,
+    };
+    let to = match frame.end {
+        FrameBound::UnboundedPreceding => 0,
+        FrameBound::Preceding(n) => (at + 1).saturating_sub(steps(n)),
+        FrameBound::CurrentRow if frame.rows => at + 1,
+        FrameBound::CurrentRow => peers[at].1,
+        FrameBound::Following(n) => at.saturating_add(steps(n)).saturating_add(1),
+        FrameBound::UnboundedFollowing => length,
+    };
+    (from.min(length), to.min(length))
+}

@@ -1,0 +1,292 @@
+//! Runs one bound statement: in the session's transaction, or in one of its own that absorbs conflicts,
+//! or, for point statements, on the row itself.
+
+use storage::{Error as StorageError, Scope, Transaction, TransactionOptions};
+use types::{Msg, Result, Value};
+
+use crate::exec::eval::{eval, truth};
+use crate::exec::query::{Flow, encode_seek_key, load, run_query};
+use crate::exec::{Cx, StatementResult, dml, fault};
+use crate::plan::query::{Access, Node, Query, Scan};
+use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, SelectOutput, table_of};
+use crate::plan::walk;
+use crate::sink::Command;
+
+/// Runs a bound data statement.
+///
+/// # Errors
+/// What the statement fails with. [`Cx::interrupted`] tells a cancelled statement and a lost client.
+pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    cx.now = None;
+    cx.null_eliminated = false;
+    cx.fault = None;
+    let done = match bound {
+        Bound::Select(select) => run_select(select, cx),
+        Bound::SelectAssign(select) => run_assign(select, cx),
+        Bound::SelectInto(into) => dml::run_select_into(into, cx),
+        Bound::Insert(insert) => dml::run_insert(insert, cx),
+        Bound::Update(update) => dml::run_update(update, cx),
+        Bound::Delete(delete) => dml::run_delete(delete, cx),
+        Bound::Merge(merge) => dml::run_merge(merge, cx),
+        Bound::Truncate(table) => dml::run_truncate(table, cx),
+        Bound::Scalar(scalar) => {
+            run_scalar(scalar, cx)?;
+            Ok(StatementResult { command: Command::None, rows: 0 })
+        }
+    };
+    cx.registers.clear();
+    if cx.null_eliminated && cx.session.options.ansi_warnings {
+        let warning = types::Error::from(Msg::NullEliminated);
+        let sent = cx.sink.message(&warning);
+        fault::sent(cx, sent)?;
+    }
+    done
+}
+
+/// Evaluates a bound expression: SET, IF, WHILE, arguments. It has a transaction of its own if it reads
+/// tables.
+///
+/// # Errors
+/// What the expression fails with.
+pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
+    cx.now = None;
+    prepare(cx, scalar.registers);
+    eval(&scalar.expr, cx)
+}
+
+/// Makes the register file of a statement: all NULL.
+pub(crate) fn prepare(cx: &mut Cx<'_>, registers: u32) {
+    cx.registers.clear();
+    cx.registers.resize(registers as usize, Value::Null);
+}
+
+/// Tells whether a point statement may run on the row itself: no transaction is open.
+pub(crate) fn is_free(cx: &Cx<'_>) -> bool {
+    cx.transaction.is_none() && cx.session.transaction.count == 0
+}
+
+/// Options of a transaction of storage as the session has set them.
+pub(crate) fn options(cx: &Cx<'_>) -> TransactionOptions {
+    let scope = if cx.session.transaction.count > 0 { Scope::Explicit } else { Scope::Statement };
+    let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
+    let cancel = Some(std::sync::Arc::clone(&cx.session.cancel));
+    TransactionOptions { scope, lock_timeout_ms, cancel }
+}
+
+/// Runs `work` in the transaction of the session, or in one of its own that is run again after a
+/// conflict. Inside a transaction a statement that fails undoes itself.
+pub(crate) fn in_transaction<T>(
+    cx: &mut Cx<'_>,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    if cx.transaction.is_some() {
+        return work(cx);
+    }
+    let active = cx.session.transaction.active.take();
+    let mut transaction = match active {
+        Some(mut transaction) => {
+            transaction.next_statement();
+            transaction
+        }
+        None => cx.session.instance.store.begin(options(cx)),
+    };
+    if cx.session.transaction.count > 0 {
+        let savepoint = transaction.savepoint();
+        let done = lend(cx, &transaction, work);
+        if done.is_err() && !transaction.is_doomed() {
+            transaction.rollback_to(savepoint);
+        }
+        cx.session.transaction.doomed |= transaction.is_doomed();
+        cx.session.transaction.active = Some(transaction);
+        return done;
+    }
+    cx.scratch.variables.clone_from(&cx.frame.variables);
+    loop {
+        let done = lend(cx, &transaction, work);
+        let restart = match done {
+            Ok(done) => match transaction.commit() {
+                Ok(()) => return Ok(done),
+                Err(StorageError::Restart) => {
+                    transaction = cx.session.instance.store.begin(options(cx));
+                    true
+                }
+                Err(error) => return Err(fault::raise(cx, error)),
+            },
+            Err(_) if cx.fault == Some(StorageError::Restart) => {
+                transaction.restart().map_err(|e| fault::raise(cx, e))?;
+                true
+            }
+            Err(error) => {
+                transaction.rollback();
+                return Err(error);
+            }
+        };
+        debug_assert!(restart, "only a restart goes round");
+        cx.fault = None;
+        fault::check_cancel(cx)?;
+        cx.frame.variables.clone_from(&cx.scratch.variables);
+    }
+}
+
+/// Lends a transaction to the executor for one statement.
+fn lend<T>(
+    cx: &mut Cx<'_>,
+    transaction: &Transaction,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> Result<T> {
+    let mut inner = Cx {
+        session: &mut *cx.session,
+        frame: &mut *cx.frame,
+        sink: &mut *cx.sink,
+        registers: std::mem::take(&mut cx.registers),
+        now: cx.now,
+        transaction: Some(transaction),
+        fault: None,
+        interrupted: None,
+        null_eliminated: cx.null_eliminated,
+        scratch: std::mem::take(&mut cx.scratch),
+        statement_text: String::new(),
+        work_tables: std::mem::take(&mut cx.work_tables),
+    };
+    let done = work(&mut inner);
+    let Cx { registers, now, fault, interrupted, null_eliminated, scratch, work_tables, .. } =
+        inner;
+    cx.registers = registers;
+    cx.now = now;
+    cx.fault = fault;
+    cx.interrupted = interrupted;
+    cx.null_eliminated = null_eliminated;
+    cx.scratch = scratch;
+    cx.work_tables = work_tables;
+    done
+}
+
+fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    if select.output != SelectOutput::Rows {
+        return Err(Msg::NotSupported("FOR XML and FOR JSON").into());
+    }
+    prepare(cx, select.registers);
+    let sent = cx.sink.columns(&select.shape);
+    fault::sent(cx, sent)?;
+    let mut rows = 0;
+    let limit = row_limit(cx);
+    if select.course == Course::Point && is_free(cx) {
+        if read_point(&select.query.root, cx)? {
+            send_row(&select.query, cx)?;
+            rows = 1;
+        }
+        return Ok(StatementResult { command: Command::Select, rows });
+    }
+    let work = &mut |cx: &mut Cx<'_>| {
+        run_query(&select.query, cx, &mut |cx| {
+            send_row(&select.query, cx)?;
+            rows += 1;
+            Ok(if rows == limit { Flow::Enough } else { Flow::More })
+        })
+    };
+    if matches!(select.query.root, Node::OneRow) && !has_subquery(&select.query) {
+        work(cx)?;
+    } else {
+        in_transaction(cx, work)?;
+    }
+    Ok(StatementResult { command: Command::Select, rows })
+}
+
+fn has_subquery(query: &Query) -> bool {
+    query.output.iter().any(|c| walk::has_subquery(&c.expr))
+}
+
+/// SET ROWCOUNT: rows at most.
+pub(crate) fn row_limit(cx: &Cx<'_>) -> u64 {
+    match cx.session.options.row_count {
+        0 => u64::MAX,
+        n => n,
+    }
+}
+
+/// Evaluates the output of a query and sends it.
+fn send_row(query: &Query, cx: &mut Cx<'_>) -> Result<()> {
+    let mut output = std::mem::take(&mut cx.scratch.output);
+    output.clear();
+    for column in &query.output {
+        output.push(eval(&column.expr, cx)?);
+    }
+    let sent = cx.sink.row(&output);
+    cx.scratch.output = output;
+    fault::sent(cx, sent)
+}
+
+fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    prepare(cx, select.registers);
+    let mut rows = 0;
+    if select.course == Course::Point && is_free(cx) {
+        if read_point(&select.root, cx)? {
+            assign(select, cx)?;
+            rows = 1;
+        }
+        return Ok(StatementResult { command: Command::Select, rows });
+    }
+    let limit = row_limit(cx);
+    let work = &mut |cx: &mut Cx<'_>| {
+        rows = 0;
+        run_root(&select.root, cx, &mut |cx| {
+            assign(select, cx)?;
+            rows += 1;
+            Ok(if rows == limit { Flow::Enough } else { Flow::More })
+        })
+    };
+    if matches!(select.root, Node::OneRow)
+        && !select.assignments.iter().any(|a| walk::has_subquery(&a.1))
+    {
+        work(cx)?;
+    } else {
+        in_transaction(cx, work)?;
+    }
+    Ok(StatementResult { command: Command::Select, rows })
+}
+
+fn run_root(
+    root: &Node,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
+    if matches!(root, Node::OneRow) {
+        receive(cx)?;
+        return Ok(());
+    }
+    crate::exec::query::run_node(root, cx, receive)
+}
+
+fn assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<()> {
+    for (slot, expr) in &select.assignments {
+        cx.frame.variables[slot.0 as usize] = eval(expr, cx)?;
+    }
+    Ok(())
+}
+
+/// Reads the one row of a point statement into the registers; `false` if there is none.
+fn read_point(root: &Node, cx: &mut Cx<'_>) -> Result<bool> {
+    let Node::Scan(scan) = root else { return Ok(false) };
+    let mut key = std::mem::take(&mut cx.scratch.key);
+    let found = read_row(scan, cx, &mut key);
+    cx.scratch.key = key;
+    found
+}
+
+fn read_row(scan: &Scan, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<bool> {
+    let Access::Seek { index, key: exprs } = &scan.access else { return Ok(false) };
+    let table = table_of(&scan.table);
+    let index = usize::from(*index);
+    if !encode_seek_key(table, index, exprs, cx, key)? {
+        return Ok(false);
+    }
+    let registers = &mut cx.registers;
+    let shown = table.rows.data.read_point(table.indexes[index].storage_id(), key, |image| {
+        load(&scan.columns, table, image, registers);
+    });
+    match (shown, &scan.residual) {
+        (None, _) => Ok(false),
+        (Some(()), None) => Ok(true),
+        (Some(()), Some(residual)) => Ok(truth(residual, cx)?.is_true()),
+    }
+}

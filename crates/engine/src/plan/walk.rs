@@ -1,0 +1,388 @@
+//! Walks over bound trees: which registers they read and fill, and rewriting of expressions.
+
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{Access, AggregateCall, Live, Node, Query, Scan, SortKey, WindowCall};
+
+/// A set of registers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Registers(Vec<u64>);
+
+impl Registers {
+    /// Adds one.
+    pub fn insert(&mut self, register: Register) {
+        let word = register.0 as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << (register.0 % 64);
+    }
+
+    /// Tells whether it holds one.
+    pub fn contains(&self, register: Register) -> bool {
+        self.0.get(register.0 as usize / 64).is_some_and(|w| w & (1 << (register.0 % 64)) != 0)
+    }
+
+    /// Adds all of another set.
+    pub fn extend(&mut self, other: &Self) {
+        if other.0.len() > self.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        self.0.iter_mut().zip(&other.0).for_each(|(a, b)| *a |= b);
+    }
+
+    /// Returns what two sets have in common.
+    #[must_use]
+    pub fn intersection(&self, other: &Self) -> Self {
+        Self(self.0.iter().zip(&other.0).map(|(a, b)| a & b).collect())
+    }
+
+    /// Returns what is not in `other`.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Self {
+        let of = |i: usize| other.0.get(i).copied().unwrap_or(0);
+        Self(self.0.iter().enumerate().map(|(i, w)| w & !of(i)).collect())
+    }
+
+    /// Tells whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|w| *w == 0)
+    }
+
+    /// Tells whether all of it is in `other`.
+    pub fn is_subset(&self, other: &Self) -> bool {
+        self.0.iter().enumerate().all(|(i, w)| w & !other.0.get(i).copied().unwrap_or(0) == 0)
+    }
+
+    /// Tells whether it has nothing in common with `other`.
+    pub fn is_disjoint(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(a, b)| a & b == 0)
+    }
+}
+
+impl FromIterator<Register> for Registers {
+    fn from_iter<I: IntoIterator<Item = Register>>(registers: I) -> Self {
+        let mut set = Self::default();
+        registers.into_iter().for_each(|r| set.insert(r));
+        set
+    }
+}
+
+/// Returns the registers that an expression reads, those of its subqueries included.
+pub fn reads(expr: &Expr) -> Registers {
+    let mut set = Registers::default();
+    visit(expr, &mut |e| {
+        if let ExprKind::Column(register) = e.kind {
+            set.insert(register);
+        }
+    });
+    set
+}
+
+/// Tells whether an expression has a subquery.
+pub fn has_subquery(expr: &Expr) -> bool {
+    let mut found = false;
+    visit(expr, &mut |e| {
+        found |= matches!(
+            e.kind,
+            ExprKind::ScalarSubquery(_) | ExprKind::Exists(_) | ExprKind::Quantified(_)
+        );
+    });
+    found
+}
+
+/// Calls `see` for an expression and everything in it, the expressions of subqueries included.
+pub fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
+    see(expr);
+    match &expr.kind {
+        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => {}
+        ExprKind::Negate(e)
+        | ExprKind::BitNot(e)
+        | ExprKind::Not(e)
+        | ExprKind::IsNull(e)
+        | ExprKind::Collate(e) => visit(e, see),
+        ExprKind::Arithmetic(_, pair) | ExprKind::Compare(_, _, pair) | ExprKind::Let(_, pair) => {
+            visit(&pair.0, see);
+            visit(&pair.1, see);
+        }
+        ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Call(_, list) => {
+            list.iter().for_each(|e| visit(e, see));
+        }
+        ExprKind::InList(_, operand, list) => {
+            visit(operand, see);
+            list.iter().for_each(|e| visit(e, see));
+        }
+        ExprKind::Like(_, like) => {
+            visit(&like.text, see);
+            visit(&like.pattern, see);
+            like.escape.iter().for_each(|e| visit(e, see));
+        }
+        ExprKind::Case(branches, otherwise) => {
+            for (condition, result) in branches {
+                visit(condition, see);
+                visit(result, see);
+            }
+            otherwise.iter().for_each(|e| visit(e, see));
+        }
+        ExprKind::Convert(conversion) => {
+            visit(&conversion.operand, see);
+            conversion.style.iter().for_each(|e| visit(e, see));
+        }
+        ExprKind::CallUser(call) => call.arguments.iter().for_each(|e| visit(e, see)),
+        ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => visit_query(query, see),
+        ExprKind::Quantified(quantified) => {
+            visit(&quantified.operand, see);
+            visit_query(&quantified.query, see);
+        }
+    }
+}
+
+/// Calls `see` for every expression of a query.
+pub fn visit_query(query: &Query, see: &mut dyn FnMut(&Expr)) {
+    visit_node(&query.root, see);
+    query.output.iter().for_each(|c| visit(&c.expr, see));
+}
+
+fn visit_keys(keys: &[SortKey], see: &mut dyn FnMut(&Expr)) {
+    keys.iter().for_each(|k| visit(&k.expr, see));
+}
+
+fn visit_aggregate(call: &AggregateCall, see: &mut dyn FnMut(&Expr)) {
+    call.arguments.iter().for_each(|e| visit(e, see));
+    visit_keys(&call.order, see);
+}
+
+fn visit_window(call: &WindowCall, see: &mut dyn FnMut(&Expr)) {
+    call.arguments.iter().chain(&call.partition).for_each(|e| visit(e, see));
+    visit_keys(&call.order, see);
+}
+
+fn visit_scan(scan: &Scan, see: &mut dyn FnMut(&Expr)) {
+    scan.predicate.iter().chain(&scan.residual).for_each(|e| visit(e, see));
+    match &scan.access {
+        Access::Full => {}
+        Access::Seek { key, .. } => key.iter().for_each(|e| visit(e, see)),
+        Access::Range { prefix, lower, upper, .. } => {
+            let bounds = lower.iter().chain(upper).map(|(e, _)| e);
+            prefix.iter().chain(bounds).for_each(|e| visit(e, see));
+        }
+    }
+}
+
+/// Calls `see` for every expression of an operator and its inputs.
+pub fn visit_node(node: &Node, see: &mut dyn FnMut(&Expr)) {
+    match node {
+        Node::OneRow | Node::Empty | Node::WorkTable(..) => {}
+        Node::Scan(scan) => visit_scan(scan, see),
+        Node::View(view) => view.arguments.iter().for_each(|e| visit(e, see)),
+        Node::Values(values) => values.rows.iter().flatten().for_each(|e| visit(e, see)),
+        Node::Function(function) => function.arguments.iter().for_each(|e| visit(e, see)),
+        Node::Filter(filter) => {
+            visit_node(&filter.0, see);
+            visit(&filter.1, see);
+        }
+        Node::Join(join) => {
+            visit_node(&join.left, see);
+            visit_node(&join.right, see);
+            join.on.iter().for_each(|e| visit(e, see));
+            if let crate::plan::query::JoinMethod::Hash(keys) = &join.method {
+                for (left, right) in keys {
+                    visit(left, see);
+                    visit(right, see);
+                }
+            }
+        }
+        Node::Aggregate(aggregate) => {
+            visit_node(&aggregate.input, see);
+            aggregate.keys.iter().for_each(|(e, _)| visit(e, see));
+            aggregate.aggregates.iter().for_each(|call| visit_aggregate(call, see));
+        }
+        Node::Window(window) => {
+            visit_node(&window.input, see);
+            window.calls.iter().for_each(|call| visit_window(call, see));
+        }
+        Node::Sort(sort) => {
+            visit_node(&sort.input, see);
+            visit_keys(&sort.keys, see);
+            sort.limit.iter().for_each(|e| visit(e, see));
+        }
+        Node::Distinct(distinct) => {
+            visit_node(&distinct.0, see);
+            distinct.1.iter().for_each(|e| visit(e, see));
+        }
+        Node::Limit(limit) => {
+            visit_node(&limit.input, see);
+            limit.offset.iter().chain(&limit.count).for_each(|e| visit(e, see));
+            limit.ties.iter().for_each(|keys| visit_keys(keys, see));
+        }
+        Node::SetOperation(operation) => {
+            visit_query(&operation.left, see);
+            visit_query(&operation.right, see);
+        }
+        Node::Recursive(recursive) => {
+            visit_query(&recursive.anchor, see);
+            visit_query(&recursive.step, see);
+        }
+        Node::Compute(compute) => {
+            visit_node(&compute.0, see);
+            compute.1.iter().for_each(|(_, e)| visit(e, see));
+        }
+    }
+}
+
+/// Returns what an operator leaves behind: the registers it and its inputs fill, and their rows.
+pub fn fills(node: &Node) -> (Registers, Vec<u32>) {
+    let mut live = Live::default();
+    collect(node, &mut live);
+    (live.registers.iter().copied().collect(), live.rows)
+}
+
+/// As [`fills`], as the list that an operator keeps.
+pub fn live(node: &Node) -> Live {
+    let mut live = Live::default();
+    collect(node, &mut live);
+    live.registers.sort_unstable();
+    live.registers.dedup();
+    live
+}
+
+fn collect(node: &Node, live: &mut Live) {
+    let out = &mut live.registers;
+    match node {
+        Node::OneRow | Node::Empty => {}
+        Node::Scan(scan) => {
+            out.extend(scan.columns.iter().map(|c| c.1));
+            live.rows.push(scan.row);
+        }
+        Node::View(view) => out.extend(view.columns.iter().map(|c| c.1)),
+        Node::Values(values) => out.extend(&values.registers),
+        Node::Function(function) => out.extend(&function.registers),
+        Node::WorkTable(_, registers) => out.extend(registers),
+        Node::Filter(filter) => collect(&filter.0, live),
+        Node::Join(join) => {
+            collect(&join.left, live);
+            collect(&join.right, live);
+        }
+        Node::Aggregate(aggregate) => {
+            out.extend(aggregate.keys.iter().map(|k| k.1));
+            out.extend(aggregate.aggregates.iter().map(|a| a.register));
+            out.extend(aggregate.grouping_id);
+        }
+        Node::Window(window) => {
+            out.extend(window.calls.iter().map(|c| c.register));
+            collect(&window.input, live);
+        }
+        Node::Sort(sort) => collect(&sort.input, live),
+        Node::Distinct(distinct) => collect(&distinct.0, live),
+        Node::Limit(limit) => collect(&limit.input, live),
+        Node::SetOperation(operation) => out.extend(&operation.registers),
+        Node::Recursive(recursive) => out.extend(&recursive.registers),
+        Node::Compute(compute) => {
+            out.extend(compute.1.iter().map(|c| c.0));
+            collect(&compute.0, live);
+        }
+    }
+}
+
+/// Rewrites an expression from the root down: where `change` gives a new expression, it stands for
+/// the old one and is not entered. Subqueries are entered by `change` itself, if at all.
+pub fn rewrite(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
+    if change(expr) == Rewrite::Done {
+        return;
+    }
+    match &mut expr.kind {
+        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => {}
+        ExprKind::Negate(e)
+        | ExprKind::BitNot(e)
+        | ExprKind::Not(e)
+        | ExprKind::IsNull(e)
+        | ExprKind::Collate(e) => rewrite(e, change),
+        ExprKind::Arithmetic(_, pair) | ExprKind::Compare(_, _, pair) | ExprKind::Let(_, pair) => {
+            rewrite(&mut pair.0, change);
+            rewrite(&mut pair.1, change);
+        }
+        ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Call(_, list) => {
+            list.iter_mut().for_each(|e| rewrite(e, change));
+        }
+        ExprKind::InList(_, operand, list) => {
+            rewrite(operand, change);
+            list.iter_mut().for_each(|e| rewrite(e, change));
+        }
+        ExprKind::Like(_, like) => {
+            rewrite(&mut like.text, change);
+            rewrite(&mut like.pattern, change);
+            like.escape.iter_mut().for_each(|e| rewrite(e, change));
+        }
+        ExprKind::Case(branches, otherwise) => {
+            for (condition, result) in branches {
+                rewrite(condition, change);
+                rewrite(result, change);
+            }
+            otherwise.iter_mut().for_each(|e| rewrite(e, change));
+        }
+        ExprKind::Convert(conversion) => {
+            rewrite(&mut conversion.operand, change);
+            conversion.style.iter_mut().for_each(|e| rewrite(e, change));
+        }
+        ExprKind::CallUser(call) => call.arguments.iter_mut().for_each(|e| rewrite(e, change)),
+        ExprKind::ScalarSubquery(_) | ExprKind::Exists(_) => {}
+        ExprKind::Quantified(quantified) => rewrite(&mut quantified.operand, change),
+    }
+}
+
+/// Whether [`rewrite`] goes on inside an expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewrite {
+    /// It does.
+    Enter,
+    /// It does not.
+    Done,
+}
+
+/// Tells whether two expressions are the same computation: GROUP BY keys and DISTINCT are matched so.
+/// Expressions with subqueries are never the same.
+pub fn same(a: &Expr, b: &Expr) -> bool {
+    use ExprKind as K;
+    let all =
+        |x: &[Expr], y: &[Expr]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y));
+    if a.ty.data_type != b.ty.data_type {
+        return false;
+    }
+    match (&a.kind, &b.kind) {
+        (K::Constant(x), K::Constant(y)) => x == y,
+        (K::Variable(x), K::Variable(y)) => x == y,
+        (K::Column(x), K::Column(y)) => x == y,
+        (K::Negate(x), K::Negate(y))
+        | (K::BitNot(x), K::BitNot(y))
+        | (K::Not(x), K::Not(y))
+        | (K::IsNull(x), K::IsNull(y)) => same(x, y),
+        (K::Collate(x), K::Collate(y)) => a.ty.collation == b.ty.collation && same(x, y),
+        (K::Arithmetic(o, x), K::Arithmetic(p, y)) => {
+            o == p && same(&x.0, &y.0) && same(&x.1, &y.1)
+        }
+        (K::Compare(o, c, x), K::Compare(p, d, y)) => {
+            o == p && c == d && same(&x.0, &y.0) && same(&x.1, &y.1)
+        }
+        (K::And(x), K::And(y)) | (K::Or(x), K::Or(y)) => all(x, y),
+        (K::Call(f, x), K::Call(g, y)) => f.name == g.name && f.deterministic && all(x, y),
+        (K::InList(c, x, l), K::InList(d, y, m)) => c == d && same(x, y) && all(l, m),
+        (K::Case(x, e), K::Case(y, f)) => {
+            x.len() == y.len()
+                && x.iter().zip(y).all(|(x, y)| same(&x.0, &y.0) && same(&x.1, &y.1))
+                && match (e, f) {
+                    (Some(e), Some(f)) => same(e, f),
+                    (None, None) => true,
+                    _ => false,
+                }
+        }
+        (K::Convert(x), K::Convert(y)) => {
+            x.mode == y.mode
+                && same(&x.operand, &y.operand)
+                && match (&x.style, &y.style) {
+                    (Some(e), Some(f)) => same(e, f),
+                    (None, None) => true,
+                    _ => false,
+                }
+        }
+        _ => false,
+    }
+}
