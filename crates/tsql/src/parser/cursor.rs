@@ -62,21 +62,16 @@ impl Parser<'_> {
             Kw::Last => FetchDirection::Last,
             Kw::Absolute => {
                 self.advance();
-                return Ok(FetchDirection::Absolute(self.fetch_offset()?));
+                return Ok(FetchDirection::Absolute(self.expr()?));
             }
             Kw::Relative => {
                 self.advance();
-                return Ok(FetchDirection::Relative(self.fetch_offset()?));
+                return Ok(FetchDirection::Relative(self.expr()?));
             }
             _ => return Ok(FetchDirection::Next),
         };
         self.advance();
         Ok(direction)
-    }
-
-    /// Parses a number, perhaps negative, or a variable.
-    fn fetch_offset(&mut self) -> Result<crate::ast::Expr> {
-        self.expr()
     }
 
     /// Parses `DECLARE name [INSENSITIVE] [SCROLL] CURSOR ..`.

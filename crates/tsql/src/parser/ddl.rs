@@ -151,7 +151,7 @@ impl Parser<'_> {
         let with = if self.at(Kw::With) { Some(self.with()?) } else { None };
         let query = self.query_expression()?;
         let check_option = self.eat_all(&[Kw::With, Kw::Check, Kw::Option]);
-        let definition = self.definition_span(start);
+        let definition = self.span_from(start);
         if self.nesting == 1 {
             self.must_be_last()?;
         }

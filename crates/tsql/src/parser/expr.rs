@@ -167,18 +167,12 @@ impl Parser<'_> {
         if !self.at_ident() && !matches!(self.kind(), TokenKind::Dollar | TokenKind::Dot) {
             return Err(self.unexpected());
         }
-        let name = self.column_path()?;
+        let name = self.object_name()?;
         match self.kind() {
             TokenKind::LeftParen => self.call_by_name(name),
             TokenKind::DoubleColon => self.static_method(name),
             _ => Ok(ExprKind::Column(Box::new(column_of(name)))),
         }
-    }
-
-    /// Parses a name that may end in `.IDENTITYCOL` or `.ROWGUIDCOL`, or in a method of a column whose
-    /// name has all its four parts.
-    fn column_path(&mut self) -> Result<ObjectName> {
-        self.object_name()
     }
 
     /// Parses a column as clauses name it: `c`, `t.c`.

@@ -4,7 +4,7 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{
-    Cte, Expr, ForClause, ForDirective, ForMode, Offset, OrderBy, QueryBody, QueryExpression,
+    Cte, ForClause, ForDirective, ForMode, Offset, OrderBy, QueryBody, QueryExpression,
     SelectStatement, SetOp, With,
 };
 use crate::keyword::Keyword as Kw;
@@ -23,17 +23,14 @@ impl Parser<'_> {
         let start = self.start();
         self.expect(Kw::With)?;
         let mut xml_namespaces = Vec::new();
-        let mut ctes = Vec::new();
         if self.eat(Kw::Xmlnamespaces) {
             xml_namespaces = self.paren_list(Self::xml_namespace)?;
             if !self.eat_kind(TokenKind::Comma) {
-                return Ok(With { xml_namespaces, ctes, span: self.span_from(start) });
+                let span = self.span_from(start);
+                return Ok(With { xml_namespaces, ctes: Vec::new(), span });
             }
         }
-        ctes = {
-            ctes.extend(self.comma_list(Self::cte)?);
-            ctes
-        };
+        let ctes = self.comma_list(Self::cte)?;
         Ok(With { xml_namespaces, ctes, span: self.span_from(start) })
     }
 
@@ -140,7 +137,7 @@ impl Parser<'_> {
         if !self.eat(Kw::Next) {
             self.expect(Kw::First)?;
         }
-        let fetch: Expr = self.expr()?;
+        let fetch = self.expr()?;
         self.rows_word()?;
         self.expect(Kw::Only)?;
         Ok(Some(Offset { offset, fetch: Some(fetch) }))

@@ -27,7 +27,7 @@ impl Parser<'_> {
         let for_replication = self.eat_all(&[Kw::For, Kw::Replication]);
         self.expect(Kw::As)?;
         let body = self.routine_body()?;
-        let definition = self.definition_span(start);
+        let definition = self.span_from(start);
         Ok(StatementKind::CreateProcedure(Box::new(CreateProcedure {
             mode,
             name,
@@ -163,7 +163,7 @@ impl Parser<'_> {
         })?;
         self.expect(Kw::Returns)?;
         let (options, body) = self.function_body()?;
-        let definition = self.definition_span(start);
+        let definition = self.span_from(start);
         self.must_be_last()?;
         let function = CreateFunction { mode, name, parameters, options, body, definition };
         Ok(StatementKind::CreateFunction(Box::new(function)))
@@ -253,7 +253,7 @@ impl Parser<'_> {
         let not_for_replication = self.eat_all(&[Kw::Not, Kw::For, Kw::Replication]);
         self.expect(Kw::As)?;
         let body = self.routine_body()?;
-        let definition = self.definition_span(start);
+        let definition = self.span_from(start);
         Ok(StatementKind::CreateTrigger(Box::new(CreateTrigger {
             mode,
             name,

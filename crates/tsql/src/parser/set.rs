@@ -190,13 +190,9 @@ impl Parser<'_> {
         if self.at_all(&[Kw::Query, Kw::Notification]) || self.at_all(&[Kw::Stats, Kw::Job]) {
             return self.unsupported_here(start);
         }
-        let target = self.factor_value()?;
+        let target = self.expr()?;
         let status_only = self.eat_all(&[Kw::With, Kw::Statusonly]);
         Ok(StatementKind::Kill(Box::new(Kill { target, status_only })))
-    }
-
-    fn factor_value(&mut self) -> Result<crate::ast::Expr> {
-        self.expr()
     }
 }
 

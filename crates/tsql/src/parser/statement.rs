@@ -8,8 +8,8 @@ use types::{Msg, Result};
 use super::Parser;
 use crate::QuotedIdentifier;
 use crate::ast::{
-    CreateMode, SetOption, Span, Statement, StatementKind, SwitchOption, Transaction,
-    TransactionAction, TransactionName,
+    CreateMode, SetOption, Statement, StatementKind, SwitchOption, Transaction, TransactionAction,
+    TransactionName,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -294,10 +294,5 @@ impl Parser<'_> {
         }
         self.expect(Kw::Off)?;
         Ok(false)
-    }
-
-    /// Returns the span from `start` to the last token taken: a definition's text.
-    pub(super) fn definition_span(&self, start: u32) -> Span {
-        self.span_from(start)
     }
 }

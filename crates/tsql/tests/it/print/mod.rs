@@ -7,6 +7,7 @@ mod definition;
 mod dml;
 mod expr;
 mod query;
+mod security;
 mod statement;
 
 use tsql::ast::*;
