@@ -1,2 +1,105 @@
 //! The `clearway` binary: reads the command line and runs one verb.
-fn main() {}
+//!
+//! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
+
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+/// All memory of the process is on the machine layer's books.
+#[global_allocator]
+static ALLOCATOR: sos::memory::Allocator = sos::memory::Allocator;
+
+/// The command line was wrong.
+const EXIT_USAGE: u8 = 2;
+
+/// An in-memory SQL engine that speaks SQL Server's wire protocol and T-SQL.
+#[derive(Parser)]
+#[command(name = "clearway", version, args_conflicts_with_subcommands = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    serve: ServeArguments,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Serves clients until it is told to stop (the default).
+    Serve(ServeArguments),
+}
+
+/// Arguments of `serve`, as text: `serve.rs` checks and explains them.
+#[derive(Args)]
+struct ServeArguments {
+    /// Address to listen on, such as 127.0.0.1, 0.0.0.0 or ::1
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1")]
+    listen: String,
+    /// Port to listen on; 0 takes a free one and prints it
+    #[arg(long, value_name = "N", default_value = "1433")]
+    port: String,
+    /// Password of sa; else CLEARWAY_SA_PASSWORD, MSSQL_SA_PASSWORD, or a random one
+    #[arg(long, value_name = "PASSWORD")]
+    sa_password: Option<String>,
+    /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's
+    #[arg(long, value_name = "BYTES")]
+    max_memory: Option<String>,
+    /// Number of schedulers; default one per CPU
+    #[arg(long, value_name = "N")]
+    schedulers: Option<String>,
+    /// Certificate chain in PEM form; default a self-signed one
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<std::path::PathBuf>,
+    /// Private key of the certificate in PEM form
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<std::path::PathBuf>,
+    /// off, on (for clients that ask), required, or strict (TDS 8.0 only)
+    #[arg(long, value_name = "POLICY", default_value = "on")]
+    encryption: String,
+    /// Time from accept to the end of the login: seconds, or with ms, s, m
+    #[arg(long, value_name = "TIME", default_value = "15s")]
+    login_timeout: String,
+    /// Time without progress in the midst of a message, before the connection is closed
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    packet_timeout: String,
+    /// Time that an answer waits for a client that takes none of it
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    send_timeout: String,
+    /// Time that a stop waits for requests in progress
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    shutdown_timeout: String,
+    /// Connections at once
+    #[arg(long, value_name = "N", default_value = "32767")]
+    max_connections: String,
+}
+
+fn main() -> ExitCode {
+    match CommandLine::try_parse() {
+        Ok(line) => match line.verb {
+            Some(Verb::Serve(arguments)) => serve::run(&arguments),
+            None => serve::run(&line.serve),
+        },
+        Err(error) => answer(&error),
+    }
+}
+
+/// Prints help where it was asked for, else one line that says what is wrong.
+fn answer(error: &clap::Error) -> ExitCode {
+    if !error.use_stderr() {
+        // Nothing can be done about a closed stdout.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    let text = error.to_string();
+    let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim);
+    let line = lines.collect::<Vec<_>>().join(" ");
+    wrong_usage(line.strip_prefix("error: ").unwrap_or(&line))
+}
+
+/// Says in one line what is wrong with the command line.
+fn wrong_usage(what: &str) -> ExitCode {
+    eprintln!("clearway: {what}");
+    ExitCode::from(EXIT_USAGE)
+}

@@ -47,7 +47,10 @@ fn sources() -> BTreeMap<PathBuf, String> {
         rust_files(&root().join(folder), &mut files);
     }
     assert!(files.len() > 20, "the walk found the sources");
-    files.into_iter().map(|f| (f.clone(), fs::read_to_string(f).expect("readable source"))).collect()
+    files
+        .into_iter()
+        .map(|f| (f.clone(), fs::read_to_string(f).expect("readable source")))
+        .collect()
 }
 
 #[test]
@@ -102,7 +105,12 @@ fn unsafe_lives_in_two_crates() {
 
 #[test]
 fn no_leftovers() {
-    let marks = [concat!("todo", "!("), concat!("unimplemented", "!("), concat!("FIX", "ME"), concat!("XX", "X:")];
+    let marks = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("FIX", "ME"),
+        concat!("XX", "X:"),
+    ];
     for (path, text) in sources() {
         for mark in marks {
             assert!(!text.contains(mark), "{mark} in {}", path.display());

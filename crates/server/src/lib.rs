@@ -1,1 +1,154 @@
-//! TODO-OPENING
+//! The server: accepts connections, logs clients in, pumps requests to sessions and results back.
+//!
+//! The only place where the wire (`tds`) and the engine meet.
+//!
+//! ```text
+//!   socket ─► Channel (TLS) ─► MessageReader ─► Request ─► engine::Session
+//!   socket ◄─ Channel (TLS) ◄─ ResponseWriter ◄─ TokenSink ◄────┘
+//! ```
+#![forbid(unsafe_code)]
+
+mod banner;
+mod connection;
+mod log;
+pub mod options;
+mod shared;
+mod sink;
+mod tls;
+
+use std::io;
+use std::net::SocketAddr;
+
+use engine::instance::{Config, Instance};
+use sos::memory;
+use sos::sched::{Machine, MachineConfig, StopOutcome};
+use sos::sync::Arc;
+use sos::sys::{self, Listener};
+
+use banner::Coordinates;
+use connection::Connection;
+use options::Options;
+use shared::{Seats, Shared};
+
+pub use tls::random_password;
+
+/// Clearway's version.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// A running server.
+pub struct Server {
+    machine: Arc<Machine>,
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    sa_password: String,
+}
+
+impl Server {
+    /// Starts a server: when it returns, connections are accepted.
+    ///
+    /// # Errors
+    /// One sentence that says what is in the way.
+    pub fn start(options: &Options) -> Result<Self, String> {
+        let listener = listen(SocketAddr::new(options.address, options.port))?;
+        let address = listener.local_address().map_err(|error| format!("the address: {error}"))?;
+        memory::set_limit_bytes(options.memory_max);
+        sys::raise_open_files();
+        let schedulers = options.schedulers.unwrap_or(0);
+        let machine = Machine::start(&MachineConfig { schedulers, ..MachineConfig::default() })
+            .map_err(|error| format!("the schedulers cannot be started: {error}"))?;
+        let machine = Arc::new(machine);
+        let shared = Arc::new(shared(options, &machine)?);
+        accept(&machine, listener, &shared)
+            .map_err(|error| format!("the listener cannot be started: {error}"))?;
+        Ok(Self { machine, shared, address, sa_password: options.sa_password.clone() })
+    }
+
+    /// Returns the address that the server listens on.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the number of connections.
+    pub fn connections(&self) -> usize {
+        self.shared.seats.taken()
+    }
+
+    /// Returns the banner: what this is, and a connection string per driver.
+    pub fn banner(&self) -> String {
+        let at = Coordinates {
+            address: self.address,
+            password: &self.sa_password,
+            encryption: self.shared.encryption,
+        };
+        banner::banner(VERSION, &at)
+    }
+
+    /// Returns the line that says that connections are accepted.
+    pub fn ready_line(&self) -> String {
+        banner::ready_line(self.address)
+    }
+
+    /// Stops: takes no more connections and requests, and lets those in progress finish.
+    pub fn stop(self) {
+        match self.machine.stop(self.shared.limits.shutdown_timeout) {
+            StopOutcome::Clean => {}
+            StopOutcome::Abandoned(requests) => {
+                log::line(&format_args!("{requests} requests did not end in time"));
+            }
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> Result<Listener, String> {
+    Listener::bind(address).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            format!("{address} is in use; choose another with --port or --listen")
+        }
+        io::ErrorKind::PermissionDenied => format!("{address} may not be listened on"),
+        io::ErrorKind::AddrNotAvailable => format!("{address} is no address of this machine"),
+        // Foreign type: whatever else the system may say.
+        _ => format!("{address}: {error}"),
+    })
+}
+
+fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
+    let machine_name = machine_name();
+    let config = Config {
+        sa_password: options.sa_password.clone(),
+        server_name: machine_name.clone(),
+        memory_max: options.memory_max,
+    };
+    Ok(Shared {
+        instance: Instance::new(config, Arc::clone(machine)),
+        tls: tls::Tls::new(&options.certificate, &machine_name)?,
+        encryption: options.encryption,
+        limits: options.limits.clone(),
+        server_name: machine_name,
+        client_log: log::ClientLog::default(),
+        seats: Seats::new(options.limits.connections_max),
+    })
+}
+
+fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Result<()> {
+    let shared = Arc::clone(shared);
+    machine.listen(listener, move |socket, client| {
+        let Some(seat) = shared.seats.take() else {
+            shared.client_log.line(&client, &"Too many connections; this one is closed");
+            return None;
+        };
+        match Connection::adopt(&shared, seat, socket, client) {
+            Ok(connection) => Some(connection),
+            Err(error) => {
+                shared.client_log.line(&client, &error);
+                None
+            }
+        }
+    })
+}
+
+/// Returns the name of this machine, in capitals as `@@SERVERNAME` gives it.
+fn machine_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = name.trim();
+    if name.is_empty() { "CLEARWAY".to_owned() } else { name.to_ascii_uppercase() }
+}

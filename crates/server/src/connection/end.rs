@@ -1,0 +1,86 @@
+//! `End`: why a connection ends.
+
+use std::fmt;
+use std::io;
+
+use tds::ProtocolError;
+
+/// Why a connection ends.
+#[derive(Debug)]
+pub(crate) enum End {
+    /// The client has gone, as clients do.
+    Closed,
+    /// The client does not speak TDS as agreed.
+    Protocol(ProtocolError),
+    /// TLS failed.
+    Tls(rustls::Error),
+    /// The server has no TLS to offer, and why.
+    NoTls(String),
+    /// The login was refused; the client knows, and the log too.
+    LoginRefused,
+    /// Encryption is required and the client has none.
+    Unencrypted,
+    /// A time limit, by name.
+    TimedOut(&'static str),
+    /// An error of severity 20 or more; the client knows.
+    Fatal,
+    /// A request panicked; the client knows.
+    Panicked,
+    /// The server stops.
+    Stopping,
+    /// The socket failed.
+    Socket(io::Error),
+}
+
+impl End {
+    /// Tells whether the log should know.
+    pub(crate) const fn is_noteworthy(&self) -> bool {
+        match self {
+            Self::Closed | Self::LoginRefused | Self::Fatal | Self::Stopping => false,
+            Self::Protocol(_)
+            | Self::Tls(_)
+            | Self::NoTls(_)
+            | Self::Unencrypted
+            | Self::TimedOut(_)
+            | Self::Panicked
+            | Self::Socket(_) => true,
+        }
+    }
+}
+
+impl fmt::Display for End {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Closed => f.write_str("The client has closed the connection."),
+            Self::Protocol(error) => error.fmt(f),
+            Self::Tls(error) => write!(f, "TLS failed: {error}."),
+            Self::NoTls(why) => write!(f, "TLS is not available: {why}."),
+            Self::LoginRefused => f.write_str("The login was refused."),
+            Self::Unencrypted => f.write_str("Encryption is required, and the client has none."),
+            Self::TimedOut(limit) => write!(f, "The client was slower than the {limit}."),
+            Self::Fatal => f.write_str("An error has ended the session."),
+            Self::Panicked => f.write_str("A request has failed an assertion; its session ended."),
+            Self::Stopping => f.write_str("The server is stopping."),
+            Self::Socket(error) => write!(f, "The connection failed: {error}."),
+        }
+    }
+}
+
+impl From<ProtocolError> for End {
+    fn from(error: ProtocolError) -> Self {
+        Self::Protocol(error)
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::NotConnected => Self::Closed,
+            // Foreign type: whatever else a socket may say.
+            _ => Self::Socket(error),
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! From a decoded request to the session's verb, value by value.
+
+use engine::session::{
+    BeginNext, IsolationLevel, Reset, Rpc, RpcParameter, RpcTarget, Session, TableParameter,
+    TransactionRequest,
+};
+use engine::sink::{ColumnInfo, Done, DoneKind, ResultSink};
+use tds::bulk::BulkColumn;
+use tds::rpc::ParameterValue;
+use tds::transaction::{Begin, IsolationLevel as WireIsolation};
+use tds::tvp::TableValue;
+use tds::{
+    EnvChange, Procedure, ProtocolError, Request, RpcReader, TransactionAction, WireSettings, utf16,
+};
+use types::value::ColumnType;
+use types::{Collation, DataType, Error, Msg, Value};
+
+use super::channel::Channel;
+use super::link::Link;
+use super::output::Output;
+use super::scratch::{Io, Names};
+use crate::shared::Shared;
+use crate::sink::{Progress, TokenSink};
+
+/// What a request runs with.
+pub(super) struct Execution<'a> {
+    pub(super) session: &'a mut Session,
+    pub(super) settings: WireSettings,
+    pub(super) io: &'a mut Io,
+    pub(super) link: &'a Link,
+    pub(super) channel: &'a mut Channel,
+    pub(super) shared: &'a Shared,
+}
+
+/// Runs a request. The response is complete but for the end of its last packet.
+pub(super) fn execute(
+    execution: &mut Execution<'_>,
+    request: Request<'_>,
+    progress: &mut Progress,
+) -> Result<(), ProtocolError> {
+    match request {
+        Request::Batch(batch) => {
+            execution.batch(&batch.text, progress);
+            Ok(())
+        }
+        Request::Rpc(reader) => execution.rpc(reader, progress),
+        Request::Transaction(request) => {
+            execution.transaction(&request.action, progress);
+            Ok(())
+        }
+        // The pump answers attentions itself.
+        Request::Attention => Ok(()),
+    }
+}
+
+/// An execution taken apart.
+struct Parts<'a> {
+    session: &'a mut Session,
+    sink: TokenSink<'a>,
+    text: &'a mut Vec<u8>,
+    parameters: &'a mut Vec<RpcParameter>,
+}
+
+impl Execution<'_> {
+    fn parts<'a>(&'a mut self, progress: &'a mut Progress) -> Parts<'a> {
+        let Io { writer, sealed, text, parameters, names, shapes } = &mut *self.io;
+        let output = Output {
+            link: self.link,
+            channel: self.channel,
+            sealed,
+            send_timeout: self.shared.limits.send_timeout,
+        };
+        let server_name = &self.shared.server_name;
+        let sink = TokenSink { writer, output, shapes, names, server_name, progress };
+        Parts { session: self.session, sink, text, parameters }
+    }
+
+    /// Resets the session and acknowledges that, before the request's own tokens.
+    pub(super) fn reset(&mut self, reset: Reset, progress: &mut Progress) {
+        self.session.reset(reset);
+        if self.session.state().transaction.count == 0 {
+            progress.transaction = crate::sink::Transaction::None;
+        }
+        self.io.writer.env_change(EnvChange::ResetDone);
+    }
+
+    /// Answers with an error.
+    pub(super) fn fail(&mut self, error: &Error, progress: &mut Progress) {
+        let Parts { mut sink, .. } = self.parts(progress);
+        // What cannot be sent has been noted in the progress.
+        let _ = sink.message(error);
+        let _ = sink.done(failure());
+    }
+
+    fn batch(&mut self, utf16: &[u8], progress: &mut Progress) {
+        let Parts { session, mut sink, text, .. } = self.parts(progress);
+        let _ = session.batch(decoded(utf16, text), &mut sink);
+    }
+
+    fn rpc(
+        &mut self,
+        mut reader: RpcReader<'_>,
+        progress: &mut Progress,
+    ) -> Result<(), ProtocolError> {
+        while let Some(call) = reader.next_call()? {
+            let count = read_parameters(&mut reader, &mut self.io.parameters, &mut self.io.names)?;
+            let more = reader.has_more_calls();
+            let Parts { session, mut sink, text, parameters } = self.parts(progress);
+            let target = match &call.procedure {
+                Procedure::Name(name) => RpcTarget::Name(decoded(name, text)),
+                Procedure::Id(id) => RpcTarget::Id(id.code()),
+            };
+            let parameters = &mut parameters[..count];
+            let sent = session.rpc(Rpc { target, parameters, more }, &mut sink);
+            forget_values(parameters);
+            if sent.is_err() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn transaction(&mut self, action: &TransactionAction<'_>, progress: &mut Progress) {
+        let name_of = |name: &[u8]| utf16::to_string(name);
+        match action {
+            TransactionAction::Begin(begin) => {
+                let name = name_of(&begin.name);
+                self.manage(TransactionRequest::Begin(isolation(begin.isolation), &name), progress);
+            }
+            TransactionAction::Commit { then, .. } => {
+                let next = then.as_ref().map(|begin| name_of(&begin.name)).unwrap_or_default();
+                let then = begin_next(then.as_ref(), &next);
+                self.manage(TransactionRequest::Commit(then), progress);
+            }
+            TransactionAction::Rollback { name, then } => {
+                let next = then.as_ref().map(|begin| name_of(&begin.name)).unwrap_or_default();
+                let then = begin_next(then.as_ref(), &next);
+                let name = name_of(name);
+                self.manage(TransactionRequest::Rollback(&name, then), progress);
+            }
+            TransactionAction::Save(name) => {
+                let name = name_of(name);
+                self.manage(TransactionRequest::Save(&name), progress);
+            }
+            // To leave a distributed transaction is easy for who is in none.
+            TransactionAction::Propagate(buffer) if buffer.is_empty() => {
+                let Parts { mut sink, .. } = self.parts(progress);
+                let _ = sink.done(Done { error: false, ..failure() });
+            }
+            TransactionAction::Propagate(_)
+            | TransactionAction::GetDtcAddress
+            | TransactionAction::Promote => {
+                self.fail(&Msg::NotSupported("distributed transactions").into(), progress);
+            }
+        }
+    }
+
+    fn manage(&mut self, request: TransactionRequest<'_>, progress: &mut Progress) {
+        let Parts { session, mut sink, .. } = self.parts(progress);
+        let _ = session.transaction(request, &mut sink);
+    }
+
+    /// Loads rows.
+    pub(super) fn bulk_load(
+        &mut self,
+        columns: &[BulkColumn],
+        rows: Vec<Vec<Value>>,
+        progress: &mut Progress,
+    ) {
+        let columns: Vec<ColumnInfo> = columns
+            .iter()
+            .map(|column| ColumnInfo {
+                name: column.name.clone(),
+                column_type: column.column_type,
+                identity: false,
+                updatable: true,
+            })
+            .collect();
+        let Parts { session, mut sink, .. } = self.parts(progress);
+        let _ = session.bulk_load(&columns, &mut rows.into_iter().map(Ok), &mut sink);
+    }
+}
+
+/// Returns the final DONE of a request that failed before it reached the session.
+const fn failure() -> Done {
+    Done {
+        kind: DoneKind::Done,
+        command: engine::sink::Command::None,
+        rows: None,
+        error: true,
+        more: false,
+    }
+}
+
+/// Decodes UTF-16LE into a buffer that is used again.
+fn decoded<'a>(utf16: &[u8], buffer: &'a mut Vec<u8>) -> &'a str {
+    buffer.clear();
+    utf16::append_utf8(utf16, buffer);
+    std::str::from_utf8(buffer).expect("it has just been encoded")
+}
+
+/// Reads a call's parameters into slots that are used again; returns how many there are.
+fn read_parameters(
+    reader: &mut RpcReader<'_>,
+    slots: &mut Vec<RpcParameter>,
+    names: &mut Names,
+) -> Result<usize, ProtocolError> {
+    names.clear();
+    let mut count = 0;
+    while let Some(parameter) = reader.next_parameter()? {
+        if count == slots.len() {
+            slots.push(empty_slot());
+        }
+        let slot = &mut slots[count];
+        names.push(&parameter.name);
+        slot.name.clear();
+        slot.name.extend(
+            char::decode_utf16(utf16::units(&parameter.name))
+                .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)),
+        );
+        slot.ty = parameter.column_type;
+        slot.output = parameter.is_output;
+        slot.default = false;
+        slot.table = None;
+        match parameter.value {
+            ParameterValue::Value(value) => slot.value = value,
+            ParameterValue::Default => slot.default = true,
+            ParameterValue::Table(table) => slot.table = Some(Box::new(table_parameter(*table))),
+        }
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// Lets go of values, which may be large; the slots keep the memory of names.
+fn forget_values(parameters: &mut [RpcParameter]) {
+    for parameter in parameters {
+        parameter.value = Value::Null;
+        parameter.table = None;
+    }
+}
+
+fn empty_slot() -> RpcParameter {
+    let ty =
+        ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: true };
+    let name = String::new();
+    RpcParameter { name, ty, value: Value::Null, output: false, default: false, table: None }
+}
+
+fn table_parameter(table: TableValue) -> TableParameter {
+    let rows = table.rows().map(<[Value]>::to_vec).collect();
+    let columns = table.columns.iter().map(|column| column.column_type).collect();
+    TableParameter { type_name: (table.schema, table.name), columns, rows }
+}
+
+fn begin_next<'a>(begin: Option<&Begin<'_>>, name: &'a str) -> Option<BeginNext<'a>> {
+    begin.map(|begin| BeginNext { isolation: isolation(begin.isolation), name })
+}
+
+const fn isolation(level: WireIsolation) -> Option<IsolationLevel> {
+    match level {
+        WireIsolation::Unchanged => None,
+        WireIsolation::ReadUncommitted => Some(IsolationLevel::ReadUncommitted),
+        WireIsolation::ReadCommitted => Some(IsolationLevel::ReadCommitted),
+        WireIsolation::RepeatableRead => Some(IsolationLevel::RepeatableRead),
+        WireIsolation::Serializable => Some(IsolationLevel::Serializable),
+        WireIsolation::Snapshot => Some(IsolationLevel::Snapshot),
+    }
+}

@@ -1,0 +1,104 @@
+//! `Link`: the part of a connection that others may touch while its task runs: the socket, and the
+//! flag that cancels the request.
+
+use sos::lock::{SpinClass, SpinLock};
+use sos::park::Cancel;
+use sos::sched::Interrupt;
+use sos::sync::{Arc, AtomicBool, OnceLock, Ordering};
+use sos::sys::Socket;
+use tds::PacketType;
+use tds::packet::HEADER_BYTES;
+
+/// The content type of TLS application data.
+const TLS_APPLICATION_DATA: u8 = 23;
+/// Lengths of a TLS record whose content is one bare packet header, by cipher: ChaCha20 in TLS 1.2,
+/// any in TLS 1.3, AES-GCM in TLS 1.2. No request is as short.
+const TLS_ATTENTION_LENGTHS: [usize; 3] = [HEADER_BYTES + 16, HEADER_BYTES + 17, HEADER_BYTES + 24];
+
+/// What a running connection shares with whoever holds its scheduler.
+#[derive(Debug)]
+pub(super) struct Link {
+    pub(super) socket: Socket,
+    /// The session's flag, once there is a session.
+    cancel: OnceLock<Arc<Cancel>>,
+    /// Held while an attention is looked for, and while one is acknowledged: so that none is seen
+    /// before its acknowledgement and cancels after it.
+    attention: SpinLock<()>,
+    /// Whether the machine wants the connection to end.
+    stopping: AtomicBool,
+}
+
+impl Link {
+    /// Returns the link of a new connection.
+    pub(super) const fn new(socket: Socket) -> Self {
+        Self {
+            socket,
+            cancel: OnceLock::new(),
+            attention: SpinLock::new(SpinClass::SessionManager, ()),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes the session's flag known.
+    pub(super) fn set_cancel(&self, cancel: Arc<Cancel>) {
+        let _ = self.cancel.set(cancel);
+    }
+
+    /// Returns the session's flag, if there is a session.
+    pub(super) fn cancel(&self) -> Option<&Cancel> {
+        self.cancel.get().map(AsRef::as_ref)
+    }
+
+    /// Cancels the request that is about to run: its attention is here already.
+    pub(super) fn cancel_next(&self) {
+        if let Some(cancel) = self.cancel() {
+            cancel.set();
+        }
+    }
+
+    /// Notes that an attention has been read off the socket.
+    pub(super) fn acknowledge(&self) {
+        let _guard = self.attention.lock();
+        if let Some(cancel) = self.cancel() {
+            cancel.clear();
+        }
+    }
+
+    /// Tells whether the machine wants the connection to end.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Tells whether what waits on the socket cancels the request: an attention, or the end of the
+    /// stream. Reads nothing off it.
+    fn asks_to_cancel(&self) -> bool {
+        let mut front = [0; 5];
+        match self.socket.peek(&mut front) {
+            Ok(0) => true,
+            Ok(1..) if front[0] == PacketType::Attention.code() => true,
+            Ok(5..) if front[0] == TLS_APPLICATION_DATA => {
+                let length = usize::from(u16::from_be_bytes([front[3], front[4]]));
+                TLS_ATTENTION_LENGTHS.contains(&length)
+            }
+            Ok(_) => false,
+            Err(error) => error.kind() != std::io::ErrorKind::WouldBlock,
+        }
+    }
+}
+
+impl Interrupt for Link {
+    fn interrupt(&self) {
+        let Some(cancel) = self.cancel() else { return };
+        let _guard = self.attention.lock();
+        if self.asks_to_cancel() {
+            cancel.set();
+        }
+    }
+
+    fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        if let Some(cancel) = self.cancel() {
+            cancel.set();
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! PRELOGIN and LOGIN7: settles how to talk, checks who wants to, and answers what drivers expect.
+//!
+//! A successful login is answered with ENVCHANGE 1, INFO 5701, ENVCHANGE 7, ENVCHANGE 2, INFO 5703,
+//! LOGINACK, ENVCHANGE 4, FEATUREEXTACK and DONE. Several drivers fail without the collation.
+
+use engine::session::{ClientInfo, LoginRequest, Session};
+use sos::sync::Arc;
+use tds::encryption::{self, EncryptionPolicy, Origin, TlsScope};
+use tds::login7::feature;
+use tds::packet::{PACKET_SIZE_DEFAULT, negotiated_packet_size};
+use tds::sink::Sink;
+use tds::{
+    Done, DoneKind, DoneStatus, EnvChange, Login7, Message, PacketType, Prelogin, ProtocolError,
+    TdsVersion, WireSettings,
+};
+use types::{Collation, Error};
+
+use super::channel::Channel;
+use super::end::End;
+use super::request::Open;
+use super::scratch::Io;
+use super::{Side, Stage};
+use crate::log;
+use crate::options::Encryption;
+use crate::tls::Mode;
+
+/// The program that LOGINACK names: drivers know no other.
+const PROGRAM: &str = "Microsoft SQL Server";
+/// The version that LOGINACK and PRELOGIN tell: drivers gate features on 16, SQL Server 2022.
+const PROGRAM_VERSION: [u8; 4] = [16, 0, 0x03, 0xE8];
+/// The error of a failed login.
+const LOGIN_FAILED: i32 = 18456;
+/// INFO: the database has changed.
+const DATABASE_CHANGED: i32 = 5701;
+/// INFO: the language has changed.
+const LANGUAGE_CHANGED: i32 = 5703;
+/// Severity of INFO messages about the environment.
+const SEVERITY_INFO: u8 = 10;
+
+/// What PRELOGIN has settled. The default is that of a client that sends none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Negotiated {
+    scope: TlsScope,
+    is_strict: bool,
+}
+
+impl Default for Negotiated {
+    fn default() -> Self {
+        Self { scope: TlsScope::None, is_strict: false }
+    }
+}
+
+impl Side {
+    /// Answers PRELOGIN.
+    pub(super) fn prelogin(
+        &mut self,
+        message: Message<'_>,
+        origin: Origin,
+        io: &mut Io,
+    ) -> Result<(), End> {
+        if message.kind != PacketType::Prelogin {
+            return Err(ProtocolError::UnexpectedMessage(message.kind).into());
+        }
+        let asked = Prelogin::parse(message.body)?;
+        let policy = match self.shared.encryption {
+            Encryption::Off => EncryptionPolicy::Off,
+            Encryption::On => EncryptionPolicy::Optional,
+            Encryption::Required | Encryption::Strict => EncryptionPolicy::Required,
+        };
+        let (encryption, scope) = encryption::decide(asked.encryption, policy, origin);
+        let [major, minor, build_high, build_low] = PROGRAM_VERSION;
+        let answer = Prelogin {
+            version: [major, minor, build_high, build_low, 0, 0],
+            encryption: Some(encryption),
+            mars: Some(false),
+            federated_auth_required: asked.federated_auth_required.map(|_| false),
+            ..Prelogin::default()
+        };
+        io.writer.begin(WireSettings::default());
+        io.writer.put(&answer.to_server_payload());
+        io.writer.finish();
+        self.send(io)?;
+        self.stage =
+            Stage::Login(Negotiated { scope, is_strict: matches!(origin, Origin::Strict) });
+        match scope {
+            TlsScope::None => Ok(()),
+            TlsScope::LoginOnly | TlsScope::Full => {
+                let config = self.shared.tls.config(Mode::Wrapped).map_err(End::NoTls)?;
+                self.channel = Channel::wrapped(config)?;
+                Ok(())
+            }
+            TlsScope::Refuse => Err(End::Unencrypted),
+        }
+    }
+
+    /// Answers LOGIN7.
+    pub(super) fn login(&mut self, message: Message<'_>, io: &mut Io) -> Result<(), End> {
+        if message.kind != PacketType::Login7 {
+            return Err(ProtocolError::UnexpectedMessage(message.kind).into());
+        }
+        let Stage::Login(negotiated) = self.stage else {
+            unreachable!("only a connection that waits for LOGIN7 gets here")
+        };
+        let login = Login7::parse(message.body)?;
+        let version = login.version()?;
+        if negotiated.scope == TlsScope::LoginOnly {
+            self.channel = Channel::Plain;
+        }
+        if version == TdsVersion::V8_0 && !negotiated.is_strict {
+            return Err(ProtocolError::Login("TDS 8.0 is spoken inside TLS only").into());
+        }
+        let settings = WireSettings {
+            version,
+            packet_size: negotiated_packet_size(login.packet_size),
+            spid: 0,
+        };
+        if let Some(unsupported) = login.unsupported_authentication() {
+            return self.refuse(&[unsupported.to_error()], settings, io);
+        }
+        let user = login.user.clone();
+        let wants_utf8 = login.has_feature(feature::UTF8_SUPPORT);
+        let has_features = login.flags.has_features();
+        let request = self.login_request(login, settings);
+        match Session::login(&self.shared.instance, request) {
+            Ok(session) => {
+                let features = has_features.then_some(wants_utf8);
+                self.welcome(session, settings, features, io)
+            }
+            Err(errors) => {
+                self.note_refusal(&user, &errors);
+                self.refuse(&errors, settings, io)
+            }
+        }
+    }
+
+    fn login_request(&self, login: Login7, settings: WireSettings) -> LoginRequest {
+        let address = |address: std::net::SocketAddr| {
+            (address.ip().to_canonical().to_string(), address.port())
+        };
+        let client = ClientInfo {
+            host_name: login.host,
+            program_name: login.application,
+            interface_name: login.library,
+            process_id: login.client_pid,
+            client_version: login.client_version,
+            tds_version: settings.version.code(),
+            packet_size: u32::from(settings.packet_size),
+            address: address(self.client),
+            local_address: address(self.local),
+            encrypted: !self.channel.is_plain(),
+            odbc: login.flags.is_odbc(),
+        };
+        LoginRequest {
+            user: login.user,
+            password: login.password,
+            database: login.database,
+            language: login.language,
+            client,
+        }
+    }
+
+    /// Opens the session and tells the client its environment. `features` says whether the client
+    /// sent feature extensions, and UTF-8 among them.
+    fn welcome(
+        &mut self,
+        session: Session,
+        settings: WireSettings,
+        features: Option<bool>,
+        io: &mut Io,
+    ) -> Result<(), End> {
+        let state = session.state();
+        let spid = u16::try_from(state.id).unwrap_or(0);
+        let database = state.database.to_string();
+        let language = state.options.language.clone();
+        self.link.set_cancel(Arc::clone(session.cancel()));
+        // The login itself is answered in packets of the size that holds before it.
+        let settings_before = WireSettings { packet_size: PACKET_SIZE_DEFAULT, spid, ..settings };
+        let writer = &mut io.writer;
+        writer.begin(settings_before);
+        writer.env_change(EnvChange::Database(&database, "master"));
+        writer.message(
+            &info(DATABASE_CHANGED, 2, format!("Changed database context to '{database}'.")),
+            &self.shared.server_name,
+        );
+        writer.env_change(EnvChange::Collation(Collation::default()));
+        writer.env_change(EnvChange::Language(&language, ""));
+        writer.message(
+            &info(LANGUAGE_CHANGED, 1, format!("Changed language setting to {language}.")),
+            &self.shared.server_name,
+        );
+        writer.login_ack(PROGRAM, PROGRAM_VERSION);
+        writer.env_change(EnvChange::PacketSize(settings.packet_size, PACKET_SIZE_DEFAULT));
+        if let Some(wants_utf8) = features {
+            writer.feature_ext_ack(wants_utf8);
+        }
+        writer.done(Done {
+            kind: DoneKind::Done,
+            status: DoneStatus::FINAL,
+            command: 0,
+            row_count: None,
+        });
+        writer.finish();
+        self.send(io)?;
+        let settings = WireSettings { spid, ..settings };
+        self.stage = Stage::Open(Box::new(Open::new(session, settings)));
+        Ok(())
+    }
+
+    /// Tells the client that its login is refused. It learns that, and of a database that is not
+    /// there, but not why: the log says more.
+    fn refuse(&mut self, errors: &[Error], settings: WireSettings, io: &mut Io) -> Result<(), End> {
+        io.writer.begin(WireSettings { packet_size: PACKET_SIZE_DEFAULT, ..settings });
+        for error in errors {
+            let shown = if error.number == LOGIN_FAILED {
+                error.clone().with_state(1)
+            } else {
+                error.clone()
+            };
+            io.writer.message(&shown, &self.shared.server_name);
+        }
+        io.writer.done(failed());
+        io.writer.finish();
+        self.send(io)?;
+        Err(End::LoginRefused)
+    }
+
+    fn note_refusal(&self, user: &str, errors: &[Error]) {
+        for error in errors {
+            let shown = log::printable(&error.message);
+            let line = format_args!(
+                "Login refused to '{}': error {}, state {}: {shown}",
+                log::printable(user),
+                error.number,
+                error.state
+            );
+            self.shared.client_log.line(&self.client, &line);
+        }
+    }
+
+    /// Tells a client what was wrong with its bytes, as far as it can still understand.
+    pub(super) fn explain(&mut self, error: ProtocolError, io: &mut Io) {
+        let settings = match &self.stage {
+            // It has not said anything that makes sense so far.
+            Stage::Opening => return,
+            Stage::Prelogin(_) | Stage::Login(_) => WireSettings::default(),
+            Stage::Open(open) => open.settings,
+        };
+        if matches!(self.channel, Channel::Wrapped(_)) {
+            return;
+        }
+        io.writer.begin(settings);
+        io.writer.message(&error.to_error(), &self.shared.server_name);
+        io.writer.done(failed());
+        io.writer.finish();
+        self.send_now(io);
+    }
+}
+
+fn info(number: i32, state: u8, text: String) -> Error {
+    Error::custom(number, SEVERITY_INFO, state, text).at_line(1)
+}
+
+/// Returns the DONE of a response that is an error.
+pub(super) const fn failed() -> Done {
+    Done { kind: DoneKind::Done, status: DoneStatus::ERROR, command: 0, row_count: None }
+}

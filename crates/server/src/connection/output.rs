@@ -1,0 +1,104 @@
+//! `Output`: takes packets to the client, through TLS if there is TLS, waiting for a slow one.
+
+use std::io::{self, IoSlice};
+use std::time::Duration;
+
+use sos::park::Wake;
+use sos::sched;
+use sos::sys::Direction;
+use sos::wait::WaitType;
+use tds::ResponseWriter;
+
+use super::channel::Channel;
+use super::end::End;
+use super::link::Link;
+
+/// Pieces handed to the kernel at once.
+const PIECES_MAX: usize = 16;
+
+/// The way out of a connection.
+pub(crate) struct Output<'a> {
+    pub(super) link: &'a Link,
+    pub(super) channel: &'a mut Channel,
+    /// Where TLS puts records.
+    pub(super) sealed: &'a mut Vec<u8>,
+    /// How long a client may take nothing.
+    pub(super) send_timeout: Duration,
+}
+
+impl Output<'_> {
+    /// Sends all closed packets.
+    pub(crate) fn send(&mut self, writer: &mut ResponseWriter) -> Result<(), End> {
+        while writer.sendable_bytes() > 0 {
+            let sent = match (self.channel.is_plain(), writer.as_single()) {
+                (true, Some(bytes)) => self.patiently(|link| link.socket.send(bytes))?,
+                (true, None) => {
+                    let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
+                    let count = writer.slices(&mut pieces);
+                    self.patiently(|link| link.socket.send_vectored(&pieces[..count]))?
+                }
+                (false, _) => {
+                    let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
+                    let count = writer.slices(&mut pieces);
+                    self.send_sealed(&pieces[..count])?
+                }
+            };
+            writer.consume(sent);
+        }
+        Ok(())
+    }
+
+    /// Sends pieces through TLS; returns how many bytes they were.
+    fn send_sealed(&mut self, pieces: &[IoSlice<'_>]) -> Result<usize, End> {
+        self.sealed.clear();
+        for piece in pieces {
+            self.channel.seal(piece, self.sealed)?;
+        }
+        let sealed = std::mem::take(self.sealed);
+        let sent = self.send_raw(&sealed);
+        *self.sealed = sealed;
+        sent.map(|()| pieces.iter().map(|piece| piece.len()).sum())
+    }
+
+    /// Sends bytes as they are.
+    pub(crate) fn send_raw(&mut self, mut bytes: &[u8]) -> Result<(), End> {
+        while !bytes.is_empty() {
+            let sent = self.patiently(|link| link.socket.send(bytes))?;
+            bytes = &bytes[sent..];
+        }
+        Ok(())
+    }
+
+    /// Sends what the kernel takes, waiting until it takes something.
+    fn patiently(&self, send: impl Fn(&Link) -> io::Result<usize>) -> Result<usize, End> {
+        loop {
+            match send(self.link) {
+                Ok(0) => return Err(End::Closed),
+                Ok(sent) => return Ok(sent),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Waits until the client has taken something. An attention does not end the wait: the client
+    /// reads on until it is acknowledged. A stop does.
+    #[cold]
+    fn wait(&self) -> Result<(), End> {
+        let cancel = self.link.cancel().filter(|cancel| !cancel.is_set());
+        let wake = sched::wait_fd(
+            &self.link.socket,
+            Direction::Writable,
+            WaitType::AsyncNetworkIo,
+            Some(self.send_timeout),
+            cancel,
+        )?;
+        match wake {
+            Wake::Signalled => Ok(()),
+            Wake::TimedOut => Err(End::TimedOut("send timeout")),
+            Wake::Cancelled if self.link.is_stopping() => Err(End::Stopping),
+            Wake::Cancelled => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! The request pump: from a message to the session's verbs, and what comes back to packets.
+//!
+//! Every request ends in one response with a final DONE, whatever happens: a mistake in its bytes, an
+//! attention, even a panic, which ends the session and nothing else.
+
+use std::panic::{self, AssertUnwindSafe};
+
+use engine::session::{Reset, Session};
+use sos::memory;
+use tds::bulk::BulkReader;
+use tds::{Cursor, Message, PacketType, ProtocolError, Request, Step, WireSettings};
+use types::{Error, Msg, Value};
+
+use super::end::End;
+use super::execute::{Execution, execute};
+use super::login::failed;
+use super::output::Output;
+use super::scratch::Io;
+use super::{Side, Stage};
+use crate::sink::{self, Progress, Tokens};
+
+/// A logged-in connection.
+pub(super) struct Open {
+    pub(super) session: Session,
+    pub(super) settings: WireSettings,
+    /// The bulk load that is arriving.
+    bulk: Option<Box<Bulk>>,
+}
+
+/// A bulk load on its way in.
+struct Bulk {
+    reader: BulkReader,
+    rows: Vec<Vec<Value>>,
+    /// Why its rows are no longer kept.
+    error: Option<Error>,
+}
+
+/// How a request went, before its response is complete.
+type Outcome = Result<(), ProtocolError>;
+
+impl Open {
+    /// Returns the state of a connection that has just logged in.
+    pub(super) const fn new(session: Session, settings: WireSettings) -> Self {
+        Self { session, settings, bulk: None }
+    }
+
+    fn transaction(&self) -> sink::Transaction {
+        if self.session.state().transaction.count > 0 {
+            sink::Transaction::Open
+        } else {
+            sink::Transaction::None
+        }
+    }
+}
+
+impl Side {
+    /// Works on what a logged-in client has sent.
+    pub(super) fn request(
+        &mut self,
+        step: Step<'_>,
+        next_byte: Option<u8>,
+        io: &mut Io,
+    ) -> Result<(), End> {
+        match step {
+            Step::NeedMore => Ok(()),
+            Step::Cancelled(_) => {
+                self.forget_bulk();
+                self.answer_taken_back(io)
+            }
+            Step::BulkPart { body, last } => self.bulk_part(body, last, io),
+            Step::Message(message) if message.kind == PacketType::Attention => {
+                self.forget_bulk();
+                self.link.acknowledge();
+                self.begin(io);
+                io.writer.attention_done();
+                io.writer.finish();
+                self.send(io)
+            }
+            Step::Message(message) => {
+                if next_byte == Some(PacketType::Attention.code()) {
+                    self.link.cancel_next();
+                }
+                self.run(message, io)
+            }
+        }
+    }
+
+    /// Runs a request.
+    fn run(&mut self, message: Message<'_>, io: &mut Io) -> Result<(), End> {
+        self.contained(io, |execution, progress| {
+            if let Some(reset) = reset_of(message.reset) {
+                execution.reset(reset, progress);
+            }
+            let request = Request::decode(message, execution.settings.version)?;
+            execute(execution, request, progress)
+        })
+    }
+
+    /// Takes up a part of a bulk load; runs it with the last.
+    fn bulk_part(&mut self, body: Cursor<'_>, last: bool, io: &mut Io) -> Result<(), End> {
+        let Stage::Open(open) = &mut self.stage else { return Ok(()) };
+        let version = open.settings.version;
+        let bulk = open.bulk.get_or_insert_with(|| Box::new(Bulk::new(version)));
+        bulk.take(body, last)?;
+        if !last {
+            return Ok(());
+        }
+        let Some(bulk) = open.bulk.take() else { return Ok(()) };
+        self.contained(io, |execution, progress| {
+            let Bulk { mut reader, rows, error } = *bulk;
+            if let Some(error) = error {
+                execution.fail(&error, progress);
+                return Ok(());
+            }
+            let Some(columns) = reader.columns()? else { return Err(ProtocolError::Truncated) };
+            execution.bulk_load(columns, rows, progress);
+            Ok(())
+        })
+    }
+
+    fn forget_bulk(&mut self) {
+        if let Stage::Open(open) = &mut self.stage {
+            open.bulk = None;
+        }
+    }
+
+    /// Answers a message that its sender took back half-way.
+    fn answer_taken_back(&mut self, io: &mut Io) -> Result<(), End> {
+        self.begin(io);
+        io.writer.done(failed());
+        io.writer.finish();
+        self.send(io)
+    }
+
+    fn begin(&self, io: &mut Io) {
+        if let Stage::Open(open) = &self.stage {
+            io.writer.begin(open.settings);
+        }
+    }
+
+    /// Runs `work` and completes its response, a panic included.
+    fn contained(
+        &mut self,
+        io: &mut Io,
+        work: impl FnOnce(&mut Execution<'_>, &mut Progress) -> Outcome,
+    ) -> Result<(), End> {
+        self.begin(io);
+        let Stage::Open(open) = &mut self.stage else { return Ok(()) };
+        let mut progress = Progress::new(open.transaction());
+        let mut execution = Execution {
+            session: &mut open.session,
+            settings: open.settings,
+            io,
+            link: &self.link,
+            channel: &mut self.channel,
+            shared: &self.shared,
+        };
+        // Whatever a panic leaves half done is thrown away below: session, response, connection.
+        let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut execution, &mut progress)));
+        match outcome {
+            Ok(outcome) => self.complete(outcome, progress, io),
+            Err(_) => {
+                self.complete_after_panic(&progress, io);
+                Err(End::Panicked)
+            }
+        }
+    }
+
+    /// Ends a response.
+    fn complete(&mut self, outcome: Outcome, progress: Progress, io: &mut Io) -> Result<(), End> {
+        if let Some(end) = progress.end {
+            return Err(end);
+        }
+        if let Err(error) = outcome {
+            let shown = error.to_error();
+            if shown.severity >= sink::SEVERITY_FATAL {
+                return Err(End::Protocol(error));
+            }
+            io.writer.message(&shown, &self.shared.server_name);
+            io.writer.done(failed());
+        }
+        io.writer.finish();
+        self.send(io)?;
+        match progress.session {
+            sink::SessionLife::Goes => Ok(()),
+            sink::SessionLife::Ended => Err(End::Fatal),
+        }
+    }
+
+    /// Tells the client that its request panicked, if the response can still say so.
+    fn complete_after_panic(&mut self, progress: &Progress, io: &mut Io) {
+        if progress.end.is_some() {
+            return;
+        }
+        if progress.tokens == Tokens::Broken {
+            io.writer.discard();
+            self.begin(io);
+        }
+        io.writer.message(&Msg::InternalError.into(), &self.shared.server_name);
+        io.writer.done(failed());
+        io.writer.finish();
+        self.send_now(io);
+    }
+
+    /// Sends the response, waiting for a slow client.
+    pub(super) fn send(&mut self, io: &mut Io) -> Result<(), End> {
+        let Io { writer, sealed, .. } = io;
+        let mut output = Output {
+            link: &self.link,
+            channel: &mut self.channel,
+            sealed,
+            send_timeout: self.shared.limits.send_timeout,
+        };
+        output.send(writer)
+    }
+
+    /// Sends the last words of a connection that ends: the usual way, but a failure does not matter.
+    pub(super) fn send_now(&mut self, io: &mut Io) {
+        let _ = self.send(io);
+    }
+
+    /// Drops the session now, so that a panic on the way stays here too.
+    pub(super) fn drop_session(&mut self) {
+        if let Stage::Open(open) = std::mem::replace(&mut self.stage, Stage::Opening) {
+            // A session that panics while it is dropped has said so on stderr; nothing is left of it.
+            let _ = panic::catch_unwind(AssertUnwindSafe(|| drop(open)));
+        }
+    }
+}
+
+impl Bulk {
+    const fn new(version: tds::TdsVersion) -> Self {
+        Self { reader: BulkReader::new(version), rows: Vec::new(), error: None }
+    }
+
+    /// Decodes the rows that are complete with this part.
+    fn take(&mut self, body: Cursor<'_>, last: bool) -> Outcome {
+        self.reader.push(body, last)?;
+        let mut row = Vec::new();
+        while self.reader.next_row(&mut row)? {
+            if self.error.is_some() {
+                continue;
+            }
+            if memory::check().is_err() {
+                self.rows = Vec::new();
+                self.error = Some(Msg::OutOfMemory.into());
+                continue;
+            }
+            self.rows.push(std::mem::take(&mut row));
+        }
+        if last && !self.reader.is_complete() {
+            return Err(ProtocolError::Truncated);
+        }
+        Ok(())
+    }
+}
+
+const fn reset_of(reset: tds::Reset) -> Option<Reset> {
+    match reset {
+        tds::Reset::No => None,
+        tds::Reset::Session => Some(Reset::All),
+        tds::Reset::KeepTransaction => Some(Reset::KeepTransaction),
+    }
+}

@@ -1,0 +1,111 @@
+//! `Scratch`: the buffers that a request needs while it runs, one set per worker thread.
+//!
+//! A connection has none of its own, so that an idle one costs little and a running one finds them
+//! warm in the cache. A task takes the set when it is run and puts it back afterwards; one that waits
+//! keeps it meanwhile, since the scheduler goes on with another thread.
+
+use std::cell::Cell;
+
+use engine::session::RpcParameter;
+use tds::ResponseWriter;
+
+use super::shapes::Shapes;
+
+/// Bytes read off a socket at once.
+pub(super) const RECEIVE_BYTES: usize = 32 * 1024;
+/// The largest buffer that a worker keeps from one request to the next, in bytes.
+const KEPT_BYTES_MAX: usize = 128 * 1024;
+/// The most parameters that a worker keeps room for.
+const KEPT_PARAMETERS_MAX: usize = 256;
+
+thread_local! {
+    static SCRATCH: Cell<Option<Box<Scratch>>> = const { Cell::new(None) };
+}
+
+/// Buffers of a running task.
+pub(super) struct Scratch {
+    /// What has been received. Taken out while it is worked on.
+    pub(super) received: Box<[u8]>,
+    /// What TLS made of it.
+    pub(super) opened: Vec<u8>,
+    /// What else a request needs.
+    pub(super) io: Io,
+}
+
+/// The buffers of a request.
+#[derive(Default)]
+pub(super) struct Io {
+    /// The response.
+    pub(super) writer: ResponseWriter,
+    /// The response after TLS, or parts of a handshake.
+    pub(super) sealed: Vec<u8>,
+    /// SQL text or a procedure's name, UTF-8.
+    pub(super) text: Vec<u8>,
+    /// Parameters of a call; those behind the call's count keep their memory.
+    pub(super) parameters: Vec<RpcParameter>,
+    /// Their names as sent.
+    pub(super) names: Names,
+    /// Encoded metadata of results seen lately.
+    pub(super) shapes: Shapes,
+}
+
+impl Scratch {
+    /// Takes the thread's set, or makes one.
+    pub(crate) fn take() -> Box<Self> {
+        SCRATCH.take().unwrap_or_else(|| {
+            Box::new(Self {
+                received: vec![0; RECEIVE_BYTES].into_boxed_slice(),
+                opened: Vec::new(),
+                io: Io::default(),
+            })
+        })
+    }
+
+    /// Puts the set back for the thread's next task, without what is too large to keep.
+    pub(crate) fn put_back(mut self: Box<Self>) {
+        if self.received.len() != RECEIVE_BYTES {
+            return;
+        }
+        shrink(&mut self.opened);
+        self.io.writer.shrink_to(KEPT_BYTES_MAX);
+        shrink(&mut self.io.sealed);
+        shrink(&mut self.io.text);
+        self.io.parameters.truncate(KEPT_PARAMETERS_MAX);
+        SCRATCH.set(Some(self));
+    }
+}
+
+fn shrink(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    if buffer.capacity() > KEPT_BYTES_MAX {
+        *buffer = Vec::new();
+    }
+}
+
+/// The names of a call's parameters, UTF-16LE, one behind the other.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Names {
+    /// Forgets all names.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
+    /// Adds the next parameter's name.
+    pub(crate) fn push(&mut self, name: &[u8]) {
+        self.bytes.extend_from_slice(name);
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Returns the name of the parameter at a 0-based place; empty if it has none.
+    pub(crate) fn get(&self, ordinal: usize) -> &[u8] {
+        let Some(&end) = self.ends.get(ordinal) else { return &[] };
+        let start = if ordinal == 0 { 0 } else { self.ends[ordinal - 1] };
+        &self.bytes[start..end]
+    }
+}

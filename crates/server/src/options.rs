@@ -1,0 +1,185 @@
+//! `Options`: everything an operator may choose, as plain data with checked values.
+//!
+//! The command line fills it in; nothing here reads arguments or the environment.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Named limits on time and number, so that no client can hold the server up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// From accept to the end of the login.
+    pub login_timeout: Duration,
+    /// From the first byte of a message to its last, once logged in, without any progress.
+    pub packet_timeout: Duration,
+    /// How long an answer waits for a client that takes none of it.
+    pub send_timeout: Duration,
+    /// How long a stopping server waits for requests in progress.
+    pub shutdown_timeout: Duration,
+    /// Connections at once; one more is closed at once.
+    pub connections_max: usize,
+    /// The longest request message in bytes.
+    pub message_bytes_max: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            login_timeout: Duration::from_secs(15),
+            packet_timeout: Duration::from_secs(30),
+            send_timeout: Duration::from_secs(60),
+            shutdown_timeout: Duration::from_secs(30),
+            connections_max: 32_767,
+            message_bytes_max: tds::message::MESSAGE_BYTES_MAX,
+        }
+    }
+}
+
+/// What the server does about encryption.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encryption {
+    /// No TLS at all.
+    Off,
+    /// TLS for those who ask, by either way.
+    #[default]
+    On,
+    /// TLS for everyone, by either way.
+    Required,
+    /// TLS from the first byte (TDS 8.0) for everyone.
+    Strict,
+}
+
+/// Where the certificate comes from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Certificate {
+    /// Made and signed by the server itself when the first client needs one.
+    #[default]
+    SelfSigned,
+    /// Read from two PEM files.
+    Files {
+        /// The certificate chain, the server's own first.
+        certificates: PathBuf,
+        /// Its private key.
+        key: PathBuf,
+    },
+}
+
+/// How a server is set up.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to listen on.
+    pub address: IpAddr,
+    /// The port; 0 takes any that is free.
+    pub port: u16,
+    /// The password of `sa`.
+    pub sa_password: String,
+    /// Limit on memory in bytes.
+    pub memory_max: u64,
+    /// Number of schedulers; `None` is one per CPU.
+    pub schedulers: Option<usize>,
+    /// What to do about encryption.
+    pub encryption: Encryption,
+    /// Where the certificate comes from.
+    pub certificate: Certificate,
+    /// Limits.
+    pub limits: Limits,
+}
+
+/// Units of a memory size, by suffix.
+const UNITS: &[(&str, u64)] =
+    &[("KB", 1 << 10), ("MB", 1 << 20), ("GB", 1 << 30), ("TB", 1 << 40), ("B", 1)];
+
+/// The least memory that a server starts with, in bytes.
+pub const MEMORY_BYTES_MIN: u64 = 64 << 20;
+
+/// Reads a number of bytes with an optional suffix KB, MB, GB or TB.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let upper = text.trim().to_ascii_uppercase();
+    let unit = UNITS.iter().find(|(suffix, _)| upper.ends_with(suffix));
+    let (digits, factor) = match unit {
+        Some((suffix, factor)) => (upper[..upper.len() - suffix.len()].trim_end(), *factor),
+        None => (upper.as_str(), 1),
+    };
+    let number: u64 = digits
+        .parse()
+        .map_err(|_| "expected a number of bytes, or one with KB, MB, GB or TB".to_owned())?;
+    number.checked_mul(factor).ok_or_else(|| "that is more than fits 64 bits".to_owned())
+}
+
+/// Reads a limit on memory: as [`parse_bytes`], but no less than a server needs.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn parse_memory(text: &str) -> Result<u64, String> {
+    let bytes = parse_bytes(text)?;
+    if bytes < MEMORY_BYTES_MIN {
+        return Err(format!("the least is {} MB", MEMORY_BYTES_MIN >> 20));
+    }
+    Ok(bytes)
+}
+
+/// Returns the limit on memory where none is given: three quarters of the machine's.
+pub fn default_memory_max() -> u64 {
+    (sos::sys::total_memory_bytes() / 4 * 3).max(MEMORY_BYTES_MIN)
+}
+
+/// Reads a duration: seconds, or a number with `ms`, `s` or `m`.
+///
+/// # Errors
+/// A sentence that says what is wrong.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let text = text.trim();
+    let (digits, unit_ms) = if let Some(digits) = text.strip_suffix("ms") {
+        (digits, 1)
+    } else if let Some(digits) = text.strip_suffix('s') {
+        (digits, 1_000)
+    } else if let Some(digits) = text.strip_suffix('m') {
+        (digits, 60_000)
+    } else {
+        (text, 1_000)
+    };
+    let number: u64 = digits
+        .trim_end()
+        .parse()
+        .map_err(|_| "expected a number of seconds, or one with ms, s or m".to_owned())?;
+    if number == 0 {
+        return Err("it must be longer than zero".to_owned());
+    }
+    let ms = number.checked_mul(unit_ms).ok_or_else(|| "that is too long".to_owned())?;
+    Ok(Duration::from_millis(ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_take_suffixes_in_any_case() {
+        assert_eq!(parse_bytes("1024"), Ok(1024));
+        assert_eq!(parse_bytes("16kb"), Ok(16 << 10));
+        assert_eq!(parse_bytes("3 GB"), Ok(3 << 30));
+        assert_eq!(parse_bytes("7B"), Ok(7));
+        assert!(parse_bytes("many").is_err());
+        assert!(parse_bytes("-1").is_err());
+        assert!(parse_bytes("99999999999TB").is_err());
+    }
+
+    #[test]
+    fn memory_has_a_least_value() {
+        assert!(parse_memory("1MB").is_err());
+        assert_eq!(parse_memory("64MB"), Ok(MEMORY_BYTES_MIN));
+    }
+
+    #[test]
+    fn durations_take_units_and_no_zero() {
+        assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
+        assert_eq!(parse_duration("250ms"), Ok(Duration::from_millis(250)));
+        assert_eq!(parse_duration("3m"), Ok(Duration::from_secs(180)));
+        assert!(parse_duration("0").is_err());
+        assert!(parse_duration("soon").is_err());
+    }
+}

@@ -1,0 +1,209 @@
+//! `TokenSink`: turns what the engine says into tokens, and sends them when there are many.
+
+use std::rc::Rc;
+
+use engine::sink::{
+    ColumnInfo, Command, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+};
+use tds::response::done::command;
+use tds::{Columns, DoneStatus, ResponseWriter};
+use types::{Error, Value};
+
+use crate::connection::{End, Names, Output, Shapes};
+
+/// Bytes of closed packets that are worth a send while the response goes on.
+const FLUSH_BYTES: usize = 32 * 1024;
+/// From this severity on an error ends the connection.
+pub(crate) const SEVERITY_FATAL: u8 = 20;
+
+/// Receives the results of one request and writes its response.
+pub(crate) struct TokenSink<'a> {
+    /// Where tokens go.
+    pub(crate) writer: &'a mut ResponseWriter,
+    /// Where packets go.
+    pub(crate) output: Output<'a>,
+    /// Metadata encoded before.
+    pub(crate) shapes: &'a mut Shapes,
+    /// Names of the call's parameters as the client sent them.
+    pub(crate) names: &'a Names,
+    /// The server's name, in every message.
+    pub(crate) server_name: &'a str,
+    /// What has happened so far.
+    pub(crate) progress: &'a mut Progress,
+}
+
+/// What has happened to a response so far.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// The result set in progress.
+    columns: Option<Rc<Columns>>,
+    /// Whether a transaction is open.
+    pub(crate) transaction: Transaction,
+    /// Why nothing can be sent any more.
+    pub(crate) end: Option<End>,
+    /// Whether an error has ended the session: its response is still sent.
+    pub(crate) session: SessionLife,
+    /// Whether a token is half written: for a panic in its midst.
+    pub(crate) tokens: Tokens,
+}
+
+/// Whether a transaction is open, as every DONE says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Transaction {
+    /// None.
+    #[default]
+    None,
+    /// One.
+    Open,
+}
+
+/// Whether the session goes on after the response.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum SessionLife {
+    /// It does.
+    #[default]
+    Goes,
+    /// An error of severity 20 or more has ended it.
+    Ended,
+}
+
+/// Whether the tokens written so far are whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Tokens {
+    /// All of them.
+    #[default]
+    Whole,
+    /// One is being written.
+    Broken,
+}
+
+impl Progress {
+    /// Returns the progress of a response that has not begun.
+    pub(crate) fn new(transaction: Transaction) -> Self {
+        Self { transaction, ..Self::default() }
+    }
+}
+
+impl TokenSink<'_> {
+    /// Writes a token, noting that it is in progress.
+    fn write(&mut self, token: impl FnOnce(&mut ResponseWriter)) -> Sent {
+        if self.progress.end.is_some() {
+            return Err(Disconnected);
+        }
+        self.progress.tokens = Tokens::Broken;
+        token(self.writer);
+        self.progress.tokens = Tokens::Whole;
+        if self.writer.sendable_bytes() < FLUSH_BYTES {
+            return Ok(());
+        }
+        self.send()
+    }
+
+    #[cold]
+    fn send(&mut self) -> Sent {
+        self.output.send(self.writer).map_err(|end| {
+            self.progress.end = Some(end);
+            Disconnected
+        })
+    }
+
+    fn status(&self, done: &Done) -> DoneStatus {
+        let mut status = DoneStatus::FINAL;
+        if done.more {
+            status = status.with(DoneStatus::MORE);
+        }
+        if done.error {
+            status = status.with(DoneStatus::ERROR);
+        }
+        if self.progress.transaction == Transaction::Open {
+            status = status.with(DoneStatus::IN_TRANSACTION);
+        }
+        status
+    }
+}
+
+impl ResultSink for TokenSink<'_> {
+    fn columns(&mut self, shape: &ResultShape) -> Sent {
+        let columns = self.shapes.get(shape, self.writer.settings().version);
+        self.progress.columns = Some(Rc::clone(&columns));
+        self.write(|writer| writer.columns(&columns))
+    }
+
+    fn row(&mut self, values: &[Value]) -> Sent {
+        let columns = self.progress.columns.take().expect("columns come before rows");
+        let sent = self.write(|writer| writer.row(&columns, values));
+        self.progress.columns = Some(columns);
+        sent
+    }
+
+    fn done(&mut self, done: Done) -> Sent {
+        let kind = match done.kind {
+            DoneKind::Done => tds::DoneKind::Done,
+            DoneKind::InProcedure => tds::DoneKind::InProc,
+            DoneKind::Procedure => tds::DoneKind::Proc,
+        };
+        let status = self.status(&done);
+        let command = command_number(done.command);
+        self.write(|writer| {
+            writer.done(tds::Done { kind, status, command, row_count: done.rows });
+        })
+    }
+
+    fn message(&mut self, message: &Error) -> Sent {
+        let name = self.server_name;
+        if message.severity >= SEVERITY_FATAL {
+            self.progress.session = SessionLife::Ended;
+        }
+        self.write(|writer| writer.message(message, name))
+    }
+
+    fn return_status(&mut self, status: i32) -> Sent {
+        self.write(|writer| writer.return_status(status))
+    }
+
+    fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
+        let name = self.names.get(usize::from(ordinal));
+        self.write(|writer| writer.return_value(ordinal, name, column.column_type, value))
+    }
+
+    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
+        let change = match *change {
+            EnvChange::Database { new, old } => tds::EnvChange::Database(new, old),
+            EnvChange::Language { new, old } => tds::EnvChange::Language(new, old),
+            EnvChange::BeginTransaction(descriptor) => {
+                self.progress.transaction = Transaction::Open;
+                tds::EnvChange::BeginTransaction(descriptor)
+            }
+            EnvChange::CommitTransaction(descriptor) => {
+                self.progress.transaction = Transaction::None;
+                tds::EnvChange::CommitTransaction(descriptor)
+            }
+            EnvChange::RollbackTransaction(descriptor) => {
+                self.progress.transaction = Transaction::None;
+                tds::EnvChange::RollbackTransaction(descriptor)
+            }
+        };
+        self.write(|writer| writer.env_change(change))
+    }
+
+    fn flush(&mut self) -> Sent {
+        if self.progress.end.is_some() {
+            return Err(Disconnected);
+        }
+        self.writer.flush();
+        self.send()
+    }
+}
+
+/// Returns the number by which DONE tells a statement's kind.
+const fn command_number(command: Command) -> u16 {
+    match command {
+        Command::None => 0,
+        Command::Select | Command::SelectInto | Command::Fetch => command::SELECT,
+        Command::Insert | Command::BulkInsert => command::INSERT,
+        Command::Update => command::UPDATE,
+        Command::Delete => command::DELETE,
+        Command::Merge => command::MERGE,
+        Command::Execute => command::EXECUTE,
+    }
+}

@@ -1,0 +1,141 @@
+//! The verb `serve`: checks its arguments, starts the server, and runs it until it is told to stop.
+
+use std::io::Write;
+use std::net::IpAddr;
+use std::process::ExitCode;
+
+use server::options::{Certificate, Encryption, Limits, Options, parse_duration, parse_memory};
+
+use crate::{ServeArguments, wrong_usage};
+
+/// Variables that may hold the password of `sa`, in the order in which they count.
+const PASSWORD_VARIABLES: [&str; 2] = ["CLEARWAY_SA_PASSWORD", "MSSQL_SA_PASSWORD"];
+/// The most schedulers that make sense.
+const SCHEDULERS_MAX: usize = 1_024;
+
+/// Runs the server. Returns 0 after an orderly stop, 2 for wrong arguments, 1 for all else.
+pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
+    let options = match options(arguments) {
+        Ok(options) => options,
+        Err(what) => return wrong_usage(&what),
+    };
+    match serve(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("clearway: {what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn serve(options: &Options) -> Result<(), String> {
+    // Before any thread exists, so that all inherit the mask and only this one sees signals.
+    let signals = sos::sys::StopSignals::new().map_err(|error| format!("signals: {error}"))?;
+    let server = server::Server::start(options)?;
+    print(&server.banner());
+    print(&format!("{}\n", server.ready_line()));
+    signals.wait().map_err(|error| format!("signals: {error}"))?;
+    server.stop();
+    Ok(())
+}
+
+/// Writes to stdout and flushes. A closed stdout is no reason not to serve.
+fn print(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+}
+
+/// Checks the arguments.
+fn options(arguments: &ServeArguments) -> Result<Options, String> {
+    let schedulers =
+        arguments.schedulers.as_deref().map(|text| number("--schedulers", text, SCHEDULERS_MAX));
+    let memory_max = match &arguments.max_memory {
+        Some(text) => parse_memory(text).map_err(|why| wrong("--max-memory", text, &why))?,
+        None => server::options::default_memory_max(),
+    };
+    Ok(Options {
+        address: address(&arguments.listen)?,
+        port: port(&arguments.port)?,
+        sa_password: password(arguments)?,
+        memory_max,
+        schedulers: schedulers.transpose()?,
+        encryption: encryption(&arguments.encryption)?,
+        certificate: match (&arguments.tls_cert, &arguments.tls_key) {
+            (Some(certificates), Some(key)) => {
+                Certificate::Files { certificates: certificates.clone(), key: key.clone() }
+            }
+            _ => Certificate::SelfSigned,
+        },
+        limits: limits(arguments)?,
+    })
+}
+
+fn limits(arguments: &ServeArguments) -> Result<Limits, String> {
+    let time =
+        |option: &str, text: &str| parse_duration(text).map_err(|why| wrong(option, text, &why));
+    let defaults = Limits::default();
+    Ok(Limits {
+        login_timeout: time("--login-timeout", &arguments.login_timeout)?,
+        packet_timeout: time("--packet-timeout", &arguments.packet_timeout)?,
+        send_timeout: time("--send-timeout", &arguments.send_timeout)?,
+        shutdown_timeout: time("--shutdown-timeout", &arguments.shutdown_timeout)?,
+        connections_max: number(
+            "--max-connections",
+            &arguments.max_connections,
+            defaults.connections_max,
+        )?,
+        ..defaults
+    })
+}
+
+fn wrong(option: &str, text: &str, why: &str) -> String {
+    format!("invalid value '{text}' for '{option}': {why}")
+}
+
+fn address(text: &str) -> Result<IpAddr, String> {
+    if text.eq_ignore_ascii_case("localhost") {
+        return Ok(IpAddr::from([127, 0, 0, 1]));
+    }
+    text.parse().map_err(|_| wrong("--listen", text, "expected an IP address"))
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    text.parse().map_err(|_| wrong("--port", text, "expected a number from 0 to 65535"))
+}
+
+fn number(option: &str, text: &str, max: usize) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=max).contains(number));
+    number.ok_or_else(|| wrong(option, text, &format!("expected a number from 1 to {max}")))
+}
+
+fn encryption(text: &str) -> Result<Encryption, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "off" => Ok(Encryption::Off),
+        "on" => Ok(Encryption::On),
+        "required" => Ok(Encryption::Required),
+        "strict" => Ok(Encryption::Strict),
+        _ => Err(wrong("--encryption", text, "expected off, on, required or strict")),
+    }
+}
+
+/// Returns the password given, or makes one.
+fn password(arguments: &ServeArguments) -> Result<String, String> {
+    if let Some(given) = &arguments.sa_password {
+        return if given.is_empty() {
+            Err("--sa-password must not be empty".to_owned())
+        } else {
+            Ok(given.clone())
+        };
+    }
+    for variable in PASSWORD_VARIABLES {
+        match std::env::var(variable) {
+            Ok(password) if !password.is_empty() => return Ok(password),
+            Ok(_) => return Err(format!("{variable} must not be empty")),
+            Err(std::env::VarError::NotPresent) => {}
+            Err(std::env::VarError::NotUnicode(_)) => {
+                return Err(format!("{variable} is not text"));
+            }
+        }
+    }
+    server::random_password()
+}
