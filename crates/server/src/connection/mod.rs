@@ -333,6 +333,8 @@ impl Side {
         io.writer.discard();
         if let End::Protocol(error) = end {
             self.explain(*error, io);
+            // What could not be sent must not meet the next connection.
+            io.writer.discard();
         }
         if end.is_noteworthy() {
             self.shared.client_log.line(&self.client, end);

@@ -1,0 +1,279 @@
+//! Requests of well-behaved clients: batches, calls, attention, resets, many connections.
+
+use std::thread;
+
+use tds::client::{self, EnvChanged, RpcBuilder, Token};
+use tds::{DoneStatus, Login7, ProcedureId, Reset, TdsVersion};
+use types::Value;
+
+use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa, scalar};
+use crate::server::{ServerProcess, pause};
+
+fn final_status(tokens: &[Token]) -> DoneStatus {
+    match tokens.last() {
+        Some(Token::Done(done)) => done.status,
+        other => panic!("the last token is {other:?}"),
+    }
+}
+
+#[test]
+fn login_tells_what_drivers_need() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::connect(server.address);
+    client.prelogin(tds::Encryption::Off);
+    let tokens = client.login(&Login7 { packet_size: 8000, ..login_of_sa() });
+    let has = |wanted: &dyn Fn(&Token) -> bool| tokens.iter().any(wanted);
+    let number = |number| move |token: &Token| matches!(token, Token::Message(m) if m.number == number);
+    assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::Database(name)) if name == "master")));
+    assert!(has(&number(5701)) && has(&number(5703)));
+    assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::Collation(_)))));
+    assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::Language(name)) if name == "us_english")));
+    assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::PacketSize(8000)))));
+    let ack = tokens.iter().find_map(|token| match token {
+        Token::LoginAck { version_code, program, program_version } => {
+            Some((*version_code, program.as_str(), *program_version))
+        }
+        _ => None,
+    });
+    assert_eq!(ack, Some((0x7400_0004, "Microsoft SQL Server", [16, 0, 3, 232])));
+    assert_eq!(final_status(&tokens), DoneStatus::FINAL);
+}
+
+#[test]
+fn wrong_password_is_18456_with_state_1_and_the_log_knows() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::connect(server.address);
+    client.prelogin(tds::Encryption::Off);
+    let tokens = client.login(&Login7 { password: "wrong".to_owned(), ..login_of_sa() });
+    let error = crate::client::errors(&tokens)[0];
+    assert_eq!((error.number, error.severity, error.state), (18456, 14, 1));
+    assert!(final_status(&tokens).has(DoneStatus::ERROR));
+    assert_eq!(client.drain(), 0, "the connection ends");
+    server.wait_for_log("Login refused to 'sa'");
+}
+
+#[test]
+fn unknown_database_is_4060_then_18456() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::connect(server.address);
+    client.prelogin(tds::Encryption::Off);
+    let tokens = client.login(&Login7 { database: "nowhere".to_owned(), ..login_of_sa() });
+    assert_eq!(error_numbers(&tokens), [4060, 18456]);
+}
+
+#[test]
+fn select_one_is_one() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+}
+
+#[test]
+fn tds_7_1_logs_in_without_prelogin() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::connect(server.address);
+    client.settings.version = TdsVersion::V7_1;
+    let version_code = TdsVersion::V7_1.code();
+    assert_logged_in(&client.login(&Login7 { version_code, packet_size: 0, ..login_of_sa() }));
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+}
+
+#[test]
+fn error_leaves_the_connection_usable() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let tokens = client.batch("SELEC 1");
+    assert!(!error_numbers(&tokens).is_empty());
+    assert!(final_status(&tokens).has(DoneStatus::ERROR));
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+}
+
+#[test]
+fn several_calls_in_one_message_are_answered_one_by_one() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let packets = RpcBuilder::new(client.settings)
+        .call("sp_reset_connection")
+        .call("sp_reset_connection")
+        .call("sp_reset_connection")
+        .finish();
+    client.send(&packets);
+    let tokens = client.response();
+    let ends: Vec<_> = tokens
+        .iter()
+        .filter_map(|token| match token {
+            Token::Done(done) if done.kind == tds::DoneKind::Proc => Some(done.status),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends.len(), 3, "{tokens:?}");
+    assert!(ends[..2].iter().all(|status| status.has(DoneStatus::MORE)), "{tokens:?}");
+    assert!(!ends[2].has(DoneStatus::MORE), "{tokens:?}");
+}
+
+#[test]
+fn attention_stops_a_running_statement() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.send(&client::batch("WAITFOR DELAY '00:00:30'", client.settings));
+    for _ in 0..20 {
+        pause();
+    }
+    client.send(&client::attention());
+    let cancelled = client.response();
+    let tokens = if final_status(&cancelled).has(DoneStatus::ATTENTION) {
+        cancelled
+    } else {
+        client.response()
+    };
+    assert!(final_status(&tokens).has(DoneStatus::ATTENTION), "{tokens:?}");
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+}
+
+#[test]
+fn attention_right_behind_its_request_stops_it() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let mut bytes = client::batch("WAITFOR DELAY '00:00:30'", client.settings);
+    bytes.extend_from_slice(&client::attention());
+    client.send(&bytes);
+    let mut responses = Responses::default();
+    while !responses.acknowledged {
+        responses.read(&mut client);
+    }
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+}
+
+/// Reads responses until one acknowledges an attention; two may come in one piece.
+#[derive(Default)]
+struct Responses {
+    acknowledged: bool,
+}
+
+impl Responses {
+    fn read(&mut self, client: &mut Client) {
+        self.acknowledged |= final_status(&client.response()).has(DoneStatus::ATTENTION);
+    }
+}
+
+#[test]
+fn attention_after_the_response_is_acknowledged() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    for _ in 0..3 {
+        assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+        client.send(&client::attention());
+        assert!(final_status(&client.response()).has(DoneStatus::ATTENTION));
+    }
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1), "it cancels nothing later");
+}
+
+#[test]
+fn reset_bit_is_acknowledged_first_and_ends_the_transaction() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("BEGIN TRAN");
+    assert_eq!(scalar(&client.batch("SELECT @@TRANCOUNT")), Value::Int(1));
+    let mut packets = client::batch("SELECT @@TRANCOUNT", client.settings);
+    client::set_reset(&mut packets, Reset::Session);
+    client.send(&packets);
+    let tokens = client.response();
+    assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
+    assert_eq!(scalar(&tokens), Value::Int(0));
+}
+
+#[test]
+fn reset_but_keep_transaction_keeps_it() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("BEGIN TRAN");
+    let mut packets = client::batch("SELECT @@TRANCOUNT", client.settings);
+    client::set_reset(&mut packets, Reset::KeepTransaction);
+    client.send(&packets);
+    let tokens = client.response();
+    assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
+    assert_eq!(scalar(&tokens), Value::Int(1));
+    assert!(final_status(&tokens).has(DoneStatus::IN_TRANSACTION));
+}
+
+#[test]
+fn message_taken_back_is_answered_and_not_run() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let mut packets = client::batch("WAITFOR DELAY '00:00:30'", client.settings);
+    packets[1] |= tds::packet::Status::IGNORE.0;
+    client.send(&packets);
+    client.response();
+    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+}
+
+#[test]
+fn call_returns_output_parameters_by_place_and_name() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let int = int_type();
+    let statement = types::Value::nvarchar("SET @out = @in + 1");
+    let declarations = types::Value::nvarchar("@in int, @out int OUTPUT");
+    let packets = RpcBuilder::new(client.settings)
+        .call_id(ProcedureId::ExecuteSql)
+        .input("", text_type(), &statement)
+        .input("", text_type(), &declarations)
+        .input("@in", int, &Value::Int(41))
+        .output("@out", int, &Value::Null)
+        .finish();
+    client.send(&packets);
+    let tokens = client.response();
+    let value = tokens.iter().find_map(|token| match token {
+        Token::ReturnValue { name, value, .. } => Some((name.as_str(), value.clone())),
+        _ => None,
+    });
+    assert_eq!(value, Some(("@out", Value::Int(42))), "{tokens:?}");
+    assert!(tokens.contains(&Token::ReturnStatus(0)), "{tokens:?}");
+}
+
+fn int_type() -> types::ColumnType {
+    column_type(types::DataType::Int)
+}
+
+fn text_type() -> types::ColumnType {
+    column_type(types::DataType::NVarChar(types::data_type::Length::Limited(4000)))
+}
+
+fn column_type(data_type: types::DataType) -> types::ColumnType {
+    types::ColumnType { data_type, collation: types::Collation::default(), nullable: true }
+}
+
+#[test]
+fn sixty_four_connections_work_side_by_side() {
+    let server = ServerProcess::start(&[]);
+    thread::scope(|scope| {
+        for _ in 0..64 {
+            scope.spawn(|| {
+                let mut client = Client::log_in(server.address);
+                for _ in 0..50 {
+                    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+                }
+            });
+        }
+    });
+}
+
+#[test]
+fn login_storm_leaves_nothing_behind() {
+    let server = ServerProcess::start(&[]);
+    drop(Client::log_in(server.address));
+    server.wait_until("the first connection is gone", |s| s.descriptors() > 0);
+    pause();
+    let before = server.descriptors();
+    thread::scope(|scope| {
+        for _ in 0..16 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    drop(Client::log_in(server.address));
+                }
+            });
+        }
+    });
+    server.wait_until("all connections are gone", |s| s.descriptors() <= before);
+    assert!(server.resident_kb() < 100 * 1024, "{} KB", server.resident_kb());
+}

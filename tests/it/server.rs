@@ -1,0 +1,148 @@
+//! `ServerProcess`: the binary, started on a free port for one test and ended with it.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// The password of `sa` in all tests.
+pub(crate) const PASSWORD: &str = "Secret-Word1";
+/// How long anything may take before a test gives up on it.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running server.
+pub(crate) struct ServerProcess {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) banner: String,
+    log: mpsc::Receiver<String>,
+}
+
+/// Returns the binary's command with these arguments, and nothing of our own environment that counts.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_clearway"));
+    command.args(arguments).env_remove("CLEARWAY_SA_PASSWORD").env_remove("MSSQL_SA_PASSWORD");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+impl ServerProcess {
+    /// Starts a server with the usual password.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        let mut all = vec!["serve", "--port", "0", "--sa-password", PASSWORD];
+        all.extend_from_slice(arguments);
+        Self::start_command(command(&all))
+    }
+
+    /// Starts a server by a command, and waits until it is ready.
+    pub(crate) fn start_command(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the binary starts");
+        let log = forward(child.stderr.take().expect("stderr is piped"));
+        let lines = forward(child.stdout.take().expect("stdout is piped"));
+        let mut banner = String::new();
+        loop {
+            let line = lines.recv_timeout(PATIENCE).expect("the server gets ready");
+            if let Some(address) = line.strip_prefix("Clearway is ready: ") {
+                let address = address.parse().expect("the ready line ends in an address");
+                return Self { child, address, banner, log };
+            }
+            banner.push_str(&line);
+            banner.push('\n');
+        }
+    }
+
+    /// Returns the lines that it has logged so far.
+    pub(crate) fn log(&self) -> Vec<String> {
+        self.log.try_iter().collect()
+    }
+
+    /// Waits for a line of the log that contains `text`.
+    pub(crate) fn wait_for_log(&self, text: &str) -> String {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let line = self.log.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("the log has no line with '{text}'"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let status = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(status.expect("kill runs").success());
+    }
+
+    /// Waits for its end.
+    pub(crate) fn wait(&mut self) -> ExitStatus {
+        let end = Instant::now() + PATIENCE;
+        while Instant::now() < end {
+            if let Some(status) = self.child.try_wait().expect("the child is ours") {
+                return status;
+            }
+            pause();
+        }
+        panic!("the server did not end");
+    }
+
+    /// Returns its open descriptors.
+    pub(crate) fn descriptors(&self) -> usize {
+        let folder = format!("/proc/{}/fd", self.child.id());
+        std::fs::read_dir(folder).expect("the server lives").count()
+    }
+
+    /// Returns its resident memory in KB.
+    pub(crate) fn resident_kb(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = std::fs::read_to_string(path).expect("the server lives");
+        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it has memory");
+        let digits: String = line.chars().filter(char::is_ascii_digit).collect();
+        digits.parse().expect("a number")
+    }
+
+    /// Waits until a condition holds.
+    pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let end = Instant::now() + PATIENCE;
+        while !holds(self) {
+            assert!(Instant::now() < end, "never: {what}");
+            pause();
+        }
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            for line in self.log() {
+                eprintln!("server: {line}");
+            }
+        }
+    }
+}
+
+/// Lets a short time pass between two looks at another process.
+#[expect(clippy::disallowed_methods, reason = "a test has no scheduler to wait on")]
+pub(crate) fn pause() {
+    std::thread::sleep(Duration::from_millis(5));
+}
+
+/// Sends lines as they come, so that a full pipe never stops the server.
+#[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
+fn forward(source: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(source).lines().map_while(Result::ok) {
+            if sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
