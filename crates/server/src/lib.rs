@@ -10,6 +10,8 @@
 
 mod banner;
 mod connection;
+#[cfg(test)]
+mod containment;
 mod log;
 pub mod options;
 mod shared;

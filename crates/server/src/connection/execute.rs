@@ -94,7 +94,10 @@ impl Execution<'_> {
 
     fn batch(&mut self, utf16: &[u8], progress: &mut Progress) {
         let Parts { session, mut sink, text, .. } = self.parts(progress);
-        let _ = session.batch(decoded(utf16, text), &mut sink);
+        let text = decoded(utf16, text);
+        #[cfg(test)]
+        assert_ne!(text, crate::containment::PANIC, "a test asked for it");
+        let _ = session.batch(text, &mut sink);
     }
 
     fn rpc(

@@ -1,0 +1,89 @@
+//! Test: a request that panics ends its session with 3624, and nothing else.
+//!
+//! In the crate, since a batch that panics on purpose exists under `cfg(test)` only.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, TcpStream};
+use std::time::Duration;
+
+use tds::client::{self, ClientSettings, Token, TokenReader};
+use tds::prelogin::Encryption as Wanted;
+use tds::{Login7, MessageReader, Prelogin, Step, TdsVersion};
+
+use crate::Server;
+use crate::options::{Certificate, Encryption, Limits, Options};
+
+/// The batch that panics.
+pub(crate) const PANIC: &str = "CLEARWAY TEST PANIC";
+const PASSWORD: &str = "Secret-Word1";
+
+fn server() -> Server {
+    let options = Options {
+        address: IpAddr::from(Ipv4Addr::LOCALHOST),
+        port: 0,
+        sa_password: PASSWORD.to_owned(),
+        memory_max: 1 << 30,
+        schedulers: Some(1),
+        encryption: Encryption::On,
+        certificate: Certificate::SelfSigned,
+        limits: Limits::default(),
+    };
+    Server::start(&options).expect("a server")
+}
+
+/// A response, decoded; `None` at the end of the connection.
+fn response(stream: &mut TcpStream) -> Option<Vec<Token>> {
+    let mut reader = MessageReader::new();
+    let mut buffer = [0; 4096];
+    loop {
+        let count = stream.read(&mut buffer).ok().filter(|&count| count > 0)?;
+        if let (_, Step::Message(message)) = reader.feed(&buffer[..count]).expect("packets") {
+            // The answer to PRELOGIN is no tokens; nobody looks at it here.
+            return Some(TokenReader::new(message.body, TdsVersion::V7_4).all().unwrap_or_default());
+        }
+    }
+}
+
+fn log_in(server: &Server) -> TcpStream {
+    let mut stream = TcpStream::connect(server.address()).expect("the server listens");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+    let options =
+        Prelogin { encryption: Some(Wanted::NotSupported), ..Prelogin::default() };
+    stream.write_all(&client::prelogin(&options)).expect("sent");
+    response(&mut stream).expect("an answer to PRELOGIN");
+    let login = Login7 {
+        version_code: TdsVersion::V7_4.code(),
+        user: "sa".to_owned(),
+        password: PASSWORD.to_owned(),
+        ..Login7::default()
+    };
+    stream.write_all(&client::login(&login)).expect("sent");
+    let tokens = response(&mut stream).expect("an answer to LOGIN7");
+    assert!(tokens.iter().any(|token| matches!(token, Token::LoginAck { .. })), "{tokens:?}");
+    stream
+}
+
+fn batch(stream: &mut TcpStream, text: &str) -> Option<Vec<Token>> {
+    stream.write_all(&client::batch(text, ClientSettings::default())).expect("sent");
+    response(stream)
+}
+
+#[test]
+fn panic_in_a_request_ends_its_session_with_3624_and_no_other() {
+    let server = server();
+    let mut witness = log_in(&server);
+    for _ in 0..3 {
+        let mut victim = log_in(&server);
+        let tokens = batch(&mut victim, PANIC).expect("an answer");
+        let error = tokens.iter().find_map(|token| match token {
+            Token::Message(error) => Some((error.number, error.severity)),
+            _ => None,
+        });
+        assert_eq!(error, Some((3624, 20)), "{tokens:?}");
+        assert_eq!(response(&mut victim), None, "the session has ended");
+        let tokens = batch(&mut witness, "SELECT 1").expect("an answer");
+        assert!(tokens.iter().any(|token| matches!(token, Token::Row(_))), "{tokens:?}");
+    }
+    drop(witness);
+    server.stop();
+}
