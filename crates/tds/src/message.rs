@@ -55,7 +55,8 @@ pub enum Step<'a> {
     NeedMore,
     /// A message, an attention among them. An attention in the midst of another message discards it.
     Message(Message<'a>),
-    /// A message that its sender took back half-way (end of message with the ignore bit).
+    /// A message that its sender took back half-way (end of message with the ignore bit), or that the
+    /// reader was told to skip.
     Cancelled(PacketType),
     /// A run of whole packets of a bulk load; such messages are handed out in parts, however long.
     BulkPart {
@@ -78,6 +79,8 @@ pub struct MessageReader {
     delivered: bool,
     /// Bytes behind the last message that a receive into `spare` brought along.
     leftover: Vec<u8>,
+    /// Whether the message in progress is not kept.
+    skipping: bool,
     message_bytes_max: u64,
 }
 
@@ -132,6 +135,7 @@ impl MessageReader {
             last_filled: 0,
             delivered: false,
             leftover: Vec::new(),
+            skipping: false,
             message_bytes_max: LOGIN_MESSAGE_BYTES_MAX,
         }
     }
@@ -167,6 +171,17 @@ impl MessageReader {
         }
     }
 
+    /// Drops what is kept of the message in progress, and keeps no more of it: for one that is too
+    /// long for the memory there is. At its end it counts as cancelled.
+    pub fn skip_message(&mut self) {
+        self.release();
+        if self.is_mid_message() {
+            self.skipping = true;
+            self.chunks = Vec::new();
+            self.last_filled = 0;
+        }
+    }
+
     /// Takes up received bytes; returns how many of them were used, and what they amount to.
     ///
     /// When fewer than all were used, call again with the rest once the message is dealt with. After
@@ -182,6 +197,9 @@ impl MessageReader {
             self.keep(&input[..used]);
             return Ok((used, Step::NeedMore));
         };
+        if std::mem::take(&mut self.skipping) {
+            return Ok((used, ended.skipped()));
+        }
         if self.chunks.is_empty() {
             return Ok((used, ended.step(Raw { head: &input[..used], tail: &[] })));
         }
@@ -228,6 +246,9 @@ impl MessageReader {
     }
 
     fn keep(&mut self, mut bytes: &[u8]) {
+        if self.skipping {
+            return;
+        }
         while !bytes.is_empty() {
             self.grow_if_full();
             let Some(chunk) = self.chunks.last_mut() else { return };
@@ -252,6 +273,16 @@ impl MessageReader {
 }
 
 impl Ended {
+    /// Returns the end of a message of which nothing was kept.
+    fn skipped(&self) -> Step<'static> {
+        match self.how {
+            End::Attention => {
+                Self { payload_bytes: 0, ..*self }.step(Raw { head: &[], tail: &[] })
+            }
+            End::Message | End::BulkPart | End::Cancelled => Step::Cancelled(self.first.kind),
+        }
+    }
+
     fn step<'a>(&self, raw: Raw<'a>) -> Step<'a> {
         let body = Cursor::over_packets(raw, self.payload_bytes);
         match self.how {
