@@ -20,12 +20,15 @@ mod tls;
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use engine::instance::{Config, Instance};
 use sos::memory;
 use sos::sched::{Machine, MachineConfig, StopOutcome};
 use sos::sync::Arc;
 use sos::sys::{self, Listener};
+
+use storage::{Store, StoreOptions};
 
 use banner::Coordinates;
 use connection::Connection;
@@ -36,6 +39,9 @@ pub use tls::random_password;
 
 /// Clearway's version.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How often old row versions are collected that idle connections have left behind.
+const COLLECT_PERIOD: Duration = Duration::from_millis(10);
 
 /// A running server.
 pub struct Server {
@@ -121,7 +127,7 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         memory_max: options.memory_max,
     };
     Ok(Shared {
-        instance: Instance::new(config, Arc::clone(machine)),
+        instance: instance(config, machine)?,
         tls: tls::Tls::new(&options.certificate, &machine_name)?,
         encryption: options.encryption,
         limits: options.limits.clone(),
@@ -129,6 +135,18 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         client_log: log::ClientLog::default(),
         seats: Seats::new(options.limits.connections_max),
     })
+}
+
+/// Makes the engine, and starts the collection of its old row versions.
+fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
+    let store = Store::new(StoreOptions::default());
+    let collected = Arc::clone(&store);
+    machine
+        .spawn_background("row versions", COLLECT_PERIOD, move || {
+            collected.collect();
+        })
+        .map_err(|error| format!("the collector cannot be started: {error}"))?;
+    Ok(Instance::new(config, Arc::clone(machine), store))
 }
 
 fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Result<()> {
