@@ -5,11 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use rustls::{ClientConnection, StreamOwned};
-use tds::client::{self, ClientSettings, Token, TokenReader};
+use tds::client::{self, ClientSettings, RpcBuilder, Token, TokenReader};
 use tds::prelogin::Encryption;
 use tds::tls_wrap::{self, Unwrapped, Unwrapper};
-use tds::{Login7, MessageReader, PacketType, Prelogin, Step, TdsVersion};
-use types::{Error, Value};
+use tds::{Login7, MessageReader, PacketType, Prelogin, ProcedureId, Step, TdsVersion};
+use types::data_type::Length;
+use types::{Collation, ColumnType, DataType, Error, Value};
 
 use crate::server::{PASSWORD, PATIENCE};
 
@@ -77,6 +78,12 @@ impl Client {
         self.response()
     }
 
+    /// Lets the server evaluate an `int` expression.
+    pub(crate) fn value_of(&mut self, expression: &str) -> Value {
+        self.send(&evaluation(expression, self.settings));
+        output_value(&self.response())
+    }
+
     /// Reads a response.
     pub(crate) fn response(&mut self) -> Tokens {
         self.try_response().expect("a response")
@@ -130,7 +137,8 @@ impl Client {
 
     /// Turns the plain connection into TLS whose handshake travels in packets.
     pub(crate) fn into_wrapped_tls(self, config: Arc<rustls::ClientConfig>) -> Self {
-        let stream = Wrapping { inner: self.stream, unwrapper: Some(Unwrapper::new()), out: Vec::new() };
+        let stream =
+            Wrapping { inner: self.stream, unwrapper: Some(Unwrapper::new()), out: Vec::new() };
         let mut tls = tls_over(stream, config);
         while tls.conn.is_handshaking() {
             tls.conn.complete_io(&mut tls.sock).expect("a handshake");
@@ -229,11 +237,11 @@ pub(crate) fn assert_logged_in(tokens: &Tokens) {
 
 /// Returns the errors of a response.
 pub(crate) fn errors(tokens: &Tokens) -> Vec<&Error> {
-    let message = |token| match token {
-        &Token::Message(ref error) if error.severity > 10 => Some(error),
+    let messages = tokens.iter().filter_map(|token| match token {
+        Token::Message(error) => Some(error),
         _ => None,
-    };
-    tokens.iter().filter_map(message).collect()
+    });
+    messages.filter(|error| error.severity > 10).collect()
 }
 
 /// Returns the numbers of a response's errors.
@@ -241,11 +249,27 @@ pub(crate) fn error_numbers(tokens: &Tokens) -> Vec<i32> {
     errors(tokens).iter().map(|error| error.number).collect()
 }
 
-/// Returns the first value of the first row.
-pub(crate) fn scalar(tokens: &Tokens) -> Value {
-    let row = tokens.iter().find_map(|token| match token {
-        Token::Row(values) => values.first(),
+/// Returns the request that evaluates an `int` expression.
+pub(crate) fn evaluation(expression: &str, settings: ClientSettings) -> Vec<u8> {
+    let text = column_type(DataType::NVarChar(Length::Limited(4000)));
+    RpcBuilder::new(settings)
+        .call_id(ProcedureId::ExecuteSql)
+        .input("", text, &Value::nvarchar(&format!("SET @value = {expression}")))
+        .input("", text, &Value::nvarchar("@value int OUTPUT"))
+        .output("@value", column_type(DataType::Int), &Value::Null)
+        .finish()
+}
+
+/// Returns the value of the first OUTPUT parameter.
+pub(crate) fn output_value(tokens: &Tokens) -> Value {
+    let value = tokens.iter().find_map(|token| match token {
+        Token::ReturnValue { value, .. } => Some(value.clone()),
         _ => None,
     });
-    row.unwrap_or_else(|| panic!("no row in {tokens:?}")).clone()
+    value.unwrap_or_else(|| panic!("no OUTPUT parameter in {tokens:?}"))
+}
+
+/// Returns a nullable type with the default collation.
+pub(crate) fn column_type(data_type: DataType) -> ColumnType {
+    ColumnType { data_type, collation: Collation::default(), nullable: true }
 }

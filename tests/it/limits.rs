@@ -2,11 +2,12 @@
 
 use std::io::Write;
 
-use tds::client;
-use tds::{Encryption, Prelogin};
-use types::Value;
+use tds::client::{self, RpcBuilder};
+use tds::{Encryption, Prelogin, ProcedureId};
+use types::data_type::Length;
+use types::{DataType, Value};
 
-use crate::client::{Client, scalar, tcp};
+use crate::client::{Client, column_type, error_numbers, evaluation, output_value, tcp};
 use crate::server::{ServerProcess, pause};
 
 #[test]
@@ -47,7 +48,7 @@ fn client_that_drips_is_closed_after_the_login_timeout() {
 fn half_a_request_is_closed_after_the_packet_timeout() {
     let server = ServerProcess::start(&["--packet-timeout", "300ms"]);
     let mut client = Client::log_in(server.address);
-    let bytes = client::batch("SELECT 1", client.settings);
+    let bytes = evaluation("1", client.settings);
     client.send(&bytes[..bytes.len() / 2]);
     client.drain();
     server.wait_for_log("packet timeout");
@@ -60,28 +61,38 @@ fn idle_connection_stays() {
     for _ in 0..100 {
         pause();
     }
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 #[test]
 fn request_in_many_small_pieces_is_put_together() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
-    for chunk in client::batch("SELECT 1", client.settings).chunks(3) {
+    for chunk in evaluation("1", client.settings).chunks(5) {
         client.send(chunk);
         pause();
     }
-    assert_eq!(scalar(&client.response()), Value::Int(1));
+    assert_eq!(output_value(&client.response()), Value::Int(1));
 }
 
 #[test]
 fn batch_of_many_megabytes_is_run() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
-    let text = format!("SELECT 1 /* {} */", "x".repeat(4 << 20));
-    assert_eq!(scalar(&client.batch(&text)), Value::Int(1));
+    let text = format!("DECLARE @a int /* {} */", "x".repeat(4 << 20));
+    assert_eq!(error_numbers(&client.batch(&text)), []);
     drop(client);
     server.wait_until("its memory is used again", |s| s.resident_kb() < 80 * 1024);
+}
+
+#[test]
+fn message_too_long_for_the_memory_is_701_and_the_session_goes_on() {
+    let server = ServerProcess::start(&["--max-memory", "64MB"]);
+    let mut client = Client::log_in(server.address);
+    let text = format!("DECLARE @a int /* {} */", "x".repeat(100 << 20));
+    assert_eq!(error_numbers(&client.batch(&text)), [701]);
+    assert!(server.resident_kb() < 200 * 1024, "{} KB", server.resident_kb());
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 #[test]
@@ -108,8 +119,16 @@ fn one_connection_too_many_is_closed() {
 fn client_that_takes_no_answer_is_closed_after_the_send_timeout() {
     let server = ServerProcess::start(&["--send-timeout", "500ms"]);
     let mut client = Client::log_in(server.address);
-    let text = "SELECT REPLICATE(CONVERT(varchar(max), 'x'), 64000000)";
-    client.send(&client::batch(text, client.settings));
+    let long = column_type(DataType::VarChar(Length::Max));
+    let text = column_type(DataType::NVarChar(Length::Limited(4000)));
+    let value = Value::nvarchar("SET @v = REPLICATE(CONVERT(varchar(max), 'x'), 64000000)");
+    let packets = RpcBuilder::new(client.settings)
+        .call_id(ProcedureId::ExecuteSql)
+        .input("", text, &value)
+        .input("", text, &Value::nvarchar("@v varchar(max) OUTPUT"))
+        .output("@v", long, &Value::Null)
+        .finish();
+    client.send(&packets);
     server.wait_for_log("send timeout");
 }
 

@@ -4,9 +4,12 @@ use std::thread;
 
 use tds::client::{self, EnvChanged, RpcBuilder, Token};
 use tds::{DoneStatus, Login7, ProcedureId, Reset, TdsVersion};
-use types::Value;
+use types::data_type::Length;
+use types::{DataType, Value};
 
-use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa, scalar};
+use crate::client::{
+    Client, assert_logged_in, column_type, error_numbers, evaluation, login_of_sa, output_value,
+};
 use crate::server::{ServerProcess, pause};
 
 fn final_status(tokens: &[Token]) -> DoneStatus {
@@ -23,11 +26,16 @@ fn login_tells_what_drivers_need() {
     client.prelogin(tds::Encryption::Off);
     let tokens = client.login(&Login7 { packet_size: 8000, ..login_of_sa() });
     let has = |wanted: &dyn Fn(&Token) -> bool| tokens.iter().any(wanted);
-    let number = |number| move |token: &Token| matches!(token, Token::Message(m) if m.number == number);
-    assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::Database(name)) if name == "master")));
+    let number =
+        |number| move |token: &Token| matches!(token, Token::Message(m) if m.number == number);
+    assert!(has(
+        &|t| matches!(t, Token::EnvChange(EnvChanged::Database(name)) if name == "master")
+    ));
     assert!(has(&number(5701)) && has(&number(5703)));
     assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::Collation(_)))));
-    assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::Language(name)) if name == "us_english")));
+    assert!(has(
+        &|t| matches!(t, Token::EnvChange(EnvChanged::Language(name)) if name == "us_english")
+    ));
     assert!(has(&|t| matches!(t, Token::EnvChange(EnvChanged::PacketSize(8000)))));
     let ack = tokens.iter().find_map(|token| match token {
         Token::LoginAck { version_code, program, program_version } => {
@@ -62,20 +70,13 @@ fn unknown_database_is_4060_then_18456() {
 }
 
 #[test]
-fn select_one_is_one() {
-    let server = ServerProcess::start(&[]);
-    let mut client = Client::log_in(server.address);
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
-}
-
-#[test]
 fn tds_7_1_logs_in_without_prelogin() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::connect(server.address);
     client.settings.version = TdsVersion::V7_1;
     let version_code = TdsVersion::V7_1.code();
     assert_logged_in(&client.login(&Login7 { version_code, packet_size: 0, ..login_of_sa() }));
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 #[test]
@@ -85,7 +86,7 @@ fn error_leaves_the_connection_usable() {
     let tokens = client.batch("SELEC 1");
     assert!(!error_numbers(&tokens).is_empty());
     assert!(final_status(&tokens).has(DoneStatus::ERROR));
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 #[test]
@@ -127,7 +128,7 @@ fn attention_stops_a_running_statement() {
         client.response()
     };
     assert!(final_status(&tokens).has(DoneStatus::ATTENTION), "{tokens:?}");
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 #[test]
@@ -141,7 +142,7 @@ fn attention_right_behind_its_request_stops_it() {
     while !responses.acknowledged {
         responses.read(&mut client);
     }
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 /// Reads responses until one acknowledges an attention; two may come in one piece.
@@ -161,11 +162,11 @@ fn attention_after_the_response_is_acknowledged() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
     for _ in 0..3 {
-        assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+        assert_eq!(client.value_of("1"), Value::Int(1));
         client.send(&client::attention());
         assert!(final_status(&client.response()).has(DoneStatus::ATTENTION));
     }
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1), "it cancels nothing later");
+    assert_eq!(client.value_of("1"), Value::Int(1), "it cancels nothing later");
 }
 
 #[test]
@@ -173,13 +174,13 @@ fn reset_bit_is_acknowledged_first_and_ends_the_transaction() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
     client.batch("BEGIN TRAN");
-    assert_eq!(scalar(&client.batch("SELECT @@TRANCOUNT")), Value::Int(1));
-    let mut packets = client::batch("SELECT @@TRANCOUNT", client.settings);
+    assert_eq!(client.value_of("@@TRANCOUNT"), Value::Int(1));
+    let mut packets = evaluation("@@TRANCOUNT", client.settings);
     client::set_reset(&mut packets, Reset::Session);
     client.send(&packets);
     let tokens = client.response();
     assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
-    assert_eq!(scalar(&tokens), Value::Int(0));
+    assert_eq!(output_value(&tokens), Value::Int(0));
 }
 
 #[test]
@@ -187,12 +188,12 @@ fn reset_but_keep_transaction_keeps_it() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
     client.batch("BEGIN TRAN");
-    let mut packets = client::batch("SELECT @@TRANCOUNT", client.settings);
+    let mut packets = evaluation("@@TRANCOUNT", client.settings);
     client::set_reset(&mut packets, Reset::KeepTransaction);
     client.send(&packets);
     let tokens = client.response();
     assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
-    assert_eq!(scalar(&tokens), Value::Int(1));
+    assert_eq!(output_value(&tokens), Value::Int(1));
     assert!(final_status(&tokens).has(DoneStatus::IN_TRANSACTION));
 }
 
@@ -204,20 +205,21 @@ fn message_taken_back_is_answered_and_not_run() {
     packets[1] |= tds::packet::Status::IGNORE.0;
     client.send(&packets);
     client.response();
-    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
 #[test]
 fn call_returns_output_parameters_by_place_and_name() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
-    let int = int_type();
-    let statement = types::Value::nvarchar("SET @out = @in + 1");
-    let declarations = types::Value::nvarchar("@in int, @out int OUTPUT");
+    let int = column_type(DataType::Int);
+    let text = column_type(DataType::NVarChar(Length::Limited(4000)));
+    let statement = Value::nvarchar("SET @out = @in + 1");
+    let declarations = Value::nvarchar("@in int, @out int OUTPUT");
     let packets = RpcBuilder::new(client.settings)
         .call_id(ProcedureId::ExecuteSql)
-        .input("", text_type(), &statement)
-        .input("", text_type(), &declarations)
+        .input("", text, &statement)
+        .input("", text, &declarations)
         .input("@in", int, &Value::Int(41))
         .output("@out", int, &Value::Null)
         .finish();
@@ -231,18 +233,6 @@ fn call_returns_output_parameters_by_place_and_name() {
     assert!(tokens.contains(&Token::ReturnStatus(0)), "{tokens:?}");
 }
 
-fn int_type() -> types::ColumnType {
-    column_type(types::DataType::Int)
-}
-
-fn text_type() -> types::ColumnType {
-    column_type(types::DataType::NVarChar(types::data_type::Length::Limited(4000)))
-}
-
-fn column_type(data_type: types::DataType) -> types::ColumnType {
-    types::ColumnType { data_type, collation: types::Collation::default(), nullable: true }
-}
-
 #[test]
 fn sixty_four_connections_work_side_by_side() {
     let server = ServerProcess::start(&[]);
@@ -251,7 +241,7 @@ fn sixty_four_connections_work_side_by_side() {
             scope.spawn(|| {
                 let mut client = Client::log_in(server.address);
                 for _ in 0..50 {
-                    assert_eq!(scalar(&client.batch("SELECT 1")), Value::Int(1));
+                    assert_eq!(client.value_of("1"), Value::Int(1));
                 }
             });
         }

@@ -1,7 +1,7 @@
 //! `ServerProcess`: the binary, started on a free port for one test and ended with it.
 
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 pub(crate) const PASSWORD: &str = "Secret-Word1";
 /// How long anything may take before a test gives up on it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// A running server.
 pub(crate) struct ServerProcess {
@@ -37,18 +39,20 @@ impl ServerProcess {
 
     /// Starts a server by a command, and waits until it is ready.
     pub(crate) fn start_command(mut command: Command) -> Self {
-        let mut child = command.spawn().expect("the binary starts");
-        let log = forward(child.stderr.take().expect("stderr is piped"));
-        let lines = forward(child.stdout.take().expect("stdout is piped"));
-        let mut banner = String::new();
+        let child = command.spawn().expect("the binary starts");
+        // From here on its end is this value's, whatever fails.
+        let mut server =
+            Self { child, address: NOWHERE, banner: String::new(), log: mpsc::channel().1 };
+        server.log = forward(server.child.stderr.take().expect("stderr is piped"));
+        let lines = forward(server.child.stdout.take().expect("stdout is piped"));
         loop {
             let line = lines.recv_timeout(PATIENCE).expect("the server gets ready");
             if let Some(address) = line.strip_prefix("Clearway is ready: ") {
-                let address = address.parse().expect("the ready line ends in an address");
-                return Self { child, address, banner, log };
+                server.address = address.parse().expect("the ready line ends in an address");
+                return server;
             }
-            banner.push_str(&line);
-            banner.push('\n');
+            server.banner.push_str(&line);
+            server.banner.push('\n');
         }
     }
 
@@ -59,9 +63,9 @@ impl ServerProcess {
 
     /// Waits for a line of the log that contains `text`.
     pub(crate) fn wait_for_log(&self, text: &str) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = now() + PATIENCE;
         loop {
-            let left = end.saturating_duration_since(Instant::now());
+            let left = end.saturating_duration_since(now());
             let line = self.log.recv_timeout(left);
             let line = line.unwrap_or_else(|_| panic!("the log has no line with '{text}'"));
             if line.contains(text) {
@@ -79,8 +83,8 @@ impl ServerProcess {
 
     /// Waits for its end.
     pub(crate) fn wait(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
-        while Instant::now() < end {
+        let end = now() + PATIENCE;
+        while now() < end {
             if let Some(status) = self.child.try_wait().expect("the child is ours") {
                 return status;
             }
@@ -106,9 +110,9 @@ impl ServerProcess {
 
     /// Waits until a condition holds.
     pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let end = now() + PATIENCE;
         while !holds(self) {
-            assert!(Instant::now() < end, "never: {what}");
+            assert!(now() < end, "never: {what}");
             pause();
         }
     }
@@ -125,6 +129,12 @@ impl Drop for ServerProcess {
             }
         }
     }
+}
+
+/// Reads the clock.
+#[expect(clippy::disallowed_methods, reason = "a test looks at the process from outside")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
 }
 
 /// Lets a short time pass between two looks at another process.

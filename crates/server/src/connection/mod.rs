@@ -24,11 +24,13 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use sos::clock;
+use sos::memory;
 use sos::sched::{Interrupt, Next, Ready, Task, TaskWaker};
 use sos::sync::Arc;
 use sos::sys::Socket;
 use tds::encryption::Origin;
 use tds::{MessageReader, Opening, ProtocolError, Step};
+use types::{Error, Msg};
 
 pub(crate) use end::End;
 pub(crate) use output::Output;
@@ -47,6 +49,9 @@ use scratch::{Io, RECEIVE_BYTES, Scratch};
 /// Bytes that count as progress of a message: a client that sends less in the time allowed is slow.
 const PROGRESS_BYTES: usize = 4 * 1024;
 
+/// Bytes of a message that are kept even if memory is short, so that small requests can help.
+const MESSAGE_BYTES_AFFORDED: usize = 1 << 20;
+
 /// One client's connection.
 pub(crate) struct Connection {
     /// Puts messages together. Apart from the rest, since a message borrows from it.
@@ -64,6 +69,8 @@ struct Side {
     link: Arc<Link>,
     channel: Channel,
     stage: Stage,
+    /// Why the message in progress is skipped.
+    refused: Option<Error>,
     client: SocketAddr,
     local: SocketAddr,
     /// Keeps the connection counted.
@@ -99,6 +106,7 @@ impl Connection {
             link,
             channel: Channel::Plain,
             stage: Stage::Opening,
+            refused: None,
             client,
             local,
             _seat: seat,
@@ -116,10 +124,20 @@ impl Connection {
             if self.side.link.is_stopping() {
                 return Err(End::Stopping);
             }
+            self.refuse_if_too_long();
             // Less than there was room for: nothing more is there, and arrivals will be reported.
             if count < room {
                 return Ok(());
             }
+        }
+    }
+
+    /// Drops a long message on its way in if memory is short; it is answered with 701 at its end.
+    fn refuse_if_too_long(&mut self) {
+        let is_long = self.reader.held_bytes() > MESSAGE_BYTES_AFFORDED;
+        if is_long && memory::check().is_err() {
+            self.reader.skip_message();
+            self.side.refused = Some(Msg::OutOfMemory.into());
         }
     }
 

@@ -70,6 +70,7 @@ impl Side {
             Step::BulkPart { body, last } => self.bulk_part(body, last, io),
             Step::Message(message) if message.kind == PacketType::Attention => {
                 self.forget_bulk();
+                self.refused = None;
                 self.link.acknowledge();
                 self.begin(io);
                 io.writer.attention_done();
@@ -124,9 +125,12 @@ impl Side {
         }
     }
 
-    /// Answers a message that its sender took back half-way.
+    /// Answers a message that its sender took back half-way, or that was too long for the memory.
     fn answer_taken_back(&mut self, io: &mut Io) -> Result<(), End> {
         self.begin(io);
+        if let Some(error) = self.refused.take() {
+            io.writer.message(&error, &self.shared.server_name);
+        }
         io.writer.done(failed());
         io.writer.finish();
         self.send(io)
