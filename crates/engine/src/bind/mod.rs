@@ -62,6 +62,28 @@ pub struct Binder<'a> {
     pub recursion_max: Option<u32>,
 }
 
+impl Binder<'_> {
+    /// Makes a binder for a piece of text of its own (a default, a computed column) over the same
+    /// names, with no tables in scope.
+    pub fn child(&self) -> Binder<'_> {
+        Binder {
+            catalog: self.catalog,
+            database: self.database,
+            options: self.options,
+            variables: &[],
+            table_variables: &[],
+            temp_tables: self.temp_tables,
+            levels: Vec::new(),
+            registers: 0,
+            rows: 0,
+            session_bound: false,
+            depth: self.depth,
+            ctes: Vec::new(),
+            recursion_max: None,
+        }
+    }
+}
+
 /// A common table expression in scope.
 #[derive(Clone)]
 pub struct Cte {
@@ -108,6 +130,7 @@ pub enum Clause {
 }
 
 /// A table, view, derived table or function of a FROM clause.
+#[derive(Default)]
 pub struct Source {
     /// Alias, or the table's name.
     pub alias: String,

@@ -21,8 +21,10 @@ pub mod name;
 pub mod password;
 pub mod table;
 
+pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
 use name::Name;
+pub use table::{RowShape, create_rows, index_spec, layout_of};
 
 /// All databases at one moment.
 #[derive(Clone, Debug)]

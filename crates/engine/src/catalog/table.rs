@@ -20,20 +20,32 @@ pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {
     Arc::new(RowLayout::new(&types))
 }
 
+/// What storage has to know of a table.
+pub struct RowShape<'a> {
+    /// Columns by ordinal.
+    pub columns: &'a [ColumnDef],
+    /// Indexes.
+    pub indexes: &'a [IndexDef],
+    /// Where each column lies in an encoded row.
+    pub layout: &'a Arc<RowLayout>,
+    /// MEMORY_OPTIMIZED = ON
+    pub memory_optimized: bool,
+}
+
 /// Makes an empty table of storage for a definition's columns and indexes.
 pub fn create_rows(
     store: &Arc<storage::Store>,
     cell: &CatalogCell,
-    shape: &TableDef,
+    shape: &RowShape<'_>,
 ) -> types::Result<Arc<TableRows>> {
-    let indexes = shape.indexes.iter().map(|i| index_spec(i, &shape.columns, &shape.layout));
+    let indexes = shape.indexes.iter().map(|i| index_spec(i, shape.columns, shape.layout));
     let spec = TableSpec {
         id: cell.next_storage_id(),
         kind: if shape.memory_optimized { TableKind::MemoryOptimized } else { TableKind::Ordinary },
         indexes: indexes.collect(),
     };
     let data = store.create_table(spec).map_err(|_| types::Msg::OutOfMemory)?;
-    Ok(Arc::new(TableRows { data, identity_next: AtomicI64::new(identity_seed(&shape.columns)) }))
+    Ok(Arc::new(TableRows { data, identity_next: AtomicI64::new(identity_seed(shape.columns)) }))
 }
 
 /// Returns the first identity value of a table with these columns; 0 without an identity column.
@@ -97,6 +109,12 @@ impl TableDef {
         store: &Arc<storage::Store>,
         cell: &CatalogCell,
     ) -> types::Result<Arc<TableRows>> {
-        create_rows(store, cell, self)
+        let shape = RowShape {
+            columns: &self.columns,
+            indexes: &self.indexes,
+            layout: &self.layout,
+            memory_optimized: self.memory_optimized,
+        };
+        create_rows(store, cell, &shape)
     }
 }

@@ -69,3 +69,19 @@ pub(crate) fn duplicate(
         None => Msg::DuplicateKey(&object, &index.name, key).into(),
     }
 }
+
+/// Sends a message; a client that is gone stops the statement.
+pub(crate) fn sent_message(cx: &mut Cx<'_>, message: &Error) -> types::Result<()> {
+    let outcome = cx.sink.message(message);
+    sent(cx, outcome)
+}
+
+/// Shows an index key as the messages about duplicates do: its values, separated by commas.
+pub(crate) fn show_key(
+    table: &crate::catalog::TableDef,
+    index: storage::IndexId,
+    key: &[u8],
+) -> String {
+    let _ = (table, index);
+    key.iter().map(|byte| format!("{byte:02X}")).collect()
+}

@@ -51,6 +51,8 @@ pub struct Cx<'a> {
     pub scratch: Scratch,
     /// Text of the running definition: what `sys.sql_modules` keeps.
     pub statement_text: String,
+    /// Source of the running program: spans of the statement refer to it.
+    pub source: Arc<str>,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
 }
@@ -89,6 +91,7 @@ impl<'a> Cx<'a> {
             null_eliminated: false,
             scratch: Scratch::default(),
             statement_text: String::new(),
+            source: Arc::from(""),
             work_tables: Vec::new(),
         }
     }

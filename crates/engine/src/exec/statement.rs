@@ -146,6 +146,7 @@ fn lend<T>(
         null_eliminated: cx.null_eliminated,
         scratch: std::mem::take(&mut cx.scratch),
         statement_text: String::new(),
+        source: std::sync::Arc::clone(&cx.source),
         work_tables: std::mem::take(&mut cx.work_tables),
     };
     let done = work(&mut inner);

@@ -296,7 +296,7 @@ impl SessionState {
             tsql::QuotedIdentifier::Off
         };
         let batch = tsql::parse(text, quotes)?;
-        self.compile_statements(batch.statements, text.into(), parameters, &self.database)
+        Ok(self.compile_statements(batch.statements, text.into(), parameters, &self.database)?)
     }
 
     fn compile_statements(
@@ -305,7 +305,7 @@ impl SessionState {
         source: Arc<str>,
         parameters: Parameters,
         database: &str,
-    ) -> Result<Program, Stop> {
+    ) -> types::Result<Program> {
         let context = BinderContext::bare(self, database);
         let mut binder = context.binder();
         let make_table = |binder: &Binder<'_>,
@@ -313,7 +313,27 @@ impl SessionState {
                           elements: &[tsql::ast::TableElement]| {
             crate::exec::ddl::table_variable(self, binder, variable, elements)
         };
-        Ok(compile(statements, source, parameters, &mut binder, &make_table)?)
+        compile(statements, source, parameters, &mut binder, &make_table)
+    }
+
+    /// Compiles the body of a procedure that is being created, to find its mistakes now.
+    pub(crate) fn check_body(
+        &self,
+        create: &tsql::ast::CreateProcedure,
+        parameters: &[crate::catalog::ParameterDef],
+    ) -> types::Result<()> {
+        let tsql::ast::RoutineBody::Statements(body) = &create.body else {
+            return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
+        };
+        let parameters = self.program_parameters(parameters, &self.database)?;
+        let source = Arc::from("");
+        self.compile_statements(body.clone(), source, parameters, &self.database).map(drop)
+    }
+
+    /// Returns the name by which tempdb keeps a temporary procedure: a local one's carries the
+    /// session's id, since other sessions may have one of the same name.
+    pub(crate) fn temporary_module_name(&self, name: &str) -> String {
+        if name.starts_with("##") { name.to_owned() } else { format!("{name}___{}", self.id) }
     }
 
     /// Moves a procedure's program out of the session's cache, or compiles it.
@@ -346,10 +366,24 @@ impl SessionState {
         let tsql::ast::RoutineBody::Statements(body) = &procedure.ast.body else {
             return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
         };
-        let mut parameters = Parameters::default();
         let database = self.catalog.database_by_id(procedure.database_id);
         let database = database.map_or_else(|| self.database.to_string(), |d| d.name.clone());
-        for parameter in &procedure.parameters {
+        let parameters = self.program_parameters(&procedure.parameters, &database)?;
+        Ok(self.compile_statements(
+            body.clone(),
+            procedure.text.as_str().into(),
+            parameters,
+            &database,
+        )?)
+    }
+
+    fn program_parameters(
+        &self,
+        defined: &[crate::catalog::ParameterDef],
+        database: &str,
+    ) -> types::Result<Parameters> {
+        let mut parameters = Parameters::default();
+        for parameter in defined {
             let name = parameter.name.clone();
             match &parameter.table_type {
                 None => {
@@ -358,7 +392,7 @@ impl SessionState {
                     parameters.variables.push(variable);
                 }
                 Some(user_type) => {
-                    let context = BinderContext::bare(self, &database);
+                    let context = BinderContext::bare(self, database);
                     let binder = context.binder();
                     let definition =
                         crate::exec::ddl::table_of_type(self, &binder, &name, user_type)?;
@@ -369,7 +403,7 @@ impl SessionState {
                 }
             }
         }
-        self.compile_statements(body.clone(), procedure.text.as_str().into(), parameters, &database)
+        Ok(parameters)
     }
 
     pub(crate) fn drop_temp_tables(&mut self) {

@@ -26,6 +26,11 @@ impl TempTables {
             .cloned()
     }
 
+    /// Finds a table of the innermost scope.
+    pub fn find_in_scope(&self, name: &str) -> Option<&Arc<TableDef>> {
+        self.scopes.last()?.iter().find(|t| Name::same(&t.name, name))
+    }
+
     /// Opens a procedure's scope.
     pub fn open_scope(&mut self) {
         if self.scopes.is_empty() {

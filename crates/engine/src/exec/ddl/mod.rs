@@ -1,22 +1,70 @@
 //! Runs definitions: CREATE, ALTER, DROP of everything, and what makes tables without a statement.
+//!
+//! A definition builds its object aside and then publishes it with one change of the catalog, in which
+//! it checks again that the name is free. Temporary tables go to the session's innermost scope.
+
+mod database;
+mod drop;
+mod index;
+mod module;
+mod principal;
+mod shape;
+mod table;
 
 use std::sync::Arc;
 
-use tsql::ast;
-use types::{Msg, Result};
+use tsql::ast::{self, StatementKind};
+use types::{Error, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::catalog::{TableDef, UserType};
+use crate::bind::{Binder, Level, Source, SourceColumn};
+use crate::catalog::{CatalogCell, ColumnDef, Database, TableDef, UserType};
 use crate::exec::Cx;
+use crate::plan::expr::Register;
 use crate::session::SessionState;
 
-/// Runs a definition; `cx.statement_text` is its text. Temporary tables go to the session's innermost
-/// scope, everything else to a new catalog snapshot.
+pub(crate) use table::create_from_columns;
+
+/// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
 ///
 /// # Errors
 /// Those of names, types and rights; 40517 for what is not supported.
-pub fn run(_statement: &ast::Statement, _cx: &mut Cx<'_>) -> Result<()> {
-    Err(Msg::NotSupported("definitions").into())
+pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+    match &statement.kind {
+        StatementKind::CreateTable(create) => table::create(create, cx),
+        StatementKind::AlterTable(alter) => table::alter(alter, cx),
+        StatementKind::Truncate(truncate) => crate::exec::dml::truncate(truncate, cx),
+        StatementKind::CreateIndex(create) => index::create(create, cx),
+        StatementKind::AlterIndex(alter) => index::alter(alter, cx),
+        StatementKind::DropIndex(drop) => index::drop(drop, cx),
+        StatementKind::Drop(drop) => drop::run(drop, cx),
+        StatementKind::CreateProcedure(create) => module::create_procedure(create, cx),
+        StatementKind::CreateView(create) => module::create_view(create, statement, cx),
+        StatementKind::CreateSynonym(create) => module::create_synonym(create, cx),
+        StatementKind::CreateType(create) => module::create_type(create, cx),
+        StatementKind::CreateSchema(create) => module::create_schema(create, cx),
+        StatementKind::CreateDatabase(create) => database::create(create, cx),
+        StatementKind::AlterDatabase(alter) => database::alter(alter, cx),
+        StatementKind::Principal(principal) => principal::run(principal, cx),
+        StatementKind::Permission(permission) => principal::permission(permission, cx),
+        // Statistics are kept by storage as rows come and go; there is nothing to make by hand.
+        StatementKind::UpdateStatistics(_) => Ok(()),
+        StatementKind::CreateStatistics(_) => refuse("CREATE STATISTICS"),
+        StatementKind::AlterSchema(_) => refuse("ALTER SCHEMA"),
+        StatementKind::CreateFunction(_) => refuse("CREATE FUNCTION"),
+        StatementKind::CreateTrigger(_) => refuse("CREATE TRIGGER"),
+        StatementKind::EnableTrigger(_) => refuse("ENABLE and DISABLE TRIGGER"),
+        StatementKind::CreateSequence(_) => refuse("CREATE SEQUENCE"),
+        StatementKind::AlterAuthorization(_) => refuse("ALTER AUTHORIZATION"),
+        StatementKind::CreateEventSession(_)
+        | StatementKind::AlterEventSession(_)
+        | StatementKind::DropEventSession(_) => refuse("EVENT SESSION statements"),
+        StatementKind::BulkInsert(_) => refuse("BULK INSERT"),
+        _ => refuse("this statement"),
+    }
+}
+
+fn refuse<T>(what: &str) -> Result<T> {
+    Err(Msg::NotSupported(what).into())
 }
 
 /// Makes the definition of `DECLARE @t TABLE (..)`.
@@ -24,12 +72,12 @@ pub fn run(_statement: &ast::Statement, _cx: &mut Cx<'_>) -> Result<()> {
 /// # Errors
 /// As for CREATE TABLE.
 pub fn table_variable(
-    _session: &SessionState,
-    _binder: &Binder<'_>,
-    _variable: &ast::Variable,
-    _elements: &[ast::TableElement],
+    session: &SessionState,
+    binder: &Binder<'_>,
+    variable: &ast::Variable,
+    elements: &[ast::TableElement],
 ) -> Result<Arc<TableDef>> {
-    Err(Msg::NotSupported("table variables").into())
+    table::variable(session, binder, &variable.name, elements)
 }
 
 /// Makes the definition of a variable or parameter of a table type.
@@ -37,22 +85,89 @@ pub fn table_variable(
 /// # Errors
 /// As for CREATE TABLE.
 pub fn table_of_type(
-    _session: &SessionState,
-    _binder: &Binder<'_>,
-    _name: &str,
-    _user_type: &UserType,
+    session: &SessionState,
+    binder: &Binder<'_>,
+    name: &str,
+    user_type: &UserType,
 ) -> Result<Arc<TableDef>> {
-    Err(Msg::NotSupported("table types").into())
+    let Some(definition) = &user_type.table else {
+        return Err(Msg::CannotFindType(1, &user_type.name).into());
+    };
+    table::variable(session, binder, name, &definition.elements)
 }
 
-/// Makes the table of SELECT .. INTO: columns by name and type, and whether they are an identity.
+/// A query level with one table's columns in registers from `first` on: for the expressions of
+/// computed columns and constraints.
+pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
+    let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
+        name: column.name.clone(),
+        ty: column.ty,
+        register: Register(register),
+        used: false,
+        identity: false,
+    });
+    let source = Source {
+        alias: alias.to_owned(),
+        schema: None,
+        columns: columns.collect(),
+        ..Source::default()
+    };
+    Level { sources: vec![source], ..Level::default() }
+}
+
+/// Where a new object goes: database, schema and name.
+struct Target {
+    database: String,
+    schema: String,
+    name: String,
+}
+
+/// Resolves the name of a new object.
 ///
 /// # Errors
-/// As for CREATE TABLE.
-pub(crate) fn create_from_columns(
-    _name: &ast::ObjectName,
-    _columns: &[(String, types::value::ColumnType, bool)],
-    _cx: &mut Cx<'_>,
-) -> Result<Arc<TableDef>> {
-    Err(Msg::NotSupported("SELECT .. INTO").into())
+/// 911 for an unknown database, 2760 for an unknown schema.
+fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
+    let part =
+        |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
+    let database = part(&name.database).unwrap_or_else(|| cx.session.database.to_string());
+    let schema = part(&name.schema).unwrap_or_else(|| "dbo".to_owned());
+    let Some(found) = cx.session.catalog.database(&database) else {
+        return Err(Msg::DatabaseNotFound(&database).into());
+    };
+    if found.schema(&schema).is_none() {
+        return Err(Msg::SchemaNotFound(&schema).into());
+    }
+    Ok(Target { database, schema, name: name.object.to_string() })
+}
+
+/// Changes a database of the catalog.
+///
+/// # Errors
+/// 911 if it has gone meanwhile, and what `edit` returns.
+fn change_database<T>(
+    cell: &CatalogCell,
+    name: &str,
+    edit: impl FnOnce(&mut Database) -> Result<T>,
+) -> Result<T> {
+    cell.change(|catalog| match catalog.database_mut(name) {
+        Some(database) => edit(database),
+        None => Err(Msg::DatabaseNotFound(name).into()),
+    })
+}
+
+/// The present time as `datetime`, for `create_date`.
+fn created() -> Value {
+    crate::exec::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
+}
+
+/// The error for an object that a statement names and that is not there, or not for this login.
+fn cannot_drop(kind: &str, name: &str) -> Error {
+    Error::custom(
+        3701,
+        11,
+        5,
+        format!(
+            "Cannot drop the {kind} '{name}', because it does not exist or you do not have permission."
+        ),
+    )
 }

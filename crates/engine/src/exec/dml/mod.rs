@@ -14,7 +14,7 @@ mod update;
 mod write;
 
 pub use bulk::{bulk_insert, set_identity_insert, table_parameter};
-pub(crate) use delete::{run_delete, run_truncate};
+pub(crate) use delete::{run_delete, run_truncate, truncate};
 pub use insert::{insert_rows, run_insert};
 pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;

@@ -251,6 +251,13 @@ pub(crate) fn resolve_procedure(
 ) -> Option<Arc<ProcedureDef>> {
     let database = name.database.as_deref().filter(|d| !d.is_empty());
     let database = database.unwrap_or(&session.database);
+    if name.is_temporary() {
+        return session.find_procedure(
+            "tempdb",
+            "dbo",
+            &session.temporary_module_name(&name.object),
+        );
+    }
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
     session.find_procedure(database, schema, &name.object)
 }

@@ -43,6 +43,7 @@ impl Runner<'_> {
     fn define(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.session.refresh_catalog();
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
+        cx.source = std::sync::Arc::clone(&self.program.source);
         crate::exec::ddl::run(statement, cx)?;
         cx.session.refresh_catalog();
         cx.session.row_count = 0;

@@ -1,0 +1,243 @@
+//! CREATE DATABASE and ALTER DATABASE.
+//!
+//! A database costs nothing but its entry in the catalog. Files and filegroups are kept as declared,
+//! for `sys.database_files`; nothing is stored in them.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, AlterDatabaseAction, NamedOption, OptionValue};
+use types::{Error, Msg, Result};
+
+use crate::catalog::name::Name;
+use crate::catalog::{Database, DatabaseFile, DatabaseOptions, default_files};
+use crate::exec::Cx;
+use crate::exec::ddl::{change_database, created, refuse};
+
+pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()> {
+    if let Some(special) = &create.special {
+        return refuse(&format!("CREATE DATABASE .. {special}"));
+    }
+    let collation = match &create.collation {
+        None => types::Collation::default(),
+        Some(name) => types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?,
+    };
+    let mut files = Vec::new();
+    for group in &create.filegroups {
+        add_files(&mut files, &group.files, group, false)?;
+    }
+    for file in &create.log {
+        files.push(file_of(file, "", false, true)?);
+    }
+    let mut options = DatabaseOptions::default();
+    for option in &create.options {
+        set(&mut options, option)?;
+    }
+    if let Some(containment) = &create.containment
+        && !containment.eq_ignore_ascii_case("NONE")
+    {
+        return refuse("contained databases");
+    }
+    cx.session.instance.catalog.change(|catalog| {
+        if catalog.database(&create.name).is_some() {
+            return Err(Error::custom(
+                1801,
+                16,
+                3,
+                format!(
+                    "Database '{}' already exists. Choose a different database name.",
+                    create.name
+                ),
+            ));
+        }
+        let id = catalog.next_database_id();
+        let mut database = Database::new(id, &create.name, collation, created());
+        database.options = options;
+        if !files.is_empty() {
+            database.files = files;
+        }
+        catalog.databases.insert(Name::new(&create.name), Arc::new(database));
+        Ok(())
+    })
+}
+
+fn add_files(
+    files: &mut Vec<DatabaseFile>,
+    specs: &[ast::FileSpec],
+    group: &ast::FileGroup,
+    log: bool,
+) -> Result<()> {
+    let name = group.name.as_deref().unwrap_or("PRIMARY");
+    let memory_optimized = is_memory_optimized(group);
+    if group.contains.is_some() && !memory_optimized {
+        return refuse("FILESTREAM filegroups");
+    }
+    for spec in specs {
+        files.push(file_of(spec, name, memory_optimized, log)?);
+    }
+    Ok(())
+}
+
+fn is_memory_optimized(group: &ast::FileGroup) -> bool {
+    group.contains.as_deref().is_some_and(|what| what.eq_ignore_ascii_case("MEMORY_OPTIMIZED_DATA"))
+}
+
+fn file_of(
+    spec: &ast::FileSpec,
+    filegroup: &str,
+    memory_optimized: bool,
+    log: bool,
+) -> Result<DatabaseFile> {
+    let mut file = DatabaseFile {
+        filegroup: filegroup.to_owned(),
+        name: String::new(),
+        path: String::new(),
+        memory_optimized,
+        log,
+    };
+    for option in &spec.options {
+        match option.name.as_ref() {
+            "NAME" => file.name = word(&option.value),
+            "FILENAME" => file.path = word(&option.value),
+            // Sizes of files that nothing is stored in.
+            "SIZE" | "MAXSIZE" | "FILEGROWTH" | "OFFLINE" => {}
+            other => return refuse(&format!("the file option {other}")),
+        }
+    }
+    Ok(file)
+}
+
+fn word(value: &OptionValue) -> String {
+    match value {
+        OptionValue::Literal(ast::Literal::String(text) | ast::Literal::NString(text)) => {
+            text.to_string()
+        }
+        OptionValue::Literal(ast::Literal::Int(n)) => n.to_string(),
+        OptionValue::Name(name) => name.to_string(),
+        OptionValue::On => "ON".to_owned(),
+        OptionValue::Off => "OFF".to_owned(),
+        OptionValue::Quantity(n, unit) => format!("{n} {unit}"),
+        OptionValue::None
+        | OptionValue::Literal(_)
+        | OptionValue::List(_)
+        | OptionValue::OnList(_) => String::new(),
+    }
+}
+
+pub(super) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
+    let current = Arc::clone(&cx.session.database);
+    let name = alter.name.as_deref().unwrap_or(&current);
+    let missing = || {
+        Error::custom(
+            5011,
+            14,
+            5,
+            format!(
+                "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks."
+            ),
+        )
+    };
+    if let AlterDatabaseAction::Rename(new) = &alter.action {
+        return rename(name, new, cx);
+    }
+    change_database(&cx.session.instance.catalog, name, |database| change(database, &alter.action))
+        .map_err(|error| if error.number == 911 { missing() } else { error })
+}
+
+fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
+    match action {
+        // The termination clause is about sessions that a restriction would wait for: none does.
+        AlterDatabaseAction::Set { options, .. } => {
+            options.iter().try_for_each(|option| set(&mut database.options, option))
+        }
+        AlterDatabaseAction::Collate(name) => {
+            let collation = types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?;
+            database.collation = collation;
+            Ok(())
+        }
+        AlterDatabaseAction::AddFileGroup(group) => {
+            // It shows once it has a file; until then it is an entry without a path.
+            database.files.push(DatabaseFile {
+                filegroup: group.name.as_deref().unwrap_or_default().to_owned(),
+                name: String::new(),
+                path: String::new(),
+                memory_optimized: is_memory_optimized(group),
+                log: false,
+            });
+            Ok(())
+        }
+        AlterDatabaseAction::AddFile { files, filegroup, log } => {
+            let group = filegroup.as_deref().unwrap_or("PRIMARY");
+            let memory_optimized = database
+                .files
+                .iter()
+                .any(|f| Name::same(&f.filegroup, group) && f.memory_optimized);
+            for spec in files {
+                database.files.push(file_of(spec, group, memory_optimized, *log)?);
+            }
+            Ok(())
+        }
+        AlterDatabaseAction::RemoveFileGroup(name) => {
+            database.files.retain(|f| !Name::same(&f.filegroup, name));
+            Ok(())
+        }
+        AlterDatabaseAction::RemoveFile(name) => {
+            database.files.retain(|f| !Name::same(&f.name, name));
+            if database.files.is_empty() {
+                database.files = default_files(&database.name);
+            }
+            Ok(())
+        }
+        AlterDatabaseAction::ModifyFileGroup(..) => refuse("ALTER DATABASE .. MODIFY FILEGROUP"),
+        AlterDatabaseAction::ModifyFile(_) => refuse("ALTER DATABASE .. MODIFY FILE"),
+        AlterDatabaseAction::ScopedConfiguration { .. } => {
+            refuse("ALTER DATABASE SCOPED CONFIGURATION")
+        }
+        AlterDatabaseAction::Rename(_) => refuse("ALTER DATABASE .. MODIFY NAME"),
+    }
+}
+
+fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    cx.session.instance.catalog.change(|catalog| {
+        if catalog.database(new).is_some() {
+            return Err(Error::custom(
+                1801,
+                16,
+                3,
+                format!("Database '{new}' already exists. Choose a different database name."),
+            ));
+        }
+        let Some(found) = catalog.databases.remove(&Name::new(old)) else {
+            return Err(Msg::DatabaseNotFound(old).into());
+        };
+        let renamed = Database { name: new.to_owned(), ..Database::clone(&found) };
+        catalog.databases.insert(Name::new(new), Arc::new(renamed));
+        Ok(())
+    })
+}
+
+/// Sets an option. Those that change how statements behave here are kept as such; the others are kept
+/// as they were said, for `sys.databases`, because they are about files, logs and services that are
+/// not there.
+fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
+    let on = matches!(option.value, OptionValue::On | OptionValue::OnList(_));
+    match option.name.as_ref() {
+        "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT" => options.elevate_to_snapshot = on,
+        "READ_COMMITTED_SNAPSHOT" => options.read_committed_snapshot = on,
+        "ALLOW_SNAPSHOT_ISOLATION" => options.allow_snapshot_isolation = on,
+        "COMPATIBILITY_LEVEL" => {
+            let level = word(&option.value).parse().ok();
+            options.compatibility_level = level.ok_or(Msg::SyntaxNear("COMPATIBILITY_LEVEL"))?;
+        }
+        "RECOVERY" => options.recovery = word(&option.value).to_ascii_uppercase(),
+        "READ_ONLY" | "OFFLINE" | "EMERGENCY" | "SINGLE_USER" | "RESTRICTED_USER" => {
+            return refuse(&format!("ALTER DATABASE .. SET {}", option.name));
+        }
+        "CHANGE_TRACKING" | "ENCRYPTION" | "QUERY_STORE" | "LEDGER" if on => {
+            return refuse(&format!("ALTER DATABASE .. SET {} = ON", option.name));
+        }
+        other => {
+            options.others.insert(other.to_owned(), word(&option.value));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,235 @@
+//! DROP of tables, procedures, views, types, databases and the rest.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, DropKind};
+use types::{Error, Result};
+
+use crate::catalog::name::Name;
+use crate::catalog::{Database, Object, TableDef};
+use crate::exec::Cx;
+use crate::exec::ddl::{cannot_drop, change_database, refuse};
+
+/// Databases that can't be dropped have ids up to this.
+const SYSTEM_DATABASE_LAST: i16 = 4;
+
+pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
+    for name in &drop.names {
+        let dropped = one(drop.kind, name, cx)?;
+        if !dropped && !drop.if_exists {
+            return Err(missing(drop.kind, name));
+        }
+        cx.session.refresh_catalog();
+    }
+    Ok(())
+}
+
+fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
+    let word = match kind {
+        DropKind::Database => "database",
+        DropKind::Table => "table",
+        DropKind::Procedure => "procedure",
+        DropKind::View => "view",
+        DropKind::Function => "function",
+        DropKind::Trigger => "trigger",
+        DropKind::Type => "type",
+        DropKind::Synonym => "synonym",
+        DropKind::Sequence => "sequence object",
+        DropKind::Schema => "schema",
+        DropKind::User => "user",
+        DropKind::Role | DropKind::ServerRole => "role",
+        DropKind::Login => "login",
+        DropKind::Default => "default",
+        DropKind::Rule => "rule",
+        DropKind::Statistics => "statistics",
+    };
+    match kind {
+        DropKind::User | DropKind::Role | DropKind::Login | DropKind::Schema => Error::custom(
+            15151,
+            16,
+            1,
+            format!(
+                "Cannot drop the {word} '{name}', because it does not exist or you do not have permission."
+            ),
+        ),
+        _ => cannot_drop(word, &name.to_string()),
+    }
+}
+
+/// Drops one thing; tells whether it was there.
+fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    match kind {
+        DropKind::Table => table(name, cx),
+        DropKind::Procedure => procedure(name, cx),
+        DropKind::View => object(name, cx, |o| matches!(o, Object::View(_))),
+        DropKind::Function => object(name, cx, |o| matches!(o, Object::Function(_))),
+        DropKind::Trigger => object(name, cx, |o| matches!(o, Object::Trigger(_))),
+        DropKind::Synonym => object(name, cx, |o| matches!(o, Object::Synonym(_))),
+        DropKind::Sequence => object(name, cx, |o| matches!(o, Object::Sequence(_))),
+        DropKind::Type => user_type(name, cx),
+        DropKind::Database => database(name, cx),
+        DropKind::Schema => schema(name, cx),
+        DropKind::User | DropKind::Role => super::principal::drop(kind, &name.object, cx),
+        DropKind::Login => super::principal::drop_login(&name.object, cx),
+        DropKind::Default | DropKind::Rule => refuse("CREATE DEFAULT and CREATE RULE objects"),
+        DropKind::Statistics => refuse("DROP STATISTICS"),
+        DropKind::ServerRole => refuse("server roles"),
+    }
+}
+
+fn place(name: &ast::ObjectName, cx: &Cx<'_>) -> (String, String) {
+    let part =
+        |part: &Option<ast::Ident>| part.as_deref().filter(|p| !p.is_empty()).map(str::to_owned);
+    let database = part(&name.database).unwrap_or_else(|| cx.session.database.to_string());
+    (database, part(&name.schema).unwrap_or_else(|| "dbo".to_owned()))
+}
+
+fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    if name.is_temporary() && !name.object.starts_with("##") {
+        let Some(table) = cx.session.temp.find(&name.object) else { return Ok(false) };
+        cx.session.temp.remove(table.id);
+        cx.session.instance.store.drop_table(table.rows.data.id());
+        return Ok(true);
+    }
+    let (database, schema) =
+        if name.is_temporary() { ("tempdb".to_owned(), "dbo".to_owned()) } else { place(name, cx) };
+    let instance = Arc::clone(&cx.session.instance);
+    let dropped = change_database(&instance.catalog, &database, |database| {
+        let Some(Object::Table(table)) = database.object(&schema, &name.object) else {
+            return Ok(None);
+        };
+        let table = Arc::clone(table);
+        check_not_referenced(database, &table)?;
+        database.objects.remove(&(Name::new(&schema), Name::new(&name.object)));
+        Ok(Some(table))
+    });
+    match dropped {
+        Ok(Some(table)) => {
+            instance.store.drop_table(table.rows.data.id());
+            Ok(true)
+        }
+        Ok(None) => Ok(false),
+        Err(error) if error.number == 911 => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn check_not_referenced(database: &Database, table: &TableDef) -> Result<()> {
+    let referring = database
+        .tables()
+        .any(|t| t.id != table.id && t.foreign_keys.iter().any(|k| k.referenced == table.id));
+    if referring {
+        return Err(Error::custom(
+            3726,
+            16,
+            1,
+            format!(
+                "Could not drop object '{}' because it is referenced by a FOREIGN KEY constraint.",
+                table.qualified_name()
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn procedure(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    if name.is_temporary() {
+        let own = cx.session.temporary_module_name(&name.object);
+        let key = (Name::new("dbo"), Name::new(&own));
+        return change_database(&cx.session.instance.catalog, "tempdb", |database| {
+            Ok(database.objects.remove(&key).is_some())
+        });
+    }
+    object(name, cx, |o| matches!(o, Object::Procedure(_)))
+}
+
+fn object(
+    name: &ast::ObjectName,
+    cx: &mut Cx<'_>,
+    is_kind: impl Fn(&Object) -> bool,
+) -> Result<bool> {
+    let (database, schema) = place(name, cx);
+    let Some(found) = cx.session.catalog.database(&database) else { return Ok(false) };
+    if found.object(&schema, &name.object).is_none_or(|o| !is_kind(o)) {
+        return Ok(false);
+    }
+    change_database(&cx.session.instance.catalog, &database, |database| {
+        let key = (Name::new(&schema), Name::new(&name.object));
+        Ok(database.objects.remove(&key).is_some())
+    })
+}
+
+fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    let (database, schema) = place(name, cx);
+    change_database(&cx.session.instance.catalog, &database, |database| {
+        let used = database.tables().find(|t| {
+            t.columns.iter().any(|c| {
+                c.user_type
+                    .as_ref()
+                    .is_some_and(|(s, n)| Name::same(s, &schema) && Name::same(n, &name.object))
+            })
+        });
+        if let Some(table) = used {
+            return Err(Error::custom(
+                3732,
+                16,
+                1,
+                format!(
+                    "Cannot drop type '{name}' because it is being referenced by object '{}'. There may be other objects that reference this type.",
+                    table.name
+                ),
+            ));
+        }
+        Ok(database.types.remove(&(Name::new(&schema), Name::new(&name.object))).is_some())
+    })
+}
+
+fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    let wanted = name.object.as_str();
+    if Name::same(&cx.session.database, wanted) {
+        return Err(Error::custom(
+            3702,
+            16,
+            4,
+            format!("Cannot drop database \"{wanted}\" because it is currently in use."),
+        ));
+    }
+    let instance = Arc::clone(&cx.session.instance);
+    let dropped = instance.catalog.change(|catalog| {
+        let Some(found) = catalog.database(wanted) else { return Ok(None) };
+        if found.id <= SYSTEM_DATABASE_LAST {
+            return Err(Error::custom(
+                3708,
+                16,
+                1,
+                format!("Cannot drop the database '{wanted}' because it is a system database."),
+            ));
+        }
+        Ok(catalog.databases.remove(&Name::new(wanted)))
+    })?;
+    let Some(database) = dropped else { return Ok(false) };
+    for table in database.tables() {
+        instance.store.drop_table(table.rows.data.id());
+    }
+    Ok(true)
+}
+
+fn schema(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    let current = Arc::clone(&cx.session.database);
+    change_database(&cx.session.instance.catalog, &current, |database| {
+        let key = Name::new(&name.object);
+        let holds = database.objects.keys().find(|(schema, _)| *schema == key);
+        if let Some((_, object)) = holds {
+            return Err(Error::custom(
+                3729,
+                16,
+                1,
+                format!(
+                    "Cannot drop schema '{}' because it is being referenced by object '{object}'.",
+                    name.object
+                ),
+            ));
+        }
+        Ok(database.schemas.remove(&key).is_some())
+    })
+}

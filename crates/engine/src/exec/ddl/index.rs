@@ -1,0 +1,135 @@
+//! CREATE INDEX, ALTER INDEX, DROP INDEX: on live tables.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, AlterIndexAction};
+use types::{Error, Msg, Result};
+
+use crate::bind::BinderContext;
+use crate::catalog::{TableDef, index_spec};
+use crate::exec::Cx;
+use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
+use crate::exec::ddl::{created, refuse, table};
+use crate::exec::fault;
+
+pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let table = table::find(&create.table, cx)
+        .map_err(|_| Error::from(Msg::ObjectNotFound(&create.table.to_string())))?;
+    let name = create.index.name.as_str();
+    if table.index(name).is_some() {
+        return Err(duplicate_index(name, &table.qualified_name()));
+    }
+    let mut index = {
+        let context = BinderContext::bare(cx.session, &cx.session.database);
+        let binder = context.binder();
+        let instance = &cx.session.instance;
+        let place = Place {
+            id: table.id,
+            database_id: table.database_id,
+            schema: (table.schema_id, table.schema.clone()),
+            name: &table.name,
+            source: &cx.source,
+            created: created(),
+        };
+        let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        shaper.index_on(&table, &create.index)?
+    };
+    let has_clustered = table.indexes.iter().any(|i| i.clustered);
+    if index.clustered && has_clustered {
+        return Err(Msg::MultipleClustered(&table.name).into());
+    }
+    // Storage knows an index by its id, so an id is not given out again while the table lives.
+    let highest = table.indexes.iter().map(|i| i.id).max().unwrap_or(1);
+    index.id = if index.clustered { 1 } else { highest.max(1) + 1 };
+    let spec = index_spec(&index, &table.columns, &table.layout);
+    let mut next = TableDef::clone(&table);
+    next.indexes.push(index);
+    let built = table.rows.data.add_index(spec);
+    built.map_err(|error| match error {
+        storage::Error::Unique { index, key, .. } => {
+            let shown = fault::show_key(&next, index, &key);
+            Error::custom(
+                1505,
+                16,
+                1,
+                format!(
+                    "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and the index name '{name}'. The duplicate key value is ({shown}).",
+                    next.qualified_name()
+                ),
+            )
+        }
+        other => fault::raise(cx, other),
+    })?;
+    table::replace(next, cx)
+}
+
+pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
+    let table = table::find(&alter.table, cx)?;
+    if let Some(index) = &alter.index
+        && table.index(index).is_none()
+    {
+        return Err(Msg::IndexNotFound(index).into());
+    }
+    match alter.action {
+        // Indexes in memory do not fragment: there is nothing to rebuild.
+        AlterIndexAction::Rebuild | AlterIndexAction::Reorganize => Ok(()),
+        AlterIndexAction::Disable => refuse("ALTER INDEX .. DISABLE"),
+        AlterIndexAction::Set => refuse("ALTER INDEX .. SET"),
+        AlterIndexAction::Resume | AlterIndexAction::Pause | AlterIndexAction::Abort => {
+            refuse("resumable index operations")
+        }
+    }
+}
+
+pub(super) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
+    for (index, name, _) in &drop.indexes {
+        let found = table::find(name, cx).ok();
+        let place = found.as_ref().and_then(|table| table.index(index));
+        let (Some(table), Some(place)) = (found, place) else {
+            if drop.if_exists {
+                continue;
+            }
+            return Err(super::cannot_drop("index", &format!("{name}.{index}")));
+        };
+        remove(&table, place, cx)?;
+    }
+    Ok(())
+}
+
+fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
+    let index = &table.indexes[place];
+    if index.constraint.is_some() {
+        return Err(Error::custom(
+            3723,
+            16,
+            4,
+            format!(
+                "An explicit DROP INDEX is not allowed on index '{}.{}'. It is being used for PRIMARY KEY constraint enforcement.",
+                table.qualified_name(),
+                index.name
+            ),
+        ));
+    }
+    let mut next = TableDef::clone(table);
+    let removed = next.indexes.remove(place);
+    table::replace(next, cx)?;
+    // Plans made before now may still be running on it; storage lets them finish.
+    table.rows.data.drop_index(removed.storage_id());
+    Ok(())
+}
+
+impl Shaper<'_, '_> {
+    /// Makes the definition of an index on a table that exists.
+    ///
+    /// # Errors
+    /// 1911 for an unknown column, 1919 for one of a type that has no order.
+    pub(super) fn index_on(
+        mut self,
+        table: &TableDef,
+        index: &ast::InlineIndex,
+    ) -> Result<crate::catalog::IndexDef> {
+        self.adopt_columns(table);
+        self.index(index, None)?;
+        self.take_index().ok_or_else(|| Msg::InternalError.into())
+    }
+}

@@ -1,0 +1,316 @@
+//! Logins, users, roles and permissions.
+//!
+//! Kept and shown in the catalog views. Permissions are not checked yet: every login acts as a member
+//! of sysadmin, and a server that has other logins than `sa` says so when one is made.
+
+use std::sync::Arc;
+
+use tsql::ast::{
+    self, DropKind, LoginOption, PermissionAction, PrincipalAction, PrincipalKind as AstKind,
+    UserSource,
+};
+use types::{Error, Msg, Result};
+
+use crate::bind::BinderContext;
+use crate::catalog::name::Name;
+use crate::catalog::{Database, Login, Permission, Principal, PrincipalKind, password};
+use crate::exec::Cx;
+use crate::exec::ddl::{change_database, created, refuse};
+
+/// First `principal_id` of users' own in a database, and of logins.
+const PRINCIPAL_FIRST: i32 = 5;
+const LOGIN_FIRST: i32 = 267;
+/// Fixed roles have ids from here on.
+const FIXED_ROLE_FIRST: i32 = 16_384;
+
+pub(super) fn no_principal(name: &str) -> Error {
+    Error::custom(
+        15151,
+        16,
+        1,
+        format!(
+            "Cannot find the principal '{name}', because it does not exist or you do not have permission."
+        ),
+    )
+}
+
+fn exists(name: &str) -> Error {
+    Error::custom(
+        15023,
+        16,
+        1,
+        format!("User, group, or role '{name}' already exists in the current database."),
+    )
+}
+
+pub(super) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Result<()> {
+    let name = statement.name.as_str();
+    match (statement.kind, &statement.action) {
+        (AstKind::Role, PrincipalAction::CreateRole { .. }) => {
+            create(name, PrincipalKind::DatabaseRole, None, cx)
+        }
+        (AstKind::User, PrincipalAction::CreateUser { source, options }) => {
+            if let Some(option) = options.iter().find(|o| o.name.as_ref() != "DEFAULT_SCHEMA") {
+                return refuse(&format!("CREATE USER WITH {}", option.name));
+            }
+            let login = match source {
+                UserSource::Same => Some(name.to_owned()),
+                UserSource::Login(login) => Some(login.to_string()),
+                UserSource::WithoutLogin => None,
+                UserSource::Other(what) => return refuse(&format!("CREATE USER {what}")),
+            };
+            create(name, PrincipalKind::SqlUser, login, cx)
+        }
+        (AstKind::Role, PrincipalAction::AddMember(member)) => {
+            change_member(name, member, true, cx)
+        }
+        (AstKind::Role, PrincipalAction::DropMember(member)) => {
+            change_member(name, member, false, cx)
+        }
+        (AstKind::Login, PrincipalAction::CreateLogin { from, options }) => {
+            if let Some(from) = from {
+                return refuse(&format!("CREATE LOGIN FROM {from}"));
+            }
+            create_login(name, options, cx)
+        }
+        (AstKind::Login, PrincipalAction::AlterLogin(options)) => alter_login(name, options, cx),
+        (kind, action) => refuse(&format!("{action:?} of a {kind:?}")),
+    }
+}
+
+fn create(name: &str, kind: PrincipalKind, login: Option<String>, cx: &mut Cx<'_>) -> Result<()> {
+    if let Some(login) = &login
+        && !cx.session.catalog.logins.contains_key(&Name::new(login))
+    {
+        return Err(Error::custom(
+            15007,
+            16,
+            1,
+            format!("'{login}' is not a valid login or you do not have permission."),
+        ));
+    }
+    let current = Arc::clone(&cx.session.database);
+    change_database(&cx.session.instance.catalog, &current, |database| {
+        let key = Name::new(name);
+        if database.principals.contains_key(&key) {
+            return Err(exists(name));
+        }
+        let principal = Principal {
+            id: next_id(database),
+            name: name.to_owned(),
+            kind,
+            login,
+            member_of: Vec::new(),
+            default_schema: "dbo".to_owned(),
+        };
+        database.principals.insert(key, Arc::new(principal));
+        Ok(())
+    })
+}
+
+fn next_id(database: &Database) -> i32 {
+    let own = database.principals.values().map(|p| p.id).filter(|id| *id < FIXED_ROLE_FIRST);
+    own.max().map_or(PRINCIPAL_FIRST, |id| (id + 1).max(PRINCIPAL_FIRST))
+}
+
+fn change_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) -> Result<()> {
+    let current = Arc::clone(&cx.session.database);
+    change_database(&cx.session.instance.catalog, &current, |database| {
+        let role_id = match database.principals.get(&Name::new(role)) {
+            Some(found) if found.kind == PrincipalKind::DatabaseRole => found.id,
+            _ => return Err(no_principal(role)),
+        };
+        let Some(found) = database.principals.get_mut(&Name::new(member)) else {
+            return Err(no_principal(member));
+        };
+        let principal = Arc::make_mut(found);
+        principal.member_of.retain(|id| *id != role_id);
+        if add {
+            principal.member_of.push(role_id);
+        }
+        Ok(())
+    })
+}
+
+/// The password of a login's options.
+fn password_of(options: &[LoginOption], cx: &Cx<'_>) -> Result<Option<Vec<u8>>> {
+    let mut found = None;
+    for option in options {
+        match option {
+            LoginOption::Password { hashed: true, .. } => {
+                return refuse("PASSWORD = .. HASHED");
+            }
+            LoginOption::Password { password, .. } => {
+                let context = BinderContext::bare(cx.session, &cx.session.database);
+                let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
+                let text = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
+                let text = text.ok_or(Msg::SyntaxNear("PASSWORD"))?;
+                found = Some(password::hash(&text));
+            }
+            LoginOption::Other(option) => match option.name.as_ref() {
+                // There is no policy that could be checked.
+                "CHECK_POLICY" | "CHECK_EXPIRATION" | "DEFAULT_LANGUAGE" | "DEFAULT_DATABASE"
+                | "SID" => {}
+                other => return refuse(&format!("the login option {other}")),
+            },
+        }
+    }
+    Ok(found)
+}
+
+fn default_database(options: &[LoginOption]) -> Option<String> {
+    options.iter().find_map(|option| match option {
+        LoginOption::Other(o) if o.name.as_ref() == "DEFAULT_DATABASE" => {
+            o.value.word().map(str::to_owned)
+        }
+        _ => None,
+    })
+}
+
+fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
+    let Some(password_hash) = password_of(options, cx)? else {
+        return Err(Msg::SyntaxNear("LOGIN").into());
+    };
+    let default_database = default_database(options).unwrap_or_else(|| "master".to_owned());
+    cx.session.instance.catalog.change(|catalog| {
+        let key = Name::new(name);
+        if catalog.logins.contains_key(&key) {
+            return Err(Error::custom(
+                15025,
+                16,
+                1,
+                format!("The server principal '{name}' already exists."),
+            ));
+        }
+        let highest = catalog.logins.values().map(|l| l.principal_id).max();
+        let login = Login {
+            name: name.to_owned(),
+            password_hash,
+            sid: sos::sys::random_bytes::<16>().to_vec(),
+            principal_id: highest.map_or(LOGIN_FIRST, |id| (id + 1).max(LOGIN_FIRST)),
+            default_database,
+            sysadmin: false,
+            created: created(),
+        };
+        catalog.logins.insert(key, Arc::new(login));
+        Ok(())
+    })?;
+    let text = format!(
+        "Clearway does not check permissions yet: the login '{name}' may do everything that 'sa' may."
+    );
+    let warning = Error::custom(40517, 10, 1, text);
+    crate::exec::fault::sent_message(cx, &warning)
+}
+
+fn alter_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
+    let password_hash = password_of(options, cx)?;
+    let database = default_database(options);
+    cx.session.instance.catalog.change(|catalog| {
+        let Some(found) = catalog.logins.get_mut(&Name::new(name)) else {
+            return Err(no_principal(name));
+        };
+        let login = Arc::make_mut(found);
+        if let Some(hash) = password_hash {
+            login.password_hash = hash;
+        }
+        if let Some(database) = database {
+            login.default_database = database;
+        }
+        Ok(())
+    })
+}
+
+/// Drops a user or role; tells whether it was there.
+pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> {
+    let wanted =
+        if kind == DropKind::User { PrincipalKind::SqlUser } else { PrincipalKind::DatabaseRole };
+    let current = Arc::clone(&cx.session.database);
+    change_database(&cx.session.instance.catalog, &current, |database| {
+        let key = Name::new(name);
+        let Some(found) = database.principals.get(&key).filter(|p| p.kind == wanted) else {
+            return Ok(false);
+        };
+        let id = found.id;
+        if id < PRINCIPAL_FIRST || id >= FIXED_ROLE_FIRST {
+            return Err(Error::custom(
+                15150,
+                16,
+                1,
+                format!("Cannot drop the principal '{name}'."),
+            ));
+        }
+        let has_members = database.principals.values().any(|p| p.member_of.contains(&id));
+        if has_members {
+            return Err(Error::custom(
+                15144,
+                16,
+                1,
+                "The role has members. It must be empty before it can be dropped.",
+            ));
+        }
+        database.permissions.retain(|p| p.principal_id != id);
+        Ok(database.principals.remove(&key).is_some())
+    })
+}
+
+/// Drops a login; tells whether it was there.
+pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
+    cx.session.instance.catalog.change(|catalog| {
+        if Name::same(name, "sa") {
+            return Err(Error::custom(15150, 16, 1, "Cannot drop the login 'sa'."));
+        }
+        Ok(catalog.logins.remove(&Name::new(name)).is_some())
+    })
+}
+
+/// GRANT, DENY and REVOKE: kept for `sys.database_permissions`.
+pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
+    let object_id = match &statement.securable {
+        None => 0,
+        Some(securable) => match securable.class.as_deref() {
+            None | Some("OBJECT") => object_id(&securable.name, cx)?,
+            Some(class) if class == "SCHEMA" || class == "DATABASE" || class == "TYPE" => 0,
+            Some(class) => return refuse(&format!("permissions on {class}::")),
+        },
+    };
+    let current = Arc::clone(&cx.session.database);
+    change_database(&cx.session.instance.catalog, &current, |database| {
+        for principal in &statement.principals {
+            let Some(found) = database.principals.get(&Name::new(principal)) else {
+                return Err(no_principal(principal));
+            };
+            let principal_id = found.id;
+            for (permission, _) in &statement.permissions {
+                database.permissions.retain(|p| {
+                    p.object_id != object_id
+                        || p.principal_id != principal_id
+                        || p.permission != **permission
+                });
+                if statement.action == PermissionAction::Revoke {
+                    continue;
+                }
+                database.permissions.push(Permission {
+                    object_id,
+                    principal_id,
+                    permission: permission.to_string(),
+                    granted: statement.action == PermissionAction::Grant,
+                });
+            }
+        }
+        Ok(())
+    })
+}
+
+fn object_id(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<i32> {
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let found = cx.session.catalog.find_object(&cx.session.database, schema, &name.object);
+    found.map(crate::catalog::Object::id).ok_or_else(|| {
+        let what = name.to_string();
+        Error::custom(
+            15151,
+            16,
+            1,
+            format!("Cannot find the object '{what}', because it does not exist or you do not have permission."),
+        )
+    })
+}

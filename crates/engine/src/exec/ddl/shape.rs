@@ -1,0 +1,684 @@
+//! From the elements of CREATE TABLE to the definition of a table: columns, keys, indexes, constraints.
+
+use std::sync::Arc;
+
+use tsql::ast::{
+    self, ColumnKind, ColumnOption, ConstraintKind, IndexStructure, KeyKind, Literal, TableElement,
+    TableOption,
+};
+use types::value::ColumnType;
+use types::{DataType, Error, Msg, Result, Value};
+
+use crate::bind::Binder;
+use crate::bind::types::DefaultLength;
+use crate::catalog::name::Name;
+use crate::catalog::{
+    CatalogCell, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IndexConstraint, IndexDef,
+    IndexKind, ModuleText, ReferenceAction, RowShape, TableDef, create_rows, layout_of,
+};
+
+/// Columns that a table may have.
+const COLUMNS_MAX: usize = 1024;
+
+/// What a table is made for.
+pub(super) struct Place<'a> {
+    /// `object_id`
+    pub(super) id: i32,
+    /// Database.
+    pub(super) database_id: i16,
+    /// Schema: id and name.
+    pub(super) schema: (i32, String),
+    /// Name.
+    pub(super) name: &'a str,
+    /// Text that spans refer to.
+    pub(super) source: &'a str,
+    /// Creation time.
+    pub(super) created: Value,
+}
+
+/// Builds definitions.
+pub(super) struct Shaper<'a, 'b> {
+    pub(super) binder: &'a Binder<'b>,
+    pub(super) cell: &'a CatalogCell,
+    pub(super) store: &'a Arc<storage::Store>,
+    pub(super) place: Place<'a>,
+    columns: Vec<ColumnDef>,
+    indexes: Vec<IndexDef>,
+    checks: Vec<CheckDef>,
+    foreign_keys: Vec<ForeignKeyDef>,
+    memory_optimized: bool,
+    schema_only: bool,
+}
+
+impl<'a, 'b> Shaper<'a, 'b> {
+    pub(super) fn new(
+        binder: &'a Binder<'b>,
+        cell: &'a CatalogCell,
+        store: &'a Arc<storage::Store>,
+        place: Place<'a>,
+    ) -> Self {
+        Self {
+            binder,
+            cell,
+            store,
+            place,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            checks: Vec::new(),
+            foreign_keys: Vec::new(),
+            memory_optimized: false,
+            schema_only: false,
+        }
+    }
+
+    /// Makes the table, empty.
+    ///
+    /// # Errors
+    /// 2705, 2715, 8110, 8111, 1750 .. for mistakes; 40517 for options that are not supported.
+    pub(super) fn build(
+        mut self,
+        elements: &[TableElement],
+        options: &[TableOption],
+    ) -> Result<TableDef> {
+        self.options(options)?;
+        for element in elements {
+            if let TableElement::Column(column) = element {
+                self.column(column)?;
+            }
+        }
+        if self.columns.len() > COLUMNS_MAX {
+            return Err(Error::custom(
+                1702,
+                16,
+                1,
+                format!(
+                    "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of 1024 columns.",
+                    self.columns[COLUMNS_MAX].name, self.place.name
+                ),
+            ));
+        }
+        for element in elements {
+            self.element(element)?;
+        }
+        self.number_indexes();
+        self.finish()
+    }
+
+    /// Makes a table of columns that are defined already, without keys.
+    ///
+    /// # Errors
+    /// 701 if there is no memory.
+    pub(super) fn build_of(mut self, columns: Vec<ColumnDef>) -> Result<TableDef> {
+        self.columns = columns;
+        self.finish()
+    }
+
+    fn options(&mut self, options: &[TableOption]) -> Result<()> {
+        for option in options {
+            match option {
+                TableOption::MemoryOptimized(on) => self.memory_optimized = *on,
+                TableOption::Durability(durability) => {
+                    self.schema_only = *durability == ast::Durability::SchemaOnly;
+                }
+                // Rows are not compressed: the option is about pages on disk, of which there are none.
+                TableOption::Other(option) if option.name.as_ref() == "DATA_COMPRESSION" => {}
+                TableOption::Other(option) => {
+                    let what = format!("the table option {}", option.name);
+                    return Err(Msg::NotSupported(&what).into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
+        let name = column.name.as_str();
+        if self.columns.iter().any(|c| Name::same(&c.name, name)) {
+            return Err(Msg::DuplicateColumn(name, self.place.name).into());
+        }
+        let (ty, user_type, computed) = match &column.kind {
+            ColumnKind::Typed(type_name) => {
+                let ty = self.binder.resolve_type(type_name, DefaultLength::Declaration)?;
+                let system =
+                    crate::bind::types::system_type(type_name, DefaultLength::Declaration)?;
+                let user_type = system.is_none().then(|| {
+                    let schema = type_name.name.schema.as_deref().unwrap_or("dbo");
+                    (schema.to_owned(), type_name.name.object.to_string())
+                });
+                (ty, user_type, None)
+            }
+            ColumnKind::Computed { expr, .. } => {
+                let text = expr.span.text(self.place.source).to_owned();
+                let ty = self.computed_type(expr)?;
+                (ty, None, Some(Arc::new(ModuleText { text, tree: expr.clone() })))
+            }
+            ColumnKind::ColumnSet => return Err(Msg::NotSupported("column sets").into()),
+        };
+        let mut defined = ColumnDef {
+            name: name.to_owned(),
+            ty,
+            user_type,
+            identity: None,
+            default: None,
+            computed,
+            row_guid: false,
+        };
+        self.column_options(&mut defined, &column.options)?;
+        self.columns.push(defined);
+        Ok(())
+    }
+
+    /// A computed column's type is that of its expression over the columns before it.
+    fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
+        let mut binder = self.binder.child();
+        binder.levels.push(super::level_of(self.place.name, &self.columns, 0));
+        binder.registers = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
+        Ok(crate::bind::expr::bind_expr(&mut binder, expr)?.ty)
+    }
+
+    fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {
+        let mut not_null = false;
+        let mut null = false;
+        for option in options {
+            match option {
+                ColumnOption::Collate(name) => column.ty.collation = self.collation(name)?,
+                ColumnOption::Null => null = true,
+                ColumnOption::NotNull => not_null = true,
+                ColumnOption::Identity(bounds) => {
+                    column.identity = Some(identity(column, bounds.as_ref())?);
+                    not_null = true;
+                }
+                ColumnOption::RowGuidCol => column.row_guid = true,
+                ColumnOption::NotForReplication => {}
+                ColumnOption::Constraint(constraint) => {
+                    if let ConstraintKind::Key { kind: KeyKind::Primary, .. } = constraint.kind {
+                        not_null = true;
+                    }
+                    if let ConstraintKind::Default { value, .. } = &constraint.kind {
+                        column.default = Some(self.default(constraint, value, &column.name));
+                    }
+                }
+                ColumnOption::Index(_) => {}
+                ColumnOption::Sparse => return refuse("SPARSE columns"),
+                ColumnOption::FileStream => return refuse("FILESTREAM columns"),
+                ColumnOption::Hidden
+                | ColumnOption::GeneratedRowStart
+                | ColumnOption::GeneratedRowEnd => return refuse("temporal tables"),
+                ColumnOption::Masked(_) => return refuse("MASKED columns"),
+            }
+        }
+        if null && not_null && column.identity.is_none() {
+            return Err(Msg::PrimaryKeyNullable(self.place.name).into());
+        }
+        column.ty.nullable = match (null, not_null) {
+            (_, true) => false,
+            (true, false) => true,
+            // Without a word: an alias type's own, a rowversion never, else NULL as ANSI has it.
+            (false, false) if column.user_type.is_some() => column.ty.nullable,
+            (false, false) => column.ty.data_type != DataType::RowVersion,
+        };
+        Ok(())
+    }
+
+    fn collation(&self, name: &ast::Ident) -> Result<types::Collation> {
+        if name.is("database_default") {
+            return Ok(self.binder.database_collation());
+        }
+        types::Collation::by_name(name).ok_or_else(|| Msg::InvalidCollation(name).into())
+    }
+
+    fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
+        let id = self.cell.next_object_id();
+        let (name, system_named) = self.constraint_name(constraint, "DF", column, id);
+        let text = format!("({})", value.span.text(self.place.source));
+        DefaultDef {
+            id,
+            name,
+            text: Arc::new(ModuleText { text, tree: value.clone() }),
+            system_named,
+        }
+    }
+
+    /// A constraint's own name, or one such as `PK__table__30CEB18A`.
+    fn constraint_name(
+        &self,
+        constraint: &ast::Constraint,
+        kind: &str,
+        column: &str,
+        id: i32,
+    ) -> (String, bool) {
+        if let Some(name) = &constraint.name {
+            return (name.to_string(), false);
+        }
+        let cut = |text: &str, most: usize| text.chars().take(most).collect::<String>();
+        let name = match column {
+            "" => format!("{kind}__{}__{id:08X}", cut(self.place.name, 8)),
+            _ => format!("{kind}__{}__{}__{id:08X}", cut(self.place.name, 9), cut(column, 5)),
+        };
+        (name, true)
+    }
+
+    fn element(&mut self, element: &TableElement) -> Result<()> {
+        match element {
+            TableElement::Column(column) => {
+                let own = [column.name.clone()];
+                for option in &column.options {
+                    match option {
+                        ColumnOption::Constraint(c) => self.constraint(c, Some(&own))?,
+                        ColumnOption::Index(index) => self.index(index, Some(&own))?,
+                        _ => {}
+                    }
+                }
+                Ok(())
+            }
+            TableElement::Constraint(constraint) => self.constraint(constraint, None),
+            TableElement::Index(index) => self.index(index, None),
+            TableElement::Period(..) => refuse("temporal tables"),
+        }
+    }
+
+    /// Adds a constraint; `own` is the column that it stands behind.
+    pub(super) fn constraint(
+        &mut self,
+        constraint: &ast::Constraint,
+        own: Option<&[ast::Ident; 1]>,
+    ) -> Result<()> {
+        match &constraint.kind {
+            ConstraintKind::Key { kind, structure, columns, options, .. } => {
+                self.key(constraint, *kind, *structure, columns, options, own)
+            }
+            ConstraintKind::Check { condition, .. } => {
+                let id = self.cell.next_object_id();
+                let column = own.map_or("", |own| own[0].as_str());
+                let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
+                let text = format!("({})", condition.span.text(self.place.source));
+                let text = Arc::new(ModuleText { text, tree: condition.clone() });
+                let column = self.columns.iter().position(|c| Name::same(&c.name, column));
+                let column = column.and_then(|c| u16::try_from(c).ok());
+                self.checks.push(CheckDef { id, name, text, column, enabled: true, system_named });
+                Ok(())
+            }
+            ConstraintKind::ForeignKey { .. } => self.foreign_key(constraint, own),
+            ConstraintKind::Default { .. } => Ok(()),
+            ConstraintKind::Connection(_) => refuse("graph tables"),
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the fields of ConstraintKind::Key")]
+    fn key(
+        &mut self,
+        constraint: &ast::Constraint,
+        kind: KeyKind,
+        structure: Option<IndexStructure>,
+        columns: &[ast::IndexColumn],
+        options: &[ast::IndexOption],
+        own: Option<&[ast::Ident; 1]>,
+    ) -> Result<()> {
+        let keys = match own {
+            Some([column]) if columns.is_empty() => vec![(self.ordinal(column)?, false)],
+            _ => self.keys(columns)?,
+        };
+        let primary = kind == KeyKind::Primary;
+        if primary {
+            if self.indexes.iter().any(|i| i.constraint == Some(IndexConstraint::PrimaryKey)) {
+                return Err(Msg::MultiplePrimaryKeys(self.place.name).into());
+            }
+            for (ordinal, _) in &keys {
+                self.columns[usize::from(*ordinal)].ty.nullable = false;
+            }
+        }
+        let id = self.cell.next_object_id();
+        let (name, system_named) =
+            self.constraint_name(constraint, if primary { "PK" } else { "UQ" }, "", id);
+        let mut index = self.index_of(name, keys, structure, options)?;
+        index.unique = true;
+        index.constraint =
+            Some(if primary { IndexConstraint::PrimaryKey } else { IndexConstraint::Unique });
+        index.constraint_id = id;
+        index.system_named = system_named;
+        // A primary key is clustered unless something is said or something else is.
+        index.clustered |= primary && structure.is_none() && !self.memory_optimized;
+        self.indexes.push(index);
+        Ok(())
+    }
+
+    /// Adds an index; `own` is the column that it stands behind.
+    pub(super) fn index(
+        &mut self,
+        index: &ast::InlineIndex,
+        own: Option<&[ast::Ident; 1]>,
+    ) -> Result<()> {
+        if index.filter.is_some() {
+            return refuse("filtered indexes");
+        }
+        let keys = match own {
+            Some([column]) if index.columns.is_empty() => vec![(self.ordinal(column)?, false)],
+            _ => self.keys(&index.columns)?,
+        };
+        if self.indexes.iter().any(|i| Name::same(&i.name, &index.name)) {
+            return Err(duplicate_index(&index.name, self.place.name));
+        }
+        let mut defined =
+            self.index_of(index.name.to_string(), keys, index.structure, &index.options)?;
+        defined.unique = index.unique;
+        for column in &index.include {
+            defined.included.push(self.ordinal(column)?);
+        }
+        self.indexes.push(defined);
+        Ok(())
+    }
+
+    fn index_of(
+        &self,
+        name: String,
+        keys: Vec<(u16, bool)>,
+        structure: Option<IndexStructure>,
+        options: &[ast::IndexOption],
+    ) -> Result<IndexDef> {
+        let kind = match structure {
+            Some(IndexStructure::Hash) => IndexKind::Hash,
+            Some(
+                IndexStructure::ClusteredColumnstore | IndexStructure::NonclusteredColumnstore,
+            ) => {
+                return refuse("columnstore indexes");
+            }
+            Some(IndexStructure::Clustered | IndexStructure::Nonclustered) | None => {
+                IndexKind::Range
+            }
+        };
+        for (ordinal, _) in &keys {
+            let column = &self.columns[usize::from(*ordinal)];
+            let ty = column.ty.data_type;
+            if ty.is_large() || ty == DataType::Xml {
+                return Err(Error::custom(
+                    1919,
+                    16,
+                    1,
+                    format!(
+                        "Column '{}' in table '{}' is of a type that is invalid for use as a key column in an index.",
+                        column.name, self.place.name
+                    ),
+                ));
+            }
+        }
+        let mut index = IndexDef {
+            id: 0,
+            name,
+            keys,
+            included: Vec::new(),
+            unique: false,
+            constraint: None,
+            constraint_id: 0,
+            kind,
+            clustered: structure == Some(IndexStructure::Clustered),
+            bucket_count: None,
+            ignore_dup_key: false,
+            system_named: false,
+        };
+        for option in options {
+            index_option(&mut index, option)?;
+        }
+        Ok(index)
+    }
+
+    fn keys(&self, columns: &[ast::IndexColumn]) -> Result<Vec<(u16, bool)>> {
+        let mut keys: Vec<(u16, bool)> = Vec::with_capacity(columns.len());
+        for column in columns {
+            let ordinal = self.ordinal(&column.name)?;
+            if keys.iter().any(|(o, _)| *o == ordinal) {
+                return Err(Msg::ColumnTwice(&column.name, self.place.name).into());
+            }
+            keys.push((ordinal, column.descending));
+        }
+        Ok(keys)
+    }
+
+    fn ordinal(&self, column: &ast::Ident) -> Result<u16> {
+        let place = self.columns.iter().position(|c| Name::same(&c.name, column));
+        place.and_then(|place| u16::try_from(place).ok()).ok_or_else(|| {
+            Error::custom(
+                1911,
+                16,
+                1,
+                format!("Column name '{column}' does not exist in the target table or view."),
+            )
+        })
+    }
+
+    fn foreign_key(
+        &mut self,
+        constraint: &ast::Constraint,
+        own: Option<&[ast::Ident; 1]>,
+    ) -> Result<()> {
+        let ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } =
+            &constraint.kind
+        else {
+            return Ok(());
+        };
+        let columns: Vec<&ast::Ident> = match own {
+            Some(own) if columns.is_empty() => own.iter().collect(),
+            _ => columns.iter().collect(),
+        };
+        let columns = columns.into_iter().map(|c| self.ordinal(c)).collect::<Result<Vec<_>>>()?;
+        let target = self.referenced_table(table)?;
+        let (target_id, target_columns) = match &target {
+            Some(target) => (target.id, referenced_columns(target, referenced)?),
+            None => (self.place.id, self.own_referenced(referenced)?),
+        };
+        if columns.len() != target_columns.len() {
+            return Err(Msg::ForeignKeyColumnCount(self.place.name).into());
+        }
+        let id = self.cell.next_object_id();
+        let column = own.map_or("", |own| own[0].as_str());
+        let (name, system_named) = self.constraint_name(constraint, "FK", column, id);
+        self.foreign_keys.push(ForeignKeyDef {
+            id,
+            name,
+            columns,
+            referenced: target_id,
+            referenced_columns: target_columns,
+            on_delete: action(*on_delete),
+            on_update: action(*on_update),
+            enabled: true,
+            system_named,
+        });
+        Ok(())
+    }
+
+    /// Finds the table that a foreign key refers to; `None` for the table itself.
+    fn referenced_table(&self, name: &ast::ObjectName) -> Result<Option<Arc<TableDef>>> {
+        if Name::same(&name.object, self.place.name) {
+            return Ok(None);
+        }
+        let schema = name.schema.as_deref().unwrap_or("dbo");
+        let found = self.binder.catalog.find_table(self.binder.database, schema, &name.object);
+        found.cloned().map(Some).ok_or_else(|| {
+            Error::custom(1767, 16, 0, format!("Foreign key references invalid table '{name}'."))
+        })
+    }
+
+    fn own_referenced(&self, names: &[ast::Ident]) -> Result<Vec<u16>> {
+        if names.is_empty() {
+            let primary =
+                self.indexes.iter().find(|i| i.constraint == Some(IndexConstraint::PrimaryKey));
+            return Ok(primary.map_or_else(Vec::new, |i| i.keys.iter().map(|(o, _)| *o).collect()));
+        }
+        names.iter().map(|c| self.ordinal(c)).collect()
+    }
+
+    /// Goes on from a table that exists.
+    pub(super) fn adopt_columns(&mut self, table: &TableDef) {
+        self.columns.clone_from(&table.columns);
+        self.memory_optimized = table.memory_optimized;
+    }
+
+    /// Returns the index added last.
+    pub(super) fn take_index(&mut self) -> Option<IndexDef> {
+        self.indexes.pop()
+    }
+
+    /// The clustered index is number 1 and stands first; the others count from 2.
+    fn number_indexes(&mut self) {
+        let mut clustered = false;
+        for index in &mut self.indexes {
+            index.clustered &= !clustered;
+            clustered |= index.clustered;
+        }
+        self.indexes
+            .sort_by_key(|i| (!i.clustered, i.constraint != Some(IndexConstraint::PrimaryKey)));
+        for (next, index) in (2..).zip(self.indexes.iter_mut().filter(|i| !i.clustered)) {
+            index.id = next;
+        }
+        for index in self.indexes.iter_mut().filter(|i| i.clustered) {
+            index.id = 1;
+        }
+    }
+
+    fn finish(self) -> Result<TableDef> {
+        let layout = layout_of(&self.columns);
+        let rows = create_rows(
+            self.store,
+            self.cell,
+            &RowShape {
+                columns: &self.columns,
+                indexes: &self.indexes,
+                layout: &layout,
+                memory_optimized: self.memory_optimized,
+            },
+        )?;
+        Ok(TableDef {
+            id: self.place.id,
+            database_id: self.place.database_id,
+            schema_id: self.place.schema.0,
+            schema: self.place.schema.1,
+            name: self.place.name.to_owned(),
+            columns: self.columns,
+            indexes: self.indexes,
+            checks: self.checks,
+            foreign_keys: self.foreign_keys,
+            memory_optimized: self.memory_optimized,
+            schema_only: self.schema_only,
+            created: self.place.created,
+            layout,
+            rows,
+            referenced: false,
+        })
+    }
+}
+
+fn refuse<T>(what: &str) -> Result<T> {
+    Err(Msg::NotSupported(what).into())
+}
+
+pub(super) fn duplicate_index(index: &str, table: &str) -> Error {
+    Error::custom(
+        1913,
+        16,
+        1,
+        format!(
+            "The operation failed because an index or statistics with name '{index}' already exists on table '{table}'."
+        ),
+    )
+}
+
+fn identity(column: &ColumnDef, bounds: Option<&(Literal, Literal)>) -> Result<(i64, i64)> {
+    let whole = matches!(
+        column.ty.data_type,
+        DataType::TinyInt
+            | DataType::SmallInt
+            | DataType::Int
+            | DataType::BigInt
+            | DataType::Decimal { scale: 0, .. }
+    );
+    if !whole {
+        return Err(Msg::IdentityType(&column.name).into());
+    }
+    let number = |literal: &Literal| match literal {
+        Literal::Int(n) => Some(i64::from(*n)),
+        Literal::Decimal(digits) => digits.parse().ok(),
+        _ => None,
+    };
+    match bounds {
+        None => Ok((1, 1)),
+        Some((seed, increment)) => match (number(seed), number(increment)) {
+            (Some(seed), Some(increment)) if increment != 0 => Ok((seed, increment)),
+            _ => Err(Error::custom(
+                2789,
+                16,
+                1,
+                format!("Identity column '{}' contains invalid SEED or INCREMENT.", column.name),
+            )),
+        },
+    }
+}
+
+/// Options about pages, locks and statistics say nothing to a table in memory; what would change the
+/// meaning of the index is honoured or refused.
+fn index_option(index: &mut IndexDef, option: &ast::IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "BUCKET_COUNT" => {
+            if let ast::OptionValue::Literal(Literal::Int(count)) = option.value {
+                index.bucket_count = u64::try_from(count).ok();
+            }
+        }
+        "IGNORE_DUP_KEY" => index.ignore_dup_key = matches!(option.value, ast::OptionValue::On),
+        "PAD_INDEX"
+        | "FILLFACTOR"
+        | "STATISTICS_NORECOMPUTE"
+        | "STATISTICS_INCREMENTAL"
+        | "ALLOW_ROW_LOCKS"
+        | "ALLOW_PAGE_LOCKS"
+        | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
+        | "DATA_COMPRESSION"
+        | "XML_COMPRESSION"
+        | "SORT_IN_TEMPDB"
+        | "ONLINE"
+        | "MAXDOP"
+        | "DROP_EXISTING"
+        | "RESUMABLE"
+        | "MAX_DURATION" => {}
+        other => return refuse(&format!("the index option {other}")),
+    }
+    Ok(())
+}
+
+fn action(action: Option<ast::ReferentialAction>) -> ReferenceAction {
+    match action {
+        None | Some(ast::ReferentialAction::NoAction) => ReferenceAction::NoAction,
+        Some(ast::ReferentialAction::Cascade) => ReferenceAction::Cascade,
+        Some(ast::ReferentialAction::SetNull) => ReferenceAction::SetNull,
+        Some(ast::ReferentialAction::SetDefault) => ReferenceAction::SetDefault,
+    }
+}
+
+fn referenced_columns(target: &TableDef, names: &[ast::Ident]) -> Result<Vec<u16>> {
+    let mut wanted = Vec::with_capacity(names.len());
+    for name in names {
+        let place = target.column(name).and_then(|place| u16::try_from(place).ok());
+        wanted.push(place.ok_or_else(|| Error::from(Msg::InvalidColumn(name)))?);
+    }
+    let is_key = |index: &IndexDef| {
+        index.unique
+            && index.keys.len() == wanted.len()
+            && index.keys.iter().all(|(o, _)| wanted.contains(o))
+    };
+    if names.is_empty() {
+        let primary =
+            target.indexes.iter().find(|i| i.constraint == Some(IndexConstraint::PrimaryKey));
+        let primary = primary.map(|i| i.keys.iter().map(|(o, _)| *o).collect());
+        return primary.ok_or_else(|| no_key(target));
+    }
+    if target.indexes.iter().any(is_key) { Ok(wanted) } else { Err(no_key(target)) }
+}
+
+fn no_key(target: &TableDef) -> Error {
+    Error::custom(
+        1776,
+        16,
+        0,
+        format!(
+            "There are no primary or candidate keys in the referenced table '{}' that match the referencing column list in the foreign key.",
+            target.qualified_name()
+        ),
+    )
+}

@@ -1,0 +1,222 @@
+//! CREATE TABLE and ALTER TABLE; temporary tables, table variables.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, AlterTableAction};
+use types::value::ColumnType;
+use types::{Msg, Result};
+
+use crate::bind::{Binder, BinderContext};
+use crate::catalog::name::Name;
+use crate::catalog::{ColumnDef, Object, TableDef};
+use crate::exec::Cx;
+use crate::exec::ddl::shape::{Place, Shaper};
+use crate::exec::ddl::{change_database, created, refuse, target};
+use crate::session::SessionState;
+
+/// `database_id` of tempdb.
+const TEMPDB: i16 = 2;
+/// dbo: the schema that temporary tables and table variables count as in.
+const DBO: (i32, &str) = (1, "dbo");
+
+pub(super) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
+    if create.as_kind.is_some() {
+        return refuse("graph and file tables");
+    }
+    make(&create.name, Content::Elements(&create.elements, &create.options), cx)
+}
+
+/// What a table is made of.
+enum Content<'a> {
+    /// The text of CREATE TABLE.
+    Elements(&'a [ast::TableElement], &'a [ast::TableOption]),
+    /// The columns of a query.
+    Columns(Vec<ColumnDef>),
+}
+
+fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    if name.is_temporary() {
+        return create_temporary(&name.object, content, cx);
+    }
+    let to = target(name, cx)?;
+    let database = cx.session.catalog.database(&to.database).map(Arc::clone);
+    let Some(database) = database else { return Err(Msg::DatabaseNotFound(&to.database).into()) };
+    let Some(schema) = database.schema(&to.schema) else {
+        return Err(Msg::SchemaNotFound(&to.schema).into());
+    };
+    if database.is_name_taken(&to.schema, &to.name) {
+        return Err(Msg::ObjectExists(&to.name).into());
+    }
+    let place = Place {
+        id: cx.session.instance.catalog.next_object_id(),
+        database_id: database.id,
+        schema: (schema.id, schema.name.clone()),
+        name: &to.name,
+        source: &cx.source,
+        created: created(),
+    };
+    let table = shape(cx.session, &to.database, place, content)?;
+    publish(cx, &to.database, table)
+}
+
+/// Puts a new table in the catalog, or drops it again.
+fn publish(cx: &Cx<'_>, database: &str, table: TableDef) -> Result<()> {
+    let storage_id = table.rows.data.id();
+    change_database(&cx.session.instance.catalog, database, |database| {
+        if database.is_name_taken(&table.schema, &table.name) {
+            return Err(Msg::ObjectExists(&table.name).into());
+        }
+        for key in &table.foreign_keys {
+            mark_referenced(database, key.referenced);
+        }
+        database.put(Object::Table(Arc::new(table)));
+        Ok(())
+    })
+    .inspect_err(|_| cx.session.instance.store.drop_table(storage_id))
+}
+
+fn mark_referenced(database: &mut crate::catalog::Database, id: i32) {
+    if let Some(target) = database.table_by_id(id).map(|t| TableDef::clone(t)) {
+        database.put(Object::Table(Arc::new(TableDef { referenced: true, ..target })));
+    }
+}
+
+fn shape(
+    session: &SessionState,
+    database: &str,
+    place: Place<'_>,
+    content: Content<'_>,
+) -> Result<TableDef> {
+    let context = BinderContext::bare(session, database);
+    let binder = context.binder();
+    let instance = &session.instance;
+    let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+    match content {
+        Content::Elements(elements, options) => shaper.build(elements, options),
+        Content::Columns(columns) => shaper.build_of(columns),
+    }
+}
+
+fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    if name.starts_with("##") {
+        return create_global(name, content, cx);
+    }
+    if cx.session.temp.find_in_scope(name).is_some() {
+        return Err(Msg::ObjectExists(name).into());
+    }
+    let place = temporary_place(cx.session, name, &cx.source);
+    let table = shape(cx.session, &cx.session.database, place, content)?;
+    cx.session.temp.add(Arc::new(table));
+    Ok(())
+}
+
+/// `##t` lives in tempdb, where all sessions find it.
+fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    let place = Place {
+        id: cx.session.instance.catalog.next_object_id(),
+        ..temporary_place(cx.session, name, &cx.source)
+    };
+    let table = shape(cx.session, "tempdb", place, content)?;
+    publish(cx, "tempdb", table)
+}
+
+fn temporary_place<'a>(session: &SessionState, name: &'a str, source: &'a str) -> Place<'a> {
+    Place {
+        id: session.instance.catalog.next_temporary_id(),
+        database_id: TEMPDB,
+        schema: (DBO.0, DBO.1.to_owned()),
+        name,
+        source,
+        created: created(),
+    }
+}
+
+/// Makes the definition of a table variable.
+pub(super) fn variable(
+    session: &SessionState,
+    binder: &Binder<'_>,
+    name: &str,
+    elements: &[ast::TableElement],
+) -> Result<Arc<TableDef>> {
+    let place = temporary_place(session, name, "");
+    let instance = &session.instance;
+    let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
+    shaper.build(elements, &[]).map(Arc::new)
+}
+
+/// Makes the table of SELECT .. INTO: columns by name and type, and whether they are an identity.
+///
+/// # Errors
+/// 2714 if the name is taken, 2705 for a name twice, 1038 for a column without one.
+pub(crate) fn create_from_columns(
+    name: &ast::ObjectName,
+    columns: &[(String, ColumnType, bool)],
+    cx: &mut Cx<'_>,
+) -> Result<Arc<TableDef>> {
+    let mut defined: Vec<ColumnDef> = Vec::with_capacity(columns.len());
+    for (column, ty, identity) in columns {
+        if column.is_empty() {
+            return Err(Msg::NameMissing.into());
+        }
+        if defined.iter().any(|c| Name::same(&c.name, column)) {
+            return Err(Msg::DuplicateColumn(column, &name.object).into());
+        }
+        defined.push(ColumnDef {
+            name: column.clone(),
+            ty: *ty,
+            user_type: None,
+            identity: identity.then_some((1, 1)),
+            default: None,
+            computed: None,
+            row_guid: false,
+        });
+    }
+    make(name, Content::Columns(defined), cx)?;
+    cx.session.refresh_catalog();
+    find(name, cx)
+}
+
+/// Finds a table to define something on: temporary, or in the catalog.
+///
+/// # Errors
+/// 4902 if there is none.
+pub(super) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
+    let missing = || Msg::AlterTableNotFound(&name.object);
+    if name.is_temporary() && !name.object.starts_with("##") {
+        return cx.session.temp.find(&name.object).ok_or_else(|| missing().into());
+    }
+    let database = if name.is_temporary() {
+        "tempdb"
+    } else {
+        name.database.as_deref().filter(|d| !d.is_empty()).unwrap_or(&cx.session.database)
+    };
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let found = cx.session.catalog.find_table(database, schema, &name.object);
+    found.cloned().ok_or_else(|| missing().into())
+}
+
+/// Replaces the definition of a table, wherever it is kept.
+pub(super) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let table = Arc::new(table);
+    if table.id < 0 {
+        cx.session.temp.replace(&table);
+        return Ok(());
+    }
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let name = database.map(|d| d.name.clone()).unwrap_or_default();
+    change_database(&cx.session.instance.catalog, &name, |database| {
+        if database.table_by_id(table.id).is_none() {
+            return Err(Msg::AlterTableNotFound(&table.name).into());
+        }
+        database.put(Object::Table(Arc::clone(&table)));
+        Ok(())
+    })
+}
+
+pub(super) fn alter(alter: &ast::AlterTable, _: &mut Cx<'_>) -> Result<()> {
+    match &alter.action {
+        // Constraints are always checked for new rows: what was there when they were made is as well.
+        AlterTableAction::Add { .. } => refuse("ALTER TABLE .. ADD"),
+        _ => refuse("ALTER TABLE"),
+    }
+}
