@@ -36,6 +36,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn call_with_suffixes(&mut self, name: ObjectName, keyword: Kw) -> Result<Call> {
         let mut call = Call {
             name,
@@ -197,6 +198,7 @@ impl Parser<'_> {
     }
 
     /// Parses `(x AS type)` or `(x AS type USING culture)`.
+    #[inline(never)]
     fn cast(&mut self, form: ConvertForm, on_failure: OnFailure) -> Result<ExprKind> {
         self.parens(|parser| {
             let operand = parser.expr()?;
@@ -212,6 +214,7 @@ impl Parser<'_> {
     }
 
     /// Parses `(type, x [, style])`.
+    #[inline(never)]
     fn convert(&mut self, on_failure: OnFailure) -> Result<ExprKind> {
         self.parens(|parser| {
             let target = parser.type_name()?;
@@ -223,6 +226,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     fn iif(&mut self) -> Result<ExprKind> {
         let condition = self.condition()?;
         self.expect_kind(TokenKind::Comma)?;
@@ -233,6 +237,7 @@ impl Parser<'_> {
     }
 
     /// Parses the arguments of the method that is the last part of `name`.
+    #[inline(never)]
     pub(super) fn column_method(&mut self, name: ObjectName) -> Result<Method> {
         let method = column_of(name);
         let Some(target) = method.table else { return Err(self.unexpected()) };
@@ -241,6 +246,7 @@ impl Parser<'_> {
         Ok(Method { target, name: method.column, arguments: self.arguments()? })
     }
 
+    #[inline(never)]
     pub(super) fn static_method(&mut self, type_name: ObjectName) -> Result<ExprKind> {
         self.expect_kind(TokenKind::DoubleColon)?;
         let name = self.any_word()?;
@@ -250,6 +256,7 @@ impl Parser<'_> {
     }
 
     /// Parses `{fn name(arguments)}`.
+    #[inline(never)]
     pub(super) fn odbc_function(&mut self) -> Result<ExprKind> {
         self.expect_kind(TokenKind::LeftBrace)?;
         self.expect(Kw::Fn)?;
@@ -286,6 +293,7 @@ impl Parser<'_> {
     }
 
     /// Parses `OVER (..)` or `OVER name`.
+    #[inline(never)]
     pub(super) fn over(&mut self) -> Result<Over> {
         let start = self.start();
         self.expect(Kw::Over)?;

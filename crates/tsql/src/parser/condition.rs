@@ -164,6 +164,7 @@ impl Parser<'_> {
         Ok(ConditionKind::CompareQuantified { op, left, quantifier, query })
     }
 
+    #[inline(never)]
     fn is_test(&mut self, left: Expr) -> Result<ConditionKind> {
         self.expect(Kw::Is)?;
         let negated = self.eat(Kw::Not);
@@ -175,6 +176,7 @@ impl Parser<'_> {
         Ok(ConditionKind::IsDistinct { negated, left: Box::new(left), right })
     }
 
+    #[inline(never)]
     fn between(&mut self, operand: Expr, negated: bool) -> Result<ConditionKind> {
         let low = Box::new(self.expr()?);
         self.expect(Kw::And)?;
@@ -182,6 +184,7 @@ impl Parser<'_> {
         Ok(ConditionKind::Between { negated, operand: Box::new(operand), low, high })
     }
 
+    #[inline(never)]
     fn in_test(&mut self, operand: Expr, negated: bool) -> Result<ConditionKind> {
         let operand = Box::new(operand);
         if self.at_paren_query() {
@@ -192,6 +195,7 @@ impl Parser<'_> {
         Ok(ConditionKind::InList { negated, operand, list })
     }
 
+    #[inline(never)]
     fn like(&mut self, operand: Expr, negated: bool) -> Result<ConditionKind> {
         let operand = Box::new(operand);
         let pattern = Box::new(self.expr()?);

@@ -65,6 +65,7 @@ impl Parser<'_> {
         Ok(statements)
     }
 
+    #[inline(never)]
     fn atomic_block(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Begin, Kw::Atomic, Kw::With])?;
         let options = self.paren_list(Self::atomic_option)?;
@@ -117,6 +118,7 @@ impl Parser<'_> {
         Ok(*level)
     }
 
+    #[inline(never)]
     fn try_catch(&mut self) -> Result<StatementKind> {
         self.expect_all(&[Kw::Begin, Kw::Try])?;
         let body = self.statements_to_keyword_end()?;
@@ -129,6 +131,7 @@ impl Parser<'_> {
     }
 
     /// Parses IF with all ELSE IFs behind it, without recursion by their number.
+    #[inline(never)]
     fn if_statement(&mut self) -> Result<StatementKind> {
         let mut branches = Vec::new();
         let mut otherwise = None;
@@ -151,6 +154,7 @@ impl Parser<'_> {
         Ok(StatementKind::If(Box::new(If { branches, otherwise })))
     }
 
+    #[inline(never)]
     fn while_statement(&mut self) -> Result<StatementKind> {
         self.expect(Kw::While)?;
         let condition = self.condition()?;
@@ -198,6 +202,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn wait_for(&mut self) -> Result<StatementKind> {
         let start = self.start();
         self.expect(Kw::Waitfor)?;
@@ -211,6 +216,7 @@ impl Parser<'_> {
         Ok(StatementKind::WaitFor(WaitFor::Time(Box::new(self.primary()?))))
     }
 
+    #[inline(never)]
     pub(super) fn throw(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Throw)?;
         if !self.at_variable() && !self.at_literal() {
@@ -224,6 +230,7 @@ impl Parser<'_> {
         Ok(StatementKind::Throw(Some(Box::new(Throw { number, message, state }))))
     }
 
+    #[inline(never)]
     fn raise_error(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Raiserror)?;
         let (message, severity, state, arguments) = self.parens(|parser| {
@@ -259,6 +266,7 @@ impl Parser<'_> {
     }
 
     /// Parses DECLARE of variables, or of a cursor.
+    #[inline(never)]
     pub(super) fn declare(&mut self) -> Result<StatementKind> {
         if !matches!(self.kind_at(1), TokenKind::Variable) {
             return self.declare_cursor();

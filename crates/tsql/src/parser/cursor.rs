@@ -12,6 +12,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// Parses OPEN, FETCH, CLOSE and DEALLOCATE.
+    #[inline(never)]
     pub(super) fn cursor_statement(&mut self) -> Result<StatementKind> {
         let start = self.start();
         let verb = self.keyword();

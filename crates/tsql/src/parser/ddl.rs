@@ -168,6 +168,7 @@ impl Parser<'_> {
     }
 
     /// Parses a statement that starts with DROP.
+    #[inline(never)]
     pub(super) fn drop(&mut self) -> Result<StatementKind> {
         let start = self.start();
         self.expect(Kw::Drop)?;

@@ -14,6 +14,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// Parses INSERT and INSERT BULK.
+    #[inline(never)]
     pub(super) fn insert(&mut self, with: Option<With>) -> Result<StatementKind> {
         self.expect(Kw::Insert)?;
         if with.is_none() && self.eat(Kw::Bulk) {
@@ -115,6 +116,7 @@ impl Parser<'_> {
         Ok(Target { kind, hints: Vec::new(), span: self.span_from(start) })
     }
 
+    #[inline(never)]
     pub(super) fn update(&mut self, with: Option<With>) -> Result<Update> {
         self.expect(Kw::Update)?;
         let top = self.top()?;
@@ -128,6 +130,7 @@ impl Parser<'_> {
         Ok(Update { with, top, target, set, output, from, filter, options })
     }
 
+    #[inline(never)]
     pub(super) fn delete(&mut self, with: Option<With>) -> Result<Delete> {
         self.expect(Kw::Delete)?;
         let top = self.top()?;
@@ -212,6 +215,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     pub(super) fn truncate(&mut self) -> Result<Truncate> {
         self.expect_all(&[Kw::Truncate, Kw::Table])?;
         let table = self.object_name()?;
@@ -231,6 +235,7 @@ impl Parser<'_> {
         Ok((from, to))
     }
 
+    #[inline(never)]
     fn insert_bulk(&mut self) -> Result<InsertBulk> {
         let table = self.object_name()?;
         let columns = self.optional_paren_list(Self::bulk_column)?;
@@ -257,6 +262,7 @@ impl Parser<'_> {
         self.eat_all(&[Kw::Not, Kw::Null]).then_some(false)
     }
 
+    #[inline(never)]
     pub(super) fn bulk_insert(&mut self) -> Result<BulkInsert> {
         self.expect_all(&[Kw::Bulk, Kw::Insert])?;
         let table = self.object_name()?;
@@ -292,6 +298,7 @@ impl Parser<'_> {
         Ok(Expr { kind, span: self.span_from(start) })
     }
 
+    #[inline(never)]
     pub(super) fn read_text(&mut self) -> Result<ReadText> {
         self.expect(Kw::Readtext)?;
         let column = self.column_ref()?;

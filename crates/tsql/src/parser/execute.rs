@@ -12,6 +12,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// Parses a statement that starts with EXEC or EXECUTE.
+    #[inline(never)]
     pub(super) fn execute(&mut self) -> Result<StatementKind> {
         self.advance();
         if self.at_kind(TokenKind::LeftParen) {

@@ -163,6 +163,7 @@ impl Parser<'_> {
     }
 
     /// Parses a column, a function, a method of a column, or a static method.
+    #[inline(never)]
     fn name_expr(&mut self) -> Result<ExprKind> {
         if !self.at_ident() && !matches!(self.kind(), TokenKind::Dollar | TokenKind::Dot) {
             return Err(self.unexpected());
@@ -183,6 +184,7 @@ impl Parser<'_> {
         Ok(column_of(self.object_name()?))
     }
 
+    #[inline(never)]
     fn case(&mut self) -> Result<ExprKind> {
         self.expect(Kw::Case)?;
         if self.at(Kw::When) {
@@ -213,6 +215,7 @@ impl Parser<'_> {
         Ok(otherwise)
     }
 
+    #[inline(never)]
     fn next_value(&mut self) -> Result<ExprKind> {
         self.expect_all(&[Kw::Next, Kw::Value, Kw::For])?;
         let sequence = Box::new(self.object_name()?);

@@ -136,6 +136,7 @@ impl Parser<'_> {
     }
 
     /// Parses a derived table, VALUES, nested DML or joins in parentheses.
+    #[inline(never)]
     fn paren_source(&mut self) -> Result<TableRefKind> {
         if self.at_paren_query() {
             let query = Box::new(self.paren_query()?);
@@ -180,6 +181,7 @@ impl Parser<'_> {
         Ok(TableRefKind::Method { call, alias: self.table_alias()? })
     }
 
+    #[inline(never)]
     fn named_source(&mut self) -> Result<TableRefKind> {
         let function_word = matches!(
             self.keyword(),
@@ -219,6 +221,7 @@ impl Parser<'_> {
         Ok(TableRefKind::Table(Box::new(TableSource { name, alias, hints, system_time, sample })))
     }
 
+    #[inline(never)]
     fn function_source(&mut self) -> Result<TableRefKind> {
         let call = self.plain_call()?;
         let has_schema = call
@@ -273,6 +276,7 @@ impl Parser<'_> {
         Ok(Some(TableAlias { name, columns: self.optional_paren_list(Self::ident)? }))
     }
 
+    #[inline(never)]
     fn system_time(&mut self) -> Result<Option<SystemTime>> {
         if !self.eat_all(&[Kw::For, Kw::SystemTime]) {
             return Ok(None);
@@ -302,6 +306,7 @@ impl Parser<'_> {
         })
     }
 
+    #[inline(never)]
     fn table_sample(&mut self) -> Result<Option<TableSample>> {
         if !self.eat(Kw::Tablesample) {
             return Ok(None);
@@ -319,6 +324,7 @@ impl Parser<'_> {
         Ok(Some(TableSample { count, rows, seed }))
     }
 
+    #[inline(never)]
     fn pivot(&mut self, source: TableRef) -> Result<Pivot> {
         self.expect(Kw::Pivot)?;
         let (aggregate, column, values) = self.parens(|parser| {
@@ -331,6 +337,7 @@ impl Parser<'_> {
         Ok(Pivot { source, aggregate, column, values, alias: self.table_alias()? })
     }
 
+    #[inline(never)]
     fn unpivot(&mut self, source: TableRef) -> Result<Unpivot> {
         self.expect(Kw::Unpivot)?;
         let (value, name, columns) = self.parens(|parser| {

@@ -26,6 +26,7 @@ impl Parser<'_> {
     }
 
     /// Parses a constant without a sign.
+    #[inline(never)]
     pub(super) fn literal(&mut self) -> Result<Literal> {
         let token = self.token();
         if self.at_kind(TokenKind::LeftBrace) {
@@ -138,6 +139,7 @@ impl Parser<'_> {
         }
     }
 
+    #[inline(never)]
     fn odbc_literal(&mut self) -> Result<Literal> {
         let Some(kind) = self.odbc_kind() else { return Err(self.unexpected()) };
         self.advance();

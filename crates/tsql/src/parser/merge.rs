@@ -8,6 +8,7 @@ use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
 
 impl Parser<'_> {
+    #[inline(never)]
     pub(super) fn merge(&mut self, with: Option<With>) -> Result<Merge> {
         self.expect(Kw::Merge)?;
         let top = self.top()?;

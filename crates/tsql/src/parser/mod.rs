@@ -2,6 +2,9 @@
 //!
 //! This file has what all of it shares: looking at tokens, taking them, refusing them, and the bound on
 //! nesting. Each family of statements has a file of its own.
+//!
+//! Functions that recursion passes by, and not through, are never inlined: a level of nesting must not
+//! pay stack for the locals of every construct that could have stood there.
 
 mod alter_table;
 mod call;

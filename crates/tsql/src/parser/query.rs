@@ -12,6 +12,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// Parses a SELECT statement behind its WITH.
+    #[inline(never)]
     pub(super) fn select_statement(&mut self, with: Option<With>) -> Result<SelectStatement> {
         let query = self.query_expression()?;
         let options = self.options()?;
@@ -19,6 +20,7 @@ impl Parser<'_> {
     }
 
     /// Parses `WITH name AS (..), ..`.
+    #[inline(never)]
     pub(super) fn with(&mut self) -> Result<With> {
         let start = self.start();
         self.expect(Kw::With)?;
@@ -125,6 +127,7 @@ impl Parser<'_> {
         !self.eat(Kw::Asc) && self.eat(Kw::Desc)
     }
 
+    #[inline(never)]
     fn offset(&mut self) -> Result<Option<Offset>> {
         if !self.eat(Kw::Offset) {
             return Ok(None);
@@ -148,6 +151,7 @@ impl Parser<'_> {
     }
 
     /// Parses FOR XML, FOR JSON and FOR BROWSE; other FORs belong to a cursor.
+    #[inline(never)]
     fn for_clause(&mut self) -> Result<Option<ForClause>> {
         let start = self.start();
         if !self.at(Kw::For) {

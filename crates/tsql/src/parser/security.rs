@@ -156,6 +156,7 @@ impl Parser<'_> {
     }
 
     /// Parses GRANT, DENY and REVOKE.
+    #[inline(never)]
     pub(super) fn permission(&mut self) -> Result<StatementKind> {
         let action = match self.advance().keyword {
             Kw::Grant => PermissionAction::Grant,

@@ -13,6 +13,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// Parses `SELECT .. HAVING ..`.
+    #[inline(never)]
     pub(super) fn query_spec(&mut self) -> Result<QuerySpec> {
         let start = self.start();
         self.expect(Kw::Select)?;
@@ -33,6 +34,7 @@ impl Parser<'_> {
     }
 
     /// Parses TOP if it follows.
+    #[inline(never)]
     pub(super) fn top(&mut self) -> Result<Option<Top>> {
         if !self.eat(Kw::Top) {
             return Ok(None);
@@ -147,6 +149,7 @@ impl Parser<'_> {
         Ok(SelectItemKind::QualifiedStar(ObjectName { object, schema, database, server, span }))
     }
 
+    #[inline(never)]
     fn group_by(&mut self) -> Result<GroupBy> {
         self.expect_all(&[Kw::Group, Kw::By])?;
         let all = self.eat(Kw::All);
@@ -208,6 +211,7 @@ impl Parser<'_> {
     }
 
     /// Parses `WINDOW name AS (..), ..` if it follows.
+    #[inline(never)]
     fn windows(&mut self) -> Result<Vec<(Ident, Over)>> {
         let follows = self.at(Kw::Window) && self.is_ident(self.token_at(1));
         if !follows || self.keyword_at(2) != Kw::As {

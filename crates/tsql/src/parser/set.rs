@@ -13,6 +13,7 @@ use crate::lexer::TokenKind;
 
 impl Parser<'_> {
     /// Parses a statement that starts with SET.
+    #[inline(never)]
     pub(super) fn set(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Set)?;
         if self.at_variable() {
@@ -134,6 +135,7 @@ impl Parser<'_> {
     }
 
     /// Parses DBCC, KILL, CHECKPOINT and RECONFIGURE.
+    #[inline(never)]
     pub(super) fn administration(&mut self) -> Result<StatementKind> {
         match self.advance().keyword {
             Kw::Dbcc => Ok(StatementKind::Dbcc(Box::new(self.dbcc()?))),

@@ -49,6 +49,7 @@ impl Parser<'_> {
     }
 
     /// Applies `SET QUOTED_IDENTIFIER`, which acts when a batch is parsed, to what follows.
+    #[inline(never)]
     fn follow_quoted_identifier(&mut self, statement: &Statement) {
         let StatementKind::SetOption(option) = &statement.kind else { return };
         let SetOption::Switch { options, on } = &**option else { return };
@@ -120,6 +121,7 @@ impl Parser<'_> {
 
     /// Parses a statement that starts with a word that is not reserved: a label, THROW, ENABLE, DISABLE,
     /// or, first in the batch, the name of a procedure.
+    #[inline(never)]
     fn named_statement(&mut self) -> Result<StatementKind> {
         if self.at_ident() && self.kind_at(1) == TokenKind::Colon {
             let label = self.ident()?;
@@ -141,6 +143,7 @@ impl Parser<'_> {
     }
 
     /// Parses what follows CTEs.
+    #[inline(never)]
     fn with_statement(&mut self) -> Result<StatementKind> {
         let with = Some(self.with()?);
         match self.keyword() {
@@ -153,6 +156,7 @@ impl Parser<'_> {
     }
 
     /// Parses CREATE and ALTER.
+    #[inline(never)]
     fn definition(&mut self) -> Result<StatementKind> {
         let start = self.start();
         let mode = self.create_mode();
@@ -233,6 +237,7 @@ impl Parser<'_> {
         if self.at_kind(TokenKind::End) { Ok(()) } else { Err(self.unexpected()) }
     }
 
+    #[inline(never)]
     fn transaction(&mut self) -> Result<StatementKind> {
         let verb = self.advance().keyword;
         let distributed = verb == Kw::Begin && self.eat(Kw::Distributed);

@@ -41,6 +41,7 @@ const QUALIFIERS: &[&str] = &[
 
 impl Parser<'_> {
     /// Parses a statement that starts with a word of this file, if one follows.
+    #[inline(never)]
     pub(super) fn unsupported(&mut self) -> Result<Option<StatementKind>> {
         let known = matches!(
             (self.keyword(), self.keyword_at(1)),

