@@ -33,7 +33,7 @@ step() {
 }
 
 debian_packages() {
-    local wanted=(freetds-bin unixodbc mono-mcs mono-runtime libmono-system-data4.0-cil) lacking=() package
+    local wanted=(freetds-bin unixodbc mono-mcs mono-runtime libmono-system-data4.0-cil libmono-i18n-west4.0-cil) lacking=() package
     for package in "${wanted[@]}"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || lacking+=("$package")
     done

@@ -129,11 +129,11 @@ def two_results():
 
 
 def failing(script, number, line, words=""):
-    """The error comes with its number and line, and the next batch runs."""
+    """The error comes with its number and line, and the next batch runs (bsqldb ends at an error)."""
     text = run(script + "\ngo\nselect 4000 + 5 as later")
     if (number, line) not in errors(text) or words not in text:
         raise Failed(f"no ({number}, line {line}) {words} among {errors(text)}: {text.strip()[-300:]}")
-    if "4005" not in text:
+    if TOOL == "tsql" and "4005" not in text:
         raise Failed("the batch after the error did not run")
 
 

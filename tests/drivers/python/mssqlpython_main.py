@@ -11,6 +11,8 @@ class MssqlPython(odbc.Odbc):
     # The pool sends SET TRANSACTION ISOLATION LEVEL READ COMMITTED with its reset.
     trancount_after_reset = 0
     isolation_after_reset = 2
+    # The driver keeps one of a login's errors.
+    unknown_database = (4060, 18456)
 
     def connect(self, password=None, database=None, autocommit=True, strict=False):
         text = odbc.connection_string(password, database, strict)
@@ -61,7 +63,8 @@ class MssqlPython(odbc.Odbc):
 
     def pool(self):
         mssql_python.pooling(enabled=True, max_size=4, idle_timeout=60)
-        return self.connect
+        # A string of its own, so that the pool has no connection of another check.
+        return lambda: self.connect(database="master")
 
     def bulk(self, connection, table, rows):
         connection.cursor().bulkcopy(table, rows)

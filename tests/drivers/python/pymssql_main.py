@@ -6,11 +6,12 @@ import common
 import pymssql
 from pymssql import _mssql
 
-TYPES = {"int": int, "str": str}
-
 
 class Pymssql(common.Driver):
     mark = "%s"
+    # DB-Library keeps one of a login's errors, and callproc reads OUTPUT parameters before any rows.
+    unknown_database = (4060, 18456)
+    procedure_rows = False
 
     def connect(self, password=None, database=None, autocommit=True, strict=False):
         return pymssql.connect(
@@ -25,15 +26,10 @@ class Pymssql(common.Driver):
 
     def error(self, raised):
         inner = raised.__context__ if isinstance(raised.__context__, _mssql.MSSQLDatabaseException) else None
-        message = raised.args[0][1] if isinstance(raised.args[0], tuple) else raised.args[0]
-        message = message.decode("utf-8", "replace") if isinstance(message, bytes) else str(message)
-        number = raised.args[0][0] if isinstance(raised.args[0], tuple) else raised.args[0]
-        numbers = [number] + ([inner.number] if inner else [])
-        # A login sends several errors; DB-Library keeps the text of all and the number of one.
-        numbers += [n for n in (18456, 4060) if f"({n}," in message or "Login failed" in message and n == 18456]
-        if "Cannot open database" in message:
-            numbers.append(4060)
-        return numbers, inner.line if inner else None, message, inner.state if inner else None
+        first = raised.args[0]
+        number, text = first if isinstance(first, tuple) else (first, raised.args[-1])
+        text = text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+        return [number], inner.line if inner else None, text, inner.state if inner else None
 
     def bind(self, kind, text):
         value = common.native(kind, text)
@@ -51,14 +47,8 @@ class Pymssql(common.Driver):
 
     def call(self, connection):
         cursor = connection.cursor()
-        outputs = cursor.callproc(
-            f"p_{common.MARK}", (21, pymssql.output(str, "in"), pymssql.output(int))
-        )
-        rows = [row[0] for row in cursor.fetchall()]
-        while cursor.nextset():
-            pass
-        proc = cursor.returnvalue
-        return rows, outputs[1], outputs[2], proc
+        outputs = cursor.callproc(f"p_{common.MARK}", (21, pymssql.output(str, "in"), pymssql.output(int)))
+        return [], outputs[1], outputs[2], cursor.returnvalue
 
     def messages(self, connection, sql):
         texts = []

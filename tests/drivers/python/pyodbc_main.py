@@ -13,12 +13,12 @@ DRIVER = "ODBC Driver 18 for SQL Server"
 
 
 def configure():
-    """Writes the unixODBC configuration of this run, with the driver manager's pool switched on."""
+    """Writes the unixODBC configuration of this run."""
     home = Path(mssql_python_odbc.__file__).parent / "libs/linux/debian_ubuntu/x86_64/lib"
     library = next(home.glob("libmsodbcsql-18*"))
     folder = Path(common.WORK["folder"]) / "odbc"
     folder.mkdir(exist_ok=True)
-    text = f"[ODBC]\nPooling=Yes\n[{DRIVER}]\nDriver={library}\nCPTimeout=60\n"
+    text = f"[{DRIVER}]\nDriver={library}\n"
     (folder / "odbcinst.ini").write_text(text)
     (folder / "odbc.ini").write_text("")
     os.environ["ODBCSYSINI"] = str(folder)
@@ -39,9 +39,6 @@ def offset_value(data):
 
 
 class Pyodbc(odbc.Odbc):
-    trancount_after_reset = 0
-    isolation_after_reset = 3
-
     def connect(self, password=None, database=None, autocommit=True, strict=False):
         text = odbc.connection_string(password, database, strict, DRIVER)
         connection = pyodbc.connect(text, autocommit=autocommit, timeout=10)
@@ -71,9 +68,6 @@ class Pyodbc(odbc.Odbc):
         while cursor.nextset():
             texts += [text for _, text in cursor.messages]
         return texts
-
-    def pool(self):
-        return self.connect
 
 
 common.main(Pyodbc())

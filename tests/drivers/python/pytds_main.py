@@ -8,7 +8,9 @@ from pytds import tds_base, tds_types
 
 
 def kind_type(kind):
-    return tds_types.sql_type_by_declaration(kind["name"])
+    # The driver can't send a binary(n) parameter; the server pads what comes as varbinary(n).
+    name = f"var{kind['name']}" if kind["base"] == "binary" else kind["name"]
+    return tds_types.sql_type_by_declaration(name)
 
 
 class PythonTds(common.Driver):
@@ -71,9 +73,10 @@ class PythonTds(common.Driver):
         b, c = pytds.output("in", "nvarchar(50)"), pytds.output(param_type="int")
         cursor.callproc(f"p_{common.MARK}", (21, b, c))
         rows = [row[0] for row in cursor.fetchall()]
-        outputs = cursor.get_proc_outputs() if len(cursor._session.output_params) == 3 else None
-        values = [p.value for p in cursor._session.output_params.values()] if outputs is None else outputs
-        return rows, values[-2], values[-1], cursor.get_proc_return_status()
+        cursor._session.complete_rpc()
+        status = cursor.get_proc_return_status()
+        values = [param.value for param in cursor._session.output_params.values()]
+        return rows, values[0], values[1], status
 
     def messages(self, connection, sql):
         cursor = connection.cursor()
