@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::chain::{Owner, owner, versions};
 use crate::head::RowHead;
+use crate::index::Index;
 use crate::keys::remove_dead_keys;
 use crate::reclaim::{Guard, pin, retire_arc};
 use crate::store::{Collected, Shared};
@@ -26,6 +27,8 @@ enum Note {
     Head { table: *const Table, head: *const RowHead },
     /// The table was dropped.
     Table(Arc<Table>),
+    /// The index was dropped.
+    Index(Arc<Index>),
 }
 
 // SAFETY: heads live as long as their table, and a table outlives the notes about it: they are purged
@@ -96,6 +99,11 @@ impl Garbage {
         self.push(shared.clock.commit(), Note::Table(table));
     }
 
+    /// Notes that an index was dropped.
+    pub(crate) fn note_index(&self, shared: &Shared, index: Arc<Index>) {
+        self.push(shared.clock.commit(), Note::Index(index));
+    }
+
     fn push(&self, ts: Timestamp, note: Note) {
         self.shards[shard()].queue.lock().notes.push_back((ts, note));
     }
@@ -142,7 +150,7 @@ impl Garbage {
         for shard in &self.shards {
             shard.queue.lock().notes.retain(|(_, note)| match note {
                 Note::Row { table, .. } | Note::Head { table, .. } => !std::ptr::eq(*table, purged),
-                Note::Table(_) => true,
+                Note::Table(_) | Note::Index(_) => true,
             });
         }
     }
@@ -178,6 +186,7 @@ impl GarbageShard {
                 table.heap.release(head);
                 done.rows += 1;
             }
+            Note::Index(index) => retire_arc(&guard, index),
             Note::Table(table) => {
                 // Whoever wrote to the table began before it was dropped, and has ended.
                 shared.garbage.purge(&table);

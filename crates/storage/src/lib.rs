@@ -34,6 +34,7 @@
 //! }}}
 //! ```
 
+mod build;
 mod chain;
 pub mod error;
 mod garbage;

@@ -10,11 +10,13 @@ use types::row::RowBuffer;
 use crate::chain::{Holder, newest};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
-use crate::keys::{any_key_differs, has_key};
+use crate::index::IndexSet;
+use crate::keys::{Asker, KeyTaken, add_new_keys, check_free, has_key, keys_differ, with_buffer};
 use crate::reclaim::{Guard, pin};
-use crate::row::{Basis, Decision, Keys, RowId, RowImage, RowRef};
+use crate::row::{Basis, Decision, RowId, RowImage, RowRef};
 use crate::store::Store;
 use crate::table::{IndexId, Table};
+use crate::time::Timestamp;
 use crate::transaction::TransactionOptions;
 use crate::txstate::TxState;
 use crate::version::{Begin, Version, VersionKind};
@@ -90,6 +92,7 @@ impl Table {
         change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<Attempt, E> {
         let guard = pin();
+        let set = self.index_set(&guard);
         let Some(found) = self.find_newest(index, key, &guard) else {
             return Ok(Attempt::Done(false));
         };
@@ -104,8 +107,7 @@ impl Table {
             Decision::Delete => (VersionKind::Tombstone, RowImage { bytes: &[], blobs: &[] }),
             Decision::Update(keys) => {
                 let image = RowImage::from(&*buffer);
-                let differs = any_key_differs_if(keys, self, image, before, &guard);
-                if differs {
+                if keys_differ(keys, set, image, before) {
                     return Ok(Attempt::KeysChange);
                 }
                 (VersionKind::Data, image)
@@ -119,8 +121,7 @@ impl Table {
         }
         // SAFETY: linked just now, and the guard keeps it alive.
         let version = unsafe { version.as_ref() };
-        let ts = self.shared.clock.commit();
-        version.replace_begin(Begin::Committing, Begin::Committed(ts));
+        let ts = self.commit_version(version, found.head, set, &guard);
         if kind == VersionKind::Tombstone {
             self.count_rows(-1);
         }
@@ -160,10 +161,90 @@ impl Table {
 
     /// Inserts a row, as an autocommit statement of its own.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
+        loop {
+            let guard = pin();
+            let set = self.index_set(&guard);
+            if set.list.len() > 1 {
+                break;
+            }
+            match self.try_insert(set, row, &guard)? {
+                Ok(id) => return Ok(id),
+                Err(KeyTaken::Duplicate { index, key }) => {
+                    return Err(Error::Unique { table: self.id(), index, key });
+                }
+                Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
+                Err(KeyTaken::Busy { blocker, .. }) => {
+                    drop(guard);
+                    wait_for(None, &blocker, &options.patience())?;
+                }
+            }
+        }
+        // The row must appear in several indexes at once.
         let transaction = Store::of(&self.shared).begin(options.clone());
         let id = transaction.insert(self, row)?.id();
         transaction.commit()?;
         Ok(id)
+    }
+
+    /// Inserts a row into a table of one index or none: entering the index is what decides.
+    fn try_insert(
+        &self,
+        set: &IndexSet,
+        row: RowImage<'_>,
+        guard: &Guard,
+    ) -> Result<Result<RowId, KeyTaken>> {
+        let null = std::ptr::null_mut();
+        let place = self.new_version(VersionKind::Data, (Begin::Pending, 0), null, row)?;
+        let head = self.heap.allocate();
+        let linked = head.replace_latest(null, place.as_ptr());
+        assert!(linked, "a fresh head is empty");
+        // SAFETY: linked just now; nobody supersedes a version that is not committed, and then the
+        // guard keeps it alive.
+        let version = unsafe { place.as_ref() };
+        let publish = || version.set_begin(Begin::Committing);
+        let entered = set.list.first().map_or_else(
+            || {
+                publish();
+                Ok(())
+            },
+            |index| {
+                with_buffer(|key| {
+                    index.extractor.key(row, key);
+                    let (asker, clock) = (Asker::STATEMENT, &self.shared.clock);
+                    let check =
+                        |other: &RowHead| check_free((index, key), other, asker, clock, guard);
+                    index.add(key, head, guard, check, publish)
+                })
+            },
+        );
+        if let Err(taken) = entered {
+            let unlinked = head.replace_latest(place.as_ptr(), null);
+            assert!(unlinked, "nobody links above an undecided version");
+            self.release_version(place, guard);
+            self.shared.garbage.note_head(&self.shared, self, head);
+            return Ok(Err(taken));
+        }
+        self.commit_version(version, head, set, guard);
+        self.count_rows(1);
+        Ok(Ok(head.id()))
+    }
+
+    /// Takes the time of an autocommit write that has been linked.
+    fn commit_version(
+        &self,
+        version: &Version,
+        head: &RowHead,
+        set: &IndexSet,
+        guard: &Guard,
+    ) -> Timestamp {
+        if !std::ptr::eq(set, self.index_set(guard)) {
+            // An index was added since the keys were looked at, and may have passed this row already.
+            head.note_keys_changed();
+            add_new_keys(self, head, version, guard);
+        }
+        let ts = self.shared.clock.commit();
+        version.replace_begin(Begin::Committing, Begin::Committed(ts));
+        ts
     }
 
     /// Finds the row whose newest committed version has this key.
@@ -190,22 +271,6 @@ impl Table {
             ControlFlow::Break(())
         });
         found
-    }
-}
-
-fn any_key_differs_if(
-    keys: Keys,
-    table: &Table,
-    image: RowImage<'_>,
-    before: RowImage<'_>,
-    guard: &Guard,
-) -> bool {
-    match keys {
-        Keys::Same => {
-            debug_assert!(!any_key_differs(table, image, before, guard), "the plan said so");
-            false
-        }
-        Keys::MayDiffer => any_key_differs(table, image, before, guard),
     }
 }
 

@@ -3,15 +3,13 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::chain::versions;
-use crate::error::{Error, Result};
-use crate::head::{Heap, HeapPosition, RowHead};
-use crate::index::Index;
-use crate::keys::{KeyTaken, check_free, has_key, with_buffer};
+use crate::error::Result;
+use crate::head::Heap;
+use crate::index::{Index, IndexSet, Trust};
 use crate::reclaim::{Guard, Published, pin, retire_version};
 use crate::row::RowImage;
 use crate::store::Shared;
-use crate::sync::ShardedCounter;
+use crate::sync::{ShardedCounter, SpinClass, SpinLock};
 use crate::version::{Begin, Version, VersionKind};
 
 /// A table, by the id that the catalog gave it.
@@ -46,7 +44,7 @@ pub enum IndexKind {
 /// Whether two live rows may have one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uniqueness {
-    /// They may not: [`Error::Unique`].
+    /// They may not: [`crate::Error::Unique`].
     Unique,
     /// They may.
     NotUnique,
@@ -120,7 +118,9 @@ pub struct Table {
     id: TableId,
     kind: TableKind,
     pub(crate) heap: Heap,
-    indexes: Published<Vec<Arc<Index>>>,
+    indexes: Published<IndexSet>,
+    /// Held while the set of indexes is replaced.
+    definition: SpinLock<()>,
     pub(crate) shared: Arc<Shared>,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
@@ -128,13 +128,13 @@ pub struct Table {
 
 impl Table {
     pub(crate) fn new(spec: TableSpec, shared: Arc<Shared>) -> Self {
+        let indexes = spec.indexes.into_iter().map(Index::new).map(Arc::new).collect();
         Self {
             id: spec.id,
             kind: spec.kind,
             heap: Heap::new(),
-            indexes: Published::new(
-                spec.indexes.into_iter().map(Index::new).map(Arc::new).collect(),
-            ),
+            indexes: Published::new(IndexSet { list: indexes, trust: Trust::Plan }),
+            definition: SpinLock::new(SpinClass::XtpIndex, ()),
             shared,
             rows: ShardedCounter::default(),
             row_bytes: ShardedCounter::default(),
@@ -152,7 +152,18 @@ impl Table {
     }
 
     pub(crate) fn indexes<'g>(&'g self, guard: &'g Guard) -> &'g [Arc<Index>] {
+        &self.index_set(guard).list
+    }
+
+    pub(crate) fn index_set<'g>(&'g self, guard: &'g Guard) -> &'g IndexSet {
         self.indexes.load(guard)
+    }
+
+    /// Replaces the set of indexes by what `change` makes of it.
+    pub(crate) fn change_indexes(&self, change: impl FnOnce(&IndexSet) -> IndexSet) {
+        let guard = pin();
+        let _alone = self.definition.lock();
+        self.indexes.replace(change(self.indexes.load(&guard)));
     }
 
     /// Finds an index.
@@ -215,70 +226,5 @@ impl Table {
     pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
         let guard = pin();
         self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics(&guard))
-    }
-
-    /// Builds an index over the rows there are, while others read and write.
-    /// Fails with [`Error::Unique`] if two live rows have one key.
-    pub fn add_index(&self, spec: IndexSpec) -> Result<()> {
-        let guard = pin();
-        let index = Arc::new(Index::new(spec));
-        let mut position = HeapPosition::default();
-        let mut heads = Vec::new();
-        loop {
-            heads.clear();
-            self.heap.walk(&mut position, &mut heads, 64);
-            if heads.is_empty() {
-                break;
-            }
-            for head in &heads {
-                self.index_row(&index, head, &guard)?;
-            }
-        }
-        let mut indexes = self.indexes(&guard).to_vec();
-        indexes.push(index);
-        self.indexes.replace(indexes);
-        Ok(())
-    }
-
-    fn index_row(&self, index: &Index, head: &RowHead, guard: &Guard) -> Result<()> {
-        let mut first: Option<RowImage<'_>> = None;
-        for version in versions(head.latest(), guard) {
-            if version.kind != VersionKind::Data {
-                continue;
-            }
-            let image = version.image();
-            let added = with_buffer(|key| {
-                index.extractor.key(image, key);
-                if first.is_some_and(|first| !has_key(index, first, key)) {
-                    head.note_keys_changed();
-                }
-                first = first.or(Some(image));
-                let me = std::ptr::null();
-                let clock = &self.shared.clock;
-                let check = |other: &RowHead| check_free(index, key, other, me, clock, guard);
-                index.add(key, head, guard, check, || {})
-            });
-            match added {
-                Ok(()) => {}
-                Err(KeyTaken::Duplicate { index, key }) => {
-                    return Err(Error::Unique { table: self.id, index, key });
-                }
-                Err(KeyTaken::Busy { .. }) => return Err(Error::Restart),
-            }
-        }
-        Ok(())
-    }
-
-    /// Removes an index; returns `false` if there is none with this id.
-    pub fn drop_index(&self, index: IndexId) -> bool {
-        let guard = pin();
-        let mut indexes = self.indexes(&guard).to_vec();
-        let before = indexes.len();
-        indexes.retain(|other| other.id != index);
-        let is_dropped = indexes.len() < before;
-        if is_dropped {
-            self.indexes.replace(indexes);
-        }
-        is_dropped
     }
 }

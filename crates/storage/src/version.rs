@@ -193,6 +193,11 @@ impl Version {
         self.begin.store(Begin::Committed(ts).encode(), Ordering::Release);
     }
 
+    /// Sets a begin word that its writer alone may change.
+    pub(crate) fn set_begin(&self, begin: Begin) {
+        self.begin.store(begin.encode(), Ordering::Release);
+    }
+
     /// Replaces the begin word if it is still `current`.
     pub(crate) fn replace_begin(&self, current: Begin, new: Begin) {
         // Losing means that another thread has decided the word; the caller reads it again.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::chain::{Holder, Newest, newest};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
-use crate::keys::{KeyChange, KeyTaken, add_keys, any_key_differs, remove_dead_keys};
+use crate::keys::{Asker, KeyChange, KeyTaken, add_keys, keys_differ, remove_dead_keys};
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Keys, RowImage, RowRef};
 use crate::scan::{Bounds, Order, ScanSpec};
@@ -14,7 +14,7 @@ use crate::store::Shared;
 use crate::sync::Ordering;
 use crate::table::{Table, TableKind};
 use crate::time::Timestamp;
-use crate::transaction::{Claim, Read, Scope, Transaction, WhenOwned};
+use crate::transaction::{Claim, Isolation, Read, Scope, Transaction, WhenOwned};
 use crate::txstate::TxState;
 use crate::version::{Begin, Version, VersionKind};
 use crate::wait::{Blocker, announce_undo};
@@ -149,7 +149,7 @@ impl Transaction {
             };
             let linked = head.replace_latest(std::ptr::null_mut(), version.as_ptr());
             assert!(linked, "a fresh head is empty");
-            match add_keys(table, head, row, None, Arc::as_ptr(&state), &guard) {
+            match add_keys(table, head, row, None, self.asker(table, &state), &guard) {
                 Ok(()) => {
                     self.note_write(table, head, version, WriteKind::Insert);
                     return Ok(self.row_ref(table, head, version));
@@ -216,13 +216,8 @@ impl Transaction {
                     continue;
                 }
             };
-            let differs = match keys {
-                Keys::Same => {
-                    debug_assert!(!any_key_differs(row.table, image, before.image(), &guard));
-                    false
-                }
-                Keys::MayDiffer => any_key_differs(row.table, image, before.image(), &guard),
-            };
+            let set = row.table.index_set(&guard);
+            let differs = keys_differ(keys, set, image, before.image());
             if differs {
                 row.head.note_keys_changed();
             }
@@ -231,9 +226,16 @@ impl Transaction {
                 row.table.release_version(version, &guard);
                 continue;
             }
-            let (table, head, me) = (row.table, row.head, Arc::as_ptr(&state));
-            if differs
-                && let Err(taken) = add_keys(table, head, image, Some(before.image()), me, &guard)
+            let (table, head) = (row.table, row.head);
+            let asker = self.asker(table, &state);
+            // An index that was added meanwhile may not have met the version, nor the one before.
+            let is_same_set = std::ptr::eq(set, table.index_set(&guard));
+            let known = is_same_set.then(|| before.image());
+            if !is_same_set {
+                head.note_keys_changed();
+            }
+            if (differs || !is_same_set)
+                && let Err(taken) = add_keys(table, head, image, known, asker, &guard)
             {
                 unlink_top(table, head, version, &guard);
                 drop(guard);
@@ -370,6 +372,7 @@ impl Transaction {
             KeyTaken::Duplicate { index, key } => {
                 Err(Error::Unique { table: table.id(), index, key })
             }
+            KeyTaken::Stale => Err(self.lose()),
             KeyTaken::Busy { change: KeyChange::Taking, .. }
                 if self.scope() == Scope::Explicit
                     && table.kind() == TableKind::MemoryOptimized =>
@@ -378,6 +381,13 @@ impl Transaction {
             }
             KeyTaken::Busy { blocker, .. } => self.meet_owner(table, blocker),
         }
+    }
+
+    fn asker(&self, table: &Table, state: &Arc<TxState>) -> Asker {
+        // Transactions on memory-optimized tables keep to one snapshot, inserts too.
+        let keeps = self.scope() == Scope::Explicit && table.kind() == TableKind::MemoryOptimized;
+        let snapshot = keeps.then(|| self.view(table, Isolation::Snapshot).0.snapshot);
+        Asker { me: Arc::as_ptr(state), snapshot }
     }
 
     /// The row has changed since it was read.

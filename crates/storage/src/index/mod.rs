@@ -7,6 +7,7 @@
 
 mod hash;
 mod node;
+mod set;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -22,6 +23,8 @@ use crate::scan::{Bounds, Order};
 use crate::table::{
     IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableMemory, Uniqueness,
 };
+
+pub(crate) use set::{IndexSet, Trust};
 
 use hash::HashIndex;
 use tree::RangeIndex;

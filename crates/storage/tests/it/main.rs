@@ -3,5 +3,7 @@
 
 mod basic;
 mod conflicts;
+mod definition;
+mod model;
 mod stress;
 mod support;

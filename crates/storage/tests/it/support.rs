@@ -41,7 +41,7 @@ pub(crate) fn image(bytes: &[u8]) -> RowImage<'_> {
     RowImage { bytes, blobs: &[] }
 }
 
-fn column(n: usize) -> Box<dyn storage::KeyExtractor> {
+pub(crate) fn column(n: usize) -> Box<dyn storage::KeyExtractor> {
     Box::new(move |row: RowImage<'_>, key: &mut Vec<u8>| {
         key.extend_from_slice(&row.bytes[n * 8..n * 8 + 8]);
     })
@@ -119,6 +119,18 @@ pub(crate) fn get<'t>(
     read: Read,
 ) -> Result<Option<RowRef<'t>>, Error> {
     tx.get(&bank.table, BY_KEY, &key(n), read)
+}
+
+/// Collects until `holds`: other tests share the process's epoch and may hold it up for a while.
+pub(crate) fn eventually(store: &Store, holds: impl Fn() -> bool) {
+    const PATIENCE_NS: u64 = 30_000_000_000;
+    let started = sos::clock::monotonic_ns();
+    while !holds() {
+        assert!(sos::clock::monotonic_ns() - started < PATIENCE_NS, "it never came to hold");
+        store.collect();
+        sos::epoch::collect();
+        std::thread::yield_now();
+    }
 }
 
 /// Returns the rows of a range of keys of an index, or in heap order.
