@@ -113,7 +113,10 @@ fn show(value: &Value, ty: &ColumnType) -> String {
             let options = ConvertOptions::default();
             let style = if matches!(value, Value::DateTime { .. }) { 121 } else { 0 };
             let text = types::convert(value, ty, &target, style, Mode::Explicit, &options);
-            text.map_or_else(|e| format!("<{e}>"), |v| v.as_text(target.collation).unwrap_or_default())
+            text.map_or_else(
+                |e| format!("<{e}>"),
+                |v| v.as_text(target.collation).unwrap_or_default(),
+            )
         }
     }
 }

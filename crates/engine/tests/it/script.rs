@@ -50,7 +50,8 @@ fn run(name: &str, text: &str, failures: &mut String) -> usize {
     for block in text.split("\n\n") {
         let at = line;
         line += block.matches('\n').count() + 2;
-        let mut lines = block.lines().skip_while(|l| l.is_empty() || l.starts_with("--")).peekable();
+        let mut lines =
+            block.lines().skip_while(|l| l.is_empty() || l.starts_with("--")).peekable();
         while let Some(label) = lines.peek().and_then(|l| l.strip_prefix("feature:")) {
             feature = label.trim().to_owned();
             lines.next();
@@ -96,8 +97,7 @@ fn check(session: &mut Session, head: &str, lines: &[&str]) -> Result<(), String
             same(&argument.to_owned(), &given)
         }
         "messages" => {
-            let expected: Vec<String> =
-                parts.flatten().map(|l| (*l).to_owned()).collect();
+            let expected: Vec<String> = parts.flatten().map(|l| (*l).to_owned()).collect();
             let given: Vec<String> = answer.messages.iter().map(|m| m.message.clone()).collect();
             same(&expected, &given)
         }

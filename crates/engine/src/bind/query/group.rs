@@ -180,10 +180,7 @@ impl<'g> Scope<'g> {
         let keys = grouping.keys.iter().map(|k| k.1);
         let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
         let names = sources.iter().flat_map(|s| {
-            let prefix = match &s.schema {
-                Some(schema) => format!("{schema}.{}", s.alias),
-                None => s.alias.clone(),
-            };
+            let prefix = s.alias.clone();
             s.columns.iter().map(move |c| (c.register, format!("{prefix}.{}", c.name)))
         });
         Self {
