@@ -1,5 +1,7 @@
 //! Tests of the engine through its boundary: scripts of T-SQL in, rows, messages and errors out.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod client;
 mod point_bench;
 mod script;

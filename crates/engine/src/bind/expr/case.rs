@@ -135,7 +135,7 @@ fn finish(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> 
 ///
 /// # Errors
 /// 206 for types that do not go together.
-pub fn common_type<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Result<Option<ColumnType>> {
+pub(crate) fn common_type<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Result<Option<ColumnType>> {
     let mut common: Option<ColumnType> = None;
     for expr in exprs.filter(|e| !e.is_null_literal()) {
         common = Some(match common {

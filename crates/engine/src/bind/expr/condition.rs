@@ -103,7 +103,7 @@ fn op_name(op: CompareOp) -> &'static str {
 ///
 /// # Errors
 /// 402, 206, 306 and 305 for types that do not compare; 468 for collations that disagree.
-pub fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
+pub(super) fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, op_name(op))?;
     let (left, right) = super::adopt_null_types(left, right);
     for side in [&left, &right] {

@@ -66,7 +66,7 @@ pub(super) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Res
 }
 
 /// Finds a declared scalar variable by its name with `@`.
-pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
+pub(crate) fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
     let index = binder.variables.iter().position(|v| !v.cursor && Name::same(&v.name, name))?;
     let slot = Slot(u32::try_from(index).ok()?);
     Some((slot, ColumnType { nullable: true, ..binder.variables[index].ty }))

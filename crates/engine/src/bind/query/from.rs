@@ -162,7 +162,7 @@ pub(crate) fn bind_named_source(
         }
         Resolved::View(view, database) => {
             let schema = alias.is_none().then(|| view.schema.clone());
-            bind_view(binder, &view, &database, SourceName { schema: schema.as_deref(), ..name })
+            bind_view(binder, &view, database, SourceName { schema: schema.as_deref(), ..name })
         }
     }
 }

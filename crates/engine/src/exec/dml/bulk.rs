@@ -4,15 +4,16 @@
 use std::sync::Arc;
 
 use tsql::ast;
+use types::row::RowBuffer;
 use types::value::ColumnType;
-use types::{Msg, Result, Value};
+use types::{Error, Mode, Msg, Result, Value};
 
 use super::insert::insert_rows;
+use super::write::display;
 use crate::bind::dml::bind_insert_rows;
-use crate::bind::types::DefaultLength;
 use crate::bind::{BinderContext, query};
-use crate::catalog::TableRows;
-use crate::exec::{Cx, StatementResult};
+use crate::catalog::{TableDef, TableRows};
+use crate::exec::{Cx, StatementResult, ddl, fault};
 use crate::session::{SessionState, TableParameter};
 use crate::sink::{ColumnInfo, Command};
 
@@ -107,11 +108,65 @@ pub fn bulk_insert(
 /// Makes the rows of a table-valued parameter.
 ///
 /// # Errors
-/// 2715 for an unknown type, those of conversion.
+/// 2715 for an unknown type, 500 for another number of columns, those of conversion and of the
+/// type's keys.
 pub fn table_parameter(
     parameter: TableParameter,
     session: &SessionState,
 ) -> Result<Arc<TableRows>> {
-    let _ = (parameter, session, DefaultLength::Declaration);
-    Err(Msg::NotSupported("table-valued parameters").into())
+    let (schema, name) = &parameter.type_name;
+    let schema = if schema.is_empty() { "dbo" } else { schema };
+    let database = session.catalog.database(&session.database);
+    let found = database.and_then(|d| d.user_type(schema, name));
+    let user_type = found.ok_or_else(|| Msg::CannotFindType(1, name))?;
+    let context = BinderContext::bare(session, &session.database);
+    let table = ddl::table_of_type(session, &context.binder(), name, user_type)?;
+    if parameter.columns.len() != table.columns.len() {
+        return Err(Error::custom(
+            500,
+            16,
+            1,
+            format!(
+                "Trying to pass a table-valued parameter with {} column(s) where the corresponding \
+                 user-defined table type requires {} column(s).",
+                parameter.columns.len(),
+                table.columns.len()
+            ),
+        ));
+    }
+    let options = session.convert_options();
+    let mut buffer = RowBuffer::default();
+    let transaction = session.instance.store.begin(storage::TransactionOptions::STATEMENT);
+    for mut row in parameter.rows {
+        for ((value, from), column) in row.iter_mut().zip(&parameter.columns).zip(&table.columns) {
+            *value = types::convert(value, from, &column.ty, 0, Mode::Assignment, &options)?;
+            if value.is_null() && !column.ty.nullable {
+                return Err(Msg::CannotInsertNull(&column.name, name, "INSERT").into());
+            }
+        }
+        table.layout.encode(&row, &mut buffer);
+        let stored = transaction.insert(&table.rows.data, storage::RowImage::from(&buffer));
+        stored.map_err(|error| row_error(&error, &table, &row, session))?;
+    }
+    transaction.commit().map_err(|error| row_error(&error, &table, &[], session))?;
+    Ok(Arc::clone(&table.rows))
+}
+
+fn row_error(
+    error: &storage::Error,
+    table: &TableDef,
+    row: &[Value],
+    session: &SessionState,
+) -> Error {
+    if let storage::Error::Unique { index, .. } = error {
+        let keys = table.indexes.iter().find(|i| i.storage_id() == *index).map(|i| &i.keys[..]);
+        let texts = keys.unwrap_or_default().iter().map(|(ordinal, _)| {
+            let ordinal = usize::from(*ordinal);
+            row.get(ordinal).map(|v| display(v, &table.columns[ordinal].ty)).unwrap_or_default()
+        });
+        let texts: Vec<String> = texts.collect();
+        return fault::duplicate(table, *index, &texts.join(", "));
+    }
+    let session = i32::from(session.id);
+    error.clone().into_message(session).unwrap_or_else(|_| Msg::InternalError.into())
 }

@@ -131,7 +131,7 @@ fn check_conflict(name: &str, table: &TableDef, verb: Verb, cx: &Cx<'_>) -> Erro
 }
 
 /// Words an error of storage that may be a duplicate key; `value` gives the new row's columns.
-pub(super) fn storage_error<'v>(
+pub(super) fn storage_error(
     error: storage::Error,
     table: &TableDef,
     cx: &mut Cx<'_>,

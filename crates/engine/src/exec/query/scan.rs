@@ -150,14 +150,15 @@ fn encode_access(
             }
             let path = Path { index, order, ..all };
             let part = definition.key_parts(place).nth(prefix.len());
-            encode_bounds((low.as_ref(), high.as_ref()), part, path, cx, (lower, upper))
+            let bounds = [low.as_ref(), high.as_ref()];
+            encode_bounds(bounds, part, path, cx, (lower, upper))
         }
     }
 }
 
 /// Encodes the bounds behind the prefix that `lower` holds.
 fn encode_bounds(
-    (low, high): (Option<&(Expr, bool)>, Option<&(Expr, bool)>),
+    [low, high]: [Option<&(Expr, bool)>; 2],
     part: Option<KeyPart>,
     mut path: Path,
     cx: &mut Cx<'_>,
