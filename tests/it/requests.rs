@@ -57,7 +57,8 @@ fn wrong_password_is_18456_with_state_1_and_the_log_knows() {
     assert_eq!((error.number, error.severity, error.state), (18456, 14, 1));
     assert!(final_status(&tokens).has(DoneStatus::ERROR));
     assert_eq!(client.drain(), 0, "the connection ends");
-    server.wait_for_log("Login refused to 'sa'");
+    let line = server.wait_for_log("Login refused to 'sa'");
+    assert!(line.contains("state 8"), "the log tells a wrong password from others: {line}");
 }
 
 #[test]
@@ -67,6 +68,20 @@ fn unknown_database_is_4060_then_18456() {
     client.prelogin(tds::Encryption::Off);
     let tokens = client.login(&Login7 { database: "nowhere".to_owned(), ..login_of_sa() });
     assert_eq!(error_numbers(&tokens), [4060, 18456]);
+}
+
+#[test]
+fn select_one_is_a_row_of_one_column() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let tokens = client.batch("SELECT 1 AS one");
+    let [Token::Columns(columns), Token::Row(row), Token::Done(done)] = tokens.as_slice() else {
+        panic!("{tokens:?}")
+    };
+    assert_eq!(columns[0].name, "one");
+    assert_eq!(columns[0].column_type.data_type, DataType::Int);
+    assert_eq!(row, &[Value::Int(1)]);
+    assert_eq!((done.row_count, done.status), (Some(1), DoneStatus::FINAL));
 }
 
 #[test]
@@ -266,4 +281,59 @@ fn login_storm_leaves_nothing_behind() {
     });
     server.wait_until("all connections are gone", |s| s.descriptors() <= before);
     assert!(server.resident_kb() < 100 * 1024, "{} KB", server.resident_kb());
+}
+
+#[test]
+fn killed_session_is_told_and_ends() {
+    let server = ServerProcess::start(&[]);
+    let mut killer = Client::log_in(server.address);
+    for running in [None, Some("WAITFOR DELAY '00:00:30'")] {
+        let mut victim = Client::log_in(server.address);
+        let Value::Int(id) = victim.value_of("@@SPID") else { panic!("an id") };
+        if let Some(text) = running {
+            victim.send(&client::batch(text, victim.settings));
+            for _ in 0..20 {
+                pause();
+            }
+        }
+        assert_eq!(error_numbers(&killer.batch(&format!("KILL {id}"))), []);
+        let mut errors = Vec::new();
+        while let Ok(tokens) = victim.try_response() {
+            errors.extend(error_numbers(&tokens));
+        }
+        assert_eq!(errors, [596], "running: {running:?}");
+    }
+    assert_eq!(killer.value_of("1"), Value::Int(1));
+}
+
+#[test]
+fn client_that_goes_away_cancels_its_request() {
+    let server = ServerProcess::start(&[]);
+    let mut witness = Client::log_in(server.address);
+    let before = server.descriptors();
+    let mut client = Client::log_in(server.address);
+    client.send(&client::batch("WAITFOR DELAY '00:10:00'", client.settings));
+    for _ in 0..20 {
+        pause();
+    }
+    drop(client);
+    server.wait_until("its connection is gone", |s| s.descriptors() <= before);
+    assert_eq!(witness.value_of("1"), Value::Int(1));
+}
+
+#[test]
+fn attention_while_the_answer_waits_for_its_client_is_acknowledged() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    let long = "SELECT REPLICATE(CONVERT(varchar(max), 'x'), 32000000)";
+    client.send(&client::batch(long, client.settings));
+    for _ in 0..40 {
+        pause();
+    }
+    client.send(&client::attention());
+    let mut responses = Responses::default();
+    while !responses.acknowledged {
+        responses.read(&mut client);
+    }
+    assert_eq!(client.value_of("1"), Value::Int(1));
 }

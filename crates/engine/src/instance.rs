@@ -11,7 +11,7 @@ use types::{Collation, DataType, Value};
 use crate::catalog::{Catalog, CatalogCell, Login, password};
 
 pub use programs::SharedPrograms;
-pub use sessions::Sessions;
+pub use sessions::{OnKill, Sessions};
 
 /// How an instance is set up.
 #[derive(Clone, Debug)]

@@ -9,9 +9,19 @@ use sos::park::Cancel;
 /// User sessions have ids from here on, as in SQL Server.
 const FIRST_USER_SESSION: i16 = 51;
 
+/// Ends a session from outside: told by KILL, done by whoever owns the connection.
+pub type OnKill = Arc<dyn Fn() + Send + Sync>;
+
 /// The sessions of an instance. Written at login and logout only.
 pub struct Sessions {
-    open: SpinLock<BTreeMap<i16, Option<Arc<Cancel>>>>,
+    open: SpinLock<BTreeMap<i16, Option<Reach>>>,
+}
+
+/// How to reach a session.
+#[derive(Clone)]
+struct Reach {
+    cancel: Arc<Cancel>,
+    on_kill: Option<OnKill>,
 }
 
 impl Default for Sessions {
@@ -42,7 +52,15 @@ impl Sessions {
 
     /// Makes a session reachable.
     pub(crate) fn register(&self, id: i16, cancel: &Arc<Cancel>) {
-        self.open.lock().insert(id, Some(Arc::clone(cancel)));
+        let reach = Reach { cancel: Arc::clone(cancel), on_kill: None };
+        self.open.lock().insert(id, Some(reach));
+    }
+
+    /// Says what KILL does besides cancelling.
+    pub(crate) fn set_on_kill(&self, id: i16, on_kill: OnKill) {
+        if let Some(Some(reach)) = self.open.lock().get_mut(&id) {
+            reach.on_kill = Some(on_kill);
+        }
     }
 
     /// Frees an id.
@@ -50,17 +68,17 @@ impl Sessions {
         self.open.lock().remove(&id);
     }
 
-    /// Cancels what a session runs; tells whether there is such a session.
+    /// Cancels what a session runs and ends it; tells whether there is such a session.
     pub(crate) fn kill(&self, id: i32) -> bool {
         let Ok(id) = i16::try_from(id) else { return false };
-        let cancel = self.open.lock().get(&id).cloned().flatten();
-        match cancel {
-            Some(cancel) => {
-                cancel.set();
-                true
-            }
-            None => false,
+        // Outside the lock: what follows takes other locks.
+        let reach = self.open.lock().get(&id).cloned().flatten();
+        let Some(reach) = reach else { return false };
+        if let Some(on_kill) = &reach.on_kill {
+            on_kill();
         }
+        reach.cancel.set();
+        true
     }
 
     /// Returns how many sessions are open.

@@ -10,15 +10,22 @@ use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
 
-/// States of error 18456, as the server's log has them; the client is told state 1.
+/// Why a login fails: the states of error 18456, as the server's log has them. The client is told
+/// state 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LoginFailure {
+enum LoginFailure {
     /// 5: no such login.
-    UnknownLogin,
+    UnknownLogin = 5,
     /// 8: wrong password.
-    WrongPassword,
+    WrongPassword = 8,
     /// 38: the database named can't be opened.
-    UnknownDatabase,
+    UnknownDatabase = 38,
+}
+
+impl LoginFailure {
+    fn error(self, user: &str) -> Error {
+        Error::from(Msg::LoginFailed(user)).with_state(self as u8).at_line(1)
+    }
 }
 
 /// Checks a login and makes its session's state.
@@ -27,16 +34,14 @@ pub(super) fn open(
     request: LoginRequest,
 ) -> Result<SessionState, Vec<Error>> {
     let catalog = instance.catalog.load();
-    let login = check_password(&catalog, &request).map_err(|_| {
-        let failed = Error::from(Msg::LoginFailed(&request.user));
-        vec![failed.at_line(1)]
-    })?;
+    let login = check_password(&catalog, &request)
+        .map_err(|failure| vec![failure.error(&request.user)])?;
     let name =
         if request.database.is_empty() { &login.default_database } else { &request.database };
     let Some(database) = catalog.database(name) else {
         return Err(vec![
             Error::from(Msg::CannotOpenDatabase(name)).at_line(1),
-            Error::from(Msg::LoginFailed(&request.user)).at_line(1),
+            LoginFailure::UnknownDatabase.error(&request.user),
         ]);
     };
     let database: Arc<str> = database.name.as_str().into();

@@ -40,6 +40,11 @@ impl Session {
         &self.state
     }
 
+    /// Says how the owner of the connection ends it when another session KILLs this one.
+    pub fn on_kill(&self, on_kill: crate::instance::OnKill) {
+        self.state.instance.sessions.set_on_kill(self.state.id, on_kill);
+    }
+
     /// Tells the session what was agreed after login (packet size, encryption).
     pub fn client_mut(&mut self) -> &mut crate::session::ClientInfo {
         &mut self.state.client

@@ -28,6 +28,8 @@ pub(crate) enum End {
     Panicked,
     /// The server stops.
     Stopping,
+    /// Another session has killed this one.
+    Killed,
     /// The socket failed.
     Socket(io::Error),
 }
@@ -36,7 +38,9 @@ impl End {
     /// Tells whether the log should know.
     pub(crate) const fn is_noteworthy(&self) -> bool {
         match self {
-            Self::Closed | Self::LoginRefused | Self::Fatal | Self::Stopping => false,
+            Self::Closed | Self::LoginRefused | Self::Fatal | Self::Stopping | Self::Killed => {
+                false
+            }
             Self::Protocol(_)
             | Self::Tls(_)
             | Self::NoTls(_)
@@ -61,6 +65,7 @@ impl fmt::Display for End {
             Self::Fatal => f.write_str("An error has ended the session."),
             Self::Panicked => f.write_str("A request has failed an assertion; its session ended."),
             Self::Stopping => f.write_str("The server is stopping."),
+            Self::Killed => f.write_str("The session was killed."),
             Self::Socket(error) => write!(f, "The connection failed: {error}."),
         }
     }

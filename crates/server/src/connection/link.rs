@@ -9,6 +9,8 @@ use sos::sys::Socket;
 use tds::PacketType;
 use tds::packet::HEADER_BYTES;
 
+use super::end::End;
+
 /// The content type of TLS application data.
 const TLS_APPLICATION_DATA: u8 = 23;
 /// Lengths of a TLS record whose content is one bare packet header, by cipher: ChaCha20 in TLS 1.2,
@@ -26,6 +28,8 @@ pub(super) struct Link {
     attention: SpinLock<()>,
     /// Whether the machine wants the connection to end.
     stopping: AtomicBool,
+    /// Whether another session has killed this one.
+    killed: AtomicBool,
 }
 
 impl Link {
@@ -36,6 +40,7 @@ impl Link {
             cancel: OnceLock::new(),
             attention: SpinLock::new(SpinClass::SessionManager, ()),
             stopping: AtomicBool::new(false),
+            killed: AtomicBool::new(false),
         }
     }
 
@@ -67,6 +72,19 @@ impl Link {
     /// Tells whether the machine wants the connection to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
+    }
+
+    /// Ends the session for another one's KILL; its request is cancelled by whoever calls.
+    pub(super) fn kill(&self) {
+        self.killed.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells why the connection has to end, if it has to.
+    pub(super) fn end(&self) -> Option<End> {
+        if self.killed.load(Ordering::Relaxed) {
+            return Some(End::Killed);
+        }
+        self.is_stopping().then_some(End::Stopping)
     }
 
     /// Tells whether what waits on the socket cancels the request: an attention, or the end of the

@@ -13,7 +13,7 @@ use tds::{
     Done, DoneKind, DoneStatus, EnvChange, Login7, Message, PacketType, Prelogin, ProtocolError,
     TdsVersion, WireSettings,
 };
-use types::{Collation, Error};
+use types::{Collation, Error, Msg};
 
 use super::channel::Channel;
 use super::end::End;
@@ -114,8 +114,8 @@ impl Side {
             packet_size: negotiated_packet_size(login.packet_size),
             spid: 0,
         };
-        if let Some(unsupported) = login.unsupported_authentication() {
-            return self.refuse(&[unsupported.to_error()], settings, io);
+        if let Some(unsupported) = unsupported(&login) {
+            return self.refuse(&[unsupported], settings, io);
         }
         let user = login.user.clone();
         let wants_utf8 = login.has_feature(feature::UTF8_SUPPORT);
@@ -237,8 +237,8 @@ impl Side {
         }
     }
 
-    /// Tells a client what was wrong with its bytes, as far as it can still understand.
-    pub(super) fn explain(&mut self, error: ProtocolError, io: &mut Io) {
+    /// Tells a client why its connection ends, as far as it can still understand.
+    pub(super) fn explain(&mut self, error: &Error, io: &mut Io) {
         let settings = match &self.stage {
             // It has not said anything that makes sense so far.
             Stage::Opening => return,
@@ -249,11 +249,25 @@ impl Side {
             return;
         }
         io.writer.begin(settings);
-        io.writer.message(&error.to_error(), &self.shared.server_name);
+        io.writer.message(error, &self.shared.server_name);
         io.writer.done(failed());
         io.writer.finish();
         self.send_now(io);
+        // What could not be sent must not meet the next connection.
+        io.writer.discard();
     }
+}
+
+/// Returns the error of a login that asks for what is not supported.
+fn unsupported(login: &Login7) -> Option<Error> {
+    if let Some(error) = login.unsupported_authentication() {
+        return Some(error.to_error());
+    }
+    if !login.new_password.is_empty() {
+        return Some(Msg::NotSupported("changing the password at login").into());
+    }
+    let attaches = !login.attach_file.is_empty();
+    attaches.then(|| Msg::NotSupported("attaching a database file at login").into())
 }
 
 fn info(number: i32, state: u8, text: String) -> Error {

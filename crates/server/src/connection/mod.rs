@@ -121,8 +121,8 @@ impl Connection {
     fn receive(&mut self, scratch: &mut Scratch) -> Result<(), End> {
         loop {
             let (count, room) = self.receive_once(scratch)?;
-            if self.side.link.is_stopping() {
-                return Err(End::Stopping);
+            if let Some(end) = self.side.link.end() {
+                return Err(end);
             }
             self.refuse_if_too_long();
             // Less than there was room for: nothing more is there, and arrivals will be reported.
@@ -203,8 +203,8 @@ impl Connection {
         let (used, step) = self.reader.feed(bytes)?;
         let next = bytes.get(used).copied();
         self.side.take(step, next, io)?;
-        if self.side.link.is_stopping() {
-            return Err(End::Stopping);
+        if let Some(end) = self.side.link.end() {
+            return Err(end);
         }
         Ok(used)
     }
@@ -252,9 +252,13 @@ impl Task for Connection {
         self.side.link.socket.as_fd()
     }
 
-    fn run(&mut self, ready: Ready, _waker: &TaskWaker) -> Next {
+    fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next {
         let mut scratch = Scratch::take();
+        let was_open = matches!(self.side.stage, Stage::Open(_));
         let mut outcome = self.receive(&mut scratch);
+        if !was_open {
+            self.side.let_kill(waker);
+        }
         if outcome.is_ok() {
             self.set_deadline();
             if ready.has(Ready::TIMED_OUT) && self.is_late() {
@@ -337,6 +341,16 @@ impl Side {
         }
     }
 
+    /// Lets other sessions KILL this one, once it is logged in.
+    fn let_kill(&self, waker: &TaskWaker) {
+        let Stage::Open(open) = &self.stage else { return };
+        let (link, waker) = (Arc::clone(&self.link), waker.clone());
+        open.session.on_kill(Arc::new(move || {
+            link.kill();
+            waker.wake();
+        }));
+    }
+
     fn output<'a>(&'a mut self, sealed: &'a mut Vec<u8>) -> Output<'a> {
         Output {
             link: &self.link,
@@ -349,10 +363,19 @@ impl Side {
     /// Ends the connection: tells the client why, if that makes sense, and the log.
     fn end(&mut self, end: &End, io: &mut Io) {
         io.writer.discard();
-        if let End::Protocol(error) = end {
-            self.explain(*error, io);
-            // What could not be sent must not meet the next connection.
-            io.writer.discard();
+        match end {
+            End::Protocol(error) => self.explain(&error.to_error(), io),
+            End::Killed => self.explain(&Msg::SessionKilled.into(), io),
+            End::Closed
+            | End::Tls(_)
+            | End::NoTls(_)
+            | End::LoginRefused
+            | End::Unencrypted
+            | End::TimedOut(_)
+            | End::Fatal
+            | End::Panicked
+            | End::Stopping
+            | End::Socket(_) => {}
         }
         if end.is_noteworthy() {
             self.shared.client_log.line(&self.client, end);
