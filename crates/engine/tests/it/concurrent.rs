@@ -1,0 +1,112 @@
+//! Sessions at the same time: autocommit statements lose no update and see no error, expiry disturbs
+//! nobody.
+
+use engine::session::Session;
+
+use crate::client::{batch, instance, login};
+
+const THREADS: usize = 4;
+const ROUNDS: usize = 200;
+
+fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
+    let answer = batch(session, sql);
+    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
+    answer.sets
+}
+
+/// Runs `sql` in several sessions at once, `ROUNDS` times each.
+fn storm(instance: &std::sync::Arc<engine::instance::Instance>, sql: &[String]) {
+    std::thread::scope(|scope| {
+        for sql in sql {
+            scope.spawn(move || {
+                let mut session = login(instance);
+                run(&mut session, "USE d");
+                for _ in 0..ROUNDS {
+                    run(&mut session, sql);
+                }
+            });
+        }
+    });
+}
+
+fn with_table(options: &str) -> (std::sync::Arc<engine::instance::Instance>, Session) {
+    let instance = instance();
+    let mut session = login(&instance);
+    run(&mut session, "CREATE DATABASE d");
+    run(&mut session, "USE d");
+    let create = format!(
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY NONCLUSTERED, n int NOT NULL, gone int) {options}"
+    );
+    run(&mut session, &create);
+    run(&mut session, "INSERT t VALUES (1, 0, 0), (2, 0, 0), (3, 0, 0)");
+    (instance, session)
+}
+
+const MEMORY: &str = "WITH (MEMORY_OPTIMIZED = ON, DURABILITY = SCHEMA_ONLY)";
+
+#[test]
+fn point_updates_of_one_row_all_count() {
+    for options in ["", MEMORY] {
+        let (instance, mut session) = with_table(options);
+        let sql = vec!["UPDATE t SET n = n + 1 WHERE id = 1".to_owned(); THREADS];
+        storm(&instance, &sql);
+        let rows = run(&mut session, "SELECT n FROM t WHERE id = 1");
+        assert_eq!(rows, [[[(THREADS * ROUNDS).to_string()]]]);
+    }
+}
+
+#[test]
+fn scanning_updates_of_the_same_rows_all_count() {
+    for options in ["", MEMORY] {
+        let (instance, mut session) = with_table(options);
+        let mut sql = vec!["UPDATE t SET n = n + 1 WHERE n >= 0".to_owned(); THREADS - 1];
+        sql.push("UPDATE t SET n = n + 1 WHERE id = 2".to_owned());
+        storm(&instance, &sql);
+        let rows = run(&mut session, "SELECT n FROM t ORDER BY id");
+        let scans = ((THREADS - 1) * ROUNDS).to_string();
+        let all = (THREADS * ROUNDS).to_string();
+        assert_eq!(rows, [[[scans.clone()], [all], [scans]]]);
+    }
+}
+
+#[test]
+fn variables_of_an_update_that_runs_again_count_once() {
+    let (instance, mut session) = with_table(MEMORY);
+    let sql = "DECLARE @a int = 5, @b int; UPDATE t SET @a += 1, @b = n = n + 1 WHERE id = 1; \
+               IF @a <> 6 OR @b IS NULL THROW 50001, 'counted twice', 1";
+    storm(&instance, &vec![sql.to_owned(); THREADS]);
+    let rows = run(&mut session, "SELECT n FROM t WHERE id = 1");
+    assert_eq!(rows, [[[(THREADS * ROUNDS).to_string()]]]);
+}
+
+#[test]
+fn expiry_and_upserts_go_on_side_by_side() {
+    let (instance, mut session) = with_table("");
+    let mut sql: Vec<String> = (10..12)
+        .map(|id| {
+            format!(
+                "UPDATE t SET n = n + 1 WHERE id = {id} IF @@ROWCOUNT = 0 \
+                 INSERT t VALUES ({id}, 1, 1)"
+            )
+        })
+        .collect();
+    sql.push("DELETE t WHERE gone > 0".to_owned());
+    sql.push("SELECT COUNT(*) FROM t WHERE gone = 0".to_owned());
+    storm(&instance, &sql);
+    run(&mut session, "DELETE t WHERE gone > 0");
+    let rows = run(&mut session, "SELECT COUNT(*) FROM t");
+    assert_eq!(rows, [[["3"]]]);
+}
+
+#[test]
+fn explicit_transactions_on_one_row_conflict_or_wait() {
+    let (instance, mut first) = with_table(MEMORY);
+    let mut second = login(&instance);
+    run(&mut second, "USE d");
+    run(&mut first, "BEGIN TRAN; UPDATE t WITH (SNAPSHOT) SET n = 1 WHERE id = 1");
+    let answer = batch(&mut second, "BEGIN TRAN; UPDATE t WITH (SNAPSHOT) SET n = 2 WHERE id = 1");
+    assert_eq!(answer.errors[0].number, 41302);
+    run(&mut second, "IF @@TRANCOUNT > 0 ROLLBACK");
+    run(&mut first, "COMMIT");
+    assert_eq!(run(&mut second, "SELECT n FROM t WHERE id = 1"), [[["1"]]]);
+}
