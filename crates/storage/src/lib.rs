@@ -41,6 +41,8 @@ mod garbage;
 mod head;
 mod index;
 mod keys;
+#[cfg(all(test, shuttle))]
+mod models;
 mod point;
 mod reclaim;
 pub mod row;
@@ -65,6 +67,8 @@ pub use table::{
     IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Table, TableId, TableKind,
     TableMemory, TableSpec, Uniqueness,
 };
+pub use wait::Cancel;
+
 pub use transaction::{
     Claim, Isolation, Read, RowLock, Savepoint, Scope, Transaction, TransactionOptions, WhenOwned,
 };

@@ -15,6 +15,7 @@ use crate::keys::{Asker, KeyTaken, add_new_keys, check_free, has_key, keys_diffe
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Decision, RowId, RowImage, RowRef};
 use crate::store::Store;
+use crate::sync::{Mutant, is_mutant};
 use crate::table::{IndexId, Table};
 use crate::time::Timestamp;
 use crate::transaction::TransactionOptions;
@@ -113,7 +114,11 @@ impl Table {
                 (VersionKind::Data, image)
             }
         };
-        let version = self.new_version(kind, (Begin::Committing, 0), found.top, image)?;
+        let mut begin = Begin::Committing;
+        if is_mutant(Mutant::TimeBeforeLink) {
+            begin = Begin::Committed(self.shared.clock.commit());
+        }
+        let version = self.new_version(kind, (begin, 0), found.top, image)?;
         if !found.head.replace_latest(found.top, version.as_ptr()) {
             // Nobody has seen it.
             self.release_version(version, &guard);

@@ -5,6 +5,26 @@ use std::cell::Cell;
 pub(crate) use sos::lock::{SpinClass, SpinLock};
 pub(crate) use sos::sync::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Ordering};
 
+/// A deliberate mistake that a model must catch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mutant {
+    /// An autocommit write takes its time before it is linked.
+    TimeBeforeLink,
+    /// A hash bucket's parent is cleared before the bucket is ready.
+    ClearBeforeReady,
+    /// A reader of the range index does not check the leaf's version.
+    LeafUnchecked,
+}
+
+/// Whether the code shall make a mistake: never, but in a model that says so.
+#[cfg(not(all(test, shuttle)))]
+pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
+    false
+}
+
+#[cfg(all(test, shuttle))]
+pub(crate) use crate::models::is_mutant;
+
 /// The number of shards of counters and queues; a power of two.
 pub(crate) const SHARDS: usize = 16;
 

@@ -9,7 +9,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use sos::park::Cancel;
 
 use crate::chain::{Sight, View, visible};
 use crate::error::{Error, Result};
@@ -26,7 +25,7 @@ use crate::time::Timestamp;
 use crate::txstate::{TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
 use crate::version::{Begin, Version};
-use crate::wait::{Blocker, Patience, announce_undo, wait_for, wake_waiters};
+use crate::wait::{Blocker, Cancel, Patience, announce_undo, wait_for, wake_waiters};
 use crate::write::{Write, WriteKind};
 
 /// What the transaction spans.

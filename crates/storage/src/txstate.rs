@@ -96,6 +96,7 @@ impl TxState {
     }
 
     /// Returns the address to park under.
+    #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn key(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }

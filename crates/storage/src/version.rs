@@ -161,6 +161,7 @@ impl Version {
     }
 
     /// Returns the bytes that freeing the version may give back.
+    #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn memory_with_blobs(&self) -> usize {
         let blobs = self.image().blobs;
         Self::layout(self.bytes_len, self.blobs_len).size()

@@ -3,7 +3,13 @@
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
-use sos::park::Cancel;
+#[cfg(not(any(loom, shuttle)))]
+pub use sos::park::Cancel;
+
+/// Stands in for `sos::park::Cancel` under a model checker.
+#[cfg(any(loom, shuttle))]
+#[derive(Debug)]
+pub struct Cancel(());
 
 use crate::chain::share;
 use crate::error::{Error, Result};
@@ -102,7 +108,9 @@ fn park_behind(other: &Blocker, patience: &Patience) -> Result<()> {
 }
 
 #[cfg(any(loom, shuttle))]
-fn block(other: &Blocker, _patience: &Patience) -> Result<()> {
+fn block(other: &Blocker, patience: &Patience) -> Result<()> {
+    // A model's waits have no end but the owner's.
+    assert!(patience.cancel.is_none() && patience.timeout_ms.is_none());
     while other.is_in_the_way() {
         sos::sync::spin_hint();
     }

@@ -21,7 +21,7 @@ use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
 use crate::head::RowHead;
-use crate::sync::{AtomicPtr, AtomicU32, Ordering, SpinClass};
+use crate::sync::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
 use crate::table::IndexStatistics;
 
 const ENTRIES: usize = 4;
@@ -365,6 +365,9 @@ fn fill(bucket: &Bucket, number: u64, source: &Latched<'_>) {
         hash_there.store(hash, Ordering::Relaxed);
         slot_there.store(head, Ordering::Release);
         moved.push(slot);
+    }
+    if is_mutant(Mutant::ClearBeforeReady) {
+        moved.iter().for_each(|slot| slot.store(std::ptr::null_mut(), Ordering::Release));
     }
     // Release: pairs with the Acquire in `is_ready`. Before the clearing, so that a reader who misses
     // an entry in the parent finds the bucket ready.

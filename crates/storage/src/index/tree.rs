@@ -23,7 +23,7 @@ use crate::head::RowHead;
 use crate::reclaim::{Guard, retire_box};
 use crate::row::RowId;
 use crate::scan::{Bounds, Order};
-use crate::sync::{AtomicPtr, Ordering, SpinClass};
+use crate::sync::{AtomicPtr, Mutant, Ordering, SpinClass, is_mutant};
 use crate::table::{IndexStatistics, Uniqueness};
 
 /// Marks that the walk met a writer.
@@ -252,7 +252,7 @@ impl RangeIndex {
             position += 1;
         }
         let spills = position == count;
-        if !place.leaf.latch.validate(place.version) {
+        if !place.leaf.latch.validate(place.version) && !is_mutant(Mutant::LeafUnchecked) {
             return Err(Restart);
         }
         Ok(place.upper.filter(|upper| spills && *upper.key == *probe.key).map(|upper| upper.id))

@@ -185,3 +185,12 @@ fn versions_are_collected_once_no_snapshot_needs_them() {
         assert_eq!(bank.table.index_statistics(index).unwrap().entries, 0);
     }
 }
+
+#[test]
+fn transaction_moves_between_threads() {
+    let bank = Bank::with(TableKind::MemoryOptimized, rows(2));
+    let tx = bank.begin();
+    tx.insert(&bank.table, image(&encode((7, 0, 7)))).unwrap();
+    std::thread::scope(|scope| scope.spawn(move || tx.commit().unwrap()).join().unwrap());
+    assert_eq!(bank.amount(7), Some(7));
+}

@@ -1,0 +1,219 @@
+//! Models under shuttle: random schedules of a few threads, thousands of times, and for each a mutant
+//! that it must catch.
+//!
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p storage --lib models`
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::thread::spawn;
+use types::row::RowBuffer;
+
+use crate::head::{Heap, RowHead};
+use crate::index::Index;
+use crate::reclaim::pin;
+use crate::sync::Mutant;
+use crate::{
+    Decision, Error, IndexId, IndexKind, IndexSpec, Keys, Read, RowImage, Store, StoreOptions,
+    Table, TableId, TableKind, TableSpec, TransactionOptions, Uniqueness,
+};
+
+static MUTANT: AtomicU8 = AtomicU8::new(0);
+
+fn number(mutant: Mutant) -> u8 {
+    match mutant {
+        Mutant::TimeBeforeLink => 1,
+        Mutant::ClearBeforeReady => 2,
+        Mutant::LeafUnchecked => 3,
+    }
+}
+
+pub(crate) fn is_mutant(mutant: Mutant) -> bool {
+    MUTANT.load(Ordering::Relaxed) == number(mutant)
+}
+
+/// Runs a model under random schedules, half of them with few but long-lasting switches (PCT), which
+/// find what needs one thread to stand still for long.
+fn check(model: fn(), schedules: usize) {
+    let mut config = shuttle::Config::new();
+    // The default of 32 KB is less than a store takes while it is made.
+    config.stack_size = 1 << 20;
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    let few = PctScheduler::new(SWITCHES, schedules / 2);
+    shuttle::Runner::new(few, config.clone()).run(model);
+    shuttle::Runner::new(RandomScheduler::new(schedules / 2), config).run(model);
+}
+
+/// Runs a model as it is, which must hold, and with a mistake, which must show. One at a time: the
+/// mutant is the process's.
+fn prove(model: fn(), mutant: Mutant) {
+    static ALONE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    while ALONE.swap(true, Ordering::Acquire) {
+        std::thread::yield_now();
+    }
+    check(model, 3_000);
+    MUTANT.store(number(mutant), Ordering::Relaxed);
+    let caught = std::panic::catch_unwind(|| check(model, 20_000)).is_err();
+    MUTANT.store(0, Ordering::Relaxed);
+    ALONE.store(false, Ordering::Release);
+    assert!(caught, "the model lets {mutant:?} pass");
+}
+
+/// Switches of a PCT schedule.
+const SWITCHES: usize = 3;
+
+const BY_KEY: IndexId = IndexId(1);
+
+fn table(kind: IndexKind) -> (Arc<Store>, Arc<Table>) {
+    let store = Store::new(StoreOptions::default());
+    let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.push(row.bytes[0]));
+    let indexes = vec![IndexSpec { id: BY_KEY, kind, uniqueness: Uniqueness::Unique, extractor }];
+    let spec = TableSpec { id: TableId(1), kind: TableKind::MemoryOptimized, indexes };
+    let table = store.create_table(spec).unwrap();
+    (store, table)
+}
+
+fn insert(table: &Table, bytes: &[u8]) -> Result<(), Error> {
+    table.insert_point(&TransactionOptions::STATEMENT, RowImage { bytes, blobs: &[] }).map(|_| ())
+}
+
+fn increment(table: &Table) {
+    let mut buffer = RowBuffer::default();
+    let options = TransactionOptions::STATEMENT;
+    let changed =
+        table.change_point::<Error>(BY_KEY, &[0], &options, &mut buffer, |before, buffer| {
+            buffer.bytes.extend([0, before.bytes[1] + 1]);
+            Ok(Decision::Update(Keys::Same))
+        });
+    assert_eq!(changed, Ok(true));
+}
+
+/// Two increments and a reader: no update is lost, a snapshot does not change, and what one look at
+/// the newest state has shown, a later snapshot does not take back.
+fn commit_on_the_row() {
+    let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
+    insert(&table, &[0, 0]).unwrap();
+    let writers: Vec<_> = (0..2)
+        .map(|_| {
+            let table = Arc::clone(&table);
+            spawn(move || increment(&table))
+        })
+        .collect();
+    let tx = store.begin(TransactionOptions::EXPLICIT);
+    let look = || {
+        let row = tx.get(&table, BY_KEY, &[0], Read::SNAPSHOT).unwrap().unwrap();
+        row.image().bytes[1]
+    };
+    let first = look();
+    let newest = table.read_point(BY_KEY, &[0], |image| image.bytes[1]).unwrap();
+    assert!(newest >= first, "the newest state is not older than a snapshot");
+    let later = store.begin(TransactionOptions::EXPLICIT);
+    let row = later.get(&table, BY_KEY, &[0], Read::SNAPSHOT).unwrap().unwrap();
+    assert!(row.image().bytes[1] >= newest, "a later snapshot goes back in time");
+    assert_eq!(look(), first, "a snapshot changed");
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    assert_eq!(look(), first, "a snapshot changed");
+    assert_eq!(table.read_point(BY_KEY, &[0], |image| image.bytes[1]), Some(2));
+}
+
+#[test]
+fn snapshots_stay_and_no_update_is_lost() {
+    prove(commit_on_the_row, Mutant::TimeBeforeLink);
+}
+
+struct World {
+    index: Index,
+    heap: Heap,
+}
+
+fn world(kind: IndexKind) -> Arc<World> {
+    let extractor = Box::new(|_: RowImage<'_>, _: &mut Vec<u8>| unreachable!("no row has content"));
+    let uniqueness = Uniqueness::NotUnique;
+    let index = Index::new(IndexSpec { id: BY_KEY, kind, uniqueness, extractor });
+    Arc::new(World { index, heap: Heap::new() })
+}
+
+impl World {
+    fn add(&self, key: u8) -> &RowHead {
+        let head = self.heap.allocate();
+        let added = self.index.add::<()>(&[key], head, &pin(), |_| Ok(()), || {});
+        assert_eq!(added, Ok(()));
+        head
+    }
+
+    fn has(&self, key: u8, head: &RowHead) -> bool {
+        let mut is_there = false;
+        self.index.find(&[key], &pin(), |other| {
+            is_there |= std::ptr::eq(other, head);
+            if is_there { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        is_there
+    }
+}
+
+/// Entries stay findable while others are added until the index splits or doubles, and removed again.
+fn entries_stay(kind: IndexKind) {
+    let world = world(kind);
+    let keys = [10, 20, 30];
+    let heads: Vec<usize> =
+        keys.iter().map(|key| std::ptr::from_ref(world.add(*key)).expose_provenance()).collect();
+    let writers: Vec<_> = (0..2u8)
+        .map(|writer| {
+            let world = Arc::clone(&world);
+            spawn(move || {
+                let added: Vec<_> =
+                    (0..4).map(|n| (n * 8 + writer, world.add(n * 8 + writer))).collect();
+                for (key, head) in &added[..2] {
+                    world.index.remove(&[*key], head, &pin(), || true);
+                }
+            })
+        })
+        .collect();
+    let look = || {
+        for (key, head) in keys.iter().zip(&heads) {
+            // SAFETY: exposed above, and the heap lives as long as the world.
+            let head = unsafe { &*std::ptr::with_exposed_provenance::<RowHead>(*head) };
+            assert!(world.has(*key, head), "an entry is lost");
+        }
+    };
+    for _ in 0..4 {
+        look();
+    }
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    look();
+}
+
+#[test]
+fn hash_index_doubles_without_losing_sight_of_an_entry() {
+    prove(|| entries_stay(IndexKind::Hash { bucket_count: 64 }), Mutant::ClearBeforeReady);
+}
+
+#[test]
+fn range_index_splits_without_losing_sight_of_an_entry() {
+    prove(|| entries_stay(IndexKind::Range), Mutant::LeafUnchecked);
+}
+
+/// Three threads insert one key: one wins.
+fn one_key(kind: IndexKind) {
+    let (_store, table) = table(kind);
+    let inserters: Vec<_> = (0..3u8)
+        .map(|n| {
+            let table = Arc::clone(&table);
+            spawn(move || u8::from(insert(&table, &[7, n]).is_ok()))
+        })
+        .collect();
+    let wins: u8 = inserters.into_iter().map(|inserter| inserter.join().unwrap()).sum();
+    assert_eq!(wins, 1);
+}
+
+#[test]
+fn of_three_inserts_of_one_key_one_wins() {
+    check(|| one_key(IndexKind::Hash { bucket_count: 0 }), 2_000);
+    check(|| one_key(IndexKind::Range), 2_000);
+}
