@@ -8,6 +8,7 @@
 //! - `program.rs` compiles a batch's control flow and variables.
 
 pub(crate) mod access;
+mod atomic;
 mod context;
 pub mod dml;
 pub mod expr;

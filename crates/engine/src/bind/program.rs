@@ -6,7 +6,7 @@ use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result};
 
-use crate::bind::Binder;
+use crate::bind::{Binder, atomic};
 use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::plan::expr::Slot;
@@ -44,6 +44,7 @@ pub fn compile(
     let mut compiler = Compiler {
         binder,
         make_table,
+        source: Arc::clone(&source),
         variables: parameters.variables,
         tables: parameters.tables,
         loops: 0,
@@ -68,6 +69,7 @@ pub fn compile(
 struct Compiler<'a, 'b> {
     binder: &'a mut Binder<'b>,
     make_table: &'a MakeTable<'a>,
+    source: Arc<str>,
     variables: Vec<VariableDef>,
     tables: Vec<TableVariableDef>,
     /// WHILE loops around the statement.
@@ -156,7 +158,12 @@ impl Compiler<'_, '_> {
         let kind = match statement.kind {
             StatementKind::Block(body) => StepKind::Block(self.steps(body)?),
             StatementKind::AtomicBlock(block) => {
-                StepKind::Atomic(block.options, self.steps(block.body)?)
+                let commits_alone = atomic::commits_alone(&block.body, &self.source);
+                StepKind::Atomic {
+                    options: block.options,
+                    body: self.steps(block.body)?,
+                    commits_alone,
+                }
             }
             StatementKind::If(branches) => self.if_step(*branches)?,
             StatementKind::While(while_) => self.while_step(*while_)?,

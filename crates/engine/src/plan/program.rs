@@ -71,8 +71,16 @@ pub struct Step {
 pub enum StepKind {
     /// BEGIN .. END
     Block(Vec<Step>),
-    /// BEGIN ATOMIC WITH (..) .. END: a transaction, or a savepoint inside one.
-    Atomic(Vec<ast::AtomicOption>, Vec<Step>),
+    /// BEGIN ATOMIC WITH (..) .. END: a transaction, or a savepoint inside one. `commits_alone` says
+    /// that its one data statement needs neither where no transaction is open.
+    Atomic {
+        /// WITH.
+        options: Vec<ast::AtomicOption>,
+        /// The body.
+        body: Vec<Step>,
+        /// See `bind/atomic.rs`.
+        commits_alone: bool,
+    },
     /// IF, ELSE IF, ELSE
     If(Vec<Branch>, Vec<Step>),
     /// WHILE

@@ -88,7 +88,8 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     cx.session.check_body(create, &parameters)?;
     let options = (cx.session.options.quoted_identifier, cx.session.options.ansi_nulls);
     let instance = Arc::clone(&cx.session.instance);
-    let text = cx.statement_text.clone();
+    // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    let text = cx.source.to_string();
     change_database(&instance.catalog, &to.database, |database| {
         let found = present(database, to, create.mode, |object| match object {
             Object::Procedure(procedure) => Some(procedure.created.clone()),
@@ -232,7 +233,8 @@ pub(super) fn create_view(
     }
     let to = target(&create.name, cx)?;
     let instance = Arc::clone(&cx.session.instance);
-    let text = cx.statement_text.clone();
+    // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    let text = cx.source.to_string();
     // Bound once to find mistakes now; the plan is made where the view is used.
     {
         let context = BinderContext::bare(cx.session, &to.database);

@@ -24,15 +24,31 @@ const ATTEMPTS_AT_ONCE: u32 = 8;
 const RETRY_DELAY: Duration = Duration::from_micros(200);
 
 impl Runner<'_> {
-    pub(super) fn atomic(&self, options: &[AtomicOption], body: &[Step], cx: &mut Cx<'_>) -> Run {
+    pub(super) fn atomic(
+        &self,
+        options: &[AtomicOption],
+        body: &[Step],
+        commits_alone: bool,
+        cx: &mut Cx<'_>,
+    ) -> Run {
         let isolation = check_options(options)?;
         let before = std::mem::replace(&mut cx.session.isolation, isolation);
         let outcome = if cx.session.transaction.count > 0 {
             self.atomic_in_transaction(body, cx)
+        } else if commits_alone {
+            self.one_statement(body, cx)
         } else {
             self.atomic_alone(body, cx)
         };
         cx.session.isolation = before;
+        outcome
+    }
+
+    /// The block's one data statement is atomic by itself; an error leaves the block as any other.
+    fn one_statement(&self, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
+        let outcome = self.steps(body, cx);
+        cx.session.try_depth = try_depth;
         outcome
     }
 

@@ -168,7 +168,9 @@ impl Runner<'_> {
         cx.session.line = step.line;
         match &step.kind {
             StepKind::Block(body) => return self.steps(body, cx),
-            StepKind::Atomic(options, body) => return self.atomic(options, body, cx),
+            StepKind::Atomic { options, body, commits_alone } => {
+                return self.atomic(options, body, *commits_alone, cx);
+            }
             StepKind::If(branches, otherwise) => return self.if_(branches, otherwise, cx),
             StepKind::While(condition, body) => return self.while_(condition, body, cx),
             StepKind::Break => return Ok(Outcome::Break),
