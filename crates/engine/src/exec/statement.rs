@@ -34,7 +34,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
             Ok(StatementResult { command: Command::None, rows: 0 })
         }
     };
-    cx.registers.clear();
+    forget_large(cx);
     if cx.null_eliminated && cx.session.options.ansi_warnings {
         let warning = types::Error::from(Msg::NullEliminated);
         let sent = cx.sink.message(&warning);
@@ -54,10 +54,41 @@ pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
     eval(&scalar.expr, cx)
 }
 
-/// Makes the register file of a statement: all NULL.
+/// Makes room for a statement's registers. What earlier statements left in them is not cleared: every
+/// register is filled before it is read.
 pub(crate) fn prepare(cx: &mut Cx<'_>, registers: u32) {
-    cx.registers.clear();
-    cx.registers.resize(registers as usize, Value::Null);
+    let registers = registers as usize;
+    if cx.registers.len() < registers {
+        cx.registers.resize(registers, Value::Null);
+    }
+}
+
+/// Lets go of values that hold memory, so that an idle connection keeps no blob alive.
+fn forget_large(cx: &mut Cx<'_>) {
+    for value in &mut cx.registers {
+        match value {
+            Value::VarChar(_) | Value::NVarChar(_) | Value::VarBinary(_) | Value::Variant(_) => {
+                *value = Value::Null;
+            }
+            Value::Null
+            | Value::Bit(_)
+            | Value::TinyInt(_)
+            | Value::SmallInt(_)
+            | Value::Int(_)
+            | Value::BigInt(_)
+            | Value::Decimal(_)
+            | Value::Money(_)
+            | Value::Real(_)
+            | Value::Float(_)
+            | Value::Date(_)
+            | Value::Time(_)
+            | Value::DateTime { .. }
+            | Value::SmallDateTime { .. }
+            | Value::DateTime2 { .. }
+            | Value::DateTimeOffset { .. }
+            | Value::UniqueIdentifier(_) => {}
+        }
+    }
 }
 
 /// Tells whether a point statement may run on the row itself: no transaction is open.

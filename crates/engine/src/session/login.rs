@@ -34,8 +34,8 @@ pub(super) fn open(
     request: LoginRequest,
 ) -> Result<SessionState, Vec<Error>> {
     let catalog = instance.catalog.load();
-    let login = check_password(&catalog, &request)
-        .map_err(|failure| vec![failure.error(&request.user)])?;
+    let login =
+        check_password(&catalog, &request).map_err(|failure| vec![failure.error(&request.user)])?;
     let name =
         if request.database.is_empty() { &login.default_database } else { &request.database };
     let Some(database) = catalog.database(name) else {

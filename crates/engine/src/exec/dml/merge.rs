@@ -41,7 +41,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: Vec::new() };
     let mut target = Target::new(&merge.root, merge.row);
-    let mut changed = std::collections::HashSet::new();
+    let mut changed = hashbrown::HashSet::new();
     let mut count = 0;
     run(&merge.root, cx, &mut rows, &mut |cx, rows| {
         if count == limit {

@@ -1,7 +1,6 @@
 //! UPDATE: claims each row that qualifies, applies the SET list to its newest version, replaces it.
 
-use std::collections::HashSet;
-
+use hashbrown::HashSet;
 use storage::{Claim, Decision, RowId, RowImage, RowRef};
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
