@@ -1,1 +1,28 @@
-//! TODO-OPENING
+//! The load generator: many connections per thread against any TDS server, of which it sees the wire
+//! only.
+//!
+//! ```text
+//!   Script (encoded requests) ─► Generator (connections on one epoll) ─► Outcome (latencies, errors)
+//! ```
+//!
+//! A request is encoded once and sent many times; an answer is skimmed for its end and decoded only
+//! when it is not as long as it should be. What it costs itself is part of every outcome, and
+//! [`echo`] is the bare server against which any other can be compared in the same run.
+#![forbid(unsafe_code)]
+
+pub mod answer;
+mod connection;
+pub mod echo;
+pub mod generator;
+pub mod outcome;
+pub mod process;
+pub mod script;
+
+pub use answer::Answer;
+pub use generator::{Generator, Login, pause};
+pub use outcome::Outcome;
+pub use process::ServerProcess;
+pub use script::Script;
+
+/// What went wrong in words, for the user of a tool.
+pub type Result<T, E = String> = std::result::Result<T, E>;

@@ -3,16 +3,18 @@
 //! No other file of Clearway makes a system call that a request may meet.
 
 mod event;
+mod other;
 mod poll;
 mod process;
 mod signal;
 mod socket;
 
 pub use event::EventFd;
-pub use poll::{Direction, poll_fd};
-pub(crate) use poll::{Event, Events, Polled, Poller, Timeout, poll_two};
+pub use other::{process_cpu_ns, process_resident_bytes};
+pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
+pub(crate) use poll::{Polled, poll_two};
 pub use process::{
-    CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, raise_open_files, random_bytes,
+    CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, pin_to_cpus, raise_open_files, random_bytes,
     resident_bytes, run_times, total_memory_bytes,
 };
 pub use signal::{StopSignals, ignore_sigpipe};

@@ -20,9 +20,11 @@ pub enum Direction {
 
 /// Something that a [`Poller`] reports: about whom, and whether the peer has gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    pub(crate) token: u64,
-    pub(crate) hangup: bool,
+pub struct Event {
+    /// What the descriptor was added with.
+    pub token: u64,
+    /// Whether the peer has gone.
+    pub hangup: bool,
 }
 
 impl From<&epoll::Event> for Event {
@@ -35,7 +37,7 @@ impl From<&epoll::Event> for Event {
 }
 
 /// The events of one system call, in the kernel's own form, and how many of them are done.
-pub(crate) struct Events {
+pub struct Events {
     list: Vec<epoll::Event>,
     done: usize,
 }
@@ -44,12 +46,15 @@ pub(crate) struct Events {
 unsafe impl Send for Events {}
 
 impl Events {
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
+    /// Makes room for so many events of one call.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
         Self { list: Vec::with_capacity(capacity), done: 0 }
     }
 
     /// Whether there is one left.
-    pub(crate) fn has_next(&self) -> bool {
+    #[must_use]
+    pub fn has_next(&self) -> bool {
         self.done < self.list.len()
     }
 
@@ -80,29 +85,30 @@ impl Iterator for Events {
 /// An epoll instance with edge-triggered members: an event says that something has arrived since the
 /// last one, so that a request costs no `epoll_ctl` and a busy connection no repeated reports.
 #[derive(Debug)]
-pub(crate) struct Poller(OwnedFd);
+pub struct Poller(OwnedFd);
 
 impl Poller {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// Makes one without members.
+    pub fn new() -> io::Result<Self> {
         let flags = epoll::CreateFlags::CLOEXEC;
         Ok(Self(call(SysCause::Control, || epoll::create(flags))?))
     }
 
     /// Adds a descriptor; what has already arrived is reported as well.
-    pub(crate) fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
+    pub fn add(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
         let flags = epoll::EventFlags::IN | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
         let data = epoll::EventData::new_u64(token);
         Ok(call(SysCause::Control, || epoll::add(&self.0, fd, data, flags))?)
     }
 
     /// Removes a descriptor.
-    pub(crate) fn remove(&self, fd: impl AsFd) {
+    pub fn remove(&self, fd: impl AsFd) {
         // It fails when the task has closed it, which removes it too.
         let _ = call(SysCause::Control, || epoll::delete(&self.0, fd));
     }
 
     /// Replaces `events` by what has happened, waiting for the first for so long.
-    pub(crate) fn wait(&self, events: &mut Events, timeout: Timeout) {
+    pub fn wait(&self, events: &mut Events, timeout: Timeout) {
         events.list.clear();
         events.done = 0;
         let timeout = match timeout {
@@ -121,7 +127,7 @@ impl Poller {
 
 /// How long a [`Poller`] waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timeout {
+pub enum Timeout {
     /// Not at all.
     None,
     /// So many nanoseconds.

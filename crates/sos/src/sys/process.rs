@@ -108,8 +108,13 @@ pub fn allowed_cpus() -> Vec<usize> {
 
 /// Ties the calling thread to one CPU.
 pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
+    pin_to_cpus(&[cpu])
+}
+
+/// Ties the calling thread, and the processes that it starts, to these CPUs.
+pub fn pin_to_cpus(cpus: &[usize]) -> io::Result<()> {
     let mut set = CpuSet::new();
-    set.set(cpu);
+    cpus.iter().for_each(|&cpu| set.set(cpu));
     Ok(call(SysCause::Process, || sched_setaffinity(None, &set))?)
 }
 

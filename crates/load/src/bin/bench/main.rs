@@ -1,0 +1,174 @@
+//! `bench`: measures the numbers that Clearway promises, beside what was asked for.
+//!
+//! Exit codes: 0 after a report, whatever its numbers; 1 when a server answered wrongly or could not be
+//! measured; 2 when the command line is wrong.
+#![forbid(unsafe_code)]
+
+mod cache;
+mod capacity;
+mod machine;
+mod page;
+mod race;
+mod report;
+mod session;
+mod setup;
+mod work;
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use load::Result;
+use load::echo::EchoServer;
+
+use report::Report;
+
+/// Measures Clearway's numbers on this machine.
+#[derive(Parser)]
+#[command(name = "bench", version, args_conflicts_with_subcommands = true)]
+struct CommandLine {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+    #[command(flatten)]
+    bench: BenchArguments,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Serves as the bare echo server; its answer is what stdin holds.
+    Echo {
+        /// Bytes of a request
+        #[arg(long, value_name = "N")]
+        request_bytes: usize,
+    },
+}
+
+#[derive(Args, Clone)]
+pub(crate) struct BenchArguments {
+    /// The server's binary; default the one beside this
+    #[arg(long, value_name = "FILE")]
+    server: Option<PathBuf>,
+    /// Folder of session_state.sql and cache.sql
+    #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
+    workloads: PathBuf,
+    /// Where to write the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Where to write the results as a page
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Only measurements whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// Rounds of server, echo, echo, server
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    rounds: usize,
+    /// Milliseconds of each of the four
+    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    window_ms: u64,
+    /// Proves in seconds that everything runs; its numbers are good for nothing
+    #[arg(long)]
+    smoke: bool,
+}
+
+/// How much to measure.
+#[derive(Clone)]
+pub(crate) struct Plan {
+    pub(crate) server: PathBuf,
+    pub(crate) workloads: PathBuf,
+    pub(crate) rounds: usize,
+    pub(crate) window: Duration,
+    pub(crate) only: String,
+    pub(crate) starts: usize,
+    pub(crate) connections_idle: usize,
+    pub(crate) connections_at_once: usize,
+}
+
+impl Plan {
+    fn new(arguments: &BenchArguments) -> Result<Self> {
+        let server = match &arguments.server {
+            Some(path) => path.clone(),
+            None => own_path()?.with_file_name("clearway"),
+        };
+        if !server.exists() {
+            return Err(format!("there is no server at {}", server.display()));
+        }
+        let full = Self {
+            server,
+            workloads: arguments.workloads.clone(),
+            rounds: arguments.rounds.max(1),
+            window: Duration::from_millis(arguments.window_ms),
+            only: arguments.only.clone(),
+            starts: 20,
+            connections_idle: 5_000,
+            connections_at_once: 10_000,
+        };
+        Ok(match arguments.smoke {
+            false => full,
+            true => Self {
+                rounds: 1,
+                window: Duration::from_millis(100),
+                starts: 3,
+                connections_idle: 500,
+                connections_at_once: 1_000,
+                ..full
+            },
+        })
+    }
+
+    pub(crate) fn wants(&self, name: &str) -> bool {
+        name.contains(&self.only)
+    }
+}
+
+fn main() -> ExitCode {
+    let line = CommandLine::parse();
+    let result = match line.verb {
+        Some(Verb::Echo { request_bytes }) => echo(request_bytes).map(|()| ExitCode::SUCCESS),
+        None => bench(&line.bench),
+    };
+    result.unwrap_or_else(|what| {
+        eprintln!("bench: {what}");
+        ExitCode::FAILURE
+    })
+}
+
+pub(crate) fn own_path() -> Result<PathBuf> {
+    std::env::current_exe().map_err(|error| format!("own path: {error}"))
+}
+
+/// Writes a line to stdout; a closed stdout is no reason not to measure.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+fn echo(request_bytes: usize) -> Result<()> {
+    let mut answer = Vec::new();
+    std::io::stdin().read_to_end(&mut answer).map_err(|error| format!("stdin: {error}"))?;
+    let server = EchoServer::bind(request_bytes, answer)?;
+    say(&format!("The echo is ready: {}", server.address()));
+    server.run()
+}
+
+fn bench(arguments: &BenchArguments) -> Result<ExitCode> {
+    let plan = Plan::new(arguments)?;
+    sos::sys::raise_open_files();
+    let mut report = Report::new(machine::facts(&plan));
+    race::run_all(&plan, &mut report);
+    capacity::run_all(&plan, &mut report);
+    say(&report.table());
+    if let Some(path) = &arguments.json {
+        write(path, &report.json())?;
+    }
+    if let Some(path) = &arguments.page {
+        write(path, &page::page(&report))?;
+    }
+    Ok(if report.failures().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn write(path: &PathBuf, text: &str) -> Result<()> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,48 @@
+//! The report as a page for the documentation.
+
+use std::fmt::Write;
+
+use crate::report::{Failure, Line, Report};
+
+/// What a reader must know before the numbers.
+const OPENING: &str = "# Benchmarks
+
+Written by `make bench`, from one run on the machine named below. Server CPU per request is what the
+kernel booked for the server's threads (user and kernel time) divided by the answers in the same window.
+The limit beside it is a bare echo server in the same run: one epoll loop, one recv and one send per
+request, messages of the same sizes. Both run on one CPU, in turns (server, echo, echo, server, several
+rounds); the client has a CPU of its own. A ratio is the median of the rounds, with the range in
+brackets. Each answer is checked for its length and its end, and the first and last of each request in
+full. Latencies are those of a closed loop with all connections busy, so they follow from the throughput.
+";
+
+/// Returns the page.
+pub(crate) fn page(report: &Report) -> String {
+    let mut page = OPENING.to_owned();
+    page.push_str("\n## Asked for and measured\n\n| what | asked, at most | measured | |\n|---|---|---|---|\n");
+    for Line { name, asked, measured, verdict } in report.lines() {
+        let _ = writeln!(page, "| {name} | {asked} | {measured} | {verdict} |");
+    }
+    page.push('\n');
+    for note in report.notes() {
+        let _ = writeln!(page, "- {note}");
+    }
+    let (heading, rows) = report.speeds();
+    let _ = writeln!(page, "\n## Speed\n\n| {} |", heading.join(" | "));
+    let _ = writeln!(page, "|{}", "---|".repeat(heading.len()));
+    for row in rows {
+        let _ = writeln!(page, "| {} |", row.join(" | "));
+    }
+    page.push_str("\nCPU is the server's, per request; client is the load generator's own.\n");
+    page.push_str("\n## Machine and run\n\n| | |\n|---|---|\n");
+    for (name, value) in report.facts() {
+        let _ = writeln!(page, "| {name} | {value} |");
+    }
+    if !report.failures().is_empty() {
+        page.push_str("\n## Not measured\n\n");
+    }
+    for Failure { name, what } in report.failures() {
+        let _ = writeln!(page, "- {name}: {what}");
+    }
+    page
+}

@@ -1,0 +1,94 @@
+//! Starting servers and preparing what they serve.
+
+use std::process::Command;
+
+use load::process::Place;
+use load::{Answer, Generator, Login, Result, ServerProcess};
+use tds::client::{self, ClientSettings};
+
+use crate::{Plan, own_path};
+
+/// The password of `sa` in the server under test.
+const PASSWORD: &str = "Bench-Word1";
+
+/// How a Clearway server is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Schedulers {
+    One,
+    PerCpu,
+}
+
+pub(crate) fn start_clearway(
+    plan: &Plan,
+    schedulers: Schedulers,
+    place: Place,
+) -> Result<ServerProcess> {
+    let mut command = Command::new(&plan.server);
+    command.args(["serve", "--port", "0", "--sa-password", PASSWORD]);
+    match schedulers {
+        Schedulers::One => drop(command.args(["--schedulers", "1"])),
+        Schedulers::PerCpu => {}
+    }
+    ServerProcess::start(command, &[], place)
+}
+
+pub(crate) fn start_echo(
+    request_bytes: usize,
+    answer: &[u8],
+    place: Place,
+) -> Result<ServerProcess> {
+    let mut command = Command::new(own_path()?);
+    command.args(["echo", "--request-bytes", &request_bytes.to_string()]);
+    ServerProcess::start(command, answer, place)
+}
+
+/// Client and server on CPUs of their own, if there are two.
+pub(crate) fn apart() -> Place {
+    match *crate::machine::cpus() {
+        [server_cpu, .., client_cpu] => Place::Pinned { server_cpu, client_cpu },
+        _ => Place::Anywhere,
+    }
+}
+
+pub(crate) fn login(database: &str) -> Login {
+    let (user, password) = ("sa".to_owned(), PASSWORD.to_owned());
+    Login { user, password, database: database.to_owned() }
+}
+
+/// Opens one connection, to prepare and to check with.
+pub(crate) fn connect(server: &ServerProcess, database: &str) -> Result<Generator> {
+    Generator::log_in(server.address(), 1, &login(database))
+}
+
+/// Runs batches one after the other; the first error ends it.
+pub(crate) fn run_batches<'a>(
+    client: &mut Generator,
+    batches: impl IntoIterator<Item = &'a str>,
+) -> Result<()> {
+    for text in batches {
+        let packets = client.ask(&client::batch(text, ClientSettings::default()))?;
+        let start = text.trim().lines().next().unwrap_or_default();
+        Answer::decode(&packets)?.check().map_err(|what| format!("{what}, in '{start}...'"))?;
+    }
+    Ok(())
+}
+
+/// Cuts a script at its lines `go`.
+pub(crate) fn batches(script: &str) -> Vec<String> {
+    let mut batches = vec![String::new()];
+    for line in script.lines() {
+        if line.trim().eq_ignore_ascii_case("go") {
+            batches.push(String::new());
+        } else if let Some(batch) = batches.last_mut() {
+            batch.push_str(line);
+            batch.push('\n');
+        }
+    }
+    batches.retain(|batch| !batch.trim().is_empty());
+    batches
+}
+
+pub(crate) fn read_workload(plan: &Plan, name: &str) -> Result<String> {
+    let path = plan.workloads.join(name);
+    std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,154 @@
+//! `Connection`: one socket with at most one request under way.
+
+use std::io;
+use std::net::SocketAddr;
+
+use sos::clock;
+use sos::sys::{Direction, Socket, poll_fd};
+use tds::TdsVersion;
+use tds::client::{DoneScanner, FinalDone};
+
+use crate::Result;
+use crate::answer::message_bytes;
+
+/// How long an answer, or room for a request, may take before the run is given up.
+pub(crate) const PATIENCE_NS: u64 = 30_000_000_000;
+
+/// A connection to the server under load.
+pub(crate) struct Connection {
+    pub(crate) socket: Socket,
+    scanner: DoneScanner,
+    /// What came so far of an answer that did not come at once.
+    held: Vec<u8>,
+    sent_ticks: u64,
+    turn: usize,
+}
+
+/// What a look at the socket brought.
+pub(crate) enum Progress<'a> {
+    /// The answer is not whole yet.
+    Waiting,
+    /// Its end, and its packets.
+    Done(FinalDone, &'a [u8]),
+}
+
+impl Connection {
+    pub(crate) fn open(address: SocketAddr) -> Result<Self> {
+        let socket = Socket::connect(address).map_err(|error| format!("{address}: {error}"))?;
+        let scanner = DoneScanner::new(TdsVersion::V7_4);
+        Ok(Self { socket, scanner, held: Vec::new(), sent_ticks: 0, turn: 0 })
+    }
+
+    /// How many requests it has sent in runs.
+    #[inline]
+    pub(crate) fn turn(&self) -> usize {
+        self.turn
+    }
+
+    /// When it sent the request that is under way.
+    #[inline]
+    pub(crate) fn sent_ticks(&self) -> u64 {
+        self.sent_ticks
+    }
+
+    /// Sends the next request of a run.
+    #[inline]
+    pub(crate) fn send_timed(&mut self, request: &[u8], now_ticks: u64) -> Result<()> {
+        self.turn += 1;
+        self.sent_ticks = now_ticks;
+        self.send(request)
+    }
+
+    /// Sends a whole request.
+    #[inline]
+    pub(crate) fn send(&mut self, request: &[u8]) -> Result<()> {
+        self.held.clear();
+        let mut rest = request;
+        loop {
+            match self.socket.send(rest) {
+                Ok(sent) if sent == rest.len() => return Ok(()),
+                Ok(sent) => rest = &rest[sent..],
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait_for_room()?,
+                Err(error) => return Err(format!("send: {error}")),
+            }
+        }
+    }
+
+    #[cold]
+    fn wait_for_room(&self) -> Result<()> {
+        self.wait(Direction::Writable)
+    }
+
+    fn wait(&self, direction: Direction) -> Result<()> {
+        let deadline = clock::monotonic_ns() + PATIENCE_NS;
+        match poll_fd(&self.socket, direction, Some(deadline)) {
+            Ok(true) => Ok(()),
+            Ok(false) => Err("the server is silent".to_owned()),
+            Err(error) => Err(format!("poll: {error}")),
+        }
+    }
+
+    /// Reads once; `None` if nothing is there.
+    #[inline]
+    fn recv(&self, buffer: &mut [u8]) -> Result<Option<usize>> {
+        match self.socket.recv(buffer) {
+            Ok(0) => Err("the server has closed a connection".to_owned()),
+            Ok(count) => Ok(Some(count)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(format!("recv: {error}")),
+        }
+    }
+
+    /// Reads on and skims for the end of the answer.
+    #[inline]
+    pub(crate) fn skim<'a>(&'a mut self, buffer: &'a mut [u8]) -> Result<Progress<'a>> {
+        loop {
+            let Some(count) = self.recv(buffer)? else { return Ok(Progress::Waiting) };
+            let fed = self.scanner.feed(&buffer[..count]);
+            let (used, end) = fed.map_err(|error| format!("wrong answer: {error}"))?;
+            match end {
+                Some(_) if used < count => return Err("more than one answer".to_owned()),
+                Some(end) if self.held.is_empty() => {
+                    return Ok(Progress::Done(end, &buffer[..count]));
+                }
+                Some(end) => {
+                    self.held.extend_from_slice(&buffer[..count]);
+                    return Ok(Progress::Done(end, &self.held));
+                }
+                None => self.held.extend_from_slice(&buffer[..count]),
+            }
+            // Less than there was room for: the rest will come with an event of its own.
+            if count < buffer.len() {
+                return Ok(Progress::Waiting);
+            }
+        }
+    }
+
+    /// Reads on and returns the message of whatever kind, once it is whole.
+    pub(crate) fn collect(&mut self, buffer: &mut [u8]) -> Result<Option<&[u8]>> {
+        while let Some(count) = self.recv(buffer)? {
+            self.held.extend_from_slice(&buffer[..count]);
+        }
+        match message_bytes(&self.held) {
+            Some(bytes) if bytes < self.held.len() => Err("more than one answer".to_owned()),
+            Some(_) => Ok(Some(&self.held)),
+            None => Ok(None),
+        }
+    }
+
+    /// Drops the answer collected last.
+    pub(crate) fn forget(&mut self) {
+        self.held.clear();
+    }
+
+    /// Sends a request and waits for the packets of its answer.
+    pub(crate) fn ask(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<Vec<u8>> {
+        self.send(request)?;
+        loop {
+            if let Some(packets) = self.collect(buffer)? {
+                return Ok(packets.to_vec());
+            }
+            self.wait(Direction::Readable)?;
+        }
+    }
+}

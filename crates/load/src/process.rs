@@ -1,0 +1,106 @@
+//! `ServerProcess`: a server started as a child, on CPUs of its own, and looked at from outside.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use sos::{clock, sys};
+
+use crate::Result;
+
+/// What the line ends with that says where a server listens, before the address.
+const READY: &str = " is ready: ";
+
+/// A running server, stopped when dropped.
+pub struct ServerProcess {
+    child: Child,
+    address: SocketAddr,
+    ready_ns: u64,
+}
+
+/// Where a child may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On every CPU that we may use.
+    Anywhere,
+    /// On this CPU; the calling thread is moved to the other one.
+    Pinned {
+        /// The child's CPU.
+        server_cpu: usize,
+        /// The caller's CPU from then on.
+        client_cpu: usize,
+    },
+}
+
+impl ServerProcess {
+    /// Starts a server, gives it `input`, and waits until it says where it listens.
+    pub fn start(mut command: Command, input: &[u8], place: Place) -> Result<Self> {
+        if let Place::Pinned { server_cpu, .. } = place {
+            // A child inherits the CPUs of the thread that starts it.
+            sys::pin_to_cpu(server_cpu).map_err(|error| format!("CPU {server_cpu}: {error}"))?;
+        }
+        let started_ns = clock::monotonic_ns();
+        let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        if let Place::Pinned { client_cpu, .. } = place {
+            sys::pin_to_cpu(client_cpu).map_err(|error| format!("CPU {client_cpu}: {error}"))?;
+        }
+        let child = spawned.map_err(|error| format!("{command:?}: {error}"))?;
+        // From here on its end is this value's, whatever fails.
+        let mut server = Self { child, address: ([0, 0, 0, 0], 0).into(), ready_ns: 0 };
+        server.give(input)?;
+        server.address = server.read_address()?;
+        server.ready_ns = clock::monotonic_ns() - started_ns;
+        Ok(server)
+    }
+
+    fn give(&mut self, input: &[u8]) -> Result<()> {
+        let mut stdin = self.child.stdin.take().ok_or("the child has no stdin")?;
+        stdin.write_all(input).map_err(|error| format!("the child's stdin: {error}"))
+    }
+
+    fn read_address(&mut self) -> Result<SocketAddr> {
+        let stdout = self.child.stdout.take().ok_or("the child has no stdout")?;
+        for line in BufReader::new(stdout).lines() {
+            let line = line.map_err(|error| format!("the child's stdout: {error}"))?;
+            if let Some((_, address)) = line.split_once(READY) {
+                return address.trim().parse().map_err(|_| format!("no address in '{line}'"));
+            }
+        }
+        Err("the server ended before it was ready".to_owned())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The time from its start to its ready line.
+    pub fn ready_ns(&self) -> u64 {
+        self.ready_ns
+    }
+
+    /// Its operating system's id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// CPU time of its threads so far, in user mode and in the kernel.
+    pub fn cpu_ns(&self) -> Result<u64> {
+        sys::process_cpu_ns(self.child.id())
+            .map_err(|error| format!("the server has gone: {error}"))
+    }
+
+    /// Its memory that is in memory.
+    pub fn resident_bytes(&self) -> Result<u64> {
+        let bytes = sys::process_resident_bytes(self.child.id());
+        bytes.map_err(|error| format!("the server has gone: {error}"))
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
