@@ -1,6 +1,7 @@
 # make          builds the server
 # make test     installs what the tests need and runs them all; the last line is the runner's own
 # make setup    only installs: see tests/setup.sh
+# make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make drivers  only the tests through real drivers
 # make lint     format and lints
 # make doc      the documentation, with warnings as errors
@@ -11,7 +12,7 @@ PYTEST = .venv/bin/python -m pytest -q -p no:cacheprovider
 FUZZ_TARGETS = packets login rpc parser
 FUZZ_SECONDS = 60
 
-.PHONY: build setup test drivers lint doc models fuzz
+.PHONY: build setup test drivers bench bench-smoke lint doc models fuzz
 build:
 	cargo build --release --locked
 
@@ -41,3 +42,11 @@ fuzz:
 	for target in $(FUZZ_TARGETS); do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
 	done
+
+bench:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench --json target/bench.json --page docs/benchmarks.md
+
+bench-smoke:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench --smoke

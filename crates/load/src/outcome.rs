@@ -126,7 +126,7 @@ mod tests {
         assert!((sum.requests_per_second() - 100.0).abs() < 1e-9);
         for (percent, micros) in [(50.0, 500_u64), (99.0, 990), (99.9, 999)] {
             let found = sum.percentile_ns(percent);
-            assert!(found.abs_diff(micros * 1_000) <= micros, "p{percent}: {found}");
+            assert!(found.abs_diff(micros * 1_000) <= 2_000, "p{percent}: {found}");
         }
     }
 }
