@@ -112,8 +112,7 @@ fn is_plain_select(select: &ast::SelectStatement) -> bool {
     let QueryBody::Select(spec) = &select.query.body else { return false };
     let simple = |item: &ast::SelectItem| match &item.kind {
         ast::SelectItemKind::Expr { expr, .. } => {
-            is_literal(expr)
-                || matches!(&expr.kind, ExprKind::Variable(v) if !v.is_global())
+            is_literal(expr) || matches!(&expr.kind, ExprKind::Variable(v) if !v.is_global())
         }
         _ => false,
     };

@@ -6,8 +6,8 @@ use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result};
 
-use crate::bind::{Binder, atomic};
 use crate::bind::types::DefaultLength;
+use crate::bind::{Binder, atomic};
 use crate::catalog::name::Name;
 use crate::plan::expr::Slot;
 use crate::plan::program::{

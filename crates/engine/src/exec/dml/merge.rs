@@ -39,7 +39,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     let limit = limit_of(merge.top.as_ref(), cx)?;
     let private = Private::begin(&merge.target, cx);
     let tables = cx.frame.tables.clone();
-    let mut rows = Rows { transaction: main, tables: &tables, current: Vec::new() };
+    let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
     let mut target = Target::new(&merge.root, merge.row);
     let mut changed = hashbrown::HashSet::new();
     let mut count = 0;

@@ -156,7 +156,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     let limit = limit_of(update.top.as_ref(), cx)?;
     let private = Private::begin(&update.target, cx);
     let tables = cx.frame.tables.clone();
-    let mut rows = Rows { transaction: main, tables: &tables, current: Vec::new() };
+    let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
     let mut target = Target::new(&update.root, update.row);
     let mut count = 0;
     run(&update.root, cx, &mut rows, &mut |cx, rows| {

@@ -15,6 +15,7 @@ mod window;
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use storage::{RowRef, Transaction};
 use types::compare::group_key;
 use types::{Msg, Result, Value};
@@ -45,7 +46,7 @@ pub(crate) struct Rows<'p> {
     /// Table variables of the frame.
     pub tables: &'p [Arc<TableRows>],
     /// Current rows of the scans, by row number: filled for those that are changed.
-    pub current: Vec<Option<RowRef<'p>>>,
+    pub current: SmallVec<[Option<RowRef<'p>>; 4]>,
 }
 
 impl<'p> Rows<'p> {
@@ -93,7 +94,7 @@ pub(crate) fn run_node(
         return in_transaction(cx, &mut |cx| run_node(node, cx, receive));
     };
     let tables = cx.frame.tables.clone();
-    let mut rows = Rows { transaction, tables: &tables, current: Vec::new() };
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
     run(node, cx, &mut rows, &mut |cx, _| receive(cx))?;
     Ok(())
 }

@@ -36,13 +36,44 @@ pub(super) fn run<'p>(
     let flow = match found {
         Ok(Some(path)) => {
             let spec = path.spec(&lower, &upper, read);
-            walk(scan, definition, table, spec, cx, rows, receive)
+            match &scan.access {
+                Access::Seek { index, .. } if definition.indexes[usize::from(*index)].unique => {
+                    one(scan, definition, table, spec, (&lower, cx), rows, receive)
+                }
+                Access::Seek { .. } | Access::Range { .. } | Access::Full => {
+                    walk(scan, definition, table, spec, cx, rows, receive)
+                }
+            }
         }
         Ok(None) => Ok(Flow::More),
         Err(error) => Err(error),
     };
     cx.scratch.key = lower;
     flow
+}
+
+/// Gives the one row with a whole unique key.
+#[expect(clippy::too_many_arguments, reason = "a look-up and all it touches")]
+fn one<'p>(
+    scan: &'p Scan,
+    definition: &'p TableDef,
+    table: &'p Table,
+    spec: ScanSpec<'_>,
+    (key, cx): (&[u8], &mut Cx<'_>),
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let Some(index) = spec.index else { return Ok(Flow::More) };
+    let found = rows.transaction.get(table, index, key, spec.read);
+    let Some(row) = found.map_err(|e| fault::raise(cx, e))? else { return Ok(Flow::More) };
+    load(&scan.columns, definition, row.image(), &mut cx.registers);
+    if let Some(residual) = &scan.residual
+        && !truth(residual, cx)?.is_true()
+    {
+        return Ok(Flow::More);
+    }
+    rows.set(scan.row, Some(row));
+    receive(cx, rows)
 }
 
 #[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
