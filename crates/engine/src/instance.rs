@@ -1,6 +1,7 @@
 //! `Instance`: one engine with everything that it holds. There are no globals, so that two instances
 //! live in one process.
 
+mod card;
 mod programs;
 mod sessions;
 
@@ -10,8 +11,9 @@ use types::{Collation, DataType, Value};
 
 use crate::catalog::{Catalog, CatalogCell, Login, password};
 
+pub use card::{Facts, SessionCard};
 pub use programs::SharedPrograms;
-pub use sessions::{OnKill, Sessions};
+pub use sessions::{OnKill, SessionTotals, Sessions};
 
 /// How an instance is set up.
 #[derive(Clone, Debug)]

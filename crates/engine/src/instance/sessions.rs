@@ -1,10 +1,11 @@
-//! Who is connected: session ids and the flags by which KILL reaches them.
+//! Who is connected: session ids and the cards by which KILL and the views reach the sessions.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
-use sos::park::Cancel;
+
+use crate::instance::SessionCard;
 
 /// User sessions have ids from here on, as in SQL Server.
 const FIRST_USER_SESSION: i16 = 51;
@@ -15,18 +16,36 @@ pub type OnKill = Arc<dyn Fn() + Send + Sync>;
 /// The sessions of an instance. Written at login and logout only.
 pub struct Sessions {
     open: SpinLock<BTreeMap<i16, Option<Reach>>>,
+    /// What the sessions that are gone have done.
+    ended: SpinLock<SessionTotals>,
+}
+
+/// What all sessions have done since the instance started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionTotals {
+    /// Logins.
+    pub logins: u64,
+    /// Sessions ended.
+    pub logouts: u64,
+    /// Requests: batches, RPCs, transaction manager requests, bulk loads.
+    pub requests: u64,
+    /// Resets of pooled connections.
+    pub resets: u64,
 }
 
 /// How to reach a session.
 #[derive(Clone)]
 struct Reach {
-    cancel: Arc<Cancel>,
+    card: Arc<SessionCard>,
     on_kill: Option<OnKill>,
 }
 
 impl Default for Sessions {
     fn default() -> Self {
-        Self { open: SpinLock::new(SpinClass::SessionManager, BTreeMap::new()) }
+        Self {
+            open: SpinLock::new(SpinClass::SessionManager, BTreeMap::new()),
+            ended: SpinLock::new(SpinClass::SessionManager, SessionTotals::default()),
+        }
     }
 }
 
@@ -51,9 +70,25 @@ impl Sessions {
     }
 
     /// Makes a session reachable.
-    pub(crate) fn register(&self, id: i16, cancel: &Arc<Cancel>) {
-        let reach = Reach { cancel: Arc::clone(cancel), on_kill: None };
-        self.open.lock().insert(id, Some(reach));
+    pub(crate) fn register(&self, card: &Arc<SessionCard>) {
+        let reach = Reach { card: Arc::clone(card), on_kill: None };
+        self.open.lock().insert(card.id, Some(reach));
+        self.ended.lock().logins += 1;
+    }
+
+    /// Returns the cards of the sessions, by id.
+    pub fn cards(&self) -> Vec<Arc<SessionCard>> {
+        self.open.lock().values().flatten().map(|reach| Arc::clone(&reach.card)).collect()
+    }
+
+    /// Returns what all sessions have done, those that are gone included.
+    pub fn totals(&self) -> SessionTotals {
+        let mut totals = *self.ended.lock();
+        for card in self.cards() {
+            totals.requests += card.requests();
+            totals.resets += card.resets();
+        }
+        totals
     }
 
     /// Says what KILL does besides cancelling.
@@ -65,7 +100,13 @@ impl Sessions {
 
     /// Frees an id.
     pub(crate) fn close(&self, id: i16) {
-        self.open.lock().remove(&id);
+        let reach = self.open.lock().remove(&id).flatten();
+        let mut ended = self.ended.lock();
+        ended.logouts += 1;
+        if let Some(Reach { card, .. }) = reach {
+            ended.requests += card.requests();
+            ended.resets += card.resets();
+        }
     }
 
     /// Cancels what a session runs and ends it; tells whether there is such a session.
@@ -77,7 +118,7 @@ impl Sessions {
         if let Some(on_kill) = &reach.on_kill {
             on_kill();
         }
-        reach.cancel.set();
+        reach.card.cancel.set();
         true
     }
 

@@ -10,17 +10,23 @@ use crate::bind::{Binder, BinderContext};
 use crate::catalog::ProcedureDef;
 use crate::exec::run::{Invocation, Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
-use crate::instance::Instance;
+use crate::instance::{Instance, SessionCard};
 use crate::plan::program::Program;
 use crate::session::cache::{Entry, ProgramKey};
 use crate::session::{
-    BeginNext, LoginRequest, Reset, Rpc, SessionState, TransactionRequest, login,
+    BeginNext, LoginRequest, Options, Reset, Rpc, SessionState, TransactionRequest, login,
 };
 use crate::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
 
 /// One connection's session.
 pub struct Session {
     state: SessionState,
+    /// What others see of the session.
+    card: Arc<SessionCard>,
+    /// Options that the card shows.
+    shown_options: Options,
+    /// Database that the card shows.
+    shown_database: Arc<str>,
 }
 
 impl Session {
@@ -31,8 +37,10 @@ impl Session {
     /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened.
     pub fn login(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
         let state = login::open(instance, request)?;
-        instance.sessions.register(state.id, &state.cancel);
-        Ok(Self { state })
+        let card = Arc::new(SessionCard::new(&state));
+        instance.sessions.register(&card);
+        let (shown_options, shown_database) = (state.options.clone(), Arc::clone(&state.database));
+        Ok(Self { state, card, shown_options, shown_database })
     }
 
     /// Returns the state, for the environment tokens of the login answer and for the views.
@@ -193,6 +201,19 @@ impl Session {
     /// Takes the session back to what it was after login, as a connection pool asks.
     pub fn reset(&mut self, reset: Reset) {
         self.state.reset(reset);
+        self.card.count_reset();
+    }
+
+    /// Brings the session's card up to date. The lock is taken only for what has changed.
+    fn show(&mut self) {
+        self.card.end_request(&self.state);
+        let same_database = Arc::ptr_eq(&self.shown_database, &self.state.database);
+        if same_database && self.shown_options == self.state.options {
+            return;
+        }
+        self.shown_options.clone_from(&self.state.options);
+        self.shown_database = Arc::clone(&self.state.database);
+        self.card.publish(&self.state);
     }
 
     /// The flag that an attention raises; the server clears it when it acknowledges.
@@ -201,6 +222,7 @@ impl Session {
     }
 
     fn begin_request(&mut self, in_rpc: bool) {
+        self.card.begin_request();
         let state = &mut self.state;
         state.refresh_catalog();
         state.in_rpc = in_rpc;
@@ -211,6 +233,12 @@ impl Session {
 
     /// Reports what nobody has reported, and rolls back what can't be committed.
     fn end_request(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
+        let sent = self.report_end(outcome, sink);
+        self.show();
+        sent
+    }
+
+    fn report_end(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
         let state = &mut self.state;
         match outcome {
             Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}

@@ -1,10 +1,78 @@
 //! System views: `sys.*` and `INFORMATION_SCHEMA.*`, one file per view, each a list of columns and a
 //! function that makes the rows.
+//!
+//! A view's file is named by the view (`dm_exec_sessions.rs`); those of `INFORMATION_SCHEMA` are in
+//! their own folder. What several views show is gathered in `source.rs`. A column that has no
+//! truthful value here is NULL, never invented.
+
+mod all_columns;
+mod all_objects;
+mod all_views;
+mod check_constraints;
+mod column;
+mod columns;
+mod configurations;
+mod data_spaces;
+mod database_files;
+mod database_principals;
+mod database_role_members;
+mod databases;
+mod default_constraints;
+mod dm_exec_connections;
+mod dm_exec_requests;
+mod dm_exec_sessions;
+mod dm_os_host_info;
+mod dm_os_latch_stats;
+mod dm_os_memory_clerks;
+mod dm_os_performance_counters;
+mod dm_os_schedulers;
+mod dm_os_spinlock_stats;
+mod dm_os_sys_info;
+mod dm_os_wait_stats;
+mod extended_properties;
+mod filegroups;
+mod foreign_key_columns;
+mod foreign_keys;
+mod hash_indexes;
+mod identity_columns;
+mod index_columns;
+mod indexes;
+mod information_schema;
+mod key_constraints;
+mod master_files;
+mod objects;
+mod parameters;
+mod procedures;
+mod registry;
+mod schemas;
+mod server_principals;
+mod spt_values;
+mod spt_words;
+mod sql_logins;
+mod sql_modules;
+mod synonyms;
+mod sysdatabases;
+mod sysobjects;
+mod system_columns;
+mod system_objects;
+mod system_views;
+mod table_types;
+mod tables;
+mod types;
+mod views;
+pub(crate) mod source;
+pub(crate) mod source_sessions;
+pub(crate) mod source_types;
 
 use types::value::ColumnType;
 use types::{Result, Value};
 
-use crate::exec::Cx;
+use crate::catalog::Database;
+use crate::catalog::name::Name;
+use crate::session::SessionState;
+
+/// Rows of a view, each as wide as its columns.
+pub type Rows = Result<Vec<Vec<Value>>>;
 
 /// All system views.
 static VIEWS: &[&SystemView] = &[];
@@ -17,17 +85,60 @@ pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
 
 /// A system view or system table function.
 pub struct SystemView {
-    /// Schema: `sys` or `INFORMATION_SCHEMA`.
+    /// Schema: `sys` or `INFORMATION_SCHEMA`; empty for compatibility views that need none.
     pub schema: &'static str,
     /// Name.
     pub name: &'static str,
     /// Names and types of the columns, in the documented order.
     pub columns: fn() -> Vec<(&'static str, ColumnType)>,
-    /// Makes the rows; `arguments` are those of a table function.
-    pub rows: fn(&mut Cx<'_>, arguments: &[Value]) -> Result<Vec<Vec<Value>>>,
+    /// Makes the rows.
+    pub rows: fn(&Scope<'_>) -> Rows,
     /// Number of arguments; 0 for a view.
     pub arity: u8,
 }
+
+/// What the rows of a view are made from.
+pub struct Scope<'a> {
+    /// The session that asks.
+    pub session: &'a SessionState,
+    /// The database whose view it is: `other.sys.tables` shows the tables of `other`.
+    pub database: &'a Database,
+    /// Arguments of a table function.
+    pub arguments: &'a [Value],
+}
+
+impl SystemView {
+    /// Makes the rows as a database shows them; none if the database is gone.
+    ///
+    /// # Errors
+    /// Those of definitions that must be bound to be shown (columns of views).
+    pub fn read(&self, session: &SessionState, database: &str, arguments: &[Value]) -> Rows {
+        match session.catalog.database(database) {
+            Some(database) => (self.rows)(&Scope { session, database, arguments }),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// Finds a system view by schema and name. Compatibility views (`sysobjects`) need no schema, and may
+/// be asked for under `dbo` as well.
+pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
+    let found = |v: &&SystemView| {
+        Name::same(v.name, name)
+            && (Name::same(v.schema, schema)
+                || (v.schema.is_empty()
+                    && (Name::same(schema, "sys") || Name::same(schema, "dbo"))))
+    };
+    registry::VIEWS.iter().copied().find(found)
+}
+
+/// Iterates over all system views with their object ids, which lie below those of temporary tables.
+pub(crate) fn all() -> impl Iterator<Item = (i32, &'static SystemView)> {
+    (SYSTEM_VIEW_ID..).zip(registry::VIEWS.iter().copied())
+}
+
+/// Object id of the first system view.
+const SYSTEM_VIEW_ID: i32 = -1_000_000_000;
 
 impl std::fmt::Debug for SystemView {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -1,0 +1,151 @@
+//! Columns of a view over rows of one kind: a registry line per column, with the function that reads
+//! it.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Value};
+
+use super::Rows;
+
+/// A column of a view whose rows are made from `T`s.
+pub(super) struct Column<T> {
+    name: &'static str,
+    data_type: DataType,
+    nullable: bool,
+    read: fn(&T) -> Value,
+}
+
+/// Makes a column that is never NULL.
+pub(super) const fn col<T>(
+    name: &'static str,
+    data_type: DataType,
+    read: fn(&T) -> Value,
+) -> Column<T> {
+    Column { name, data_type, nullable: false, read }
+}
+
+/// Makes a column that may be NULL.
+pub(super) const fn opt<T>(
+    name: &'static str,
+    data_type: DataType,
+    read: fn(&T) -> Value,
+) -> Column<T> {
+    Column { name, data_type, nullable: true, read }
+}
+
+/// Makes a column that is documented, but has no truthful value here: NULL.
+pub(super) const fn unknown<T>(name: &'static str, data_type: DataType) -> Column<T> {
+    Column { name, data_type, nullable: true, read: |_| Value::Null }
+}
+
+/// Returns names and types of columns.
+pub(super) fn shape<T>(columns: &[Column<T>]) -> Vec<(&'static str, ColumnType)> {
+    let collation = Collation::default();
+    let ty = |c: &Column<T>| ColumnType { data_type: c.data_type, collation, nullable: c.nullable };
+    columns.iter().map(|c| (c.name, ty(c))).collect()
+}
+
+/// Makes a row of each item.
+pub(super) fn rows<T>(columns: &[Column<T>], items: impl IntoIterator<Item = T>) -> Rows {
+    let row = |item: T| columns.iter().map(|c| (c.read)(&item)).collect();
+    Ok(items.into_iter().map(row).collect())
+}
+
+/// `bit`
+pub(super) const BIT: DataType = DataType::Bit;
+/// `tinyint`
+pub(super) const TINYINT: DataType = DataType::TinyInt;
+/// `smallint`
+pub(super) const SMALLINT: DataType = DataType::SmallInt;
+/// `int`
+pub(super) const INT: DataType = DataType::Int;
+/// `bigint`
+pub(super) const BIGINT: DataType = DataType::BigInt;
+/// `real`
+pub(super) const REAL: DataType = DataType::Real;
+/// `datetime`
+pub(super) const DATETIME: DataType = DataType::DateTime;
+/// `uniqueidentifier`
+pub(super) const GUID: DataType = DataType::UniqueIdentifier;
+/// `sql_variant`
+pub(super) const VARIANT: DataType = DataType::SqlVariant;
+/// `sysname`
+pub(super) const SYSNAME: DataType = nv(128);
+/// `nvarchar(max)`
+pub(super) const NVMAX: DataType = DataType::NVarChar(Length::Max);
+/// `varbinary(8)`: an address.
+pub(super) const ADDRESS: DataType = vb(8);
+
+/// `nvarchar(n)`
+pub(super) const fn nv(n: u16) -> DataType {
+    DataType::NVarChar(Length::Limited(n))
+}
+
+/// `nchar(n)`
+pub(super) const fn nc(n: u16) -> DataType {
+    DataType::NChar(n)
+}
+
+/// `varchar(n)`
+pub(super) const fn vc(n: u16) -> DataType {
+    DataType::VarChar(Length::Limited(n))
+}
+
+/// `char(n)`
+pub(super) const fn ch(n: u16) -> DataType {
+    DataType::Char(n)
+}
+
+/// `varbinary(n)`
+pub(super) const fn vb(n: u16) -> DataType {
+    DataType::VarBinary(Length::Limited(n))
+}
+
+/// `binary(n)`
+pub(super) const fn bin(n: u16) -> DataType {
+    DataType::Binary(n)
+}
+
+/// Makes an `nvarchar` value.
+pub(super) fn text(value: &str) -> Value {
+    Value::nvarchar(value)
+}
+
+/// Makes an `nvarchar` value; NULL for empty text.
+pub(super) fn text_or_null(value: &str) -> Value {
+    if value.is_empty() { Value::Null } else { Value::nvarchar(value) }
+}
+
+/// Makes a `varchar` value of ASCII text.
+pub(super) fn ascii(value: &str) -> Value {
+    Value::VarChar(types::Bytes::copy_from(value.as_bytes()))
+}
+
+/// Makes an `nchar(n)` value, padded.
+pub(super) fn padded(value: &str, length: usize) -> Value {
+    Value::nvarchar(&format!("{value:<length$}"))
+}
+
+/// Makes a `bit` value.
+pub(super) const fn bit(value: bool) -> Value {
+    Value::Bit(value)
+}
+
+/// Makes an `int` value, at the end of its range if the number is beyond.
+pub(super) fn int(value: impl TryInto<i32>) -> Value {
+    Value::Int(value.try_into().unwrap_or(i32::MAX))
+}
+
+/// Makes a `smallint` value, at the end of its range if the number is beyond.
+pub(super) fn small(value: impl TryInto<i16>) -> Value {
+    Value::SmallInt(value.try_into().unwrap_or(i16::MAX))
+}
+
+/// Makes a `bigint` value, at the end of its range if the number is beyond.
+pub(super) fn big(value: impl TryInto<i64>) -> Value {
+    Value::BigInt(value.try_into().unwrap_or(i64::MAX))
+}
+
+/// Makes a `binary` value.
+pub(super) fn binary(value: &[u8]) -> Value {
+    Value::VarBinary(types::Bytes::copy_from(value))
+}

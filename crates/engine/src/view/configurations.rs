@@ -1,0 +1,83 @@
+//! `sys.configurations`: the settings of the instance that mean something here.
+
+use types::value::ColumnType;
+use types::{DataType, Value};
+
+use super::column::{BIT, Column, INT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
+use super::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<Setting>] = &[
+    col("configuration_id", INT, |r| int(r.id)),
+    col("name", nv(35), |r| text(r.name)),
+    opt("value", VARIANT, |r| variant(r.value)),
+    opt("minimum", VARIANT, |r| variant(r.minimum)),
+    opt("maximum", VARIANT, |r| variant(r.maximum)),
+    opt("value_in_use", VARIANT, |r| variant(r.value)),
+    col("description", nv(255), |r| text(r.description)),
+    col("is_dynamic", BIT, |r| bit(r.dynamic)),
+    col("is_advanced", BIT, |r| bit(r.advanced)),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "configurations",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, items(scope))
+}
+
+struct Setting {
+    id: i32,
+    name: &'static str,
+    value: i32,
+    minimum: i32,
+    maximum: i32,
+    description: &'static str,
+    dynamic: bool,
+    advanced: bool,
+}
+
+fn variant(value: i32) -> Value {
+    Value::Variant(Box::new((Value::Int(value), ColumnType::nullable(DataType::Int))))
+}
+
+fn items(scope: &Scope<'_>) -> Vec<Setting> {
+    let memory_mb = scope.session.instance.config.memory_max / (1 << 20);
+    vec![
+        Setting {
+            id: 115,
+            name: "nested triggers",
+            value: 1,
+            minimum: 0,
+            maximum: 1,
+            description: "Allow triggers to be invoked within triggers",
+            dynamic: true,
+            advanced: false,
+        },
+        Setting {
+            id: 1_544,
+            name: "max server memory (MB)",
+            value: i32::try_from(memory_mb).unwrap_or(i32::MAX),
+            minimum: 128,
+            maximum: i32::MAX,
+            description: "Maximum size of server memory (MB)",
+            dynamic: true,
+            advanced: true,
+        },
+        Setting {
+            id: 1_539,
+            name: "max degree of parallelism",
+            value: 1,
+            minimum: 0,
+            maximum: 32_767,
+            description: "maximum degree of parallelism",
+            dynamic: true,
+            advanced: true,
+        },
+    ]
+}

@@ -1,0 +1,35 @@
+//! `sys.dm_os_memory_clerks`: memory by the clerk it was allocated for.
+
+use sos::memory::ClerkRow;
+
+use super::column::{ADDRESS, BIGINT, Column, SMALLINT, big, col, nv, rows, shape, small, text, unknown};
+use super::{Rows, Scope, SystemView};
+
+const COLUMNS: &[Column<ClerkRow>] = &[
+    unknown("memory_clerk_address", ADDRESS),
+    col("type", nv(60), |r| text(r.clerk.name())),
+    col("name", nv(256), |r| text(if r.clerk.name() == "MEMORYCLERK_SOSNODE" { "SOS_Node" } else { "Default" })),
+    col("memory_node_id", SMALLINT, |_| small(0)),
+    col("pages_kb", BIGINT, |r| big((r.bytes + r.page_bytes) / 1_024)),
+    unknown("virtual_memory_reserved_kb", BIGINT),
+    unknown("virtual_memory_committed_kb", BIGINT),
+    col("awe_allocated_kb", BIGINT, |_| big(0)),
+    col("shared_memory_reserved_kb", BIGINT, |_| big(0)),
+    col("shared_memory_committed_kb", BIGINT, |_| big(0)),
+    unknown("page_size_in_bytes", BIGINT),
+    unknown("page_allocator_address", ADDRESS),
+    unknown("host_address", ADDRESS),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_os_memory_clerks",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(_: &Scope<'_>) -> Rows {
+    rows(COLUMNS, sos::memory::clerks())
+}

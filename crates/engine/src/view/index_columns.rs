@@ -1,0 +1,63 @@
+//! `sys.index_columns`: key and included columns of indexes.
+
+use types::Value;
+
+use super::column::{BIT, Column, INT, TINYINT, bit, col, int, opt, rows, shape};
+use super::{Rows, Scope, SystemView};
+use crate::view::source::tables;
+
+const COLUMNS: &[Column<Row>] = &[
+    col("object_id", INT, |r| int(r.table)),
+    col("index_id", INT, |r| int(r.index)),
+    col("index_column_id", INT, |r| int(r.id)),
+    col("column_id", INT, |r| int(r.column)),
+    col("key_ordinal", TINYINT, |r| Value::TinyInt(r.key_ordinal)),
+    col("partition_ordinal", TINYINT, |_| Value::TinyInt(0)),
+    opt("is_descending_key", BIT, |r| bit(r.descending)),
+    opt("is_included_column", BIT, |r| bit(r.key_ordinal == 0)),
+    opt("column_store_order_ordinal", TINYINT, |_| Value::TinyInt(0)),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "index_columns",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, items(scope))
+}
+
+struct Row {
+    table: i32,
+    index: i32,
+    id: i32,
+    column: i32,
+    key_ordinal: u8,
+    descending: bool,
+}
+
+fn items(scope: &Scope<'_>) -> Vec<Row> {
+    let mut found = Vec::new();
+    for table in tables(scope.session, scope.database) {
+        for index in &table.indexes {
+            let keys = (1_u8..).zip(&index.keys).map(|(n, (column, desc))| (n, *column, *desc));
+            let included = index.included.iter().map(|column| (0, *column, false));
+            for (id, (key_ordinal, column, descending)) in (1..).zip(keys.chain(included)) {
+                let column = i32::from(column) + 1;
+                found.push(Row {
+                    table: table.id,
+                    index: index.id,
+                    id,
+                    column,
+                    key_ordinal,
+                    descending,
+                });
+            }
+        }
+    }
+    found
+}

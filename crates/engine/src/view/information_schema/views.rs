@@ -1,0 +1,42 @@
+//! `INFORMATION_SCHEMA.VIEWS`: views and their text.
+
+use std::sync::Arc;
+
+use super::super::column::{Column, SYSNAME, ascii, col, nv, opt, rows, shape, text, vc};
+use super::super::{Rows, Scope, SystemView};
+use crate::catalog::{ModuleDef, Object};
+
+const COLUMNS: &[Column<Row>] = &[
+    opt("TABLE_CATALOG", SYSNAME, |r| text(&r.catalog)),
+    opt("TABLE_SCHEMA", SYSNAME, |r| text(&r.view.schema)),
+    col("TABLE_NAME", SYSNAME, |r| text(&r.view.name)),
+    opt("VIEW_DEFINITION", nv(4000), |r| text(&r.view.text.chars().take(4_000).collect::<String>())),
+    opt("CHECK_OPTION", vc(7), |_| ascii("NONE")),
+    col("IS_UPDATABLE", vc(2), |_| ascii("NO")),
+];
+
+/// The view.
+pub(in crate::view) static VIEW: SystemView = SystemView {
+    schema: "INFORMATION_SCHEMA",
+    name: "VIEWS",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, items(scope))
+}
+
+struct Row {
+    catalog: String,
+    view: Arc<ModuleDef>,
+}
+
+fn items(scope: &Scope<'_>) -> Vec<Row> {
+    let views = scope.database.objects.values().filter_map(|o| match o {
+        Object::View(view) => Some(Arc::clone(view)),
+        _ => None,
+    });
+    views.map(|view| Row { catalog: scope.database.name.clone(), view }).collect()
+}

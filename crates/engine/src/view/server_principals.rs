@@ -1,0 +1,82 @@
+//! `sys.server_principals`: logins and the fixed server roles.
+
+use std::sync::Arc;
+
+use types::Value;
+
+use super::column::{BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape, text, text_or_null, vb};
+use super::{Rows, Scope, SystemView};
+use crate::catalog::Login;
+
+const COLUMNS: &[Column<Row>] = &[
+    col("name", SYSNAME, |r| text(&r.name)),
+    col("principal_id", INT, |r| int(r.principal_id)),
+    opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
+    col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
+    opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
+    opt("is_disabled", BIT, |_| bit(false)),
+    col("create_date", DATETIME, |r| r.created.clone()),
+    col("modify_date", DATETIME, |r| r.created.clone()),
+    opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
+    opt("default_language_name", SYSNAME, |r| if r.role { Value::Null } else { text("us_english") }),
+    opt("credential_id", INT, |_| Value::Null),
+    opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
+    col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "server_principals",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, items(scope))
+}
+
+struct Row {
+    name: String,
+    principal_id: i32,
+    sid: Option<Vec<u8>>,
+    role: bool,
+    created: Value,
+    default_database: String,
+}
+
+/// Server roles with their principal ids.
+const ROLES: [(i32, &str); 10] = [
+    (2, "public"),
+    (3, "sysadmin"),
+    (4, "securityadmin"),
+    (5, "serveradmin"),
+    (6, "setupadmin"),
+    (7, "processadmin"),
+    (8, "diskadmin"),
+    (9, "dbcreator"),
+    (10, "bulkadmin"),
+    (11, "##MS_ServerStateReader##"),
+];
+
+fn items(scope: &Scope<'_>) -> Vec<Row> {
+    let login = |l: &Arc<Login>| Row {
+        name: l.name.clone(),
+        principal_id: l.principal_id,
+        sid: Some(l.sid.clone()),
+        role: false,
+        created: l.created.clone(),
+        default_database: l.default_database.clone(),
+    };
+    let role = |(principal_id, name): (i32, &str)| Row {
+        name: name.to_owned(),
+        principal_id,
+        sid: None,
+        role: true,
+        created: scope.session.instance.started.clone(),
+        default_database: String::new(),
+    };
+    let logins = scope.session.catalog.logins.values().map(login);
+    logins.chain(ROLES.into_iter().map(role)).collect()
+}

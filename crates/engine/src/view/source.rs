@@ -1,0 +1,573 @@
+//! What several views and functions show of the catalog: objects with the constraints that are
+//! objects too, columns of tables and views, parameters.
+
+use std::sync::Arc;
+
+use tsql::ast::StatementKind;
+use types::value::ColumnType;
+use types::{DataType, Length, Value};
+
+use super::Scope;
+use crate::bind::BinderContext;
+use crate::catalog::name::Name;
+use crate::catalog::{
+    ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, Object, ParameterDef, TableDef,
+};
+use crate::session::SessionState;
+
+/// An object, as `sys.objects` shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct ObjectRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// `object_id`
+    pub(crate) id: i32,
+    /// Schema's name.
+    pub(crate) schema: String,
+    /// `schema_id`
+    pub(crate) schema_id: i32,
+    /// The table of a constraint or trigger; 0 for the others.
+    pub(crate) parent_id: i32,
+    /// `type`
+    pub(crate) code: &'static str,
+    /// Creation time.
+    pub(crate) created: Value,
+    /// Last change.
+    pub(crate) modified: Value,
+    /// Whether it is a part of the server.
+    pub(crate) system: bool,
+}
+
+/// Returns `type_desc` of an object type.
+pub(crate) fn type_description(code: &str) -> &'static str {
+    match code {
+        "C" => "CHECK_CONSTRAINT",
+        "D" => "DEFAULT_CONSTRAINT",
+        "F" => "FOREIGN_KEY_CONSTRAINT",
+        "FN" => "SQL_SCALAR_FUNCTION",
+        "IF" => "SQL_INLINE_TABLE_VALUED_FUNCTION",
+        "P" => "SQL_STORED_PROCEDURE",
+        "PK" => "PRIMARY_KEY_CONSTRAINT",
+        "SN" => "SYNONYM",
+        "SO" => "SEQUENCE_OBJECT",
+        "TF" => "SQL_TABLE_VALUED_FUNCTION",
+        "TR" => "SQL_TRIGGER",
+        "TT" => "TYPE_TABLE",
+        "U" => "USER_TABLE",
+        "UQ" => "UNIQUE_CONSTRAINT",
+        "V" => "VIEW",
+        _ => "",
+    }
+}
+
+/// Returns the tables of a database; in tempdb also the session's own temporary ones.
+pub(crate) fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
+    let mut tables: Vec<_> = database.tables().map(Arc::clone).collect();
+    if Name::same(&database.name, "tempdb") {
+        tables.extend(session.temp.iter().map(Arc::clone));
+    }
+    tables
+}
+
+/// Returns all objects of a database, constraints included.
+pub(crate) fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
+    let mut rows = Vec::new();
+    for table in tables(session, database) {
+        push_table(&table, &mut rows);
+    }
+    for object in database.objects.values() {
+        if let Some(row) = module_row(object, database) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
+    let row = |name: &str, id, parent_id, code| ObjectRow {
+        name: name.to_owned(),
+        id,
+        schema: table.schema.clone(),
+        schema_id: table.schema_id,
+        parent_id,
+        code,
+        created: table.created.clone(),
+        modified: table.created.clone(),
+        system: false,
+    };
+    rows.push(row(&table.name, table.id, 0, "U"));
+    for index in &table.indexes {
+        let code = match index.constraint {
+            Some(IndexConstraint::PrimaryKey) => "PK",
+            Some(IndexConstraint::Unique) => "UQ",
+            None => continue,
+        };
+        rows.push(row(&index.name, index.constraint_id, table.id, code));
+    }
+    rows.extend(table.checks.iter().map(|c| row(&c.name, c.id, table.id, "C")));
+    rows.extend(table.foreign_keys.iter().map(|f| row(&f.name, f.id, table.id, "F")));
+    let defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
+    rows.extend(defaults.map(|d| row(&d.name, d.id, table.id, "D")));
+}
+
+fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
+    let schema_id = || database.schema(object.schema()).map_or(0, |s| s.id);
+    let (schema_id, parent_id, code, created, modified) = match object {
+        Object::Table(_) => return None,
+        Object::Procedure(p) => (p.schema_id, 0, "P", p.created.clone(), p.modified.clone()),
+        Object::View(m) | Object::Function(m) | Object::Trigger(m) => {
+            (m.schema_id, m.parent_id, m.type_code, m.created.clone(), m.created.clone())
+        }
+        // Neither keeps its own time: they are as old as can be said, the database.
+        Object::Synonym(_) => {
+            (schema_id(), 0, "SN", database.created.clone(), database.created.clone())
+        }
+        Object::Sequence(_) => {
+            (schema_id(), 0, "SO", database.created.clone(), database.created.clone())
+        }
+    };
+    Some(ObjectRow {
+        name: object.name().to_owned(),
+        id: object.id(),
+        schema: object.schema().to_owned(),
+        schema_id,
+        parent_id,
+        code,
+        created,
+        modified,
+        system: false,
+    })
+}
+
+/// Returns the system views as objects: created when the instance started.
+pub(crate) fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
+    let started = &session.instance.started;
+    let row = |(id, view): (i32, &super::SystemView)| {
+        let schema = if view.schema.is_empty() { "sys" } else { view.schema };
+        ObjectRow {
+            name: view.name.to_owned(),
+            id,
+            schema: schema.to_owned(),
+            schema_id: if schema == "sys" { 4 } else { 3 },
+            parent_id: 0,
+            code: if view.arity == 0 { "V" } else { "TF" },
+            created: started.clone(),
+            modified: started.clone(),
+            system: true,
+        }
+    };
+    super::all().map(row).collect()
+}
+
+/// A column of a table or view.
+#[derive(Clone, Debug)]
+pub(crate) struct ColumnRow {
+    /// Object that it is of.
+    pub(crate) object_id: i32,
+    /// Schema's name.
+    pub(crate) schema: String,
+    /// Table's name.
+    pub(crate) table: String,
+    /// `column_id`
+    pub(crate) id: i32,
+    /// Its name.
+    pub(crate) name: String,
+    /// Its type.
+    pub(crate) ty: ColumnType,
+    /// `user_type_id`
+    pub(crate) user_type_id: i32,
+    /// Type's name: the alias type's, or the system's.
+    pub(crate) type_name: String,
+    /// Alias type: schema and name.
+    pub(crate) alias: Option<(String, String)>,
+    /// The definition, if it is a table's.
+    pub(crate) definition: Option<ColumnDef>,
+}
+
+/// Returns the columns of a database's tables and views.
+pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
+    let mut rows = Vec::new();
+    for table in tables(scope.session, scope.database) {
+        push_columns(scope.database, &table, &mut rows);
+    }
+    for object in scope.database.objects.values() {
+        if let Object::View(view) = object {
+            let columns = view_columns(scope.session, scope.database, &view.schema, &view.name);
+            for (id, (name, ty)) in (1..).zip(columns) {
+                rows.push(ColumnRow {
+                    object_id: view.id,
+                    schema: view.schema.clone(),
+                    table: view.name.clone(),
+                    id,
+                    name,
+                    ty,
+                    user_type_id: ty.data_type.user_type_id(),
+                    type_name: ty.data_type.name().to_owned(),
+                    alias: None,
+                    definition: None,
+                });
+            }
+        }
+    }
+    rows
+}
+
+/// Adds the columns of a table.
+pub(crate) fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec<ColumnRow>) {
+    for (id, column) in (1..).zip(&table.columns) {
+        let alias = column.user_type.clone();
+        let (user_type_id, type_name) = type_of(database, &column.ty.data_type, alias.as_ref());
+        rows.push(ColumnRow {
+            object_id: table.id,
+            schema: table.schema.clone(),
+            table: table.name.clone(),
+            id,
+            name: column.name.clone(),
+            ty: column.ty,
+            user_type_id,
+            type_name,
+            alias,
+            definition: Some(column.clone()),
+        });
+    }
+}
+
+/// Returns the columns of the system views.
+pub(crate) fn system_columns() -> Vec<ColumnRow> {
+    let of = |(object_id, view): (i32, &super::SystemView)| {
+        let shape = (view.columns)();
+        let row = |(id, (name, ty)): (i32, (&'static str, ColumnType))| ColumnRow {
+            object_id,
+            schema: if view.schema.is_empty() { "sys" } else { view.schema }.to_owned(),
+            table: view.name.to_owned(),
+            id,
+            name: name.to_owned(),
+            ty,
+            user_type_id: ty.data_type.user_type_id(),
+            type_name: ty.data_type.name().to_owned(),
+            alias: None,
+            definition: None,
+        };
+        (1..).zip(shape).map(row).collect::<Vec<_>>()
+    };
+    super::all().flat_map(of).collect()
+}
+
+/// Returns id and name of a column's type: the alias type's if it has one.
+fn type_of(
+    database: &Database,
+    data_type: &DataType,
+    alias: Option<&(String, String)>,
+) -> (i32, String) {
+    let Some((schema, name)) = alias else {
+        return (data_type.user_type_id(), data_type.name().to_owned());
+    };
+    if Name::same(name, "sysname") {
+        return (SYSNAME_ID, "sysname".to_owned());
+    }
+    let id = database.user_type(schema, name).map_or(data_type.user_type_id(), |t| t.id);
+    (id, name.clone())
+}
+
+/// `user_type_id` of `sysname`.
+pub(crate) const SYSNAME_ID: i32 = 256;
+
+/// Returns names and types of a view's columns by binding it; none if it no longer binds.
+pub(crate) fn view_columns(
+    session: &SessionState,
+    database: &Database,
+    schema: &str,
+    name: &str,
+) -> Vec<(String, ColumnType)> {
+    let quote = |part: &str| part.replace(']', "]]");
+    let text = format!("SELECT * FROM [{}].[{}]", quote(schema), quote(name));
+    let Ok(batch) = tsql::parse(&text, tsql::QuotedIdentifier::On) else { return Vec::new() };
+    let Some(StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind)
+    else {
+        return Vec::new();
+    };
+    let context = BinderContext::bare(session, &database.name);
+    let mut binder = context.binder();
+    match crate::bind::query::bind_query(&mut binder, &select.query) {
+        Ok(query) => query.output.into_iter().map(|c| (c.name, c.expr.ty)).collect(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// A parameter of a procedure.
+#[derive(Clone, Debug)]
+pub(crate) struct ParameterRow {
+    /// Procedure's id.
+    pub(crate) object_id: i32,
+    /// Procedure's schema.
+    pub(crate) schema: String,
+    /// Procedure's name.
+    pub(crate) procedure: String,
+    /// `parameter_id`
+    pub(crate) id: i32,
+    /// The parameter.
+    pub(crate) definition: ParameterDef,
+}
+
+/// Returns the parameters of a database's procedures.
+pub(crate) fn parameters(database: &Database) -> Vec<ParameterRow> {
+    let mut rows = Vec::new();
+    for object in database.objects.values() {
+        let Object::Procedure(procedure) = object else { continue };
+        for (id, definition) in (1..).zip(&procedure.parameters) {
+            rows.push(ParameterRow {
+                object_id: procedure.id,
+                schema: procedure.schema.clone(),
+                procedure: procedure.name.clone(),
+                id,
+                definition: definition.clone(),
+            });
+        }
+    }
+    rows
+}
+
+/// Length in characters as INFORMATION_SCHEMA has it: -1 for `max`.
+pub(crate) fn character_length(data_type: &DataType) -> Option<i32> {
+    Some(match data_type {
+        DataType::Text | DataType::Image => i32::MAX,
+        DataType::NText => 1_073_741_823,
+        DataType::Xml => -1,
+        DataType::SqlVariant => 0,
+        other => match other.length()? {
+            Length::Limited(n) => i32::from(n),
+            Length::Max => -1,
+        },
+    })
+}
+
+/// Length in bytes as INFORMATION_SCHEMA has it.
+pub(crate) fn octet_length(data_type: &DataType) -> Option<i32> {
+    let characters = character_length(data_type)?;
+    Some(match data_type {
+        DataType::NText => 2_147_483_646,
+        DataType::NChar(_) | DataType::NVarChar(_) if characters > 0 => characters * 2,
+        _ => characters,
+    })
+}
+
+/// Precision, radix and scale of a numeric type as INFORMATION_SCHEMA has them.
+pub(crate) fn numeric_facts(data_type: &DataType) -> Option<(u8, i16, Option<i32>)> {
+    match data_type {
+        DataType::Real | DataType::Float => Some((data_type.precision(), 2, None)),
+        DataType::Bit => None,
+        other if other.is_numeric() => {
+            Some((other.precision(), 10, Some(i32::from(other.scale()))))
+        }
+        _ => None,
+    }
+}
+
+/// Decimals of the seconds of a date or time type.
+pub(crate) fn datetime_precision(data_type: &DataType) -> Option<i16> {
+    match data_type {
+        DataType::Date | DataType::SmallDateTime => Some(0),
+        DataType::DateTime => Some(3),
+        DataType::Time(s) | DataType::DateTime2(s) | DataType::DateTimeOffset(s) => {
+            Some(i16::from(*s))
+        }
+        _ => None,
+    }
+}
+
+/// Finds an object of a database by schema and name: tables, modules, constraints, system views.
+pub(crate) fn find_object(
+    session: &SessionState,
+    database: &Database,
+    schema: Option<&str>,
+    name: &str,
+) -> Option<ObjectRow> {
+    let in_schema = |row: &ObjectRow| {
+        Name::same(&row.name, name) && schema.is_none_or(|s| Name::same(&row.schema, s))
+    };
+    let mut own = objects(session, database).into_iter().filter(in_schema);
+    // Without a schema dbo's comes first.
+    let found = match schema {
+        Some(_) => own.next(),
+        None => own.find(|row| Name::same(&row.schema, "dbo")),
+    };
+    found.or_else(|| {
+        let system = |row: &ObjectRow| {
+            Name::same(&row.name, name)
+                && match schema {
+                    Some(schema) => Name::same(&row.schema, schema),
+                    None => row.schema == "sys",
+                }
+        };
+        system_objects(session).into_iter().find(system)
+    })
+}
+
+/// Finds an object of a database by id.
+pub(crate) fn object_by_id(
+    session: &SessionState,
+    database: &Database,
+    id: i32,
+) -> Option<ObjectRow> {
+    let found = objects(session, database).into_iter().find(|row| row.id == id);
+    found.or_else(|| system_objects(session).into_iter().find(|row| row.id == id))
+}
+
+/// Returns the objects of some types.
+pub(crate) fn of_kind(
+    session: &SessionState,
+    database: &Database,
+    codes: &[&str],
+) -> Vec<ObjectRow> {
+    let mut rows = objects(session, database);
+    rows.retain(|row| codes.contains(&row.code));
+    rows
+}
+
+/// Returns the objects of a database and of the system.
+pub(crate) fn all_objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
+    let mut rows = objects(session, database);
+    rows.extend(system_objects(session));
+    rows
+}
+
+/// Returns a table as an object.
+pub(crate) fn table_row(table: &TableDef) -> ObjectRow {
+    ObjectRow {
+        name: table.name.clone(),
+        id: table.id,
+        schema: table.schema.clone(),
+        schema_id: table.schema_id,
+        parent_id: 0,
+        code: "U",
+        created: table.created.clone(),
+        modified: table.created.clone(),
+        system: false,
+    }
+}
+
+impl ColumnRow {
+    /// Tells something of the definition; false for a view's column.
+    pub(crate) fn is(&self, test: impl FnOnce(&ColumnDef) -> bool) -> bool {
+        self.definition.as_ref().is_some_and(test)
+    }
+
+    /// Returns the object id of the DEFAULT constraint; 0 without one.
+    pub(crate) fn default_id(&self) -> i32 {
+        self.definition.as_ref().and_then(|d| d.default.as_ref()).map_or(0, |d| d.id)
+    }
+}
+
+impl ParameterRow {
+    /// `system_type_id`: 243 for a table type.
+    pub(crate) fn system_type_id(&self) -> u8 {
+        match &self.definition.table_type {
+            Some(_) => 243,
+            None => self.definition.ty.data_type.system_type_id(),
+        }
+    }
+
+    /// `user_type_id`
+    pub(crate) fn user_type_id(&self) -> i32 {
+        match &self.definition.table_type {
+            Some(table) => table.id,
+            None => self.definition.ty.data_type.user_type_id(),
+        }
+    }
+}
+
+/// Text of a procedure, view, function or trigger.
+pub(crate) struct ModuleRow {
+    /// `object_id`
+    pub(crate) id: i32,
+    /// Text of the CREATE statement.
+    pub(crate) text: String,
+    /// ANSI_NULLS at CREATE.
+    pub(crate) ansi_nulls: bool,
+    /// QUOTED_IDENTIFIER at CREATE.
+    pub(crate) quoted_identifier: bool,
+    /// NATIVE_COMPILATION, which needs SCHEMABINDING.
+    pub(crate) native: bool,
+}
+
+/// Returns the modules of a database.
+pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
+    let row = |object: &Object| match object {
+        Object::Procedure(p) => Some(ModuleRow {
+            id: p.id,
+            text: p.text.clone(),
+            ansi_nulls: p.ansi_nulls,
+            quoted_identifier: p.quoted_identifier,
+            native: p.native,
+        }),
+        Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(ModuleRow {
+            id: m.id,
+            text: m.text.clone(),
+            ansi_nulls: true,
+            quoted_identifier: true,
+            native: false,
+        }),
+        Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => None,
+    };
+    database.objects.values().filter_map(row).collect()
+}
+
+/// Returns the text of a module.
+pub(crate) fn definition(database: &Database, id: i32) -> Option<String> {
+    modules(database).into_iter().find(|m| m.id == id).map(|m| m.text)
+}
+
+/// Returns the collation's name of a string type, else NULL.
+pub(crate) fn collation_name(ty: &ColumnType) -> Value {
+    let string = ty.data_type.is_string() && ty.data_type != DataType::Xml;
+    if string { Value::nvarchar(&ty.collation.name()) } else { Value::Null }
+}
+
+/// Returns the name of a collation's code page as INFORMATION_SCHEMA has it.
+pub(crate) fn character_set_name(collation: types::Collation) -> &'static str {
+    match collation.code_page().number() {
+        1252 => "iso_1",
+        65_001 => "utf8",
+        1250 => "cp1250",
+        1251 => "cp1251",
+        1253 => "cp1253",
+        1254 => "cp1254",
+        1255 => "cp1255",
+        1256 => "cp1256",
+        1257 => "cp1257",
+        1258 => "cp1258",
+        _ => "",
+    }
+}
+
+/// Returns the character set of a string type, else NULL.
+pub(crate) fn character_set(ty: &ColumnType) -> Value {
+    match ty.data_type {
+        DataType::Char(_) | DataType::VarChar(_) | DataType::Text => {
+            Value::nvarchar(character_set_name(ty.collation))
+        }
+        DataType::NChar(_) | DataType::NVarChar(_) | DataType::NText => Value::nvarchar("UNICODE"),
+        _ => Value::Null,
+    }
+}
+
+/// Finds the key of a table that a foreign key refers to: the unique index over those columns.
+pub(crate) fn referenced_key<'t>(
+    table: &'t TableDef,
+    foreign: &ForeignKeyDef,
+) -> Option<&'t IndexDef> {
+    let covers = |index: &&IndexDef| {
+        index.unique
+            && index.keys.len() == foreign.referenced_columns.len()
+            && foreign.referenced_columns.iter().all(|c| index.keys.iter().any(|k| k.0 == *c))
+    };
+    table.indexes.iter().find(covers)
+}
+
+/// Returns the last identity value that a table gave; none before the first.
+pub(crate) fn last_identity(table: &TableDef) -> Option<i64> {
+    let (seed, increment) = table.columns.iter().find_map(|c| c.identity)?;
+    // Relaxed: a statistic.
+    let next = table.rows.identity_next.load(sos::sync::Ordering::Relaxed);
+    (next != seed).then(|| next - increment)
+}

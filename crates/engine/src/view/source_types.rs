@@ -1,0 +1,189 @@
+//! Types and indexes as the catalog views show them: every table has an index 0 or 1.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{DataType, Length};
+
+use super::source::{SYSNAME_ID, tables};
+use crate::catalog::{Database, IndexConstraint, IndexDef, IndexKind, TableDef, UserType};
+use crate::session::SessionState;
+
+/// A type, as `sys.types` shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct TypeRow {
+    /// Its name.
+    pub(crate) name: String,
+    /// `system_type_id`
+    pub(crate) system_type_id: u8,
+    /// `user_type_id`
+    pub(crate) user_type_id: i32,
+    /// `schema_id`
+    pub(crate) schema_id: i32,
+    /// Bytes at most; -1 for `max`.
+    pub(crate) max_length: i16,
+    /// Digits at most.
+    pub(crate) precision: u8,
+    /// Digits behind the point at most.
+    pub(crate) scale: u8,
+    /// Collation of a string type.
+    pub(crate) collation: String,
+    /// Whether columns of it may be NULL.
+    pub(crate) nullable: bool,
+    /// Whether a user made it.
+    pub(crate) user_defined: bool,
+    /// Whether it is a table type.
+    pub(crate) table_type: bool,
+    /// Whether it is a memory-optimized table type.
+    pub(crate) memory_optimized: bool,
+}
+
+/// `system_type_id` of table types.
+const TABLE_TYPE_ID: u8 = 243;
+
+/// The system's types in their widest form.
+const SYSTEM_TYPES: [DataType; 29] = [
+    DataType::Image,
+    DataType::Text,
+    DataType::UniqueIdentifier,
+    DataType::Date,
+    DataType::Time(7),
+    DataType::DateTime2(7),
+    DataType::DateTimeOffset(7),
+    DataType::TinyInt,
+    DataType::SmallInt,
+    DataType::Int,
+    DataType::SmallDateTime,
+    DataType::Real,
+    DataType::Money,
+    DataType::DateTime,
+    DataType::Float,
+    DataType::SqlVariant,
+    DataType::NText,
+    DataType::Bit,
+    DataType::Decimal { precision: 38, scale: 38 },
+    DataType::SmallMoney,
+    DataType::BigInt,
+    DataType::VarBinary(Length::Limited(8_000)),
+    DataType::VarChar(Length::Limited(8_000)),
+    DataType::Binary(8_000),
+    DataType::Char(8_000),
+    DataType::RowVersion,
+    DataType::NVarChar(Length::Limited(4_000)),
+    DataType::NChar(4_000),
+    DataType::Xml,
+];
+
+/// Returns the types of a database: the system's, `sysname`, alias and table types.
+pub(crate) fn type_rows(database: &Database) -> Vec<TypeRow> {
+    let collation = database.collation.name();
+    let system = |data_type: &DataType| TypeRow {
+        name: data_type.name().to_owned(),
+        system_type_id: data_type.system_type_id(),
+        user_type_id: data_type.user_type_id(),
+        schema_id: 4,
+        max_length: data_type.max_length(),
+        precision: data_type.precision(),
+        scale: data_type.scale(),
+        collation: if data_type.is_string() { collation.clone() } else { String::new() },
+        nullable: *data_type != DataType::RowVersion,
+        user_defined: false,
+        table_type: false,
+        memory_optimized: false,
+    };
+    let mut rows: Vec<TypeRow> = SYSTEM_TYPES.iter().map(system).collect();
+    // `numeric` is `decimal` by another name, with a number of its own.
+    let decimal = system(&DataType::Decimal { precision: 38, scale: 38 });
+    rows.push(TypeRow {
+        name: "numeric".to_owned(),
+        system_type_id: 108,
+        user_type_id: 108,
+        ..decimal
+    });
+    let name = system(&DataType::NVarChar(Length::Limited(128)));
+    rows.push(TypeRow {
+        name: "sysname".to_owned(),
+        user_type_id: SYSNAME_ID,
+        nullable: false,
+        ..name
+    });
+    rows.extend(database.types.values().map(|t| user_type_row(database, t)));
+    rows
+}
+
+fn user_type_row(database: &Database, user_type: &Arc<UserType>) -> TypeRow {
+    let base = user_type.base.as_ref();
+    let of = |fact: fn(&ColumnType) -> i16| base.map_or(-1, fact);
+    TypeRow {
+        name: user_type.name.clone(),
+        system_type_id: base.map_or(TABLE_TYPE_ID, |b| b.data_type.system_type_id()),
+        user_type_id: user_type.id,
+        schema_id: database.schema(&user_type.schema).map_or(1, |s| s.id),
+        max_length: of(|b| b.data_type.max_length()),
+        precision: base.map_or(0, |b| b.data_type.precision()),
+        scale: base.map_or(0, |b| b.data_type.scale()),
+        collation: base
+            .filter(|b| b.data_type.is_string())
+            .map(|b| b.collation.name())
+            .unwrap_or_default(),
+        nullable: base.is_some_and(|b| b.nullable),
+        user_defined: true,
+        table_type: user_type.table.is_some(),
+        memory_optimized: user_type.table.as_ref().is_some_and(is_memory_optimized),
+    }
+}
+
+fn is_memory_optimized(table: &tsql::ast::CreateTable) -> bool {
+    table
+        .options
+        .iter()
+        .any(|o| matches!(o, tsql::ast::TableOption::MemoryOptimized(on) if *on))
+}
+
+/// An index of a table, or its heap.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexRow {
+    /// The table.
+    pub(crate) table: Arc<TableDef>,
+    /// Place in its list; none for the heap.
+    pub(crate) place: Option<usize>,
+}
+
+impl IndexRow {
+    /// Returns the index; none for the heap.
+    pub(crate) fn index(&self) -> Option<&IndexDef> {
+        self.place.and_then(|place| self.table.indexes.get(place))
+    }
+
+    /// Returns the constraint that the index enforces.
+    pub(crate) fn constraint(&self) -> Option<IndexConstraint> {
+        self.index().and_then(|i| i.constraint)
+    }
+
+    /// Returns `type` and `type_desc`.
+    pub(crate) fn kind(&self) -> (u8, &'static str) {
+        match self.index() {
+            None => (0, "HEAP"),
+            Some(index) => match index.kind {
+                IndexKind::Hash => (7, "NONCLUSTERED HASH"),
+                IndexKind::Range if index.clustered => (1, "CLUSTERED"),
+                IndexKind::Range => (2, "NONCLUSTERED"),
+            },
+        }
+    }
+}
+
+/// Returns the indexes of a database's tables, the heap first where no index is clustered.
+pub(crate) fn index_rows(session: &SessionState, database: &Database) -> Vec<IndexRow> {
+    let mut rows = Vec::new();
+    for table in tables(session, database) {
+        if !table.indexes.iter().any(|i| i.clustered) {
+            rows.push(IndexRow { table: Arc::clone(&table), place: None });
+        }
+        let places = 0..table.indexes.len();
+        rows.extend(
+            places.map(|place| IndexRow { table: Arc::clone(&table), place: Some(place) }),
+        );
+    }
+    rows
+}

@@ -1,0 +1,35 @@
+//! `sys.sql_modules`: the text of procedures, views, functions and triggers.
+
+use types::Value;
+
+use super::column::{BIT, Column, INT, NVMAX, bit, col, int, opt, rows, shape, text};
+use super::{Rows, Scope, SystemView};
+use crate::view::source::{ModuleRow, modules};
+
+const COLUMNS: &[Column<ModuleRow>] = &[
+    col("object_id", INT, |r| int(r.id)),
+    opt("definition", NVMAX, |r| text(&r.text)),
+    opt("uses_ansi_nulls", BIT, |r| bit(r.ansi_nulls)),
+    opt("uses_quoted_identifier", BIT, |r| bit(r.quoted_identifier)),
+    opt("is_schema_bound", BIT, |r| bit(r.native)),
+    opt("uses_database_collation", BIT, |_| bit(false)),
+    opt("is_recompiled", BIT, |_| bit(false)),
+    opt("null_on_null_input", BIT, |_| bit(false)),
+    opt("execute_as_principal_id", INT, |_| Value::Null),
+    opt("uses_native_compilation", BIT, |r| bit(r.native)),
+    opt("inline_type", BIT, |_| bit(false)),
+    opt("is_inlineable", BIT, |_| bit(false)),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "sql_modules",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, modules(scope.database))
+}
