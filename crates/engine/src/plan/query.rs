@@ -149,6 +149,8 @@ pub struct ScanHints {
 pub struct ViewScan {
     /// The view.
     pub view: &'static SystemView,
+    /// The database whose view it is.
+    pub database: String,
     /// Arguments of a system table function.
     pub arguments: Vec<Expr>,
     /// Columns that are needed: ordinal in the view, register it goes to.

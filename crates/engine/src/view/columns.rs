@@ -3,7 +3,9 @@
 use types::Family;
 use types::Value;
 
-use super::column::{BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ColumnRow, collation_name, columns};
 
@@ -18,7 +20,12 @@ const COLUMNS: &[Column<ColumnRow>] = &[
     col("scale", TINYINT, |r| Value::TinyInt(r.ty.data_type.scale())),
     opt("collation_name", SYSNAME, |r| collation_name(&r.ty)),
     opt("is_nullable", BIT, |r| bit(r.ty.nullable)),
-    col("is_ansi_padded", BIT, |r| bit(matches!(r.ty.data_type.family(), Family::String | Family::UnicodeString | Family::Binary | Family::Variant))),
+    col("is_ansi_padded", BIT, |r| {
+        bit(matches!(
+            r.ty.data_type.family(),
+            Family::String | Family::UnicodeString | Family::Binary | Family::Variant
+        ))
+    }),
     col("is_rowguidcol", BIT, |r| bit(r.is(|d| d.row_guid))),
     col("is_identity", BIT, |r| bit(r.is(|d| d.identity.is_some()))),
     col("is_computed", BIT, |r| bit(r.is(|d| d.computed.is_some()))),
@@ -47,13 +54,8 @@ const COLUMNS: &[Column<ColumnRow>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "columns",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "columns", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, columns(scope))

@@ -1,6 +1,8 @@
 //! `sys.data_spaces`: filegroups, the only data spaces there are.
 
-use super::column::{BIT, Column, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::name::Name;
 
@@ -8,7 +10,9 @@ const COLUMNS: &[Column<Row>] = &[
     col("name", SYSNAME, |r| text(&r.name)),
     col("data_space_id", INT, |r| int(r.id)),
     col("type", ch(2), |r| ascii(if r.memory_optimized { "FX" } else { "FG" })),
-    opt("type_desc", nv(60), |r| text(if r.memory_optimized { "MEMORY_OPTIMIZED_DATA_FILEGROUP" } else { "ROWS_FILEGROUP" })),
+    opt("type_desc", nv(60), |r| {
+        text(if r.memory_optimized { "MEMORY_OPTIMIZED_DATA_FILEGROUP" } else { "ROWS_FILEGROUP" })
+    }),
     opt("is_default", BIT, |r| bit(r.id == 1)),
     opt("is_system", BIT, |_| bit(false)),
 ];

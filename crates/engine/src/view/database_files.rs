@@ -2,7 +2,9 @@
 
 use types::{DataType, Value};
 
-use super::column::{BIT, Column, DATETIME, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, DATETIME, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::DatabaseFile;
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape, text, text_or_null, vb};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape,
+    text, text_or_null, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::name::Name;
 use crate::catalog::{Principal, PrincipalKind};
@@ -21,7 +24,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
     col("is_fixed_role", BIT, |r| bit(r.id >= 16_384)),
     col("authentication_type", INT, |r| int(i32::from(r.sid.is_some()))),
-    opt("authentication_type_desc", nv(60), |r| text(if r.sid.is_some() { "INSTANCE" } else { "NONE" })),
+    opt("authentication_type_desc", nv(60), |r| {
+        text(if r.sid.is_some() { "INSTANCE" } else { "NONE" })
+    }),
     opt("default_language_name", SYSNAME, |_| Value::Null),
     opt("default_language_lcid", INT, |_| Value::Null),
     opt("allow_encrypted_value_modifications", BIT, |_| bit(false)),

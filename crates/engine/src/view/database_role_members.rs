@@ -3,10 +3,8 @@
 use super::column::{Column, INT, col, int, rows, shape};
 use super::{Rows, Scope, SystemView};
 
-const COLUMNS: &[Column<(i32, i32)>] = &[
-    col("role_principal_id", INT, |r| int(r.0)),
-    col("member_principal_id", INT, |r| int(r.1)),
-];
+const COLUMNS: &[Column<(i32, i32)>] =
+    &[col("role_principal_id", INT, |r| int(r.0)), col("member_principal_id", INT, |r| int(r.1))];
 
 /// The view.
 pub(super) static VIEW: SystemView = SystemView {

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, GUID, INT, SMALLINT, SYSNAME, TINYINT, binary, bit, col, int, nv, opt, rows, shape, text, vb};
+use super::column::{
+    BIT, Column, DATETIME, GUID, INT, SMALLINT, SYSNAME, TINYINT, binary, bit, col, int, nv, opt,
+    rows, shape, text, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Database;
 
@@ -26,13 +29,19 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_in_standby", BIT, |_| bit(false)),
     opt("is_cleanly_shutdown", BIT, |_| bit(false)),
     opt("is_supplemental_logging_enabled", BIT, |_| bit(false)),
-    opt("snapshot_isolation_state", TINYINT, |r| Value::TinyInt(u8::from(r.database.options.allow_snapshot_isolation))),
-    opt("snapshot_isolation_state_desc", nv(60), |r| text(if r.database.options.allow_snapshot_isolation { "ON" } else { "OFF" })),
+    opt("snapshot_isolation_state", TINYINT, |r| {
+        Value::TinyInt(u8::from(r.database.options.allow_snapshot_isolation))
+    }),
+    opt("snapshot_isolation_state_desc", nv(60), |r| {
+        text(if r.database.options.allow_snapshot_isolation { "ON" } else { "OFF" })
+    }),
     opt("is_read_committed_snapshot_on", BIT, |r| bit(r.database.options.read_committed_snapshot)),
     opt("recovery_model", TINYINT, |r| Value::TinyInt(r.recovery())),
     opt("recovery_model_desc", nv(60), |r| text(&r.database.options.recovery)),
     opt("page_verify_option", TINYINT, |r| Value::TinyInt(r.page_verify())),
-    opt("page_verify_option_desc", nv(60), |r| text(["NONE", "TORN_PAGE_DETECTION", "CHECKSUM"][usize::from(r.page_verify())])),
+    opt("page_verify_option_desc", nv(60), |r| {
+        text(["NONE", "TORN_PAGE_DETECTION", "CHECKSUM"][usize::from(r.page_verify())])
+    }),
     opt("is_auto_create_stats_on", BIT, |r| r.is("AUTO_CREATE_STATISTICS", true)),
     opt("is_auto_create_stats_incremental_on", BIT, |_| bit(false)),
     opt("is_auto_update_stats_on", BIT, |r| r.is("AUTO_UPDATE_STATISTICS", true)),
@@ -81,8 +90,12 @@ const COLUMNS: &[Column<Row>] = &[
     opt("containment_desc", nv(60), |_| text("NONE")),
     opt("target_recovery_time_in_seconds", INT, |_| Value::Null),
     opt("delayed_durability", INT, |r| int(r.delayed_durability())),
-    opt("delayed_durability_desc", nv(60), |r| text(["DISABLED", "ALLOWED", "FORCED"][r.delayed_durability()])),
-    opt("is_memory_optimized_elevate_to_snapshot_on", BIT, |r| bit(r.database.options.elevate_to_snapshot)),
+    opt("delayed_durability_desc", nv(60), |r| {
+        text(["DISABLED", "ALLOWED", "FORCED"][r.delayed_durability()])
+    }),
+    opt("is_memory_optimized_elevate_to_snapshot_on", BIT, |r| {
+        bit(r.database.options.elevate_to_snapshot)
+    }),
     opt("is_federation_member", BIT, |_| bit(false)),
     opt("is_remote_data_archive_enabled", BIT, |_| bit(false)),
     opt("is_mixed_page_allocation_on", BIT, |_| bit(false)),

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{Column, DATETIME, GUID, INT, SMALLINT, ascii, col, int, nv, opt, rows, shape, small, text, unknown, vb, vc};
+use super::column::{
+    Column, DATETIME, GUID, INT, SMALLINT, ascii, col, int, nv, opt, rows, shape, small, text,
+    unknown, vb, vc,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source_sessions::{SessionRow, session_rows};
 
@@ -14,7 +17,9 @@ const COLUMNS: &[Column<SessionRow>] = &[
     opt("protocol_type", nv(40), |_| text("TSQL")),
     opt("protocol_version", INT, |r| Value::Int(r.facts.client.tds_version.cast_signed())),
     opt("endpoint_id", INT, |_| int(4)),
-    col("encrypt_option", nv(40), |r| text(if r.facts.client.encrypted { "TRUE" } else { "FALSE" })),
+    col("encrypt_option", nv(40), |r| {
+        text(if r.facts.client.encrypted { "TRUE" } else { "FALSE" })
+    }),
     col("auth_scheme", nv(40), |_| text("SQL")),
     col("node_affinity", SMALLINT, |_| small(0)),
     unknown("num_reads", INT),

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{ADDRESS, BIGINT, BIT, Column, DATETIME, GUID, INT, REAL, SMALLINT, SYSNAME, big, bin, bit, col, int, nv, opt, rows, shape, small, text, unknown, vb};
+use super::column::{
+    ADDRESS, BIGINT, BIT, Column, DATETIME, GUID, INT, REAL, SMALLINT, SYSNAME, big, bin, bit, col,
+    int, nv, opt, rows, shape, small, text, unknown, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source_sessions::{SessionRow, Switch, session_rows};
 

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{BIGINT, BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, big, binary, bit, col, int, nv, opt, rows, shape, small, text, text_or_null, unknown, vb};
+use super::column::{
+    BIGINT, BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, big, binary, bit, col, int, nv, opt,
+    rows, shape, small, text, text_or_null, unknown, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source_sessions::{SessionRow, Switch, session_rows};
 

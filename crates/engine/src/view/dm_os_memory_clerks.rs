@@ -2,13 +2,17 @@
 
 use sos::memory::ClerkRow;
 
-use super::column::{ADDRESS, BIGINT, Column, SMALLINT, big, col, nv, rows, shape, small, text, unknown};
+use super::column::{
+    ADDRESS, BIGINT, Column, SMALLINT, big, col, nv, rows, shape, small, text, unknown,
+};
 use super::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<ClerkRow>] = &[
     unknown("memory_clerk_address", ADDRESS),
     col("type", nv(60), |r| text(r.clerk.name())),
-    col("name", nv(256), |r| text(if r.clerk.name() == "MEMORYCLERK_SOSNODE" { "SOS_Node" } else { "Default" })),
+    col("name", nv(256), |r| {
+        text(if r.clerk.name() == "MEMORYCLERK_SOSNODE" { "SOS_Node" } else { "Default" })
+    }),
     col("memory_node_id", SMALLINT, |_| small(0)),
     col("pages_kb", BIGINT, |r| big((r.bytes + r.page_bytes) / 1_024)),
     unknown("virtual_memory_reserved_kb", BIGINT),

@@ -45,18 +45,19 @@ fn items(scope: &Scope<'_>) -> Vec<Reading> {
     let connected = u64::try_from(instance.sessions.count()).unwrap_or(u64::MAX);
     let plans = u64::try_from(instance.programs.count()).unwrap_or(u64::MAX);
     let totals = instance.sessions.totals();
-    let reading = |object, counter, instance, value, kind| Reading {
-        object,
-        counter,
-        instance,
-        value,
-        kind,
-    };
+    let reading =
+        |object, counter, instance, value, kind| Reading { object, counter, instance, value, kind };
     vec![
         reading("SQLServer:General Statistics", "User Connections", "", connected, RAW),
         reading("SQLServer:General Statistics", "Logins/sec", "", totals.logins, PER_SECOND),
         reading("SQLServer:General Statistics", "Logouts/sec", "", totals.logouts, PER_SECOND),
-        reading("SQLServer:General Statistics", "Connection Reset/sec", "", totals.resets, PER_SECOND),
+        reading(
+            "SQLServer:General Statistics",
+            "Connection Reset/sec",
+            "",
+            totals.resets,
+            PER_SECOND,
+        ),
         reading("SQLServer:SQL Statistics", "Batch Requests/sec", "", totals.requests, PER_SECOND),
         reading("SQLServer:Plan Cache", "Cache Object Counts", "SQL Plans", plans, RAW),
         reading(

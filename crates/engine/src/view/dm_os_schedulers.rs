@@ -2,7 +2,10 @@
 
 use sos::sched::SchedulerRow;
 
-use super::column::{ADDRESS, BIGINT, BIT, Column, INT, SMALLINT, big, bit, col, int, nv, opt, rows, shape, small, text, unknown};
+use super::column::{
+    ADDRESS, BIGINT, BIT, Column, INT, SMALLINT, big, bit, col, int, nv, opt, rows, shape, small,
+    text, unknown,
+};
 use super::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<SchedulerRow>] = &[

@@ -2,7 +2,9 @@
 
 use types::Value;
 
-use super::column::{BIGINT, Column, DATETIME, INT, big, col, int, nv, rows, shape, text, unknown, vc};
+use super::column::{
+    BIGINT, Column, DATETIME, INT, big, col, int, nv, rows, shape, text, unknown, vc,
+};
 use super::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Facts>] = &[

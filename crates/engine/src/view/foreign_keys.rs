@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape,
+    text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::{ForeignKeyDef, ReferenceAction};
 use crate::view::source::{ObjectRow, of_kind, referenced_key, tables, type_description};

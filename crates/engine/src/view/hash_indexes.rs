@@ -2,7 +2,9 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, INT, NVMAX, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, NVMAX, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::IndexConstraint;
 use crate::view::source_types::{IndexRow, index_rows};

@@ -4,7 +4,10 @@ use types::Family;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use super::column::{BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, VARIANT, bit, col, int, nv, opt, rows, shape,
+    text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ColumnRow, collation_name, columns, last_identity, tables};
 
@@ -19,7 +22,12 @@ const COLUMNS: &[Column<Row>] = &[
     col("scale", TINYINT, |r| Value::TinyInt(r.column.ty.data_type.scale())),
     opt("collation_name", SYSNAME, |r| collation_name(&r.column.ty)),
     opt("is_nullable", BIT, |r| bit(r.column.ty.nullable)),
-    col("is_ansi_padded", BIT, |r| bit(matches!(r.column.ty.data_type.family(), Family::String | Family::UnicodeString | Family::Binary | Family::Variant))),
+    col("is_ansi_padded", BIT, |r| {
+        bit(matches!(
+            r.column.ty.data_type.family(),
+            Family::String | Family::UnicodeString | Family::Binary | Family::Variant
+        ))
+    }),
     col("is_rowguidcol", BIT, |r| bit(r.column.is(|d| d.row_guid))),
     col("is_identity", BIT, |r| bit(r.column.is(|d| d.identity.is_some()))),
     col("is_computed", BIT, |r| bit(r.column.is(|d| d.computed.is_some()))),

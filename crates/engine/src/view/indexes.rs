@@ -2,7 +2,9 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, INT, NVMAX, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, NVMAX, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::IndexConstraint;
 use crate::view::source_types::{IndexRow, index_rows};
@@ -34,13 +36,8 @@ const COLUMNS: &[Column<IndexRow>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "indexes",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "indexes", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, index_rows(scope.session, scope.database))

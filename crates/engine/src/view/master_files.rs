@@ -2,7 +2,9 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, GUID, INT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::DatabaseFile;
 
@@ -42,8 +44,8 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 fn items(scope: &Scope<'_>) -> Vec<(i16, i32, DatabaseFile)> {
     let databases = scope.session.catalog.databases.values();
-    let files = databases
-        .flat_map(|d| (1..).zip(&d.files).map(|(n, file)| (d.id, n, file.clone())));
+    let files =
+        databases.flat_map(|d| (1..).zip(&d.files).map(|(n, file)| (d.id, n, file.clone())));
     files.collect()
 }
 

@@ -46,6 +46,9 @@ mod procedures;
 mod registry;
 mod schemas;
 mod server_principals;
+pub(crate) mod source;
+pub(crate) mod source_sessions;
+pub(crate) mod source_types;
 mod spt_values;
 mod spt_words;
 mod sql_logins;
@@ -60,12 +63,9 @@ mod table_types;
 mod tables;
 mod types;
 mod views;
-pub(crate) mod source;
-pub(crate) mod source_sessions;
-pub(crate) mod source_types;
 
-use types::value::ColumnType;
-use types::{Result, Value};
+use ::types::value::ColumnType;
+use ::types::{Result, Value};
 
 use crate::catalog::Database;
 use crate::catalog::name::Name;
@@ -73,15 +73,6 @@ use crate::session::SessionState;
 
 /// Rows of a view, each as wide as its columns.
 pub type Rows = Result<Vec<Vec<Value>>>;
-
-/// All system views.
-static VIEWS: &[&SystemView] = &[];
-
-/// Finds a system view by schema (empty for the compatibility views that need none) and name.
-pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
-    let same = crate::catalog::name::Name::same;
-    VIEWS.iter().copied().find(|v| same(v.schema, schema) && same(v.name, name))
-}
 
 /// A system view or system table function.
 pub struct SystemView {

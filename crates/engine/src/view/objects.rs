@@ -2,7 +2,9 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ObjectRow, objects, type_description};
 
@@ -22,13 +24,8 @@ const COLUMNS: &[Column<ObjectRow>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "objects",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "objects", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, objects(scope.session, scope.database))

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, VARIANT, bit, col, int, nv, opt, rows, shape,
+    text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ParameterRow, parameters};
 
@@ -12,7 +15,13 @@ const COLUMNS: &[Column<ParameterRow>] = &[
     col("parameter_id", INT, |r| int(r.id)),
     col("system_type_id", TINYINT, |r| Value::TinyInt(r.system_type_id())),
     col("user_type_id", INT, |r| int(r.user_type_id())),
-    col("max_length", SMALLINT, |r| Value::SmallInt(if r.definition.table_type.is_some() { -1 } else { r.definition.ty.data_type.max_length() })),
+    col("max_length", SMALLINT, |r| {
+        Value::SmallInt(if r.definition.table_type.is_some() {
+            -1
+        } else {
+            r.definition.ty.data_type.max_length()
+        })
+    }),
     col("precision", TINYINT, |r| Value::TinyInt(r.definition.ty.data_type.precision())),
     col("scale", TINYINT, |r| Value::TinyInt(r.definition.ty.data_type.scale())),
     col("is_output", BIT, |r| bit(r.definition.output)),

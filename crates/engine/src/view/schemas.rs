@@ -11,13 +11,8 @@ const COLUMNS: &[Column<Schema>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "schemas",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "schemas", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, scope.database.schemas.values().cloned())

@@ -4,25 +4,31 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape, text, text_or_null, vb};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape,
+    text, text_or_null, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Login;
 
-const COLUMNS: &[Column<Row>] = &[
-    col("name", SYSNAME, |r| text(&r.name)),
-    col("principal_id", INT, |r| int(r.principal_id)),
-    opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
-    col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
-    opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
-    opt("is_disabled", BIT, |_| bit(false)),
-    col("create_date", DATETIME, |r| r.created.clone()),
-    col("modify_date", DATETIME, |r| r.created.clone()),
-    opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
-    opt("default_language_name", SYSNAME, |r| if r.role { Value::Null } else { text("us_english") }),
-    opt("credential_id", INT, |_| Value::Null),
-    opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
-    col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
-];
+const COLUMNS: &[Column<Row>] =
+    &[
+        col("name", SYSNAME, |r| text(&r.name)),
+        col("principal_id", INT, |r| int(r.principal_id)),
+        opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
+        col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
+        opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
+        opt("is_disabled", BIT, |_| bit(false)),
+        col("create_date", DATETIME, |r| r.created.clone()),
+        col("modify_date", DATETIME, |r| r.created.clone()),
+        opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
+        opt("default_language_name", SYSNAME, |r| {
+            if r.role { Value::Null } else { text("us_english") }
+        }),
+        opt("credential_id", INT, |_| Value::Null),
+        opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
+        col("is_fixed_role", BIT, |r| bit(r.role && r.principal_id > 2)),
+    ];
 
 /// The view.
 pub(super) static VIEW: SystemView = SystemView {

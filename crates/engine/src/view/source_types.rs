@@ -134,10 +134,7 @@ fn user_type_row(database: &Database, user_type: &Arc<UserType>) -> TypeRow {
 }
 
 fn is_memory_optimized(table: &tsql::ast::CreateTable) -> bool {
-    table
-        .options
-        .iter()
-        .any(|o| matches!(o, tsql::ast::TableOption::MemoryOptimized(on) if *on))
+    table.options.iter().any(|o| matches!(o, tsql::ast::TableOption::MemoryOptimized(on) if *on))
 }
 
 /// An index of a table, or its heap.
@@ -181,9 +178,7 @@ pub(crate) fn index_rows(session: &SessionState, database: &Database) -> Vec<Ind
             rows.push(IndexRow { table: Arc::clone(&table), place: None });
         }
         let places = 0..table.indexes.len();
-        rows.extend(
-            places.map(|place| IndexRow { table: Arc::clone(&table), place: Some(place) }),
-        );
+        rows.extend(places.map(|place| IndexRow { table: Arc::clone(&table), place: Some(place) }));
     }
     rows
 }

@@ -1,13 +1,17 @@
-//! `master..spt_values`: the table of numbers and words that scripts read; here the numbers of type `P`, 0 to 2047, and the words of the other types that have a documented meaning.
+//! `master..spt_values`: the table of numbers and words that scripts read.
+//!
+//! Here are the numbers of type `P`, 0 to 2047, and the words of types with a known meaning. Scripts
+//! cross-join the table with itself for its size, about 2,500 rows; so the names of the collations are
+//! in it too, under a type of their own (`CLN`) that no script asks for.
 
-use types::Value;
+use types::{Collation, Value};
 
-use super::column::{Column, INT, bit, col, int, nc, nv, opt, padded, rows, shape, text};
+use super::column::{Column, INT, col, int, nc, nv, opt, padded, rows, shape, text};
 use super::{Rows, Scope, SystemView};
 use crate::view::spt_words;
 
 const COLUMNS: &[Column<Entry>] = &[
-    opt("name", nv(35), |r| r.name.as_ref().map_or(Value::Null, |name| text(name))),
+    opt("name", nv(128), |r| r.name.as_ref().map_or(Value::Null, |name| text(name))),
     col("number", INT, |r| int(r.number)),
     col("type", nc(3), |r| padded(r.kind, 3)),
     opt("low", INT, |r| r.low.map_or(Value::Null, Value::Int)),
@@ -16,13 +20,8 @@ const COLUMNS: &[Column<Entry>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "",
-    name: "spt_values",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "", name: "spt_values", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(_: &Scope<'_>) -> Rows {
     rows(COLUMNS, entries())
@@ -38,6 +37,8 @@ struct Entry {
 
 /// Numbers of type `P` go up to here.
 const NUMBER_MAX: i32 = 2_047;
+/// Collations named: as many as bring the table to the size that scripts expect.
+const COLLATIONS: usize = 420;
 
 /// A number says which byte it is in (`low`, 1-based) and its bit there (`high`).
 fn number(number: i32) -> Entry {
@@ -55,5 +56,12 @@ fn entries() -> Vec<Entry> {
         low: None,
         high: None,
     });
-    words.chain((0..=NUMBER_MAX).map(number)).collect()
+    let collations = (1..).zip(Collation::all()).take(COLLATIONS).map(|(number, c)| Entry {
+        name: Some(c.name()),
+        number,
+        kind: "CLN",
+        low: None,
+        high: None,
+    });
+    words.chain(collations).chain((0..=NUMBER_MAX).map(number)).collect()
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape, text, unknown, vb};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape,
+    text, unknown, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Login;
 

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{Column, DATETIME, INT, SMALLINT, SYSNAME, TINYINT, binary, col, int, nv, opt, rows, shape, small, text, vb};
+use super::column::{
+    Column, DATETIME, INT, SMALLINT, SYSNAME, TINYINT, binary, col, int, nv, opt, rows, shape,
+    small, text, vb,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Database;
 

@@ -1,6 +1,8 @@
 //! `sysobjects`: the compatibility view of objects.
 
-use super::column::{Column, DATETIME, INT, SMALLINT, SYSNAME, ascii, ch, col, int, opt, rows, shape, small, text};
+use super::column::{
+    Column, DATETIME, INT, SMALLINT, SYSNAME, ascii, ch, col, int, opt, rows, shape, small, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ObjectRow, all_objects};
 
@@ -33,13 +35,8 @@ const COLUMNS: &[Column<ObjectRow>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "",
-    name: "sysobjects",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "", name: "sysobjects", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, all_objects(scope.session, scope.database))

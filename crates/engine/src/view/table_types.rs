@@ -2,7 +2,9 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, opt, rows, shape, text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source_types::{TypeRow, type_rows};
 

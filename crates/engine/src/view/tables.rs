@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape,
+    text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::TableDef;
 use crate::view::source::{ObjectRow, table_row, tables, type_description};
@@ -40,7 +43,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("is_filetable", BIT, |_| bit(false)),
     opt("is_memory_optimized", BIT, |r| bit(r.table.memory_optimized)),
     opt("durability", TINYINT, |r| Value::TinyInt(u8::from(r.table.schema_only))),
-    opt("durability_desc", nv(60), |r| text(if r.table.schema_only { "SCHEMA_ONLY" } else { "SCHEMA_AND_DATA" })),
+    opt("durability_desc", nv(60), |r| {
+        text(if r.table.schema_only { "SCHEMA_ONLY" } else { "SCHEMA_AND_DATA" })
+    }),
     opt("temporal_type", TINYINT, |_| Value::TinyInt(0)),
     opt("temporal_type_desc", nv(60), |_| text("NON_TEMPORAL_TABLE")),
     opt("history_table_id", INT, |_| Value::Null),
@@ -61,13 +66,8 @@ const COLUMNS: &[Column<Row>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "tables",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "tables", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, items(scope))

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, opt, rows, shape, text, text_or_null};
+use super::column::{
+    BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, opt, rows, shape, text,
+    text_or_null,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source_types::{TypeRow, type_rows};
 
@@ -25,13 +28,8 @@ const COLUMNS: &[Column<TypeRow>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "types",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "types", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, type_rows(scope.database))

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::column::{BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape, text};
+use super::column::{
+    BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape,
+    text,
+};
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ObjectRow, of_kind, type_description};
 
@@ -33,13 +36,8 @@ const COLUMNS: &[Column<ObjectRow>] = &[
 ];
 
 /// The view.
-pub(super) static VIEW: SystemView = SystemView {
-    schema: "sys",
-    name: "views",
-    columns: || shape(COLUMNS),
-    rows: read,
-    arity: 0,
-};
+pub(super) static VIEW: SystemView =
+    SystemView { schema: "sys", name: "views", columns: || shape(COLUMNS), rows: read, arity: 0 };
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, of_kind(scope.session, scope.database, &["V"]))

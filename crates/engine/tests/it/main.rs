@@ -6,3 +6,4 @@ mod client;
 mod concurrent;
 mod point_bench;
 mod script;
+mod views;

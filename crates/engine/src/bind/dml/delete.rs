@@ -66,7 +66,7 @@ pub(crate) fn bind_truncate(
             Err(Msg::TruncateReferenced(&table.name).into())
         }
         Ok(Resolved::Table(table)) => Ok(TableSource::Table(table)),
-        Ok(Resolved::View(..) | Resolved::System(_)) => Err(Msg::TruncateNotTable(&name).into()),
+        Ok(Resolved::View(..) | Resolved::System(..)) => Err(Msg::TruncateNotTable(&name).into()),
         Err(error) if error.number == 208 => Err(Msg::TruncateNotFound(&name).into()),
         Err(error) => Err(error),
     }

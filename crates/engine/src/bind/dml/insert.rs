@@ -119,7 +119,7 @@ fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableSource> {
 fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSource> {
     match resolve_table(binder, name)? {
         Resolved::Table(table) => Ok(TableSource::Table(table)),
-        Resolved::System(_) => Err(Msg::SystemCatalogUpdate.into()),
+        Resolved::System(..) => Err(Msg::SystemCatalogUpdate.into()),
         Resolved::View(..) => Err(Msg::NotSupported("INSERT into a view").into()),
     }
 }

@@ -156,9 +156,10 @@ pub(crate) fn bind_named_source(
             let source = TableSource::Table(Arc::clone(&table));
             add_table_source(binder, source, name, scan_hints(hints))
         }
-        Resolved::System(view) => {
+        Resolved::System(view, database) => {
             let schema = alias.is_none().then_some(view.schema);
-            bind_system_view(binder, view, Vec::new(), SourceName { schema, ..name })
+            let scan = (view, database, Vec::new());
+            bind_system_view(binder, scan, SourceName { schema, ..name })
         }
         Resolved::View(view, database) => {
             let schema = alias.is_none().then(|| view.schema.clone());
@@ -191,8 +192,8 @@ fn check_index_hints(table: &TableDef, hints: &[TableHint]) -> Result<()> {
 pub(crate) enum Resolved<'a> {
     /// A table, temporary ones included.
     Table(Arc<TableDef>),
-    /// A system view.
-    System(&'static SystemView),
+    /// A system view and the database whose it is.
+    System(&'static SystemView, &'a str),
     /// A view and the database it is in.
     View(Arc<ModuleDef>, &'a str),
 }
@@ -238,7 +239,7 @@ pub(crate) fn resolve_table<'a>(
             None => {
                 let schema = target.schema.as_deref().unwrap_or_default();
                 if let Some(view) = crate::view::find(schema, &target.object) {
-                    return Ok(Resolved::System(view));
+                    return Ok(Resolved::System(view, database.name.as_str()));
                 }
                 break;
             }
@@ -321,8 +322,7 @@ fn add_source(
 
 fn bind_system_view(
     binder: &mut Binder<'_>,
-    view: &'static SystemView,
-    arguments: Vec<Expr>,
+    (view, database, arguments): (&'static SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
 ) -> Result<Node> {
     let shape = (view.columns)();
@@ -337,7 +337,12 @@ fn bind_system_view(
     let columns: Vec<SourceColumn> = columns.collect();
     let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
     add_source(binder, name, columns, None)?;
-    Ok(Node::View(Box::new(ViewScan { view, arguments, columns: scanned })))
+    Ok(Node::View(Box::new(ViewScan {
+        view,
+        database: database.to_owned(),
+        arguments,
+        columns: scanned,
+    })))
 }
 
 /// Binds the query of a view where no name of the user's statement is in scope.
@@ -553,7 +558,8 @@ fn bind_function(
     let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
     let schema = name.schema.as_deref().unwrap_or_default();
     if let Some(view) = crate::view::find(schema, &name.object).filter(|v| v.arity > 0) {
-        return bind_system_view(binder, view, arguments, source_name);
+        let database = name.database.as_deref().unwrap_or(binder.database).to_owned();
+        return bind_system_view(binder, (view, &database, arguments), source_name);
     }
     let found = name.as_simple().and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
     let Some(function) = found else {

@@ -2,9 +2,14 @@
 
 use types::Value;
 
-use super::super::column::{Column, INT, SMALLINT, SYSNAME, TINYINT, ascii, col, int, nv, opt, rows, shape, text, vc};
+use super::super::column::{
+    Column, INT, SMALLINT, SYSNAME, TINYINT, ascii, col, int, nv, opt, rows, shape, text, vc,
+};
 use super::super::{Rows, Scope, SystemView};
-use crate::view::source::{ColumnRow, character_length, character_set, collation_name, columns, datetime_precision, numeric_facts, octet_length};
+use crate::view::source::{
+    ColumnRow, character_length, character_set, collation_name, columns, datetime_precision,
+    numeric_facts, octet_length,
+};
 
 const COLUMNS: &[Column<Row>] = &[
     opt("TABLE_CATALOG", SYSNAME, |r| text(&r.catalog)),
@@ -15,19 +20,33 @@ const COLUMNS: &[Column<Row>] = &[
     opt("COLUMN_DEFAULT", nv(4000), |r| default_text(&r.column)),
     opt("IS_NULLABLE", vc(3), |r| ascii(if r.column.ty.nullable { "YES" } else { "NO" })),
     opt("DATA_TYPE", SYSNAME, |r| text(r.column.ty.data_type.name())),
-    opt("CHARACTER_MAXIMUM_LENGTH", INT, |r| character_length(&r.column.ty.data_type).map_or(Value::Null, Value::Int)),
-    opt("CHARACTER_OCTET_LENGTH", INT, |r| octet_length(&r.column.ty.data_type).map_or(Value::Null, Value::Int)),
-    opt("NUMERIC_PRECISION", TINYINT, |r| numeric_facts(&r.column.ty.data_type).map_or(Value::Null, |f| Value::TinyInt(f.0))),
-    opt("NUMERIC_PRECISION_RADIX", SMALLINT, |r| numeric_facts(&r.column.ty.data_type).map_or(Value::Null, |f| Value::SmallInt(f.1))),
-    opt("NUMERIC_SCALE", INT, |r| numeric_facts(&r.column.ty.data_type).and_then(|f| f.2).map_or(Value::Null, Value::Int)),
-    opt("DATETIME_PRECISION", SMALLINT, |r| datetime_precision(&r.column.ty.data_type).map_or(Value::Null, Value::SmallInt)),
+    opt("CHARACTER_MAXIMUM_LENGTH", INT, |r| {
+        character_length(&r.column.ty.data_type).map_or(Value::Null, Value::Int)
+    }),
+    opt("CHARACTER_OCTET_LENGTH", INT, |r| {
+        octet_length(&r.column.ty.data_type).map_or(Value::Null, Value::Int)
+    }),
+    opt("NUMERIC_PRECISION", TINYINT, |r| {
+        numeric_facts(&r.column.ty.data_type).map_or(Value::Null, |f| Value::TinyInt(f.0))
+    }),
+    opt("NUMERIC_PRECISION_RADIX", SMALLINT, |r| {
+        numeric_facts(&r.column.ty.data_type).map_or(Value::Null, |f| Value::SmallInt(f.1))
+    }),
+    opt("NUMERIC_SCALE", INT, |r| {
+        numeric_facts(&r.column.ty.data_type).and_then(|f| f.2).map_or(Value::Null, Value::Int)
+    }),
+    opt("DATETIME_PRECISION", SMALLINT, |r| {
+        datetime_precision(&r.column.ty.data_type).map_or(Value::Null, Value::SmallInt)
+    }),
     opt("CHARACTER_SET_CATALOG", SYSNAME, |_| Value::Null),
     opt("CHARACTER_SET_SCHEMA", SYSNAME, |_| Value::Null),
     opt("CHARACTER_SET_NAME", SYSNAME, |r| character_set(&r.column.ty)),
     opt("COLLATION_CATALOG", SYSNAME, |_| Value::Null),
     opt("COLLATION_SCHEMA", SYSNAME, |_| Value::Null),
     opt("COLLATION_NAME", SYSNAME, |r| collation_name(&r.column.ty)),
-    opt("DOMAIN_CATALOG", SYSNAME, |r| if r.column.alias.is_some() { text(&r.catalog) } else { Value::Null }),
+    opt("DOMAIN_CATALOG", SYSNAME, |r| {
+        if r.column.alias.is_some() { text(&r.catalog) } else { Value::Null }
+    }),
     opt("DOMAIN_SCHEMA", SYSNAME, |r| r.column.alias.as_ref().map_or(Value::Null, |a| text(&a.0))),
     opt("DOMAIN_NAME", SYSNAME, |r| r.column.alias.as_ref().map_or(Value::Null, |a| text(&a.1))),
 ];

@@ -2,7 +2,10 @@
 
 use types::Value;
 
-use super::super::column::{BIGINT, Column, DATETIME, INT, SMALLINT, SYSNAME, TINYINT, col, nv, opt, rows, shape, small, text};
+use super::super::column::{
+    BIGINT, Column, DATETIME, INT, SMALLINT, SYSNAME, TINYINT, col, nv, opt, rows, shape, small,
+    text,
+};
 use super::super::{Rows, Scope, SystemView};
 use crate::view::source::{ObjectRow, definition, objects};
 
@@ -13,7 +16,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("ROUTINE_CATALOG", SYSNAME, |r| text(&r.catalog)),
     opt("ROUTINE_SCHEMA", SYSNAME, |r| text(&r.object.schema)),
     col("ROUTINE_NAME", SYSNAME, |r| text(&r.object.name)),
-    opt("ROUTINE_TYPE", nv(20), |r| text(if r.object.code == "P" { "PROCEDURE" } else { "FUNCTION" })),
+    opt("ROUTINE_TYPE", nv(20), |r| {
+        text(if r.object.code == "P" { "PROCEDURE" } else { "FUNCTION" })
+    }),
     opt("MODULE_CATALOG", SYSNAME, |_| Value::Null),
     opt("MODULE_SCHEMA", SYSNAME, |_| Value::Null),
     opt("MODULE_NAME", SYSNAME, |_| Value::Null),
@@ -49,7 +54,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("EXTERNAL_LANGUAGE", nv(30), |_| Value::Null),
     opt("PARAMETER_STYLE", nv(30), |_| Value::Null),
     opt("IS_DETERMINISTIC", nv(10), |_| text("NO")),
-    opt("SQL_DATA_ACCESS", nv(30), |r| text(if r.object.code == "P" { "MODIFIES" } else { "READS" })),
+    opt("SQL_DATA_ACCESS", nv(30), |r| {
+        text(if r.object.code == "P" { "MODIFIES" } else { "READS" })
+    }),
     opt("IS_NULL_CALL", nv(10), |_| Value::Null),
     opt("SQL_PATH", SYSNAME, |_| Value::Null),
     opt("SCHEMA_LEVEL_ROUTINE", nv(10), |_| text("YES")),

@@ -10,7 +10,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("TABLE_CATALOG", SYSNAME, |r| text(&r.catalog)),
     opt("TABLE_SCHEMA", SYSNAME, |r| text(&r.view.schema)),
     col("TABLE_NAME", SYSNAME, |r| text(&r.view.name)),
-    opt("VIEW_DEFINITION", nv(4000), |r| text(&r.view.text.chars().take(4_000).collect::<String>())),
+    opt("VIEW_DEFINITION", nv(4000), |r| {
+        text(&r.view.text.chars().take(4_000).collect::<String>())
+    }),
     opt("CHECK_OPTION", vc(7), |_| ascii("NONE")),
     col("IS_UPDATABLE", vc(2), |_| ascii("NO")),
 ];
