@@ -6,7 +6,11 @@
 mod aggregate;
 mod caught;
 pub(crate) mod date;
+mod entry;
 mod logic;
+mod metadata;
+mod principal;
+mod server;
 mod string;
 mod system;
 
@@ -18,8 +22,16 @@ use crate::exec::Cx;
 use crate::plan::expr::Expr;
 
 /// All scalar functions, one list per file.
-static SCALARS: &[&[Function]] =
-    &[caught::FUNCTIONS, date::FUNCTIONS, logic::FUNCTIONS, string::FUNCTIONS, system::FUNCTIONS];
+static SCALARS: &[&[Function]] = &[
+    caught::FUNCTIONS,
+    date::FUNCTIONS,
+    logic::FUNCTIONS,
+    metadata::FUNCTIONS,
+    principal::FUNCTIONS,
+    server::FUNCTIONS,
+    string::FUNCTIONS,
+    system::FUNCTIONS,
+];
 
 /// All aggregates.
 static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS];

@@ -1,0 +1,452 @@
+//! Metadata functions: ids and names of objects, schemas, databases, types and columns, and their
+//! properties. A name that means nothing gives NULL.
+
+use std::sync::Arc;
+
+use types::{DataType, Length, Result, Value};
+
+use crate::bind::fragment::parse_object_name;
+use crate::catalog::name::Name;
+use crate::catalog::{Database, IndexConstraint, TableDef};
+use crate::exec::Cx;
+use crate::func::entry::{
+    flag, id, int, lookup, of, smallint, sysname, text, variant, whole, wrap,
+};
+use crate::func::{Call, Evaluate, Function};
+use crate::view::source::{self, ObjectRow};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    lookup("OBJECT_ID", (1, 2), int, object_id),
+    lookup("OBJECT_NAME", (1, 2), sysname, object_name),
+    lookup("OBJECT_SCHEMA_NAME", (1, 2), sysname, object_schema_name),
+    lookup("OBJECT_DEFINITION", (1, 1), |_, _| Ok(of(DataType::NVarChar(Length::Max))), definition),
+    lookup("SCHEMA_ID", (0, 1), int, schema_id),
+    lookup("SCHEMA_NAME", (0, 1), sysname, schema_name),
+    lookup("DB_ID", (0, 1), smallint, db_id),
+    lookup("DB_NAME", (0, 1), sysname, db_name),
+    lookup("ORIGINAL_DB_NAME", (0, 0), sysname, |cx, _, _| {
+        Ok(Value::nvarchar(&cx.session.login_database))
+    }),
+    lookup("TYPE_ID", (1, 1), int, type_id),
+    lookup("TYPE_NAME", (1, 1), sysname, type_name),
+    lookup("COL_LENGTH", (2, 2), smallint, col_length),
+    lookup("COL_NAME", (2, 2), sysname, col_name),
+    lookup("COLUMNPROPERTY", (3, 3), int, column_property),
+    lookup("OBJECTPROPERTY", (2, 2), int, object_property),
+    Function {
+        name: "OBJECTPROPERTYEX",
+        arity: (2, 2),
+        bind: variant,
+        eval: Evaluate::Strict(object_property_ex),
+        deterministic: false,
+    },
+    lookup("INDEXPROPERTY", (3, 3), int, index_property),
+    lookup("INDEX_COL", (3, 3), sysname, index_col),
+    lookup("TYPEPROPERTY", (2, 2), int, type_property),
+    lookup("IDENT_CURRENT", (1, 1), numeric, |cx, c, v| {
+        ident(cx, c, v, |t, seed, _| source::last_identity(t).unwrap_or(seed))
+    }),
+    lookup("IDENT_SEED", (1, 1), numeric, |cx, c, v| ident(cx, c, v, |_, seed, _| seed)),
+    lookup("IDENT_INCR", (1, 1), numeric, |cx, c, v| ident(cx, c, v, |_, _, step| step)),
+    lookup("PARSENAME", (2, 2), sysname, parse_name),
+    lookup("DATABASEPROPERTYEX", (2, 2), variant, database_property),
+];
+
+fn numeric(
+    _: &mut crate::bind::Binder<'_>,
+    _: &mut Vec<crate::plan::expr::Expr>,
+) -> Result<types::ColumnType> {
+    Ok(of(DataType::Decimal { precision: 38, scale: 0 }))
+}
+
+/// The current database.
+fn current(cx: &Cx<'_>) -> Option<Arc<Database>> {
+    cx.session.catalog.database(&cx.session.database).map(Arc::clone)
+}
+
+/// Finds an object by a name of one to three parts; temporary tables are in tempdb.
+fn find(cx: &Cx<'_>, name: &str) -> Option<(Arc<Database>, ObjectRow)> {
+    let name = parse_object_name(name).ok()?;
+    if name.object.starts_with('#') {
+        let database = cx.session.catalog.database("tempdb").map(Arc::clone)?;
+        let table = cx.session.temp.find(&name.object);
+        let row = match table {
+            Some(table) => source::table_row(&table),
+            None => source::find_object(cx.session, &database, None, &name.object)?,
+        };
+        return Some((database, row));
+    }
+    let database = name.database.as_deref().unwrap_or(&cx.session.database);
+    let database = cx.session.catalog.database(database).map(Arc::clone)?;
+    let schema = name.schema.as_deref();
+    let row = source::find_object(cx.session, &database, schema, &name.object)?;
+    Some((database, row))
+}
+
+fn find_table(cx: &Cx<'_>, name: &str) -> Option<Arc<TableDef>> {
+    let (database, row) = find(cx, name)?;
+    table_by_id(cx, &database, row.id)
+}
+
+fn table_by_id(cx: &Cx<'_>, database: &Database, id: i32) -> Option<Arc<TableDef>> {
+    let own = cx.session.temp.iter().find(|t| t.id == id).map(Arc::clone);
+    own.or_else(|| database.table_by_id(id).map(Arc::clone))
+}
+
+/// The object of an id, in the database of the second argument or the current one.
+fn by_id(cx: &Cx<'_>, values: &[Value]) -> Option<ObjectRow> {
+    let database = match whole(values, 1) {
+        Some(n) => cx.session.catalog.database_by_id(i16::try_from(n).ok()?).map(Arc::clone)?,
+        None => current(cx)?,
+    };
+    source::object_by_id(cx.session, &database, id(values, 0)?)
+}
+
+fn name_or_null(name: Option<&str>) -> Value {
+    name.map_or(Value::Null, Value::nvarchar)
+}
+
+fn object_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let kind = text(call, values, 1);
+    let fits =
+        |row: &ObjectRow| kind.as_ref().is_none_or(|k| k.trim_end().eq_ignore_ascii_case(row.code));
+    let found = text(call, values, 0).and_then(|name| find(cx, &name));
+    Ok(found.filter(|(_, row)| fits(row)).map_or(Value::Null, |(_, row)| Value::Int(row.id)))
+}
+
+fn object_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(name_or_null(by_id(cx, values).map(|o| o.name).as_deref()))
+}
+
+fn object_schema_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(name_or_null(by_id(cx, values).map(|o| o.schema).as_deref()))
+}
+
+fn definition(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let database = current(cx);
+    let found = id(values, 0).zip(database).and_then(|(id, d)| source::definition(&d, id));
+    Ok(name_or_null(found.as_deref()))
+}
+
+fn schema_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).unwrap_or_else(|| "dbo".to_owned());
+    let database = current(cx);
+    let schema = database.as_ref().and_then(|d| d.schema(&name));
+    Ok(schema.map_or(Value::Null, |s| Value::Int(s.id)))
+}
+
+fn schema_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let wanted = if values.is_empty() { Some(1) } else { id(values, 0) };
+    let database = current(cx);
+    let schema = database.as_ref().and_then(|d| d.schemas.values().find(|s| Some(s.id) == wanted));
+    Ok(name_or_null(schema.map(|s| s.name.as_str())))
+}
+
+fn db_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).unwrap_or_else(|| cx.session.database.to_string());
+    let database = cx.session.catalog.database(&name);
+    Ok(database.map_or(Value::Null, |d| Value::SmallInt(d.id)))
+}
+
+fn db_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let catalog = &cx.session.catalog;
+    let database = match values {
+        [] => catalog.database(&cx.session.database),
+        _ => match whole(values, 0) {
+            Some(0) => catalog.database(&cx.session.database),
+            Some(n) => i16::try_from(n).ok().and_then(|n| catalog.database_by_id(n)),
+            None => None,
+        },
+    };
+    Ok(name_or_null(database.map(|d| d.name.as_str())))
+}
+
+fn type_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).and_then(|n| parse_object_name(&n).ok());
+    let (Some(name), Some(database)) = (name, current(cx)) else { return Ok(Value::Null) };
+    let schema = name.schema.as_deref().and_then(|s| database.schema(s)).map(|s| s.id);
+    let rows = crate::view::source_types::type_rows(&database);
+    let found = rows
+        .iter()
+        .find(|t| Name::same(&t.name, &name.object) && schema.is_none_or(|s| s == t.schema_id));
+    Ok(found.map_or(Value::Null, |t| Value::Int(t.user_type_id)))
+}
+
+fn type_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (Some(id), Some(database)) = (id(values, 0), current(cx)) else { return Ok(Value::Null) };
+    let rows = crate::view::source_types::type_rows(&database);
+    let found = rows.iter().find(|t| t.user_type_id == id);
+    Ok(name_or_null(found.map(|t| t.name.as_str())))
+}
+
+fn col_length(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
+    let (Some(table), Some(column)) = (table, text(call, values, 1)) else {
+        return Ok(Value::Null);
+    };
+    let column = table.column(&column).map(|at| table.columns[at].ty.data_type.max_length());
+    Ok(column.map_or(Value::Null, Value::SmallInt))
+}
+
+fn col_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (Some(table), Some(place)) = (argument_table(cx, values), whole(values, 1)) else {
+        return Ok(Value::Null);
+    };
+    let column = usize::try_from(place - 1).ok().and_then(|at| table.columns.get(at));
+    Ok(name_or_null(column.map(|c| c.name.as_str())))
+}
+
+/// The table whose id is the first argument.
+fn argument_table(cx: &Cx<'_>, values: &[Value]) -> Option<Arc<TableDef>> {
+    table_by_id(cx, &*current(cx)?, id(values, 0)?)
+}
+
+fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (Some(table), Some(column), Some(property)) =
+        (argument_table(cx, values), text(call, values, 1), text(call, values, 2))
+    else {
+        return Ok(Value::Null);
+    };
+    let Some(at) = table.column(&column) else { return Ok(Value::Null) };
+    let column = &table.columns[at];
+    let ty = &column.ty.data_type;
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "allowsnull" => flag(column.ty.nullable),
+        "columnid" => Value::Int(i32::try_from(at + 1).unwrap_or(i32::MAX)),
+        "iscomputed" => flag(column.computed.is_some()),
+        "isidentity" => flag(column.identity.is_some()),
+        "isrowguidcol" => flag(column.row_guid),
+        "precision" => match source::character_length(ty) {
+            Some(n) => Value::Int(n),
+            None => Value::Int(i32::from(ty.precision())),
+        },
+        "scale" if source::numeric_facts(ty).is_some() || ty.scale() > 0 => {
+            Value::Int(i32::from(ty.scale()))
+        }
+        "charmaxlen" => source::character_length(ty).map_or(Value::Null, Value::Int),
+        "usesansitrim" => flag(true),
+        "isdeterministic" | "isprecise" if column.computed.is_none() => Value::Null,
+        "isfulltextindexed"
+        | "isidnotforrepl"
+        | "ishidden"
+        | "issparse"
+        | "iscolumnset"
+        | "isindexable"
+        | "isxmlindexable"
+        | "isoutparam"
+        | "iscursortype"
+        | "systemdataaccess"
+        | "userdataaccess"
+        | "statisticalsemantics"
+        | "generatedalwaystype" => flag(false),
+        _ => Value::Null,
+    })
+}
+
+fn object_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let row = current(cx)
+        .zip(id(values, 0))
+        .and_then(|(database, id)| source::object_by_id(cx.session, &database, id));
+    let (Some(row), Some(property)) = (row, text(call, values, 1)) else {
+        return Ok(Value::Null);
+    };
+    let table = current(cx).and_then(|d| table_by_id(cx, &d, row.id));
+    Ok(object_fact(&row, table.as_deref(), &property.to_ascii_lowercase())
+        .map_or(Value::Null, Value::Int))
+}
+
+/// A property of an object; a property of tables is NULL for anything else.
+fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Option<i32> {
+    let is = |codes: &[&str]| Some(i32::from(codes.contains(&row.code)));
+    let of_table = |test: &dyn Fn(&TableDef) -> bool| table.map(|t| i32::from(test(t)));
+    match property {
+        "istable" => is(&["U", "S"]),
+        "isusertable" => is(&["U"]),
+        "issystemtable" => is(&["S"]),
+        "isview" => is(&["V"]),
+        "isprocedure" => is(&["P"]),
+        "istrigger" => is(&["TR"]),
+        "isscalarfunction" => is(&["FN"]),
+        "isinlinefunction" => is(&["IF"]),
+        "istablefunction" => is(&["IF", "TF"]),
+        "isprimarykey" => is(&["PK"]),
+        "isuniquecnst" => is(&["UQ"]),
+        "isforeignkey" => is(&["F"]),
+        "ischeckcnst" => is(&["C"]),
+        "isdefaultcnst" | "isdefault" => is(&["D"]),
+        "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
+        "isexecuted" => is(&["P", "V", "TR", "FN", "IF", "TF"]),
+        "ismsshipped" => Some(i32::from(row.system)),
+        "ownerid" => Some(1),
+        "schemaid" => Some(row.schema_id),
+        "isquotedidenton" | "isansinullson" | "execisquotedidenton" | "execisansinullson" => {
+            Some(1)
+        }
+        "tablehasprimarykey" => of_table(&|t| {
+            t.indexes.iter().any(|i| i.constraint == Some(IndexConstraint::PrimaryKey))
+        }),
+        "tablehasuniquecnst" => {
+            of_table(&|t| t.indexes.iter().any(|i| i.constraint == Some(IndexConstraint::Unique)))
+        }
+        "tablehasidentity" => of_table(&|t| t.columns.iter().any(|c| c.identity.is_some())),
+        "tablehasforeignkey" => of_table(&|t| !t.foreign_keys.is_empty()),
+        "tablehasforeignref" => of_table(&|t| t.referenced),
+        "tablehascheckcnst" => of_table(&|t| !t.checks.is_empty()),
+        "tablehasdefaultcnst" => of_table(&|t| t.columns.iter().any(|c| c.default.is_some())),
+        "tablehasindex" | "isindexed" => of_table(&|t| !t.indexes.is_empty()),
+        "tablehasclustindex" => of_table(&|t| t.indexes.iter().any(|i| i.clustered)),
+        "tablehasnonclustindex" => of_table(&|t| t.indexes.iter().any(|i| !i.clustered)),
+        "tablehasrowguidcol" => of_table(&|t| t.columns.iter().any(|c| c.row_guid)),
+        "tableismemoryoptimized" => of_table(&|t| t.memory_optimized),
+        "tableistemporal" | "tableisfake" | "tablehastextimage" if table.is_some() => Some(0),
+        _ => None,
+    }
+}
+
+fn object_property_ex(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    if text(call, values, 1).is_some_and(|p| p.eq_ignore_ascii_case("BaseType")) {
+        let row = current(cx)
+            .zip(id(values, 0))
+            .and_then(|(database, id)| source::object_by_id(cx.session, &database, id));
+        return Ok(row.map_or(Value::Null, |row| {
+            let code = format!("{:<2}", row.code);
+            wrap(Value::VarChar(types::Bytes::copy_from(code.as_bytes())), DataType::Char(2))
+        }));
+    }
+    Ok(wrap(object_property(cx, call, values)?, DataType::Int))
+}
+
+fn index_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (Some(table), Some(name), Some(property)) =
+        (argument_table(cx, values), text(call, values, 1), text(call, values, 2))
+    else {
+        return Ok(Value::Null);
+    };
+    let Some(index) = table.index(&name).map(|at| &table.indexes[at]) else {
+        return Ok(Value::Null);
+    };
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "indexid" => Value::Int(index.id),
+        "isclustered" => flag(index.clustered),
+        "isunique" => flag(index.unique),
+        "indexfillfactor" | "indexdepth" => Value::Int(0),
+        "isdisabled"
+        | "isfulltextkey"
+        | "ishypothetical"
+        | "ispadindex"
+        | "isstatistics"
+        | "iscolumnstore"
+        | "isautostatistics"
+        | "isoptimizedforsequentialkey"
+        | "ispagelockdisallowed"
+        | "isrowlockdisallowed" => flag(false),
+        _ => Value::Null,
+    })
+}
+
+fn index_col(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
+    let (Some(table), Some(index), Some(place)) = (table, id(values, 1), whole(values, 2)) else {
+        return Ok(Value::Null);
+    };
+    let index = table.indexes.iter().find(|i| i.id == index);
+    let place = usize::try_from(place - 1).ok();
+    let key = index.zip(place).and_then(|(i, place)| i.keys.get(place));
+    Ok(name_or_null(key.map(|k| table.columns[usize::from(k.0)].name.as_str())))
+}
+
+fn type_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (Some(name), Some(property), Some(database)) =
+        (text(call, values, 0), text(call, values, 1), current(cx))
+    else {
+        return Ok(Value::Null);
+    };
+    let rows = crate::view::source_types::type_rows(&database);
+    let Some(row) = rows.iter().find(|t| Name::same(&t.name, &name)) else {
+        return Ok(Value::Null);
+    };
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "allowsnull" => flag(row.nullable),
+        "ownerid" => Value::Int(row.schema_id),
+        "precision" if row.precision > 0 => Value::Int(i32::from(row.precision)),
+        "precision" => Value::Int(i32::from(row.max_length)),
+        "scale" if row.precision > 0 => Value::Int(i32::from(row.scale)),
+        "usesansitrim" => flag(true),
+        _ => Value::Null,
+    })
+}
+
+fn ident(
+    cx: &Cx<'_>,
+    call: &Call<'_>,
+    values: &[Value],
+    read: fn(&TableDef, i64, i64) -> i64,
+) -> Result<Value> {
+    let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
+    let number = table.and_then(|t| {
+        let (seed, step) = t.columns.iter().find_map(|c| c.identity)?;
+        Some(read(&t, seed, step))
+    });
+    Ok(number.map_or(Value::Null, |n| Value::Decimal(types::Decimal::new(i128::from(n), 38, 0))))
+}
+
+/// Parts count from the right: 1 object, 2 schema, 3 database, 4 server.
+fn parse_name(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).and_then(|n| parse_object_name(&n).ok());
+    let Some(name) = name else { return Ok(Value::Null) };
+    let part = match whole(values, 1) {
+        Some(1) => Some(name.object.to_string()),
+        Some(2) => name.schema.as_ref().map(ToString::to_string),
+        Some(3) => name.database.as_ref().map(ToString::to_string),
+        Some(4) => name.server.as_ref().map(ToString::to_string),
+        _ => None,
+    };
+    Ok(name_or_null(part.as_deref().filter(|p| !p.is_empty())))
+}
+
+fn database_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
+        return Ok(Value::Null);
+    };
+    let Some(database) = cx.session.catalog.database(&name) else { return Ok(Value::Null) };
+    let word = |text: &str| wrap(Value::nvarchar(text), DataType::NVarChar(Length::Limited(128)));
+    let number = |n: i32| wrap(Value::Int(n), DataType::Int);
+    let others = &database.options.others;
+    let on = |option: &str| number(i32::from(others.get(option).is_some_and(|v| v == "ON")));
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "collation" => word(&database.collation.name()),
+        "status" => word("ONLINE"),
+        "recovery" => word(&database.options.recovery),
+        "updateability" if others.contains_key("READ_ONLY") => word("READ_ONLY"),
+        "updateability" => word("READ_WRITE"),
+        "useraccess" if others.contains_key("SINGLE_USER") => word("SINGLE_USER"),
+        "useraccess" if others.contains_key("RESTRICTED_USER") => word("RESTRICTED_USER"),
+        "useraccess" => word("MULTI_USER"),
+        "comparisonstyle" => {
+            number(i32::try_from(database.collation.comparison_style()).unwrap_or(0))
+        }
+        "lcid" => number(i32::try_from(database.collation.lcid()).unwrap_or(0)),
+        "sqlsortorder" => wrap(Value::TinyInt(database.collation.sort_id()), DataType::TinyInt),
+        "isansinulldefault" => on("ANSI_NULL_DEFAULT"),
+        "isansinullsenabled" => on("ANSI_NULLS"),
+        "isansipaddingenabled" => on("ANSI_PADDING"),
+        "isansiwarningsenabled" => on("ANSI_WARNINGS"),
+        "isarithmeticabortenabled" => on("ARITHABORT"),
+        "isautoclose" => on("AUTO_CLOSE"),
+        "isautoshrink" => on("AUTO_SHRINK"),
+        "isnullconcat" => on("CONCAT_NULL_YIELDS_NULL"),
+        "isnumericroundabortenabled" => on("NUMERIC_ROUNDABORT"),
+        "isquotedidentifiersenabled" => on("QUOTED_IDENTIFIER"),
+        "isrecursivetriggersenabled" => on("RECURSIVE_TRIGGERS"),
+        "isclosecursorsoncommitenabled" => on("CURSOR_CLOSE_ON_COMMIT"),
+        "isfulltextenabled"
+        | "isinstandby"
+        | "ismergepublished"
+        | "ispublished"
+        | "issubscribed"
+        | "issyncwithbackup"
+        | "istornpagedetectionenabled" => number(0),
+        "isxtpsupported" => number(1),
+        _ => Value::Null,
+    })
+}

@@ -1,0 +1,183 @@
+//! Who the session is and what it may do. There is one level of rights so far: a login is `sysadmin`
+//! or has what its database user was granted.
+
+use types::{DataType, Length, Result, Value};
+
+use crate::catalog::name::Name;
+use crate::catalog::{Login, Principal};
+use crate::exec::Cx;
+use crate::func::entry::{flag, int, lookup, of, session, sysname, text, whole};
+use crate::func::{Call, Function};
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    lookup("SUSER_NAME", (0, 1), sysname, suser_name),
+    lookup("SUSER_SNAME", (0, 1), sysname, suser_sname),
+    lookup("SUSER_ID", (0, 1), int, suser_id),
+    lookup("SUSER_SID", (0, 2), |_, _| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
+    session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&cx.session.login)),
+    session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&cx.session.login)),
+    lookup("USER_NAME", (0, 1), sysname, user_name),
+    lookup("USER_ID", (0, 1), int, user_id),
+    lookup("DATABASE_PRINCIPAL_ID", (0, 1), int, user_id),
+    lookup("IS_SRVROLEMEMBER", (1, 2), int, is_server_role_member),
+    lookup("IS_MEMBER", (1, 1), int, is_member),
+    lookup("IS_ROLEMEMBER", (1, 2), int, is_member),
+    lookup("HAS_DBACCESS", (1, 1), int, has_db_access),
+    Function {
+        name: "HAS_PERMS_BY_NAME",
+        arity: (3, 5),
+        bind: int,
+        eval: crate::func::Evaluate::Full(has_permission),
+        deterministic: false,
+    },
+];
+
+fn login<'c>(cx: &'c Cx<'_>, name: Option<&str>) -> Option<&'c Login> {
+    let name = name.unwrap_or(&cx.session.login);
+    cx.session.catalog.logins.get(&Name::new(name)).map(AsRef::as_ref)
+}
+
+/// The user that the session is in its database: `dbo` for a sysadmin.
+fn user<'c>(cx: &'c Cx<'_>) -> Option<&'c Principal> {
+    let database = cx.session.catalog.database(&cx.session.database)?;
+    let login = login(cx, None)?;
+    if login.sysadmin {
+        return database.principals.get(&Name::new("dbo")).map(AsRef::as_ref);
+    }
+    let is_it = |p: &&std::sync::Arc<Principal>| {
+        p.login.as_ref().is_some_and(|l| Name::same(l, &login.name))
+    };
+    let named = database.principals.values().find(is_it);
+    named.or_else(|| database.principals.get(&Name::new("guest"))).map(AsRef::as_ref)
+}
+
+fn is_sysadmin(cx: &Cx<'_>) -> bool {
+    login(cx, None).is_some_and(|l| l.sysadmin)
+}
+
+fn name_or_null(name: Option<&str>) -> Value {
+    name.map_or(Value::Null, Value::nvarchar)
+}
+
+fn suser_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    if values.is_empty() {
+        return Ok(Value::nvarchar(&cx.session.login));
+    }
+    let id = whole(values, 0);
+    let mut logins = cx.session.catalog.logins.values();
+    let found = logins.find(|l| Some(i64::from(l.principal_id)) == id);
+    Ok(name_or_null(found.map(|l| l.name.as_str())))
+}
+
+fn suser_sname(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(sid) = values.first() else { return Ok(Value::nvarchar(&cx.session.login)) };
+    let mut logins = cx.session.catalog.logins.values();
+    let found = logins.find(|l| Some(l.sid.as_slice()) == sid.string_bytes());
+    Ok(name_or_null(found.map(|l| l.name.as_str())))
+}
+
+fn suser_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let found = login(cx, text(call, values, 0).as_deref());
+    Ok(found.map_or(Value::Null, |l| Value::Int(l.principal_id)))
+}
+
+fn suser_sid(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let found = login(cx, text(call, values, 0).as_deref());
+    Ok(found.map_or(Value::Null, |l| Value::VarBinary(types::Bytes::copy_from(&l.sid))))
+}
+
+fn user_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(id) = whole(values, 0) else {
+        return Ok(name_or_null(user(cx).map(|u| u.name.as_str())));
+    };
+    let database = cx.session.catalog.database(&cx.session.database);
+    let found = database.and_then(|d| d.principals.values().find(|p| i64::from(p.id) == id));
+    Ok(name_or_null(found.map(|p| p.name.as_str())))
+}
+
+fn user_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let found = match text(call, values, 0) {
+        None => user(cx),
+        Some(name) => {
+            let database = cx.session.catalog.database(&cx.session.database);
+            database.and_then(|d| d.principals.get(&Name::new(&name))).map(AsRef::as_ref)
+        }
+    };
+    Ok(found.map_or(Value::Null, |p| Value::Int(p.id)))
+}
+
+/// Fixed server roles.
+const SERVER_ROLES: [&str; 9] = [
+    "public",
+    "sysadmin",
+    "securityadmin",
+    "serveradmin",
+    "setupadmin",
+    "processadmin",
+    "diskadmin",
+    "dbcreator",
+    "bulkadmin",
+];
+
+/// A sysadmin is a member of every role. NULL for a role that is none.
+fn is_server_role_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
+    if !SERVER_ROLES.iter().any(|r| Name::same(r, &role)) {
+        return Ok(Value::Null);
+    }
+    let Some(login) = login(cx, text(call, values, 1).as_deref()) else { return Ok(Value::Null) };
+    Ok(flag(login.sysadmin || Name::same(&role, "public")))
+}
+
+fn is_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
+    let Some(database) = cx.session.catalog.database(&cx.session.database) else {
+        return Ok(Value::Null);
+    };
+    let member = match text(call, values, 1) {
+        None => user(cx),
+        Some(name) => database.principals.get(&Name::new(&name)).map(AsRef::as_ref),
+    };
+    let (Some(role), Some(member)) = (database.principals.get(&Name::new(&role)), member) else {
+        return Ok(Value::Null);
+    };
+    Ok(flag(role.id == 0 || member.member_of.contains(&role.id)))
+}
+
+fn has_db_access(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).unwrap_or_default();
+    let Some(database) = cx.session.catalog.database(&name) else { return Ok(Value::Null) };
+    let named = database
+        .principals
+        .values()
+        .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &cx.session.login)));
+    Ok(flag(is_sysadmin(cx) || named))
+}
+
+/// A sysadmin may do everything to what there is; what others may is asked of the permissions on the
+/// object or the database.
+fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(permission) = text(call, values, 2) else { return Ok(Value::Null) };
+    if is_sysadmin(cx) {
+        return Ok(flag(true));
+    }
+    let session = &cx.session;
+    let (Some(database), Some(user)) = (session.catalog.database(&session.database), user(cx))
+    else {
+        return Ok(Value::Null);
+    };
+    let object = text(call, values, 0)
+        .and_then(|name| crate::bind::fragment::parse_object_name(&name).ok())
+        .and_then(|name| database.object(name.schema.as_deref().unwrap_or("dbo"), &name.object));
+    let object_id = object.map_or(0, crate::catalog::Object::id);
+    let rules = database.permissions.iter().filter(|p| {
+        (p.object_id == object_id || p.object_id == 0)
+            && (p.principal_id == user.id
+                || p.principal_id == 0
+                || user.member_of.contains(&p.principal_id))
+            && p.permission.eq_ignore_ascii_case(&permission)
+    });
+    let (granted, denied): (Vec<_>, Vec<_>) = rules.partition(|p| p.granted);
+    let owner = user.member_of.contains(&16_384);
+    Ok(flag(owner || (denied.is_empty() && !granted.is_empty())))
+}
