@@ -570,7 +570,8 @@ public class Main {
                 case "date" -> jtds ? rows.getString(1) : rows.getObject(1, LocalDate.class).toString();
                 case "time" -> jtds ? trimmed(rows.getString(1)) : CLOCK.format(rows.getObject(1, LocalTime.class));
                 case "datetime2" -> jtds ? trimmed(rows.getString(1)) : STAMP.format(rows.getObject(1, LocalDateTime.class));
-                case "datetimeoffset" -> jtds ? trimmed(rows.getString(1)) : OFFSET.format(rows.getObject(1, OffsetDateTime.class));
+                // Not as an OffsetDateTime, which the driver makes by the calendar of before 1582.
+                case "datetimeoffset" -> trimmed(rows.getString(1));
                 case "uniqueidentifier" -> rows.getString(1).toUpperCase();
                 default -> rows.getString(1);
             };

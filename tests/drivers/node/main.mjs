@@ -277,8 +277,10 @@ const NAMES = {
   uniqueidentifier: 'UniqueIdentifier',
 };
 
-function options(kind) {
+function options(kind, value) {
   const [first, second] = kind.sizes;
+  // The driver sends a binary's declared length, whatever the buffer has.
+  if (kind.base === 'binary') return { length: value ? value.length : Number(first) };
   if (kind.base === 'decimal') return { precision: Number(first), scale: Number(second) };
   if (['time', 'datetime2', 'datetimeoffset'].includes(kind.base)) return { scale: Number(first) };
   if (first === 'max') return { length: Infinity };
@@ -357,11 +359,11 @@ async function ofType(cn, kind) {
     const what = `case ${c.case}`;
     const id = ['id', TYPES.Int, n];
     const value = native(kind, textOf(c));
-    await run(cn, 'insert into #t (id, v) values (@id, @v)', { params: [id, ['v', type, value, options(kind)]] });
+    await run(cn, 'insert into #t (id, v) values (@id, @v)', { params: [id, ['v', type, value, options(kind, value)]] });
     same(kind, c, await scalar(cn, 'select v from #t where id = @id', [id]), `${what}: column`);
     equal(await scalar(cn, `select count(*) from #t where id = ${n} and ${c.where}`), 1, `${what}: rows where ${c.where.slice(0, 80)}`);
     const { out } = await run(cn, 'set @o = @i', {
-      params: [['i', type, value, options(kind)]],
+      params: [['i', type, value, options(kind, value)]],
       outputs: [['o', type, null, options(kind)]],
     });
     same(kind, c, out.o, `${what}: OUTPUT`);

@@ -139,7 +139,7 @@ func run(check string, db *sql.DB, conn func() (*sql.Conn, error)) error {
 		return connect(db)
 	case "connect-strict":
 		strict := open(job.Password, map[string]string{
-			"encrypt": "strict", "certificate": job.Cert, "hostNameInCertificate": "localhost",
+			"encrypt": "strict", "serverCertificate": job.Cert,
 		})
 		defer strict.Close()
 		return wantScalar(strict, "select N'strict'", "strict")
