@@ -18,7 +18,7 @@ pub mod query;
 mod statement;
 pub mod types;
 
-pub(crate) use statement::new_shape;
+pub(crate) use statement::{new_shape, shape_of};
 pub use statement::{bind_scalar, bind_statement};
 
 use std::sync::Arc;

@@ -11,8 +11,8 @@ use crate::bind::{Binder, atomic};
 use crate::catalog::name::Name;
 use crate::plan::expr::Slot;
 use crate::plan::program::{
-    ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, Leaf, LeafAst,
-    Program, RaisErrorStep, Step, StepKind, TableVariableDef, VariableDef,
+    ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
+    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef, VariableDef,
 };
 
 /// Makes the empty definition of a table variable; the catalog's DDL knows how.
@@ -41,6 +41,7 @@ pub fn compile(
     make_table: &MakeTable<'_>,
 ) -> Result<Program> {
     let count = parameters.variables.len();
+    let table_count = parameters.tables.len();
     let mut compiler = Compiler {
         binder,
         make_table,
@@ -61,6 +62,7 @@ pub fn compile(
         variables,
         table_variables: tables,
         parameters: count,
+        table_parameters: table_count,
         body,
         source,
     })
@@ -202,7 +204,9 @@ impl Compiler<'_, '_> {
                 StepKind::WaitFor(true, Leaf::new(LeafAst::Value(*e)))
             }
             StatementKind::Execute(execute) => StepKind::Execute(self.execute(*execute)?),
-            StatementKind::ExecuteString(execute) => self.execute_string(*execute)?,
+            StatementKind::ExecuteString(execute) => {
+                StepKind::ExecuteString(self.text_parts(*execute)?)
+            }
             StatementKind::DeclareCursor(cursor) => self.declare_cursor(None, *cursor),
             StatementKind::OpenCursor(cursor) => StepKind::Cursor(CursorStep::Open(cursor)),
             StatementKind::Fetch(fetch) => {
@@ -223,6 +227,9 @@ impl Compiler<'_, '_> {
                     StepKind::Other(Box::new(ast::Statement { kind, span, line }))
                 }
             },
+            StatementKind::Insert(insert) if calls(&insert.source) => {
+                StepKind::InsertExecute(self.insert_execute(*insert)?)
+            }
             kind @ (StatementKind::Select(_)
             | StatementKind::Insert(_)
             | StatementKind::Update(_)
@@ -329,6 +336,25 @@ impl Compiler<'_, '_> {
         Ok(Box::new(ExecuteStep { procedure, return_status, arguments }))
     }
 
+    fn insert_execute(&self, insert: ast::Insert) -> Result<Box<InsertExecuteStep>> {
+        if insert.top.is_some() || !insert.output.is_empty() || insert.with.is_some() {
+            return crate::bind::expr::not_supported("TOP, OUTPUT and WITH in INSERT .. EXEC");
+        }
+        let source = match insert.source {
+            ast::InsertSource::Execute(execute) => {
+                InsertedCall::Procedure(self.execute(*execute)?)
+            }
+            ast::InsertSource::ExecuteString(execute) => {
+                InsertedCall::Text(self.text_parts(*execute)?)
+            }
+            ast::InsertSource::Values(_)
+            | ast::InsertSource::Query(_)
+            | ast::InsertSource::DefaultValues => return Err(Msg::InternalError.into()),
+        };
+        let (target, columns) = (insert.target, insert.columns);
+        Ok(Box::new(InsertExecuteStep { target, columns, source }))
+    }
+
     fn argument(&self, argument: ast::Argument) -> Result<ArgumentStep> {
         let value = match argument.value.kind {
             ast::ExprKind::Default => ArgumentValue::Default,
@@ -351,7 +377,7 @@ impl Compiler<'_, '_> {
         Ok(ArgumentStep { name, value, output: argument.output })
     }
 
-    fn execute_string(&self, execute: ast::ExecuteString) -> Result<StepKind> {
+    fn text_parts(&self, execute: ast::ExecuteString) -> Result<Vec<Leaf>> {
         if execute.at.is_some() || !execute.arguments.is_empty() {
             return crate::bind::expr::not_supported("EXECUTE .. AT a linked server");
         }
@@ -360,7 +386,7 @@ impl Compiler<'_, '_> {
         }
         let text = text_type(self.binder);
         let parts = execute.text.into_iter().map(|e| Leaf::new(LeafAst::Typed(e, text)));
-        Ok(StepKind::ExecuteString(parts.collect()))
+        Ok(parts.collect())
     }
 
     fn typed(&self, value: ast::Expr, data_type: DataType) -> Leaf {
@@ -388,6 +414,10 @@ fn text_type(binder: &Binder<'_>) -> ColumnType {
         collation: binder.database_collation(),
         nullable: true,
     }
+}
+
+fn calls(source: &ast::InsertSource) -> bool {
+    matches!(source, ast::InsertSource::Execute(_) | ast::InsertSource::ExecuteString(_))
 }
 
 /// Returns the statement lists inside a statement.

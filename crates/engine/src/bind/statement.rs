@@ -178,9 +178,11 @@ pub(crate) fn new_shape(columns: &[OutputColumn]) -> Arc<ResultShape> {
         identity: c.identity,
         updatable: matches!(c.expr.kind, ExprKind::Column(_)),
     });
-    Arc::new(ResultShape {
-        // Relaxed: only uniqueness is asked for.
-        id: SHAPE_ID.fetch_add(1, Ordering::Relaxed),
-        columns: columns.collect(),
-    })
+    shape_of(columns.collect())
+}
+
+/// Makes the shape of a result that has these columns.
+pub(crate) fn shape_of(columns: Vec<ColumnInfo>) -> Arc<ResultShape> {
+    // Relaxed: only uniqueness is asked for.
+    Arc::new(ResultShape { id: SHAPE_ID.fetch_add(1, Ordering::Relaxed), columns })
 }

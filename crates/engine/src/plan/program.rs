@@ -27,6 +27,8 @@ pub struct Program {
     pub table_variables: Vec<TableVariableDef>,
     /// How many of the variables are parameters.
     pub parameters: usize,
+    /// How many of the table variables are parameters.
+    pub table_parameters: usize,
     /// The statements.
     pub body: Vec<Step>,
     /// Source text that spans refer to.
@@ -115,12 +117,34 @@ pub enum StepKind {
     Execute(Box<ExecuteStep>),
     /// EXEC (@sql)
     ExecuteString(Vec<Leaf>),
+    /// INSERT .. EXEC
+    InsertExecute(Box<InsertExecuteStep>),
     /// A cursor statement.
     Cursor(CursorStep),
     /// SET of an option that has a value.
     SetValue(ast::ValueOption, Leaf),
     /// Anything else: run from its syntax tree.
     Other(Box<ast::Statement>),
+}
+
+/// INSERT .. EXEC: rows that a call returns go to a table.
+#[derive(Debug)]
+pub struct InsertExecuteStep {
+    /// Where they go.
+    pub target: ast::Target,
+    /// The columns, if given.
+    pub columns: Vec<ast::Ident>,
+    /// What is run.
+    pub source: InsertedCall,
+}
+
+/// What INSERT .. EXEC runs.
+#[derive(Debug)]
+pub enum InsertedCall {
+    /// `EXEC p`
+    Procedure(Box<ExecuteStep>),
+    /// `EXEC (@sql)`
+    Text(Vec<Leaf>),
 }
 
 /// IF or ELSE IF with what follows it.

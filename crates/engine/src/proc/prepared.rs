@@ -75,7 +75,7 @@ fn sp_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> 
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
     let prepared = find(handle, cx)?;
     let entry = prepare(&prepared.statement, &prepared.declared, cx.session)?;
-    run_prepared(entry, &mut arguments[1..], cx)
+    run_prepared(entry, arguments.get_mut(1..).unwrap_or_default(), cx)
 }
 
 fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
@@ -83,7 +83,11 @@ fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
     let place = handles.binary_search_by_key(&handle, |(handle, _)| i64::from(*handle));
     place
         .map(|place| Arc::clone(&handles[place].1))
-        .map_err(|_| Msg::PreparedNotFound(handle).into())
+        .map_err(|_| unknown(handle))
+}
+
+fn unknown(handle: i64) -> Stop {
+    Stop::Error(Error::from(Msg::PreparedNotFound(handle)).with_state(2))
 }
 
 /// `sp_prepexec @handle OUTPUT, @params, @stmt, @p1, ..`
@@ -96,7 +100,7 @@ fn sp_prepexec(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     let entry = prepare(&prepared.statement, &prepared.declared, cx.session)?;
     let handle = keep(prepared, cx)?;
     return_handle(arguments, handle);
-    run_prepared(entry, &mut arguments[3..], cx)
+    run_prepared(entry, arguments.get_mut(3..).unwrap_or_default(), cx)
 }
 
 /// `sp_prepexecrpc @handle OUTPUT, @call, ..`
@@ -107,7 +111,7 @@ fn sp_prepexecrpc(_: &mut [Argument], _: &mut Cx<'_>) -> Result<i32, Stop> {
 /// `sp_unprepare @handle`
 fn sp_unprepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
-    if drop_handle(handle, cx) { Ok(0) } else { Err(Msg::PreparedNotFound(handle).into()) }
+    if drop_handle(handle, cx) { Ok(0) } else { Err(unknown(handle)) }
 }
 
 fn drop_handle(handle: i64, cx: &mut Cx<'_>) -> bool {

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use types::Msg;
-
 use crate::bind::fragment::parse_object_name;
-use crate::exec::run::{Argument, Invocation, Stop, invoke, resolve_procedure};
+use crate::exec::run::{Argument, Invocation, Stop, invoke, not_found, resolve_procedure};
 use crate::exec::{Cx, Frame};
 use crate::proc::{find, find_by_id};
 use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
@@ -33,12 +31,12 @@ pub(crate) fn run(
     {
         return run_stored(key, entry, procedure, rpc.parameters, session, sink);
     }
-    let parsed = parse_object_name(name).map_err(|_| Msg::ProcedureNotFound(name))?;
+    let parsed = parse_object_name(name).map_err(|_| not_found(name))?;
     if let Some(system) = find(&parsed) {
         return run_system(system, rpc.parameters, session, sink);
     }
     let Some(procedure) = resolve_procedure(session, &parsed) else {
-        return Err(Msg::ProcedureNotFound(name).into());
+        return Err(not_found(name));
     };
     let program = session.take_program_of(&procedure)?;
     let entry =

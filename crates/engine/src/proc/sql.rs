@@ -6,7 +6,7 @@ use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::bind::program::Parameters;
-use crate::exec::run::{Argument, NEST_LEVEL_MAX, Runner, Stop, convert_argument};
+use crate::exec::run::{Argument, Stop, convert_argument, enter, report_scope};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
 use crate::proc::{SystemProcedure, argument};
@@ -26,8 +26,14 @@ fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
         None | Some(Value::Null) => Value::Null,
         Some(_) => text_argument(fixed.get(1), "sp_executesql", "@params")?,
     };
-    let entry = prepare(&statement, &declared, cx.session)?;
-    run_prepared(entry, values, cx)
+    match prepare(&statement, &declared, cx.session) {
+        Ok(entry) => run_prepared(entry, values, cx),
+        Err(Stop::Error(error)) => match report_scope(error, cx) {
+            Err(Stop::Scope) => Ok(cx.session.last_error),
+            other => other,
+        },
+        Err(stop) => Err(stop),
+    }
 }
 
 /// The statement and its declarations, and the values behind them.
@@ -120,8 +126,17 @@ pub(super) fn run_prepared(
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
     let mut frame = Frame::for_program(cx.session, &entry.program)?;
-    let places = bind_values(&entry.program, &mut frame, values, cx.session)?;
-    let outcome = run_one_deeper(&entry.program, &mut frame, cx);
+    let places = match bind_values(&entry.program, &mut frame, values, cx.session) {
+        Ok(places) => places,
+        Err(stop) => {
+            frame.release(cx.session);
+            return Err(stop);
+        }
+    };
+    let outcome = match enter(&entry.program, "", &mut frame, cx) {
+        Err(Stop::Scope) => Ok(cx.session.last_error),
+        other => other,
+    };
     for (argument, place) in values.iter_mut().zip(&places) {
         if argument.output {
             argument.ty = entry.program.variables[*place].ty;
@@ -130,32 +145,6 @@ pub(super) fn run_prepared(
     }
     cx.session.programs.put(key, entry);
     outcome
-}
-
-/// Runs a program as one level of nesting, with temporary tables of its own.
-pub(super) fn run_one_deeper(
-    program: &Program,
-    frame: &mut Frame,
-    cx: &mut Cx<'_>,
-) -> Result<i32, Stop> {
-    if cx.session.nest_level >= NEST_LEVEL_MAX {
-        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
-    }
-    cx.session.nest_level += 1;
-    cx.session.temp.open_scope();
-    let outcome = {
-        let mut inner = Cx::new(cx.session, frame, cx.sink);
-        inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
-        let outcome = Runner { program, procedure: "" }.run(&mut inner);
-        inner.return_buffers(&mut cx.registers, &mut cx.scratch);
-        outcome
-    };
-    cx.session.temp.close_scope();
-    cx.session.nest_level -= 1;
-    match outcome {
-        Err(Stop::Scope) => Ok(cx.session.last_error),
-        other => other,
-    }
 }
 
 fn bind_values(

@@ -72,6 +72,8 @@ pub(super) fn open(
         session_context: Vec::new(),
         nest_level: 0,
         in_rpc: false,
+        inserting_call: false,
+        saved_options: None,
         try_depth: 0,
         handled_errors: Vec::new(),
         line: 0,

@@ -68,6 +68,13 @@ pub struct Options {
     pub deadlock_priority: i8,
 }
 
+impl Options {
+    /// Tells whether statements are compiled only: NOEXEC and PARSEONLY.
+    pub fn skips_statements(&self) -> bool {
+        self.no_exec || self.parse_only
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {

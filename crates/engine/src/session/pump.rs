@@ -86,6 +86,7 @@ impl Session {
             let mut cx = Cx::new(&mut self.state, &mut frame, sink);
             Runner { program: &entry.program, procedure: "" }.run(&mut cx)
         };
+        frame.release(&self.state);
         self.state.programs.put(key, entry);
         outcome.map(drop)
     }
@@ -229,6 +230,8 @@ impl Session {
         state.nest_level = 0;
         state.try_depth = 0;
         state.handled_errors.clear();
+        state.inserting_call = false;
+        state.saved_options = None;
     }
 
     /// Reports what nobody has reported, and rolls back what can't be committed.
@@ -243,16 +246,19 @@ impl Session {
         match outcome {
             Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}
             Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
-            Err(Stop::Error(error) | Stop::Thrown(error)) => {
+            Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) => {
                 state.last_error = error.number;
+                if state.options.xact_abort {
+                    transactions::roll_back_all(state, sink)?;
+                }
                 sink.message(&error.at_line(1))?;
-                sink.error_done()?;
+                sink.error_done(done_kind(state))?;
             }
         }
         if state.transaction.doomed && state.transaction.count > 0 {
             transactions::roll_back_all(state, sink)?;
             sink.message(&Error::from(Msg::UncommittableAtEnd).at_line(1))?;
-            sink.error_done()?;
+            sink.error_done(done_kind(state))?;
         }
         Ok(())
     }
@@ -439,6 +445,14 @@ impl SessionState {
         Ok(parameters)
     }
 
+    /// Drops the temporary tables of the scope that ends.
+    pub(crate) fn close_temp_scope(&mut self) {
+        for table in self.temp.close_scope() {
+            self.instance.store.drop_table(table.rows.data.id());
+        }
+    }
+
+    /// Drops the temporary tables of all scopes.
     pub(crate) fn drop_temp_tables(&mut self) {
         if !self.temp.is_empty() {
             for table in self.temp.iter() {
@@ -447,6 +461,11 @@ impl SessionState {
             self.temp.clear();
         }
     }
+}
+
+/// The kind of `done` that ends a statement of the request.
+fn done_kind(state: &SessionState) -> DoneKind {
+    if state.in_rpc { DoneKind::InProcedure } else { DoneKind::Done }
 }
 
 /// Holds the last `done` back until it is known whether more follows, and counts what was sent.
@@ -468,9 +487,12 @@ impl<'a> Deferred<'a> {
         }
     }
 
-    /// Ends the request: the last `done`, or an empty one.
+    /// Ends the request: the last `done`, or an empty one where that can't be the end of a request.
     fn finish(mut self, kind: DoneKind) -> Sent {
         let empty = Done { kind, command: Command::None, rows: None, error: false, more: false };
+        if self.pending.is_some_and(|last| last.kind == DoneKind::InProcedure) {
+            self.pass_pending()?;
+        }
         let last = self.pending.take().unwrap_or(empty);
         self.inner.done(Done { more: false, ..last })
     }
@@ -483,8 +505,7 @@ impl<'a> Deferred<'a> {
         }
     }
 
-    fn error_done(&mut self) -> Sent {
-        let kind = DoneKind::Done;
+    fn error_done(&mut self, kind: DoneKind) -> Sent {
         self.done(Done { kind, command: Command::None, rows: None, error: true, more: true })
     }
 }

@@ -66,6 +66,10 @@ pub struct SessionState {
     pub nest_level: u32,
     /// The request is an RPC: its statements are those of a procedure.
     pub in_rpc: bool,
+    /// An INSERT .. EXEC is running its call: another one inside is an error.
+    pub(crate) inserting_call: bool,
+    /// Options as the running procedure or dynamic SQL found them, once it has changed one.
+    pub(crate) saved_options: Option<Box<Options>>,
     /// TRY blocks and atomic blocks around the running statement, in whatever procedures.
     pub try_depth: u32,
     /// Errors being handled by CATCH blocks, innermost last: ERROR_NUMBER() and kin.

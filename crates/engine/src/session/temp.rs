@@ -39,9 +39,9 @@ impl TempTables {
         self.scopes.push(Vec::new());
     }
 
-    /// Closes the innermost scope and drops its tables.
-    pub fn close_scope(&mut self) {
-        self.scopes.pop();
+    /// Closes the innermost scope and returns its tables, to be dropped.
+    pub fn close_scope(&mut self) -> Vec<Arc<TableDef>> {
+        self.scopes.pop().unwrap_or_default()
     }
 
     /// Adds a table to the innermost scope.

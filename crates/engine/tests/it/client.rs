@@ -1,10 +1,12 @@
-//! An engine in the test's process, sessions on it, and a sink that keeps what a batch answers.
+//! An engine in the test's process, sessions on it, and a sink that keeps what a request answers.
 
 use std::sync::Arc;
 
 use engine::instance::{Config, Instance};
 use engine::session::{ClientInfo, LoginRequest, Session};
-use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
+use engine::sink::{
+    ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+};
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
 use types::value::ColumnType;
@@ -34,25 +36,33 @@ pub(crate) fn login(instance: &Arc<Instance>) -> Session {
     Session::login(instance, request).map_err(|e| format!("{e:?}")).unwrap()
 }
 
-/// What a batch answered.
+/// What a request answered.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// Result sets: rows of values as text.
     pub(crate) sets: Vec<Vec<Vec<String>>>,
     /// Columns of the result sets.
     pub(crate) columns: Vec<Vec<ColumnInfo>>,
+    /// Values of the last row.
+    pub(crate) last_row: Vec<Value>,
     /// Errors.
     pub(crate) errors: Vec<Error>,
     /// Informational messages.
     pub(crate) messages: Vec<Error>,
     /// Row counts of the statements that had one.
     pub(crate) counts: Vec<u64>,
+    /// All of it, one line per token, in the order of the wire.
+    pub(crate) trace: Vec<String>,
+    /// The `done`s, to check that exactly the last says that nothing follows.
+    pub(crate) dones: Vec<Done>,
 }
 
 impl ResultSink for Answer {
     fn columns(&mut self, shape: &ResultShape) -> Sent {
         self.sets.push(Vec::new());
         self.columns.push(shape.columns.clone());
+        let names: Vec<&str> = shape.columns.iter().map(|c| c.name.as_str()).collect();
+        self.trace.push(format!("columns {}", names.join(" | ")).trim_end().to_owned());
         Ok(())
     }
 
@@ -60,17 +70,29 @@ impl ResultSink for Answer {
         let columns = self.columns.last().unwrap();
         assert_eq!(values.len(), columns.len(), "a row is as wide as its columns");
         let row = values.iter().zip(columns).map(|(v, c)| show(v, &c.column_type));
-        let row = row.collect();
+        let row: Vec<String> = row.collect();
+        self.trace.push(format!("row {}", row.join(" | ")).trim_end().to_owned());
         self.sets.last_mut().unwrap().push(row);
+        self.last_row = values.to_vec();
         Ok(())
     }
 
     fn done(&mut self, done: Done) -> Sent {
         self.counts.extend(done.rows);
+        let kind = match done.kind {
+            DoneKind::Done => "done",
+            DoneKind::InProcedure => "inproc",
+            DoneKind::Procedure => "proc",
+        };
+        let error = if done.error { " error" } else { "" };
+        let rows = done.rows.map(|rows| format!(" {rows}")).unwrap_or_default();
+        self.trace.push(format!("{kind}{error}{rows}"));
+        self.dones.push(done);
         Ok(())
     }
 
     fn message(&mut self, message: &Error) -> Sent {
+        self.trace.push(describe(message));
         if message.severity > 10 {
             self.errors.push(message.clone());
         } else {
@@ -79,21 +101,45 @@ impl ResultSink for Answer {
         Ok(())
     }
 
-    fn return_status(&mut self, _: i32) -> Sent {
+    fn return_status(&mut self, status: i32) -> Sent {
+        self.trace.push(format!("status {status}"));
         Ok(())
     }
 
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
+    fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
+        let value = show(value, &column.column_type);
+        let (name, ty) = (&column.name, column.column_type.data_type);
+        self.trace.push(format!("output {ordinal} {name} {ty} = {value}"));
         Ok(())
     }
 
-    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
+    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
+        self.trace.push(match change {
+            EnvChange::Database { new, old } => format!("env database {old} -> {new}"),
+            EnvChange::Language { new, old } => format!("env language {old} -> {new}"),
+            EnvChange::BeginTransaction(_) => "env begin".to_owned(),
+            EnvChange::CommitTransaction(_) => "env commit".to_owned(),
+            EnvChange::RollbackTransaction(_) => "env rollback".to_owned(),
+        });
         Ok(())
     }
 
     fn flush(&mut self) -> Sent {
+        self.trace.push("flush".to_owned());
         Ok(())
     }
+}
+
+/// Shows a message as `msg 2627 14 1 line 3 proc p: text`.
+pub(crate) fn describe(message: &Error) -> String {
+    let procedure = if message.procedure.is_empty() {
+        String::new()
+    } else {
+        format!(" proc {}", message.procedure)
+    };
+    let (number, severity, state) = (message.number, message.severity, message.state);
+    let (line, text) = (message.line, &message.message);
+    format!("msg {number} {severity} {state} line {line}{procedure}: {text}").trim_end().to_owned()
 }
 
 /// Shows a value: as its conversion to text, binary in hexadecimal.

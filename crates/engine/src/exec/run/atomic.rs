@@ -75,6 +75,7 @@ impl Runner<'_> {
                     let after = cx.frame.variables.split_at_mut(parameters.len());
                     after.0.clone_from_slice(parameters);
                     after.1.fill(Value::Null);
+                    cx.frame.renew_tables(cx.session, self.program)?;
                     if attempt > ATTEMPTS_AT_ONCE {
                         let cancel = std::sync::Arc::clone(&cx.session.cancel);
                         park::sleep(RETRY_DELAY, WaitType::LockExclusive, Some(&cancel));

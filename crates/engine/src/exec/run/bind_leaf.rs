@@ -7,7 +7,7 @@ use types::{Mode, Result};
 use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
 use crate::bind::{Binder, BinderContext};
 use crate::exec::Cx;
-use crate::exec::run::{Runner, Stop};
+use crate::exec::run::{ErrorClass, Runner, Stop};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::plan::statement::{Bound, Scalar};
@@ -26,12 +26,25 @@ impl Runner<'_> {
         if let Some(plan) = leaf.plan.get() {
             return run(plan, cx);
         }
-        let (bound, session_bound) = self.bind(leaf, cx)?;
+        let (bound, session_bound) = self.bind(leaf, cx).map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
         if session_bound || !current {
             return run(&bound, cx);
         }
         run(leaf.plan.get_or_init(|| Arc::new(bound)), cx)
+    }
+
+    /// Names and types that do not resolve are no matter of the TRY block they are in.
+    fn unbound(&self, error: types::Error) -> Stop {
+        match ErrorClass::of(&error) {
+            ErrorClass::Scope if error.line != 0 => {
+                Stop::Unbound(error.in_procedure(self.procedure))
+            }
+            ErrorClass::Scope => Stop::Unbound(error),
+            ErrorClass::Statement | ErrorClass::Batch | ErrorClass::Connection => {
+                Stop::Error(error)
+            }
+        }
     }
 
     fn bind(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Bound, bool)> {

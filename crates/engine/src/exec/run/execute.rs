@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use types::value::ColumnType;
-use types::{DataType, Length, Mode, Msg, Value};
+use types::{DataType, Error, Length, Mode, Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{ParameterDef, ProcedureDef, TableRows};
-use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop};
+use crate::exec::run::{Runner, Stop, enter, report_scope};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::{
     ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program,
@@ -59,12 +59,29 @@ impl Invocation {
         arguments: &mut [Argument],
         places: &mut Vec<usize>,
     ) -> Result<Self, Stop> {
-        let mut frame = Frame::for_program(session, &program)?;
+        let frame = Frame::for_program(session, &program)?;
+        let mut call = Self { procedure, program, frame };
+        match call.fill(session, arguments, places) {
+            Ok(()) => Ok(call),
+            Err(stop) => {
+                call.frame.release(session);
+                Err(stop)
+            }
+        }
+    }
+
+    fn fill(
+        &mut self,
+        session: &SessionState,
+        arguments: &mut [Argument],
+        places: &mut Vec<usize>,
+    ) -> Result<(), Stop> {
+        let Self { procedure, frame, .. } = self;
         let mut given =
             smallvec::SmallVec::<[bool; 16]>::from_elem(false, procedure.parameters.len());
         places.clear();
         for (position, argument) in arguments.iter_mut().enumerate() {
-            let place = find_parameter(&procedure, position, &argument.name)?;
+            let place = find_parameter(procedure, position, &argument.name)?;
             if std::mem::replace(&mut given[place], true) {
                 return Err(Msg::ParameterTwice(&argument.name).into());
             }
@@ -77,18 +94,19 @@ impl Invocation {
                 given[place] = false;
                 continue;
             }
-            frame.set_parameter(&procedure, place, argument, session)?;
+            frame.set_parameter(procedure, place, argument, session)?;
         }
         for (place, parameter) in procedure.parameters.iter().enumerate() {
             if given[place] || parameter.table_type.is_some() {
                 continue;
             }
             let Some(default) = &parameter.default else {
-                return Err(Msg::ParameterNotSupplied(&procedure.name, &parameter.name).into());
+                let missing = Msg::ParameterNotSupplied(&procedure.name, &parameter.name);
+                return Err(misfit(missing, 4, procedure));
             };
-            frame.variables[scalar_place(&procedure, place)] = default.clone();
+            frame.variables[scalar_place(procedure, place)] = default.clone();
         }
-        Ok(Self { procedure, program, frame })
+        Ok(())
     }
 
     /// Returns the value that a parameter has now.
@@ -102,12 +120,19 @@ fn scalar_place(procedure: &ProcedureDef, place: usize) -> usize {
     place - procedure.parameters[..place].iter().filter(|p| p.table_type.is_some()).count()
 }
 
+/// An error about arguments that do not fit: it names the procedure as the place.
+fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
+    Stop::Error(Error::from(msg).with_state(state).in_procedure(&procedure.name))
+}
+
 fn find_parameter(procedure: &ProcedureDef, position: usize, name: &str) -> Result<usize, Stop> {
     let parameters = &procedure.parameters;
     if name.is_empty() {
         return match parameters.len() {
-            0 => Err(Msg::NoParameters(&procedure.name).into()),
-            count if position >= count => Err(Msg::TooManyArguments(&procedure.name).into()),
+            0 => Err(misfit(Msg::NoParameters(&procedure.name), 2, procedure)),
+            count if position >= count => {
+                Err(misfit(Msg::TooManyArguments(&procedure.name), 2, procedure))
+            }
             _ => Ok(position),
         };
     }
@@ -117,8 +142,10 @@ fn find_parameter(procedure: &ProcedureDef, position: usize, name: &str) -> Resu
     }
     match parameters.iter().position(|p| is_named(p, name)) {
         Some(place) => Ok(place),
-        None if parameters.is_empty() => Err(Msg::NoParameters(&procedure.name).into()),
-        None => Err(Msg::NotAParameter(name, &procedure.name).into()),
+        None if parameters.is_empty() => {
+            Err(misfit(Msg::NoParameters(&procedure.name), 2, procedure))
+        }
+        None => Err(misfit(Msg::NotAParameter(name, &procedure.name), 1, procedure)),
     }
 }
 
@@ -202,45 +229,36 @@ pub(crate) fn convert_argument(
     })
 }
 
+/// Return status of a procedure that an error ended.
+const ENDED_BY_ERROR: i32 = -6;
+
 /// Runs a procedure's program in its frame. The return status comes back; the frame keeps the values of
 /// the OUTPUT parameters.
 ///
 /// # Errors
 /// 217 for too deep a nesting; otherwise what ends the caller's batch too.
 pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
-    if cx.session.nest_level >= NEST_LEVEL_MAX {
-        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
-    }
-    let session = &mut *cx.session;
-    session.nest_level += 1;
-    session.temp.open_scope();
-    let no_count = session.options.no_count;
-    let transactions = session.transaction.count;
+    let transactions = cx.session.transaction.count;
     call.frame.procedure = Some(Arc::clone(&call.procedure));
-    let outcome = {
-        let mut inner = Cx::new(session, &mut call.frame, cx.sink);
-        inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
-        let runner = Runner { program: &call.program, procedure: &call.procedure.name };
-        let outcome = runner.run(&mut inner);
-        inner.return_buffers(&mut cx.registers, &mut cx.scratch);
-        outcome
-    };
-    let session = &mut *cx.session;
-    session.temp.close_scope();
-    session.nest_level -= 1;
-    // SET options of a procedure end with it; NOCOUNT is the one that procedures use.
-    session.options.no_count = no_count;
+    let outcome = enter(&call.program, &call.procedure.name, &mut call.frame, cx);
     let status = match outcome {
         // A name that does not resolve ends the procedure, not its caller.
-        Err(Stop::Scope) => -6,
+        Err(Stop::Scope) => ENDED_BY_ERROR,
         other => other?,
     };
+    let session = &*cx.session;
     if session.transaction.count != transactions && session.try_depth == 0 {
         let (before, after) = (i64::from(transactions), i64::from(session.transaction.count));
-        let warning = types::Error::from(Msg::TransactionCountMismatch(before, after));
-        cx.sink.message(&warning.in_procedure(&call.procedure.name))?;
+        let warning = Error::from(Msg::TransactionCountMismatch(before, after)).with_state(2);
+        let line = cx.session.line;
+        cx.sink.message(&warning.at_line(line).in_procedure(&call.procedure.name))?;
     }
     Ok(status)
+}
+
+/// Error 2812 with the state that it has.
+pub(crate) fn not_found(name: &str) -> Stop {
+    Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
 }
 
 /// Finds a procedure by name: in the schema named, else in `dbo`, of the database named, else of the
@@ -271,7 +289,7 @@ impl Runner<'_> {
                 let value = cx.frame.variables[slot.0 as usize].clone();
                 let text = super::message::text_of(&value, cx).unwrap_or_default();
                 parsed = crate::bind::fragment::parse_object_name(&text)
-                    .map_err(|_| Msg::ProcedureNotFound(&text))?;
+                    .map_err(|_| not_found(&text))?;
                 &parsed
             }
         };
@@ -287,6 +305,10 @@ impl Runner<'_> {
         self.return_outputs(step, &arguments, cx)?;
         if let Some(slot) = step.return_status {
             cx.frame.variables[slot.0 as usize] = self.status_value(slot.0 as usize, status, cx)?;
+        }
+        if cx.session.in_procedure() {
+            // Only the outermost procedure's status is the client's.
+            return Ok(());
         }
         cx.sink.return_status(status)?;
         let done = Done {
@@ -312,7 +334,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<i32, Stop> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
-            return Err(Msg::ProcedureNotFound(&name.to_string()).into());
+            return Err(not_found(&name.to_string()));
         };
         let program = cx.session.take_program_of(&procedure)?;
         let mut places = Vec::new();
@@ -393,20 +415,17 @@ impl Runner<'_> {
 
 /// Runs text one level deeper.
 pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    if cx.session.nest_level >= NEST_LEVEL_MAX {
-        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
-    }
-    let program = cx.session.compile_batch(text)?;
-    let mut frame = Frame::for_program(cx.session, &program)?;
-    let session = &mut *cx.session;
-    session.nest_level += 1;
-    session.temp.open_scope();
-    let outcome = {
-        let mut inner = Cx::new(session, &mut frame, cx.sink);
-        Runner { program: &program, procedure: "" }.run(&mut inner)
+    let program = match cx.session.compile_batch(text) {
+        Ok(program) => program,
+        Err(Stop::Error(error)) => return scope_ended(report_scope(error, cx)),
+        Err(stop) => return Err(stop),
     };
-    cx.session.temp.close_scope();
-    cx.session.nest_level -= 1;
+    let mut frame = Frame::for_program(cx.session, &program)?;
+    scope_ended(enter(&program, "", &mut frame, cx))
+}
+
+/// A batch of dynamic SQL that an error ended does not end the one that runs it.
+fn scope_ended(outcome: Result<i32, Stop>) -> Result<(), Stop> {
     match outcome {
         Ok(_) | Err(Stop::Scope) => Ok(()),
         Err(stop) => Err(stop),

@@ -3,7 +3,8 @@
 use types::{Error, Msg, Value};
 
 use crate::exec::Cx;
-use crate::exec::run::{Runner, Stop};
+use crate::exec::run::{Runner, Stop, done};
+use crate::sink::Command;
 use crate::plan::program::{Leaf, RaisErrorStep};
 use tsql::ast::RaisErrorOption;
 
@@ -74,7 +75,7 @@ impl Runner<'_> {
         }
         cx.session.last_error = error.number;
         cx.sink.message(&error)?;
-        Ok(())
+        Ok(done(cx, Command::None, None, true)?)
     }
 
     pub(super) fn throw(&self, operands: Option<&[Leaf; 3]>, cx: &mut Cx<'_>) -> Stop {

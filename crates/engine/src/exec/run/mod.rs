@@ -3,8 +3,9 @@
 //! An error ends its statement; what happens then depends on where it is and what it is:
 //!
 //! ```text
+//!  names and types (207, 208 ..)   end the batch or procedure it is in, TRY or not; a TRY around the
+//!                                  call of that catches it, else it is reported and the caller goes on
 //!  inside TRY                      go to the CATCH block
-//!  names and types (207, 208 ..)   report; end the batch or procedure it is in, the caller goes on
 //!  conversions, conflicts, THROW   report; roll back; end the whole batch
 //!  XACT_ABORT ON                   likewise
 //!  anything else                   report; go on with the next statement
@@ -15,6 +16,8 @@ mod bind_leaf;
 mod class;
 mod cursor;
 mod execute;
+mod insert_execute;
+mod level;
 mod message;
 mod option;
 mod other;
@@ -26,7 +29,8 @@ use types::{Error, Msg, Value};
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult};
-use crate::plan::program::{Branch, Leaf, Program, Step, StepKind};
+use crate::plan::program::{Branch, Leaf, LeafAst, Program, Step, StepKind};
+use crate::plan::query::Node;
 use crate::plan::statement::{Bound, Scalar};
 use crate::sink::{Command, Disconnected, Done, DoneKind};
 
@@ -34,11 +38,15 @@ pub(crate) use self::transaction as transactions;
 pub use class::ErrorClass;
 pub use cursor::Cursor;
 pub(crate) use execute::{
-    Argument, Invocation, convert_argument, invoke, resolve_procedure, text_type,
+    Argument, Invocation, convert_argument, invoke, not_found, resolve_procedure, text_type,
 };
+pub(crate) use level::{enter, report_scope};
 
 /// Nesting of procedures, functions and triggers: error 217 beyond it.
 pub const NEST_LEVEL_MAX: u32 = 32;
+
+/// The message that follows the error of a statement whose changes were undone.
+const STATEMENT_TERMINATED: i32 = 3621;
 
 /// Why a program stops before its end.
 #[derive(Debug)]
@@ -47,6 +55,9 @@ pub enum Stop {
     Error(Error),
     /// The same, raised by THROW: ends the batch even where the error alone would not.
     Thrown(Error),
+    /// A name or type did not resolve when a statement was bound: it ends the batch or procedure that
+    /// it is in, and only a TRY block around the call of that catches it.
+    Unbound(Error),
     /// An error has been reported and ends the batch or procedure that it is in.
     Scope,
     /// An error has been reported and ends the whole batch.
@@ -134,6 +145,7 @@ impl Runner<'_> {
                 Ok(elsewhere) => return Ok(elsewhere),
                 Err(Stop::Error(error)) => self.handle(error, step, false, cx)?,
                 Err(Stop::Thrown(error)) => self.handle(error, step, true, cx)?,
+                Err(Stop::Unbound(error)) => return Err(Stop::Unbound(self.placed(error, step))),
                 Err(stop) => return Err(stop),
             }
         }
@@ -142,7 +154,7 @@ impl Runner<'_> {
 
     /// Passes an error to the TRY block around it, or reports it and says how much it ends.
     fn handle(&self, error: Error, step: &Step, thrown: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        let error = error.at_line(step.line).in_procedure(self.procedure);
+        let error = self.placed(error, step);
         if cx.session.try_depth > 0 {
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
@@ -154,6 +166,11 @@ impl Runner<'_> {
             transactions::abort(cx)?;
         }
         cx.sink.message(&error)?;
+        if !fatal && class == ErrorClass::Statement && changes_rows(&step.kind) {
+            let text = "The statement has been terminated.";
+            let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, text);
+            cx.sink.message(&undone.at_line(error.line).in_procedure(&error.procedure))?;
+        }
         done(cx, Command::None, None, true)?;
         match (fatal, class) {
             (true, _) => Err(Stop::Batch),
@@ -162,7 +179,28 @@ impl Runner<'_> {
         }
     }
 
+    fn at_line(&self, stop: Stop, line: u32) -> Stop {
+        let placed = |error: Error| error.at_line(line).in_procedure(self.procedure);
+        match stop {
+            Stop::Error(error) => Stop::Error(placed(error)),
+            Stop::Thrown(error) => Stop::Thrown(placed(error)),
+            Stop::Unbound(error) => Stop::Unbound(placed(error)),
+            other => other,
+        }
+    }
+
+    /// Says where an error happened, unless that is known already.
+    fn placed(&self, error: Error, step: &Step) -> Error {
+        if error.line != 0 {
+            return error;
+        }
+        error.at_line(step.line).in_procedure(self.procedure)
+    }
+
     fn step(&self, step: &Step, cx: &mut Cx<'_>) -> Run {
+        if cx.session.options.skips_statements() && !changes_options(&step.kind) {
+            return Ok(Outcome::Next);
+        }
         // GETDATE() is the same within a statement and moves on between statements.
         cx.now = None;
         cx.session.line = step.line;
@@ -189,8 +227,16 @@ impl Runner<'_> {
             StepKind::RaisError(raise) => self.raise_error(raise, cx)?,
             StepKind::Throw(operands) => return Err(self.throw(operands.as_deref(), cx)),
             StepKind::WaitFor(at_time, leaf) => self.wait_for(*at_time, leaf, cx)?,
-            StepKind::Execute(execute) => self.execute(execute, cx)?,
-            StepKind::ExecuteString(parts) => self.execute_string(parts, cx)?,
+            // What a call leaves in @@ERROR and @@ROWCOUNT is what its last statement left there.
+            StepKind::Execute(execute) => {
+                self.execute(execute, cx)?;
+                return Ok(Outcome::Next);
+            }
+            StepKind::ExecuteString(parts) => {
+                self.execute_string(parts, cx)?;
+                return Ok(Outcome::Next);
+            }
+            StepKind::InsertExecute(insert) => self.insert_execute(insert, cx)?,
             StepKind::Cursor(cursor) => self.cursor(cursor, cx)?,
             StepKind::SetValue(option, leaf) => self.set_value(*option, leaf, cx)?,
             StepKind::Other(statement) => self.other(statement, cx)?,
@@ -204,7 +250,8 @@ impl Runner<'_> {
     fn if_(&self, branches: &[Branch], otherwise: &[Step], cx: &mut Cx<'_>) -> Run {
         for branch in branches {
             let holds =
-                self.condition(&branch.condition, cx).map_err(|stop| at_line(stop, branch.line))?;
+                self.condition(&branch.condition, cx).map_err(|stop| self.at_line(stop, branch.line))?;
+            forget_last(cx);
             if holds {
                 return self.steps(&branch.then, cx);
             }
@@ -214,6 +261,7 @@ impl Runner<'_> {
 
     fn while_(&self, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
         while self.condition(condition, cx)? {
+            forget_last(cx);
             sos::sched::yield_if_quantum_due();
             match self.steps(body, cx)? {
                 Outcome::Next | Outcome::Continue => {}
@@ -231,15 +279,11 @@ impl Runner<'_> {
         cx.session.try_depth += 1;
         let outcome = self.steps(body, cx);
         cx.session.try_depth -= 1;
-        let (error, thrown) = match outcome {
-            Err(Stop::Error(error)) => (error, false),
-            Err(Stop::Thrown(error)) => (error, true),
+        let error = match outcome {
+            Err(Stop::Error(error) | Stop::Thrown(error)) if error.severity < 20 => error,
             other => return other,
         };
         let class = ErrorClass::of(&error);
-        if class == ErrorClass::Connection {
-            return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
-        }
         if cx.session.transaction.count > 0
             && (class == ErrorClass::Batch || cx.session.options.xact_abort)
         {
@@ -260,8 +304,9 @@ impl Runner<'_> {
         match self.value(leaf, cx)? {
             Value::Int(status) => Ok(Outcome::Return(status)),
             _ => {
-                let warning = Msg::NullReturnStatus(self.procedure).into();
-                cx.sink.message(&warning)?;
+                let warning = Error::from(Msg::NullReturnStatus(self.procedure));
+                let line = cx.session.line;
+                cx.sink.message(&warning.at_line(line).in_procedure(self.procedure))?;
                 Ok(Outcome::Return(0))
             }
         }
@@ -269,11 +314,22 @@ impl Runner<'_> {
 
     /// Runs a data statement and tells the client what it did.
     fn data(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        transactions::begin_implicit(cx)?;
+        if cx.session.options.format_only {
+            return self.describe(leaf, cx);
+        }
         let result = self.with_plan(leaf, cx, run_data)?;
         cx.session.row_count = result.rows;
         done(cx, result.command, Some(result.rows), false)?;
         Ok(())
+    }
+
+    /// Under FMTONLY a query returns its columns and no rows, and nothing is changed.
+    fn describe(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        self.with_plan(leaf, cx, |bound, cx| {
+            let Bound::Select(select) = bound else { return Ok(()) };
+            cx.sink.columns(&select.shape)?;
+            Ok(done(cx, Command::Select, Some(0), false)?)
+        })
     }
 
     /// Evaluates a leaf to a value.
@@ -294,7 +350,37 @@ impl Runner<'_> {
     }
 }
 
+/// Tells whether a step changes rows, so that its failure undoes something.
+fn changes_rows(kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Data(Leaf { ast: LeafAst::Statement(statement), .. }) => {
+            !matches!(statement.kind, tsql::ast::StatementKind::Select(_))
+        }
+        StepKind::InsertExecute(_) => true,
+        _ => false,
+    }
+}
+
+/// Tells the statements that run even where NOEXEC or PARSEONLY keeps the others from it.
+fn changes_options(kind: &StepKind) -> bool {
+    match kind {
+        StepKind::Other(statement) => {
+            matches!(statement.kind, tsql::ast::StatementKind::SetOption(_))
+        }
+        _ => false,
+    }
+}
+
+/// IF and WHILE are statements too: they reset @@ERROR and @@ROWCOUNT once their condition is known.
+fn forget_last(cx: &mut Cx<'_>) {
+    cx.session.last_error = 0;
+    cx.session.row_count = 0;
+}
+
 fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
+    if reads_or_writes(bound) {
+        transactions::begin_implicit(cx)?;
+    }
     match crate::exec::run_bound(bound, cx) {
         Ok(result) => Ok(result),
         Err(error) => Err(match cx.interrupted.take() {
@@ -302,6 +388,22 @@ fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
             Some(Interruption::Disconnected) => Stop::Disconnected,
             None => Stop::Error(error),
         }),
+    }
+}
+
+/// Tells whether a statement begins a transaction under IMPLICIT_TRANSACTIONS: one that touches no
+/// table does not.
+fn reads_or_writes(bound: &Bound) -> bool {
+    match bound {
+        Bound::Select(select) => !matches!(select.query.root, Node::OneRow),
+        Bound::SelectAssign(select) => !matches!(select.root, Node::OneRow),
+        Bound::Scalar(_) => false,
+        Bound::SelectInto(_)
+        | Bound::Insert(_)
+        | Bound::Update(_)
+        | Bound::Delete(_)
+        | Bound::Merge(_)
+        | Bound::Truncate(_) => true,
     }
 }
 
@@ -314,14 +416,6 @@ fn scalar(bound: &Bound) -> Result<&Scalar, Stop> {
 
 fn find_label(steps: &[Step], label: &str) -> Option<usize> {
     steps.iter().position(|s| matches!(&s.kind, StepKind::Label(found) if found == label))
-}
-
-fn at_line(stop: Stop, line: u32) -> Stop {
-    match stop {
-        Stop::Error(error) => Stop::Error(error.at_line(line)),
-        Stop::Thrown(error) => Stop::Thrown(error.at_line(line)),
-        other => other,
-    }
 }
 
 /// Tells the client that a statement has ended. Under NOCOUNT nothing is said of statements that

@@ -16,6 +16,9 @@ const CONTEXT_INFO_MAX: usize = 128;
 
 impl Runner<'_> {
     pub(super) fn set_option(&self, option: &SetOption, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if !is_of_procedures(option) {
+            cx.session.save_options();
+        }
         match option {
             SetOption::Switch { options, on } => {
                 for option in options {
@@ -74,6 +77,7 @@ impl Runner<'_> {
         leaf: &Leaf,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
+        cx.session.save_options();
         let value = match word(leaf) {
             Some(word) => Value::nvarchar(word),
             None => self.value(leaf, cx)?,
@@ -112,6 +116,17 @@ impl Runner<'_> {
             }
         }
         Ok(())
+    }
+}
+
+/// NOCOUNT, XACT_ABORT and the isolation level are what procedures set: each call keeps them anyway.
+fn is_of_procedures(option: &SetOption) -> bool {
+    match option {
+        SetOption::Switch { options, .. } => options
+            .iter()
+            .all(|option| matches!(option, SwitchOption::NoCount | SwitchOption::XactAbort)),
+        SetOption::Isolation(_) | SetOption::IdentityInsert { .. } => true,
+        _ => false,
     }
 }
 
@@ -169,7 +184,7 @@ fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     cx.session.options.date_first = 7;
     cx.sink.env_change(&EnvChange::Language { new: "us_english", old: &old })?;
     let text = "Changed language setting to us_english.";
-    cx.sink.message(&types::Error::custom(5703, 0, 1, text))?;
+    cx.sink.message(&types::Error::custom(5703, 0, 1, text).at_line(cx.session.line))?;
     Ok(())
 }
 

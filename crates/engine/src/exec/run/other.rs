@@ -33,6 +33,7 @@ impl Runner<'_> {
             StatementKind::Unsupported(unsupported) => {
                 return Err(Msg::NotSupported(&unsupported.name).into());
             }
+            _ if cx.session.options.format_only => {}
             _ => return self.define(statement, cx),
         }
         done(cx, Command::None, None, false)?;
@@ -104,6 +105,6 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let old = std::mem::replace(&mut cx.session.database, std::sync::Arc::clone(&new));
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
     let text = format!("Changed database context to '{new}'.");
-    cx.sink.message(&Error::custom(5701, 0, 2, text))?;
+    cx.sink.message(&Error::custom(5701, 0, 2, text).at_line(cx.session.line))?;
     Ok(())
 }

@@ -1,0 +1,99 @@
+//! INSERT .. EXEC: a procedure's or dynamic SQL's result sets, put into a table.
+
+use types::value::ColumnType;
+use types::{Error, Msg, Value};
+
+use crate::bind::BinderContext;
+use crate::exec::Cx;
+use crate::exec::run::{Runner, Stop, done};
+use crate::plan::program::{InsertExecuteStep, InsertedCall};
+use crate::sink::{
+    ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent,
+};
+
+impl Runner<'_> {
+    pub(super) fn insert_execute(
+        &self,
+        step: &InsertExecuteStep,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
+        if std::mem::replace(&mut cx.session.inserting_call, true) {
+            return Err(Msg::InsertExecNested.into());
+        }
+        let mut captured = Captured { inner: &mut *cx.sink, sets: Vec::new() };
+        let outcome = {
+            let mut inner = Cx::new(cx.session, cx.frame, &mut captured);
+            match &step.source {
+                InsertedCall::Procedure(call) => self.execute(call, &mut inner),
+                InsertedCall::Text(parts) => self.execute_string(parts, &mut inner),
+            }
+        };
+        let sets = captured.sets;
+        cx.session.inserting_call = false;
+        outcome?;
+        let mut count = 0;
+        for (types, rows) in sets {
+            count += self.insert_set(step, &types, &rows, cx)?;
+        }
+        cx.session.row_count = count;
+        Ok(done(cx, Command::Insert, Some(count), false)?)
+    }
+
+    fn insert_set(
+        &self,
+        step: &InsertExecuteStep,
+        types: &[ColumnType],
+        rows: &[Vec<Value>],
+        cx: &mut Cx<'_>,
+    ) -> Result<u64, Stop> {
+        cx.session.refresh_catalog();
+        let bound = {
+            let context = BinderContext::of(cx.session, self.program);
+            let mut binder = context.binder();
+            let target = &step.target;
+            crate::bind::dml::bind_insert_rows(&mut binder, target, &step.columns, types)?
+        };
+        Ok(crate::exec::dml::insert_rows(&bound, rows, cx)?.rows)
+    }
+}
+
+/// Keeps result sets and passes messages on; counts and return statuses are the INSERT's own matter.
+struct Captured<'a> {
+    inner: &'a mut dyn ResultSink,
+    sets: Vec<(Vec<ColumnType>, Vec<Vec<Value>>)>,
+}
+
+impl ResultSink for Captured<'_> {
+    fn columns(&mut self, shape: &ResultShape) -> Sent {
+        let types: Vec<ColumnType> = shape.columns.iter().map(|c| c.column_type).collect();
+        // Sets of the same columns are one set of rows: one statement inserts them all.
+        if self.sets.last().is_none_or(|(last, _)| *last != types) {
+            self.sets.push((types, Vec::new()));
+        }
+        Ok(())
+    }
+    fn row(&mut self, values: &[Value]) -> Sent {
+        if let Some((_, rows)) = self.sets.last_mut() {
+            rows.push(values.to_vec());
+        }
+        Ok(())
+    }
+    fn done(&mut self, _: Done) -> Sent {
+        Ok(())
+    }
+    fn message(&mut self, message: &Error) -> Sent {
+        self.inner.message(message)
+    }
+    fn return_status(&mut self, _: i32) -> Sent {
+        Ok(())
+    }
+    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
+        Ok(())
+    }
+    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
+        self.inner.env_change(change)
+    }
+    fn flush(&mut self) -> Sent {
+        self.inner.flush()
+    }
+}

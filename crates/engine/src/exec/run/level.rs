@@ -1,0 +1,108 @@
+//! A level of nesting: what a procedure or dynamic SQL has of its own, and what ends with it.
+//!
+//! Temporary tables and table variables go with the level, SET options and the isolation level go back
+//! to what they were, and a name that did not resolve ends the level and no more.
+
+use types::{Error, Msg};
+
+use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, transactions};
+use crate::exec::{Cx, Frame};
+use crate::plan::program::Program;
+use crate::session::SessionState;
+use crate::sink::Command;
+
+/// Runs a program one level deeper, in its own frame, and returns its return status.
+///
+/// # Errors
+/// 217 for too deep a nesting, [`Stop::Scope`] if an error that was reported ended the level, and what
+/// ends the caller too.
+pub(crate) fn enter(
+    program: &Program,
+    procedure: &str,
+    frame: &mut Frame,
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    if cx.session.nest_level >= NEST_LEVEL_MAX {
+        frame.release(cx.session);
+        return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
+    }
+    let session = &mut *cx.session;
+    session.nest_level += 1;
+    session.temp.open_scope();
+    // The three options that procedures set; the others are saved where one is changed.
+    let switches = (session.options.no_count, session.options.xact_abort, session.isolation);
+    let saved = session.saved_options.take();
+    let outcome = {
+        let mut inner = Cx::new(session, frame, cx.sink);
+        inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
+        let outcome = Runner { program, procedure }.run(&mut inner);
+        inner.return_buffers(&mut cx.registers, &mut cx.scratch);
+        outcome
+    };
+    let session = &mut *cx.session;
+    if let Some(before) = session.saved_options.take() {
+        session.options = *before;
+    }
+    session.saved_options = saved;
+    (session.options.no_count, session.options.xact_abort, session.isolation) = switches;
+    session.close_temp_scope();
+    frame.release(session);
+    session.nest_level -= 1;
+    match outcome {
+        Err(Stop::Unbound(error)) => report_scope(error, cx),
+        other => other,
+    }
+}
+
+/// Passes an error that ended a level to the TRY block around its call, or reports it; the caller goes
+/// on then.
+pub(crate) fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    if cx.session.try_depth > 0 {
+        return Err(Stop::Error(error));
+    }
+    cx.session.last_error = error.number;
+    cx.session.row_count = 0;
+    let fatal = cx.session.options.xact_abort;
+    if fatal {
+        transactions::abort(cx)?;
+    }
+    cx.sink.message(&error.at_line(1))?;
+    done(cx, Command::None, None, true)?;
+    Err(if fatal { Stop::Batch } else { Stop::Scope })
+}
+
+impl SessionState {
+    /// Keeps the options as they are, for the end of the running level. To be called before one is
+    /// changed.
+    pub(crate) fn save_options(&mut self) {
+        if self.nest_level > 0 && self.saved_options.is_none() {
+            self.saved_options = Some(Box::new(self.options.clone()));
+        }
+    }
+}
+
+impl Frame {
+    /// Makes the table variables empty again, parameters aside.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for them.
+    pub(crate) fn renew_tables(&mut self, session: &SessionState, program: &Program) -> types::Result<()> {
+        let instance = &session.instance;
+        let declared = self.tables.iter_mut().zip(&program.table_variables);
+        for (table, definition) in declared.skip(program.table_parameters) {
+            let empty = definition.definition.instantiate(&instance.store, &instance.catalog)?;
+            instance.store.drop_table(table.data.id());
+            *table = empty;
+        }
+        Ok(())
+    }
+
+    /// Drops the table variables, except those that a caller's frame holds too.
+    pub(crate) fn release(&mut self, session: &SessionState) {
+        for table in self.tables.drain(..) {
+            if let Some(rows) = std::sync::Arc::into_inner(table) {
+                session.instance.store.drop_table(rows.data.id());
+            }
+        }
+    }
+}
