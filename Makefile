@@ -3,6 +3,7 @@
 # make setup    only installs: see tests/setup.sh
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make drivers  only the tests through real drivers
+# make support  writes docs/support.md from the engine's test scripts
 # make lint     format and lints
 # make doc      the documentation, with warnings as errors
 # make models   every interleaving of the locks and hand-overs (loom, shuttle): minutes
@@ -12,7 +13,7 @@ PYTEST = .venv/bin/python -m pytest -q -p no:cacheprovider
 FUZZ_TARGETS = packets login rpc parser
 FUZZ_SECONDS = 60
 
-.PHONY: build setup test drivers bench bench-smoke lint doc models fuzz
+.PHONY: build setup test drivers bench bench-smoke lint doc models fuzz support
 build:
 	cargo build --release --locked
 
@@ -50,3 +51,6 @@ bench:
 bench-smoke:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench --smoke
+
+support:
+	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page

@@ -26,6 +26,18 @@ pub struct Parameters {
     pub variables: Vec<VariableDef>,
     /// Table-valued parameters.
     pub tables: Vec<TableVariableDef>,
+    /// Whose they are.
+    pub body: Body,
+}
+
+/// What a program is the body of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Body {
+    /// A batch or dynamic SQL: RETURN takes no value.
+    #[default]
+    Batch,
+    /// A procedure.
+    Procedure,
 }
 
 /// Compiles statements to a program.
@@ -48,6 +60,7 @@ pub fn compile(
         source: Arc::clone(&source),
         variables: parameters.variables,
         tables: parameters.tables,
+        body: parameters.body,
         loops: 0,
     };
     compiler.declare_all(&statements)?;
@@ -74,6 +87,7 @@ struct Compiler<'a, 'b> {
     source: Arc<str>,
     variables: Vec<VariableDef>,
     tables: Vec<TableVariableDef>,
+    body: Body,
     /// WHILE loops around the statement.
     loops: u32,
 }
@@ -160,6 +174,7 @@ impl Compiler<'_, '_> {
         let kind = match statement.kind {
             StatementKind::Block(body) => StepKind::Block(self.steps(body)?),
             StatementKind::AtomicBlock(block) => {
+                crate::exec::run::atomic::check_options(&block.options)?;
                 let commits_alone = atomic::commits_alone(&block.body, &self.source);
                 StepKind::Atomic {
                     options: block.options,
@@ -179,6 +194,9 @@ impl Compiler<'_, '_> {
             StatementKind::Label(label) => StepKind::Label(label.to_ascii_lowercase()),
             StatementKind::TryCatch(try_catch) => {
                 StepKind::TryCatch(self.steps(try_catch.body)?, self.steps(try_catch.catch)?)
+            }
+            StatementKind::Return(Some(_)) if self.body == Body::Batch => {
+                return Err(Msg::ReturnValueNotAllowed.into());
             }
             StatementKind::Return(value) => {
                 StepKind::Return(value.map(|value| self.typed(value, DataType::Int)))

@@ -13,7 +13,7 @@ use types::{Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::exec::Cx;
-use crate::exec::run::{Argument, Stop};
+use crate::exec::run::{Argument, Stop, not_found};
 
 /// A system procedure.
 pub struct SystemProcedure {
@@ -61,8 +61,20 @@ pub(crate) fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
     }
     let cursor = usize::from(id).checked_sub(1).and_then(|at| CURSOR_PROCEDURES.get(at));
     match cursor {
-        Some(name) => Err(Msg::NotSupported(&format!("{name} (server cursors of an API)")).into()),
+        Some(name) => Err(cursors_not_supported(name)),
         None => Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into()),
+    }
+}
+
+fn cursors_not_supported(name: &str) -> Stop {
+    Msg::NotSupported(&format!("{name} (server cursors of an API)")).into()
+}
+
+/// The error for a procedure that was not found: some are known to be missing.
+pub(crate) fn missing(name: &tsql::ast::ObjectName) -> Stop {
+    match CURSOR_PROCEDURES.iter().find(|known| known.eq_ignore_ascii_case(&name.object)) {
+        Some(known) => cursors_not_supported(known),
+        None => not_found(&name.to_string()),
     }
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn run(
         return run_system(system, rpc.parameters, session, sink);
     }
     let Some(procedure) = resolve_procedure(session, &parsed) else {
-        return Err(not_found(name));
+        return Err(crate::proc::missing(&parsed));
     };
     let program = session.take_program_of(&procedure)?;
     let entry =

@@ -45,14 +45,14 @@ fn split(arguments: &mut [Argument]) -> (&mut [Argument], &mut [Argument]) {
 /// Returns a text argument as it came.
 ///
 /// # Errors
-/// 214 if it is missing or no text.
+/// 214 if it is missing or no Unicode text.
 pub(super) fn text_argument(
     argument: Option<&Argument>,
     procedure: &str,
     name: &str,
 ) -> Result<Value, Stop> {
     match argument.map(|a| &a.value) {
-        Some(value @ (Value::NVarChar(_) | Value::VarChar(_))) => Ok(value.clone()),
+        Some(value @ Value::NVarChar(_)) => Ok(value.clone()),
         _ => {
             let error = Error::from(Msg::ProcedureExpectsParameter(name, "ntext/nchar/nvarchar"));
             Err(error.in_procedure(procedure).into())

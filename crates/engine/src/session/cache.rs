@@ -74,7 +74,7 @@ impl ProgramCache {
         self.places[place] = Some((key, entry));
     }
 
-    /// Forgets all: the session has gone idle for long, or its options changed.
+    /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.places.clear();
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use types::{Bytes, Error, Msg, Value};
 
 use crate::catalog::{Catalog, Login};
+use crate::exec::run::option;
 use crate::instance::Instance;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
@@ -44,6 +45,10 @@ pub(super) fn open(
             LoginFailure::UnknownDatabase.error(&request.user),
         ]);
     };
+    if !request.language.is_empty() && !option::is_known_language(&request.language) {
+        let refused = Error::from(Msg::NotSupported(option::OTHER_LANGUAGES));
+        return Err(vec![refused.at_line(1)]);
+    }
     let database: Arc<str> = database.name.as_str().into();
     let options = login_options(request.client.odbc);
     let login = login.name.clone();

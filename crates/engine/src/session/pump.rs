@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
-use crate::bind::program::{Parameters, compile};
+use crate::bind::program::{Body, Parameters, compile};
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::ProcedureDef;
 use crate::exec::run::{Invocation, Runner, Stop, transactions};
@@ -421,7 +421,7 @@ impl SessionState {
         defined: &[crate::catalog::ParameterDef],
         database: &str,
     ) -> types::Result<Parameters> {
-        let mut parameters = Parameters::default();
+        let mut parameters = Parameters { body: Body::Procedure, ..Parameters::default() };
         for parameter in defined {
             let name = parameter.name.clone();
             match &parameter.table_type {

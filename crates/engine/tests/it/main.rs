@@ -6,4 +6,5 @@ mod client;
 mod concurrent;
 mod point_bench;
 mod script;
+mod support;
 mod views;

@@ -570,6 +570,7 @@ messages! {
     EventSessionStarted = 25705, 16, "The event session has already been started.";
     EventObjectNotFound(kind: &'a str, name: &'a str) = 25706, 16, "The {kind}, \"{name}\", could not be found.";
     EventOptionRunning(option: &'a str) = 25707, 16, "Event session option \"{option}\" cannot be changed while the session is running. Stop the event session before changing this session option.";
+    ThrowNumber(number: i64) = 35100, 16, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     NotSupported(construct: &'a str) = 40517, 16, "Clearway does not support {construct} yet.";
     CommitDependencyFailure = 41301, 16, "A previous transaction that the current transaction took a dependency on has aborted, and the current transaction can no longer commit.";
     UpdateConflict = 41302, 16, "The current transaction attempted to update a record that has been updated since this transaction started. The transaction was aborted.";

@@ -108,7 +108,7 @@ impl Runner<'_> {
         let try_depth = std::mem::replace(&mut cx.session.try_depth, 1);
         let outcome = self.steps(body, cx);
         cx.session.try_depth = try_depth;
-        if let Err(Stop::Error(error) | Stop::Thrown(error)) = &outcome {
+        if let Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) = &outcome {
             match (ErrorClass::of(error), savepoint, &mut cx.session.transaction.active) {
                 (ErrorClass::Statement | ErrorClass::Scope, Some(savepoint), Some(active)) => {
                     active.rollback_to(savepoint);
@@ -124,7 +124,10 @@ impl Runner<'_> {
 }
 
 /// Returns the isolation that the block asks for.
-fn check_options(options: &[AtomicOption]) -> Result<IsolationLevel, Error> {
+///
+/// # Errors
+/// 10784 for a missing option, 40517 for one that is not supported.
+pub(crate) fn check_options(options: &[AtomicOption]) -> Result<IsolationLevel, Error> {
     let mut isolation = None;
     let mut language = false;
     for option in options {

@@ -334,7 +334,7 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<i32, Stop> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
-            return Err(not_found(&name.to_string()));
+            return Err(proc::missing(name));
         };
         let program = cx.session.take_program_of(&procedure)?;
         let mut places = Vec::new();

@@ -46,7 +46,7 @@ impl Runner<'_> {
             return Err(Msg::SeverityNeedsLog(18).into());
         }
         let (number, text) = match &message {
-            Value::Int(number) => return Err(message_by_number(*number)),
+            Value::Int(number) => return Err(message_by_number(*number, severity, state)),
             other => (50_000, text_of(other, cx).unwrap_or_default()),
         };
         let text = format(&text, &arguments, cx)?;
@@ -100,7 +100,7 @@ impl Runner<'_> {
     ) -> Result<Error, Stop> {
         let number = self.int(number, cx)?.unwrap_or(0);
         if number < 50_000 {
-            return Err(Msg::RaiseErrorNumber(i64::from(number), 50_000, 2_147_483_647).into());
+            return Err(Error::from(Msg::ThrowNumber(i64::from(number))).with_state(10).into());
         }
         let text = self.value(message, cx)?;
         let text = text_of(&text, cx).unwrap_or_default();
@@ -117,14 +117,17 @@ impl Runner<'_> {
     }
 }
 
-fn message_by_number(number: i32) -> Stop {
+/// There are no messages but those that statements bring along.
+fn message_by_number(number: i32, severity: i32, state: i32) -> Stop {
     if number < 13_001 {
         return Msg::RaiseErrorNumber(i64::from(number), 13_000, 2_147_483_647).into();
     }
-    Error::custom(18054, 16, 1, format!(
-        "Error {number} was raised, but no message with that error number was found in sys.messages."
-    ))
-    .into()
+    let text = format!(
+        "Error {number}, severity {severity}, state {state} was raised, but no message with that \
+         error number was found in sys.messages. If error is larger than 50000, make sure the \
+         user-defined message is added using sp_addmessage."
+    );
+    Error::custom(18054, 16, 1, text).into()
 }
 
 /// Returns a value's text, `None` for NULL.

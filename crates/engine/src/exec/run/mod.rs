@@ -11,7 +11,7 @@
 //!  anything else                   report; go on with the next statement
 //! ```
 
-mod atomic;
+pub(crate) mod atomic;
 mod bind_leaf;
 mod class;
 mod cursor;
@@ -19,7 +19,7 @@ mod execute;
 mod insert_execute;
 mod level;
 mod message;
-mod option;
+pub(crate) mod option;
 mod other;
 pub(crate) mod transaction;
 mod wait;
@@ -31,7 +31,7 @@ use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult};
 use crate::plan::program::{Branch, Leaf, LeafAst, Program, Step, StepKind};
 use crate::plan::query::Node;
-use crate::plan::statement::{Bound, Scalar};
+use crate::plan::statement::{Bound, OutputClause, OutputTarget, Scalar};
 use crate::sink::{Command, Disconnected, Done, DoneKind};
 
 pub(crate) use self::transaction as transactions;
@@ -175,6 +175,8 @@ impl Runner<'_> {
         match (fatal, class) {
             (true, _) => Err(Stop::Batch),
             (false, ErrorClass::Scope) => Err(Stop::Scope),
+            // An atomic block is all that its procedure has.
+            (false, _) if matches!(step.kind, StepKind::Atomic { .. }) => Err(Stop::Scope),
             (false, _) => Ok(()),
         }
     }
@@ -317,10 +319,18 @@ impl Runner<'_> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
-        let result = self.with_plan(leaf, cx, run_data)?;
+        let (result, returned) = self.with_plan(leaf, cx, |bound, cx| {
+            Ok((run_data(bound, cx)?, returns_rows(bound)))
+        })?;
         cx.session.row_count = result.rows;
-        done(cx, result.command, Some(result.rows), false)?;
-        Ok(())
+        let quiet = cx.session.options.no_count;
+        let kind = done_kind(cx);
+        if quiet && !returned && kind == DoneKind::InProcedure {
+            return Ok(());
+        }
+        let rows = Some(result.rows).filter(|_| !quiet);
+        let command = result.command;
+        Ok(cx.sink.done(Done { kind, command, rows, error: false, more: true })?)
     }
 
     /// Under FMTONLY a query returns its columns and no rows, and nothing is changed.
@@ -381,6 +391,9 @@ fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
     if reads_or_writes(bound) {
         transactions::begin_implicit(cx)?;
     }
+    if cx.session.transaction.doomed && !matches!(bound, Bound::Select(_) | Bound::SelectAssign(_)) {
+        return Err(Msg::TransactionDoomed.into());
+    }
     match crate::exec::run_bound(bound, cx) {
         Ok(result) => Ok(result),
         Err(error) => Err(match cx.interrupted.take() {
@@ -388,6 +401,23 @@ fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
             Some(Interruption::Disconnected) => Stop::Disconnected,
             None => Stop::Error(error),
         }),
+    }
+}
+
+/// Tells whether a statement has a result set, whose end has to be told even under NOCOUNT.
+fn returns_rows(bound: &Bound) -> bool {
+    let to_client = |outputs: &[OutputClause]| {
+        outputs.iter().any(|output| matches!(output.target, OutputTarget::Client(_)))
+    };
+    match bound {
+        Bound::Select(_) => true,
+        Bound::Insert(insert) => to_client(&insert.output),
+        Bound::Update(update) => to_client(&update.output),
+        Bound::Delete(delete) => to_client(&delete.output),
+        Bound::Merge(merge) => to_client(&merge.output),
+        Bound::SelectAssign(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {
+            false
+        }
     }
 }
 
@@ -418,6 +448,10 @@ fn find_label(steps: &[Step], label: &str) -> Option<usize> {
     steps.iter().position(|s| matches!(&s.kind, StepKind::Label(found) if found == label))
 }
 
+fn done_kind(cx: &Cx<'_>) -> DoneKind {
+    if cx.session.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done }
+}
+
 /// Tells the client that a statement has ended. Under NOCOUNT nothing is said of statements that
 /// return no rows, and no count of those that do.
 pub(crate) fn done(
@@ -428,7 +462,7 @@ pub(crate) fn done(
 ) -> Result<(), Disconnected> {
     let returns_rows = matches!(command, Command::Select | Command::Fetch);
     let rows = rows.filter(|_| !cx.session.options.no_count && command != Command::None);
-    let kind = if cx.session.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done };
+    let kind = done_kind(cx);
     if rows.is_none() && !returns_rows && !error && kind == DoneKind::InProcedure {
         return Ok(());
     }

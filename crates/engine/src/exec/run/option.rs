@@ -11,6 +11,8 @@ use crate::plan::program::{Leaf, LeafAst};
 use crate::session::IsolationLevel;
 use crate::sink::EnvChange;
 
+/// What a client asks for that asks for German.
+pub(crate) const OTHER_LANGUAGES: &str = "languages other than us_english";
 /// Longest CONTEXT_INFO, in bytes.
 const CONTEXT_INFO_MAX: usize = 128;
 
@@ -174,10 +176,15 @@ fn date_format(text: &str) -> Result<DateFormat, Stop> {
     })
 }
 
+/// Tells whether a language is the one that there is.
+pub(crate) fn is_known_language(name: &str) -> bool {
+    name.eq_ignore_ascii_case("us_english") || name.eq_ignore_ascii_case("english")
+}
+
 fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    if !matches!(text.to_ascii_lowercase().as_str(), "us_english" | "english") {
+    if !is_known_language(text) {
         // Month names and date orders of other languages are not known: better refused than wrong.
-        return Err(Msg::SetLanguage(text).into());
+        return Err(Msg::NotSupported(OTHER_LANGUAGES).into());
     }
     let old = std::mem::replace(&mut cx.session.options.language, "us_english".to_owned());
     cx.session.options.date_format = DateFormat::Mdy;
