@@ -18,8 +18,8 @@ pub mod query;
 mod statement;
 pub mod types;
 
-pub(crate) use statement::{new_shape, shape_of};
 pub use statement::{bind_scalar, bind_statement};
+pub(crate) use statement::{new_shape, shape_of};
 
 use std::sync::Arc;
 

@@ -12,7 +12,8 @@ use crate::catalog::name::Name;
 use crate::plan::expr::Slot;
 use crate::plan::program::{
     ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
-    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef, VariableDef,
+    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
+    VariableDef,
 };
 
 /// Makes the empty definition of a table variable; the catalog's DDL knows how.
@@ -359,9 +360,7 @@ impl Compiler<'_, '_> {
             return crate::bind::expr::not_supported("TOP, OUTPUT and WITH in INSERT .. EXEC");
         }
         let source = match insert.source {
-            ast::InsertSource::Execute(execute) => {
-                InsertedCall::Procedure(self.execute(*execute)?)
-            }
+            ast::InsertSource::Execute(execute) => InsertedCall::Procedure(self.execute(*execute)?),
             ast::InsertSource::ExecuteString(execute) => {
                 InsertedCall::Text(self.text_parts(*execute)?)
             }

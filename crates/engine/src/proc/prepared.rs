@@ -81,9 +81,7 @@ fn sp_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> 
 fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
     let handles = &cx.session.prepared;
     let place = handles.binary_search_by_key(&handle, |(handle, _)| i64::from(*handle));
-    place
-        .map(|place| Arc::clone(&handles[place].1))
-        .map_err(|_| unknown(handle))
+    place.map(|place| Arc::clone(&handles[place].1)).map_err(|_| unknown(handle))
 }
 
 fn unknown(handle: i64) -> Stop {

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use engine::instance::{Config, Instance};
 use engine::session::{ClientInfo, LoginRequest, Session};
-use engine::sink::{
-    ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
-};
+use engine::sink::{ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
 use sos::sched::{Machine, MachineConfig};
 use storage::{Store, StoreOptions};
 use types::value::ColumnType;

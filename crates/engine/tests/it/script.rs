@@ -26,9 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use engine::session::{
-    Reset, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest,
-};
+use engine::session::{Reset, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest};
 
 use crate::client::{Answer, batch, describe, instance, login};
 
@@ -75,7 +73,8 @@ pub(crate) fn blocks(text: &str) -> Vec<Block<'_>> {
         let at = line;
         line += block.matches('\n').count() + 2;
         let mut features = Vec::new();
-        let mut lines = block.lines().skip_while(|l| l.is_empty() || l.starts_with("--")).peekable();
+        let mut lines =
+            block.lines().skip_while(|l| l.is_empty() || l.starts_with("--")).peekable();
         while let Some(label) = lines.peek().and_then(|l| l.strip_prefix("feature:")) {
             features.push(label.trim());
             lines.next();

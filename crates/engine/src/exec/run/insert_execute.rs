@@ -7,9 +7,7 @@ use crate::bind::BinderContext;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
 use crate::plan::program::{InsertExecuteStep, InsertedCall};
-use crate::sink::{
-    ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent,
-};
+use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent};
 
 impl Runner<'_> {
     pub(super) fn insert_execute(

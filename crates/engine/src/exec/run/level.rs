@@ -86,7 +86,11 @@ impl Frame {
     ///
     /// # Errors
     /// 701 if there is no memory for them.
-    pub(crate) fn renew_tables(&mut self, session: &SessionState, program: &Program) -> types::Result<()> {
+    pub(crate) fn renew_tables(
+        &mut self,
+        session: &SessionState,
+        program: &Program,
+    ) -> types::Result<()> {
         let instance = &session.instance;
         let declared = self.tables.iter_mut().zip(&program.table_variables);
         for (table, definition) in declared.skip(program.table_parameters) {

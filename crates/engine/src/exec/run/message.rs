@@ -4,8 +4,8 @@ use types::{Error, Msg, Value};
 
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
-use crate::sink::Command;
 use crate::plan::program::{Leaf, RaisErrorStep};
+use crate::sink::Command;
 use tsql::ast::RaisErrorOption;
 
 /// Longest text of PRINT and RAISERROR, in characters.

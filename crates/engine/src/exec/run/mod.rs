@@ -251,8 +251,9 @@ impl Runner<'_> {
 
     fn if_(&self, branches: &[Branch], otherwise: &[Step], cx: &mut Cx<'_>) -> Run {
         for branch in branches {
-            let holds =
-                self.condition(&branch.condition, cx).map_err(|stop| self.at_line(stop, branch.line))?;
+            let holds = self
+                .condition(&branch.condition, cx)
+                .map_err(|stop| self.at_line(stop, branch.line))?;
             forget_last(cx);
             if holds {
                 return self.steps(&branch.then, cx);
@@ -319,9 +320,8 @@ impl Runner<'_> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
-        let (result, returned) = self.with_plan(leaf, cx, |bound, cx| {
-            Ok((run_data(bound, cx)?, returns_rows(bound)))
-        })?;
+        let (result, returned) =
+            self.with_plan(leaf, cx, |bound, cx| Ok((run_data(bound, cx)?, returns_rows(bound))))?;
         cx.session.row_count = result.rows;
         let quiet = cx.session.options.no_count;
         let kind = done_kind(cx);
@@ -391,7 +391,8 @@ fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
     if reads_or_writes(bound) {
         transactions::begin_implicit(cx)?;
     }
-    if cx.session.transaction.doomed && !matches!(bound, Bound::Select(_) | Bound::SelectAssign(_)) {
+    if cx.session.transaction.doomed && !matches!(bound, Bound::Select(_) | Bound::SelectAssign(_))
+    {
         return Err(Msg::TransactionDoomed.into());
     }
     match crate::exec::run_bound(bound, cx) {
