@@ -13,12 +13,14 @@ class Kind {
     static readonly CultureInfo Plain = CultureInfo.InvariantCulture;
     readonly string name, type;
     readonly string[] sizes;
+    readonly bool outputs;
     readonly List<object> cases;
 
     public Kind(Map kind) {
         name = (string)kind["name"];
         type = (string)kind["base"];
         sizes = ((List<object>)kind["sizes"]).Cast<string>().ToArray();
+        outputs = (bool)kind["outputs"];
         cases = (List<object>)kind["cases"];
     }
 
@@ -53,6 +55,7 @@ class Kind {
         string where = (string)c["where"];
         var seen = Program.Scalar(cn, "select count(*) from #t where id = " + n + " and " + where);
         Program.Equal(seen, 1, "rows where " + Program.Cut(where, 80));
+        if (!outputs) return;
         using (var echo = new SqlCommand("set @o = @i", cn)) {
             echo.Parameters.Add(Parameter("@i", text));
             var output = Parameter("@o", null);

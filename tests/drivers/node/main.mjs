@@ -362,6 +362,7 @@ async function ofType(cn, kind) {
     await run(cn, 'insert into #t (id, v) values (@id, @v)', { params: [id, ['v', type, value, options(kind, value)]] });
     same(kind, c, await scalar(cn, 'select v from #t where id = @id', [id]), `${what}: column`);
     equal(await scalar(cn, `select count(*) from #t where id = ${n} and ${c.where}`), 1, `${what}: rows where ${c.where.slice(0, 80)}`);
+    if (!kind.outputs) continue;
     const { out } = await run(cn, 'set @o = @i', {
       params: [['i', type, value, options(kind, value)]],
       outputs: [['o', type, null, options(kind)]],

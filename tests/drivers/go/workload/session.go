@@ -353,7 +353,9 @@ func applications(db *sql.DB) error {
 		}
 	}
 	var major int64
-	if _, err := db.ExecContext(ctx, "ServerMajor", sql.Named("@major", sql.Out{Dest: &major})); err != nil {
+	// The driver can't name a parameter @@major, so a batch calls.
+	call := "declare @m int exec ServerMajor @m output select @m"
+	if err := db.QueryRowContext(ctx, call).Scan(&major); err != nil {
 		return fmt.Errorf("ServerMajor: %w", describe(err))
 	}
 	if major < 13 {
