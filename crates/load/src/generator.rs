@@ -17,6 +17,8 @@ use crate::{Answer, Outcome, Result, Script};
 const BUFFER_BYTES: usize = 64 * 1024;
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 256;
+/// How long a spinning generator looks before it sleeps after all.
+const SPIN_MAX: Duration = Duration::from_millis(10);
 /// The packet size asked for, which is that of .NET's client.
 const PACKET_BYTES: u32 = 8_000;
 
@@ -31,8 +33,21 @@ pub struct Login {
     pub database: String,
 }
 
+/// What the generator does while no answer is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idle {
+    /// It sleeps, and costs little. A server on the same machine then pays for waking it, the more the
+    /// slower it answers.
+    #[default]
+    Sleep,
+    /// It keeps looking, on a CPU of its own. The server pays for its own work alone, as it does with
+    /// clients on other machines; the generator's CPU time says nothing.
+    Spin,
+}
+
 /// Connections of one thread.
 pub struct Generator {
+    idle: Idle,
     poller: Poller,
     events: Events,
     connections: Vec<Connection>,
@@ -54,7 +69,15 @@ impl Generator {
             connections.push(connection);
         }
         let events = Events::with_capacity(EVENTS_MAX);
-        Ok(Self { poller, events, connections, buffer: vec![0; BUFFER_BYTES] })
+        let buffer = vec![0; BUFFER_BYTES];
+        Ok(Self { idle: Idle::default(), poller, events, connections, buffer })
+    }
+
+    /// Says what to do while no answer is there.
+    #[must_use]
+    pub fn idling(mut self, idle: Idle) -> Self {
+        self.idle = idle;
+        self
     }
 
     /// Opens connections and logs them in, in plain text.
@@ -98,7 +121,7 @@ impl Generator {
         }
         let mut open = self.connections.len();
         while open > 0 {
-            wait(&self.poller, &mut self.events)?;
+            wait(&self.poller, &mut self.events, self.idle)?;
             for event in &mut self.events {
                 let index = index_of(event.token);
                 let connection = &mut self.connections[index];
@@ -132,7 +155,7 @@ impl Generator {
         }
         let mut open = self.connections.len();
         while open > 0 {
-            wait(&self.poller, &mut self.events)?;
+            wait(&self.poller, &mut self.events, self.idle)?;
             for event in &mut self.events {
                 let index = index_of(event.token);
                 let connection = &mut self.connections[index];
@@ -162,7 +185,16 @@ impl Generator {
 }
 
 /// Waits for events; an error after long silence.
-fn wait(poller: &Poller, events: &mut Events) -> Result<()> {
+fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
+    if idle == Idle::Spin {
+        let end_ticks = clock::now_ticks() + clock::duration_to_ticks(SPIN_MAX);
+        while clock::now_ticks() < end_ticks {
+            poller.wait(events, Timeout::None);
+            if events.has_next() {
+                return Ok(());
+            }
+        }
+    }
     poller.wait(events, Timeout::After(PATIENCE_NS));
     // A signal ends a wait as well, but this process handles none.
     if events.has_next() { Ok(()) } else { Err("the server is silent".to_owned()) }

@@ -19,7 +19,7 @@ pub mod process;
 pub mod script;
 
 pub use answer::Answer;
-pub use generator::{Generator, Login, pause};
+pub use generator::{Generator, Idle, Login, pause};
 pub use outcome::Outcome;
 pub use process::ServerProcess;
 pub use script::Script;

@@ -33,7 +33,6 @@ pub(crate) struct Race {
 #[derive(Default)]
 pub(crate) struct Side {
     pub(crate) cpu_ns: Vec<f64>,
-    pub(crate) client_cpu_ns: Vec<f64>,
     pub(crate) rates: Vec<f64>,
     pub(crate) outcome: Outcome,
 }
@@ -165,7 +164,6 @@ impl Report {
             "bytes in/out",
             "side",
             "CPU us",
-            "client us",
             "requests/s",
             "p50 us",
             "p99 us",
@@ -178,7 +176,6 @@ impl Report {
                     format!("{}/{}", race.request_bytes, race.answer_bytes),
                     name.to_owned(),
                     format!("{:.2}", median(&side.cpu_ns) / 1e3),
-                    format!("{:.2}", median(&side.client_cpu_ns) / 1e3),
                     format!("{:.0}", median(&side.rates)),
                 ];
                 cells.extend(PERCENTS.map(|percent| micros(&side.outcome, percent)));
@@ -286,10 +283,9 @@ fn side_json(side: &Side) -> String {
     let percentiles = PERCENTS
         .map(|percent| format!("\"p{percent}_ns\":{}", side.outcome.percentile_ns(percent)));
     format!(
-        "{{\"cpu_ns_per_request\":{},\"client_cpu_ns_per_request\":{},\"requests_per_second\":{},\
+        "{{\"cpu_ns_per_request\":{},\"requests_per_second\":{},\
          \"requests\":{},{}}}",
         Spread::of(&side.cpu_ns).json(),
-        Spread::of(&side.client_cpu_ns).json(),
         Spread::of(&side.rates).json(),
         side.outcome.requests(),
         percentiles.join(",")
