@@ -52,7 +52,7 @@ pub struct Cx<'a> {
     /// Text of the running definition: what `sys.sql_modules` keeps.
     pub statement_text: String,
     /// Source of the running program: spans of the statement refer to it.
-    pub source: Arc<str>,
+    pub source: String,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
 }
@@ -91,7 +91,7 @@ impl<'a> Cx<'a> {
             null_eliminated: false,
             scratch: Scratch::default(),
             statement_text: String::new(),
-            source: Arc::from(""),
+            source: String::new(),
             work_tables: Vec::new(),
         }
     }
@@ -104,8 +104,8 @@ pub struct Frame {
     pub variables: Vec<Value>,
     /// Table variables by slot; their definitions are in the program.
     pub tables: Vec<Arc<TableRows>>,
-    /// The procedure that runs; `None` in a batch.
-    pub procedure: Option<Arc<crate::catalog::ProcedureDef>>,
+    /// Object id of the procedure that runs; 0 in a batch.
+    pub procedure_id: i32,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
     /// LOCAL cursors.
@@ -128,6 +128,19 @@ impl Cx<'_> {
         if self.registers.len() < registers {
             self.registers.resize(registers, Value::Null);
         }
+    }
+
+    /// Takes the buffers that the session keeps between requests.
+    pub(crate) fn take_buffers(&mut self) {
+        let kept = &mut self.session.scratch;
+        std::mem::swap(&mut self.registers, &mut kept.registers);
+        std::mem::swap(&mut self.scratch, &mut kept.statement);
+    }
+
+    /// Gives the session its buffers back.
+    pub(crate) fn keep_buffers(&mut self) {
+        self.registers.clear();
+        self.take_buffers();
     }
 
     /// Takes the buffers of the context around this one for the length of a call.

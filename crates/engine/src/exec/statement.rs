@@ -177,18 +177,28 @@ fn lend<T>(
         null_eliminated: cx.null_eliminated,
         scratch: std::mem::take(&mut cx.scratch),
         statement_text: String::new(),
-        source: std::sync::Arc::clone(&cx.source),
+        source: std::mem::take(&mut cx.source),
         work_tables: std::mem::take(&mut cx.work_tables),
     };
     let done = work(&mut inner);
-    let Cx { registers, now, fault, interrupted, null_eliminated, scratch, work_tables, .. } =
-        inner;
+    let Cx {
+        registers,
+        now,
+        fault,
+        interrupted,
+        null_eliminated,
+        scratch,
+        source,
+        work_tables,
+        ..
+    } = inner;
     cx.registers = registers;
     cx.now = now;
     cx.fault = fault;
     cx.interrupted = interrupted;
     cx.null_eliminated = null_eliminated;
     cx.scratch = scratch;
+    cx.source = source;
     cx.work_tables = work_tables;
     done
 }

@@ -36,7 +36,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("@@LANGID", |_, _| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
     session("@@MICROSOFTVERSION", int, |_| Value::Int(0x1000_03E8)),
     session("@@PROCID", int, |cx| {
-        Value::Int(cx.frame.procedure.as_ref().map_or(0, |procedure| procedure.id))
+        Value::Int(cx.frame.procedure_id)
     }),
     session("@@CONNECTIONS", int, |cx| {
         let logins = cx.session.instance.sessions.totals().logins;

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use crate::bind::fragment::parse_object_name;
+use crate::catalog::ProcedureDef;
 use crate::exec::run::{Argument, Invocation, Stop, invoke, not_found, resolve_procedure};
 use crate::exec::{Cx, Frame};
+use crate::plan::program::Program;
 use crate::proc::{find, find_by_id};
 use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
 use crate::sink::{ColumnInfo, ResultSink};
@@ -26,10 +28,9 @@ pub(crate) fn run(
     let key = session.text_key(&[b"rpc", name.as_bytes()]);
     let version = session.catalog.version;
     let cached = session.programs.take(key, version).filter(|e| &*e.text == name.as_bytes());
-    if let Some(entry) = cached
-        && let Some(procedure) = entry.procedure.clone()
-    {
-        return run_stored(key, entry, procedure, rpc.parameters, session, sink);
+    if let Some(Entry { procedure: Some(procedure), text, program }) = cached {
+        let call = Callee { key, text, procedure, program };
+        return run_stored(call, rpc.parameters, session, sink);
     }
     let parsed = parse_object_name(name).map_err(|_| not_found(name))?;
     if let Some(system) = find(&parsed) {
@@ -39,33 +40,62 @@ pub(crate) fn run(
         return Err(crate::proc::missing(&parsed));
     };
     let program = session.take_program_of(&procedure)?;
-    let entry =
-        Entry { procedure: Some(Arc::clone(&procedure)), text: name.as_bytes().into(), program };
-    run_stored(key, entry, procedure, rpc.parameters, session, sink)
+    let call = Callee { key, text: name.as_bytes().into(), procedure, program };
+    run_stored(call, rpc.parameters, session, sink)
+}
+
+/// A procedure that was found, taken apart so that no count of it is written while it runs.
+struct Callee {
+    key: ProgramKey,
+    text: Arc<[u8]>,
+    procedure: Arc<ProcedureDef>,
+    program: Arc<Program>,
 }
 
 fn run_stored(
-    key: ProgramKey,
-    entry: Entry,
-    procedure: Arc<crate::catalog::ProcedureDef>,
+    callee: Callee,
     parameters: &mut [RpcParameter],
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
-    let Entry { text, program, .. } = entry;
-    let mut arguments = arguments_of(parameters, session)?;
-    let mut places = Vec::with_capacity(arguments.len());
-    let mut call = Invocation::bind(session, procedure, program, &mut arguments, &mut places)?;
+    let mut arguments = std::mem::take(&mut session.scratch.arguments);
+    let mut places = std::mem::take(&mut session.scratch.places);
+    let outcome = take_arguments(parameters, session, &mut arguments)
+        .and_then(|()| call_stored(callee, (&mut arguments, &mut places), session, sink));
+    // The names' memory is the server's.
+    for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
+        parameter.name = argument.name;
+    }
+    session.scratch.arguments = arguments;
+    session.scratch.places = places;
+    outcome
+}
+
+fn call_stored(
+    callee: Callee,
+    (arguments, places): (&mut [Argument], &mut Vec<usize>),
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    let Callee { key, text, procedure, program } = callee;
+    let mut call = Invocation::bind(session, procedure, program, arguments, places)?;
     let mut frame = Frame::default();
     let outcome = {
         let mut cx = Cx::new(session, &mut frame, sink);
-        invoke(&mut call, &mut cx)
+        cx.take_buffers();
+        let outcome = invoke(&mut call, &mut cx);
+        cx.keep_buffers();
+        outcome
     };
     let sent = match outcome {
-        Ok(status) => send_results(status, &call, &arguments, &places, sink),
+        Ok(status) => {
+            let name = &mut session.scratch.name;
+            send_results(status, &call, (arguments, places), name, sink)
+        }
         Err(stop) => Err(stop),
     };
-    let Invocation { procedure, program, .. } = call;
+    let Invocation { procedure, program, frame } = call;
+    session.scratch.variables = frame.variables;
     session.programs.put(key, Entry { procedure: Some(procedure), text, program });
     sent
 }
@@ -73,8 +103,8 @@ fn run_stored(
 fn send_results(
     status: i32,
     call: &Invocation,
-    arguments: &[Argument],
-    places: &[usize],
+    (arguments, places): (&[Argument], &[usize]),
+    name: &mut String,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
     sink.return_status(status)?;
@@ -83,14 +113,18 @@ fn send_results(
             continue;
         }
         let parameter = &call.procedure.parameters[*place];
+        name.clear();
+        name.push_str(&parameter.name);
         let column = ColumnInfo {
-            name: parameter.name.clone(),
+            name: std::mem::take(name),
             column_type: parameter.ty,
             identity: false,
             updatable: false,
         };
         let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
-        sink.return_value(ordinal, &column, call.parameter(*place))?;
+        let sent = sink.return_value(ordinal, &column, call.parameter(*place));
+        *name = column.name;
+        sent?;
     }
     Ok(())
 }
@@ -101,11 +135,29 @@ fn run_system(
     session: &mut SessionState,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
-    let mut arguments = arguments_of(parameters, session)?;
+    let mut arguments = std::mem::take(&mut session.scratch.arguments);
+    let outcome = take_arguments(parameters, session, &mut arguments)
+        .and_then(|()| call_system(system, &mut arguments, session, sink));
+    for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
+        parameter.name = argument.name;
+    }
+    session.scratch.arguments = arguments;
+    outcome
+}
+
+fn call_system(
+    system: &crate::proc::SystemProcedure,
+    arguments: &mut [Argument],
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
     let mut frame = Frame::default();
     let status = {
         let mut cx = Cx::new(session, &mut frame, sink);
-        (system.run)(&mut arguments, &mut cx)?
+        cx.take_buffers();
+        let status = (system.run)(arguments, &mut cx);
+        cx.keep_buffers();
+        status?
     };
     sink.return_status(status)?;
     for (ordinal, argument) in arguments.iter().enumerate().filter(|(_, a)| a.output) {
@@ -121,12 +173,13 @@ fn run_system(
     Ok(())
 }
 
-/// Takes the parameters over as arguments; values are moved, not copied.
-fn arguments_of(
+/// Takes the parameters over as arguments; names and values are moved, not copied.
+fn take_arguments(
     parameters: &mut [RpcParameter],
     session: &SessionState,
-) -> Result<Vec<Argument>, Stop> {
-    let mut arguments = Vec::with_capacity(parameters.len());
+    arguments: &mut Vec<Argument>,
+) -> Result<(), Stop> {
+    arguments.clear();
     for parameter in parameters {
         let table = match parameter.table.take() {
             None => None,
@@ -141,5 +194,5 @@ fn arguments_of(
             table,
         });
     }
-    Ok(arguments)
+    Ok(())
 }

@@ -125,7 +125,8 @@ pub(super) fn run_prepared(
     values: &mut [Argument],
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
-    let mut frame = Frame::for_program(cx.session, &entry.program)?;
+    let buffer = std::mem::take(&mut cx.session.scratch.variables);
+    let mut frame = Frame::with_buffer(cx.session, &entry.program, buffer)?;
     let places = match bind_values(&entry.program, &mut frame, values, cx.session) {
         Ok(places) => places,
         Err(stop) => {
@@ -143,6 +144,7 @@ pub(super) fn run_prepared(
             argument.value = frame.variables[*place].clone();
         }
     }
+    cx.session.scratch.variables = frame.variables;
     cx.session.programs.put(key, entry);
     outcome
 }

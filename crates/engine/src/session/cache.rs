@@ -41,7 +41,7 @@ pub(crate) struct Entry {
 
 impl ProgramCache {
     /// Hashes what a program is made from.
-    pub(crate) fn hash(&self, parts: &[&[u8]]) -> u64 {
+    pub(crate) fn hash<'p>(&self, parts: impl Iterator<Item = &'p &'p [u8]>) -> u64 {
         use std::hash::Hasher;
         let mut hasher = self.hasher.build_hasher();
         for part in parts {

@@ -84,7 +84,10 @@ impl Session {
         let mut frame = Frame::for_program(&self.state, &entry.program)?;
         let outcome = {
             let mut cx = Cx::new(&mut self.state, &mut frame, sink);
-            Runner { program: &entry.program, procedure: "" }.run(&mut cx)
+            cx.take_buffers();
+            let outcome = Runner { program: &entry.program, procedure: "" }.run(&mut cx);
+            cx.keep_buffers();
+            outcome
         };
         frame.release(&self.state);
         self.state.programs.put(key, entry);
@@ -302,13 +305,9 @@ impl SessionState {
     /// Returns the cache key of a text: the same text means something else in another database or
     /// under another QUOTED_IDENTIFIER.
     pub(crate) fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
-        let hash = self.programs.hash(parts);
         let mode = [u8::from(self.options.quoted_identifier), u8::from(self.options.ansi_nulls)];
-        ProgramKey::Text(self.programs.hash(&[
-            &hash.to_le_bytes(),
-            &mode,
-            self.database.as_bytes(),
-        ]))
+        let context = [&mode, self.database.as_bytes()];
+        ProgramKey::Text(self.programs.hash(context.iter().chain(parts)))
     }
 
     /// Finds a batch's program among those of all sessions, or compiles it.

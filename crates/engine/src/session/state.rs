@@ -7,7 +7,8 @@ use types::value::ColumnType;
 use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
 use crate::catalog::{Catalog, ProcedureDef};
-use crate::exec::run::Cursor;
+use crate::exec::Scratch;
+use crate::exec::run::{Argument, Cursor};
 use crate::instance::Instance;
 use crate::session::cache::ProgramCache;
 use crate::session::temp::TempTables;
@@ -97,6 +98,18 @@ pub struct SessionState {
 pub(crate) struct SessionScratch {
     /// Parameters as an atomic block found them.
     pub(crate) parameters: Vec<Value>,
+    /// Variables of the procedure that ran last.
+    pub(crate) variables: Vec<Value>,
+    /// Arguments of a call, empty between calls.
+    pub(crate) arguments: Vec<Argument>,
+    /// The parameter that each argument met.
+    pub(crate) places: Vec<usize>,
+    /// Name of an output parameter on its way out.
+    pub(crate) name: String,
+    /// Registers of the outermost context.
+    pub(crate) registers: Vec<Value>,
+    /// Statement buffers of the outermost context.
+    pub(crate) statement: Scratch,
 }
 
 impl SessionState {

@@ -53,13 +53,14 @@ impl Invocation {
     /// 201 for a parameter without value and default, 8144, 8145, 8143 and 8146 for arguments that fit
     /// none, 8162 for OUTPUT where the parameter has none, those of conversion to the parameter's type.
     pub(crate) fn bind(
-        session: &SessionState,
+        session: &mut SessionState,
         procedure: Arc<ProcedureDef>,
         program: Arc<Program>,
         arguments: &mut [Argument],
         places: &mut Vec<usize>,
     ) -> Result<Self, Stop> {
-        let frame = Frame::for_program(session, &program)?;
+        let buffer = std::mem::take(&mut session.scratch.variables);
+        let frame = Frame::with_buffer(session, &program, buffer)?;
         let mut call = Self { procedure, program, frame };
         match call.fill(session, arguments, places) {
             Ok(()) => Ok(call),
@@ -164,6 +165,20 @@ impl Frame {
     /// # Errors
     /// 701 if there is no memory for a table variable.
     pub(crate) fn for_program(session: &SessionState, program: &Program) -> Result<Self, Stop> {
+        Self::with_buffer(session, program, Vec::new())
+    }
+
+    /// As [`Frame::for_program`], with memory for the variables.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for a table variable.
+    pub(crate) fn with_buffer(
+        session: &SessionState,
+        program: &Program,
+        mut variables: Vec<Value>,
+    ) -> Result<Self, Stop> {
+        variables.clear();
+        variables.resize(program.variables.len(), Value::Null);
         let mut tables = Vec::new();
         for table in &program.table_variables {
             tables.push(
@@ -171,9 +186,9 @@ impl Frame {
             );
         }
         Ok(Self {
-            variables: vec![Value::Null; program.variables.len()],
+            variables,
             tables,
-            procedure: None,
+            procedure_id: 0,
             scope_identity: None,
             cursors: Vec::new(),
         })
@@ -239,7 +254,7 @@ const ENDED_BY_ERROR: i32 = -6;
 /// 217 for too deep a nesting; otherwise what ends the caller's batch too.
 pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let transactions = cx.session.transaction.count;
-    call.frame.procedure = Some(Arc::clone(&call.procedure));
+    call.frame.procedure_id = call.procedure.id;
     let outcome = enter(&call.program, &call.procedure.name, &mut call.frame, cx);
     let status = match outcome {
         // A name that does not resolve ends the procedure, not its caller.
@@ -353,7 +368,8 @@ impl Runner<'_> {
     fn argument(&self, step: &ArgumentStep, cx: &mut Cx<'_>) -> Result<Argument, Stop> {
         let mut argument = Argument {
             name: step.name.clone().unwrap_or_default(),
-            ty: cx.session.text_type(),
+            // Of DEFAULT and of a table: nobody looks at it.
+            ty: text_type(types::Collation::default()),
             value: Value::Null,
             output: step.output,
             default: false,

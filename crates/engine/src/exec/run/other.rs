@@ -44,7 +44,7 @@ impl Runner<'_> {
     fn define(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.session.refresh_catalog();
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
-        cx.source = std::sync::Arc::clone(&self.program.source);
+        cx.source = self.program.source.to_string();
         crate::exec::ddl::run(statement, cx)?;
         cx.session.refresh_catalog();
         cx.session.row_count = 0;
