@@ -20,7 +20,7 @@ build:
 setup:
 	tests/setup.sh
 
-test: setup build
+test: setup build bench-smoke
 	cargo test --workspace --locked
 	$(PYTEST) tests/drivers
 
