@@ -7,6 +7,9 @@ use crate::catalog::{Catalog, TableDef};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
 use crate::session::{Options, SessionState};
 
+/// Finds a temporary table by name.
+type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
+
 /// What a [`Binder`] reads.
 pub struct BinderContext<'s> {
     catalog: Arc<Catalog>,
@@ -14,7 +17,7 @@ pub struct BinderContext<'s> {
     options: &'s Options,
     variables: &'s [VariableDef],
     table_variables: &'s [TableVariableDef],
-    temp_tables: Box<dyn Fn(&str) -> Option<Arc<TableDef>> + 's>,
+    temp_tables: Box<FindTable<'s>>,
 }
 
 impl<'s> BinderContext<'s> {

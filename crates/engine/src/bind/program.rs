@@ -82,6 +82,9 @@ pub fn compile(
     })
 }
 
+/// A step, or the statement back where it is not of the kind that was tried.
+type Tried = std::result::Result<StepKind, StatementKind>;
+
 struct Compiler<'a, 'b> {
     binder: &'a mut Binder<'b>,
     make_table: &'a MakeTable<'a>,
@@ -173,6 +176,35 @@ impl Compiler<'_, '_> {
             return Ok(());
         }
         let kind = match statement.kind {
+            kind @ (StatementKind::Select(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_)) => data(ast::Statement { kind, span, line }),
+            StatementKind::Insert(insert) if calls(&insert.source) => {
+                StepKind::InsertExecute(self.insert_execute(*insert)?)
+            }
+            kind @ StatementKind::Insert(_) => data(ast::Statement { kind, span, line }),
+            StatementKind::SetOption(option) => match *option {
+                ast::SetOption::Value(option, value) => {
+                    StepKind::SetValue(option, Leaf::new(LeafAst::Value(value)))
+                }
+                option => {
+                    let kind = StatementKind::SetOption(Box::new(option));
+                    StepKind::Other(Box::new(ast::Statement { kind, span, line }))
+                }
+            },
+            kind => match self.control(kind)? {
+                Ok(step) => step,
+                Err(kind) => StepKind::Other(Box::new(ast::Statement { kind, span, line })),
+            },
+        };
+        steps.push(Step { line, span, kind });
+        Ok(())
+    }
+
+    /// Compiles control flow, and hands back what is none.
+    fn control(&mut self, kind: StatementKind) -> Result<Tried> {
+        Ok(Ok(match kind {
             StatementKind::Block(body) => StepKind::Block(self.steps(body)?),
             StatementKind::AtomicBlock(block) => {
                 crate::exec::run::atomic::check_options(&block.options)?;
@@ -202,6 +234,13 @@ impl Compiler<'_, '_> {
             StatementKind::Return(value) => {
                 StepKind::Return(value.map(|value| self.typed(value, DataType::Int)))
             }
+            kind => return self.action(kind),
+        }))
+    }
+
+    /// Compiles what acts on variables, messages, procedures and cursors.
+    fn action(&mut self, kind: StatementKind) -> Result<Tried> {
+        Ok(Ok(match kind {
             StatementKind::SetVariable(set) => self.set_variable(*set)?,
             StatementKind::Print(value) => {
                 let text = text_type(self.binder);
@@ -237,30 +276,8 @@ impl Compiler<'_, '_> {
             StatementKind::DeallocateCursor(cursor) => {
                 StepKind::Cursor(CursorStep::Deallocate(cursor))
             }
-            StatementKind::SetOption(option) => match *option {
-                ast::SetOption::Value(option, value) => {
-                    StepKind::SetValue(option, Leaf::new(LeafAst::Value(value)))
-                }
-                option => {
-                    let kind = StatementKind::SetOption(Box::new(option));
-                    StepKind::Other(Box::new(ast::Statement { kind, span, line }))
-                }
-            },
-            StatementKind::Insert(insert) if calls(&insert.source) => {
-                StepKind::InsertExecute(self.insert_execute(*insert)?)
-            }
-            kind @ (StatementKind::Select(_)
-            | StatementKind::Insert(_)
-            | StatementKind::Update(_)
-            | StatementKind::Delete(_)
-            | StatementKind::Merge(_)) => {
-                let statement = ast::Statement { kind, span, line };
-                StepKind::Data(Leaf::new(LeafAst::Statement(statement)))
-            }
-            kind => StepKind::Other(Box::new(ast::Statement { kind, span, line })),
-        };
-        steps.push(Step { line, span, kind });
-        Ok(())
+            kind => return Ok(Err(kind)),
+        }))
     }
 
     fn initialise(&mut self, declaration: ast::Declaration) -> Result<StepKind> {
@@ -431,6 +448,10 @@ fn text_type(binder: &Binder<'_>) -> ColumnType {
         collation: binder.database_collation(),
         nullable: true,
     }
+}
+
+fn data(statement: ast::Statement) -> StepKind {
+    StepKind::Data(Leaf::new(LeafAst::Statement(statement)))
 }
 
 fn calls(source: &ast::InsertSource) -> bool {

@@ -1,5 +1,7 @@
 //! Aggregate functions and their accumulators.
 
+#![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
+
 use types::arith;
 use types::compare;
 use types::type_rules::BinaryOp;

@@ -1,5 +1,7 @@
 //! Functions of conditions and NULLs that are not bound to CASE, and identifiers.
 
+#![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
+
 use types::value::ColumnType;
 use types::{Collation, DataType, Mode, Result, Value};
 

@@ -133,14 +133,19 @@ pub trait Accumulator {
     fn finish(&mut self) -> Result<Value>;
 }
 
+/// Columns of a table-valued function: name and type.
+pub type TableColumns = Vec<(String, ColumnType)>;
+/// All rows of a table-valued function.
+pub type TableRows = Vec<Vec<Value>>;
+
 /// A built-in table-valued function.
 pub struct TableFunction {
     /// Name in upper case.
     pub name: &'static str,
     /// Checks and converts the arguments; derives the columns.
-    pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>>,
+    pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<TableColumns>,
     /// Makes all rows.
-    pub rows: fn(&mut Cx<'_>, &[Value]) -> Result<Vec<Vec<Value>>>,
+    pub rows: fn(&mut Cx<'_>, &[Value]) -> Result<TableRows>,
 }
 
 impl std::fmt::Debug for TableFunction {

@@ -35,9 +35,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("@@SERVICENAME", sysname, |_| Value::nvarchar("MSSQLSERVER")),
     session("@@LANGID", |_, _| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
     session("@@MICROSOFTVERSION", int, |_| Value::Int(0x1000_03E8)),
-    session("@@PROCID", int, |cx| {
-        Value::Int(cx.frame.procedure_id)
-    }),
+    session("@@PROCID", int, |cx| Value::Int(cx.frame.procedure_id)),
     session("@@CONNECTIONS", int, |cx| {
         let logins = cx.session.instance.sessions.totals().logins;
         Value::Int(i32::try_from(logins).unwrap_or(i32::MAX))

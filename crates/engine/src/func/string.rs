@@ -1,6 +1,8 @@
 //! String functions. Strings are kept in their wire encoding, so positions and lengths count bytes of
 //! a code page or UTF-16 units, as SQL Server counts them.
 
+#![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
+
 use types::text::{self, LetterCase, TrimSide};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};

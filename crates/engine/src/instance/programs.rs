@@ -12,9 +12,12 @@ use crate::session::ProgramKey;
 /// Most programs kept. Where there are more texts than that, they are ad hoc ones that never come back.
 const PROGRAMS_MAX: usize = 4096;
 
+/// Each with the text that it was made from.
+type Programs = HashMap<ProgramKey, (Box<[u8]>, Arc<Program>), foldhash::fast::RandomState>;
+
 /// Programs by key, each with the text that it was made from.
 pub struct SharedPrograms {
-    programs: SpinLock<HashMap<ProgramKey, (Box<[u8]>, Arc<Program>), foldhash::fast::RandomState>>,
+    programs: SpinLock<Programs>,
 }
 
 impl Default for SharedPrograms {

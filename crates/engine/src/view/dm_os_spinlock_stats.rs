@@ -10,7 +10,7 @@ const COLUMNS: &[Column<SpinRow>] = &[
     col("name", nv(256), |r| text(r.class.name())),
     opt("collisions", BIGINT, |r| big(r.collisions)),
     opt("spins", BIGINT, |r| big(r.spins)),
-    opt("spins_per_collision", REAL, |r| spins_per_collision(r)),
+    opt("spins_per_collision", REAL, spins_per_collision),
     opt("sleep_time", BIGINT, |r| big(r.sleep_ns / 1_000_000)),
     opt("backoffs", INT, |r| int(r.backoffs)),
 ];

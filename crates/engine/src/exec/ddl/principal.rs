@@ -231,7 +231,7 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
             return Ok(false);
         };
         let id = found.id;
-        if id < PRINCIPAL_FIRST || id >= FIXED_ROLE_FIRST {
+        if !(PRINCIPAL_FIRST..FIXED_ROLE_FIRST).contains(&id) {
             return Err(Error::custom(
                 15150,
                 16,
