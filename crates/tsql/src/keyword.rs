@@ -144,7 +144,6 @@ keywords! {
         Percent = "PERCENT",
         Pivot = "PIVOT",
         Plan = "PLAN",
-        Precision = "PRECISION",
         Primary = "PRIMARY",
         Print = "PRINT",
         Proc = "PROC",
@@ -382,6 +381,8 @@ keywords! {
         Period = "PERIOD",
         Persisted = "PERSISTED",
         Preceding = "PRECEDING",
+        // In the list of reserved words, yet `SELECT precision FROM sys.columns` is taken.
+        Precision = "PRECISION",
         Prior = "PRIOR",
         Profile = "PROFILE",
         Query = "QUERY",

@@ -92,7 +92,7 @@ fn utc(cx: &mut Cx<'_>, data_type: &DataType) -> Value {
 }
 
 /// Reads the date part that the binder put first.
-fn part(values: &[Value]) -> Result<DatePart> {
+pub(super) fn part(values: &[Value]) -> Result<DatePart> {
     match values.first() {
         Some(Value::Int(place)) => usize::try_from(*place).ok().and_then(|p| PARTS.get(p)),
         _ => None,
@@ -102,7 +102,7 @@ fn part(values: &[Value]) -> Result<DatePart> {
 }
 
 /// Text is taken for `datetimeoffset`-precise time, as DATEDIFF and DATEPART do.
-fn to_date(expr: Expr, text: DataType) -> Result<Expr> {
+pub(super) fn to_date(expr: Expr, text: DataType) -> Result<Expr> {
     let target = if expr.ty.data_type.is_string() || expr.ty.data_type.is_numeric() {
         ColumnType { data_type: text, ..expr.ty }
     } else {

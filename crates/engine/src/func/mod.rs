@@ -4,15 +4,20 @@
 //! optimisations that a differential test holds against it.
 
 mod aggregate;
+mod calendar;
 mod caught;
 pub(crate) mod date;
 mod entry;
+mod hash;
 mod logic;
+mod math;
 mod metadata;
+mod pick;
 mod principal;
 mod server;
 mod string;
 mod system;
+mod table;
 
 use types::value::ColumnType;
 use types::{Result, Value};
@@ -23,10 +28,14 @@ use crate::plan::expr::Expr;
 
 /// All scalar functions, one list per file.
 static SCALARS: &[&[Function]] = &[
+    calendar::FUNCTIONS,
     caught::FUNCTIONS,
     date::FUNCTIONS,
+    hash::FUNCTIONS,
     logic::FUNCTIONS,
+    math::FUNCTIONS,
     metadata::FUNCTIONS,
+    pick::FUNCTIONS,
     principal::FUNCTIONS,
     server::FUNCTIONS,
     string::FUNCTIONS,
@@ -37,7 +46,7 @@ static SCALARS: &[&[Function]] = &[
 static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS];
 
 /// All built-in table-valued functions.
-static TABLES: &[&[TableFunction]] = &[];
+static TABLES: &[&[TableFunction]] = &[table::FUNCTIONS];
 
 /// Finds a scalar function by its upper-case name (`@@` names included).
 pub fn find(name: &str) -> Option<&'static Function> {

@@ -230,7 +230,15 @@ impl<'a, 'b> Shaper<'a, 'b> {
     fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
         let id = self.cell.next_object_id();
         let (name, system_named) = self.constraint_name(constraint, "DF", column, id);
-        let text = format!("({})", value.span.text(self.place.source));
+        let source = value.span.text(self.place.source);
+        // A number shows in two pairs of parentheses, anything else in one.
+        let number = matches!(
+            value.kind,
+            ast::ExprKind::Literal(
+                ast::Literal::Int(_) | ast::Literal::Decimal(_) | ast::Literal::Float(_)
+            )
+        );
+        let text = if number { format!("(({source}))") } else { format!("({source})") };
         DefaultDef {
             id,
             name,

@@ -1,0 +1,93 @@
+//! Hashes: HASHBYTES, CHECKSUM and its kin.
+
+use types::{DataType, Error, Length, Msg, Result, Value};
+
+use crate::bind::Binder;
+use crate::exec::Cx;
+use crate::func::entry::{convert, int, of, pure, text};
+use crate::func::{Call, Evaluate, Function};
+use crate::plan::expr::Expr;
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    pure("HASHBYTES", (2, 2), bind_hash, eval_hash),
+    checksum("CHECKSUM", Strings::Collated),
+    checksum("BINARY_CHECKSUM", Strings::Bytes),
+];
+
+/// How strings go into a checksum.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Strings {
+    /// Strings that compare equal give the same.
+    Collated,
+    /// Byte for byte.
+    Bytes,
+}
+
+const fn checksum(name: &'static str, strings: Strings) -> Function {
+    let eval: crate::func::entry::Eval = match strings {
+        Strings::Collated => |_, c, v| Ok(sum(c, v, Strings::Collated)),
+        Strings::Bytes => |_, c, v| Ok(sum(c, v, Strings::Bytes)),
+    };
+    Function { name, arity: (1, 254), bind: int, eval: Evaluate::Full(eval), deterministic: true }
+}
+
+fn bind_hash(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
+    let input = arguments[1].ty.data_type;
+    if !input.is_string() && !matches!(input.family(), types::Family::Binary) {
+        if !arguments[1].is_null_literal() {
+            return Err(Msg::InvalidOperandType(input.name(), "hashbytes").into());
+        }
+        convert(arguments, 1, DataType::VarBinary(Length::Limited(8_000)))?;
+    }
+    Ok(of(DataType::VarBinary(Length::Limited(8_000))))
+}
+
+/// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm that
+/// does not exist gives NULL, as documented.
+fn eval_hash(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let algorithm = text(call, values, 0).unwrap_or_default();
+    let input = values[1].string_bytes().unwrap_or_default();
+    let hash = match algorithm.to_ascii_uppercase().as_str() {
+        "SHA2_256" => <sha2::Sha256 as sha2::Digest>::digest(input).to_vec(),
+        "SHA2_512" => <sha2::Sha512 as sha2::Digest>::digest(input).to_vec(),
+        "SHA" | "SHA1" => <sha1::Sha1 as sha1::Digest>::digest(input).to_vec(),
+        "MD5" => <md5::Md5 as md5::Digest>::digest(input).to_vec(),
+        "MD2" | "MD4" => {
+            let what = format!("HASHBYTES('{algorithm}', ..)");
+            return Err(Error::from(Msg::NotSupported(&what)));
+        }
+        _ => return Ok(Value::Null),
+    };
+    Ok(Value::VarBinary(types::Bytes::copy_from(&hash)))
+}
+
+/// A checksum of all arguments, by order and value: FNV-1a over their bytes.
+fn sum(call: &Call<'_>, values: &[Value], strings: Strings) -> Value {
+    let mut hash = 0x811C_9DC5_u32;
+    let mut bytes = Vec::new();
+    for (value, argument) in values.iter().zip(call.arguments) {
+        bytes.clear();
+        push(value, argument.ty.collation, strings, &mut bytes);
+        for byte in &bytes {
+            hash = (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193);
+        }
+    }
+    Value::Int(hash.cast_signed())
+}
+
+/// Adds the bytes that stand for a value: what compares equal has the same.
+fn push(value: &Value, collation: types::Collation, strings: Strings, bytes: &mut Vec<u8>) {
+    match (value, strings) {
+        (Value::VarChar(b) | Value::NVarChar(b), Strings::Bytes) => bytes.extend_from_slice(b),
+        _ => {
+            let collation = if value.string_bytes().is_some() && strings == Strings::Collated {
+                collation
+            } else {
+                types::Collation::default()
+            };
+            let part =
+                types::key::KeyPart { collation, direction: types::key::Direction::Ascending };
+            types::key::encode_value(value, part, bytes);
+        }
+    }
+}
