@@ -3,6 +3,7 @@
 //! One registry line per procedure. They take their arguments as [`Argument`]s like any other
 //! procedure, so that EXEC and RPC are one path.
 
+mod catalog;
 pub(crate) mod dbcc;
 pub mod prepared;
 pub(crate) mod rpc;
@@ -24,7 +25,13 @@ pub struct SystemProcedure {
     pub(crate) run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
 }
 
-static PROCEDURES: &[&[SystemProcedure]] = &[sql::PROCEDURES, prepared::PROCEDURES];
+static PROCEDURES: &[&[&[SystemProcedure]]] =
+    &[&[sql::PROCEDURES, prepared::PROCEDURES], catalog::PROCEDURES];
+
+/// Iterates over all of them.
+fn all() -> impl Iterator<Item = &'static SystemProcedure> {
+    PROCEDURES.iter().flat_map(|lists| lists.iter()).flat_map(|list| list.iter())
+}
 
 /// Cursor procedures by ProcID, for the message that names what is missing.
 const CURSOR_PROCEDURES: [&str; 9] = [
@@ -47,7 +54,7 @@ pub(crate) fn find(name: &tsql::ast::ObjectName) -> Option<&'static SystemProced
 }
 
 fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
-    PROCEDURES.iter().flat_map(|list| list.iter()).find(|p| p.name.eq_ignore_ascii_case(name))
+    all().find(|p| p.name.eq_ignore_ascii_case(name))
 }
 
 /// Finds a system procedure by ProcID.
@@ -55,7 +62,7 @@ fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
 /// # Errors
 /// 40517 for the cursor procedures, 2812 for an id that means nothing.
 pub(crate) fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
-    let found = PROCEDURES.iter().flat_map(|list| list.iter()).find(|p| p.id == id && id != 0);
+    let found = all().find(|p| p.id == id && id != 0);
     if let Some(found) = found {
         return Ok(found);
     }

@@ -176,8 +176,6 @@ pub(crate) struct ColumnRow {
     pub(crate) ty: ColumnType,
     /// `user_type_id`
     pub(crate) user_type_id: i32,
-    /// Type's name: the alias type's, or the system's.
-    pub(crate) type_name: String,
     /// Alias type: schema and name.
     pub(crate) alias: Option<(String, String)>,
     /// The definition, if it is a table's.
@@ -202,7 +200,6 @@ pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
                     name,
                     ty,
                     user_type_id: ty.data_type.user_type_id(),
-                    type_name: ty.data_type.name().to_owned(),
                     alias: None,
                     definition: None,
                 });
@@ -216,7 +213,7 @@ pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
 pub(crate) fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec<ColumnRow>) {
     for (id, column) in (1..).zip(&table.columns) {
         let alias = column.user_type.clone();
-        let (user_type_id, type_name) = type_of(database, &column.ty.data_type, alias.as_ref());
+        let user_type_id = type_id(database, &column.ty.data_type, alias.as_ref());
         rows.push(ColumnRow {
             object_id: table.id,
             schema: table.schema.clone(),
@@ -225,7 +222,6 @@ pub(crate) fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec
             name: column.name.clone(),
             ty: column.ty,
             user_type_id,
-            type_name,
             alias,
             definition: Some(column.clone()),
         });
@@ -244,7 +240,6 @@ pub(crate) fn system_columns() -> Vec<ColumnRow> {
             name: name.to_owned(),
             ty,
             user_type_id: ty.data_type.user_type_id(),
-            type_name: ty.data_type.name().to_owned(),
             alias: None,
             definition: None,
         };
@@ -253,20 +248,15 @@ pub(crate) fn system_columns() -> Vec<ColumnRow> {
     super::all().flat_map(of).collect()
 }
 
-/// Returns id and name of a column's type: the alias type's if it has one.
-fn type_of(
-    database: &Database,
-    data_type: &DataType,
-    alias: Option<&(String, String)>,
-) -> (i32, String) {
-    let Some((schema, name)) = alias else {
-        return (data_type.user_type_id(), data_type.name().to_owned());
-    };
-    if Name::same(name, "sysname") {
-        return (SYSNAME_ID, "sysname".to_owned());
+/// Returns the id of a column's type: the alias type's if it has one.
+fn type_id(database: &Database, data_type: &DataType, alias: Option<&(String, String)>) -> i32 {
+    match alias {
+        None => data_type.user_type_id(),
+        Some((_, name)) if Name::same(name, "sysname") => SYSNAME_ID,
+        Some((schema, name)) => {
+            database.user_type(schema, name).map_or(data_type.user_type_id(), |t| t.id)
+        }
     }
-    let id = database.user_type(schema, name).map_or(data_type.user_type_id(), |t| t.id);
-    (id, name.clone())
 }
 
 /// `user_type_id` of `sysname`.

@@ -1,0 +1,70 @@
+//! Catalog procedures: what ODBC, JDBC and people ask about tables, columns and types.
+//!
+//! As in SQL Server, each is a query over the catalog views, compiled and kept like a statement of a
+//! client's.
+
+mod tables;
+mod types_;
+mod who;
+
+use types::value::ColumnType;
+use types::{DataType, Length, Msg, Value};
+
+use crate::exec::Cx;
+use crate::exec::run::{Argument, Stop};
+use crate::proc::sql::{prepare, run_prepared};
+use crate::proc::{SystemProcedure, argument};
+
+pub(super) static PROCEDURES: &[&[SystemProcedure]] =
+    &[tables::PROCEDURES, types_::PROCEDURES, who::PROCEDURES];
+
+/// A procedure that is a text: its parameters with their declarations, and the statements.
+struct TextProcedure {
+    name: &'static str,
+    /// Name and type; every parameter may be left out and is NULL then.
+    parameters: &'static [(&'static str, &'static str)],
+    text: &'static str,
+}
+
+/// Runs the text with the arguments in the places of its parameters.
+fn run(
+    procedure: &TextProcedure,
+    arguments: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    check_names(procedure, arguments)?;
+    let nothing = ColumnType::nullable(DataType::NVarChar(Length::Limited(4_000)));
+    let value = |(place, (name, _)): (usize, &(&str, &str))| {
+        let given = argument(arguments, place, name).filter(|a| !a.default);
+        Argument {
+            name: (*name).to_owned(),
+            ty: given.map_or(nothing, |a| a.ty),
+            value: given.map_or(Value::Null, |a| a.value.clone()),
+            output: false,
+            default: false,
+            table: None,
+        }
+    };
+    let mut values: Vec<Argument> = procedure.parameters.iter().enumerate().map(value).collect();
+    let declared: Vec<String> =
+        procedure.parameters.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
+    let declared = Value::nvarchar(&declared.join(", "));
+    let entry = prepare(&Value::nvarchar(procedure.text), &declared, cx.session)?;
+    run_prepared(entry, &mut values, cx)
+}
+
+/// Refuses arguments that the procedure has no parameter for.
+fn check_names(procedure: &TextProcedure, arguments: &[Argument]) -> Result<(), Stop> {
+    if arguments.len() > procedure.parameters.len() {
+        return Err(Msg::TooManyArguments(procedure.name).into());
+    }
+    let known = |a: &Argument| {
+        let bare = a.name.trim_start_matches('@');
+        let is_it = |p: &(&str, &str)| p.0[1..].eq_ignore_ascii_case(bare);
+        bare.is_empty() || procedure.parameters.iter().any(is_it)
+    };
+    match arguments.iter().find(|a| !known(a)) {
+        Some(unknown) => Err(Msg::NotAParameter(&unknown.name, procedure.name).into()),
+        None => Ok(()),
+    }
+}
