@@ -2,6 +2,10 @@
 //!
 //! A scalar function has one row implementation here; vector kernels of a later executor are
 //! optimisations that a differential test holds against it.
+#![expect(
+    clippy::ptr_arg,
+    reason = "one signature for all functions: some change the number of arguments"
+)]
 
 mod aggregate;
 mod calendar;
