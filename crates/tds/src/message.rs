@@ -276,9 +276,7 @@ impl Ended {
     /// Returns the end of a message of which nothing was kept.
     fn skipped(&self) -> Step<'static> {
         match self.how {
-            End::Attention => {
-                Self { payload_bytes: 0, ..*self }.step(Raw { head: &[], tail: &[] })
-            }
+            End::Attention => Self { payload_bytes: 0, ..*self }.step(Raw { head: &[], tail: &[] }),
             End::Message | End::BulkPart | End::Cancelled => Step::Cancelled(self.first.kind),
         }
     }

@@ -30,7 +30,8 @@ impl Encryption {
             0 => Ok(Self::Off),
             1 => Ok(Self::On),
             2 => Ok(Self::NotSupported),
-            3 => Ok(Self::Required),
+            // Behind strict TLS some clients repeat that here (4): they are encrypted already.
+            3 | 4 => Ok(Self::Required),
             _ => Err(ProtocolError::Prelogin("the encryption option is unknown")),
         }
     }

@@ -356,7 +356,8 @@ fn decimal(body: &mut Cursor<'_>) -> Result<DataType> {
 /// Returns the type of one of the tokens whose size tells the type apart.
 fn sized(code: u8, size: u8) -> Result<DataType> {
     let what = match (code, size) {
-        (token::GUID, 16) => return Ok(DataType::UniqueIdentifier),
+        // mssql-jdbc announces a NULL with a maximum length of 0.
+        (token::GUID, 16 | 0) => return Ok(DataType::UniqueIdentifier),
         (token::INT_N, 1) => return Ok(DataType::TinyInt),
         (token::INT_N, 2) => return Ok(DataType::SmallInt),
         (token::INT_N, 4) => return Ok(DataType::Int),

@@ -115,9 +115,30 @@ pub(super) fn put_type_header(
     let user_type = if is_row_version { USER_TYPE_ROW_VERSION } else { 0 };
     let user_type = user_type.to_le_bytes();
     target.put(if version.has_wide_fields() { &user_type } else { &user_type[..2] });
-    let nullable =
-        if column_type.nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() };
+    // Numbers, dates and uniqueidentifier travel in their nullable form (INTN, BITN, ..). Some clients
+    // (SqlClient's older readers) decide by this flag whether a value has a length before it, so the
+    // flag follows the form and not the column.
+    let nullable = column_type.nullable || takes_nullable_form(column_type.data_type);
+    let nullable = if nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() };
     target.put(&flags.with(nullable).0.to_le_bytes());
+}
+
+/// Whether a type has a fixed form for NOT NULL columns, which is not used here.
+const fn takes_nullable_form(data_type: DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Bit
+            | DataType::TinyInt
+            | DataType::SmallInt
+            | DataType::Int
+            | DataType::BigInt
+            | DataType::Money
+            | DataType::SmallMoney
+            | DataType::Real
+            | DataType::Float
+            | DataType::DateTime
+            | DataType::SmallDateTime
+    )
 }
 
 /// Writes a string behind a count of units in one byte; what is beyond `units_max` is cut off.

@@ -223,6 +223,19 @@ pub(crate) fn convert_argument(
     to: &ColumnType,
     session: &SessionState,
 ) -> Result<Value, Stop> {
+    // A driver may send a char(n) or binary(n) value shorter than n: it is padded like a varying one.
+    let from = &match (from.data_type, value.string_bytes().map(<[u8]>::len)) {
+        (DataType::Char(n), Some(bytes)) if bytes < usize::from(n) => {
+            ColumnType { data_type: DataType::VarChar(Length::Limited(n)), ..*from }
+        }
+        (DataType::NChar(n), Some(bytes)) if bytes < 2 * usize::from(n) => {
+            ColumnType { data_type: DataType::NVarChar(Length::Limited(n)), ..*from }
+        }
+        (DataType::Binary(n), Some(bytes)) if bytes < usize::from(n) => {
+            ColumnType { data_type: DataType::VarBinary(Length::Limited(n)), ..*from }
+        }
+        _ => *from,
+    };
     if value.is_null() || (from.data_type == to.data_type && from.collation == to.collation) {
         return Ok(value);
     }

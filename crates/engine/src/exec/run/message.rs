@@ -52,7 +52,11 @@ impl Runner<'_> {
         let text = format(&text, &arguments, cx)?;
         // A negative state is 1; one over 255 is out of range and taken as 255.
         let state = if state < 0 { 1 } else { u8::try_from(state).unwrap_or(u8::MAX) };
-        let severity = u8::try_from(severity.clamp(0, 25)).unwrap_or(25);
+        // Severity 10 is informational and travels as 0.
+        let severity = match u8::try_from(severity.clamp(0, 25)).unwrap_or(25) {
+            10 => 0,
+            other => other,
+        };
         let error = self.place(Error::custom(number, severity, state, text), cx);
         let set_error = raise.options.contains(&RaisErrorOption::SetError);
         cx.session.row_count = 0;
