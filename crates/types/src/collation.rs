@@ -21,6 +21,9 @@ pub use like::LikePattern;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Collation(pub(crate) u16);
 
+/// The default collation on the wire.
+const DEFAULT_WIRE: [u8; 5] = [0x09, 0x04, 0xD0, 0x00, 0x34];
+
 const CASE_SENSITIVE: u16 = 1;
 const ACCENT_INSENSITIVE: u16 = 1 << 1;
 const KANA_SENSITIVE: u16 = 1 << 2;
@@ -172,7 +175,8 @@ impl Collation {
     pub fn from_wire(wire: [u8; 5]) -> Self {
         let [a, b, c, d, sort_id] = wire;
         let info = u32::from_le_bytes([a, b, c, d]);
-        if wire == Self::default().to_wire() {
+        // Nearly every string parameter has it, and spelling a suffix costs allocations.
+        if wire == DEFAULT_WIRE {
             return Self::default();
         }
         let bits = wire_bits(info);
@@ -352,6 +356,8 @@ mod tests {
         let collation = Collation::default();
         assert_eq!(collation.name(), "SQL_Latin1_General_CP1_CI_AS");
         assert_eq!(collation.to_wire(), [0x09, 0x04, 0xD0, 0x00, 0x34]);
+        assert_eq!(collation.to_wire(), DEFAULT_WIRE);
+        assert_eq!(Collation::from_wire(DEFAULT_WIRE), collation);
         assert_eq!(Collation::from_wire([0; 5]), collation);
         assert_eq!(collation.comparison_style(), 196_609);
     }
