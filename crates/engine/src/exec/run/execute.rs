@@ -280,6 +280,9 @@ pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop
 
 /// Error 2812 with the state that it has.
 pub(crate) fn not_found(name: &str) -> Stop {
+    if let Some(known) = crate::proc::known_but_missing(name) {
+        return Msg::NotSupported(&format!("the system procedure {known}")).into();
+    }
     Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
 }
 
