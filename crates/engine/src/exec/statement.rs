@@ -253,9 +253,24 @@ fn send_row(query: &Query, cx: &mut Cx<'_>) -> Result<()> {
     for column in &query.output {
         output.push(eval(&column.expr, cx)?);
     }
+    if cx.session.options.text_size != i32::MAX {
+        cut_large(query, &mut output, cx.session.options.text_size);
+    }
     let sent = cx.sink.row(&output);
     cx.scratch.output = output;
     fault::sent(cx, sent)
+}
+
+/// SET TEXTSIZE: large values are cut to so many bytes, whole characters.
+fn cut_large(query: &Query, output: &mut [Value], bytes_max: i32) {
+    let most = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    for (column, value) in query.output.iter().zip(output) {
+        let Some(bytes) = value.string_bytes() else { continue };
+        if column.expr.ty.data_type.is_large() && bytes.len() > most {
+            let whole = if column.expr.ty.data_type.is_unicode() { most & !1 } else { most };
+            *value = value.with_bytes(types::Bytes::copy_from(&bytes[..whole]));
+        }
+    }
 }
 
 fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult> {
@@ -266,7 +281,7 @@ fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult>
             assign(select, cx)?;
             rows = 1;
         }
-        return Ok(StatementResult { command: Command::Select, rows });
+        return Ok(StatementResult { command: Command::None, rows });
     }
     let limit = row_limit(cx);
     let work = &mut |cx: &mut Cx<'_>| {
@@ -284,7 +299,7 @@ fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult>
     } else {
         in_transaction(cx, work)?;
     }
-    Ok(StatementResult { command: Command::Select, rows })
+    Ok(StatementResult { command: Command::None, rows })
 }
 
 fn run_root(

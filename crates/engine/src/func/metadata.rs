@@ -50,7 +50,27 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("IDENT_INCR", (1, 1), numeric, |cx, c, v| ident(cx, c, v, |_, _, step| step)),
     lookup("PARSENAME", (2, 2), sysname, parse_name),
     lookup("DATABASEPROPERTYEX", (2, 2), variant, database_property),
+    lookup("COLLATIONPROPERTY", (2, 2), variant, collation_property),
 ];
+
+/// COLLATIONPROPERTY: what is documented, and `TDSCollation`, which bulk copies ask for.
+fn collation_property(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).unwrap_or_default();
+    let Some(collation) = types::Collation::by_name(&name) else { return Ok(Value::Null) };
+    let property = text(call, values, 1).unwrap_or_default();
+    let int = |n: i64| wrap(i32::try_from(n).map_or(Value::Null, Value::Int), DataType::Int);
+    Ok(match property.to_ascii_lowercase().as_str() {
+        "codepage" => int(i64::from(collation.code_page().number())),
+        "lcid" => int(i64::from(collation.lcid())),
+        "comparisonstyle" => int(i64::from(collation.comparison_style())),
+        "version" => wrap(Value::TinyInt(collation.version()), DataType::TinyInt),
+        "tdscollation" => {
+            let wire = Value::VarBinary(types::Bytes::copy_from(&collation.to_wire()));
+            wrap(wire, DataType::VarBinary(Length::Limited(5)))
+        }
+        _ => Value::Null,
+    })
+}
 
 fn numeric(
     _: &mut crate::bind::Binder<'_>,

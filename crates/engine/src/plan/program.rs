@@ -97,7 +97,7 @@ pub enum StepKind {
     Label(String),
     /// BEGIN TRY .. END TRY BEGIN CATCH .. END CATCH
     TryCatch(Vec<Step>, Vec<Step>),
-    /// RETURN [n]
+    /// `RETURN [n]`
     Return(Option<Leaf>),
     /// SET @v = expr, its compound forms, and DECLARE @v type = expr.
     Assign(Slot, Leaf),

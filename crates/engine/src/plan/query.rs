@@ -55,7 +55,7 @@ pub enum Node {
     Distinct(Box<(Node, Vec<Expr>)>),
     /// TOP, OFFSET and FETCH.
     Limit(Box<Limit>),
-    /// UNION [ALL], EXCEPT, INTERSECT.
+    /// `UNION [ALL]`, EXCEPT, INTERSECT.
     SetOperation(Box<SetOperation>),
     /// A recursive CTE: anchor, then the recursive part over the rows of the round before.
     Recursive(Box<Recursive>),

@@ -336,7 +336,7 @@ pub struct MergeClause {
     pub action: MergeAction,
 }
 
-/// WHEN [NOT] MATCHED [BY TARGET|SOURCE]
+/// `WHEN [NOT] MATCHED [BY TARGET|SOURCE]`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the variants are the grammar's own words")]
 pub enum MergeWhen {

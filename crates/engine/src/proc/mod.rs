@@ -1,6 +1,6 @@
 //! System procedures: what `EXEC sp_..` and RPCs by name or ProcID run.
 //!
-//! One registry line per procedure. They take their arguments as [`Argument`]s like any other
+//! One registry line per procedure. They take their arguments as `Argument`s like any other
 //! procedure, so that EXEC and RPC are one path.
 
 mod catalog;

@@ -50,7 +50,7 @@ pub(super) fn open(
         return Err(vec![refused.at_line(1)]);
     }
     let database: Arc<str> = database.name.as_str().into();
-    let options = login_options(request.client.odbc);
+    let options = login_options();
     let login = login.name.clone();
     Ok(SessionState {
         id: instance.sessions.open_id(),
@@ -105,10 +105,9 @@ fn check_password<'c>(
     }
 }
 
-/// ODBC and OLE DB drivers get the ANSI options at login; every modern driver sets them itself or
-/// relies on that. A bare TDS login gets them too, except those that only DB-Library left off, which
-/// SET statements of its drivers turn on as they need.
-fn login_options(odbc: bool) -> Options {
+/// The ANSI options: SQL Server gives them to ODBC and OLE DB logins, every other modern driver sets
+/// them itself, and an old one that wants something else says so.
+fn login_options() -> Options {
     Options {
         quoted_identifier: true,
         ansi_nulls: true,
@@ -116,7 +115,6 @@ fn login_options(odbc: bool) -> Options {
         ansi_padding: true,
         ansi_warnings: true,
         concat_null_yields_null: true,
-        text_size: if odbc { i32::MAX } else { 4096 },
         ..Options::default()
     }
 }

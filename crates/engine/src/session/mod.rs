@@ -1,7 +1,7 @@
 //! `Session`: one connection's state inside the engine, and the verbs that a client can ask for.
 //!
 //! The server feeds requests ([`Session::batch`], [`Session::rpc`], [`Session::transaction`],
-//! [`Session::bulk_insert`]) and resets ([`Session::reset`]); results leave through a
+//! [`Session::bulk_load`]) and resets ([`Session::reset`]); results leave through a
 //! [`ResultSink`](crate::sink::ResultSink).
 
 mod cache;
@@ -43,7 +43,7 @@ pub struct ClientInfo {
     pub local_address: (String, u16),
     /// Whether the connection is encrypted.
     pub encrypted: bool,
-    /// LOGIN7 fODBC or fOLEDB: sets ANSI_DEFAULTS and QUOTED_IDENTIFIER on, as drivers expect.
+    /// LOGIN7 fODBC or fOLEDB.
     pub odbc: bool,
 }
 

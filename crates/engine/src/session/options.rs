@@ -95,7 +95,7 @@ impl Default for Options {
             parse_only: false,
             xact_abort: false,
             row_count: 0,
-            text_size: 4096,
+            text_size: i32::MAX,
             date_first: 7,
             date_format: types::convert::DateFormat::Mdy,
             language: "us_english".to_owned(),

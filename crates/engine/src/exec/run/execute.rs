@@ -234,6 +234,10 @@ pub(crate) fn convert_argument(
         (DataType::Binary(n), Some(bytes)) if bytes < usize::from(n) => {
             ColumnType { data_type: DataType::VarBinary(Length::Limited(n)), ..*from }
         }
+        // Drivers send long text and binary as the old types, whatever the parameter's type is.
+        (DataType::NText, _) => ColumnType { data_type: DataType::NVarChar(Length::Max), ..*from },
+        (DataType::Text, _) => ColumnType { data_type: DataType::VarChar(Length::Max), ..*from },
+        (DataType::Image, _) => ColumnType { data_type: DataType::VarBinary(Length::Max), ..*from },
         _ => *from,
     };
     if value.is_null() || (from.data_type == to.data_type && from.collation == to.collation) {

@@ -3,7 +3,23 @@
 use super::{TextProcedure, run};
 use crate::proc::SystemProcedure;
 
+/// What bulk copies ask before they send characters.
+static TABLE_COLLATIONS: TextProcedure = TextProcedure {
+    name: "sp_tablecollations_100",
+    parameters: &[("@object", "nvarchar(4000)")],
+    text: "
+SELECT CAST(c.column_id AS smallint) AS colid, c.name AS name,
+    CAST(COLLATIONPROPERTY(c.collation_name, 'TDSCollation') AS binary(5)) AS tds_collation_100,
+    c.collation_name AS collation_100
+FROM sys.all_columns AS c WHERE c.object_id = OBJECT_ID(@object) ORDER BY c.column_id",
+};
+
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
+    SystemProcedure {
+        name: "sp_tablecollations_100",
+        id: 0,
+        run: |a, cx| run(&TABLE_COLLATIONS, a, cx),
+    },
     SystemProcedure { name: "sp_tables", id: 0, run: |a, cx| run(&TABLES, a, cx) },
     SystemProcedure { name: "sp_columns", id: 0, run: |a, cx| run(&COLUMNS, a, cx) },
     SystemProcedure { name: "sp_columns_100", id: 0, run: |a, cx| run(&COLUMNS_100, a, cx) },
