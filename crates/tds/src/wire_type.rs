@@ -1,6 +1,6 @@
 //! `WireType`: a data type as TDS carries it, TYPE_INFO ([MS-TDS] 2.2.5.6), both ways.
 //!
-//! A [`DataType`] says what a value is; its [`Form`] how the value's length is written before it. The
+//! A [`DataType`] says what a value is; its `Form` how the value's length is written before it. The
 //! same `int` comes fixed (INT4TYPE, never NULL) or nullable (INTNTYPE, a length byte before it).
 //! Towards clients the nullable forms are used throughout. Old clients get the types that they know:
 //! before 7.2 `text` for `varchar(max)`, before 7.3 dates as text.
