@@ -68,36 +68,100 @@ pub(crate) fn has_key(index: &Index, image: RowImage<'_>, key: &[u8]) -> bool {
     })
 }
 
-/// Tells whether an update may leave the indexes alone, as far as they are known before it is linked.
-pub(crate) fn keys_differ(
+/// Where an update moves its row.
+pub(crate) enum Moves<'s> {
+    /// In no index.
+    Nowhere,
+    /// In this one alone.
+    In(&'s Index),
+    /// In several indexes.
+    InSeveral,
+}
+
+/// Finds the indexes in which an update moves its row, as far as they are known before it is linked.
+pub(crate) fn moves<'s>(
     keys: Keys,
-    set: &IndexSet,
+    set: &'s IndexSet,
     image: RowImage<'_>,
     before: RowImage<'_>,
-) -> bool {
-    match (keys, set.trust) {
-        (Keys::Same, Trust::Plan) => {
-            debug_assert!(!any_key_differs(set, image, before), "the plan said so");
-            false
+) -> Moves<'s> {
+    let mut moves = Moves::Nowhere;
+    for index in &set.list {
+        if !may_move(keys, set, index) {
+            debug_assert!(!key_differs(index, image, before), "the plan said so");
+        } else if key_differs(index, image, before) {
+            moves = match moves {
+                Moves::Nowhere => Moves::In(index),
+                Moves::In(_) | Moves::InSeveral => return Moves::InSeveral,
+            };
         }
-        (Keys::MayDiffer, _) | (_, Trust::Nobody) => any_key_differs(set, image, before),
+    }
+    moves
+}
+
+/// Tells whether, by the plan's word where that counts, an update may move its row in `index`.
+fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
+    match (keys, set.trust) {
+        (Keys::Same, Trust::Plan) => false,
+        (Keys::In(mask), Trust::Plan) => mask.contains(index.id),
+        (Keys::MayDiffer, _) | (_, Trust::Nobody) => true,
     }
 }
 
-/// Adds the entries that `image` needs and `before` did not have. `version` is in the chain already.
+fn key_differs(index: &Index, image: RowImage<'_>, before: RowImage<'_>) -> bool {
+    with_buffer(|key| {
+        index.extractor.key(image, key);
+        !has_key(index, before, key)
+    })
+}
+
+/// Links a version that moves its row in one range index that is not unique; returns whether `top`
+/// was still the newest link.
+///
+/// The version is linked under the latch of its entry's leaf. So nobody misses the row: the entry is
+/// there when the version can first be seen; and who removes the entry for an older version that had
+/// the key too looks at the chain under that latch, either before, and then the entry is added afresh,
+/// or after, and then finds the version.
+pub(crate) fn link_moved(
+    index: &Index,
+    head: &RowHead,
+    (top, version): (*mut Version, &Version),
+    guard: &Guard,
+) -> bool {
+    head.note_keys_changed();
+    with_buffer(|key| {
+        index.extractor.key(version.image(), key);
+        let mut linked = false;
+        let link = || {
+            linked = head.replace_latest(top, std::ptr::from_ref(version).cast_mut());
+        };
+        let Ok(()) = index.add::<Infallible>(key, head, guard, |_| Ok(()), link);
+        if !linked {
+            index.remove(key, head, guard, || !chain_has_key(index, key, head, guard));
+        }
+        linked
+    })
+}
+
+/// Adds the entries that `image` needs and `before` did not have, knowing from `keys` in which indexes
+/// they may differ. `version` is in the chain already.
 /// On failure, removes what it has added, and the caller takes the version out first.
 pub(crate) fn add_keys(
     table: &Table,
     head: &RowHead,
     image: RowImage<'_>,
-    before: Option<RowImage<'_>>,
+    before: Option<(RowImage<'_>, Keys)>,
     asker: Asker,
     guard: &Guard,
 ) -> Result<(), KeyTaken> {
-    for index in table.indexes(guard) {
+    let set = table.index_set(guard);
+    for index in &set.list {
+        if before.is_some_and(|(_, keys)| !may_move(keys, set, index)) {
+            continue;
+        }
         with_buffer(|key| {
             index.extractor.key(image, key);
-            if before.is_some_and(|before| has_key(index, before, key)) {
+            if before.is_some_and(|(before, _)| has_key(index, before, key)) {
                 return Ok(());
             }
             let clock = &table.shared.clock;
@@ -120,15 +184,6 @@ pub(crate) fn add_new_keys(table: &Table, head: &RowHead, version: &Version, gua
             let Ok(()) = index.add::<Infallible>(key, head, guard, |_| Ok(()), || {});
         });
     }
-}
-
-fn any_key_differs(set: &IndexSet, image: RowImage<'_>, before: RowImage<'_>) -> bool {
-    set.list.iter().any(|index| {
-        with_buffer(|key| {
-            index.extractor.key(image, key);
-            !has_key(index, before, key)
-        })
-    })
 }
 
 /// Checks, under the index's latch, that `other` does not stand in the way of a new row with `key`.
@@ -204,9 +259,20 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
     for index in table.indexes(guard) {
         with_buffer(|key| {
             index.extractor.key(gone.image(), key);
+            if newest_has_key(index, key, head, guard) {
+                return;
+            }
             index.remove(key, head, guard, || !chain_has_key(index, key, head, guard));
         });
     }
+}
+
+/// Tells, without the index's latch, whether the newest version needs the entry that `key` has: then
+/// the entry stays, and goes with that version.
+fn newest_has_key(index: &Index, key: &[u8], head: &RowHead, guard: &Guard) -> bool {
+    versions(head.latest(), guard).next().is_some_and(|version| {
+        version.kind == VersionKind::Data && has_key(index, version.image(), key)
+    })
 }
 
 /// Tells whether a version in the chain needs the entry that `key` has.

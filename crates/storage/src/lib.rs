@@ -60,7 +60,7 @@ mod wait;
 mod write;
 
 pub use error::{Error, Result};
-pub use row::{Decision, Keys, RowId, RowImage, RowRef};
+pub use row::{Decision, IndexMask, Keys, RowId, RowImage, RowRef};
 pub use scan::{Bounds, Order, Scan, ScanPosition, ScanSpec};
 pub use store::{Collected, Store, StoreOptions};
 pub use table::{

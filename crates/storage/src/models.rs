@@ -16,8 +16,9 @@ use crate::index::Index;
 use crate::reclaim::pin;
 use crate::sync::Mutant;
 use crate::{
-    Decision, Error, IndexId, IndexKind, IndexSpec, Keys, Read, RowImage, Store, StoreOptions,
-    Table, TableId, TableKind, TableSpec, TransactionOptions, Uniqueness,
+    Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, Keys, Order, Read, RowImage,
+    ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
+    TransactionOptions, Uniqueness,
 };
 
 static MUTANT: AtomicU8 = AtomicU8::new(0);
@@ -216,4 +217,76 @@ fn one_key(kind: IndexKind) {
 fn of_three_inserts_of_one_key_one_wins() {
     check(|| one_key(IndexKind::Hash { bucket_count: 0 }), 2_000);
     check(|| one_key(IndexKind::Range), 2_000);
+}
+
+const BY_TIME: IndexId = IndexId(2);
+
+/// Moves the row in the range index that is not unique.
+fn set_time(table: &Table, time: u8) {
+    let mut buffer = RowBuffer::default();
+    let options = TransactionOptions::STATEMENT;
+    let mut mask = IndexMask::default();
+    mask.insert(BY_TIME);
+    let changed =
+        table.change_point::<Error>(BY_KEY, &[0], &options, &mut buffer, |before, buffer| {
+            buffer.bytes.extend([before.bytes[0], time]);
+            Ok(Decision::Update(Keys::In(mask)))
+        });
+    assert_eq!(changed, Ok(true));
+}
+
+fn rows_by_time(tx: &Transaction, table: &Table) -> usize {
+    let spec = ScanSpec {
+        index: Some(BY_TIME),
+        bounds: Bounds::ALL,
+        order: Order::Forward,
+        read: Read::SNAPSHOT,
+    };
+    let mut scan = tx.scan(table, spec).unwrap();
+    std::iter::from_fn(|| scan.next().unwrap().map(|_| ())).count()
+}
+
+/// Two writers move a row back and forth in a range index, old versions are collected, and a reader
+/// finds it there exactly once.
+fn moved_row() {
+    let store = Store::new(StoreOptions::default());
+    let spec = |id, kind, uniqueness, at: usize| IndexSpec {
+        id,
+        kind,
+        uniqueness,
+        extractor: Box::new(move |row: RowImage<'_>, key: &mut Vec<u8>| key.push(row.bytes[at])),
+    };
+    let indexes = vec![
+        spec(BY_KEY, IndexKind::Hash { bucket_count: 0 }, Uniqueness::Unique, 0),
+        spec(BY_TIME, IndexKind::Range, Uniqueness::NotUnique, 1),
+    ];
+    let spec = TableSpec { id: TableId(1), kind: TableKind::MemoryOptimized, indexes };
+    let table = store.create_table(spec).unwrap();
+    insert(&table, &[0, 1]).unwrap();
+    let writers: Vec<_> = [[2, 1], [3, 2]]
+        .map(|times| {
+            let (store, table) = (Arc::clone(&store), Arc::clone(&table));
+            spawn(move || {
+                for time in times {
+                    set_time(&table, time);
+                    store.collect();
+                }
+            })
+        })
+        .into();
+    for _ in 0..3 {
+        let tx = store.begin(TransactionOptions::EXPLICIT);
+        assert_eq!(rows_by_time(&tx, &table), 1, "a row that moves is there once");
+    }
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    store.collect();
+    let tx = store.begin(TransactionOptions::EXPLICIT);
+    assert_eq!(rows_by_time(&tx, &table), 1, "the row has its entry");
+}
+
+#[test]
+fn a_row_that_moves_in_a_range_index_is_there_once() {
+    check(moved_row, 2_000);
 }

@@ -11,7 +11,9 @@ use crate::chain::{Holder, newest};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::index::IndexSet;
-use crate::keys::{Asker, KeyTaken, add_new_keys, check_free, has_key, keys_differ, with_buffer};
+use crate::keys::{
+    Asker, KeyTaken, Moves, add_new_keys, check_free, has_key, link_moved, moves, with_buffer,
+};
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Decision, RowId, RowImage, RowRef};
 use crate::store::Store;
@@ -103,15 +105,18 @@ impl Table {
         buffer.bytes.clear();
         buffer.blobs.clear();
         let before = found.version.image();
-        let (kind, image) = match change(before, buffer)? {
+        let (kind, image, moved) = match change(before, buffer)? {
             Decision::Keep => return Ok(Attempt::Done(false)),
-            Decision::Delete => (VersionKind::Tombstone, RowImage { bytes: &[], blobs: &[] }),
+            Decision::Delete => (VersionKind::Tombstone, RowImage { bytes: &[], blobs: &[] }, None),
             Decision::Update(keys) => {
                 let image = RowImage::from(&*buffer);
-                if keys_differ(keys, set, image, before) {
-                    return Ok(Attempt::KeysChange);
+                match moves(keys, set, image, before) {
+                    Moves::Nowhere => (VersionKind::Data, image, None),
+                    Moves::In(index) if index.is_plain_range() => {
+                        (VersionKind::Data, image, Some(index))
+                    }
+                    Moves::In(_) | Moves::InSeveral => return Ok(Attempt::KeysChange),
                 }
-                (VersionKind::Data, image)
             }
         };
         let mut begin = Begin::Committing;
@@ -119,7 +124,15 @@ impl Table {
             begin = Begin::Committed(self.shared.clock.commit());
         }
         let version = self.new_version(kind, (begin, 0), found.top, image)?;
-        if !found.head.replace_latest(found.top, version.as_ptr()) {
+        let linked = match moved {
+            None => found.head.replace_latest(found.top, version.as_ptr()),
+            Some(index) => {
+                // SAFETY: made just now, and nobody else has it until it is linked.
+                let made = unsafe { version.as_ref() };
+                link_moved(index, found.head, (found.top, made), &guard)
+            }
+        };
+        if !linked {
             // Nobody has seen it.
             self.release_version(version, &guard);
             return Ok(Attempt::Raced);
@@ -134,7 +147,8 @@ impl Table {
         Ok(Attempt::Done(true))
     }
 
-    /// The same through a transaction, for a change that moves the row in an index.
+    /// The same through a transaction, for a change that moves the row in a unique index, in a hash
+    /// index or in several.
     fn change_keys<E: From<Error>>(
         &self,
         (index, key): (IndexId, &[u8]),

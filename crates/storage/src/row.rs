@@ -4,7 +4,7 @@ use types::Bytes;
 use types::row::RowBuffer;
 
 use crate::head::RowHead;
-use crate::table::Table;
+use crate::table::{IndexId, Table};
 use crate::version::Version;
 
 /// The encoded row: its bytes (`types::row` lays them out) and the big values beside them.
@@ -31,8 +31,25 @@ pub struct RowId(pub u64);
 pub enum Keys {
     /// No column of any index key is assigned (known from the plan): no index is looked at.
     Same,
+    /// Columns of the keys of these indexes are assigned, of no others: storage compares those.
+    In(IndexMask),
     /// Some key may differ: storage extracts both keys of every index and compares.
     MayDiffer,
+}
+
+/// Some of a table's indexes. Those whose ids are too high for it count as in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct IndexMask(u64);
+
+impl IndexMask {
+    /// Adds an index.
+    pub fn insert(&mut self, index: IndexId) {
+        self.0 |= 1_u64.checked_shl(index.0).unwrap_or(0);
+    }
+
+    pub(crate) fn contains(self, index: IndexId) -> bool {
+        1_u64.checked_shl(index.0).is_none_or(|bit| self.0 & bit != 0)
+    }
 }
 
 /// What [`Table::change_point`] shall do with the row it showed.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::chain::{Holder, Newest, newest};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
-use crate::keys::{Asker, KeyChange, KeyTaken, add_keys, keys_differ, remove_dead_keys};
+use crate::keys::{Asker, KeyChange, KeyTaken, Moves, add_keys, moves, remove_dead_keys};
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Keys, RowImage, RowRef};
 use crate::scan::{Bounds, Order, ScanSpec};
@@ -217,7 +217,7 @@ impl Transaction {
                 }
             };
             let set = row.table.index_set(&guard);
-            let differs = keys_differ(keys, set, image, before.image());
+            let differs = !matches!(moves(keys, set, image, before.image()), Moves::Nowhere);
             if differs {
                 row.head.note_keys_changed();
             }
@@ -230,7 +230,7 @@ impl Transaction {
             let asker = self.asker(table, &state);
             // An index that was added meanwhile may not have met the version, nor the one before.
             let is_same_set = std::ptr::eq(set, table.index_set(&guard));
-            let known = is_same_set.then(|| before.image());
+            let known = is_same_set.then(|| (before.image(), keys));
             if !is_same_set {
                 head.note_keys_changed();
             }

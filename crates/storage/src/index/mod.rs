@@ -70,6 +70,15 @@ impl Index {
             }
     }
 
+    /// Tells whether this is a range index that is not unique.
+    pub(crate) fn is_plain_range(&self) -> bool {
+        let is_range = match &self.entries {
+            Entries::Range(_) => true,
+            Entries::Hash(_) => false,
+        };
+        is_range && self.uniqueness == Uniqueness::NotUnique
+    }
+
     /// Adds the entry unless it is there. Under the latch, `check` sees the other heads that may have
     /// this key and may refuse; `publish` runs when the entry is in, still under the latch. Nobody
     /// else adds the key meanwhile, if the index is unique.

@@ -11,6 +11,7 @@ use crate::bind::access;
 use crate::bind::expr::{assign, bind_condition, bind_expr, find_variable};
 use crate::bind::query::{compound, top_of};
 use crate::bind::{Binder, Clause};
+use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::Node;
 use crate::plan::statement::{Assignment, Course, OutputClause, OutputTarget, SetRow, Update};
@@ -146,10 +147,22 @@ pub(super) fn bind_set(
         changed.iter().any(|&c| usize::from(c) == i)
     })?;
     let is_key = |c: &u16| table.indexes.iter().any(|i| i.keys.iter().any(|(k, _)| k == c));
-    let keys =
-        if changed.iter().any(is_key) { storage::Keys::MayDiffer } else { storage::Keys::Same };
+    let keys = keys_of(table, &changed);
     let referenced = table.referenced && assigned.iter().any(is_key);
     Ok(SetRow { old: base.old, new, assignments, changed, row_version, keys, row, referenced })
+}
+
+/// Which index keys have columns that are assigned.
+fn keys_of(table: &TableDef, changed: &[u16]) -> storage::Keys {
+    let mut mask = storage::IndexMask::default();
+    let mut is_any = false;
+    for index in &table.indexes {
+        if index.keys.iter().any(|(column, _)| changed.contains(column)) {
+            mask.insert(index.storage_id());
+            is_any = true;
+        }
+    }
+    if is_any { storage::Keys::In(mask) } else { storage::Keys::Same }
 }
 
 struct Setter<'b> {
