@@ -21,6 +21,10 @@ pub const ROW_BYTES_MAX: usize = 1 << 31;
 /// that comes in a million parts is not walked a million times.
 const EAGER_BYTES_MAX: usize = 64 * 1024;
 
+/// Length of DONE with a count of 4 bytes, the token included; and of 8 bytes.
+const SHORT_DONE: usize = 9;
+const LONG_DONE: usize = 13;
+
 /// Decodes one bulk load.
 #[derive(Debug)]
 pub struct BulkReader {
@@ -134,7 +138,11 @@ impl BulkReader {
                 Ok(true)
             }
             token::DONE => {
-                let bytes = if self.version.has_wide_fields() { 13 } else { 9 };
+                // Some clients of 7.2 and later (SqlClient, mssql-tds) still count rows in 4 bytes here.
+                let rest = self.buffer.len() - self.at;
+                let short =
+                    !self.version.has_wide_fields() || (self.has_ended && rest == SHORT_DONE);
+                let bytes = if short { SHORT_DONE } else { LONG_DONE };
                 self.is_done = self.attempt(|body| body.skip(bytes))?.is_some();
                 if self.is_done { self.enter_row() } else { Ok(false) }
             }

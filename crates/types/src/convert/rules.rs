@@ -61,8 +61,8 @@ fn large_rule(from: &DataType, to: &DataType) -> Rule {
     let is_bytes = |of: &DataType| of.family() == Family::Binary;
     match (from, to) {
         (DataType::Text | DataType::NText, DataType::Xml) => Rule::Implicit,
-        (DataType::NText, DataType::Char(_) | DataType::VarChar(_)) => Rule::Explicit,
-        (DataType::Text, DataType::NChar(_) | DataType::NVarChar(_)) => Rule::Explicit,
+        (DataType::NText, DataType::Char(_) | DataType::VarChar(_)) => Rule::Implicit,
+        (DataType::Text, DataType::NChar(_) | DataType::NVarChar(_)) => Rule::Implicit,
         (DataType::Char(_) | DataType::VarChar(_), DataType::Image) => Rule::Implicit,
         _ if is_text(from) && is_text(to) || is_bytes(from) && is_bytes(to) => Rule::Implicit,
         _ => Rule::Never,
