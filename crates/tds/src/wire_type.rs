@@ -341,12 +341,11 @@ fn scale(body: &mut Cursor<'_>, what: &'static str) -> Result<u8> {
 }
 
 fn decimal(body: &mut Cursor<'_>) -> Result<DataType> {
-    let [bytes, precision, scale] = body.array()?;
+    // The length is not looked at: it follows from the precision, and some clients write nonsense
+    // (mssql-tds repeats the type's token in bulk loads); each value brings its own.
+    let [_, precision, scale] = body.array()?;
     let invalid =
         |length: u8| ProtocolError::InvalidLength { what: "decimal", length: length.into() };
-    if !matches!(bytes, 2..=17) {
-        return Err(invalid(bytes));
-    }
     if !matches!(precision, 1..=38) || scale > precision {
         return Err(invalid(precision));
     }
