@@ -242,7 +242,9 @@ impl WireType {
             DataType::Int => target.put(&[token::INT_N, 4]),
             DataType::BigInt => target.put(&[token::INT_N, 8]),
             DataType::Decimal { precision, scale } => {
-                target.put(&[token::DECIMAL_N, decimal_bytes(precision), precision, scale]);
+                // The longest of any decimal, whatever the precision: SqlBulkCopy sends its values in
+                // 17 bytes behind the length that it was told here.
+                target.put(&[token::DECIMAL_N, DECIMAL_BYTES_MAX, precision, scale]);
             }
             DataType::Money => target.put(&[token::MONEY_N, 8]),
             DataType::SmallMoney => target.put(&[token::MONEY_N, 4]),
@@ -321,6 +323,9 @@ fn form_of(data_type: DataType) -> Form {
         DataType::Xml => Form::Partial,
     }
 }
+
+/// A sign and 16 bytes.
+const DECIMAL_BYTES_MAX: u8 = 17;
 
 /// Returns the bytes of a decimal's value: a sign and 4 to 16 bytes (2.2.5.5.1.6).
 pub(crate) const fn decimal_bytes(precision: u8) -> u8 {
