@@ -1,57 +1,9 @@
 //! `sys.all_columns`: columns of tables and views, those of the system included.
 
-use types::Family;
-use types::Value;
-
-use super::column::{
-    BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
-};
+use super::column::{rows, shape};
+use super::columns::COLUMNS;
 use super::{Rows, Scope, SystemView};
-use crate::view::source::{ColumnRow, collation_name, columns, system_columns};
-
-const COLUMNS: &[Column<ColumnRow>] = &[
-    col("object_id", INT, |r| int(r.object_id)),
-    opt("name", SYSNAME, |r| text(&r.name)),
-    col("column_id", INT, |r| int(r.id)),
-    col("system_type_id", TINYINT, |r| Value::TinyInt(r.ty.data_type.system_type_id())),
-    col("user_type_id", INT, |r| int(r.user_type_id)),
-    col("max_length", SMALLINT, |r| Value::SmallInt(r.ty.data_type.max_length())),
-    col("precision", TINYINT, |r| Value::TinyInt(r.ty.data_type.precision())),
-    col("scale", TINYINT, |r| Value::TinyInt(r.ty.data_type.scale())),
-    opt("collation_name", SYSNAME, |r| collation_name(&r.ty)),
-    opt("is_nullable", BIT, |r| bit(r.ty.nullable)),
-    col("is_ansi_padded", BIT, |r| {
-        bit(matches!(
-            r.ty.data_type.family(),
-            Family::String | Family::UnicodeString | Family::Binary | Family::Variant
-        ))
-    }),
-    col("is_rowguidcol", BIT, |r| bit(r.is(|d| d.row_guid))),
-    col("is_identity", BIT, |r| bit(r.is(|d| d.identity.is_some()))),
-    col("is_computed", BIT, |r| bit(r.is(|d| d.computed.is_some()))),
-    col("is_filestream", BIT, |_| bit(false)),
-    opt("is_replicated", BIT, |_| bit(false)),
-    opt("is_non_sql_subscribed", BIT, |_| bit(false)),
-    opt("is_merge_published", BIT, |_| bit(false)),
-    opt("is_dts_replicated", BIT, |_| bit(false)),
-    col("is_xml_document", BIT, |_| bit(false)),
-    col("xml_collection_id", INT, |_| int(0)),
-    col("default_object_id", INT, |r| int(r.default_id())),
-    col("rule_object_id", INT, |_| int(0)),
-    opt("is_sparse", BIT, |_| bit(false)),
-    opt("is_column_set", BIT, |_| bit(false)),
-    opt("generated_always_type", TINYINT, |_| Value::TinyInt(0)),
-    opt("generated_always_type_desc", nv(60), |_| text("NOT_APPLICABLE")),
-    opt("encryption_type", INT, |_| Value::Null),
-    opt("encryption_type_desc", nv(64), |_| Value::Null),
-    opt("encryption_algorithm_name", SYSNAME, |_| Value::Null),
-    opt("column_encryption_key_id", INT, |_| Value::Null),
-    opt("column_encryption_key_database_name", SYSNAME, |_| Value::Null),
-    opt("is_hidden", BIT, |_| bit(false)),
-    col("is_masked", BIT, |_| bit(false)),
-    opt("graph_type", INT, |_| Value::Null),
-    opt("graph_type_desc", nv(60), |_| Value::Null),
-];
+use crate::view::source::{columns, system_columns};
 
 /// The view.
 pub(super) static VIEW: SystemView = SystemView {

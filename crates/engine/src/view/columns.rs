@@ -9,7 +9,8 @@ use super::column::{
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ColumnRow, collation_name, columns};
 
-const COLUMNS: &[Column<ColumnRow>] = &[
+/// The columns, which the views with more or other rows share.
+pub(super) const COLUMNS: &[Column<ColumnRow>] = &[
     col("object_id", INT, |r| int(r.object_id)),
     opt("name", SYSNAME, |r| text(&r.name)),
     col("column_id", INT, |r| int(r.id)),

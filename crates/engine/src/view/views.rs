@@ -9,7 +9,8 @@ use super::column::{
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ObjectRow, of_kind, type_description};
 
-const COLUMNS: &[Column<ObjectRow>] = &[
+/// The columns, which the views with more or other rows share.
+pub(super) const COLUMNS: &[Column<ObjectRow>] = &[
     col("name", SYSNAME, |r| text(&r.name)),
     col("object_id", INT, |r| int(r.id)),
     opt("principal_id", INT, |_| Value::Null),
