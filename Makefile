@@ -2,18 +2,27 @@
 # make test     installs what the tests need and runs them all; the last line is the runner's own
 # make setup    only installs: see tests/setup.sh
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
+# make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
+# make bench-ledger compares a server with the ledger to one without it, on the same page
 # make drivers  only the tests through real drivers
 # make support  writes docs/support.md from the engine's test scripts
 # make lint     format and lints
 # make doc      the documentation, with warnings as errors
 # make models   every interleaving of the locks and hand-overs (loom, shuttle): minutes
+# make census   counts writes to shared cache lines per request; target/census.json
 # make fuzz     each fuzz target for a minute; needs cargo-fuzz and a nightly toolchain
 
 PYTEST = .venv/bin/python -m pytest -q -p no:cacheprovider
 FUZZ_TARGETS = packets login rpc parser
 FUZZ_SECONDS = 60
 
-.PHONY: build setup test drivers bench bench-smoke lint doc models fuzz support
+# Every load and store is instrumented, by a pass that the compiler has but does not promise to keep.
+CENSUS_HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
+	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
+	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
+
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-smoke lint doc models census fuzz support
 build:
 	cargo build --release --locked
 
@@ -39,6 +48,10 @@ models:
 	RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
 
+census:
+	$(CENSUS_ENV) cargo test --locked --profile census --target $(CENSUS_HOST) \
+		--target-dir target/census --test shared_writes -- --nocapture
+
 fuzz:
 	for target in $(FUZZ_TARGETS); do \
 		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit 1; \
@@ -48,9 +61,19 @@ bench:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench --json target/bench.json --page docs/benchmarks.md
 
+bench-books:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench books --json target/books.json --page docs/benchmarks.md
+
+bench-ledger:
+	cargo build --release --locked -p clearway -p load
+	cargo build --release --locked -p clearway --features ledger-off --target-dir target/ledger-off
+	target/release/bench ledger-cost --json target/ledger-cost.json --page docs/benchmarks.md
+
 bench-smoke:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench --smoke
+	target/release/bench books --smoke
 
 support:
 	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page

@@ -47,8 +47,14 @@ struct ServeArguments {
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<String>,
     /// Number of schedulers; default one per CPU
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
     schedulers: Option<String>,
+    /// How the ledger tells CPU time from waiting: auto, rseq, switches, schedstat or wall
+    #[arg(long, value_name = "SOURCE", default_value = "auto")]
+    ledger: String,
+    /// Lock around the metadata cache: snapshot (none), exclusive, rw (one word) or distributed
+    #[arg(long, value_name = "MODE", default_value = "snapshot")]
+    lock_mode: String,
     /// Certificate chain in PEM form; default a self-signed one
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<std::path::PathBuf>,

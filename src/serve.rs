@@ -4,7 +4,10 @@ use std::io::Write;
 use std::net::IpAddr;
 use std::process::ExitCode;
 
-use server::options::{Certificate, Encryption, Limits, Options, parse_duration, parse_memory};
+use server::options::{
+    Certificate, Encryption, Limits, LockMode, Options, parse_duration, parse_memory,
+};
+use sos::ledger::SourceChoice;
 
 use crate::{ServeArguments, wrong_usage};
 
@@ -32,6 +35,7 @@ fn serve(options: &Options) -> Result<(), String> {
     // Before any thread exists, so that all inherit the mask and only this one sees signals.
     let signals = sos::sys::StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     let server = server::Server::start(options)?;
+    server.adopt_caller("main");
     print(&server.banner());
     print(&format!("{}\n", server.ready_line()));
     signals.wait().map_err(|error| format!("signals: {error}"))?;
@@ -59,6 +63,10 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         sa_password: password(arguments)?,
         memory_max,
         schedulers: schedulers.transpose()?,
+        ledger: SourceChoice::of_name(&arguments.ledger).ok_or_else(|| {
+            wrong("--ledger", &arguments.ledger, "it is auto, rseq, switches, schedstat or wall")
+        })?,
+        lock_mode: lock_mode(&arguments.lock_mode)?,
         encryption: encryption(&arguments.encryption)?,
         certificate: match (&arguments.tls_cert, &arguments.tls_key) {
             (Some(certificates), Some(key)) => {
@@ -106,6 +114,11 @@ fn port(text: &str) -> Result<u16, String> {
 fn number(option: &str, text: &str, max: usize) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=max).contains(number));
     number.ok_or_else(|| wrong(option, text, &format!("expected a number from 1 to {max}")))
+}
+
+fn lock_mode(text: &str) -> Result<LockMode, String> {
+    let expected = "expected snapshot, exclusive, rw or distributed";
+    LockMode::of_name(text).ok_or_else(|| wrong("--lock-mode", text, expected))
 }
 
 fn encryption(text: &str) -> Result<Encryption, String> {

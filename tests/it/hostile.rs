@@ -158,12 +158,12 @@ fn nothing_leaks_through_hostile_connections() {
         }
     };
     round();
-    server.wait_until("the first connections are gone", |s| s.descriptors() < 40);
-    let (descriptors, memory_kb) = (server.descriptors(), server.resident_kb());
+    server.wait_until("the first connections are gone", |s| s.sockets() < 40);
+    let (descriptors, memory_kb) = (server.sockets(), server.resident_kb());
     for _ in 0..20 {
         round();
     }
-    server.wait_until("all connections are gone", |s| s.descriptors() <= descriptors + 2);
+    server.wait_until("all connections are gone", |s| s.sockets() <= descriptors + 2);
     let grown_kb = server.resident_kb().saturating_sub(memory_kb);
     assert!(grown_kb < 8 * 1024, "grown by {grown_kb} KB from {memory_kb} KB");
 }

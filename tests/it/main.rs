@@ -1,9 +1,14 @@
 //! Tests of the `clearway` binary as a process: what it says, what it answers, and that it lives on.
 
+mod books;
 mod client;
 mod command_line;
 mod encryption;
+mod environments;
+#[cfg(debug_assertions)]
+mod faults;
 mod hostile;
 mod limits;
+mod one_cpu;
 mod requests;
 mod server;

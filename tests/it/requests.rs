@@ -267,9 +267,9 @@ fn sixty_four_connections_work_side_by_side() {
 fn login_storm_leaves_nothing_behind() {
     let server = ServerProcess::start(&[]);
     drop(Client::log_in(server.address));
-    server.wait_until("the first connection is gone", |s| s.descriptors() > 0);
+    server.wait_until("the first connection is gone", |s| s.sockets() > 0);
     pause();
-    let before = server.descriptors();
+    let before = server.sockets();
     thread::scope(|scope| {
         for _ in 0..16 {
             scope.spawn(|| {
@@ -279,7 +279,7 @@ fn login_storm_leaves_nothing_behind() {
             });
         }
     });
-    server.wait_until("all connections are gone", |s| s.descriptors() <= before);
+    server.wait_until("all connections are gone", |s| s.sockets() <= before);
     assert!(server.resident_kb() < 100 * 1024, "{} KB", server.resident_kb());
 }
 
@@ -310,14 +310,14 @@ fn killed_session_is_told_and_ends() {
 fn client_that_goes_away_cancels_its_request() {
     let server = ServerProcess::start(&[]);
     let mut witness = Client::log_in(server.address);
-    let before = server.descriptors();
+    let before = server.sockets();
     let mut client = Client::log_in(server.address);
     client.send(&client::batch("WAITFOR DELAY '00:10:00'", client.settings));
     for _ in 0..20 {
         pause();
     }
     drop(client);
-    server.wait_until("its connection is gone", |s| s.descriptors() <= before);
+    server.wait_until("its connection is gone", |s| s.sockets() <= before);
     assert_eq!(witness.value_of("1"), Value::Int(1));
 }
 

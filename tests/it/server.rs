@@ -93,10 +93,12 @@ impl ServerProcess {
         panic!("the server did not end");
     }
 
-    /// Returns its open descriptors.
-    pub(crate) fn descriptors(&self) -> usize {
+    /// Returns how many sockets it has open. Its other descriptors come and go with its threads.
+    pub(crate) fn sockets(&self) -> usize {
         let folder = format!("/proc/{}/fd", self.child.id());
-        std::fs::read_dir(folder).expect("the server lives").count()
+        let descriptors = std::fs::read_dir(folder).expect("the server lives").flatten();
+        let targets = descriptors.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+        targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count()
     }
 
     /// Returns its resident memory in KB.
@@ -155,4 +157,12 @@ fn forward(source: impl std::io::Read + Send + 'static) -> mpsc::Receiver<String
         }
     });
     receiver
+}
+
+/// The first CPU that this process may use.
+pub(crate) fn first_allowed_cpu() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").expect("procfs");
+    let line = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    let list = line.expect("the kernel says which CPUs").trim();
+    list.split([',', '-']).next().expect("at least one").to_owned()
 }

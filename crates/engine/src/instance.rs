@@ -2,16 +2,26 @@
 //! live in one process.
 
 mod card;
+mod counters;
+mod history;
+mod metadata;
 mod programs;
 mod sessions;
 
 use std::sync::Arc;
 
+use sos::ledger::{self, State};
 use types::{Collation, DataType, Value};
 
 use crate::catalog::{Catalog, CatalogCell, Login, password};
+use crate::stats::Statistics;
 
+pub(crate) use card::datetime_of;
 pub use card::{Facts, SessionCard};
+pub use counters::{CounterTotals, DatabaseCounters, SessionCounter, SessionCounters};
+pub use history::{History, PERIOD_SECONDS, Remembered};
+pub use metadata::LockMode;
+pub(crate) use metadata::MetadataCache;
 pub use programs::SharedPrograms;
 pub use sessions::{OnKill, SessionTotals, Sessions};
 
@@ -24,6 +34,8 @@ pub struct Config {
     pub server_name: String,
     /// Limit on memory, in bytes.
     pub memory_max: u64,
+    /// What stands between a statement and its metadata.
+    pub lock_mode: LockMode,
 }
 
 /// An engine.
@@ -40,8 +52,16 @@ pub struct Instance {
     pub sessions: Sessions,
     /// Programs of all sessions.
     pub programs: SharedPrograms,
+    /// What was counted of statements and procedures.
+    pub statistics: Arc<Statistics>,
+    /// The ledger at earlier moments.
+    pub history: History,
+    /// What statements and logins look up under a lock; none in the default mode.
+    pub(crate) metadata: Option<MetadataCache>,
     /// Start time, as `datetime`.
     pub started: Value,
+    /// Start time on the machine's monotonic clock, in ms.
+    pub started_ms: u64,
 }
 
 /// `principal_id` of `sa`.
@@ -68,13 +88,23 @@ impl Instance {
         config.sa_password.clear();
         let catalog = Catalog::bootstrap(sa, Collation::default(), &started);
         Arc::new(Self {
+            metadata: MetadataCache::of_mode(config.lock_mode),
             config,
             machine,
             store,
             catalog: CatalogCell::new(catalog),
             sessions: Sessions::default(),
             programs: SharedPrograms::default(),
+            statistics: Arc::default(),
+            history: History::default(),
             started,
+            started_ms: sos::clock::monotonic_ns() / 1_000_000,
         })
+    }
+    /// Keeps where the time has gone until now; for a background task, every [`PERIOD_SECONDS`].
+    pub fn remember(&self) {
+        let before = ledger::to(State::Observing);
+        self.history.remember(Remembered::of(self.machine.accounts().close()));
+        ledger::to(before);
     }
 }

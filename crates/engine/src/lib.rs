@@ -13,4 +13,5 @@ pub mod plan;
 pub mod proc;
 pub mod session;
 pub mod sink;
+pub mod stats;
 pub mod view;

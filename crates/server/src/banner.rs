@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use crate::options::Encryption;
 
 /// What a connection string is made of.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Coordinates<'a> {
     /// Where the server listens.
     pub(crate) address: SocketAddr,
@@ -14,13 +14,17 @@ pub(crate) struct Coordinates<'a> {
     pub(crate) password: &'a str,
     /// What the server does about encryption.
     pub(crate) encryption: Encryption,
+    /// How the ledger tells time on a CPU from time off it, and what it has lost.
+    pub(crate) ledger: Vec<&'static str>,
 }
 
 /// Returns the banner, without the ready line.
 pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
     let mut text = format!(
-        "Clearway {version} on {}\nData lives in memory only: it ends with this process.\n\n",
-        at.address
+        "Clearway {version} on {}\nData lives in memory only: it ends with this process.\n\
+         Ledger: {}\n\n",
+        at.address,
+        at.ledger.join("; ")
     );
     for (driver, connect) in connection_strings(at) {
         // Writing to a String can't fail.
@@ -157,6 +161,7 @@ mod tests {
             address: "127.0.0.1:1433".parse().expect("an address"),
             password,
             encryption: Encryption::On,
+            ledger: vec!["rseq"],
         }
     }
 

@@ -11,7 +11,7 @@ use tds::prelogin::Encryption as Wanted;
 use tds::{Login7, MessageReader, Prelogin, Step, TdsVersion};
 
 use crate::Server;
-use crate::options::{Certificate, Encryption, Limits, Options};
+use crate::options::{Certificate, Encryption, Limits, LockMode, Options};
 
 /// The batch that panics.
 pub(crate) const PANIC: &str = "CLEARWAY TEST PANIC";
@@ -23,7 +23,9 @@ fn server() -> Server {
         port: 0,
         sa_password: PASSWORD.to_owned(),
         memory_max: 1 << 30,
+        ledger: sos::ledger::SourceChoice::Auto,
         schedulers: Some(1),
+        lock_mode: LockMode::default(),
         encryption: Encryption::On,
         certificate: Certificate::SelfSigned,
         limits: Limits::default(),

@@ -24,9 +24,11 @@ use std::time::Duration;
 
 use engine::instance::{Config, Instance};
 use sos::memory;
+use sos::park::{self, Cancel};
 use sos::sched::{Machine, MachineConfig, StopOutcome};
 use sos::sync::Arc;
 use sos::sys::{self, Listener};
+use sos::wait::WaitType;
 
 use storage::{Store, StoreOptions};
 
@@ -43,6 +45,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How often old row versions are collected that idle connections have left behind. Writers work off
 /// their own; each of these wakes takes the CPU from a scheduler.
 const COLLECT_PERIOD: Duration = Duration::from_millis(100);
+/// How often the ledger is remembered.
+const HISTORY_PERIOD: Duration = Duration::from_secs(engine::instance::PERIOD_SECONDS);
 
 /// A running server.
 pub struct Server {
@@ -63,8 +67,10 @@ impl Server {
         memory::set_limit_bytes(options.memory_max);
         sys::raise_open_files();
         let schedulers = options.schedulers.unwrap_or(0);
-        let machine = Machine::start(&MachineConfig { schedulers, ..MachineConfig::default() })
-            .map_err(|error| format!("the schedulers cannot be started: {error}"))?;
+        let ledger = options.ledger;
+        let machine =
+            Machine::start(&MachineConfig { schedulers, ledger, ..MachineConfig::default() })
+                .map_err(|error| format!("the schedulers cannot be started: {error}"))?;
         let machine = Arc::new(machine);
         let shared = Arc::new(shared(options, &machine)?);
         accept(&machine, listener, &shared)
@@ -77,14 +83,23 @@ impl Server {
         self.address
     }
 
+    /// Takes the calling thread into the ledger, under this name: the process's first one, which
+    /// waits for the end.
+    pub fn adopt_caller(&self, name: &str) {
+        self.machine.accounts().adopt(name);
+    }
+
     /// Returns the number of connections.
     pub fn connections(&self) -> usize {
         self.shared.seats.taken()
     }
 
-    /// Returns the banner: what this is, and a connection string per driver.
+    /// Returns the banner: what this is, what its ledger cannot tell here, and a connection string per
+    /// driver.
     pub fn banner(&self) -> String {
+        let books = self.machine.accounts().close();
         let at = Coordinates {
+            ledger: std::iter::once(books.source.name()).chain(books.lost).collect(),
             address: self.address,
             password: &self.sa_password,
             encryption: self.shared.encryption,
@@ -126,6 +141,7 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         sa_password: options.sa_password.clone(),
         server_name: machine_name.clone(),
         memory_max: options.memory_max,
+        lock_mode: options.lock_mode,
     };
     Ok(Shared {
         instance: instance(config, machine)?,
@@ -138,16 +154,26 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
     })
 }
 
-/// Makes the engine, and starts the collection of its old row versions.
+/// Makes the engine, and starts the collection of its old row versions and of its history.
 fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
     let store = Store::new(StoreOptions::default());
-    let collected = Arc::clone(&store);
+    let (watched, collected) = (Arc::clone(&store), Arc::clone(&store));
+    // An idle server sleeps: the first garbage wakes the collector, which then lets some gather.
+    let wait = move |stopping: &Cancel| {
+        watched.wait_for_garbage(stopping);
+        park::sleep(COLLECT_PERIOD, WaitType::SleepTask, Some(stopping));
+    };
     machine
-        .spawn_background("row versions", COLLECT_PERIOD, move || {
+        .spawn_waiting("row versions", wait, move || {
             collected.collect();
         })
         .map_err(|error| format!("the collector cannot be started: {error}"))?;
-    Ok(Instance::new(config, Arc::clone(machine), store))
+    let instance = Instance::new(config, Arc::clone(machine), store);
+    let remembering = Arc::clone(&instance);
+    machine
+        .spawn_background("historian", HISTORY_PERIOD, move || remembering.remember())
+        .map_err(|error| format!("the historian cannot be started: {error}"))?;
+    Ok(instance)
 }
 
 fn accept(machine: &Machine, listener: Listener, shared: &Arc<Shared>) -> io::Result<()> {

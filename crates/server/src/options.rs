@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use engine::instance::LockMode;
+
 /// Named limits on time and number, so that no client can hold the server up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -78,6 +80,10 @@ pub struct Options {
     pub memory_max: u64,
     /// Number of schedulers; `None` is one per CPU.
     pub schedulers: Option<usize>,
+    /// How the ledger tells time on a CPU from time off it.
+    pub ledger: sos::ledger::SourceChoice,
+    /// What stands between a statement and its metadata.
+    pub lock_mode: LockMode,
     /// What to do about encryption.
     pub encryption: Encryption,
     /// Where the certificate comes from.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use engine::sink::{
     ColumnInfo, Command, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
+use sos::ledger::{self, Label};
 use tds::response::done::command;
 use tds::{Columns, DoneStatus, ResponseWriter};
 use types::{Error, Value};
@@ -91,7 +92,10 @@ impl TokenSink<'_> {
             return Err(Disconnected);
         }
         self.progress.tokens = Tokens::Broken;
+        // Per row, since the query is under way: two stores beside the encoding of a row.
+        let before = ledger::label(Label::Encode);
         token(self.writer);
+        ledger::label(before);
         self.progress.tokens = Tokens::Whole;
         if self.writer.sendable_bytes() < FLUSH_BYTES {
             return Ok(());

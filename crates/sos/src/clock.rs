@@ -92,8 +92,14 @@ pub fn ticks_to_ns(ticks: u64) -> u64 {
 /// Turns a duration into ticks.
 #[must_use]
 pub fn duration_to_ticks(duration: Duration) -> u64 {
+    ns_to_ticks(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// Turns nanoseconds into ticks.
+#[must_use]
+pub fn ns_to_ticks(ns: u64) -> u64 {
     let rate = u128::from(rate().nanos_per_tick.load(Ordering::Relaxed).max(1));
-    u64::try_from((duration.as_nanos() << 32) / rate).unwrap_or(u64::MAX)
+    u64::try_from((u128::from(ns) << 32) / rate).unwrap_or(u64::MAX)
 }
 
 /// Sharpens the length of a tick; a background thread calls it about once a second.

@@ -4,6 +4,9 @@
 //! No SQL. This is the only crate with threads, clocks, atomics and locks. Under `cfg(loom)` and
 //! `cfg(shuttle)` only the parts that a model checker runs are compiled.
 
+#[cfg(census)]
+pub use census;
+
 pub mod epoch;
 pub mod lock;
 pub mod sync;
@@ -12,6 +15,8 @@ mod registry;
 
 #[cfg(not(any(loom, shuttle)))]
 pub mod clock;
+#[cfg(all(debug_assertions, not(any(loom, shuttle))))]
+pub mod faults;
 #[cfg(not(any(loom, shuttle)))]
 pub mod ledger;
 #[cfg(not(any(loom, shuttle)))]

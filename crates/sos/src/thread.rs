@@ -6,12 +6,14 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, JoinHandle};
 
-use crate::ledger::{self, Accounts};
+use crate::ledger::{self, Accounts, State};
 use crate::memory;
 use crate::sync::Arc;
+use crate::sys::{self, SysCause};
+use crate::wait::WaitType;
 
 /// Stack of every thread: virtual, and touched only as far as a request goes.
-const STACK_BYTES: usize = 2 << 20;
+pub const STACK_BYTES: usize = 2 << 20;
 
 /// Starts a thread whose books are part of `accounts` until and after it ends.
 pub fn spawn(
@@ -22,13 +24,23 @@ pub fn spawn(
     let accounts = Arc::clone(accounts);
     let account_name = name.to_owned();
     let body = move || {
-        let account = accounts.open(&account_name);
-        ledger::install(&account);
-        run();
-        memory::flush();
-        accounts.close(&account);
+        ledger::run_thread(&accounts, &account_name, || {
+            #[cfg(census)]
+            census::enter(census::Domain::Background);
+            run();
+            memory::flush();
+        });
     };
-    Builder::new().name(name.to_owned()).stack_size(STACK_BYTES).spawn(body)
+    let builder = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);
+    sys::call(SysCause::Thread, || builder.spawn(body))
+}
+
+/// Waits until a thread has ended.
+pub(crate) fn join(handle: JoinHandle<()>) {
+    let before = ledger::to(State::Wait(WaitType::Shutdown));
+    // The body contains panics; what is left is a thread that has ended.
+    let _ = handle.join();
+    ledger::to(before);
 }
 
 /// Runs something whose panic must not take the thread along; the panic's message is the error.

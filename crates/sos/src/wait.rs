@@ -22,6 +22,10 @@ registry! {
         LockShared => "LCK_M_S",
         /// Waiting for an update lock.
         LockUpdate => "LCK_M_U",
+        /// Waiting for a shared lock with intent to exclude.
+        LockSharedIntentExclusive => "LCK_M_SIX",
+        /// Waiting for an update lock with intent to exclude.
+        LockUpdateIntentExclusive => "LCK_M_UIX",
         /// Waiting for an exclusive lock.
         LockExclusive => "LCK_M_X",
         /// Waiting to use an object's schema.
@@ -89,6 +93,12 @@ impl WaitType {
     pub const fn is_idle(self) -> bool {
         matches!(self, Self::SleepTask | Self::WorkDispatcher | Self::XeDispatcher | Self::Accept)
     }
+
+    /// Whether the thread has left its scheduler to call the operating system.
+    #[must_use]
+    pub const fn is_preemptive(self) -> bool {
+        matches!(self, Self::PreemptiveOs | Self::PreemptiveCrypto)
+    }
 }
 
 /// One thread's books on one wait type. Times are in ticks of [`crate::clock`].
@@ -111,6 +121,13 @@ impl WaitCell {
         self.ticks.add(ticks);
         self.signal_ticks.add(signal_ticks);
         self.ticks_max.raise_to(ticks);
+    }
+
+    /// Forgets everything; the owner only.
+    pub(crate) fn clear(&self) {
+        for sum in [&self.count, &self.ticks, &self.ticks_max, &self.signal_ticks] {
+            sum.set(0);
+        }
     }
 
     /// Adds another thread's books, which has ended, to these.

@@ -12,8 +12,8 @@ use loom::sync::atomic::{AtomicU64, AtomicUsize};
 use loom::thread;
 use sos::epoch::{Domain, EpochOrders, Slot};
 use sos::lock::{
-    DistributedOrders, LatchClass, LatchOrders, Proven, RawDistributed, RawRwLatch, RawRwSpin,
-    RawSpin, SpinClass, SpinOrders, VersionLatch, VersionOrders, WordMode,
+    Hold, LatchClass, LatchOrders, Proven, RawDistributed, RawRwLatch, RawRwSpin, RawSpin,
+    ReaderOrders, Row, SpinClass, SpinOrders, VersionLatch, VersionOrders, WordMode,
 };
 use sos::sync::Ordering;
 
@@ -44,15 +44,99 @@ impl SpinOrders for WeakFree {
     const FREE: Ordering = Ordering::Relaxed;
 }
 
-impl LatchOrders for WeakTake {
-    const TAKE: Ordering = Ordering::Relaxed;
-    const FREE: Ordering = Ordering::Release;
+macro_rules! latch_mutant {
+    ($name:ident {
+        take: $take:ident, free: $free:ident, fences: [$writer:literal, $validate:literal],
+        barriers: [$reader_barrier:literal, $writer_barrier:literal],
+        leave: $leave:ident, scan: $scan:ident
+    }) => {
+        impl LatchOrders for $name {
+            const TAKE: Ordering = Ordering::$take;
+            const FREE: Ordering = Ordering::$free;
+            const WRITER_FENCE: bool = $writer;
+            const VALIDATE_FENCE: bool = $validate;
+        }
+        impl ReaderOrders for $name {
+            const READER_BARRIER: bool = $reader_barrier;
+            const WRITER_BARRIER: bool = $writer_barrier;
+            const LEAVE: Ordering = Ordering::$leave;
+            const SCAN: Ordering = Ordering::$scan;
+        }
+    };
 }
 
-impl LatchOrders for WeakFree {
-    const TAKE: Ordering = Ordering::Acquire;
-    const FREE: Ordering = Ordering::Relaxed;
-}
+/// Mutants of latches and of visible readers.
+struct NoWriterFence;
+struct NoReaderFence;
+struct NoReaderBarrier;
+struct NoWriterBarrier;
+struct WeakLeave;
+struct WeakScan;
+
+latch_mutant!(WeakTake {
+    take: Relaxed,
+    free: Release,
+    fences: [true, true],
+    barriers: [true, true],
+    leave: Release,
+    scan: Acquire
+});
+latch_mutant!(WeakFree {
+    take: Acquire,
+    free: Relaxed,
+    fences: [true, true],
+    barriers: [true, true],
+    leave: Release,
+    scan: Acquire
+});
+latch_mutant!(NoWriterFence {
+    take: Acquire,
+    free: Release,
+    fences: [false, true],
+    barriers: [true, true],
+    leave: Release,
+    scan: Acquire
+});
+latch_mutant!(NoReaderFence {
+    take: Acquire,
+    free: Release,
+    fences: [true, false],
+    barriers: [true, true],
+    leave: Release,
+    scan: Acquire
+});
+latch_mutant!(NoReaderBarrier {
+    take: Acquire,
+    free: Release,
+    fences: [true, true],
+    barriers: [false, true],
+    leave: Release,
+    scan: Acquire
+});
+latch_mutant!(NoWriterBarrier {
+    take: Acquire,
+    free: Release,
+    fences: [true, true],
+    barriers: [true, false],
+    leave: Release,
+    scan: Acquire
+});
+latch_mutant!(WeakLeave {
+    take: Acquire,
+    free: Release,
+    fences: [true, true],
+    barriers: [true, true],
+    leave: Relaxed,
+    scan: Acquire
+});
+latch_mutant!(WeakScan {
+    take: Acquire,
+    free: Release,
+    fences: [true, true],
+    barriers: [true, true],
+    leave: Release,
+    scan: Relaxed
+});
 
 fn add_one(cell: &UnsafeCell<u32>) {
     // SAFETY: the lock under test is held; loom reports it if that excludes nobody.
@@ -69,7 +153,7 @@ fn spin_model<O: SpinOrders + Send + Sync + 'static>() {
         let shared = Arc::new((RawSpin::<O>::new(), UnsafeCell::new(0)));
         let other = Arc::clone(&shared);
         let add = |shared: &(RawSpin<O>, UnsafeCell<u32>)| {
-            shared.0.take(CLASS);
+            let _ = shared.0.take(CLASS);
             add_one(&shared.1);
             shared.0.free();
         };
@@ -99,66 +183,119 @@ fn mutant_spinlock_that_frees_relaxed_fails() {
 
 /// A lock with readers and writers, as the models below see it.
 trait ReadWrite: Send + Sync + 'static {
-    fn read(&self);
-    fn free_read(&self);
-    fn write(&self);
+    fn read<'r>(&self, row: Option<&'r Row>) -> Hold<'r>;
+    fn free_read(&self, hold: Hold<'_>);
+    fn write(&self, rows: &[Row]);
     fn free_write(&self);
 }
 
 impl<O: LatchOrders + Send + Sync + 'static> ReadWrite for RawRwSpin<O> {
-    fn read(&self) {
-        self.read(CLASS);
+    fn read<'r>(&self, _row: Option<&'r Row>) -> Hold<'r> {
+        let _ = self.read(CLASS);
+        Hold::Counted
     }
-    fn free_read(&self) {
+    fn free_read(&self, _hold: Hold<'_>) {
         self.free_read();
     }
-    fn write(&self) {
-        self.write(CLASS);
+    fn write(&self, _rows: &[Row]) {
+        let _ = self.write(CLASS);
     }
     fn free_write(&self) {
         self.free_write();
     }
 }
 
-impl<O: LatchOrders + Send + Sync + 'static> ReadWrite for RawRwLatch<O> {
-    fn read(&self) {
-        self.read(LatchClass::Other);
+impl<O: LatchOrders + ReaderOrders + Send + Sync + 'static> ReadWrite for RawRwLatch<O> {
+    fn read<'r>(&self, row: Option<&'r Row>) -> Hold<'r> {
+        self.read(row, LatchClass::Other).0
     }
-    fn free_read(&self) {
-        self.free_read();
+    fn free_read(&self, hold: Hold<'_>) {
+        self.free_read(hold);
     }
-    fn write(&self) {
-        self.write(LatchClass::Other);
+    fn write(&self, rows: &[Row]) {
+        let _ = self.write(|| rows, LatchClass::Other);
     }
     fn free_write(&self) {
         self.free_write();
     }
+}
+
+impl<O: LatchOrders + ReaderOrders + Send + Sync + 'static> ReadWrite for RawDistributed<O> {
+    fn read<'r>(&self, row: Option<&'r Row>) -> Hold<'r> {
+        self.read(row, CLASS).0
+    }
+    fn free_read(&self, hold: Hold<'_>) {
+        self.free_read(hold);
+    }
+    fn write(&self, rows: &[Row]) {
+        let _ = self.write(|| rows, CLASS);
+    }
+    fn free_write(&self) {
+        self.free_write();
+    }
+}
+
+/// Whether the threads of a model have rows.
+#[derive(Clone, Copy)]
+enum Rows {
+    None,
+    OneEach,
+}
+
+impl Rows {
+    fn make(self) -> Vec<Row> {
+        match self {
+            Self::None => Vec::new(),
+            Self::OneEach => vec![Row::new(), Row::new()],
+        }
+    }
+}
+
+fn read_once<L: ReadWrite>(lock: &L, row: Option<&Row>, cell: &UnsafeCell<u32>) -> u32 {
+    let hold = lock.read(row);
+    let seen = read(cell);
+    lock.free_read(hold);
+    seen
+}
+
+fn write_once<L: ReadWrite>(lock: &L, rows: &[Row], cell: &UnsafeCell<u32>) {
+    lock.write(rows);
+    add_one(cell);
+    lock.free_write();
 }
 
 /// One thread writes; the other reads, then writes as well. Two threads: with a third one, spinning
 /// makes the number of interleavings endless.
-fn read_write_model<L: ReadWrite>(make: impl Fn() -> L + Send + Sync + 'static) {
+fn read_write_model<L: ReadWrite>(rows: Rows, make: impl Fn() -> L + Send + Sync + 'static) {
     check(move || {
-        let shared = Arc::new((make(), UnsafeCell::new(0)));
+        let shared = Arc::new((make(), UnsafeCell::new(0), rows.make()));
         let writer = Arc::clone(&shared);
-        let writer = thread::spawn(move || {
-            writer.0.write();
-            add_one(&writer.1);
-            writer.0.free_write();
-        });
-        shared.0.read();
-        assert!(read(&shared.1) <= 1);
-        shared.0.free_read();
-        shared.0.write();
-        add_one(&shared.1);
-        shared.0.free_write();
+        let writer = thread::spawn(move || write_once(&writer.0, &writer.2, &writer.1));
+        assert!(read_once(&shared.0, shared.2.first(), &shared.1) <= 1);
+        write_once(&shared.0, &shared.2, &shared.1);
         writer.join().expect("writes");
         assert_eq!(read(&shared.1), 2);
     });
 }
 
+/// One thread reads twice, so that it may turn the lock to its favour; the other writes twice.
+fn read_twice_model<L: ReadWrite>(make: impl Fn() -> L + Send + Sync + 'static) {
+    check(move || {
+        let shared = Arc::new((make(), UnsafeCell::new(0), Rows::OneEach.make()));
+        let writer = Arc::clone(&shared);
+        let writer = thread::spawn(move || {
+            write_once(&writer.0, &writer.2, &writer.1);
+            write_once(&writer.0, &writer.2, &writer.1);
+        });
+        let first = read_once(&shared.0, shared.2.first(), &shared.1);
+        let second = read_once(&shared.0, shared.2.first(), &shared.1);
+        assert!(first <= second && second <= 2);
+        writer.join().expect("writes");
+    });
+}
+
 fn rw_spin_model<O: LatchOrders + Send + Sync + 'static>(mode: WordMode) {
-    read_write_model(move || RawRwSpin::<O>::new(mode));
+    read_write_model(Rows::None, move || RawRwSpin::<O>::new(mode));
 }
 
 #[test]
@@ -183,54 +320,115 @@ fn mutant_rw_spin_that_frees_relaxed_fails() {
     rw_spin_model::<WeakFree>(WordMode::Shared);
 }
 
-fn latch_model<O: LatchOrders + Send + Sync + 'static>() {
-    read_write_model(RawRwLatch::<O>::new);
+fn counted_latch_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() {
+    read_write_model(Rows::None, RawRwLatch::<O>::new);
+}
+
+/// Begins in favour of readers.
+fn favouring_latch_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() {
+    read_write_model(Rows::OneEach, RawRwLatch::<O>::favouring_readers);
 }
 
 #[test]
-fn latch_excludes_and_publishes() {
-    latch_model::<Proven>();
+fn counted_latch_excludes_and_publishes() {
+    counted_latch_model::<Proven>();
 }
 
 #[test]
 #[should_panic]
 fn mutant_latch_that_takes_relaxed_fails() {
-    latch_model::<WeakTake>();
+    counted_latch_model::<WeakTake>();
 }
 
 #[test]
 #[should_panic]
 fn mutant_latch_that_frees_relaxed_fails() {
-    latch_model::<WeakFree>();
+    counted_latch_model::<WeakFree>();
 }
 
-struct NoReaderBarrier;
-
-impl DistributedOrders for NoReaderBarrier {
-    const READER_BARRIER: bool = false;
-    const FREE: Ordering = Ordering::Release;
+#[test]
+fn favouring_latch_excludes_and_publishes() {
+    favouring_latch_model::<Proven>();
 }
 
-impl DistributedOrders for WeakFree {
-    const READER_BARRIER: bool = true;
-    const FREE: Ordering = Ordering::Relaxed;
+#[test]
+fn latch_that_turns_to_favour_readers_excludes_and_publishes() {
+    read_twice_model(RawRwLatch::<Proven>::new);
 }
 
-fn distributed_model<O: DistributedOrders + Send + Sync + 'static>() {
+#[test]
+#[should_panic]
+fn mutant_latch_that_turns_to_favour_readers_without_their_barrier_fails() {
+    read_twice_model(RawRwLatch::<NoReaderBarrier>::new);
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_without_the_readers_barrier_fails() {
+    favouring_latch_model::<NoReaderBarrier>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_without_the_writers_barrier_fails() {
+    favouring_latch_model::<NoWriterBarrier>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_whose_shown_readers_leave_relaxed_fails() {
+    favouring_latch_model::<WeakLeave>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_whose_writer_looks_relaxed_at_the_rows_fails() {
+    favouring_latch_model::<WeakScan>();
+}
+
+fn optimistic_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() {
     check(|| {
-        let shared = Arc::new((RawDistributed::<O>::new(), UnsafeCell::new(0)));
-        let reader = Arc::clone(&shared);
-        let reader = thread::spawn(move || {
-            reader.0.read_as(0, CLASS);
-            let seen = read(&reader.1);
-            reader.0.free_read_as(0);
-            assert!(seen <= 1);
+        let data = (RawRwLatch::<O>::new(), AtomicU64::new(0), AtomicU64::new(0));
+        let shared = Arc::new(data);
+        let writer = Arc::clone(&shared);
+        let writer = thread::spawn(move || {
+            let _ = writer.0.write(|| &[], LatchClass::Other);
+            writer.1.store(1, Ordering::Relaxed);
+            writer.2.store(1, Ordering::Relaxed);
+            writer.0.free_write();
         });
-        shared.0.write(CLASS);
-        add_one(&shared.1);
-        shared.0.free_write();
-        reader.join().expect("reads");
+        if let Some(version) = shared.0.optimistic() {
+            let left = shared.1.load(Ordering::Relaxed);
+            let right = shared.2.load(Ordering::Relaxed);
+            if shared.0.validate(version) {
+                assert_eq!(left, right);
+            }
+        }
+        writer.join().expect("writes");
     });
+}
+
+#[test]
+fn latch_validates_only_what_is_whole() {
+    optimistic_model::<Proven>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_without_the_writers_fence_fails() {
+    optimistic_model::<NoWriterFence>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_without_the_readers_fence_fails() {
+    optimistic_model::<NoReaderFence>();
+}
+
+/// Begins in the distributed form, and returns to it with every counted read.
+fn distributed_model<O: LatchOrders + ReaderOrders + Send + Sync + 'static>() {
+    read_twice_model(RawDistributed::<O>::new);
+    read_write_model(Rows::OneEach, RawDistributed::<O>::new);
 }
 
 #[test]
@@ -246,12 +444,21 @@ fn mutant_distributed_rw_spin_without_the_readers_barrier_fails() {
 
 #[test]
 #[should_panic]
-fn mutant_distributed_rw_spin_that_frees_relaxed_fails() {
-    distributed_model::<WeakFree>();
+fn mutant_distributed_rw_spin_without_the_writers_barrier_fails() {
+    distributed_model::<NoWriterBarrier>();
 }
 
-struct NoWriterFence;
-struct NoReaderFence;
+#[test]
+#[should_panic]
+fn mutant_distributed_rw_spin_whose_readers_leave_relaxed_fails() {
+    distributed_model::<WeakLeave>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_distributed_rw_spin_whose_writer_looks_relaxed_at_the_rows_fails() {
+    distributed_model::<WeakScan>();
+}
 
 impl VersionOrders for NoWriterFence {
     const WRITER_FENCE: bool = false;
@@ -375,6 +582,35 @@ fn epoch_model<O: EpochOrders + Send + Sync + 'static>(goes_online: GoesOnline, 
     });
 }
 
+/// The reader alone moves the epoch on, after its last use; who has retired the value only looks.
+fn distant_epoch_model<O: EpochOrders + Send + Sync + 'static>() {
+    check(|| {
+        let shared = Arc::new((Domain::<O>::new(), Published::new()));
+        let (reader_slot, writer_slot) = (shared.0.join(), shared.0.join());
+        shared.0.online(&reader_slot);
+        let reader = Arc::clone(&shared);
+        let reader = thread::spawn(move || {
+            let (domain, published) = &*reader;
+            published.use_current();
+            for _ in 0..4 {
+                domain.quiescent(&reader_slot);
+                domain.advance();
+            }
+            domain.offline(&reader_slot);
+        });
+        let (domain, published) = &*shared;
+        domain.online(&writer_slot);
+        published.current.store(1, Ordering::Release);
+        let tag = domain.tag(&writer_slot);
+        domain.offline(&writer_slot);
+        if domain.is_free(tag) {
+            // SAFETY: nobody may read it any more; loom checks it.
+            published.values[0].with_mut(|value| unsafe { *value = 99 });
+        }
+        reader.join().expect("reads");
+    });
+}
+
 const EARLY: [bool; 3] = [true, true, false];
 const LATE: [bool; 3] = [false, false, true];
 
@@ -398,6 +634,13 @@ epoch_mutant!(WeakSlotLoad {
     SLOT_STORE: Ordering = Ordering::Release;
     SLOT_LOAD: Ordering = Ordering::Relaxed;
     EPOCH_LOAD: Ordering = Ordering::Acquire;
+    ONLINE_FENCE: bool = true;
+    DELAY: u64 = 3;
+});
+epoch_mutant!(WeakEpochLoad {
+    SLOT_STORE: Ordering = Ordering::Release;
+    SLOT_LOAD: Ordering = Ordering::Acquire;
+    EPOCH_LOAD: Ordering = Ordering::Relaxed;
     ONLINE_FENCE: bool = true;
     DELAY: u64 = 3;
 });
@@ -432,6 +675,17 @@ fn mutant_epoch_with_relaxed_slot_stores_fails() {
 #[should_panic]
 fn mutant_epoch_with_relaxed_slot_loads_fails() {
     epoch_model::<WeakSlotLoad>(GoesOnline::Late, EARLY);
+}
+
+#[test]
+fn epoch_that_another_thread_moves_frees_nothing_that_can_be_seen() {
+    distant_epoch_model::<Proven>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_epoch_with_relaxed_epoch_loads_fails_where_another_thread_moves_it() {
+    distant_epoch_model::<WeakEpochLoad>();
 }
 
 #[test]

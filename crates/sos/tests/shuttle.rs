@@ -1,5 +1,6 @@
-//! Models of the parking lot and of the baton under shuttle: random schedules in which no wake-up may
-//! be lost and one worker at a time holds a scheduler; and mutants that must fail.
+//! Models of the parking lot, of the latch's queue and of the baton under shuttle: random schedules in
+//! which no wake-up may be lost, writers are alone and one worker at a time holds a scheduler; and
+//! mutants that must fail.
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle`
 #![cfg(shuttle)]
@@ -7,6 +8,7 @@
 use shuttle::sync::atomic::{AtomicBool, AtomicU32};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
+use sos::lock::{LatchClass, LatchOrders, Proven, RawRwLatch, ReaderOrders, Row};
 use sos::park::{Lot, Waiter};
 use sos::sched::baton::{Baton, Grant, Passed, Seat};
 use sos::sync::Ordering;
@@ -224,4 +226,176 @@ fn yielding_worker_comes_back_and_an_abandoned_scheduler_is_taken() {
         // Whoever comes next finds it free.
         machine.baton.take(&seat, || panic!("nobody polls in this model"));
     });
+}
+
+/// Comes by now and then and holds a scheduler that nobody holds, as the monitor does.
+fn tend(machine: &Machine) {
+    for _ in 0..2 {
+        if machine.baton.take_if_free() {
+            machine.holding();
+            machine.letting_go();
+            machine.baton.abandon();
+        }
+    }
+}
+
+#[test]
+fn tending_an_unattended_scheduler_keeps_nobody_out_for_ever() {
+    check(|| {
+        let machine = Arc::new(Machine::new());
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let machine = Arc::clone(&machine);
+                thread::spawn(move || {
+                    let seat = sos::sync::Arc::new(Seat::default());
+                    machine.baton.take(&seat, || panic!("nobody polls in this model"));
+                    machine.holding();
+                    machine.letting_go();
+                    machine.baton.abandon();
+                })
+            })
+            .collect();
+        let monitor = Arc::clone(&machine);
+        let monitor = thread::spawn(move || tend(&monitor));
+        machine.holding();
+        machine.letting_go();
+        machine.baton.abandon();
+        for other in others {
+            other.join().expect("returns");
+        }
+        monitor.join().expect("tends");
+        assert!(machine.baton.is_unattended() && machine.baton.take_if_free());
+    });
+}
+
+/// A latch with what it guards: readers and writers inside, and the number of writes.
+struct Guarded<O> {
+    latch: RawRwLatch<O>,
+    inside: AtomicU32,
+    writes: AtomicU32,
+    rows: Vec<Row>,
+}
+
+const WRITER_INSIDE: u32 = 1_000;
+
+impl<O: LatchOrders + ReaderOrders> Guarded<O> {
+    fn new(latch: RawRwLatch<O>, threads: usize) -> Self {
+        let rows = (0..threads).map(|_| Row::new()).collect();
+        Self { latch, inside: AtomicU32::new(0), writes: AtomicU32::new(0), rows }
+    }
+
+    fn read(&self, thread: usize) {
+        let (hold, _) = self.latch.read(self.rows.get(thread), LatchClass::Other);
+        assert!(self.inside.fetch_add(1, Ordering::SeqCst) < WRITER_INSIDE, "a writer is inside");
+        thread::yield_now();
+        self.inside.fetch_sub(1, Ordering::SeqCst);
+        self.latch.free_read(hold);
+    }
+
+    fn write(&self) {
+        let _ = self.latch.write(|| &self.rows, LatchClass::Other);
+        assert_eq!(self.inside.fetch_add(WRITER_INSIDE, Ordering::SeqCst), 0, "not alone");
+        thread::yield_now();
+        self.writes.fetch_add(1, Ordering::SeqCst);
+        self.inside.fetch_sub(WRITER_INSIDE, Ordering::SeqCst);
+        self.latch.free_write();
+    }
+}
+
+/// What a thread of the model does, twice: who is overtaken once must be handed the latch.
+#[derive(Clone, Copy)]
+enum Role {
+    Reads,
+    Writes,
+    ReadsThenWrites,
+}
+
+fn latch_model<O>(make: fn() -> RawRwLatch<O>, roles: &'static [Role])
+where
+    O: LatchOrders + ReaderOrders + Send + Sync + 'static,
+{
+    check(move || {
+        let guarded = Arc::new(Guarded::new(make(), roles.len()));
+        let start = |(number, &role): (usize, &Role)| {
+            let guarded = Arc::clone(&guarded);
+            thread::spawn(move || {
+                for _ in 0..2 {
+                    match role {
+                        Role::Reads => guarded.read(number),
+                        Role::Writes => guarded.write(),
+                        Role::ReadsThenWrites => {
+                            guarded.read(number);
+                            guarded.write();
+                        }
+                    }
+                }
+            })
+        };
+        let threads: Vec<_> = roles.iter().enumerate().map(start).collect();
+        for thread in threads {
+            thread.join().expect("gets in");
+        }
+        let writers = roles.iter().filter(|role| !matches!(role, Role::Reads)).count();
+        let writes = guarded.writes.load(Ordering::SeqCst);
+        assert_eq!(usize::try_from(writes).expect("small"), writers * 2);
+    });
+}
+
+const MIXED: &[Role] = &[Role::Reads, Role::Writes, Role::ReadsThenWrites, Role::Reads];
+const WRITERS: &[Role] = &[Role::Writes, Role::Writes, Role::Writes];
+
+#[test]
+fn latch_loses_no_waiter_and_keeps_writers_alone() {
+    latch_model(RawRwLatch::<Proven>::new, MIXED);
+    latch_model(RawRwLatch::<Proven>::new, WRITERS);
+}
+
+#[test]
+fn latch_in_favour_of_readers_loses_no_waiter_and_keeps_writers_alone() {
+    latch_model(RawRwLatch::<Proven>::favouring_readers, MIXED);
+}
+
+/// Mutants of the latch's queue.
+struct LooksOnce;
+struct LastReaderSleepsOn;
+struct SaysNothing;
+
+macro_rules! queue_mutant {
+    ($name:ident { $step:ident }) => {
+        impl LatchOrders for $name {
+            const TAKE: Ordering = Ordering::Acquire;
+            const FREE: Ordering = Ordering::Release;
+            const WRITER_FENCE: bool = true;
+            const VALIDATE_FENCE: bool = true;
+            const $step: bool = false;
+        }
+        impl ReaderOrders for $name {
+            const READER_BARRIER: bool = true;
+            const WRITER_BARRIER: bool = true;
+            const LEAVE: Ordering = Ordering::Release;
+            const SCAN: Ordering = Ordering::Acquire;
+        }
+    };
+}
+
+queue_mutant!(LooksOnce { LOOKS_AGAIN });
+queue_mutant!(LastReaderSleepsOn { LAST_READER_WAKES });
+queue_mutant!(SaysNothing { SAYS_IT_IS_THERE });
+
+#[test]
+#[should_panic]
+fn mutant_latch_that_does_not_look_again_loses_a_wake_up() {
+    latch_model(RawRwLatch::<LooksOnce>::new, WRITERS);
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_whose_woken_threads_say_nothing_leaves_others_waiting() {
+    latch_model(RawRwLatch::<SaysNothing>::new, MIXED);
+}
+
+#[test]
+#[should_panic]
+fn mutant_latch_whose_last_reader_does_not_wake_leaves_a_writer_waiting() {
+    latch_model(RawRwLatch::<LastReaderSleepsOn>::new, MIXED);
 }

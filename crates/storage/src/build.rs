@@ -54,7 +54,7 @@ impl Table {
                         }
                         KeyTaken::Stale => unreachable!("no snapshot was asked for"),
                         KeyTaken::Busy { blocker, .. } => {
-                            wait_for(None, &blocker, &Patience::default())?;
+                            wait_for(&self.shared, None, blocker, &Patience::default())?;
                         }
                     }
                 }

@@ -14,10 +14,15 @@ use crate::index::Index;
 use crate::keys::remove_dead_keys;
 use crate::reclaim::{Guard, pin, retire_arc};
 use crate::store::{Collected, Shared};
-use crate::sync::{AtomicU64, CachePadded, Ordering, SHARDS, SpinClass, SpinLock, shard};
+use crate::sync::{
+    AtomicBool, AtomicU64, CachePadded, Label, Ordering, SHARDS, SpinClass, SpinLock, labelled,
+    shard,
+};
 use crate::table::Table;
 use crate::time::Timestamp;
 use crate::version::{Version, VersionKind};
+#[cfg(not(any(loom, shuttle)))]
+use crate::wait::Cancel;
 
 /// A note about what can go, and when.
 enum Note {
@@ -73,6 +78,9 @@ struct GarbageShard {
 /// The garbage of a store.
 pub(crate) struct Garbage {
     shards: [CachePadded<GarbageShard>; SHARDS],
+    /// Whether the collector sleeps because there is none. Read with every note, and written only
+    /// when the collector falls asleep or is woken: a line that everybody may share.
+    is_unwatched: CachePadded<AtomicBool>,
 }
 
 impl Garbage {
@@ -81,7 +89,52 @@ impl Garbage {
             queue: SpinLock::new(SpinClass::XtpTransaction, Queue::default()),
             horizon: AtomicU64::new(0),
         };
-        Self { shards: std::array::from_fn(|_| CachePadded::new(shard())) }
+        Self {
+            shards: std::array::from_fn(|_| CachePadded::new(shard())),
+            is_unwatched: CachePadded::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Sleeps until there is garbage, or the flag ends the wait.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn wait(&self, cancel: &Cancel) {
+        use sos::park::park;
+        use sos::wait::WaitType;
+
+        self.is_unwatched.store(true, Ordering::Relaxed);
+        let must_wait = || self.is_unwatched.load(Ordering::Relaxed);
+        // The queues' locks order this: who leaves a note after this look at its queue sees the flag.
+        if self.count() > 0 {
+            self.is_unwatched.store(false, Ordering::Relaxed);
+            return;
+        }
+        park(self.key(), WaitType::SleepTask, must_wait, None, Some(cancel));
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    fn key(&self) -> usize {
+        std::ptr::from_ref(&self.is_unwatched).addr()
+    }
+
+    /// Wakes the collector if it sleeps; called after a note was left, that is, after its queue's lock
+    /// was held.
+    #[inline]
+    fn announce(&self) {
+        if self.is_unwatched.load(Ordering::Relaxed) {
+            self.wake();
+        }
+    }
+
+    #[cold]
+    fn wake(&self) {
+        if self.is_unwatched.swap(false, Ordering::Relaxed) {
+            #[cfg(not(any(loom, shuttle)))]
+            sos::park::unpark_all(self.key());
+        }
+    }
+
+    fn count(&self) -> usize {
+        self.shards.iter().map(|shard| shard.queue.lock().notes.len()).sum()
     }
 
     /// Notes that `head` got a new version at `ts`, and works off a little.
@@ -106,11 +159,13 @@ impl Garbage {
 
     fn push(&self, ts: Timestamp, note: Note) {
         self.shards[shard()].queue.lock().notes.push_back((ts, note));
+        self.announce();
     }
 
     fn note(&self, shared: &Shared, ts: Timestamp, note: Note) {
         let shard = &self.shards[shard()];
         let is_due = shard.queue.lock().add(ts, note);
+        self.announce();
         if is_due && let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
         }
@@ -125,6 +180,7 @@ impl Garbage {
 
     /// Works off all queues as far as the horizon allows.
     pub(crate) fn collect(&self, shared: &Shared) -> Collected {
+        let _label = labelled(Label::Collect);
         let mut done = Collected::default();
         if let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             for shard in &self.shards {
@@ -138,10 +194,7 @@ impl Garbage {
                 }
             }
         }
-        for shard in &self.shards {
-            let count = shard.queue.lock().notes.len();
-            done.remaining += u64::try_from(count).unwrap_or(u64::MAX);
-        }
+        done.remaining = u64::try_from(self.count()).unwrap_or(u64::MAX);
         done
     }
 

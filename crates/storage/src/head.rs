@@ -51,12 +51,27 @@ impl RowHead {
 }
 
 /// Heads in the first segment of a shard; each next one is twice as large, up to the maximum.
-const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 2 } else { 16 };
+const SEGMENT_HEADS_MIN: usize = if cfg!(test) { 4 } else { 16 };
 const SEGMENT_HEADS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
+/// Heads up to which a segment spends a cache line on each. The rows of small tables are the ones that
+/// many threads write at once (counters, queues, limits), each its own: they must not share lines. In
+/// a large table two such rows are hardly ever neighbours, and 48 bytes for each are too much.
+const SPARSE_HEADS_MAX: usize = if cfg!(test) { 4 } else { 1024 };
 const SHARD_SHIFT: u32 = 48;
 
+/// Heads that fit on a cache line.
+const LINE_HEADS: usize = 4;
+
+/// A cache line of heads.
+#[repr(align(64))]
+struct Line {
+    heads: [RowHead; LINE_HEADS],
+}
+
 struct Segment {
-    heads: Box<[RowHead]>,
+    lines: Box<[Line]>,
+    /// Heads used of each line.
+    line_heads: usize,
     used: AtomicU64,
     next: AtomicPtr<Segment>,
 }
@@ -143,11 +158,11 @@ impl Heap {
                 && position.slot < used
             {
                 let end = used.min(position.slot + batch_max);
-                batch.extend(&segment.heads[position.slot..end]);
+                batch.extend((position.slot..end).map(|slot| segment.head(slot)));
                 position.slot = end;
                 return;
             }
-            let is_full = segment.is_some_and(|segment| used == segment.heads.len());
+            let is_full = segment.is_some_and(|segment| used == segment.len());
             *position = if is_full {
                 HeapPosition { segment: position.segment + 1, slot: 0, ..*position }
             } else {
@@ -162,7 +177,7 @@ impl Heap {
         for shard in &self.shards {
             let mut number = 0;
             while let Some(segment) = shard.segment(number) {
-                bytes += segment.heads.len() * size_of::<RowHead>() + size_of::<Segment>();
+                bytes += segment.lines.len() * size_of::<Line>() + size_of::<Segment>();
                 number += 1;
             }
         }
@@ -171,6 +186,27 @@ impl Heap {
 }
 
 impl Segment {
+    fn new(len: usize) -> Self {
+        let line_heads = if len <= SPARSE_HEADS_MAX { 1 } else { LINE_HEADS };
+        let head =
+            || RowHead { latest: AtomicPtr::new(std::ptr::null_mut()), meta: AtomicU64::new(0) };
+        let line = |_| Line { heads: std::array::from_fn(|_| head()) };
+        Self {
+            lines: (0..len / line_heads).map(line).collect(),
+            line_heads,
+            used: AtomicU64::new(0),
+            next: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.lines.len() * self.line_heads
+    }
+
+    fn head(&self, slot: usize) -> &RowHead {
+        &self.lines[slot / self.line_heads].heads[slot % self.line_heads]
+    }
+
     fn used(&self) -> usize {
         // Acquire: pairs with the Release in `append`; the heads below are initialised.
         usize::try_from(self.used.load(Ordering::Acquire)).expect("at most a segment")
@@ -193,11 +229,11 @@ impl HeapShard {
         // SAFETY: segments live as long as the heap.
         let last = state.last.map(|last| unsafe { last.as_ref() });
         let segment = match last {
-            Some(last) if last.used() < last.heads.len() => last,
+            Some(last) if last.used() < last.len() => last,
             Some(_) | None => self.add_segment(state, last),
         };
         let used = segment.used();
-        let head = &segment.heads[used];
+        let head = segment.head(used);
         let shard_bits = u64::try_from(number).expect("a shard number") << SHARD_SHIFT;
         head.meta.store(shard_bits | state.rows_next, Ordering::Relaxed);
         state.rows_next += 1;
@@ -207,15 +243,8 @@ impl HeapShard {
     }
 
     fn add_segment(&self, state: &mut ShardState, last: Option<&Segment>) -> &Segment {
-        let len =
-            last.map_or(SEGMENT_HEADS_MIN, |last| (last.heads.len() * 2).min(SEGMENT_HEADS_MAX));
-        let head =
-            || RowHead { latest: AtomicPtr::new(std::ptr::null_mut()), meta: AtomicU64::new(0) };
-        let segment = Box::into_raw(Box::new(Segment {
-            heads: (0..len).map(|_| head()).collect(),
-            used: AtomicU64::new(0),
-            next: AtomicPtr::new(std::ptr::null_mut()),
-        }));
+        let len = last.map_or(SEGMENT_HEADS_MIN, |last| (last.len() * 2).min(SEGMENT_HEADS_MAX));
+        let segment = Box::into_raw(Box::new(Segment::new(len)));
         // Release: pairs with the Acquire in `segment`.
         last.map_or(&self.first, |last| &last.next).store(segment, Ordering::Release);
         state.last = NonNull::new(segment);
@@ -231,7 +260,7 @@ impl Drop for Heap {
             while !segment.is_null() {
                 // SAFETY: made by `Box::into_raw` in `add_segment`; `&mut self` is the only owner.
                 let boxed = unsafe { Box::from_raw(segment) };
-                for head in &boxed.heads {
+                for head in boxed.lines.iter().flat_map(|line| &line.heads) {
                     free_chain(head.latest());
                 }
                 segment = boxed.next.load(Ordering::Acquire);
@@ -248,5 +277,32 @@ fn free_chain(first: *mut Version) {
         version = unsafe { place.as_ref() }.next.load(Ordering::Acquire);
         // SAFETY: the caller is the only one who can reach it, and each is met once.
         unsafe { Version::free(place) };
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_of_a_small_table_have_a_line_each_and_those_of_a_large_one_share() {
+        let heap = Heap::new();
+        let count = SEGMENT_HEADS_MIN + SEGMENT_HEADS_MAX;
+        let lines: Vec<usize> =
+            (0..count).map(|_| std::ptr::from_ref(heap.allocate()).addr() / 64).collect();
+        let (small, large) = lines.split_at(SEGMENT_HEADS_MIN);
+        assert!(small.is_sorted_by(|a, b| a < b), "{small:?}");
+        assert!(large.chunks(LINE_HEADS).all(|heads| heads.iter().all(|line| *line == heads[0])));
+        let mut walked = Vec::new();
+        let mut position = HeapPosition::default();
+        loop {
+            let mut batch = Vec::new();
+            heap.walk(&mut position, &mut batch, 3);
+            if batch.is_empty() {
+                break;
+            }
+            walked.extend(batch.iter().map(|head| std::ptr::from_ref(*head).addr() / 64));
+        }
+        assert_eq!(walked, lines);
     }
 }

@@ -41,6 +41,9 @@ mod garbage;
 mod head;
 mod index;
 mod keys;
+pub mod lock;
+#[cfg(all(test, shuttle))]
+mod lock_models;
 #[cfg(all(test, shuttle))]
 mod models;
 mod point;
@@ -70,5 +73,6 @@ pub use table::{
 pub use wait::Cancel;
 
 pub use transaction::{
-    Claim, Isolation, Read, RowLock, Savepoint, Scope, Transaction, TransactionOptions, WhenOwned,
+    Claim, Isolation, Read, RowLock, Savepoint, Scope, SessionTag, Transaction, TransactionOptions,
+    WhenOwned,
 };

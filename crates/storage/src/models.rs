@@ -28,6 +28,9 @@ fn number(mutant: Mutant) -> u8 {
         Mutant::TimeBeforeLink => 1,
         Mutant::ClearBeforeReady => 2,
         Mutant::LeafUnchecked => 3,
+        Mutant::LockQueueForgotten => 4,
+        Mutant::LockGrantOverlooked => 5,
+        Mutant::LockVictimIsWhoSearches => 6,
     }
 }
 
@@ -49,7 +52,7 @@ fn check(model: fn(), schedules: usize) {
 
 /// Runs a model as it is, which must hold, and with a mistake, which must show. One at a time: the
 /// mutant is the process's.
-fn prove(model: fn(), mutant: Mutant) {
+pub(crate) fn prove(model: fn(), mutant: Mutant) {
     static ALONE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
     while ALONE.swap(true, Ordering::Acquire) {
         std::thread::yield_now();

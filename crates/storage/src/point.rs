@@ -17,7 +17,7 @@ use crate::keys::{
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Decision, RowId, RowImage, RowRef};
 use crate::store::Store;
-use crate::sync::{Mutant, is_mutant};
+use crate::sync::{Label, Mutant, is_mutant, label, labelled};
 use crate::table::{IndexId, Table};
 use crate::time::Timestamp;
 use crate::transaction::TransactionOptions;
@@ -52,8 +52,11 @@ impl Table {
         key: &[u8],
         show: impl FnOnce(RowImage<'_>) -> R,
     ) -> Option<R> {
+        let _label = labelled(Label::Index);
         let guard = pin();
-        self.find_newest(index, key, &guard).map(|found| show(found.version.image()))
+        let found = self.find_newest(index, key, &guard)?;
+        label(Label::Row);
+        Some(show(found.version.image()))
     }
 
     /// Changes the row with this key, as an autocommit statement of its own.
@@ -75,7 +78,9 @@ impl Table {
             match self.try_change(index, key, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
-                Attempt::Owned(blocker) => wait_for(None, &blocker, &options.patience())?,
+                Attempt::Owned(blocker) => {
+                    wait_for(&self.shared, None, blocker, &options.patience())?
+                }
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
@@ -94,6 +99,7 @@ impl Table {
         buffer: &mut RowBuffer,
         change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<Attempt, E> {
+        let _label = labelled(Label::Index);
         let guard = pin();
         let set = self.index_set(&guard);
         let Some(found) = self.find_newest(index, key, &guard) else {
@@ -102,6 +108,7 @@ impl Table {
         if let Some(holder) = found.holder {
             return Ok(Attempt::Owned(Blocker::new(holder, found.head, found.top)));
         }
+        label(Label::Row);
         buffer.bytes.clear();
         buffer.blobs.clear();
         let before = found.version.image();
@@ -132,6 +139,7 @@ impl Table {
                 link_moved(index, found.head, (found.top, made), &guard)
             }
         };
+        label(Label::Commit);
         if !linked {
             // Nobody has seen it.
             self.release_version(version, &guard);
@@ -194,7 +202,7 @@ impl Table {
                 Err(KeyTaken::Stale) => unreachable!("no snapshot was asked for"),
                 Err(KeyTaken::Busy { blocker, .. }) => {
                     drop(guard);
-                    wait_for(None, &blocker, &options.patience())?;
+                    wait_for(&self.shared, None, blocker, &options.patience())?;
                 }
             }
         }
@@ -212,6 +220,7 @@ impl Table {
         row: RowImage<'_>,
         guard: &Guard,
     ) -> Result<Result<RowId, KeyTaken>> {
+        let _label = labelled(Label::Row);
         let null = std::ptr::null_mut();
         let place = self.new_version(VersionKind::Data, (Begin::Pending, 0), null, row)?;
         let head = self.heap.allocate();
@@ -227,6 +236,7 @@ impl Table {
                 Ok(())
             },
             |index| {
+                let _label = labelled(Label::Index);
                 with_buffer(|key| {
                     index.extractor.key(row, key);
                     let (asker, clock) = (Asker::STATEMENT, &self.shared.clock);
@@ -243,6 +253,7 @@ impl Table {
             self.shared.garbage.note_head(&self.shared, self, head);
             return Ok(Err(taken));
         }
+        label(Label::Commit);
         self.commit_version(version, head, set, guard);
         self.count_rows(1);
         Ok(Ok(head.id()))

@@ -11,6 +11,7 @@ use crate::head::{HeapPosition, RowHead};
 use crate::index::Index;
 use crate::reclaim::pin;
 use crate::row::{Basis, RowId, RowRef};
+use crate::sync::{Label, labelled};
 use crate::table::{IndexId, Table};
 use crate::transaction::{Read, Transaction};
 
@@ -185,6 +186,7 @@ impl<'t> Scan<'t> {
     }
 
     fn fill(&mut self) {
+        let _label = labelled(Label::Index);
         let Some(index) = self.index else {
             let mut heads = Vec::with_capacity(HEAP_BATCH);
             self.table.heap.walk(&mut self.position.heap, &mut heads, HEAP_BATCH);

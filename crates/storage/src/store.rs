@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 use crate::garbage::Garbage;
+use crate::lock::LockManager;
 use crate::snapshots::Snapshots;
 use crate::sync::{SpinClass, SpinLock};
 use crate::table::{Table, TableId, TableSpec};
@@ -31,6 +32,7 @@ pub(crate) struct Shared {
     pub(crate) clock: Clock,
     pub(crate) snapshots: Snapshots,
     pub(crate) garbage: Garbage,
+    pub(crate) locks: LockManager,
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
 }
 
@@ -58,6 +60,7 @@ impl Store {
                 clock: Clock::new(),
                 snapshots: Snapshots::new(),
                 garbage: Garbage::new(),
+                locks: LockManager::default(),
                 tables: SpinLock::new(SpinClass::XtpTransaction, HashMap::new()),
             }),
             owner: Ownership::Original,
@@ -100,10 +103,22 @@ impl Store {
         Transaction::new(Arc::clone(self), options)
     }
 
+    /// The locks that are asked for by name.
+    pub fn locks(&self) -> &LockManager {
+        &self.shared.locks
+    }
+
     /// Frees what no snapshot needs. Writers collect a little as they go; call this from a background
     /// task every few milliseconds for what idle ones left behind.
     pub fn collect(&self) -> Collected {
         self.shared.garbage.collect(&self.shared)
+    }
+
+    /// Sleeps until there is garbage to collect, or until `cancel` is set. For the collector, of which
+    /// there is one.
+    #[cfg(not(any(loom, shuttle)))]
+    pub fn wait_for_garbage(&self, cancel: &crate::Cancel) {
+        self.shared.garbage.wait(cancel);
     }
 
     /// Returns the number of transactions that hold a snapshot or have written.

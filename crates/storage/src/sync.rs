@@ -2,8 +2,13 @@
 
 use std::cell::Cell;
 
+#[cfg(not(shuttle))]
+pub(crate) use sos::ledger::{Label, label, labelled};
+
 pub(crate) use sos::lock::{SpinClass, SpinLock};
-pub(crate) use sos::sync::{AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Ordering};
+pub(crate) use sos::sync::{
+    AtomicBool, AtomicI64, AtomicPtr, AtomicU32, AtomicU64, CachePadded, Ordering,
+};
 
 /// A deliberate mistake that a model must catch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +19,12 @@ pub(crate) enum Mutant {
     ClearBeforeReady,
     /// A reader of the range index does not check the leaf's version.
     LeafUnchecked,
+    /// Who gives a lock back does not look for who waits for it.
+    LockQueueForgotten,
+    /// Who gives up a request for a lock does not look whether it has just been granted.
+    LockGrantOverlooked,
+    /// Who finds a deadlock gives up itself, whoever else finds it too.
+    LockVictimIsWhoSearches,
 }
 
 /// Whether the code shall make a mistake: never, but in a model that says so.
@@ -63,3 +74,29 @@ impl ShardedCounter {
         u64::try_from(sum).unwrap_or(0)
     }
 }
+
+/// The ledger's labels, where there is a ledger.
+#[cfg(shuttle)]
+mod no_ledger {
+    #[derive(Clone, Copy)]
+    pub(crate) enum Label {
+        Index,
+        Row,
+        Commit,
+        Collect,
+    }
+
+    pub(crate) fn label(label: Label) -> Label {
+        label
+    }
+
+    #[must_use]
+    pub(crate) struct LabelGuard;
+
+    pub(crate) fn labelled(_: Label) -> LabelGuard {
+        LabelGuard
+    }
+}
+
+#[cfg(shuttle)]
+pub(crate) use no_ledger::{Label, label, labelled};

@@ -20,6 +20,7 @@ use crate::row::{Basis, RowRef};
 use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
 use crate::snapshots::Slot;
 use crate::store::Store;
+use crate::sync::{Label, labelled};
 use crate::table::{IndexId, Table, TableKind};
 use crate::time::Timestamp;
 use crate::txstate::{TxState, TxStatus};
@@ -97,19 +98,44 @@ pub struct TransactionOptions {
     pub lock_timeout_ms: Option<u32>,
     /// The flag that ends a wait early, with [`Error::Cancelled`].
     pub cancel: Option<Arc<Cancel>>,
+    /// Whose it is.
+    pub session: SessionTag,
+}
+
+/// The session that a transaction belongs to, as [`crate::lock::LockManager`] knows it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SessionTag {
+    /// Its number; 0 for none: then nobody can tell whom it blocks, and its deadlocks are those of
+    /// rows alone.
+    pub number: u32,
+    /// Of several in a deadlock, the lowest gives up.
+    pub deadlock_priority: i8,
+}
+
+impl SessionTag {
+    /// No session.
+    pub const NONE: Self = Self { number: 0, deadlock_priority: 0 };
 }
 
 impl TransactionOptions {
     /// An autocommit statement without a lock timeout.
-    pub const STATEMENT: Self =
-        Self { scope: Scope::Statement, lock_timeout_ms: None, cancel: None };
+    pub const STATEMENT: Self = Self {
+        scope: Scope::Statement,
+        lock_timeout_ms: None,
+        cancel: None,
+        session: SessionTag::NONE,
+    };
     /// An explicit transaction without a lock timeout.
-    pub const EXPLICIT: Self = Self { scope: Scope::Explicit, lock_timeout_ms: None, cancel: None };
+    pub const EXPLICIT: Self = Self { scope: Scope::Explicit, ..Self::STATEMENT };
 }
 
 impl TransactionOptions {
     pub(crate) fn patience(&self) -> Patience {
-        Patience { timeout_ms: self.lock_timeout_ms, cancel: self.cancel.clone() }
+        Patience {
+            timeout_ms: self.lock_timeout_ms,
+            cancel: self.cancel.clone(),
+            session: self.session,
+        }
     }
 }
 
@@ -163,8 +189,8 @@ struct Inner {
 
 impl Transaction {
     pub(crate) fn new(store: Arc<Store>, options: TransactionOptions) -> Self {
-        let TransactionOptions { scope, lock_timeout_ms, cancel } = options;
-        let patience = Patience { timeout_ms: lock_timeout_ms, cancel };
+        let TransactionOptions { scope, lock_timeout_ms, cancel, session } = options;
+        let patience = Patience { timeout_ms: lock_timeout_ms, cancel, session };
         let inner = Inner { command: 1, ..Inner::default() };
         Self { store, scope, patience, inner: RefCell::new(inner) }
     }
@@ -180,6 +206,11 @@ impl Transaction {
     /// Sets the lock timeout of the waits to come, in milliseconds.
     pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
         self.patience.timeout_ms = lock_timeout_ms;
+    }
+
+    /// Sets the deadlock priority of the waits to come.
+    pub fn set_deadlock_priority(&mut self, priority: i8) {
+        self.patience.session.deadlock_priority = priority;
     }
 
     /// Returns the row with this whole key that the transaction sees; the first one if the index is
@@ -244,7 +275,7 @@ impl Transaction {
         let blocker = self.inner.get_mut().blocker.take();
         *self.inner.get_mut() = Inner { command: 1, ..Inner::default() };
         let Some(blocker) = blocker else { return Ok(()) };
-        wait_for(None, &blocker, &self.patience)
+        wait_for(self.store.shared(), None, blocker, &self.patience)
     }
 
     /// Tells whether an error has made commit impossible (`XACT_STATE() = -1`).
@@ -259,6 +290,7 @@ impl Transaction {
 
     /// Commits. On an error everything is rolled back.
     pub fn commit(mut self) -> Result<()> {
+        let _label = labelled(Label::Commit);
         if self.inner.get_mut().doomed {
             // Drop rolls back.
             return Err(Error::Doomed);
@@ -446,16 +478,16 @@ impl Transaction {
                 Sight::Nothing => return Ok(None),
                 Sight::Undecided(state) => {
                     drop(guard);
-                    self.wait_for(&state)?;
+                    self.wait_for(state)?;
                 }
             }
         }
     }
 
     /// Waits for another transaction while keeping what this one owns.
-    pub(crate) fn wait_for(&self, other: &Blocker) -> Result<()> {
+    pub(crate) fn wait_for(&self, other: Blocker) -> Result<()> {
         let state = self.inner.borrow().state.clone();
-        let waited = wait_for(state.as_deref(), other, &self.patience);
+        let waited = wait_for(self.store.shared(), state.as_deref(), other, &self.patience);
         let guard = pin();
         if let Some(state) = state {
             retire_arc(&guard, state);
@@ -501,7 +533,9 @@ impl Transaction {
         if inner.doomed {
             return Err(Error::Doomed);
         }
-        Ok(Arc::clone(inner.state.get_or_insert_with(TxState::new)))
+        Ok(Arc::clone(
+            inner.state.get_or_insert_with(|| TxState::new(self.patience.session.number)),
+        ))
     }
 
     fn note_row(&self, row: RowRef<'_>, isolation: Isolation) {

@@ -72,16 +72,19 @@ pub(crate) struct TxState {
     pub(crate) waiting_undos: AtomicU32,
     /// How many wait for the end of this one.
     pub(crate) waiters: AtomicU32,
+    /// The session it belongs to; 0 if to none.
+    pub(crate) session: u32,
 }
 
 impl TxState {
-    pub(crate) fn new() -> Arc<Self> {
+    pub(crate) fn new(session: u32) -> Arc<Self> {
         Arc::new(Self {
             word: AtomicU64::new(TxStatus::Active.encode()),
             waiting_for: AtomicPtr::new(std::ptr::null_mut()),
             undos: AtomicU32::new(0),
             waiting_undos: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
+            session,
         })
     }
 
@@ -96,7 +99,6 @@ impl TxState {
     }
 
     /// Returns the address to park under.
-    #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn key(&self) -> usize {
         std::ptr::from_ref(self).addr()
     }

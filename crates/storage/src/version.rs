@@ -145,8 +145,9 @@ impl Version {
             std::ptr::slice_from_raw_parts_mut(unsafe { blobs_start(version) }, blobs_len.into());
         // SAFETY: they are initialised and nobody else can reach them.
         unsafe { blobs.drop_in_place() };
+        let layout = Self::layout(bytes_len, blobs_len);
         // SAFETY: the same layout as in `allocate`.
-        unsafe { std::alloc::dealloc(version.as_ptr().cast(), Self::layout(bytes_len, blobs_len)) };
+        book_memory(|| unsafe { std::alloc::dealloc(version.as_ptr().cast(), layout) });
     }
 
     fn layout(bytes_len: u32, blobs_len: u16) -> Layout {

@@ -14,8 +14,11 @@ pub struct Cancel(());
 use crate::chain::share;
 use crate::error::{Error, Result};
 use crate::head::RowHead;
+use crate::lock::wait_for_row;
 use crate::reclaim::{pin, retire_arc};
+use crate::store::Shared;
 use crate::sync::Ordering;
+use crate::transaction::SessionTag;
 use crate::txstate::TxState;
 use crate::version::Version;
 
@@ -24,6 +27,7 @@ use crate::version::Version;
 pub(crate) struct Patience {
     pub(crate) timeout_ms: Option<u32>,
     pub(crate) cancel: Option<Arc<Cancel>>,
+    pub(crate) session: SessionTag,
 }
 
 /// A transaction that is in the way. Counts on its state.
@@ -42,8 +46,30 @@ impl Blocker {
         Self { state: ManuallyDrop::new(share(state)), undos }
     }
 
-    fn is_in_the_way(&self) -> bool {
+    /// The session that it belongs to; 0 if to none.
+    pub(crate) fn session(&self) -> u32 {
+        self.state.session
+    }
+
+    /// The address under which to wait for it.
+    pub(crate) fn key(&self) -> usize {
+        self.state.key()
+    }
+
+    pub(crate) fn is_in_the_way(&self) -> bool {
         !self.state.status().is_final() && self.state.undos.load(Ordering::SeqCst) == self.undos
+    }
+}
+
+impl Clone for Blocker {
+    fn clone(&self) -> Self {
+        Self { state: ManuallyDrop::new(share(&self.state)), undos: self.undos }
+    }
+}
+
+impl std::fmt::Debug for Blocker {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Blocker").field("session", &self.session()).finish_non_exhaustive()
     }
 }
 
@@ -60,44 +86,62 @@ impl Drop for Blocker {
 ///
 /// The caller holds no pin, so that memory is reclaimed meanwhile.
 pub(crate) fn wait_for(
+    shared: &Shared,
     waiter: Option<&TxState>,
-    other: &Blocker,
+    other: Blocker,
     patience: &Patience,
 ) -> Result<()> {
-    let Some(waiter) = waiter else { return block(other, patience) };
+    if patience.session.number != 0 && other.session() != 0 {
+        // The lock manager sees more: its deadlocks may go through locks and rows.
+        let tag = patience.session;
+        return wait_for_row(&shared.locks, tag, &other, |is_victim| {
+            block(&other, patience, is_victim)
+        });
+    }
+    let Some(waiter) = waiter else { return block(&other, patience, &|| false) };
     waiter.waiting_undos.store(other.undos, Ordering::SeqCst);
     waiter.waiting_for.store(Arc::as_ptr(&other.state).cast_mut(), Ordering::SeqCst);
-    let result = if closes_circle(waiter) { Err(Error::Deadlock) } else { block(other, patience) };
+    let result = if closes_circle(waiter) {
+        Err(Error::Deadlock)
+    } else {
+        block(&other, patience, &|| false)
+    };
     waiter.waiting_for.store(std::ptr::null_mut(), Ordering::SeqCst);
     result
 }
 
+/// Waits; `is_victim` says that it must end because the wait closes a circle.
 #[cfg(not(any(loom, shuttle)))]
-fn block(other: &Blocker, patience: &Patience) -> Result<()> {
+fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> Result<()> {
     let state = &*other.state;
     state.waiters.fetch_add(1, Ordering::SeqCst);
-    let result = park_behind(other, patience);
+    let result = park_behind(other, patience, is_victim);
     state.waiters.fetch_sub(1, Ordering::SeqCst);
     result
 }
 
 #[cfg(not(any(loom, shuttle)))]
-fn park_behind(other: &Blocker, patience: &Patience) -> Result<()> {
+fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> Result<()> {
     use sos::park::{Wake, park};
+    use sos::sched;
     use sos::wait::WaitType;
     use std::time::Duration;
 
     let timeout = patience.timeout_ms.map(|ms| Duration::from_millis(ms.into()));
     let deadline_ns = timeout.map(sos::clock::deadline_ns);
+    let _blame = sched::blame(sched::Blocker::Work(other.session()));
     // Woken for another reason that shares the key, it waits on.
     while other.is_in_the_way() {
+        if is_victim() {
+            return Err(Error::Deadlock);
+        }
         let left = deadline_ns
             .map(|end| Duration::from_nanos(end.saturating_sub(sos::clock::monotonic_ns())));
         if left.is_some_and(|left| left.is_zero()) {
             return Err(Error::LockTimeout);
         }
         let cancel = patience.cancel.as_deref();
-        let must_wait = || other.is_in_the_way();
+        let must_wait = || other.is_in_the_way() && !is_victim();
         match park(other.state.key(), WaitType::LockExclusive, must_wait, left, cancel) {
             Wake::Signalled => {}
             Wake::TimedOut => return Err(Error::LockTimeout),
@@ -108,9 +152,9 @@ fn park_behind(other: &Blocker, patience: &Patience) -> Result<()> {
 }
 
 #[cfg(any(loom, shuttle))]
-fn block(other: &Blocker, patience: &Patience) -> Result<()> {
+fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> Result<()> {
     // A model's waits have no end but the owner's.
-    assert!(patience.cancel.is_none() && patience.timeout_ms.is_none());
+    assert!(patience.cancel.is_none() && patience.timeout_ms.is_none() && !is_victim());
     while other.is_in_the_way() {
         sos::sync::spin_hint();
     }

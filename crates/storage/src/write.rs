@@ -11,7 +11,7 @@ use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Keys, RowImage, RowRef};
 use crate::scan::{Bounds, Order, ScanSpec};
 use crate::store::Shared;
-use crate::sync::Ordering;
+use crate::sync::{Label, Ordering, labelled};
 use crate::table::{Table, TableKind};
 use crate::time::Timestamp;
 use crate::transaction::{Claim, Isolation, Read, Scope, Transaction, WhenOwned};
@@ -134,6 +134,7 @@ enum Writable<'t> {
 impl Transaction {
     /// Inserts a row.
     pub fn insert<'t>(&'t self, table: &'t Table, row: RowImage<'_>) -> Result<RowRef<'t>> {
+        let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         loop {
             let guard = pin();
@@ -205,6 +206,7 @@ impl Transaction {
         image: RowImage<'_>,
         keys: Keys,
     ) -> Result<RowRef<'t>> {
+        let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         loop {
             let guard = pin();
@@ -250,6 +252,7 @@ impl Transaction {
 
     /// Deletes a row. As for `update`.
     pub fn delete(&self, row: RowRef<'_>) -> Result<()> {
+        let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         loop {
             let guard = pin();
@@ -360,8 +363,8 @@ impl Transaction {
     fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
-            (Scope::Explicit, TableKind::Ordinary) => self.wait_for(&other),
-            (Scope::Statement, _) if self.owns_nothing() => self.wait_for(&other),
+            (Scope::Explicit, TableKind::Ordinary) => self.wait_for(other),
+            (Scope::Statement, _) if self.owns_nothing() => self.wait_for(other),
             (Scope::Statement, _) => Err(self.restart_behind(other)),
         }
     }

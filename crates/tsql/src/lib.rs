@@ -8,10 +8,12 @@ pub mod ast;
 mod batch;
 mod keyword;
 mod lexer;
+mod normalize;
 mod parser;
 mod text;
 
 pub use batch::{ScriptBatch, split_batches};
+pub use normalize::normalized;
 pub use text::{line_at, utf16_offset};
 
 use types::Result;

@@ -50,6 +50,7 @@ impl<'s> BinderContext<'s> {
             database: self.database,
             options: self.options,
             variables: self.variables,
+            given: Vec::new(),
             table_variables: self.table_variables,
             temp_tables: &*self.temp_tables,
             levels: Vec::new(),

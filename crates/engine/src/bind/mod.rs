@@ -43,6 +43,8 @@ pub struct Binder<'a> {
     pub options: &'a Options,
     /// Variables of the program.
     pub variables: &'a [VariableDef],
+    /// What the parameters of the inline function are that is being unfolded.
+    pub given: Vec<(String, Expr)>,
     /// Table variables of the program.
     pub table_variables: &'a [TableVariableDef],
     /// Finds temporary tables (`#t`, `##t`) of the session by name.
@@ -72,6 +74,7 @@ impl Binder<'_> {
             database: self.database,
             options: self.options,
             variables: &[],
+            given: Vec::new(),
             table_variables: &[],
             temp_tables: self.temp_tables,
             levels: Vec::new(),
@@ -114,6 +117,8 @@ pub struct Level {
     /// `inserted` and `deleted` of OUTPUT and triggers are sources with these aliases; none here
     /// means that the level has no such rows.
     pub has_output: bool,
+    /// Windows of the WINDOW clause.
+    pub named: Vec<(tsql::ast::Ident, tsql::ast::Over)>,
 }
 
 /// Which clause is being bound.

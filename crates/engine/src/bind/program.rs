@@ -15,6 +15,7 @@ use crate::plan::program::{
     InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
     VariableDef,
 };
+use crate::stats::StatementPlace;
 
 /// Makes the empty definition of a table variable; the catalog's DDL knows how.
 pub type MakeTable<'a> = dyn Fn(&Binder<'_>, &ast::Variable, &[ast::TableElement]) -> Result<Arc<crate::catalog::TableDef>>
@@ -39,6 +40,8 @@ pub enum Body {
     Batch,
     /// A procedure.
     Procedure,
+    /// A function, with the type of its value if it is scalar.
+    Function(Option<ColumnType>),
 }
 
 /// Compiles statements to a program.
@@ -63,13 +66,14 @@ pub fn compile(
         tables: parameters.tables,
         body: parameters.body,
         loops: 0,
+        statements: 0,
     };
     compiler.declare_all(&statements)?;
     let mut labels = Vec::new();
     collect_labels(&statements, &mut labels)?;
     check_gotos(&statements, &labels)?;
     let body = compiler.steps(statements)?;
-    let Compiler { variables, tables, .. } = compiler;
+    let Compiler { variables, tables, statements, .. } = compiler;
     Ok(Program {
         catalog_version: binder.catalog.version,
         database: binder.database.into(),
@@ -79,6 +83,8 @@ pub fn compile(
         table_parameters: table_count,
         body,
         source,
+        statements,
+        books: None,
     })
 }
 
@@ -94,6 +100,8 @@ struct Compiler<'a, 'b> {
     body: Body,
     /// WHILE loops around the statement.
     loops: u32,
+    /// Statements so far.
+    statements: u32,
 }
 
 impl Compiler<'_, '_> {
@@ -169,9 +177,11 @@ impl Compiler<'_, '_> {
 
     fn statement(&mut self, statement: ast::Statement, steps: &mut Vec<Step>) -> Result<()> {
         let (line, span) = (statement.line, statement.span);
+        let place = self.place();
         if let StatementKind::Declare(declarations) = statement.kind {
             for declaration in declarations {
-                steps.push(Step { line, span, kind: self.initialise(declaration)? });
+                let place = self.place();
+                steps.push(Step { line, span, place, kind: self.initialise(declaration)? });
             }
             return Ok(());
         }
@@ -198,8 +208,14 @@ impl Compiler<'_, '_> {
                 Err(kind) => StepKind::Other(Box::new(ast::Statement { kind, span, line })),
             },
         };
-        steps.push(Step { line, span, kind });
+        steps.push(Step { line, span, place, kind });
         Ok(())
+    }
+
+    /// Gives the next statement its place in the statistics.
+    fn place(&mut self) -> StatementPlace {
+        self.statements += 1;
+        StatementPlace(self.statements)
     }
 
     /// Compiles control flow, and hands back what is none.
@@ -228,8 +244,16 @@ impl Compiler<'_, '_> {
             StatementKind::TryCatch(try_catch) => {
                 StepKind::TryCatch(self.steps(try_catch.body)?, self.steps(try_catch.catch)?)
             }
-            StatementKind::Return(Some(_)) if self.body == Body::Batch => {
+            StatementKind::Return(Some(_))
+                if matches!(self.body, Body::Batch | Body::Function(None)) =>
+            {
                 return Err(Msg::ReturnValueNotAllowed.into());
+            }
+            StatementKind::Return(value) if matches!(self.body, Body::Function(Some(_))) => {
+                let (Some(value), Body::Function(Some(ty))) = (value, self.body) else {
+                    return Err(Msg::FunctionMustReturn.into());
+                };
+                StepKind::ReturnValue(Leaf::new(LeafAst::Returned(value, ty)))
             }
             StatementKind::Return(value) => {
                 StepKind::Return(value.map(|value| self.typed(value, DataType::Int)))
@@ -297,8 +321,9 @@ impl Compiler<'_, '_> {
         let mut compiled = Vec::with_capacity(branches.branches.len());
         for branch in branches.branches {
             let condition = Leaf::new(LeafAst::Condition(branch.condition));
+            let place = self.place();
             let then = self.one(branch.then)?;
-            compiled.push(Branch { line: branch.line, condition, then });
+            compiled.push(Branch { line: branch.line, place, condition, then });
         }
         let otherwise = match branches.otherwise {
             Some(statement) => self.one(statement)?,
@@ -459,7 +484,7 @@ fn calls(source: &ast::InsertSource) -> bool {
 }
 
 /// Returns the statement lists inside a statement.
-fn children(kind: &StatementKind) -> Vec<&[ast::Statement]> {
+pub(crate) fn children(kind: &StatementKind) -> Vec<&[ast::Statement]> {
     use std::slice::from_ref;
     match kind {
         StatementKind::Block(body) => vec![body],

@@ -8,14 +8,13 @@ use tsql::ast::{
 };
 use types::{Msg, Result};
 
-use super::query::{bind_query, bind_spec_parts, declare_ctes};
+use super::query::{bind_document, bind_query, bind_spec_parts, declare_ctes};
 use super::{Binder, access, dml};
 use crate::bind::expr::bind_expr;
+use crate::plan::document::WhenEmpty;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
-use crate::plan::statement::{
-    Bound, Course, Scalar, Select, SelectAssign, SelectInto, SelectOutput,
-};
+use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, SelectInto};
 use crate::plan::walk::{self, Registers};
 use crate::sink::{ColumnInfo, ResultShape};
 
@@ -96,12 +95,8 @@ fn bind_select(binder: &mut Binder<'_>, select: &SelectStatement) -> Result<Boun
 fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result<Bound> {
     let query = &select.query;
     if let Some(clause) = &query.for_clause {
-        return Err(match clause.mode {
-            ast::ForMode::JsonAuto | ast::ForMode::JsonPath => Msg::NotSupported("FOR JSON"),
-            ast::ForMode::Browse => Msg::NotSupported("FOR BROWSE"),
-            _ => Msg::NotSupported("FOR XML"),
-        }
-        .into());
+        let document = bind_document(binder, query, clause, WhenEmpty::NoRow)?;
+        return Ok(Bound::Select(rows(binder, document)));
     }
     let QueryBody::Select(spec) = &query.body else {
         let query = bind_query(binder, query)?;
@@ -130,7 +125,7 @@ fn rows(binder: &Binder<'_>, mut query: Query) -> Select {
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
     let shape = new_shape(&query.output);
-    Select { query, shape, registers: binder.registers, output: SelectOutput::Rows, course }
+    Select { query, shape, registers: binder.registers, course }
 }
 
 fn course(root: &Node, plain: bool) -> Course {

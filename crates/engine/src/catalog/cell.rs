@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use sos::lock::{LatchClass, RwLatch, SpinClass, SpinLock};
-use sos::sync::{AtomicI64, AtomicU64, Ordering};
+use sos::memory::{MemoryClerk, with_clerk};
+use sos::sync::{AtomicI64, AtomicU64, CachePadded, Ordering};
 use types::Result;
 
 use super::Catalog;
@@ -19,9 +20,18 @@ const ROW_VERSION_FIRST: i64 = 2_001;
 /// Object ids go up by this, so that neighbours are not close, as there.
 const OBJECT_ID_STEP: i64 = 16;
 
+/// Where NEWSEQUENTIALID() begins: at the ticks of the clock, so that a restart repeats nothing.
+fn sequential_first() -> i64 {
+    let (days, ticks) = sos::clock::utc_days_and_ticks();
+    i64::from(days)
+        .saturating_mul(864_000_000_000)
+        .saturating_add(i64::try_from(ticks).unwrap_or(0))
+}
+
 /// The current catalog snapshot of an instance.
 pub struct CatalogCell {
-    version: AtomicU64,
+    /// Alone on its line: every request reads it, and the ids below are written now and then.
+    version: CachePadded<AtomicU64>,
     current: SpinLock<Arc<Catalog>>,
     /// Held by the one change under way; the next object id.
     changing: RwLatch<()>,
@@ -29,19 +39,21 @@ pub struct CatalogCell {
     temporary_id: AtomicI64,
     storage_id: AtomicI64,
     row_version: AtomicI64,
+    sequential_id: AtomicI64,
 }
 
 impl CatalogCell {
     /// Makes a cell that holds `catalog`.
     pub fn new(catalog: Catalog) -> Self {
         Self {
-            version: AtomicU64::new(catalog.version),
+            version: CachePadded::new(AtomicU64::new(catalog.version)),
             current: SpinLock::new(SpinClass::CmedHashSet, Arc::new(catalog)),
             changing: RwLatch::new(LatchClass::Catalog, ()),
             object_id: AtomicI64::new(OBJECT_ID_FIRST),
             temporary_id: AtomicI64::new(-2),
             storage_id: AtomicI64::new(1),
             row_version: AtomicI64::new(ROW_VERSION_FIRST),
+            sequential_id: AtomicI64::new(sequential_first()),
         }
     }
 
@@ -59,6 +71,10 @@ impl CatalogCell {
     /// Changes a copy of the catalog and publishes it as the next version. Returns what `edit`
     /// returned; if it failed, nothing has changed.
     pub fn change<T>(&self, edit: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
+        with_clerk(MemoryClerk::Metadata, || self.change_booked(edit))
+    }
+
+    fn change_booked<T>(&self, edit: impl FnOnce(&mut Catalog) -> Result<T>) -> Result<T> {
         let changing = self.changing.write();
         let mut next = Catalog::clone(&self.load());
         let done = edit(&mut next)?;
@@ -91,6 +107,18 @@ impl CatalogCell {
         // Relaxed: only uniqueness is asked for.
         let version = self.row_version.fetch_add(1, Ordering::Relaxed);
         types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
+    }
+
+    /// Gives out what NEWSEQUENTIALID() returns: each sorts behind the one before, as
+    /// `uniqueidentifier` sorts, which reads the last bytes first. The version is that of an identifier
+    /// made of a time.
+    pub fn next_sequential_id(&self) -> types::Value {
+        // Relaxed: only uniqueness is asked for.
+        let [a, b, c, d, e, f, g, h] =
+            self.sequential_id.fetch_add(1, Ordering::Relaxed).to_be_bytes();
+        types::Value::UniqueIdentifier([
+            e, f, g, h, c, d, a, b, 0x80, 0, b'C', b'l', b'r', b'w', b'a', b'y',
+        ])
     }
 
     /// Gives out an id for a table of storage, which is not reused when a table is made anew.

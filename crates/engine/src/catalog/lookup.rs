@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::name::Name;
-use super::{Catalog, Database, Object, ProcedureDef, Schema, TableDef, UserType};
+use super::{Catalog, Database, ModuleDef, Object, ProcedureDef, Schema, TableDef, UserType};
 
 impl Catalog {
     /// Finds a database by name.
@@ -75,6 +75,20 @@ impl Database {
     /// Finds an alias type or table type by schema and name.
     pub fn user_type(&self, schema: &str, name: &str) -> Option<&Arc<UserType>> {
         self.types.get(&(Name::new(schema), Name::new(name)))
+    }
+
+    /// Iterates over the triggers of a table, with their definitions.
+    pub fn triggers_on(
+        &self,
+        table: i32,
+    ) -> impl Iterator<Item = (&Arc<ModuleDef>, &tsql::ast::CreateTrigger)> {
+        self.objects.values().filter_map(move |object| match object {
+            Object::Trigger(trigger) if trigger.parent_id == table => match &trigger.ast.kind {
+                tsql::ast::StatementKind::CreateTrigger(create) => Some((trigger, &**create)),
+                _ => None,
+            },
+            _ => None,
+        })
     }
 
     /// Iterates over the tables.

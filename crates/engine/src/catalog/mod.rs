@@ -10,20 +10,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use types::Collation;
 use types::row::RowLayout;
 use types::value::ColumnType;
-use types::{Collation, DataType};
 
 mod bootstrap;
 mod cell;
 mod lookup;
 pub mod name;
 pub mod password;
+mod sequence;
 pub mod table;
 
 pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
 use name::Name;
+pub use sequence::{Counter, SequenceDef};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 
 /// All databases at one moment.
@@ -204,6 +206,8 @@ pub struct TableDef {
     pub checks: Vec<CheckDef>,
     /// FOREIGN KEY constraints of this table.
     pub foreign_keys: Vec<ForeignKeyDef>,
+    /// CREATE STATISTICS.
+    pub statistics: Vec<StatisticsDef>,
     /// MEMORY_OPTIMIZED = ON
     pub memory_optimized: bool,
     /// DURABILITY = SCHEMA_ONLY; the default is SCHEMA_AND_DATA.
@@ -336,6 +340,15 @@ pub struct CheckDef {
     pub system_named: bool,
 }
 
+/// Statistics that were asked for by name.
+#[derive(Clone, Debug)]
+pub struct StatisticsDef {
+    /// Their name.
+    pub name: String,
+    /// Columns by ordinal.
+    pub columns: Vec<u16>,
+}
+
 /// A FOREIGN KEY constraint.
 #[derive(Clone, Debug)]
 pub struct ForeignKeyDef {
@@ -416,7 +429,7 @@ pub struct ParameterDef {
 }
 
 /// A view, function or trigger: its text and syntax tree.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ModuleDef {
     /// `object_id`
     pub id: i32,
@@ -438,6 +451,23 @@ pub struct ModuleDef {
     pub type_code: &'static str,
     /// Creation time, as `datetime`.
     pub created: types::Value,
+    /// What a function takes and gives.
+    pub routine: Option<Routine>,
+    /// DISABLE TRIGGER has been said.
+    pub disabled: bool,
+}
+
+/// What a function takes and gives.
+#[derive(Clone, Debug)]
+pub struct Routine {
+    /// Its parameters, in order.
+    pub parameters: Vec<ParameterDef>,
+    /// What a scalar function returns.
+    pub returns: Option<ColumnType>,
+    /// The shape of the table that a multi-statement function returns.
+    pub table: Option<Arc<TableDef>>,
+    /// RETURNS NULL ON NULL INPUT
+    pub null_on_null: bool,
 }
 
 /// A synonym.
@@ -451,31 +481,6 @@ pub struct SynonymDef {
     pub name: String,
     /// What it stands for.
     pub target: tsql::ast::ObjectName,
-}
-
-/// A sequence.
-#[derive(Debug)]
-pub struct SequenceDef {
-    /// `object_id`
-    pub id: i32,
-    /// Schema's name.
-    pub schema: String,
-    /// Its name as created.
-    pub name: String,
-    /// Integer type.
-    pub data_type: DataType,
-    /// START WITH.
-    pub start: i64,
-    /// INCREMENT BY.
-    pub increment: i64,
-    /// MINVALUE.
-    pub minimum: i64,
-    /// MAXVALUE.
-    pub maximum: i64,
-    /// CYCLE.
-    pub cycle: bool,
-    /// The next value.
-    pub next: sos::sync::AtomicI64,
 }
 
 /// An alias type or table type.

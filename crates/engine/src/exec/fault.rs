@@ -4,6 +4,7 @@ use storage::Error as StorageError;
 use types::{Error, Msg};
 
 use crate::exec::Cx;
+use crate::instance::SessionCounter;
 use crate::sink::Sent;
 
 /// Number of the error that stands for something else: see [`Cx::fault`] and [`Cx::interrupted`].
@@ -16,6 +17,8 @@ pub enum Interruption {
     Cancelled,
     /// The client is gone.
     Disconnected,
+    /// An error in a trigger has been reported and has ended the batch.
+    Reported,
 }
 
 /// Turns an error of storage into one that travels through the executor. What storage cannot word
@@ -23,6 +26,9 @@ pub enum Interruption {
 pub(crate) fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     if error == StorageError::Cancelled {
         cx.interrupted = Some(Interruption::Cancelled);
+    }
+    if error == StorageError::Deadlock {
+        cx.session.counters.count(SessionCounter::Deadlocks);
     }
     cx.fault = Some(error.clone());
     let session = i32::from(cx.session.id);

@@ -9,9 +9,11 @@ pub mod ddl;
 pub mod dml;
 pub mod eval;
 pub mod fault;
+mod function;
 pub mod query;
 pub mod run;
 mod statement;
+mod trigger;
 
 use std::sync::Arc;
 
@@ -53,6 +55,9 @@ pub struct Cx<'a> {
     pub statement_text: String,
     /// Source of the running program: spans of the statement refer to it.
     pub source: String,
+    /// Whether the statement fires triggers, and what it has for them.
+    pub(crate) fires: bool,
+    pub(crate) pending: Vec<trigger::Pending>,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
 }
@@ -93,6 +98,8 @@ impl<'a> Cx<'a> {
             statement_text: String::new(),
             source: String::new(),
             work_tables: Vec::new(),
+            fires: false,
+            pending: Vec::new(),
         }
     }
 }
@@ -108,6 +115,10 @@ pub struct Frame {
     pub procedure_id: i32,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().
     pub scope_identity: Option<Value>,
+    /// What COLUMNS_UPDATED() gives, in a trigger.
+    pub updated: Option<Vec<u8>>,
+    /// What RETURN gave, in a function.
+    pub result: Value,
     /// LOCAL cursors.
     pub cursors: Vec<run::Cursor>,
 }

@@ -6,9 +6,10 @@ use types::{Msg, Result, Value};
 
 use crate::exec::eval::{eval, truth};
 use crate::exec::query::{Flow, encode_seek_key, load, run_query};
-use crate::exec::{Cx, StatementResult, dml, fault};
+use crate::exec::{Cx, StatementResult, dml, fault, trigger};
+use crate::instance::SessionCounter;
 use crate::plan::query::{Access, Node, Query, Scan};
-use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, SelectOutput, table_of};
+use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, table_of};
 use crate::plan::walk;
 use crate::sink::Command;
 
@@ -20,6 +21,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     cx.now = None;
     cx.null_eliminated = false;
     cx.fault = None;
+    cx.fires = false;
     let done = match bound {
         Bound::Select(select) => run_select(select, cx),
         Bound::SelectAssign(select) => run_assign(select, cx),
@@ -91,6 +93,21 @@ fn forget_large(cx: &mut Cx<'_>) {
     }
 }
 
+/// Counts the transaction of a statement that runs on the row itself: a store to a line of the
+/// session's own.
+pub(crate) fn count_point(cx: &Cx<'_>) {
+    cx.session.database_counters.transactions.add(1);
+}
+
+/// Counts that it wrote or failed, if it did: another one.
+pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
+    match rows {
+        Some(0) => {}
+        Some(_) => cx.session.database_counters.writes.add(1),
+        None => cx.session.counters.count(SessionCounter::Aborts),
+    }
+}
+
 /// Tells whether a point statement may run on the row itself: no transaction is open.
 pub(crate) fn is_free(cx: &Cx<'_>) -> bool {
     cx.transaction.is_none() && cx.session.transaction.count == 0
@@ -98,10 +115,12 @@ pub(crate) fn is_free(cx: &Cx<'_>) -> bool {
 
 /// Options of a transaction of storage as the session has set them.
 pub(crate) fn options(cx: &Cx<'_>) -> TransactionOptions {
-    let scope = if cx.session.transaction.count > 0 { Scope::Explicit } else { Scope::Statement };
+    // What triggers do is not done again after a conflict.
+    let explicit = cx.session.transaction.count > 0 || cx.fires;
+    let scope = if explicit { Scope::Explicit } else { Scope::Statement };
     let lock_timeout_ms = u32::try_from(cx.session.options.lock_timeout_ms).ok();
     let cancel = Some(std::sync::Arc::clone(&cx.session.cancel));
-    TransactionOptions { scope, lock_timeout_ms, cancel }
+    TransactionOptions { scope, lock_timeout_ms, cancel, session: cx.session.tag() }
 }
 
 /// Runs `work` in the transaction of the session, or in one of its own that is run again after a
@@ -117,13 +136,27 @@ pub(crate) fn in_transaction<T>(
     let mut transaction = match active {
         Some(mut transaction) => {
             transaction.next_statement();
+            // The session may have set them since the transaction began.
+            let options = &cx.session.options;
+            transaction.set_lock_timeout(u32::try_from(options.lock_timeout_ms).ok());
+            transaction.set_deadlock_priority(options.deadlock_priority);
             transaction
         }
-        None => cx.session.instance.store.begin(options(cx)),
+        None => {
+            cx.session.database_counters.transactions.add(1);
+            cx.session.instance.store.begin(options(cx))
+        }
     };
     if cx.session.transaction.count > 0 {
         let savepoint = transaction.savepoint();
-        let done = lend(cx, &transaction, work);
+        let mut done = lend(cx, &transaction, work);
+        if done.is_ok() && !cx.pending.is_empty() {
+            let (left, fired) = trigger::fire(cx, transaction);
+            done = fired.and(done);
+            let Some(left) = left else { return done };
+            transaction = left;
+        }
+        cx.pending.clear();
         if done.is_err() && !transaction.is_doomed() {
             transaction.rollback_to(savepoint);
         }
@@ -133,9 +166,16 @@ pub(crate) fn in_transaction<T>(
     }
     cx.scratch.variables.clone_from(&cx.frame.variables);
     loop {
-        let done = lend(cx, &transaction, work);
+        let mut done = lend(cx, &transaction, work);
+        if done.is_ok() && !cx.pending.is_empty() {
+            let (left, fired) = trigger::fire(cx, transaction);
+            done = fired.and(done);
+            let Some(left) = left else { return done };
+            transaction = left;
+        }
+        cx.pending.clear();
         let restart = match done {
-            Ok(done) => match transaction.commit() {
+            Ok(done) => match commit(transaction, cx) {
                 Ok(()) => return Ok(done),
                 Err(StorageError::Restart) => {
                     transaction = cx.session.instance.store.begin(options(cx));
@@ -149,6 +189,7 @@ pub(crate) fn in_transaction<T>(
             }
             Err(error) => {
                 transaction.rollback();
+                cx.session.counters.count(SessionCounter::Aborts);
                 return Err(error);
             }
         };
@@ -157,6 +198,21 @@ pub(crate) fn in_transaction<T>(
         fault::check_cancel(cx)?;
         cx.frame.variables.clone_from(&cx.scratch.variables);
     }
+}
+
+/// Commits a statement's own transaction.
+fn commit(transaction: Transaction, cx: &Cx<'_>) -> storage::Result<()> {
+    let wrote = transaction.has_written();
+    match transaction.commit() {
+        Ok(()) => cx.session.database_counters.writes.add(u64::from(wrote)),
+        // It goes on as another one, which counts.
+        Err(StorageError::Restart) => return Err(StorageError::Restart),
+        Err(error) => {
+            cx.session.counters.count_failed_commit(&error);
+            return Err(error);
+        }
+    }
+    Ok(())
 }
 
 /// Lends a transaction to the executor for one statement.
@@ -179,6 +235,8 @@ fn lend<T>(
         statement_text: String::new(),
         source: std::mem::take(&mut cx.source),
         work_tables: std::mem::take(&mut cx.work_tables),
+        fires: cx.fires,
+        pending: Vec::new(),
     };
     let done = work(&mut inner);
     let Cx {
@@ -190,8 +248,10 @@ fn lend<T>(
         scratch,
         source,
         work_tables,
+        pending,
         ..
     } = inner;
+    cx.pending = pending;
     cx.registers = registers;
     cx.now = now;
     cx.fault = fault;
@@ -204,15 +264,13 @@ fn lend<T>(
 }
 
 fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
-    if select.output != SelectOutput::Rows {
-        return Err(Msg::NotSupported("FOR XML and FOR JSON").into());
-    }
     prepare(cx, select.registers);
     let sent = cx.sink.columns(&select.shape);
     fault::sent(cx, sent)?;
     let mut rows = 0;
     let limit = row_limit(cx);
     if select.course == Course::Point && is_free(cx) {
+        count_point(cx);
         if read_point(&select.query.root, cx)? {
             send_row(&select.query, cx)?;
             rows = 1;
@@ -277,6 +335,7 @@ fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult>
     prepare(cx, select.registers);
     let mut rows = 0;
     if select.course == Course::Point && is_free(cx) {
+        count_point(cx);
         if read_point(&select.root, cx)? {
             assign(select, cx)?;
             rows = 1;

@@ -1,6 +1,6 @@
 //! Hashes: HASHBYTES, CHECKSUM and its kin.
 
-use types::{DataType, Error, Length, Msg, Result, Value};
+use types::{DataType, Length, Msg, Result, Value};
 
 use crate::bind::Binder;
 use crate::exec::Cx;
@@ -47,15 +47,15 @@ fn bind_hash(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<types::Col
 fn eval_hash(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let algorithm = text(call, values, 0).unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();
+    // Two stores beside a hash, of which the fastest takes a hundred nanoseconds.
+    let _label = sos::ledger::labelled(sos::ledger::Label::Hash);
     let hash = match algorithm.to_ascii_uppercase().as_str() {
         "SHA2_256" => <sha2::Sha256 as sha2::Digest>::digest(input).to_vec(),
         "SHA2_512" => <sha2::Sha512 as sha2::Digest>::digest(input).to_vec(),
         "SHA" | "SHA1" => <sha1::Sha1 as sha1::Digest>::digest(input).to_vec(),
         "MD5" => <md5::Md5 as md5::Digest>::digest(input).to_vec(),
-        "MD2" | "MD4" => {
-            let what = format!("HASHBYTES('{algorithm}', ..)");
-            return Err(Error::from(Msg::NotSupported(&what)));
-        }
+        "MD4" => <md4::Md4 as md4::Digest>::digest(input).to_vec(),
+        "MD2" => <md2::Md2 as md2::Digest>::digest(input).to_vec(),
         _ => return Ok(Value::Null),
     };
     Ok(Value::VarBinary(types::Bytes::copy_from(&hash)))

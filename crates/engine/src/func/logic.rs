@@ -3,13 +3,13 @@
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
 use types::value::ColumnType;
-use types::{Collation, DataType, Mode, Result, Value};
+use types::{Collation, DataType, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
 use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
-use crate::plan::expr::Expr;
+use crate::plan::expr::{Expr, ExprKind};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function {
@@ -24,6 +24,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         arity: (0, 0),
         bind: bind_new_id,
         eval: Evaluate::Session(new_id),
+        deterministic: false,
+    },
+    Function {
+        name: "NEWSEQUENTIALID",
+        arity: (0, 0),
+        bind: |_, _| Err(Msg::NewSequentialIdPlace.into()),
+        eval: Evaluate::Session(|cx| cx.session.instance.catalog.next_sequential_id()),
         deterministic: false,
     },
     Function {
@@ -64,10 +71,25 @@ fn bind_new_id(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// A version 4 identifier: the version in the upper half of byte 7 (the groups are little-endian).
 fn new_id(_: &mut Cx<'_>) -> Value {
+    new_guid()
+}
+
+/// Makes a random `uniqueidentifier`.
+pub(crate) fn new_guid() -> Value {
     let mut bytes = sos::sys::random_bytes::<16>();
     bytes[7] = (bytes[7] & 0x0F) | 0x40;
     bytes[8] = (bytes[8] & 0x3F) | 0x80;
     Value::UniqueIdentifier(bytes)
+}
+
+/// NEWSEQUENTIALID() as a column's default, the only place where it may stand.
+pub(crate) fn sequential_default(default: &tsql::ast::Expr) -> Option<Expr> {
+    let tsql::ast::ExprKind::Call(call) = &default.kind else { return None };
+    let name = call.name.as_simple().filter(|name| name.is("newsequentialid"))?;
+    let function = super::find(&name.to_ascii_uppercase()).filter(|_| call.arguments.is_empty())?;
+    let data_type = DataType::UniqueIdentifier;
+    let ty = ColumnType { data_type, collation: Collation::default(), nullable: false };
+    Some(Expr::new(ExprKind::Call(function, Box::new([])), ty))
 }
 
 fn int() -> ColumnType {

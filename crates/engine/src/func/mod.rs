@@ -8,21 +8,32 @@
 )]
 
 mod aggregate;
+pub(crate) mod app_lock;
+mod approximate;
+mod bits;
+mod bucket;
 mod calendar;
 mod caught;
+mod characters;
+mod compress;
 pub(crate) mod date;
 mod entry;
+pub(crate) mod format;
 mod hash;
-mod logic;
+pub(crate) mod json;
+pub(crate) mod logic;
 mod math;
 mod metadata;
+mod number_text;
 mod pick;
-mod principal;
+pub(crate) mod principal;
 mod server;
+mod sound;
 mod string;
 mod system;
 mod table;
 
+pub(crate) use logic::new_guid;
 use types::value::ColumnType;
 use types::{Result, Value};
 
@@ -32,25 +43,35 @@ use crate::plan::expr::Expr;
 
 /// All scalar functions, one list per file.
 static SCALARS: &[&[Function]] = &[
+    app_lock::FUNCTIONS,
+    approximate::FUNCTIONS,
+    bits::FUNCTIONS,
+    bucket::FUNCTIONS,
     calendar::FUNCTIONS,
     caught::FUNCTIONS,
+    characters::FUNCTIONS,
+    compress::FUNCTIONS,
     date::FUNCTIONS,
+    format::FUNCTIONS,
     hash::FUNCTIONS,
+    json::FUNCTIONS,
     logic::FUNCTIONS,
     math::FUNCTIONS,
     metadata::FUNCTIONS,
+    number_text::FUNCTIONS,
     pick::FUNCTIONS,
     principal::FUNCTIONS,
     server::FUNCTIONS,
+    sound::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
 ];
 
 /// All aggregates.
-static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS];
+static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS, approximate::AGGREGATES];
 
 /// All built-in table-valued functions.
-static TABLES: &[&[TableFunction]] = &[table::FUNCTIONS];
+static TABLES: &[&[TableFunction]] = &[json::TABLES, table::FUNCTIONS];
 
 /// Finds a scalar function by its upper-case name (`@@` names included).
 pub fn find(name: &str) -> Option<&'static Function> {

@@ -51,6 +51,22 @@ fn user<'c>(cx: &'c Cx<'_>) -> Option<&'c Principal> {
     named.or_else(|| database.principals.get(&Name::new("guest"))).map(AsRef::as_ref)
 }
 
+/// Finds a principal of the session's database that the session is a member of, as its owner is of
+/// all.
+pub(crate) fn own_principal<'c>(cx: &'c Cx<'_>, name: &str) -> Option<&'c Principal> {
+    let database = cx.session.catalog.database(&cx.session.database)?;
+    let found = database.principals.get(&Name::new(name)).map(AsRef::as_ref)?;
+    let user = user(cx)?;
+    let is_owner = user.id == DBO || user.member_of.contains(&DB_OWNER);
+    let is_member = found.id == PUBLIC || found.id == user.id || user.member_of.contains(&found.id);
+    (is_owner || is_member).then_some(found)
+}
+
+/// Ids of principals that every database has.
+const PUBLIC: i32 = 0;
+const DBO: i32 = 1;
+const DB_OWNER: i32 = 16_384;
+
 fn is_sysadmin(cx: &Cx<'_>) -> bool {
     login(cx, None).is_some_and(|l| l.sysadmin)
 }
@@ -141,7 +157,7 @@ fn is_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     let (Some(role), Some(member)) = (database.principals.get(&Name::new(&role)), member) else {
         return Ok(Value::Null);
     };
-    Ok(flag(role.id == 0 || member.member_of.contains(&role.id)))
+    Ok(flag(role.id == PUBLIC || member.member_of.contains(&role.id)))
 }
 
 fn has_db_access(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -178,6 +194,6 @@ fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<
             && p.permission.eq_ignore_ascii_case(&permission)
     });
     let (granted, denied): (Vec<_>, Vec<_>) = rules.partition(|p| p.granted);
-    let owner = user.member_of.contains(&16_384);
+    let owner = user.member_of.contains(&DB_OWNER);
     Ok(flag(owner || (denied.is_empty() && !granted.is_empty())))
 }

@@ -3,7 +3,7 @@
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
-use types::text::{self, LetterCase, TrimSide};
+use types::text::{self, LetterCase};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
@@ -25,9 +25,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     strict("UPPER", (1, 1), bind_text, |_, c, v| {
         Ok(text::fold(&v[0], LetterCase::Upper, c.ty.collation))
     }),
-    strict("LTRIM", (1, 1), bind_text, |_, _, v| Ok(text::trim(&v[0], TrimSide::Left))),
-    strict("RTRIM", (1, 1), bind_text, |_, _, v| Ok(text::trim(&v[0], TrimSide::Right))),
-    strict("TRIM", (1, 1), bind_text, |_, _, v| Ok(text::trim(&v[0], TrimSide::Both))),
     strict("LEFT", (2, 2), bind_text_and_int, eval_left),
     strict("RIGHT", (2, 2), bind_text_and_int, eval_right),
     strict("SUBSTRING", (3, 3), bind_substring, eval_substring),

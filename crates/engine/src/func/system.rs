@@ -51,6 +51,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         true => Value::Null,
         false => Value::VarBinary(cx.session.context_info.clone()),
     }),
+    session("TRIGGER_NESTLEVEL", bind_int, |cx| {
+        Value::Int(i32::try_from(cx.session.trigger_level).unwrap_or(i32::MAX))
+    }),
     session("@@NESTLEVEL", bind_int, |cx| {
         Value::Int(i32::try_from(cx.session.nest_level).unwrap_or(i32::MAX))
     }),

@@ -7,13 +7,16 @@
 use std::sync::Arc;
 
 use sos::clock;
+use sos::ledger::SessionBooks;
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::Cancel;
-use sos::sync::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use sos::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use types::date::Moment;
 use types::{DataType, Value};
 
+use crate::instance::SessionCounters;
 use crate::session::{ClientInfo, IsolationLevel, Options, SessionState};
+use crate::stats::Live;
 
 /// What others may know of a session.
 pub struct SessionCard {
@@ -25,15 +28,19 @@ pub struct SessionCard {
     pub login_time: Value,
     /// The flag that KILL raises.
     pub(crate) cancel: Arc<Cancel>,
-    running: AtomicBool,
-    started: AtomicU64,
-    ended: AtomicU64,
-    requests: AtomicU64,
+    /// `connection_id`
+    pub connection_id: Value,
+    /// What its running request shows of itself.
+    pub(crate) live: Arc<Live>,
+    /// What its requests have spent and waited for.
+    pub(crate) books: Arc<SessionBooks>,
     resets: AtomicU64,
     rows: AtomicU64,
     error: AtomicI64,
     transactions: AtomicU32,
     isolation: AtomicU32,
+    /// What it counts of its own doing.
+    pub counters: Arc<SessionCounters>,
     facts: SpinLock<Facts>,
 }
 
@@ -59,38 +66,28 @@ impl SessionCard {
             options: state.options.clone(),
             client: state.client.clone(),
         };
-        let now = clock::now_ticks();
         Self {
             id: state.id,
             login: state.login.clone(),
             login_time: state.login_time.clone(),
             cancel: Arc::clone(&state.cancel),
-            running: AtomicBool::new(false),
-            started: AtomicU64::new(now),
-            ended: AtomicU64::new(now),
-            requests: AtomicU64::new(0),
+            connection_id: crate::func::new_guid(),
+            live: Arc::clone(state.meter.live()),
+            books: Arc::clone(&state.books),
             resets: AtomicU64::new(0),
             rows: AtomicU64::new(0),
             error: AtomicI64::new(0),
             transactions: AtomicU32::new(0),
             isolation: AtomicU32::new(isolation_number(state.isolation)),
+            counters: Arc::clone(&state.counters),
             facts: SpinLock::new(SpinClass::SessionManager, facts),
         }
     }
 
-    /// Notes that a request begins. Reads the cycle counter, as `last_request_start_time` asks.
-    pub(crate) fn begin_request(&self) {
-        // Relaxed, here and below: statistics, of which this thread is the only writer.
-        self.started.store(clock::now_ticks(), Ordering::Relaxed);
-        self.running.store(true, Ordering::Relaxed);
-        let requests = self.requests.load(Ordering::Relaxed);
-        self.requests.store(requests + 1, Ordering::Relaxed);
-    }
-
     /// Notes that a request has ended, and how the session stands then.
     pub(crate) fn end_request(&self, state: &SessionState) {
-        self.running.store(false, Ordering::Relaxed);
-        self.ended.store(clock::now_ticks(), Ordering::Relaxed);
+        self.live.end_request();
+        // Relaxed, here and below: statistics, of which this thread is the only writer.
         self.rows.store(state.row_count, Ordering::Relaxed);
         self.error.store(i64::from(state.last_error), Ordering::Relaxed);
         self.transactions.store(state.transaction.count, Ordering::Relaxed);
@@ -118,28 +115,28 @@ impl SessionCard {
 
     /// Tells whether a request runs.
     pub fn is_running(&self) -> bool {
-        self.running.load(Ordering::Relaxed)
+        self.live.is_running()
     }
 
     /// Returns when the last request began, as `datetime`.
     pub fn last_start(&self) -> Value {
-        datetime_of(self.started.load(Ordering::Relaxed))
+        datetime_of(self.live.started())
     }
 
     /// Returns when the last request ended, as `datetime`.
     pub fn last_end(&self) -> Value {
-        datetime_of(self.ended.load(Ordering::Relaxed))
+        datetime_of(self.live.ended())
     }
 
     /// Returns how long the running request has been running, in ms.
     pub fn elapsed_ms(&self) -> u64 {
-        let ticks = clock::now_ticks().saturating_sub(self.started.load(Ordering::Relaxed));
+        let ticks = clock::now_ticks().saturating_sub(self.live.started());
         clock::ticks_to_ns(ticks) / 1_000_000
     }
 
     /// Returns the number of requests so far.
     pub fn requests(&self) -> u64 {
-        self.requests.load(Ordering::Relaxed)
+        self.live.requests()
     }
 
     /// Returns the number of resets so far.
@@ -180,7 +177,7 @@ pub(crate) fn isolation_number(level: IsolationLevel) -> u32 {
 }
 
 /// The time of day of a reading of the cycle counter.
-fn datetime_of(ticks: u64) -> Value {
+pub(crate) fn datetime_of(ticks: u64) -> Value {
     let ago = clock::ticks_to_ns(clock::now_ticks().saturating_sub(ticks)) / 100;
     let now: Moment = crate::exec::clock();
     let moment = now.plus_ticks(-i64::try_from(ago).unwrap_or(0));

@@ -36,7 +36,8 @@ impl SharedPrograms {
     ) -> Option<Arc<Program>> {
         let programs = self.programs.lock();
         let (found, program) = programs.get(&key)?;
-        let good = **found == *text && program.catalog_version == catalog_version;
+        let current = program.catalog_version == catalog_version && program.is_cached();
+        let good = **found == *text && current;
         good.then(|| Arc::clone(program))
     }
 

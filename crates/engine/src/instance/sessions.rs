@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
 
-use crate::instance::SessionCard;
+use crate::instance::{CounterTotals, SessionCard};
 
 /// User sessions have ids from here on, as in SQL Server.
 const FIRST_USER_SESSION: i16 = 51;
@@ -21,7 +21,7 @@ pub struct Sessions {
 }
 
 /// What all sessions have done since the instance started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionTotals {
     /// Logins.
     pub logins: u64,
@@ -31,6 +31,8 @@ pub struct SessionTotals {
     pub requests: u64,
     /// Resets of pooled connections.
     pub resets: u64,
+    /// What else the sessions count.
+    pub counters: CounterTotals,
 }
 
 /// How to reach a session.
@@ -83,10 +85,11 @@ impl Sessions {
 
     /// Returns what all sessions have done, those that are gone included.
     pub fn totals(&self) -> SessionTotals {
-        let mut totals = *self.ended.lock();
+        let mut totals = self.ended.lock().clone();
         for card in self.cards() {
             totals.requests += card.requests();
             totals.resets += card.resets();
+            totals.counters.absorb(&card.counters);
         }
         totals
     }
@@ -106,6 +109,7 @@ impl Sessions {
         if let Some(Reach { card, .. }) = reach {
             ended.requests += card.requests();
             ended.resets += card.resets();
+            ended.counters.absorb(&card.counters);
         }
     }
 

@@ -5,11 +5,14 @@
 //! reads them. So a correlated subquery needs no special access to its outer row, and an expression
 //! is evaluated without knowing which operator is below.
 
+use std::sync::Arc;
+
 use types::convert::Mode;
 use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, Value};
 
+use crate::catalog::{ModuleDef, SequenceDef};
 use crate::func::Function;
 use crate::plan::query::Query;
 
@@ -71,8 +74,10 @@ pub enum ExprKind {
     Collate(Box<Expr>),
     /// A scalar function of the library.
     Call(&'static Function, Box<[Expr]>),
-    /// A user-defined scalar function, by its qualified name: resolved when run.
+    /// A user-defined scalar function.
     CallUser(Box<UserCall>),
+    /// NEXT VALUE FOR: another one at each evaluation.
+    NextValue(Arc<SequenceDef>),
     /// `(SELECT ..)` as a value: error 512 if it gives more than one row.
     ScalarSubquery(Box<Query>),
     /// `EXISTS (SELECT ..)`
@@ -123,8 +128,8 @@ pub struct Conversion {
 /// A call of a user-defined scalar function.
 #[derive(Clone, Debug)]
 pub struct UserCall {
-    /// Object id of the function when it was bound.
-    pub object_id: i32,
+    /// The function.
+    pub module: Arc<ModuleDef>,
     /// Arguments, converted to the parameters' types.
     pub arguments: Vec<Expr>,
 }

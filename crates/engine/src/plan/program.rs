@@ -7,12 +7,14 @@
 
 use std::sync::{Arc, OnceLock};
 
+use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast;
 use types::value::ColumnType;
 
 use crate::catalog::{TableDef, UserType};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
+use crate::stats::{Cost, ProgramBooks, StatementPlace};
 
 /// A compiled batch or procedure body. Shared between the connections that run it.
 #[derive(Debug)]
@@ -33,6 +35,10 @@ pub struct Program {
     pub body: Vec<Step>,
     /// Source text that spans refer to.
     pub source: Arc<str>,
+    /// How many statements have a place in the statistics.
+    pub statements: u32,
+    /// Its books in the statistics; none in a program that is only checked.
+    pub books: Option<Arc<ProgramBooks>>,
 }
 
 /// A variable.
@@ -64,6 +70,8 @@ pub struct Step {
     pub line: u32,
     /// Its place in the program's source.
     pub span: ast::Span,
+    /// Its place in the statistics.
+    pub place: StatementPlace,
     /// What to do.
     pub kind: StepKind,
 }
@@ -99,6 +107,8 @@ pub enum StepKind {
     TryCatch(Vec<Step>, Vec<Step>),
     /// `RETURN [n]`
     Return(Option<Leaf>),
+    /// RETURN of a scalar function.
+    ReturnValue(Leaf),
     /// SET @v = expr, its compound forms, and DECLARE @v type = expr.
     Assign(Slot, Leaf),
     /// DECLARE without a value: nothing to do, since variables begin as NULL.
@@ -127,6 +137,56 @@ pub enum StepKind {
     Other(Box<ast::Statement>),
 }
 
+/// How a step counts in the statistics.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Counted<'p> {
+    /// Not at all: it is no statement, or its parts count.
+    Not,
+    /// As its plan says.
+    ByPlan(&'p Leaf),
+    /// As a statement that takes next to no time.
+    Cheap,
+    /// As one that may take any time.
+    Dear,
+}
+
+impl StepKind {
+    /// Tells how the step counts.
+    #[inline]
+    pub(crate) fn counted(&self) -> Counted<'_> {
+        match self {
+            Self::Block(_)
+            | Self::Atomic { .. }
+            | Self::If(..)
+            | Self::While(..)
+            | Self::TryCatch(..)
+            | Self::Break
+            | Self::Continue
+            | Self::Goto(_)
+            | Self::Label(_)
+            | Self::Return(None)
+            | Self::Declare => Counted::Not,
+            Self::Assign(_, leaf)
+            | Self::Return(Some(leaf))
+            | Self::ReturnValue(leaf)
+            | Self::Data(leaf)
+            | Self::Print(leaf)
+            | Self::SetValue(_, leaf) => Counted::ByPlan(leaf),
+            Self::Other(statement) => match &statement.kind {
+                ast::StatementKind::SetOption(_) => Counted::Cheap,
+                _ => Counted::Dear,
+            },
+            Self::RaisError(_)
+            | Self::Throw(_)
+            | Self::WaitFor(..)
+            | Self::Execute(_)
+            | Self::ExecuteString(_)
+            | Self::InsertExecute(_)
+            | Self::Cursor(_) => Counted::Dear,
+        }
+    }
+}
+
 /// INSERT .. EXEC: rows that a call returns go to a table.
 #[derive(Debug)]
 pub struct InsertExecuteStep {
@@ -152,6 +212,8 @@ pub enum InsertedCall {
 pub struct Branch {
     /// Line of the IF.
     pub line: u32,
+    /// Its place in the statistics.
+    pub place: StatementPlace,
     /// What is asked.
     pub condition: Leaf,
     /// What is done.
@@ -239,6 +301,8 @@ pub struct Leaf {
     pub ast: LeafAst,
     /// The plan, unless it depends on the session.
     pub plan: OnceLock<Arc<Bound>>,
+    /// What timing it would add to it: known with the plan.
+    pub(crate) cost: OnceLock<Cost>,
 }
 
 /// What a leaf says.
@@ -250,6 +314,8 @@ pub enum LeafAst {
     Typed(ast::Expr, ColumnType),
     /// A condition.
     Condition(ast::Condition),
+    /// What a scalar function returns: as its type.
+    Returned(ast::Expr, ColumnType),
     /// What a variable gets: converted to its type.
     Assignment(Slot, ast::AssignOp, ast::Expr),
     /// A data statement.
@@ -257,8 +323,15 @@ pub enum LeafAst {
 }
 
 impl Leaf {
+    /// Keeps the plan for all sessions.
+    pub(crate) fn keep(&self, bound: Bound) -> &Bound {
+        // Whoever is first: all bind the same.
+        self.cost.get_or_init(|| bound.cost());
+        self.plan.get_or_init(|| with_clerk(MemoryClerk::SqlPlans, || Arc::new(bound)))
+    }
+
     /// Makes a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
-        Self { ast, plan: OnceLock::new() }
+        Self { ast, plan: OnceLock::new(), cost: OnceLock::new() }
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use crate::catalog::TableDef;
+use crate::catalog::{ModuleDef, TableDef};
+use crate::plan::document::Document;
 use crate::plan::expr::{Expr, Register};
 use crate::view::SystemView;
 
@@ -41,6 +42,8 @@ pub enum Node {
     Values(Box<ValuesScan>),
     /// Rows that a table-valued function makes.
     Function(Box<FunctionScan>),
+    /// Rows that a user's multi-statement function returns.
+    UserFunction(Box<UserFunctionScan>),
     /// Rows for which the predicate is true.
     Filter(Box<(Node, Expr)>),
     /// Joins of two inputs.
@@ -59,6 +62,8 @@ pub enum Node {
     SetOperation(Box<SetOperation>),
     /// A recursive CTE: anchor, then the recursive part over the rows of the round before.
     Recursive(Box<Recursive>),
+    /// FOR JSON and FOR XML: all rows as one text.
+    Document(Box<Document>),
     /// Rows of the working table of the [`Node::Recursive`] with this id.
     WorkTable(u32, Vec<Register>),
     /// No row: a predicate that is never true.
@@ -177,6 +182,19 @@ pub struct FunctionScan {
     pub registers: Vec<Register>,
 }
 
+/// A user's multi-statement function.
+#[derive(Clone, Debug)]
+pub struct UserFunctionScan {
+    /// The function.
+    pub module: Arc<ModuleDef>,
+    /// The shape of its table.
+    pub definition: Arc<TableDef>,
+    /// Its arguments, as the types of its parameters.
+    pub arguments: Vec<Expr>,
+    /// Where its columns go.
+    pub registers: Vec<Register>,
+}
+
 /// A join. Derived tables, views and CTEs need no operator of their own: the node of their query
 /// stands in FROM, and a column that is no bare column there is made by a [`Node::Compute`].
 #[derive(Clone, Debug)]
@@ -255,6 +273,8 @@ pub struct AggregateCall {
     pub distinct: bool,
     /// WITHIN GROUP (ORDER BY ..) of STRING_AGG.
     pub order: Vec<SortKey>,
+    /// Which rows it is over: those of a value of PIVOT.
+    pub filter: Option<Expr>,
     /// Result type.
     pub ty: ColumnType,
     /// Where the result goes.
@@ -285,6 +305,8 @@ pub struct WindowCall {
     pub order: Vec<SortKey>,
     /// Frame: `None` is the default of the function.
     pub frame: Option<WindowFrame>,
+    /// What FIRST_VALUE, LAST_VALUE, LAG and LEAD do with NULLs.
+    pub nulls: Nulls,
     /// Where the result goes.
     pub register: Register,
     /// Result type.
@@ -305,8 +327,20 @@ pub enum WindowFunction {
     LastValue,
     PercentRank,
     CumeDist,
+    PercentileCont,
+    PercentileDisc,
     /// An aggregate over the frame.
     Aggregate(&'static crate::func::AggregateFunction),
+}
+
+/// What a window function does with NULLs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Nulls {
+    /// RESPECT NULLS: they are values.
+    #[default]
+    Respect,
+    /// IGNORE NULLS: they are passed over.
+    Ignore,
 }
 
 /// ROWS or RANGE BETWEEN start AND end.

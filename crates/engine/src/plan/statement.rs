@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use crate::catalog::TableDef;
+use crate::catalog::{ModuleDef, TableDef};
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
+use crate::plan::walk;
 use crate::sink::ResultShape;
+use crate::stats::Cost;
 
 /// A bound leaf.
 #[derive(Debug)]
@@ -30,6 +32,40 @@ pub enum Bound {
     Merge(Box<Merge>),
     /// A value: SET @v = .., the condition of IF and WHILE, arguments of EXEC, PRINT, RETURN..
     Scalar(Scalar),
+}
+
+impl Bound {
+    /// Tells what timing the statement would add to it.
+    pub(crate) fn cost(&self) -> Cost {
+        let is_plain = |expr: &Expr| !walk::has_subquery(expr);
+        let course = match self {
+            Self::Select(select)
+                if matches!(select.query.root, Node::OneRow)
+                    && select.query.output.iter().all(|c| is_plain(&c.expr)) =>
+            {
+                Course::Point
+            }
+            Self::Select(select) => select.course,
+            Self::SelectAssign(select)
+                if matches!(select.root, Node::OneRow)
+                    && select.assignments.iter().all(|(_, expr)| is_plain(expr)) =>
+            {
+                Course::Point
+            }
+            Self::SelectAssign(select) => select.course,
+            Self::Insert(insert) => insert.course,
+            Self::Update(update) => update.course,
+            Self::Delete(delete) => delete.course,
+            Self::Scalar(scalar) if is_plain(&scalar.expr) => Course::Point,
+            Self::Scalar(_) | Self::SelectInto(_) | Self::Truncate(_) | Self::Merge(_) => {
+                Course::General
+            }
+        };
+        match course {
+            Course::Point => Cost::Cheap,
+            Course::General => Cost::Any,
+        }
+    }
 }
 
 /// An expression with the registers it needs (for its subqueries).
@@ -60,47 +96,8 @@ pub struct Select {
     pub shape: Arc<ResultShape>,
     /// Size of the register file.
     pub registers: u32,
-    /// FOR XML / FOR JSON, applied to the rows.
-    pub output: SelectOutput,
     /// Whether it is a point statement.
     pub course: Course,
-}
-
-/// How the rows of a SELECT leave.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SelectOutput {
-    /// As rows.
-    Rows,
-    /// As one XML document.
-    ForXml(ForXml),
-    /// As one JSON text.
-    ForJson(ForJson),
-}
-
-/// FOR XML RAW | AUTO | PATH and its options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForXml {
-    /// RAW, AUTO or PATH.
-    pub mode: String,
-    /// Element name of a row.
-    pub row: Option<String>,
-    /// ROOT.
-    pub root: Option<String>,
-    /// ELEMENTS.
-    pub elements: bool,
-    /// TYPE.
-    pub typed: bool,
-}
-
-/// FOR JSON PATH | AUTO and its options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ForJson {
-    /// ROOT.
-    pub root: Option<String>,
-    /// INCLUDE_NULL_VALUES.
-    pub include_nulls: bool,
-    /// WITHOUT_ARRAY_WRAPPER.
-    pub without_wrapper: bool,
 }
 
 /// SELECT @a = .., ..
@@ -145,6 +142,25 @@ pub enum OutputTarget {
     Client(Arc<ResultShape>),
     /// OUTPUT .. INTO a table: the columns' values are the source registers of this INSERT.
     Table(Box<Insert>),
+    /// To the triggers that the statement fires: new rows, then old rows, whole.
+    Triggers(Arc<Firing>),
+}
+
+/// The triggers that a statement fires.
+#[derive(Debug)]
+pub struct Firing {
+    /// The changed table.
+    pub table: Arc<TableDef>,
+    /// AFTER triggers, in order.
+    pub after: Vec<Arc<ModuleDef>>,
+    /// The INSTEAD OF trigger.
+    pub instead: Option<Arc<ModuleDef>>,
+    /// Whether there are new rows.
+    pub inserted: bool,
+    /// Whether there are old rows.
+    pub deleted: bool,
+    /// The columns that the statement names, as COLUMNS_UPDATED() gives them.
+    pub updated: Vec<u8>,
 }
 
 /// How a new row of a table is completed and checked: part of INSERT, UPDATE and MERGE.
@@ -156,6 +172,19 @@ pub struct NewRow {
     pub checks: Vec<(String, Expr)>,
     /// Foreign keys: the referenced rows must be there.
     pub foreign: Vec<Lookup>,
+}
+
+/// A check of all rows of a table.
+#[derive(Debug)]
+pub struct Validation {
+    /// The table.
+    pub table: Arc<TableDef>,
+    /// Its rows.
+    pub root: Node,
+    /// What each has to satisfy.
+    pub row: NewRow,
+    /// Size of the register file.
+    pub registers: u32,
 }
 
 /// A look-up of the row that a foreign key refers to.

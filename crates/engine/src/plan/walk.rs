@@ -78,8 +78,15 @@ pub fn reads(expr: &Expr) -> Registers {
     set
 }
 
-/// Tells whether an expression has a subquery.
+/// Tells whether an expression runs queries: it has a subquery, or calls a user's function.
 pub fn has_subquery(expr: &Expr) -> bool {
+    let mut found = has_own_subquery(expr);
+    visit(expr, &mut |e| found |= matches!(e.kind, ExprKind::CallUser(_)));
+    found
+}
+
+/// Tells whether an expression has a subquery.
+pub fn has_own_subquery(expr: &Expr) -> bool {
     let mut found = false;
     visit(expr, &mut |e| {
         found |= matches!(
@@ -94,7 +101,10 @@ pub fn has_subquery(expr: &Expr) -> bool {
 pub fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
     see(expr);
     match &expr.kind {
-        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => {}
+        ExprKind::Constant(_)
+        | ExprKind::Variable(_)
+        | ExprKind::Column(_)
+        | ExprKind::NextValue(_) => {}
         ExprKind::Negate(e)
         | ExprKind::BitNot(e)
         | ExprKind::Not(e)
@@ -147,7 +157,7 @@ fn visit_keys(keys: &[SortKey], see: &mut dyn FnMut(&Expr)) {
 }
 
 fn visit_aggregate(call: &AggregateCall, see: &mut dyn FnMut(&Expr)) {
-    call.arguments.iter().for_each(|e| visit(e, see));
+    call.arguments.iter().chain(&call.filter).for_each(|e| visit(e, see));
     visit_keys(&call.order, see);
 }
 
@@ -176,6 +186,7 @@ pub fn visit_node(node: &Node, see: &mut dyn FnMut(&Expr)) {
         Node::View(view) => view.arguments.iter().for_each(|e| visit(e, see)),
         Node::Values(values) => values.rows.iter().flatten().for_each(|e| visit(e, see)),
         Node::Function(function) => function.arguments.iter().for_each(|e| visit(e, see)),
+        Node::UserFunction(function) => function.arguments.iter().for_each(|e| visit(e, see)),
         Node::Filter(filter) => {
             visit_node(&filter.0, see);
             visit(&filter.1, see);
@@ -222,6 +233,7 @@ pub fn visit_node(node: &Node, see: &mut dyn FnMut(&Expr)) {
             visit_query(&recursive.anchor, see);
             visit_query(&recursive.step, see);
         }
+        Node::Document(document) => visit_query(&document.query, see),
         Node::Compute(compute) => {
             visit_node(&compute.0, see);
             compute.1.iter().for_each(|(_, e)| visit(e, see));
@@ -256,6 +268,7 @@ fn collect(node: &Node, live: &mut Live) {
         Node::View(view) => out.extend(view.columns.iter().map(|c| c.1)),
         Node::Values(values) => out.extend(&values.registers),
         Node::Function(function) => out.extend(&function.registers),
+        Node::UserFunction(function) => out.extend(&function.registers),
         Node::WorkTable(_, registers) => out.extend(registers),
         Node::Filter(filter) => collect(&filter.0, live),
         Node::Join(join) => {
@@ -276,6 +289,7 @@ fn collect(node: &Node, live: &mut Live) {
         Node::Limit(limit) => collect(&limit.input, live),
         Node::SetOperation(operation) => out.extend(&operation.registers),
         Node::Recursive(recursive) => out.extend(&recursive.registers),
+        Node::Document(document) => out.push(document.register),
         Node::Compute(compute) => {
             out.extend(compute.1.iter().map(|c| c.0));
             collect(&compute.0, live);
@@ -290,7 +304,10 @@ pub fn rewrite(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
         return;
     }
     match &mut expr.kind {
-        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => {}
+        ExprKind::Constant(_)
+        | ExprKind::Variable(_)
+        | ExprKind::Column(_)
+        | ExprKind::NextValue(_) => {}
         ExprKind::Negate(e)
         | ExprKind::BitNot(e)
         | ExprKind::Not(e)
@@ -364,6 +381,9 @@ pub fn same(a: &Expr, b: &Expr) -> bool {
         }
         (K::And(x), K::And(y)) | (K::Or(x), K::Or(y)) => all(x, y),
         (K::Call(f, x), K::Call(g, y)) => f.name == g.name && f.deterministic && all(x, y),
+        (K::CallUser(x), K::CallUser(y)) => {
+            x.module.id == y.module.id && all(&x.arguments, &y.arguments)
+        }
         (K::InList(c, x, l), K::InList(d, y, m)) => c == d && same(x, y) && all(l, m),
         (K::Case(x, e), K::Case(y, f)) => {
             x.len() == y.len()

@@ -13,8 +13,10 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     match dbcc.command.to_ascii_uppercase().as_str() {
         "FREEPROCCACHE" => {
             cx.session.instance.programs.clear();
+            cx.session.instance.statistics.evict_all();
             cx.session.programs.clear();
         }
+        "SQLPERF" => super::sqlperf::run(dbcc, cx)?,
         "USEROPTIONS" => user_options(cx)?,
         // Trace flags change how SQL Server works inside; scripts set them before they measure. There is
         // nothing here that any of them would change, and DBCC TRACESTATUS does not claim otherwise.

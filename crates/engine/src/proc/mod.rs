@@ -3,11 +3,16 @@
 //! One registry line per procedure. They take their arguments as `Argument`s like any other
 //! procedure, so that EXEC and RPC are one path.
 
+mod app_lock;
 mod catalog;
 pub(crate) mod dbcc;
+#[cfg(debug_assertions)]
+mod fault;
 pub mod prepared;
 pub(crate) mod rpc;
 mod sql;
+mod sqlperf;
+mod statistics;
 
 use types::value::ColumnType;
 use types::{Msg, Value};
@@ -25,12 +30,18 @@ pub struct SystemProcedure {
     pub(crate) run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
 }
 
-static PROCEDURES: &[&[&[SystemProcedure]]] =
-    &[&[sql::PROCEDURES, prepared::PROCEDURES], catalog::PROCEDURES];
+static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_SESSIONS, catalog::PROCEDURES];
+
+/// Those that are not queries over the catalog.
+static OF_SESSIONS: &[&[SystemProcedure]] =
+    &[app_lock::PROCEDURES, sql::PROCEDURES, prepared::PROCEDURES, statistics::PROCEDURES];
 
 /// Iterates over all of them.
 fn all() -> impl Iterator<Item = &'static SystemProcedure> {
-    PROCEDURES.iter().flat_map(|lists| lists.iter()).flat_map(|list| list.iter())
+    let lists = PROCEDURES.iter().flat_map(|lists| lists.iter());
+    #[cfg(debug_assertions)]
+    let lists = lists.chain(std::iter::once(&fault::PROCEDURES));
+    lists.flat_map(|list| list.iter())
 }
 
 /// Cursor procedures by ProcID, for the message that names what is missing.
@@ -48,7 +59,7 @@ const CURSOR_PROCEDURES: [&str; 9] = [
 
 /// Procedures of SQL Server that drivers and scripts call and that are not here: refused by name, so
 /// that nobody looks for a mistake of their own.
-const MISSING: [&str; 24] = [
+const MISSING: [&str; 21] = [
     "sp_addextendedproperty",
     "sp_addlinkedserver",
     "sp_addmessage",
@@ -61,18 +72,15 @@ const MISSING: [&str; 24] = [
     "sp_depends",
     "sp_describe_first_result_set",
     "sp_describe_undeclared_parameters",
-    "sp_getapplock",
     "sp_help",
     "sp_lock",
     "sp_monitor",
     "sp_recompile",
-    "sp_releaseapplock",
     "sp_rename",
     "sp_server_info",
     "sp_spaceused",
     "sp_special_columns",
     "sp_sproc_columns",
-    "sp_who2",
 ];
 
 /// Returns the name of a system procedure that SQL Server has and Clearway has not.

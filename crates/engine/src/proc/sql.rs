@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use sos::memory::{MemoryClerk, with_clerk};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::bind::program::Parameters;
 use crate::exec::run::{Argument, Stop, convert_argument, enter, report_scope};
 use crate::exec::{Cx, Frame};
+use crate::instance::SessionCounter;
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
 use crate::proc::{SystemProcedure, argument};
 use crate::session::{Entry, Reset, SessionState};
+use crate::stats::Origin;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_executesql", id: 10, run: execute_sql },
@@ -78,6 +81,7 @@ pub(super) fn prepare(
     let is_it = |e: &Entry| {
         e.text.strip_prefix(bytes(statement)).is_some_and(|rest| rest == bytes(declared))
     };
+    session.counters.count(SessionCounter::PlanLookups);
     if let Some(entry) = session.programs.take(key, version).filter(is_it) {
         return Ok((key, entry));
     }
@@ -87,9 +91,12 @@ pub(super) fn prepare(
     }
     let collation = session.collation();
     let declared = declared.as_text(collation).unwrap_or_default();
-    let parameters = parse_parameters(&declared, session)?;
+    let parse = || parse_parameters(&declared, session);
+    let parameters = with_clerk(MemoryClerk::SqlPlans, parse)?;
     let text = statement.as_text(collation).unwrap_or_default();
-    let program = Arc::new(session.compile_text(&text, parameters)?);
+    session.counters.count(SessionCounter::PlanMisses);
+    let origin = Origin::Prepared(declared.as_str().into());
+    let program = session.compile_text(&text, parameters, origin)?;
     session.instance.programs.put(key, &sent, &program);
     Ok((key, Entry { procedure: None, text: sent, program }))
 }

@@ -57,7 +57,9 @@ impl ProgramCache {
         let slot = self.places.get_mut(place)?;
         match slot {
             Some((found, entry))
-                if *found == key && entry.program.catalog_version == catalog_version =>
+                if *found == key
+                    && entry.program.catalog_version == catalog_version
+                    && entry.program.is_cached() =>
             {
                 slot.take().map(|(_, entry)| entry)
             }

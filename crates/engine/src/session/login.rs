@@ -10,6 +10,7 @@ use crate::instance::Instance;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
+use crate::stats::{Live, Meter};
 
 /// Why a login fails: the states of error 18456, as the server's log has them. The client is told
 /// state 1.
@@ -35,6 +36,9 @@ pub(super) fn open(
     request: LoginRequest,
 ) -> Result<SessionState, Vec<Error>> {
     let catalog = instance.catalog.load();
+    if let Some(metadata) = &instance.metadata {
+        metadata.login(&request.user, catalog.version);
+    }
     let login =
         check_password(&catalog, &request).map_err(|failure| vec![failure.error(&request.user)])?;
     let name =
@@ -49,11 +53,16 @@ pub(super) fn open(
         let refused = Error::from(Msg::NotSupported(option::OTHER_LANGUAGES));
         return Err(vec![refused.at_line(1)]);
     }
+    let counters = Arc::<crate::instance::SessionCounters>::default();
+    let database_counters = counters.of_database(database.id);
     let database: Arc<str> = database.name.as_str().into();
     let options = login_options();
     let login = login.name.clone();
+    let id = instance.sessions.open_id();
+    let locks = instance.store.locks().open(crate::session::session_number(id));
     Ok(SessionState {
-        id: instance.sessions.open_id(),
+        id,
+        locks,
         instance: Arc::clone(instance),
         catalog,
         login,
@@ -76,6 +85,7 @@ pub(super) fn open(
         context_info: Bytes::new(),
         session_context: Vec::new(),
         nest_level: 0,
+        trigger_level: 0,
         in_rpc: false,
         inserting_call: false,
         saved_options: None,
@@ -87,7 +97,11 @@ pub(super) fn open(
         login_time: login_time(),
         pending_bulk: None,
         prepared: Vec::new(),
+        counters,
+        database_counters,
         programs: ProgramCache::default(),
+        books: Arc::default(),
+        meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),
     })
 }

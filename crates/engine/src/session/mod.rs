@@ -5,6 +5,7 @@
 //! [`ResultSink`](crate::sink::ResultSink).
 
 mod cache;
+mod function;
 mod login;
 mod options;
 mod pump;
@@ -12,6 +13,9 @@ mod state;
 pub mod temp;
 pub mod transaction;
 
+use std::sync::Arc;
+
+use sos::ledger::Counter;
 use types::Value;
 use types::value::ColumnType;
 
@@ -19,6 +23,7 @@ pub(crate) use cache::{Entry, ProgramKey};
 pub use options::{IsolationLevel, Options};
 pub use pump::Session;
 pub use state::SessionState;
+pub(crate) use state::{session_id, session_number};
 
 /// What a client said of itself at login, for the views and functions that tell it.
 #[derive(Clone, Debug, Default)]
@@ -45,6 +50,37 @@ pub struct ClientInfo {
     pub encrypted: bool,
     /// LOGIN7 fODBC or fOLEDB.
     pub odbc: bool,
+    /// What has gone over the connection.
+    pub traffic: Arc<Traffic>,
+}
+
+/// What has gone over a connection. Written by the thread that serves it, one at a time.
+#[derive(Debug, Default)]
+pub struct Traffic {
+    reads: Counter,
+    writes: Counter,
+}
+
+impl Traffic {
+    /// Counts a receive that brought something.
+    pub fn count_read(&self) {
+        self.reads.add(1);
+    }
+
+    /// Counts a send that took something.
+    pub fn count_write(&self) {
+        self.writes.add(1);
+    }
+
+    /// Receives so far.
+    pub fn reads(&self) -> u64 {
+        self.reads.get()
+    }
+
+    /// Sends so far.
+    pub fn writes(&self) -> u64 {
+        self.writes.get()
+    }
 }
 
 /// A login attempt.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sos::ledger::{self, Label, SessionBooks};
+use sos::memory::{MemoryClerk, with_clerk};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
@@ -10,13 +12,15 @@ use crate::bind::{Binder, BinderContext};
 use crate::catalog::ProcedureDef;
 use crate::exec::run::{Invocation, Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
-use crate::instance::{Instance, SessionCard};
+use crate::instance::{Instance, SessionCard, SessionCounter, SessionCounters};
 use crate::plan::program::Program;
 use crate::session::cache::{Entry, ProgramKey};
 use crate::session::{
     BeginNext, LoginRequest, Options, Reset, Rpc, SessionState, TransactionRequest, login,
+    session_number,
 };
 use crate::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+use crate::stats::{Identity, Module, Origin};
 
 /// One connection's session.
 pub struct Session {
@@ -63,17 +67,21 @@ impl Session {
     /// # Errors
     /// [`crate::sink::Disconnected`] if the sink said so.
     pub fn batch(&mut self, text: &str, sink: &mut dyn ResultSink) -> Sent {
-        self.begin_request(false);
-        let mut sink = Deferred::new(sink);
-        let outcome = self.run_batch(text, &mut sink);
-        self.end_request(outcome, &mut sink)?;
-        sink.finish(DoneKind::Done)
+        self.served(|session| {
+            session.begin_request(false);
+            session.state.counters.count(SessionCounter::Requests);
+            let mut sink = Deferred::new(sink);
+            let outcome = session.run_batch(text, &mut sink);
+            session.end_request(outcome, &mut sink)?;
+            sink.finish(DoneKind::Done)
+        })
     }
 
     fn run_batch(&mut self, text: &str, sink: &mut Deferred<'_>) -> Result<(), Stop> {
         let key = self.state.text_key(&[text.as_bytes()]);
         let version = self.state.catalog.version;
         let found = self.state.programs.take(key, version);
+        self.state.counters.count(SessionCounter::PlanLookups);
         let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
             Some(entry) => entry,
             None => {
@@ -99,7 +107,12 @@ impl Session {
     /// # Errors
     /// [`crate::sink::Disconnected`] if the sink said so.
     pub fn rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
+        self.served(|session| session.run_rpc(rpc, sink))
+    }
+
+    fn run_rpc(&mut self, rpc: Rpc<'_>, sink: &mut dyn ResultSink) -> Sent {
         self.begin_request(true);
+        self.state.counters.count(SessionCounter::Requests);
         let more = rpc.more;
         let mut sink = Deferred::new(sink);
         let outcome = crate::proc::rpc::run(rpc, &mut self.state, &mut sink);
@@ -124,11 +137,13 @@ impl Session {
         request: TransactionRequest<'_>,
         sink: &mut dyn ResultSink,
     ) -> Sent {
-        self.begin_request(false);
-        let mut sink = Deferred::new(sink);
-        let outcome = self.run_transaction(&request, &mut sink);
-        self.end_request(outcome, &mut sink)?;
-        sink.finish(DoneKind::Done)
+        self.served(|session| {
+            session.begin_request(false);
+            let mut sink = Deferred::new(sink);
+            let outcome = session.run_transaction(&request, &mut sink);
+            session.end_request(outcome, &mut sink)?;
+            sink.finish(DoneKind::Done)
+        })
     }
 
     fn run_transaction(
@@ -178,11 +193,13 @@ impl Session {
         rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
         sink: &mut dyn ResultSink,
     ) -> Sent {
-        self.begin_request(false);
-        let mut sink = Deferred::new(sink);
-        let outcome = self.run_bulk(columns, rows, &mut sink);
-        self.end_request(outcome, &mut sink)?;
-        sink.finish(DoneKind::Done)
+        self.served(|session| {
+            session.begin_request(false);
+            let mut sink = Deferred::new(sink);
+            let outcome = session.run_bulk(columns, rows, &mut sink);
+            session.end_request(outcome, &mut sink)?;
+            sink.finish(DoneKind::Done)
+        })
     }
 
     fn run_bulk(
@@ -208,6 +225,45 @@ impl Session {
         self.card.count_reset();
     }
 
+    /// Counts an attention of the client.
+    pub fn count_attention(&self) {
+        self.state.counters.count(SessionCounter::Attentions);
+    }
+
+    /// Notes that a message of the client has been received: its requests are timed from here on.
+    pub fn begin_message(&mut self) {
+        sos::sched::work_for(session_number(self.state.id));
+        self.state.meter.begin(&self.state.instance.statistics);
+    }
+
+    /// Notes that the answer to the message has been sent.
+    pub fn end_message(&mut self) {
+        self.state.meter.end();
+        sos::sched::work_for(0);
+    }
+
+    /// What the session's requests spend and wait for, to be given to [`sos::ledger::request`].
+    pub fn books(&self) -> &Arc<SessionBooks> {
+        &self.card.books
+    }
+
+    /// Times a request that no server has: the message is the call.
+    fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
+        if self.state.meter.is_open() {
+            return serve(self);
+        }
+        let books = Arc::clone(self.books());
+        // The edges that receiving and sending are elsewhere.
+        let _ = ledger::spent();
+        ledger::request(Some(&books), || {
+            self.begin_message();
+            let outcome = serve(self);
+            let _ = ledger::spent();
+            self.end_message();
+            outcome
+        })
+    }
+
     /// Brings the session's card up to date. The lock is taken only for what has changed.
     fn show(&mut self) {
         self.card.end_request(&self.state);
@@ -226,7 +282,8 @@ impl Session {
     }
 
     fn begin_request(&mut self, in_rpc: bool) {
-        self.card.begin_request();
+        ledger::label(Label::Execute);
+        self.card.live.begin_request();
         let state = &mut self.state;
         state.refresh_catalog();
         state.in_rpc = in_rpc;
@@ -240,7 +297,9 @@ impl Session {
     /// Reports what nobody has reported, and rolls back what can't be committed.
     fn end_request(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
         let sent = self.report_end(outcome, sink);
+        sink.count_messages(&self.state.counters);
         self.show();
+        ledger::label(Label::Encode);
         sent
     }
 
@@ -271,6 +330,7 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.state.roll_back_silently();
         self.state.drop_temp_tables();
+        self.state.locks.close(self.state.instance.store.locks());
         self.state.instance.sessions.close(self.state.id);
     }
 }
@@ -283,6 +343,7 @@ impl SessionState {
         if reset == Reset::All && state.transaction.count > 0 {
             state.roll_back_silently();
         }
+        state.locks.end_session(state.instance.store.locks());
         state.drop_temp_tables();
         state.cursors.clear();
         state.prepared.clear();
@@ -290,8 +351,9 @@ impl SessionState {
             state.options.clone_from(&state.login_options);
         }
         if !Arc::ptr_eq(&state.database, &state.login_database) {
-            state.database = Arc::clone(&state.login_database);
+            state.enter_database(Arc::clone(&state.login_database));
         }
+        state.books.reset();
         state.fetch_status = -1;
         state.last_error = 0;
         state.row_count = 0;
@@ -311,39 +373,74 @@ impl SessionState {
     }
 
     /// Finds a batch's program among those of all sessions, or compiles it.
-    pub(crate) fn compile_shared(&self, key: ProgramKey, text: &str) -> Result<Arc<Program>, Stop> {
+    pub(crate) fn compile_shared(
+        &mut self,
+        key: ProgramKey,
+        text: &str,
+    ) -> Result<Arc<Program>, Stop> {
         let version = self.catalog.version;
         if let Some(program) = self.instance.programs.get(key, version, text.as_bytes()) {
             return Ok(program);
         }
-        let program = Arc::new(self.compile_text(text, Parameters::default())?);
+        self.counters.count(SessionCounter::PlanMisses);
+        let program = self.compile_text(text, Parameters::default(), Origin::Batch)?;
         self.instance.programs.put(key, text.as_bytes(), &program);
         Ok(program)
     }
 
     /// Compiles dynamic SQL, by way of the shared cache.
-    pub(crate) fn compile_batch(&self, text: &str) -> Result<Arc<Program>, Stop> {
+    pub(crate) fn compile_batch(&mut self, text: &str) -> Result<Arc<Program>, Stop> {
+        self.counters.count(SessionCounter::PlanLookups);
         self.compile_shared(self.text_key(&[text.as_bytes()]), text)
     }
 
-    /// Compiles a text with parameters.
-    pub(crate) fn compile_text(&self, text: &str, parameters: Parameters) -> Result<Program, Stop> {
+    /// Compiles a text with parameters. The time is nobody's statement.
+    pub(crate) fn compile_text(
+        &mut self,
+        text: &str,
+        parameters: Parameters,
+        origin: Origin,
+    ) -> Result<Arc<Program>, Stop> {
+        self.meter.pause();
+        let program = with_clerk(MemoryClerk::SqlPlans, || {
+            let program = self.parse_and_compile(text, parameters);
+            program.map(|program| self.register(program, origin))
+        });
+        self.meter.unpause();
+        program
+    }
+
+    /// Gives a program its books.
+    fn register(&self, program: Program, origin: Origin) -> Arc<Program> {
+        let options = [self.options.quoted_identifier, self.options.ansi_nulls].map(u8::from);
+        let database_id = self.catalog.database(&program.database).map_or(0, |d| d.id);
+        let source = Arc::clone(&program.source);
+        let identity = Identity { origin, database_id, options: &options, source: &source };
+        self.instance.statistics.register(program, &identity)
+    }
+
+    fn parse_and_compile(&self, text: &str, parameters: Parameters) -> Result<Program, Stop> {
         let quotes = if self.options.quoted_identifier {
             tsql::QuotedIdentifier::On
         } else {
             tsql::QuotedIdentifier::Off
         };
-        let batch = tsql::parse(text, quotes)?;
+        let batch = {
+            let _label = ledger::labelled(Label::Parse);
+            tsql::parse(text, quotes)?
+        };
         Ok(self.compile_statements(batch.statements, text.into(), parameters, &self.database)?)
     }
 
-    fn compile_statements(
+    pub(super) fn compile_statements(
         &self,
         statements: Vec<tsql::ast::Statement>,
         source: Arc<str>,
         parameters: Parameters,
         database: &str,
     ) -> types::Result<Program> {
+        self.counters.count(SessionCounter::Compilations);
+        let _label = ledger::labelled(Label::Bind);
         let context = BinderContext::bare(self, database);
         let mut binder = context.binder();
         let make_table = |binder: &Binder<'_>,
@@ -381,13 +478,22 @@ impl SessionState {
     ) -> Result<Arc<Program>, Stop> {
         let key = ProgramKey::Procedure(procedure.id);
         let version = self.catalog.version;
+        self.counters.count(SessionCounter::PlanLookups);
         if let Some(entry) = self.programs.take(key, version) {
             return Ok(entry.program);
         }
         if let Some(program) = self.instance.programs.get(key, version, b"") {
             return Ok(program);
         }
-        let program = Arc::new(self.compile_procedure(procedure)?);
+        self.counters.count(SessionCounter::PlanMisses);
+        self.meter.pause();
+        let module = Module { database_id: procedure.database_id, object_id: procedure.id };
+        let program = with_clerk(MemoryClerk::ObjectPlans, || {
+            let program = self.compile_procedure(procedure);
+            program.map(|program| self.register(program, Origin::Procedure(module)))
+        });
+        self.meter.unpause();
+        let program = program?;
         self.instance.programs.put(key, b"", &program);
         Ok(program)
     }
@@ -415,7 +521,7 @@ impl SessionState {
         )?)
     }
 
-    fn program_parameters(
+    pub(super) fn program_parameters(
         &self,
         defined: &[crate::catalog::ParameterDef],
         database: &str,
@@ -447,6 +553,7 @@ impl SessionState {
     /// Drops the temporary tables of the scope that ends.
     pub(crate) fn close_temp_scope(&mut self) {
         for table in self.temp.close_scope() {
+            self.counters.count(SessionCounter::TempTablesDropped);
             self.instance.store.drop_table(table.rows.data.id());
         }
     }
@@ -455,6 +562,7 @@ impl SessionState {
     pub(crate) fn drop_temp_tables(&mut self) {
         if !self.temp.is_empty() {
             for table in self.temp.iter() {
+                self.counters.count(SessionCounter::TempTablesDropped);
                 self.instance.store.drop_table(table.rows.data.id());
             }
             self.temp.clear();
@@ -471,11 +579,24 @@ fn done_kind(state: &SessionState) -> DoneKind {
 pub(crate) struct Deferred<'a> {
     inner: &'a mut dyn ResultSink,
     pending: Option<Done>,
+    /// Messages of severity 10 and less, 11 to 19, and 20 and more.
+    messages: [u64; 3],
 }
 
 impl<'a> Deferred<'a> {
     fn new(inner: &'a mut dyn ResultSink) -> Self {
-        Self { inner, pending: None }
+        Self { inner, pending: None, messages: [0; 3] }
+    }
+
+    /// Counts what was said to the client; what one call has counted the next one does not.
+    fn count_messages(&mut self, counters: &SessionCounters) {
+        let kinds =
+            [SessionCounter::InfoErrors, SessionCounter::UserErrors, SessionCounter::FatalErrors];
+        for (kind, count) in kinds.into_iter().zip(std::mem::take(&mut self.messages)) {
+            if count > 0 {
+                counters.add(kind, count);
+            }
+        }
     }
 
     /// Passes the held `done` on: more follows.
@@ -523,6 +644,12 @@ impl ResultSink for Deferred<'_> {
         Ok(())
     }
     fn message(&mut self, message: &Error) -> Sent {
+        let kind = match message.severity {
+            0..=10 => 0,
+            11..=19 => 1,
+            _ => 2,
+        };
+        self.messages[kind] += 1;
         self.pass_pending()?;
         self.inner.message(message)
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sos::ledger::SessionBooks;
 use storage::Transaction;
 use types::value::ColumnType;
 use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
@@ -9,11 +10,12 @@ use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 use crate::catalog::{Catalog, ProcedureDef};
 use crate::exec::Scratch;
 use crate::exec::run::{Argument, Cursor};
-use crate::instance::Instance;
+use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::session::cache::ProgramCache;
 use crate::session::temp::TempTables;
 use crate::session::transaction::TransactionState;
 use crate::session::{ClientInfo, IsolationLevel, Options};
+use crate::stats::Meter;
 
 /// Everything about a session that statements read and change. Owned by [`crate::session::Session`];
 /// lent to the executor through [`crate::exec::Cx`].
@@ -41,6 +43,8 @@ pub struct SessionState {
     pub client: ClientInfo,
     /// The open transaction, and what the session remembers of it.
     pub transaction: TransactionState,
+    /// Application locks that it holds.
+    pub(crate) locks: storage::lock::SessionLocks,
     /// Counts the session's transactions, for their descriptors.
     pub next_descriptor: u32,
     /// Temporary tables by scope.
@@ -65,6 +69,8 @@ pub struct SessionState {
     pub session_context: Vec<(String, Value, bool)>,
     /// `@@NESTLEVEL`
     pub nest_level: u32,
+    /// TRIGGER_NESTLEVEL(): triggers that are running, one within the other.
+    pub trigger_level: u32,
     /// The request is an RPC: its statements are those of a procedure.
     pub in_rpc: bool,
     /// An INSERT .. EXEC is running its call: another one inside is an error.
@@ -87,8 +93,16 @@ pub struct SessionState {
     pub pending_bulk: Option<tsql::ast::InsertBulk>,
     /// Prepared statements by handle.
     pub prepared: Vec<(i32, Arc<crate::proc::prepared::Prepared>)>,
+    /// What the session counts of its own doing.
+    pub(crate) counters: Arc<SessionCounters>,
+    /// What it counts in its current database.
+    pub(crate) database_counters: Arc<DatabaseCounters>,
     /// Programs that this session ran lately.
     pub(crate) programs: ProgramCache,
+    /// What it counts and times.
+    pub(crate) meter: Meter,
+    /// What its requests have spent and waited for.
+    pub(crate) books: Arc<SessionBooks>,
     /// Buffers that are reused from request to request.
     pub(crate) scratch: SessionScratch,
 }
@@ -125,6 +139,13 @@ impl SessionState {
         self.in_rpc || self.nest_level > 0
     }
 
+    /// Makes a database the current one; returns the one before.
+    pub(crate) fn enter_database(&mut self, database: Arc<str>) -> Arc<str> {
+        let id = self.catalog.database(&database).map_or(0, |d| d.id);
+        self.database_counters = self.counters.of_database(id);
+        std::mem::replace(&mut self.database, database)
+    }
+
     /// Returns the collation of the current database.
     pub fn collation(&self) -> Collation {
         self.catalog.database(&self.database).map_or_else(Collation::default, |d| d.collation)
@@ -157,15 +178,26 @@ impl SessionState {
         self.catalog.find_procedure(database, schema, name).map(Arc::clone)
     }
 
-    /// Forgets the transaction once storage has ended it.
+    /// The session as storage knows it.
+    pub(crate) fn tag(&self) -> storage::SessionTag {
+        let deadlock_priority = self.options.deadlock_priority;
+        storage::SessionTag { number: session_number(self.id), deadlock_priority }
+    }
+
+    /// Forgets the transaction once storage has ended it, and gives its locks back.
     pub(crate) fn end_transaction(&mut self) {
         self.transaction = TransactionState::default();
+        self.locks.owner().end_transaction();
+        self.locks.end_transaction(self.instance.store.locks());
     }
 
     /// Turns storage's word for a failure into the client's.
     pub(crate) fn storage_error(&self, error: &storage::Error) -> Error {
         match error {
-            storage::Error::Deadlock => Msg::DeadlockVictim(i32::from(self.id)).into(),
+            storage::Error::Deadlock => {
+                self.counters.count(SessionCounter::Deadlocks);
+                Msg::DeadlockVictim(i32::from(self.id)).into()
+            }
             other => other
                 .clone()
                 .into_message(i32::from(self.id))
@@ -177,7 +209,18 @@ impl SessionState {
     pub(crate) fn roll_back_silently(&mut self) {
         if let Some(active) = self.transaction.active.take() {
             Transaction::rollback(active);
+            self.counters.count(SessionCounter::Aborts);
         }
         self.end_transaction();
     }
+}
+
+/// The number by which storage and the machine know a session.
+pub(crate) fn session_number(id: i16) -> u32 {
+    u32::from(id.cast_unsigned())
+}
+
+/// The id of the session of a number.
+pub(crate) fn session_id(number: u32) -> Option<i16> {
+    u16::try_from(number).ok().map(u16::cast_signed)
 }

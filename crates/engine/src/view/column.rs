@@ -46,8 +46,12 @@ pub(super) fn shape<T>(columns: &[Column<T>]) -> Vec<(&'static str, ColumnType)>
 
 /// Makes a row of each item.
 pub(super) fn rows<T>(columns: &[Column<T>], items: impl IntoIterator<Item = T>) -> Rows {
-    let row = |item: T| columns.iter().map(|c| (c.read)(&item)).collect();
-    Ok(items.into_iter().map(row).collect())
+    Ok(items.into_iter().map(|item| values(columns, &item)).collect())
+}
+
+/// Makes the row of an item.
+pub(super) fn values<T>(columns: &[Column<T>], item: &T) -> Vec<Value> {
+    columns.iter().map(|c| (c.read)(item)).collect()
 }
 
 /// `bit`
@@ -62,6 +66,8 @@ pub(super) const INT: DataType = DataType::Int;
 pub(super) const BIGINT: DataType = DataType::BigInt;
 /// `real`
 pub(super) const REAL: DataType = DataType::Real;
+/// `float`
+pub(super) const FLOAT: DataType = DataType::Float;
 /// `datetime`
 pub(super) const DATETIME: DataType = DataType::DateTime;
 /// `uniqueidentifier`
@@ -120,6 +126,11 @@ pub(super) fn ascii(value: &str) -> Value {
     Value::VarChar(types::Bytes::copy_from(value.as_bytes()))
 }
 
+/// Makes a value of what there may be; NULL for nothing.
+pub(super) fn or_null<T>(value: Option<T>, show: impl FnOnce(T) -> Value) -> Value {
+    value.map_or(Value::Null, show)
+}
+
 /// Makes an `nchar(n)` value, padded.
 pub(super) fn padded(value: &str, length: usize) -> Value {
     Value::nvarchar(&format!("{value:<length$}"))
@@ -143,6 +154,16 @@ pub(super) fn small(value: impl TryInto<i16>) -> Value {
 /// Makes a `bigint` value, at the end of its range if the number is beyond.
 pub(super) fn big(value: impl TryInto<i64>) -> Value {
     Value::BigInt(value.try_into().unwrap_or(i64::MAX))
+}
+
+/// Makes an `int` value of so many milliseconds as ticks of the clock take.
+pub(super) fn ms(ticks: u64) -> Value {
+    int(sos::clock::ticks_to_ns(ticks) / 1_000_000)
+}
+
+/// Makes a `bigint` value of so many microseconds as ticks of the clock take.
+pub(super) fn us(ticks: u64) -> Value {
+    big(sos::clock::ticks_to_ns(ticks) / 1_000)
 }
 
 /// Makes a `binary` value.

@@ -1,39 +1,51 @@
 //! `sys.dm_exec_connections`: the connections of the sessions.
 
+use std::sync::Arc;
+
 use types::Value;
 
 use super::column::{
-    Column, DATETIME, GUID, INT, SMALLINT, ascii, col, int, nv, opt, rows, shape, small, text,
-    unknown, vb, vc,
+    Column, DATETIME, GUID, INT, SMALLINT, ascii, binary, col, int, nv, opt, or_null, rows, shape,
+    small, text, unknown, vb, vc,
 };
 use super::{Rows, Scope, SystemView};
+use crate::stats::ProgramBooks;
 use crate::view::source_sessions::{SessionRow, session_rows};
 
-const COLUMNS: &[Column<SessionRow>] = &[
-    opt("session_id", INT, |r| int(r.card.id)),
-    opt("most_recent_session_id", INT, |r| int(r.card.id)),
-    col("connect_time", DATETIME, |r| r.card.login_time.clone()),
+/// A connection.
+struct ConnectionRow {
+    session: SessionRow,
+    /// What it has run last, if that is cached.
+    recent: Option<Arc<ProgramBooks>>,
+}
+
+const COLUMNS: &[Column<ConnectionRow>] = &[
+    opt("session_id", INT, |r| int(r.session.card.id)),
+    opt("most_recent_session_id", INT, |r| int(r.session.card.id)),
+    col("connect_time", DATETIME, |r| r.session.card.login_time.clone()),
     col("net_transport", nv(40), |_| text("TCP")),
     opt("protocol_type", nv(40), |_| text("TSQL")),
-    opt("protocol_version", INT, |r| Value::Int(r.facts.client.tds_version.cast_signed())),
+    opt("protocol_version", INT, |r| Value::Int(r.session.facts.client.tds_version.cast_signed())),
     opt("endpoint_id", INT, |_| int(4)),
     col("encrypt_option", nv(40), |r| {
-        text(if r.facts.client.encrypted { "TRUE" } else { "FALSE" })
+        text(if r.session.facts.client.encrypted { "TRUE" } else { "FALSE" })
     }),
     col("auth_scheme", nv(40), |_| text("SQL")),
     col("node_affinity", SMALLINT, |_| small(0)),
-    unknown("num_reads", INT),
-    unknown("num_writes", INT),
-    opt("last_read", DATETIME, |r| r.card.last_start()),
-    opt("last_write", DATETIME, |r| r.card.last_end()),
-    opt("net_packet_size", INT, |r| int(r.facts.client.packet_size)),
-    opt("client_net_address", vc(48), |r| ascii(&r.facts.client.address.0)),
-    opt("client_tcp_port", INT, |r| int(r.facts.client.address.1)),
-    opt("local_net_address", vc(48), |r| ascii(&r.facts.client.local_address.0)),
-    opt("local_tcp_port", INT, |r| int(r.facts.client.local_address.1)),
-    unknown("connection_id", GUID),
+    opt("num_reads", INT, |r| int(r.session.facts.client.traffic.reads())),
+    opt("num_writes", INT, |r| int(r.session.facts.client.traffic.writes())),
+    opt("last_read", DATETIME, |r| r.session.card.last_start()),
+    opt("last_write", DATETIME, |r| r.session.card.last_end()),
+    opt("net_packet_size", INT, |r| int(r.session.facts.client.packet_size)),
+    opt("client_net_address", vc(48), |r| ascii(&r.session.facts.client.address.0)),
+    opt("client_tcp_port", INT, |r| int(r.session.facts.client.address.1)),
+    opt("local_net_address", vc(48), |r| ascii(&r.session.facts.client.local_address.0)),
+    opt("local_tcp_port", INT, |r| int(r.session.facts.client.local_address.1)),
+    col("connection_id", GUID, |r| r.session.card.connection_id.clone()),
     unknown("parent_connection_id", GUID),
-    unknown("most_recent_sql_handle", vb(64)),
+    opt("most_recent_sql_handle", vb(64), |r| {
+        or_null(r.recent.as_ref(), |books| binary(books.sql_handle.bytes()))
+    }),
 ];
 
 /// The view.
@@ -46,5 +58,10 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, session_rows(scope))
+    let statistics = &scope.session.instance.statistics;
+    let row = |session: SessionRow| {
+        let recent = statistics.by_serial(session.card.live.request_program());
+        ConnectionRow { session, recent }
+    };
+    rows(COLUMNS, session_rows(scope).into_iter().map(row))
 }

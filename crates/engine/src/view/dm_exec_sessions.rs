@@ -3,7 +3,7 @@
 use types::Value;
 
 use super::column::{
-    BIGINT, BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, big, binary, bit, col, int, nv, opt,
+    BIGINT, BIT, Column, DATETIME, INT, SMALLINT, SYSNAME, big, binary, bit, col, int, ms, nv, opt,
     rows, shape, small, text, text_or_null, unknown, vb,
 };
 use super::{Rows, Scope, SystemView};
@@ -23,16 +23,17 @@ const COLUMNS: &[Column<SessionRow>] = &[
     opt("nt_user_name", SYSNAME, |_| Value::Null),
     col("status", nv(30), |r| text(if r.card.is_running() { "running" } else { "sleeping" })),
     unknown("context_info", vb(128)),
-    unknown("cpu_time", INT),
+    col("cpu_time", INT, |r| ms(r.spent.worker())),
     unknown("memory_usage", INT),
-    unknown("total_scheduled_time", INT),
-    unknown("total_elapsed_time", INT),
+    col("total_scheduled_time", INT, |r| ms(r.spent.scheduled())),
+    col("total_elapsed_time", INT, |r| ms(r.spent.elapsed())),
     col("endpoint_id", INT, |_| int(4)),
     col("last_request_start_time", DATETIME, |r| r.card.last_start()),
     opt("last_request_end_time", DATETIME, |r| r.card.last_end()),
-    unknown("reads", BIGINT),
-    unknown("writes", BIGINT),
-    unknown("logical_reads", BIGINT),
+    // Rows lie in memory: nothing is read from files or pages.
+    col("reads", BIGINT, |_| big(0)),
+    col("writes", BIGINT, |_| big(0)),
+    col("logical_reads", BIGINT, |_| big(0)),
     col("is_user_process", BIT, |_| bit(true)),
     col("text_size", INT, |r| int(r.facts.options.text_size)),
     opt("language", SYSNAME, |r| text(&r.facts.options.language)),
@@ -60,7 +61,7 @@ const COLUMNS: &[Column<SessionRow>] = &[
     col("database_id", SMALLINT, |r| small(r.database_id)),
     opt("authenticating_database_id", INT, |_| int(1)),
     col("open_transaction_count", INT, |r| int(r.card.transactions())),
-    unknown("page_server_reads", BIGINT),
+    col("page_server_reads", BIGINT, |_| big(0)),
 ];
 
 /// The view.

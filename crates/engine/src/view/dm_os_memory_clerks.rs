@@ -14,7 +14,7 @@ const COLUMNS: &[Column<ClerkRow>] = &[
         text(if r.clerk.name() == "MEMORYCLERK_SOSNODE" { "SOS_Node" } else { "Default" })
     }),
     col("memory_node_id", SMALLINT, |_| small(0)),
-    col("pages_kb", BIGINT, |r| big((r.bytes + r.page_bytes) / 1_024)),
+    col("pages_kb", BIGINT, |r| big(r.bytes / 1_024)),
     unknown("virtual_memory_reserved_kb", BIGINT),
     unknown("virtual_memory_committed_kb", BIGINT),
     col("awe_allocated_kb", BIGINT, |_| big(0)),

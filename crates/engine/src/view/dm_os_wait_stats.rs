@@ -1,5 +1,7 @@
-//! `sys.dm_os_wait_stats`: completed waits by type, of all threads.
+//! `sys.dm_os_wait_stats`: waits by type, of all threads. As in SQL Server, a wait counts from its
+//! start and its time from its end.
 
+use sos::ledger::State;
 use sos::wait::WaitRow;
 
 use super::column::{BIGINT, Column, big, col, nv, rows, shape, text};
@@ -23,5 +25,14 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, scope.session.instance.machine.accounts().waits())
+    let accounts = scope.session.instance.machine.accounts();
+    let mut waits = accounts.waits();
+    for account in accounts.threads() {
+        if let State::Wait(wait_type) = account.state()
+            && let Some(row) = waits.iter_mut().find(|row| row.wait_type == wait_type)
+        {
+            row.count += 1;
+        }
+    }
+    rows(COLUMNS, waits)
 }

@@ -18,19 +18,42 @@ mod database_principals;
 mod database_role_members;
 mod databases;
 mod default_constraints;
+mod dm_exec_cached_plans;
 mod dm_exec_connections;
+mod dm_exec_input_buffer;
+mod dm_exec_procedure_stats;
+mod dm_exec_query_ledger;
+mod dm_exec_query_stats;
 mod dm_exec_requests;
+mod dm_exec_session_ledger;
+mod dm_exec_session_wait_stats;
 mod dm_exec_sessions;
+mod dm_exec_sql_text;
 mod dm_os_host_info;
 mod dm_os_latch_stats;
 mod dm_os_memory_clerks;
+mod dm_os_nodes;
 mod dm_os_performance_counters;
+mod dm_os_process_memory;
+mod dm_os_ring_buffers;
 mod dm_os_schedulers;
 mod dm_os_spinlock_stats;
+mod dm_os_stalls;
 mod dm_os_sys_info;
+mod dm_os_sys_memory;
+mod dm_os_tasks;
+mod dm_os_thread_ledger;
+mod dm_os_threads;
+mod dm_os_time_ledger;
 mod dm_os_wait_stats;
+mod dm_os_waiting_tasks;
+mod dm_os_workers;
+mod dm_tran_active_transactions;
+mod dm_tran_locks;
+mod dm_tran_session_transactions;
 mod extended_properties;
 mod filegroups;
+mod fn_time_ledger;
 mod foreign_key_columns;
 mod foreign_keys;
 mod hash_indexes;
@@ -47,7 +70,11 @@ mod registry;
 mod schemas;
 mod server_principals;
 pub(crate) mod source;
+mod source_counters;
+mod source_ledger;
+pub(crate) mod source_requests;
 pub(crate) mod source_sessions;
+pub(crate) mod source_tasks;
 pub(crate) mod source_types;
 mod spt_values;
 mod spt_words;
@@ -66,6 +93,7 @@ mod views;
 
 use ::types::value::ColumnType;
 use ::types::{Result, Value};
+use sos::ledger::{self, State};
 
 use crate::catalog::Database;
 use crate::catalog::name::Name;
@@ -104,10 +132,29 @@ impl SystemView {
     /// # Errors
     /// Those of definitions that must be bound to be shown (columns of views).
     pub fn read(&self, session: &SessionState, database: &str, arguments: &[Value]) -> Rows {
+        // What the server tells of itself is paid for by whoever asks, under a name of its own.
+        let of_itself = self.name.starts_with("dm_") || self.name.starts_with("fn_");
+        let _observing = of_itself.then(Observing::begin);
+        let _label = sos::ledger::labelled(sos::ledger::Label::View);
         match session.catalog.database(database) {
             Some(database) => (self.rows)(&Scope { session, database, arguments }),
             None => Ok(Vec::new()),
         }
+    }
+}
+
+/// While this lives, the thread's time is booked as observation.
+struct Observing(State);
+
+impl Observing {
+    fn begin() -> Self {
+        Self(ledger::to(State::Observing))
+    }
+}
+
+impl Drop for Observing {
+    fn drop(&mut self) {
+        ledger::to(self.0);
     }
 }
 

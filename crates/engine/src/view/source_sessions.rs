@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use sos::sched::{Activity, Blocker};
 use types::convert::DateFormat;
 
 use super::Scope;
+use super::source_tasks::describe_key;
 use crate::catalog::name::Name;
 use crate::instance::{Facts, SessionCard};
+use crate::session::{session_id, session_number};
+use crate::stats::Spend;
 
 /// A session with what it told of itself.
 pub(crate) struct SessionRow {
@@ -18,6 +22,8 @@ pub(crate) struct SessionRow {
     pub(crate) sid: Vec<u8>,
     /// Id of its current database; 0 if that is gone.
     pub(crate) database_id: i16,
+    /// What its requests have spent, up to the last one that has ended.
+    pub(crate) spent: Spend,
 }
 
 /// ON/OFF options that the views show.
@@ -67,6 +73,42 @@ impl SessionRow {
     }
 }
 
+/// Returns the session that is in the way of a thread's wait: that of the transaction or lock that it
+/// waits for, or that of the thread. `None` where the thread does not wait, or nobody knows.
+pub(crate) fn blocking_session(
+    waiting: Option<&Activity>,
+    activities: &[Arc<Activity>],
+) -> Option<i16> {
+    let tag = match waiting?.waiting()?.blocker? {
+        Blocker::Work(tag) => tag,
+        Blocker::Thread(number) => activities.iter().find(|a| a.number() == number)?.work()?,
+    };
+    session_id(tag)
+}
+
+/// The session that is in the way of another one's wait, and what that waits for, as `wait_resource`
+/// of `sys.dm_exec_requests` shows it.
+pub(crate) struct Blocked {
+    /// Who is in the way, if anybody knows.
+    pub(crate) by: Option<i16>,
+    /// The lock, or the transaction that has the row.
+    pub(crate) resource: String,
+}
+
+/// Finds out who is in the way of a session that waits for a lock or a row; none if it waits for
+/// neither.
+pub(crate) fn blocked(scope: &Scope<'_>, session: i16) -> Option<Blocked> {
+    let locks = scope.session.instance.store.locks();
+    let number = session_number(session);
+    if let Some(row) = locks.waiting(number) {
+        let resource = format!("APPLICATION: {}:{}", row.key.database, describe_key(&row.key));
+        let by = row.blockers.first().and_then(|number| session_id(*number));
+        return Some(Blocked { by, resource });
+    }
+    let by = session_id(locks.row_blocker(number)?)?;
+    Some(Blocked { by: Some(by), resource: format!("XACT: session {by}") })
+}
+
 /// Returns the sessions of the instance, by id.
 pub(crate) fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
     let catalog = &scope.session.catalog;
@@ -76,6 +118,7 @@ pub(crate) fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
         SessionRow {
             sid: login.map(|l| l.sid.clone()).unwrap_or_default(),
             database_id: catalog.database(&facts.database).map_or(0, |d| d.id),
+            spent: card.books.spent().into(),
             facts,
             card,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::instance::{Config, Instance};
+use engine::instance::{Config, Instance, LockMode};
 use engine::session::{ClientInfo, LoginRequest, Session};
 use engine::sink::{ColumnInfo, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
 use sos::sched::{Machine, MachineConfig};
@@ -12,12 +12,18 @@ use types::{Collation, ConvertOptions, DataType, Error, Length, Mode, Value};
 
 /// Makes an engine.
 pub(crate) fn instance() -> Arc<Instance> {
+    instance_in(LockMode::default())
+}
+
+/// Makes an engine of the given lock mode.
+pub(crate) fn instance_in(lock_mode: LockMode) -> Arc<Instance> {
     let config = MachineConfig { schedulers: 1, ..MachineConfig::default() };
     let machine = Arc::new(Machine::start(&config).unwrap());
     let config = Config {
         sa_password: "secret".to_owned(),
         server_name: "test".to_owned(),
         memory_max: 1 << 30,
+        lock_mode,
     };
     Instance::new(config, machine, Store::new(StoreOptions::default()))
 }

@@ -5,7 +5,10 @@
 mod cancel;
 mod client;
 mod concurrent;
+mod golden;
+mod locks;
 mod point_bench;
 mod script;
+mod statistics;
 mod support;
 mod views;

@@ -1,6 +1,7 @@
 //! `Link`: the part of a connection that others may touch while its task runs: the socket, and the
 //! flag that cancels the request.
 
+use engine::session::Traffic;
 use sos::lock::{SpinClass, SpinLock};
 use sos::park::Cancel;
 use sos::sched::Interrupt;
@@ -30,17 +31,20 @@ pub(super) struct Link {
     stopping: AtomicBool,
     /// Whether another session has killed this one.
     killed: AtomicBool,
+    /// Receives and sends.
+    pub(super) traffic: Arc<Traffic>,
 }
 
 impl Link {
     /// Returns the link of a new connection.
-    pub(super) const fn new(socket: Socket) -> Self {
+    pub(super) fn new(socket: Socket) -> Self {
         Self {
             socket,
             cancel: OnceLock::new(),
             attention: SpinLock::new(SpinClass::SessionManager, ()),
             stopping: AtomicBool::new(false),
             killed: AtomicBool::new(false),
+            traffic: Arc::default(),
         }
     }
 

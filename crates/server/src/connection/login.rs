@@ -149,6 +149,7 @@ impl Side {
             local_address: address(self.local),
             encrypted: !self.channel.is_plain(),
             odbc: login.flags.is_odbc(),
+            traffic: Arc::clone(&self.link.traffic),
         };
         LoginRequest {
             user: login.user,

@@ -24,6 +24,7 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
 use sos::clock;
+use sos::ledger::{self, Label};
 use sos::memory;
 use sos::sched::{Interrupt, Next, Ready, Task, TaskWaker};
 use sos::sync::Arc;
@@ -52,7 +53,8 @@ const PROGRESS_BYTES: usize = 4 * 1024;
 /// Bytes of a message that are kept even if memory is short, so that small requests can help.
 const MESSAGE_BYTES_AFFORDED: usize = 1 << 20;
 
-/// One client's connection.
+/// One client's connection. Aligned, because the next one in memory belongs to another scheduler.
+#[repr(align(128))]
 pub(crate) struct Connection {
     /// Puts messages together. Apart from the rest, since a message borrows from it.
     reader: MessageReader,
@@ -146,9 +148,12 @@ impl Connection {
         let is_plain = self.side.channel.is_plain();
         if is_plain && let Some(spare) = self.reader.spare() {
             let room = spare.len();
-            let Some(count) = received(self.side.link.socket.recv(spare))? else {
+            let result = self.side.link.socket.recv(spare);
+            self.side.label_work();
+            let Some(count) = received(result)? else {
                 return Ok((0, room));
             };
+            self.side.link.traffic.count_read();
             self.progress_bytes += count;
             let step = self.reader.received(count)?;
             self.side.take(step, None, &mut scratch.io)?;
@@ -159,8 +164,13 @@ impl Connection {
         }
         // Taken out, so that the rest of the scratch can be lent while it is worked on.
         let mut buffer = std::mem::take(&mut scratch.received);
-        let outcome = match received(self.side.link.socket.recv(&mut buffer)) {
-            Ok(Some(count)) => self.take_in(&buffer[..count], scratch).map(|()| count),
+        let result = self.side.link.socket.recv(&mut buffer);
+        self.side.label_work();
+        let outcome = match received(result) {
+            Ok(Some(count)) => {
+                self.side.link.traffic.count_read();
+                self.take_in(&buffer[..count], scratch).map(|()| count)
+            }
             Ok(None) => Ok(0),
             Err(end) => Err(end),
         };
@@ -283,6 +293,12 @@ impl Task for Connection {
 }
 
 impl Side {
+    /// Says what comes after a receive, which has left no label: a message may need many of them.
+    fn label_work(&self) {
+        let is_open = matches!(self.stage, Stage::Open(_));
+        ledger::label(if is_open { Label::Decode } else { Label::Login });
+    }
+
     /// Looks at the first byte of all.
     fn open(&mut self, first_byte: u8) -> Result<(), End> {
         let encryption = self.shared.encryption;

@@ -74,7 +74,10 @@ impl Output<'_> {
         loop {
             match send(self.link) {
                 Ok(0) => return Err(End::Closed),
-                Ok(sent) => return Ok(sent),
+                Ok(sent) => {
+                    self.link.traffic.count_write();
+                    return Ok(sent);
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.wait()?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error.into()),

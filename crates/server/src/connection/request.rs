@@ -6,7 +6,9 @@
 use std::panic::{self, AssertUnwindSafe};
 
 use engine::session::{Reset, Session};
+use sos::ledger::{self, Label, SessionBooks};
 use sos::memory;
+use sos::sync::Arc;
 use tds::bulk::BulkReader;
 use tds::{Cursor, Message, PacketType, ProtocolError, Request, Step, WireSettings};
 use types::{Error, Msg, Value};
@@ -25,6 +27,8 @@ pub(super) struct Open {
     pub(super) settings: WireSettings,
     /// The bulk load that is arriving.
     bulk: Option<Box<Bulk>>,
+    /// What the session spends and waits for; lent to the ledger while a request runs.
+    books: Option<Arc<SessionBooks>>,
 }
 
 /// A bulk load on its way in.
@@ -40,8 +44,9 @@ type Outcome = Result<(), ProtocolError>;
 
 impl Open {
     /// Returns the state of a connection that has just logged in.
-    pub(super) const fn new(session: Session, settings: WireSettings) -> Self {
-        Self { session, settings, bulk: None }
+    pub(super) fn new(session: Session, settings: WireSettings) -> Self {
+        let books = Some(Arc::clone(session.books()));
+        Self { session, settings, bulk: None, books }
     }
 
     fn transaction(&self) -> sink::Transaction {
@@ -72,6 +77,9 @@ impl Side {
                 self.forget_bulk();
                 self.refused = None;
                 self.link.acknowledge();
+                if let Stage::Open(open) = &self.stage {
+                    open.session.count_attention();
+                }
                 self.begin(io);
                 io.writer.attention_done();
                 io.writer.finish();
@@ -142,12 +150,41 @@ impl Side {
         }
     }
 
-    /// Runs `work` and completes its response, a panic included.
+    /// Runs `work` and completes its response, a panic included; from the end of the receive to the
+    /// end of the send it is a request to the ledger and to the session's statistics.
     fn contained(
         &mut self,
         io: &mut Io,
         work: impl FnOnce(&mut Execution<'_>, &mut Progress) -> Outcome,
     ) -> Result<(), End> {
+        let Stage::Open(open) = &mut self.stage else { return Ok(()) };
+        // Moved out and back, not counted up: that would be a write of each request's.
+        let books = open.books.take();
+        let answered = ledger::request(books.as_deref(), || {
+            self.session().map(Session::begin_message);
+            let answered = self.answer(io, work);
+            self.session().map(Session::end_message);
+            answered
+        });
+        if let Stage::Open(open) = &mut self.stage {
+            open.books = books;
+        }
+        answered
+    }
+
+    fn session(&mut self) -> Option<&mut Session> {
+        match &mut self.stage {
+            Stage::Open(open) => Some(&mut open.session),
+            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) => None,
+        }
+    }
+
+    fn answer(
+        &mut self,
+        io: &mut Io,
+        work: impl FnOnce(&mut Execution<'_>, &mut Progress) -> Outcome,
+    ) -> Result<(), End> {
+        ledger::label(Label::Decode);
         self.begin(io);
         let Stage::Open(open) = &mut self.stage else { return Ok(()) };
         let mut progress = Progress::new(open.transaction());
@@ -172,6 +209,7 @@ impl Side {
 
     /// Ends a response.
     fn complete(&mut self, outcome: Outcome, progress: Progress, io: &mut Io) -> Result<(), End> {
+        ledger::label(Label::Encode);
         if let Some(end) = progress.end {
             return Err(end);
         }

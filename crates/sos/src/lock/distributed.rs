@@ -1,196 +1,152 @@
-//! The distributed form of a reader/writer spinlock: each thread counts its reads in a slot of its
-//! own, so readers write no shared line; a writer pays, with a barrier on all CPUs.
+//! The distributed form of a reader/writer spinlock: each thread shows its reads in its own row, so
+//! readers write no shared line; a writer pays, with a barrier on all CPUs.
 //!
-//! | writer | slots    | meaning                                                        |
-//! |--------|----------|----------------------------------------------------------------|
-//! | 0      | all 0    | free                                                           |
-//! | 0      | some n   | readers                                                        |
-//! | 1      | some n   | a writer waits for those readers; new ones step back           |
-//! | 1      | all 0    | one writer                                                     |
+//! | favours readers | word   | rows   | meaning                                                     |
+//! |-----------------|--------|--------|-------------------------------------------------------------|
+//! | yes             | free   | some   | readers, each in its row                                    |
+//! | no              | writer | some   | a writer waits for those readers; new ones go to the word   |
+//! | no              | writer | none   | one writer                                                  |
+//! | no              | n      | none   | n readers, counted in the word as in the one-word form      |
 //!
-//! Dekker's pattern: a reader stores its slot and loads the writer's word; the writer stores its word
-//! and loads the slots. Each needs a fence in between. With membarrier(2) the writer's system call
-//! stands for the fences of all readers, and theirs costs nothing.
+//! A storm of writers would pay for the barrier each time: after a revocation the lock stays in its
+//! one-word form for nine times what the revocation took, so that writers lose a tenth at most.
 
-use std::marker::PhantomData;
+use super::contention::Booking;
+use super::readers::{self, ReaderOrders, Shown};
+use super::{LatchOrders, Proven, RawRwSpin, Row, SpinClass, WordMode};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, CachePadded, Ordering};
 
-use super::class::Contention;
-use super::{Proven, SpinClass, thread_number};
-use crate::sync::{AtomicU32, CachePadded, Ordering, fence};
-
-/// Slots: threads with higher numbers share the last one.
-const SLOTS: usize = if cfg!(any(loom, shuttle)) { 2 } else { 128 };
-
-/// The orderings of a [`RawDistributed`]; other than [`Proven`] only in tests that must fail.
-pub trait DistributedOrders {
-    /// Whether readers have their barrier.
-    const READER_BARRIER: bool;
-    /// Of a reader's store that ends its read.
-    const FREE: Ordering;
-}
-
-impl DistributedOrders for Proven {
-    const READER_BARRIER: bool = true;
-    // Release: pairs with the Acquire of the writer's loads of the slots.
-    const FREE: Ordering = Ordering::Release;
-}
-
-/// What a reader's side of the barrier costs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Barrier {
-    /// Nothing: the writer's system call does it.
-    Asymmetric,
-    /// A fence: the kernel has no membarrier, or a model checker runs.
-    Fence,
-}
+/// The one-word form is kept this many times as long as its beginning took.
+const RESUME_AFTER: u64 = 9;
+/// Counted reads of which one looks at the clock, to return to the distributed form.
+const READS_BEFORE_CLOCK: u32 = if cfg!(any(loom, shuttle)) { 1 } else { 64 };
 
 /// The words of the lock, without data.
 #[derive(Debug)]
 pub struct RawDistributed<O = Proven> {
-    barrier: Barrier,
-    writer: CachePadded<AtomicU32>,
-    slots: Box<[CachePadded<AtomicU32>]>,
-    orders: PhantomData<O>,
+    /// Alone on its line: written only when the lock changes its form.
+    favours_readers: CachePadded<AtomicBool>,
+    fallback: CachePadded<Fallback<O>>,
 }
 
-impl<O: DistributedOrders> RawDistributed<O> {
-    /// Makes a free lock.
+#[derive(Debug)]
+struct Fallback<O> {
+    word: RawRwSpin<O>,
+    /// Counted reads, some of them lost: a plain load and store on a line that is written anyway.
+    reads: AtomicU32,
+    /// The ticks at which readers may be favoured again.
+    resume_at: AtomicU64,
+}
+
+/// How a reader holds a lock.
+#[derive(Clone, Copy, Debug)]
+#[must_use = "a read that is not freed lasts for ever"]
+pub enum Hold<'r> {
+    /// Shown in its row.
+    Shown(Shown<'r>),
+    /// Counted in the lock's word.
+    Counted,
+}
+
+impl<O: ReaderOrders + LatchOrders> RawDistributed<O> {
+    /// Makes a free lock that favours readers.
     #[must_use]
     pub fn new() -> Self {
+        readers::prepare();
         Self {
-            barrier: if register_barrier() { Barrier::Asymmetric } else { Barrier::Fence },
-            writer: CachePadded::new(AtomicU32::new(0)),
-            slots: (0..SLOTS).map(|_| CachePadded::new(AtomicU32::new(0))).collect(),
-            orders: PhantomData,
+            favours_readers: CachePadded::new(AtomicBool::new(true)),
+            fallback: CachePadded::new(Fallback {
+                word: RawRwSpin::new(WordMode::Shared),
+                reads: AtomicU32::new(0),
+                resume_at: AtomicU64::new(0),
+            }),
         }
     }
 
-    /// Becomes a reader, spinning while there is a writer. `number` is the calling thread's.
+    fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Becomes a reader, spinning while there is a writer. `row` is the calling thread's.
     #[inline]
-    pub fn read_as(&self, number: u32, class: SpinClass) {
-        if !self.try_read(number) {
-            self.read_contended(number, class);
+    pub fn read<'r>(&self, row: Option<&'r Row>, class: SpinClass) -> (Hold<'r>, Option<Booking>) {
+        if let Some(row) = row
+            && self.favours_readers.load(Ordering::Relaxed)
+            // Acquire: pairs with the Release in `consider_readers`.
+            && let Some(slot) = readers::enter::<O>(row, self.address(), || {
+                self.favours_readers.load(Ordering::Acquire)
+            })
+        {
+            return (Hold::Shown(slot), None);
         }
-    }
-
-    #[inline]
-    fn try_read(&self, number: u32) -> bool {
-        self.count(number, 1, Ordering::Relaxed);
-        self.reader_barrier();
-        // Acquire: pairs with the Release in `free_write`.
-        if self.writer.load(Ordering::Acquire) == 0 {
-            return true;
-        }
-        self.free_read_as(number);
-        false
-    }
-
-    /// Changes the thread's slot: a plain store if nobody else writes it.
-    #[inline]
-    fn count(&self, number: u32, change: u32, order: Ordering) {
-        let index = usize::try_from(number).unwrap_or(SLOTS).min(SLOTS - 1);
-        let slot = &self.slots[index];
-        if index < SLOTS - 1 {
-            slot.store(slot.load(Ordering::Relaxed).wrapping_add(change), order);
-        } else {
-            slot.fetch_add(change, order);
-        }
-    }
-
-    #[inline]
-    fn reader_barrier(&self) {
-        match self.barrier {
-            // Keeps the compiler from reordering; the CPU is stopped by `writer_barrier`.
-            Barrier::Asymmetric => std::sync::atomic::compiler_fence(Ordering::SeqCst),
-            // SeqCst: pairs with the one in `writer_barrier`.
-            Barrier::Fence if O::READER_BARRIER => fence(Ordering::SeqCst),
-            Barrier::Fence => {}
-        }
-    }
-
-    fn writer_barrier(&self) {
-        match self.barrier {
-            Barrier::Asymmetric => barrier_on_all_cpus(),
-            // SeqCst: pairs with the one in `reader_barrier`.
-            Barrier::Fence => fence(Ordering::SeqCst),
-        }
+        self.read_counted(class)
     }
 
     #[cold]
-    fn read_contended(&self, number: u32, class: SpinClass) {
-        let mut contention = Contention::begin(class);
-        loop {
-            if self.writer.load(Ordering::Relaxed) == 0 && self.try_read(number) {
-                return;
-            }
-            contention.pause();
+    fn read_counted(&self, class: SpinClass) -> (Hold<'static>, Option<Booking>) {
+        let booking = self.fallback.word.read(class);
+        let reads = self.fallback.reads.load(Ordering::Relaxed).wrapping_add(1);
+        self.fallback.reads.store(reads, Ordering::Relaxed);
+        if reads.is_multiple_of(READS_BEFORE_CLOCK)
+            && now() >= self.fallback.resume_at.load(Ordering::Relaxed)
+        {
+            // Release: hands on to the favoured readers what this one acquired with the word. It
+            // holds the word, so there is no writer.
+            self.favours_readers.store(true, Ordering::Release);
+        }
+        (Hold::Counted, booking)
+    }
+
+    /// Ends a read.
+    #[inline]
+    pub fn free_read(&self, hold: Hold<'_>) {
+        match hold {
+            Hold::Shown(slot) => readers::leave::<O>(slot),
+            Hold::Counted => self.fallback.word.free_read(),
         }
     }
 
-    /// Ends a read of this thread.
-    #[inline]
-    pub fn free_read_as(&self, number: u32) {
-        self.count(number, u32::MAX, O::FREE);
-    }
-
-    /// Becomes the writer, spinning until the last reader has gone.
+    /// Becomes the writer, spinning until the last reader has gone. `rows` is where they may be.
     #[cold]
-    pub fn write(&self, class: SpinClass) {
+    pub fn write<'r>(&self, rows: impl FnOnce() -> &'r [Row], class: SpinClass) -> Option<Booking> {
+        let booking = self.fallback.word.write(class);
+        // Relaxed: it becomes true only under the word in shared mode, which this thread excludes.
+        if !self.favours_readers.load(Ordering::Relaxed) {
+            return booking;
+        }
+        let started = now();
+        self.favours_readers.store(false, Ordering::Relaxed);
+        readers::writer_barrier::<O>();
         let mut contention = None;
-        // Acquire: pairs with the Release in `free_write`.
-        while self.writer.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            contention.get_or_insert_with(|| Contention::begin(class)).pause();
-        }
-        self.writer_barrier();
-        for slot in &self.slots {
-            // Acquire: pairs with the Release in `free_read_as`.
-            while slot.load(Ordering::Acquire) != 0 {
-                contention.get_or_insert_with(|| Contention::begin(class)).pause();
-            }
-        }
+        readers::wait_out::<O>(rows(), self.address(), || {
+            let begin = || super::contention::Contention::begin(class, 0);
+            contention.get_or_insert_with(begin).pause();
+        });
+        let ended = now();
+        let pause = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
+        self.fallback.resume_at.store(ended.saturating_add(pause), Ordering::Relaxed);
+        contention.map(super::contention::Contention::end).or(booking)
     }
 
     /// Ends the writer's hold.
     pub fn free_write(&self) {
-        // Release: pairs with the Acquire in `try_read` and `write`.
-        self.writer.store(0, Ordering::Release);
-    }
-
-    /// Becomes a reader; see [`Self::read_as`].
-    #[inline]
-    pub fn read(&self, class: SpinClass) {
-        self.read_as(thread_number(), class);
-    }
-
-    /// Ends a read of this thread.
-    #[inline]
-    pub fn free_read(&self) {
-        self.free_read_as(thread_number());
+        self.fallback.word.free_write();
     }
 }
 
-impl<O: DistributedOrders> Default for RawDistributed<O> {
+impl<O: ReaderOrders + LatchOrders> Default for RawDistributed<O> {
     fn default() -> Self {
         Self::new()
     }
 }
 
 #[cfg(not(any(loom, shuttle)))]
-fn register_barrier() -> bool {
-    crate::sys::register_membarrier()
+fn now() -> u64 {
+    crate::clock::now_ticks()
 }
 
+/// Under a model checker readers are favoured again at once.
 #[cfg(any(loom, shuttle))]
-fn register_barrier() -> bool {
-    false
-}
-
-#[cfg(not(any(loom, shuttle)))]
-fn barrier_on_all_cpus() {
-    crate::sys::membarrier();
-}
-
-#[cfg(any(loom, shuttle))]
-fn barrier_on_all_cpus() {
-    fence(Ordering::SeqCst);
+const fn now() -> u64 {
+    0
 }

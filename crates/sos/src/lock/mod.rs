@@ -5,15 +5,36 @@
 //! time, backoffs and sleeps on the calling thread's own account, by the class of the lock.
 
 mod class;
+mod contention;
+mod contest;
 mod distributed;
+#[cfg(not(loom))]
+mod latch_park;
+#[cfg(not(loom))]
+mod latch_queue;
+mod latch_word;
+#[cfg(not(any(loom, shuttle)))]
+mod pause;
+mod raw_latch;
+mod readers;
+mod row;
 mod rw_latch;
 mod rw_spin;
 mod spin;
 mod version;
 
 pub use class::{LatchClass, SpinCell, SpinClass};
-pub use distributed::{DistributedOrders, RawDistributed};
-pub use rw_latch::{LatchOrders, RawRwLatch, ReadLatchGuard, RwLatch, WriteLatchGuard};
+pub use distributed::{Hold, RawDistributed};
+#[cfg(not(any(loom, shuttle)))]
+pub use pause::{calibrate, pause_ns};
+pub use raw_latch::{LatchOrders, LatchVersion, RawRwLatch};
+pub use readers::{ReaderOrders, Shown};
+pub use row::Row;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use row::asleep;
+#[cfg(not(any(loom, shuttle)))]
+pub use row::{Blocked, blocked};
+pub use rw_latch::{ReadLatchGuard, RwLatch, WriteLatchGuard};
 pub use rw_spin::{RawRwSpin, ReadGuard, RwMode, RwSpin, WordMode, WriteGuard};
 pub use spin::{RawSpin, SpinGuard, SpinLock, SpinOrders};
 pub use version::{ObsoleteError, VersionGuard, VersionLatch, VersionOrders};
@@ -30,6 +51,7 @@ thread_local! {
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn set_thread_number(number: u32) {
     THREAD_NUMBER.set(number);
+    row::claim(number);
 }
 
 /// The calling thread's number in the ledger, never 0; a lock word holds it while the lock is held.

@@ -3,25 +3,27 @@
 //! The exclusive and the one-word form stay for comparison: they are what a metadata cache looked
 //! like before and after it was first repaired. The distributed form has a file of its own. One word:
 //!
-//! | bit 31 (writer) | bit 30 (writer waits) | readers | meaning                          |
-//! |-----------------|-----------------------|---------|----------------------------------|
-//! | 0               | 0                     | 0       | free                             |
-//! | 0               | 0                     | n       | n readers                        |
-//! | 0               | 1                     | n       | n readers, new ones hold back    |
-//! | 1               | x                     | 0       | one writer                       |
+//! | bit 31 (writer) | bit 30 (writer waits) | the rest | meaning                           |
+//! |-----------------|-----------------------|----------|-----------------------------------|
+//! | 0               | 0                     | 0        | free                              |
+//! | 0               | 0                     | n        | n readers                         |
+//! | 0               | 1                     | n        | n readers, new ones hold back     |
+//! | 1               | x                     | n        | a writer: the thread of number n  |
 
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::class::Contention;
-use super::{LatchOrders, Proven, RawDistributed, SpinClass};
+use super::contention::{self, Booking, Contention};
+use super::distributed::Hold;
+use super::{LatchOrders, Proven, RawDistributed, SpinClass, thread_number};
 use crate::sync::{AtomicU32, Ordering};
 
 const WRITER: u32 = 1 << 31;
 const WRITER_WAITING: u32 = 1 << 30;
-const READERS: u32 = WRITER_WAITING - 1;
+/// Readers, or the writer's number.
+const HOLDERS: u32 = WRITER_WAITING - 1;
 
 /// The form of an [`RwSpin`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,43 +82,49 @@ impl<O: LatchOrders> RawRwSpin<O> {
     #[inline]
     pub fn try_write(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
-        word & (WRITER | READERS) == 0 && self.exchange(word, WRITER)
+        word & (WRITER | HOLDERS) == 0 && self.exchange(word, WRITER | thread_number() & HOLDERS)
     }
 
-    /// Becomes a reader, spinning as long as it takes.
+    /// Becomes a reader, spinning as long as it takes; what that cost is to be booked afterwards.
     #[inline]
-    pub fn read(&self, class: SpinClass) {
-        if self.try_read() {
-            return;
-        }
-        self.read_contended(class);
+    pub fn read(&self, class: SpinClass) -> Option<Booking> {
+        if self.try_read() { None } else { Some(self.read_contended(class)) }
     }
 
     #[cold]
-    fn read_contended(&self, class: SpinClass) {
-        let mut contention = Contention::begin(class);
-        while !self.try_read() {
+    fn read_contended(&self, class: SpinClass) -> Booking {
+        let mut contention = Contention::begin(class, self.owner());
+        loop {
             contention.pause();
+            if self.try_read() {
+                return contention.end();
+            }
         }
     }
 
-    /// Becomes the writer, spinning as long as it takes.
+    /// Becomes the writer, spinning as long as it takes; what that cost is to be booked afterwards.
     #[inline]
-    pub fn write(&self, class: SpinClass) {
-        if self.try_write() {
-            return;
-        }
-        self.write_contended(class);
+    pub fn write(&self, class: SpinClass) -> Option<Booking> {
+        if self.try_write() { None } else { Some(self.write_contended(class)) }
     }
 
     #[cold]
-    fn write_contended(&self, class: SpinClass) {
-        let mut contention = Contention::begin(class);
-        while !self.try_write() {
+    fn write_contended(&self, class: SpinClass) -> Booking {
+        let mut contention = Contention::begin(class, self.owner());
+        loop {
             // Relaxed: a hint to readers; the writer that gets in clears it.
             self.word.fetch_or(WRITER_WAITING, Ordering::Relaxed);
             contention.pause();
+            if self.try_write() {
+                return contention.end();
+            }
         }
+    }
+
+    /// The ledger number of the writer; 0 if there is none.
+    pub fn owner(&self) -> u32 {
+        let word = self.word.load(Ordering::Relaxed);
+        if word & WRITER == 0 { 0 } else { word & HOLDERS }
     }
 
     /// Ends a reader's hold.
@@ -136,7 +144,7 @@ impl<O: LatchOrders> RawRwSpin<O> {
     pub fn free_write(&self) {
         // Release: pairs with the Acquire of the next reader or writer. Keeps a waiting writer's
         // mark, so that readers do not overtake it for ever.
-        self.word.fetch_and(!WRITER, O::FREE);
+        self.word.fetch_and(WRITER_WAITING, O::FREE);
     }
 }
 
@@ -171,23 +179,37 @@ impl<T> RwSpin<T> {
     /// Shares the value with other readers.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        match &self.raw {
-            Raw::Word(raw) => raw.read(self.class),
-            Raw::Distributed(raw) => raw.read(self.class),
-        }
-        ReadGuard { lock: self, not_send: PhantomData }
+        let (hold, booking) = match &self.raw {
+            Raw::Word(raw) => (Hold::Counted, raw.read(self.class)),
+            Raw::Distributed(raw) => raw.read(current_row(), self.class),
+        };
+        ReadGuard { lock: self, hold, booking, not_send: PhantomData }
     }
 
     /// Has the value alone.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
-        match &self.raw {
+        let booking = match &self.raw {
             Raw::Word(raw) => raw.write(self.class),
-            Raw::Distributed(raw) => raw.write(self.class),
-        }
+            Raw::Distributed(raw) => raw.write(all_rows, self.class),
+        };
         let panics_before = std::thread::panicking();
-        WriteGuard { lock: self, panics_before, not_send: PhantomData }
+        WriteGuard { lock: self, panics_before, booking, not_send: PhantomData }
     }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use super::row::{all as all_rows, current as current_row};
+
+/// Models bring their own rows.
+#[cfg(any(loom, shuttle))]
+pub(super) fn current_row() -> Option<&'static super::Row> {
+    None
+}
+
+#[cfg(any(loom, shuttle))]
+pub(super) fn all_rows() -> &'static [super::Row] {
+    &[]
 }
 
 impl<T> fmt::Debug for RwSpin<T> {
@@ -200,6 +222,8 @@ impl<T> fmt::Debug for RwSpin<T> {
 #[derive(Debug)]
 pub struct ReadGuard<'a, T> {
     lock: &'a RwSpin<T>,
+    hold: Hold<'static>,
+    booking: Option<Booking>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -208,6 +232,7 @@ pub struct ReadGuard<'a, T> {
 pub struct WriteGuard<'a, T> {
     lock: &'a RwSpin<T>,
     panics_before: bool,
+    booking: Option<Booking>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -242,8 +267,9 @@ impl<T> Drop for ReadGuard<'_, T> {
     fn drop(&mut self) {
         match &self.lock.raw {
             Raw::Word(raw) => raw.free_read(),
-            Raw::Distributed(raw) => raw.free_read(),
+            Raw::Distributed(raw) => raw.free_read(self.hold),
         }
+        contention::book(self.booking.take());
     }
 }
 
@@ -257,5 +283,6 @@ impl<T> Drop for WriteGuard<'_, T> {
             Raw::Word(raw) => raw.free_write(),
             Raw::Distributed(raw) => raw.free_write(),
         }
+        contention::book(self.booking.take());
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::class::Contention;
+use super::contention::{Booking, Contention};
 use super::{Proven, SpinClass, thread_number};
 use crate::sync::{AtomicU32, Ordering};
 
@@ -58,23 +58,21 @@ impl<O: SpinOrders> RawSpin<O> {
         self.word.compare_exchange(0, thread_number(), O::TAKE, Ordering::Relaxed).is_ok()
     }
 
-    /// Takes the lock, spinning until it is free.
+    /// Takes the lock, spinning until it is free; what that cost is to be booked after `free`.
     #[inline]
-    pub fn take(&self, class: SpinClass) {
-        if !self.try_take() {
-            self.take_contended(class);
-        }
+    pub fn take(&self, class: SpinClass) -> Option<Booking> {
+        if self.try_take() { None } else { Some(self.take_contended(class)) }
     }
 
     #[cold]
-    fn take_contended(&self, class: SpinClass) {
-        let mut contention = Contention::begin(class);
+    fn take_contended(&self, class: SpinClass) -> Booking {
+        let mut contention = Contention::begin(class, self.owner());
         loop {
+            contention.pause();
             // Relaxed: only decides whether the exchange is worth trying.
             if self.word.load(Ordering::Relaxed) == 0 && self.try_take() {
-                return;
+                return contention.end();
             }
-            contention.pause();
         }
     }
 
@@ -127,14 +125,14 @@ impl<T> SpinLock<T> {
     /// Takes the lock, spinning until it is free.
     #[inline]
     pub fn lock(&self) -> SpinGuard<'_, T> {
-        self.raw.take(self.class);
-        SpinGuard::new(self)
+        let booking = self.raw.take(self.class);
+        SpinGuard::new(self, booking)
     }
 
     /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<SpinGuard<'_, T>> {
-        self.raw.try_take().then(|| SpinGuard::new(self))
+        self.raw.try_take().then(|| SpinGuard::new(self, None))
     }
 
     /// The value, when nobody else can have the lock.
@@ -159,6 +157,7 @@ impl<T> fmt::Debug for SpinLock<T> {
 pub struct SpinGuard<'a, T> {
     lock: &'a SpinLock<T>,
     panics_before: bool,
+    booking: Option<Booking>,
     /// The word names the thread, so the guard stays on it.
     not_send: PhantomData<*const ()>,
 }
@@ -168,8 +167,9 @@ unsafe impl<T: Sync> Sync for SpinGuard<'_, T> {}
 
 impl<'a, T> SpinGuard<'a, T> {
     #[inline]
-    fn new(lock: &'a SpinLock<T>) -> Self {
-        Self { lock, panics_before: std::thread::panicking(), not_send: PhantomData }
+    fn new(lock: &'a SpinLock<T>, booking: Option<Booking>) -> Self {
+        let panics_before = std::thread::panicking();
+        Self { lock, panics_before, booking, not_send: PhantomData }
     }
 }
 
@@ -197,5 +197,6 @@ impl<T> Drop for SpinGuard<'_, T> {
             super::poisoned(self.lock.class.name());
         }
         self.lock.raw.free();
+        super::contention::book(self.booking.take());
     }
 }

@@ -10,7 +10,7 @@
 
 use std::marker::PhantomData;
 
-use super::class::Contention;
+use super::contention::{self, Contention};
 use super::{Proven, SpinClass};
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -60,17 +60,19 @@ impl<O: VersionOrders> VersionLatch<O> {
 
     #[cold]
     fn read_contended(&self) -> Result<u64, ObsoleteError> {
-        let mut contention = Contention::begin(SpinClass::XtpIndex);
-        loop {
+        let mut contention = Contention::begin(SpinClass::XtpIndex, 0);
+        let version = loop {
             let word = self.word.load(Ordering::Acquire);
             if word & OBSOLETE != 0 {
-                return Err(ObsoleteError);
+                break Err(ObsoleteError);
             }
             if word & LOCKED == 0 {
-                return Ok(word);
+                break Ok(word);
             }
             contention.pause();
-        }
+        };
+        contention::book(Some(contention.end()));
+        version
     }
 
     /// Whether what was read since `version` is still true.
@@ -95,7 +97,8 @@ impl<O: VersionOrders> VersionLatch<O> {
         if O::WRITER_FENCE {
             fence(Ordering::Release);
         }
-        Ok(VersionGuard { latch: self, retire: false })
+        let panics_before = std::thread::panicking();
+        Ok(VersionGuard { latch: self, retire: false, panics_before })
     }
 
     /// Becomes the writer, waiting out another one.
@@ -120,6 +123,7 @@ impl<O: VersionOrders> Default for VersionLatch<O> {
 pub struct VersionGuard<'a, O = Proven> {
     latch: &'a VersionLatch<O>,
     retire: bool,
+    panics_before: bool,
 }
 
 impl<O> VersionGuard<'_, O> {
@@ -131,6 +135,9 @@ impl<O> VersionGuard<'_, O> {
 
 impl<O> Drop for VersionGuard<'_, O> {
     fn drop(&mut self) {
+        if std::thread::panicking() && !self.panics_before {
+            super::poisoned(SpinClass::XtpIndex.name());
+        }
         let locked = self.latch.word.load(Ordering::Relaxed);
         let mark = if self.retire { OBSOLETE } else { 0 };
         // Release: pairs with the Acquire in `read`.

@@ -26,10 +26,24 @@ pub fn keep_freed_memory() {
     unsafe extern "C" {
         fn mi_option_set(option: i32, value: std::ffi::c_long);
     }
-    /// `mi_option_purge_delay` of mimalloc 2; -1 is never.
+    /// `mi_option_purge_delay` of mimalloc 3; -1 is never.
     const PURGE_DELAY: i32 = 15;
     // SAFETY: sets one number that mimalloc reads at any time.
     unsafe { mi_option_set(PURGE_DELAY, -1) };
+}
+
+/// Bytes of a cache line.
+const LINE_BYTES: usize = 64;
+
+/// The layout of a small block: memory that all threads read gets whole cache lines, so that what the
+/// thread that made it writes later is never on one of them.
+#[inline]
+fn placed(clerk: MemoryClerk, layout: Layout) -> Layout {
+    if !clerk.is_read_by_all() {
+        return layout;
+    }
+    let lines = layout.align_to(LINE_BYTES).map(|layout| layout.pad_to_align());
+    lines.unwrap_or(layout)
 }
 
 #[inline]
@@ -102,9 +116,10 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: handed on.
             return unsafe { self.alloc_large(layout, Zeroed::No) };
         }
-        book(current(), signed(layout.size()), layout.size());
-        // SAFETY: handed on.
-        unsafe { MiMalloc.alloc(layout) }
+        let clerk = current();
+        book(clerk, signed(layout.size()), layout.size());
+        // SAFETY: handed on; mimalloc frees a block whatever its layout was.
+        unsafe { MiMalloc.alloc(placed(clerk, layout)) }
     }
 
     #[inline]
@@ -113,9 +128,10 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: handed on.
             return unsafe { self.alloc_large(layout, Zeroed::Yes) };
         }
-        book(current(), signed(layout.size()), layout.size());
-        // SAFETY: handed on.
-        unsafe { MiMalloc.alloc_zeroed(layout) }
+        let clerk = current();
+        book(clerk, signed(layout.size()), layout.size());
+        // SAFETY: as in `alloc`.
+        unsafe { MiMalloc.alloc_zeroed(placed(clerk, layout)) }
     }
 
     #[inline]
@@ -144,9 +160,11 @@ unsafe impl GlobalAlloc for Allocator {
         };
         let stays_small = layout.size() < HEADER_FROM_BYTES && size < HEADER_FROM_BYTES;
         if stays_small {
-            book(current(), signed(size) - signed(layout.size()), size);
-            // SAFETY: handed on.
-            return unsafe { MiMalloc.realloc(block, layout, size) };
+            let clerk = current();
+            book(clerk, signed(size) - signed(layout.size()), size);
+            let wanted = placed(clerk, wanted);
+            // SAFETY: handed on; at least as large and as aligned as asked for.
+            return unsafe { MiMalloc.realloc(block, wanted, wanted.size()) };
         }
         if layout.size() >= HEADER_FROM_BYTES && size >= HEADER_FROM_BYTES {
             // SAFETY: handed on; both have headers.

@@ -44,6 +44,14 @@ registry! {
     }
 }
 
+impl MemoryClerk {
+    /// Whether its memory is written once and then read by all threads.
+    #[inline]
+    pub(super) const fn is_read_by_all(self) -> bool {
+        matches!(self, Self::ObjectPlans | Self::SqlPlans | Self::Metadata)
+    }
+}
+
 /// Bytes that a thread may hold back from the shared sums, per clerk.
 const FLUSH_BYTES: i64 = 64 * 1024;
 

@@ -38,6 +38,7 @@ pub fn park(
     let Some(waiter) = LOT.enter(key, must_wait) else {
         return Wake::Signalled;
     };
+    let _at = sched::wait_at(key);
     let wake = wait(&waiter, wait_type, timeout, cancel);
     if wake != Wake::Signalled {
         LOT.leave(key, &waiter);

@@ -66,6 +66,8 @@ pub struct Baton {
     mail: AtomicBool,
     /// Whether the holder sleeps in its poller, or is about to.
     polling: AtomicBool,
+    /// Whether nobody holds it; for who looks from outside.
+    unattended: AtomicBool,
 }
 
 impl Default for Baton {
@@ -90,6 +92,7 @@ impl Baton {
             yielded: AtomicU32::new(0),
             mail: AtomicBool::new(false),
             polling: AtomicBool::new(false),
+            unattended: AtomicBool::new(false),
         }
     }
 
@@ -99,7 +102,7 @@ impl Baton {
         {
             let mut queues = self.queues.lock();
             if !queues.held {
-                queues.held = true;
+                self.hold(&mut queues);
                 return;
             }
             seat.grant.reset();
@@ -114,8 +117,14 @@ impl Baton {
     pub fn take_if_free(&self) -> bool {
         let mut queues = self.queues.lock();
         let taken = !queues.held;
-        queues.held = true;
+        self.hold(&mut queues);
         taken
+    }
+
+    fn hold(&self, queues: &mut Queues) {
+        queues.held = true;
+        // Relaxed, as in `abandon`: a hint for who looks from outside.
+        self.unattended.store(false, Ordering::Relaxed);
     }
 
     /// Gives the scheduler to somebody who is ready for it: first to whose wait is over, then to an
@@ -134,6 +143,7 @@ impl Baton {
         let mut queues = self.queues.lock();
         let next = queues.signalled.pop_front().or_else(|| queues.yielded.pop_front());
         queues.held = next.is_some();
+        self.unattended.store(next.is_none(), Ordering::Relaxed);
         self.publish(&queues);
         drop(queues);
         grant(next);
@@ -206,6 +216,16 @@ impl Baton {
         for seat in idle {
             seat.grant.set(EXIT);
         }
+    }
+
+    /// Whether the holder sleeps in its poller, or is about to.
+    pub fn is_polling(&self) -> bool {
+        self.polling.load(Ordering::Relaxed)
+    }
+
+    /// Whether nobody holds it, so that nobody serves its connections.
+    pub fn is_unattended(&self) -> bool {
+        self.unattended.load(Ordering::Relaxed)
     }
 
     /// Whether somebody's wait is over; the holder asks between two requests.

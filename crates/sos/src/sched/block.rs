@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use super::activity::{self, Standing};
 use super::worker::Worker;
 use crate::clock;
 use crate::epoch;
@@ -25,22 +26,25 @@ pub enum Unblocked {
 /// Runs something that blocks the thread, with the scheduler handed over meanwhile, and books it.
 /// On a thread that is no worker it just runs and is booked.
 pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
-    let started = clock::now_ticks();
-    let before = ledger::to(State::Waiting);
+    let before = ledger::to(State::Wait(wait_type));
+    let started = ledger::now_at_edge();
+    activity::begin_wait(wait_type, started);
     let signalled = Worker::with_current(|worker| {
-        let _away = worker.map(Away::begin);
+        let _away = worker.map(|worker| Away::begin(worker, wait_type));
         let signalled = match block() {
-            Unblocked::Now => clock::now_ticks(),
-            Unblocked::At(ticks) => ticks,
+            Unblocked::Now => None,
+            Unblocked::At(ticks) => Some(ticks),
         };
-        ledger::to(State::Runnable);
-        signalled
+        ledger::to(State::Signal(wait_type));
+        activity::signalled();
+        signalled.unwrap_or_else(ledger::now_at_edge)
     });
     ledger::to(before);
-    let ended = clock::now_ticks();
+    let ended = ledger::now_at_edge();
+    activity::end_wait(ended);
     let signal_ticks = ended.saturating_sub(signalled.max(started));
     let ticks = ended.saturating_sub(started);
-    ledger::with_current(|account| account.wait(wait_type).book(ticks, signal_ticks));
+    ledger::with_current(|account| account.book_wait(wait_type, ticks, signal_ticks));
 }
 
 /// A worker without its scheduler; has it again when dropped.
@@ -50,8 +54,11 @@ struct Away<'a> {
 }
 
 impl<'a> Away<'a> {
-    fn begin(worker: &'a Worker) -> Self {
+    fn begin(worker: &'a Worker, wait_type: WaitType) -> Self {
         let suspended = epoch::suspend();
+        if wait_type.is_preemptive() {
+            worker.scheduler.books.count_preemptive();
+        }
         worker.scheduler.hand_over();
         Self { worker, _suspended: suspended }
     }
@@ -109,15 +116,17 @@ pub fn yield_if_quantum_due() {
 
 #[cold]
 fn quantum_over(worker: &Worker) {
-    let started = clock::now_ticks();
-    let before = ledger::to(State::Runnable);
+    let before = ledger::to(State::Signal(WaitType::SchedulerYield));
+    let started = ledger::now_at_edge();
+    activity::signalled();
     // Still pinned, if it is: others may run, but what this request reads stays.
     let yielded = worker.scheduler.end_quantum(worker);
     ledger::to(before);
+    worker.activity.stand(Standing::Running);
     worker.renew_quantum();
     if yielded {
-        let ticks = clock::now_ticks().saturating_sub(started);
+        let ticks = ledger::now_at_edge().saturating_sub(started);
         // All of it is signal time: there was nothing to wait for but the scheduler.
-        ledger::with_current(|account| account.wait(WaitType::SchedulerYield).book(ticks, ticks));
+        ledger::with_current(|account| account.book_wait(WaitType::SchedulerYield, ticks, ticks));
     }
 }

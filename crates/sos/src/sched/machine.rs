@@ -7,23 +7,30 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::Connection;
+use super::activity::{Activity, Role};
+use super::books::SchedulerCounts;
+use super::monitor::{Monitor, MonitorBell};
+use super::roster::Roster;
 use super::scheduler::{Mail, Scheduler};
+use super::stall::{Stall, Stalls};
 use super::worker::Worker;
 use crate::clock;
 use crate::epoch;
-use crate::ledger::{self, Accounts, State};
+use crate::ledger::{self, Accounts, SourceChoice, State};
 use crate::lock::{SpinClass, SpinLock};
 use crate::memory;
-use crate::park::{self, Cancel, Wake};
+use crate::park::{self, Cancel};
 use crate::sync::{Arc, AtomicU32, AtomicUsize, Ordering};
 use crate::sys::{self, Direction, EventFd, Listener, Polled, Socket};
 use crate::thread;
 use crate::wait::WaitType;
 
 /// How long a request may run before it offers its scheduler to others.
-const QUANTUM: Duration = Duration::from_millis(4);
+pub const QUANTUM: Duration = Duration::from_millis(4);
 /// How often the machine looks after its clock and its retired memory.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
+/// Threads that a machine starts with, besides a worker for each scheduler.
+const BACKGROUND_THREADS: usize = 2;
 /// How long the listener pauses when the system is out of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -36,6 +43,8 @@ pub struct MachineConfig {
     pub workers_max: usize,
     /// Whether each scheduler's workers are tied to one CPU.
     pub affinity: Affinity,
+    /// How the ledger tells time on a CPU from time off it.
+    pub ledger: SourceChoice,
 }
 
 /// Where workers may run.
@@ -49,7 +58,7 @@ pub enum Affinity {
 
 impl Default for MachineConfig {
     fn default() -> Self {
-        Self { schedulers: 0, workers_max: 0, affinity: Affinity::Free }
+        Self { schedulers: 0, workers_max: 0, affinity: Affinity::Free, ledger: SourceChoice::Auto }
     }
 }
 
@@ -58,6 +67,12 @@ impl Default for MachineConfig {
 pub struct SchedulerRow {
     /// Its number.
     pub id: u32,
+    /// Where it is in memory.
+    pub address: usize,
+    /// The CPU that its workers are tied to.
+    pub cpu: Option<usize>,
+    /// Whether its worker sleeps, because there is nothing to do.
+    pub is_idle: bool,
     /// Connections assigned to it.
     pub connections: u64,
     /// Its workers, idle ones included.
@@ -66,6 +81,16 @@ pub struct SchedulerRow {
     pub idle_workers: u64,
     /// Workers that are ready and wait for it.
     pub runnable: u64,
+    /// Tasks that wait for a worker, when all the workers there may be are waiting.
+    pub queued: u64,
+    /// Workers there may be, if each scheduler had as many.
+    pub workers_ideal: u64,
+    /// What it has counted.
+    pub counts: SchedulerCounts,
+    /// What its workers have spent on a CPU, in ns; none if the kernel does not say.
+    pub cpu_ns: Option<u64>,
+    /// What they have waited for a CPU, in ns.
+    pub delay_ns: Option<u64>,
 }
 
 /// How [`Machine::stop`] ended.
@@ -95,6 +120,9 @@ pub(super) struct Shared {
     pub(super) quantum_ticks: u64,
     phase: AtomicU32,
     handles: SpinLock<Vec<JoinHandle<()>>>,
+    pub(super) roster: Roster,
+    pub(super) stalls: Stalls,
+    pub(super) monitor: MonitorBell,
     /// Set when the machine begins to stop; background threads sleep on it.
     stopping: Cancel,
     stop_accepting: EventFd,
@@ -142,7 +170,8 @@ impl fmt::Debug for Machine {
 }
 
 impl Machine {
-    /// Starts the schedulers, each with one worker, and the housekeeping thread.
+    /// Starts the schedulers, each with one worker, the monitor and the housekeeping thread. All of
+    /// them run when it returns.
     pub fn start(config: &MachineConfig) -> io::Result<Self> {
         memory::keep_freed_memory();
         let cpus = sys::allowed_cpus();
@@ -150,12 +179,15 @@ impl Machine {
         let workers_max =
             if config.workers_max == 0 { (16 * count).max(512) } else { config.workers_max };
         let shared = Arc::new(Shared {
-            accounts: Arc::default(),
+            accounts: Arc::new(Accounts::new(config.ledger)),
             workers: AtomicUsize::new(0),
             workers_max: workers_max.max(count),
             quantum_ticks: clock::duration_to_ticks(QUANTUM),
             phase: AtomicU32::new(0),
             handles: SpinLock::new(SpinClass::SosThreadList, Vec::new()),
+            roster: Roster::new(),
+            stalls: Stalls::new(),
+            monitor: MonitorBell::default(),
             stopping: Cancel::new(),
             stop_accepting: EventFd::new()?,
         });
@@ -176,17 +208,35 @@ impl Machine {
                 return Err(io::Error::other("the system refuses to start a worker thread"));
             }
         }
-        machine.spawn_background("housekeeper", HOUSEKEEPING_PERIOD, || {
+        let monitor = Monitor::new(&machine.shared, &machine.schedulers);
+        machine.spawn("monitor", move || monitor.run())?;
+        let accounts = Arc::clone(&machine.shared.accounts);
+        machine.spawn_background("housekeeper", HOUSEKEEPING_PERIOD, move || {
             clock::refine();
+            accounts.tick();
             epoch::collect();
         })?;
+        machine.wait_for_threads(count + BACKGROUND_THREADS);
         Ok(machine)
+    }
+
+    /// Waits until so many threads have begun, so that whoever looks finds them.
+    fn wait_for_threads(&self, count: usize) {
+        while self.shared.roster.read().len() < count {
+            sys::nap();
+        }
     }
 
     /// The books of its threads.
     #[must_use]
     pub fn accounts(&self) -> &Arc<Accounts> {
         &self.shared.accounts
+    }
+
+    /// The most workers that it starts.
+    #[must_use]
+    pub fn workers_max(&self) -> usize {
+        self.shared.workers_max
     }
 
     /// Accepts connections from now on: `connect` turns each into a task, or refuses it. It runs on
@@ -247,8 +297,12 @@ impl Machine {
 
     /// Runs something once on a thread of its own; [`Self::stop`] waits for its end.
     pub fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let shared = Arc::clone(&self.shared);
+        let of_thread = name.to_owned();
         let body = move || {
             ledger::to(State::Background);
+            let activity = Arc::new(Activity::of_this_thread(&of_thread, Role::Background));
+            let _on_roster = shared.roster.enter(&activity);
             if let Err(message) = thread::contain(run) {
                 eprintln!("clearway: a background thread panicked: {message}");
             }
@@ -263,12 +317,29 @@ impl Machine {
         &self,
         name: &str,
         period: Duration,
+        run: impl FnMut() + Send + 'static,
+    ) -> io::Result<()> {
+        let wait = move |stopping: &Cancel| {
+            park::sleep(period, WaitType::SleepTask, Some(stopping));
+        };
+        self.spawn_waiting(name, wait, run)
+    }
+
+    /// Runs something each time that `wait` returns, on a thread of its own, until the machine stops.
+    /// `wait` is given the flag that says so. A panic ends one run, not the thread.
+    pub fn spawn_waiting(
+        &self,
+        name: &str,
+        mut wait: impl FnMut(&Cancel) + Send + 'static,
         mut run: impl FnMut() + Send + 'static,
     ) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         self.spawn(name, move || {
-            let stopping = &shared.stopping;
-            while park::sleep(period, WaitType::SleepTask, Some(stopping)) != Wake::Cancelled {
+            loop {
+                wait(&shared.stopping);
+                if shared.stopping.is_set() {
+                    return;
+                }
                 if let Err(message) = thread::contain(&mut run) {
                     eprintln!("clearway: a background task panicked: {message}");
                 }
@@ -283,18 +354,40 @@ impl Machine {
         &self.shared.stopping
     }
 
+    /// What its threads do now.
+    #[must_use]
+    pub fn activities(&self) -> Vec<Arc<Activity>> {
+        self.shared.roster.read()
+    }
+
+    /// The latest stalls, oldest first.
+    #[must_use]
+    pub fn stalls(&self) -> Vec<Stall> {
+        self.shared.stalls.read()
+    }
+
     /// The schedulers as they are now.
     #[must_use]
     pub fn schedulers(&self) -> Vec<SchedulerRow> {
+        let activities = self.activities();
         let count = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         let row = |scheduler: &Arc<Scheduler>| {
             let (runnable, idle) = scheduler.baton.queue_lengths();
+            let (cpu_ns, delay_ns) = scheduler_times(scheduler, &activities).unzip();
             SchedulerRow {
                 id: scheduler.id,
+                address: Arc::as_ptr(scheduler).addr(),
+                cpu: scheduler.cpu,
+                is_idle: scheduler.baton.is_polling(),
                 connections: scheduler.connections.load(Ordering::Relaxed),
                 workers: scheduler.workers.load(Ordering::Relaxed),
                 idle_workers: count(idle),
                 runnable: count(runnable),
+                queued: scheduler.queued.load(Ordering::Relaxed),
+                workers_ideal: count(self.shared.workers_max / self.schedulers.len().max(1)),
+                counts: scheduler.books.read(),
+                cpu_ns,
+                delay_ns,
             }
         };
         self.schedulers.iter().map(row).collect()
@@ -305,6 +398,7 @@ impl Machine {
     pub fn stop(&self, grace: Duration) -> StopOutcome {
         self.shared.phase.store(1, Ordering::Relaxed);
         self.shared.stopping.set();
+        self.shared.monitor.stop();
         self.shared.stop_accepting.signal();
         self.nudge_all();
         if self.wait_for_end(grace) > 0 {
@@ -318,8 +412,7 @@ impl Machine {
         let handles = std::mem::take(&mut *self.shared.handles.lock());
         for handle in handles {
             if left == 0 || handle.is_finished() {
-                // The body contains panics; what is left is a thread that has ended.
-                let _ = handle.join();
+                thread::join(handle);
             }
         }
         if left == 0 { StopOutcome::Clean } else { StopOutcome::Abandoned(left) }
@@ -344,6 +437,18 @@ impl Machine {
             park::park(self.shared.key(), WaitType::Shutdown, || left() > 0, timeout, None);
         }
     }
+}
+
+/// What the workers of a scheduler, ended ones included, have spent on a CPU and waiting for one.
+fn scheduler_times(scheduler: &Scheduler, activities: &[Arc<Activity>]) -> Option<(u64, u64)> {
+    let mut cpu_ns = scheduler.ended_cpu_ns.load(Ordering::Relaxed);
+    let mut delay_ns = scheduler.ended_delay_ns.load(Ordering::Relaxed);
+    for worker in activities.iter().filter(|a| a.role() == Role::Worker(scheduler.id)) {
+        let times = sys::run_times(worker.thread_id())?;
+        cpu_ns += times.on_cpu_ns;
+        delay_ns += times.runnable_ns;
+    }
+    Some((cpu_ns, delay_ns))
 }
 
 /// Whether an error of accept concerns only the connection it would have returned; see accept(2).

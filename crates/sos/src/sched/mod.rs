@@ -14,13 +14,23 @@
 //! ```
 
 #[cfg(not(shuttle))]
+mod activity;
+#[cfg(not(shuttle))]
 mod block;
+#[cfg(not(shuttle))]
+mod books;
 #[cfg(not(shuttle))]
 mod core;
 #[cfg(not(shuttle))]
 mod machine;
 #[cfg(not(shuttle))]
+mod monitor;
+#[cfg(not(shuttle))]
+mod roster;
+#[cfg(not(shuttle))]
 mod scheduler;
+#[cfg(not(shuttle))]
+mod stall;
 #[cfg(not(shuttle))]
 mod task;
 #[cfg(not(shuttle))]
@@ -29,8 +39,16 @@ mod worker;
 pub mod baton;
 
 #[cfg(not(shuttle))]
+pub(crate) use activity::wait_at;
+#[cfg(not(shuttle))]
+pub use activity::{Activity, Blame, Blocker, Role, Standing, Waiting, blame, work_for};
+#[cfg(not(shuttle))]
 pub use block::{Unblocked, blocking, wait_fd, yield_if_quantum_due};
 #[cfg(not(shuttle))]
-pub use machine::{Affinity, Machine, MachineConfig, SchedulerRow, StopOutcome};
+pub use books::SchedulerCounts;
+#[cfg(not(shuttle))]
+pub use machine::{Affinity, Machine, MachineConfig, QUANTUM, SchedulerRow, StopOutcome};
+#[cfg(not(shuttle))]
+pub use stall::{Stall, StallKind};
 #[cfg(not(shuttle))]
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};

@@ -2,7 +2,9 @@
 
 use std::io;
 
+use super::activity::Standing;
 use super::baton::{Baton, Grant, Passed};
+use super::books::SchedulerBooks;
 use super::core::{Core, HolderCell, Resting, Token};
 use super::machine::{Phase, Shared};
 use super::task::{Connection, Interrupt, Next, Ready, TaskWaker};
@@ -12,8 +14,9 @@ use crate::epoch;
 use crate::ledger::{self, State};
 use crate::lock::{SpinClass, SpinLock};
 use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
-use crate::sys::{Event, EventFd, Events, Poller, Timeout};
+use crate::sys::{self, Event, EventFd, Events, Poller, Timeout};
 use crate::thread;
+use crate::wait::WaitType;
 
 /// An idle worker ends after this time; the next wait hires another one.
 const IDLE_WORKER_NS: u64 = 60_000_000_000;
@@ -39,6 +42,12 @@ pub(super) struct Scheduler {
     /// Connections, the ones still in the mail included.
     pub(super) connections: AtomicU64,
     pub(super) workers: AtomicU64,
+    pub(super) books: CachePadded<SchedulerBooks>,
+    /// Tasks that wait for a worker, when nobody holds the scheduler; see `monitor.rs`.
+    pub(super) queued: AtomicU64,
+    /// What workers that have ended spent on a CPU and waiting for one, in ns.
+    pub(super) ended_cpu_ns: AtomicU64,
+    pub(super) ended_delay_ns: AtomicU64,
     /// Set when the last connection has gone after the machine began to stop.
     ended: AtomicBool,
     me: Weak<Self>,
@@ -65,6 +74,10 @@ impl Scheduler {
             mail: CachePadded::new(SpinLock::new(SpinClass::SosScheduler, Vec::new())),
             connections: AtomicU64::new(0),
             workers: AtomicU64::new(0),
+            books: CachePadded::default(),
+            queued: AtomicU64::new(0),
+            ended_cpu_ns: AtomicU64::new(0),
+            ended_delay_ns: AtomicU64::new(0),
             ended: AtomicBool::new(false),
         }))
     }
@@ -73,6 +86,14 @@ impl Scheduler {
     pub(super) fn send(&self, mail: Mail) {
         self.mail.lock().push(mail);
         self.baton.announce_mail(|| self.kick.signal());
+    }
+
+    /// Keeps the kernel's books on the calling worker, which ends.
+    pub(super) fn keep_times(&self) {
+        if let Some(times) = sys::run_times(sys::thread_id()) {
+            self.ended_cpu_ns.fetch_add(times.on_cpu_ns, Ordering::Relaxed);
+            self.ended_delay_ns.fetch_add(times.runnable_ns, Ordering::Relaxed);
+        }
     }
 
     /// Wakes the holder to look at the machine's phase.
@@ -88,7 +109,8 @@ impl Scheduler {
 
     /// Runs the loop; the calling worker holds the scheduler. Returns when the worker shall end.
     pub(super) fn serve(&self, worker: &Worker) {
-        ledger::to(State::Running);
+        self.books.held_by(worker.activity.number());
+        ledger::to(State::Scheduling);
         epoch::enter();
         while let Serving::On = self.round(worker) {}
         epoch::leave();
@@ -117,7 +139,7 @@ impl Scheduler {
             // Whoever had the scheduler meanwhile may have left events: a new round begins with them.
             return self.rest(worker);
         }
-        self.poll();
+        self.poll(worker);
         Serving::On
     }
 
@@ -151,12 +173,14 @@ impl Scheduler {
             Some(Err(_)) => {}
             Some(Ok(mut resting)) => {
                 worker.begin_request();
+                self.books.step();
                 let run = || resting.task.run(ready, &resting.waker);
                 // The worker may have given the scheduler up in between; it holds it again now.
                 let next = thread::contain(run).unwrap_or_else(|message| {
                     eprintln!("clearway: a connection's task panicked: {message}");
                     Next::Close
                 });
+                ledger::task_returned();
                 self.put_back(token, resting, next, ready);
             }
         }
@@ -207,10 +231,11 @@ impl Scheduler {
     #[cold]
     fn rest(&self, worker: &Worker) -> Serving {
         epoch::leave();
-        ledger::to(State::Idle);
         let deadline_ns = || Some(clock::monotonic_ns() + IDLE_WORKER_NS);
-        let grant = self.baton.rest(&worker.seat, deadline_ns);
-        ledger::to(State::Running);
+        let grant = idle(worker, State::Idle, || self.baton.rest(&worker.seat, deadline_ns));
+        if grant == Some(Grant::Scheduler) {
+            self.books.held_by(worker.activity.number());
+        }
         epoch::enter();
         match grant {
             None | Some(Grant::Scheduler) => Serving::On,
@@ -255,13 +280,15 @@ impl Scheduler {
     }
 
     /// Fires timers and asks the poller for events, sleeping if there is nothing else to do.
-    fn poll(&self) {
+    fn poll(&self, worker: &Worker) {
+        self.books.step();
         // SAFETY: called by the loop, which holds the scheduler; the closures do not give it up.
         let (ready, deadline_ns) = unsafe {
             self.core.with(|core| {
                 let deadline_ns = core.next_deadline();
                 if let Some(deadline_ns) = deadline_ns {
                     let now_ns = clock::monotonic_ns();
+                    self.books.note_timers(clock::now_ticks());
                     core.fire_timers(now_ns);
                     (core.has_ready(), Some(deadline_ns.saturating_sub(now_ns)))
                 } else {
@@ -282,13 +309,14 @@ impl Scheduler {
             (Some(ns), None) | (None, Some(ns)) => Timeout::After(ns),
             (Some(a), Some(b)) => Timeout::After(a.min(b)),
         };
-        ledger::to(State::Idle);
         let mut fetched = 1;
-        self.baton.poll(|| {
-            // SAFETY: as above: sleeping in the poller does not give the scheduler up.
-            fetched = unsafe { self.core.with(|core| core.fetch(&self.poller, timeout)) };
+        idle(worker, State::Polling, || {
+            self.baton.poll(|| {
+                self.books.count_idle();
+                // SAFETY: as above: sleeping in the poller does not give the scheduler up.
+                fetched = unsafe { self.core.with(|core| core.fetch(&self.poller, timeout)) };
+            });
         });
-        ledger::to(State::Running);
         if fetched == 0 {
             // A quiet moment: nobody is held up by freeing.
             epoch::collect();
@@ -336,16 +364,46 @@ impl Scheduler {
         self.baton.abandon();
     }
 
+    /// Does for a scheduler that nobody holds what cannot wait for a worker: delivers attentions, takes
+    /// connections in, and makes a worker if there may be one again. Returns how many tasks wait for a
+    /// worker; none if somebody holds it.
+    pub(super) fn tend(self: &Arc<Self>) -> Option<usize> {
+        if !self.baton.take_if_free() {
+            return None;
+        }
+        if self.has_ended() {
+            self.baton.abandon();
+            return None;
+        }
+        if self.baton.take_mail_flag() {
+            self.read_mail();
+        }
+        // SAFETY: this thread holds the scheduler now; the closure does not give it up.
+        let (interrupts, queued) = unsafe { self.core.with(|core| core.take_stock(&self.poller)) };
+        for interrupt in interrupts {
+            interrupt.interrupt();
+        }
+        self.queued.store(u64::try_from(queued).unwrap_or(u64::MAX), Ordering::Relaxed);
+        if queued == 0 || !Worker::hire(self) {
+            self.baton.abandon();
+        }
+        Some(queued)
+    }
+
     /// Gives the scheduler to somebody else because the calling worker must wait.
     pub(super) fn hand_over(self: &Arc<Self>) {
         if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
+            self.books.held_by_nobody();
             self.baton.abandon();
+            // Nobody serves the connections now: attentions are the monitor's to deliver.
+            self.shared.monitor.wake();
         }
     }
 
     /// Takes the scheduler back after a wait.
     pub(super) fn take_back(&self, worker: &Worker) {
         self.baton.take(&worker.seat, || self.kick.signal());
+        self.books.held_by(worker.activity.number());
         worker.renew_quantum();
     }
 
@@ -362,11 +420,26 @@ impl Scheduler {
             || self.baton.has_signalled()
             || self.baton.has_yielded()
             || self.baton.has_mail();
+        self.books.step();
         if ready {
             self.baton.offer(&worker.seat, || Worker::hire(self));
+            self.books.held_by(worker.activity.number());
         }
         ready
     }
+}
+
+/// Has nothing to do until `rest` returns. Booked as a wait, as SQL Server does, of an idle type.
+fn idle<R>(worker: &Worker, state: State, rest: impl FnOnce() -> R) -> R {
+    ledger::to(state);
+    let started = ledger::now_at_edge();
+    worker.activity.set_idle();
+    let rested = rest();
+    worker.activity.stand(Standing::Running);
+    ledger::to(State::Scheduling);
+    let ticks = ledger::now_at_edge().saturating_sub(started);
+    ledger::with_current(|account| account.book_wait(WaitType::WorkDispatcher, ticks, 0));
+    rested
 }
 
 /// Turns what the kernel reports into reasons to run.
@@ -397,6 +470,21 @@ impl Core {
         poller.wait(&mut self.events, timeout);
         self.again_due = self.again.len();
         self.events.len()
+    }
+
+    /// Fetches events and queues the tasks they are for; returns how to reach those that are running,
+    /// and how many others wait.
+    fn take_stock(&mut self, poller: &Poller) -> (Vec<Arc<dyn Interrupt>>, usize) {
+        let interrupts = self.look_around(poller);
+        for event in self.events.by_ref() {
+            let token = Token(event.token);
+            if token == Token::KICK || self.again.iter().any(|(other, _)| *other == token) {
+                // Whoever is queued reads all that has come.
+                continue;
+            }
+            self.again.push_back((token, reasons(event)));
+        }
+        (interrupts, self.again.len())
     }
 
     /// Fetches events if there are none left, and takes out those of tasks that are running.

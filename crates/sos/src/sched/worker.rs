@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::io;
 use std::ptr;
 
+use super::activity::{Activity, Role};
 use super::baton::Seat;
 use super::machine::Shared;
 use super::scheduler::Scheduler;
@@ -18,6 +19,7 @@ const CHECKS_PER_CLOCK_READ: u32 = 16;
 pub(super) struct Worker {
     pub(super) scheduler: Arc<Scheduler>,
     pub(super) seat: Arc<Seat>,
+    pub(super) activity: Arc<Activity>,
     /// When the running request's quantum began; 0 until its first check has read the clock.
     quantum_began: Cell<u64>,
     checks_left: Cell<u32>,
@@ -31,6 +33,15 @@ impl Worker {
     /// Starts a worker that holds the scheduler from its first moment. False if there are as many as
     /// there may be, or the system refuses.
     pub(super) fn hire(scheduler: &Arc<Scheduler>) -> bool {
+        let hired = Self::try_hire(scheduler);
+        if !hired {
+            // The caller holds the scheduler.
+            scheduler.books.count_refused_hire();
+        }
+        hired
+    }
+
+    fn try_hire(scheduler: &Arc<Scheduler>) -> bool {
         let shared = &scheduler.shared;
         // Relaxed: a count that orders nothing.
         if shared.workers.fetch_add(1, Ordering::Relaxed) >= shared.workers_max {
@@ -47,14 +58,22 @@ impl Worker {
     fn start(scheduler: &Arc<Scheduler>) -> io::Result<()> {
         let name = format!("sched-{}", scheduler.id);
         let shared = Arc::clone(&scheduler.shared);
-        let worker = Self {
-            scheduler: Arc::clone(scheduler),
-            seat: Arc::default(),
-            quantum_began: Cell::new(0),
-            checks_left: Cell::new(CHECKS_PER_CLOCK_READ),
-        };
+        let scheduler_id = scheduler.id;
+        let of_worker = Arc::clone(scheduler);
         scheduler.workers.fetch_add(1, Ordering::Relaxed);
-        let body = move || worker.run();
+        let body_name = name.clone();
+        let body = move || {
+            let role = Role::Worker(scheduler_id);
+            let activity = Arc::new(Activity::of_this_thread(&body_name, role));
+            let worker = Self {
+                scheduler: of_worker,
+                seat: Arc::default(),
+                activity,
+                quantum_began: Cell::new(0),
+                checks_left: Cell::new(CHECKS_PER_CLOCK_READ),
+            };
+            worker.run();
+        };
         let started = thread::spawn(&shared.accounts, &name, body);
         match started {
             Ok(handle) => shared.keep_handle(handle),
@@ -71,9 +90,14 @@ impl Worker {
             // Refused, the worker runs anywhere, which costs speed but breaks nothing.
             let _ = sys::pin_to_cpu(cpu);
         }
+        #[cfg(census)]
+        crate::census::enter(crate::census::Domain::of_scheduler(self.scheduler.id));
+        let on_roster = self.shared().roster.enter(&self.activity);
         WORKER.set(&raw const self);
         self.scheduler.serve(&self);
         WORKER.set(ptr::null());
+        self.scheduler.keep_times();
+        drop(on_roster);
         self.scheduler.workers.fetch_sub(1, Ordering::Relaxed);
         self.shared().workers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -93,6 +117,7 @@ impl Worker {
     /// A new request begins: its quantum too, with the first check.
     #[inline]
     pub(super) fn begin_request(&self) {
+        self.activity.count_task();
         self.quantum_began.set(0);
         self.checks_left.set(CHECKS_PER_CLOCK_READ);
     }
@@ -116,6 +141,7 @@ impl Worker {
     #[cold]
     fn read_clock(&self) -> bool {
         self.checks_left.set(CHECKS_PER_CLOCK_READ);
+        crate::ledger::next_part();
         let now = crate::clock::now_ticks();
         let began = self.quantum_began.get();
         if began == 0 {

@@ -1,21 +1,22 @@
 //! An event counter with a file descriptor, to wake a thread that polls.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::{EventfdFlags, eventfd};
 
+use super::fd::Fd;
 use super::{SysCause, call};
 
 /// A wake-up that a poller can see.
 #[derive(Debug)]
-pub struct EventFd(OwnedFd);
+pub struct EventFd(Fd);
 
 impl EventFd {
     /// Makes an event that has not been signalled.
     pub fn new() -> io::Result<Self> {
         let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
-        Ok(Self(call(SysCause::Control, || eventfd(0, flags))?))
+        Ok(Self(call(SysCause::Control, || eventfd(0, flags))?.into()))
     }
 
     /// Makes the descriptor readable.

@@ -3,14 +3,28 @@
 //! No other file of Clearway makes a system call that a request may meet.
 
 mod event;
+mod fd;
+mod forbid;
+mod host;
 mod other;
 mod poll;
 mod process;
 mod signal;
 mod socket;
+mod switches;
+mod task;
+mod tasks;
 
 pub use event::EventFd;
-pub use other::{process_cpu_ns, process_resident_bytes};
+pub use forbid::forbid_calls;
+pub use host::{
+    MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
+    machine_cpu, machine_memory, process_memory, topology,
+};
+pub use other::{
+    TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,
+    process_tasks,
+};
 pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
 pub(crate) use poll::{Polled, poll_two};
 pub use process::{
@@ -19,6 +33,13 @@ pub use process::{
 };
 pub use signal::{StopSignals, ignore_sigpipe};
 pub use socket::{Listener, Socket};
+pub(crate) use switches::{
+    RunBook, SwitchRing, armed_value, sequence_word, sequences_work, thread_cpu_ns,
+};
+pub(crate) use task::thread_handle;
+pub use task::{StackBounds, ThreadTimes, stack_bounds, thread_times};
+pub use tasks::{ForeignThread, foreign_threads, own_cpu_ns};
+pub(crate) use tasks::{KernelCounts, cpu_ns_of, kernel_counts, own_kernel_ns, tick_ns};
 
 use std::time::Duration;
 
@@ -70,12 +91,10 @@ registry! {
     }
 }
 
-/// Makes a system call and books it on the calling thread. Every call below goes through here, which
-/// is where its time will be taken.
+/// Makes a system call and books it on the calling thread. Every call below goes through here.
 #[inline]
 pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
-    ledger::with_current(|account| account.count_sys(cause));
-    call()
+    ledger::call(cause, call)
 }
 
 /// The operating system's id of the calling thread.
@@ -90,6 +109,7 @@ pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u6
     let deadline = deadline_ns.map(timespec);
     let flags = futex::Flags::PRIVATE;
     let mask = std::num::NonZeroU32::MAX;
+    let _asleep = crate::lock::asleep();
     // FUTEX_WAIT_BITSET takes an absolute monotonic time, so that a spurious wake costs no precision.
     let result = call(SysCause::Futex, || {
         futex::wait_bitset(word, flags, expected, deadline.as_ref(), mask)
@@ -119,6 +139,7 @@ pub(crate) fn yield_cpu() {
 pub(crate) fn nap() {
     let pause = Duration::from_micros(50);
     let pause = timespec(u64::try_from(pause.as_nanos()).unwrap_or(0));
+    let _asleep = crate::lock::asleep();
     // A signal may cut it short, which is as good.
     let _ = call(SysCause::Nap, || rustix::thread::nanosleep(&pause));
 }

@@ -111,6 +111,7 @@ impl Poller {
     pub fn wait(&self, events: &mut Events, timeout: Timeout) {
         events.list.clear();
         events.done = 0;
+        let _asleep = (timeout != Timeout::None).then(crate::lock::asleep);
         let timeout = match timeout {
             Timeout::None => Some(timespec(0)),
             Timeout::Never => None,
@@ -160,6 +161,7 @@ pub(crate) fn poll_two(
         fds.extend(wake.map(|wake| PollFd::new(wake, PollFlags::IN)));
         let now = clock::monotonic_ns();
         let timeout = deadline_ns.map(|deadline| timespec(deadline.saturating_sub(now)));
+        let _asleep = crate::lock::asleep();
         match call(SysCause::Poll, || poll(&mut fds, timeout.as_ref())) {
             Ok(0) => return Ok(Polled::TimedOut),
             Ok(_) if fds.get(1).is_some_and(|wake| !wake.revents().is_empty()) => {

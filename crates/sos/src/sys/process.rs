@@ -57,13 +57,26 @@ pub struct RunTimes {
 #[must_use]
 pub fn run_times(thread_id: u32) -> Option<RunTimes> {
     let path = format!("/proc/self/task/{thread_id}/schedstat");
-    let text = call(SysCause::Books, || fs::read_to_string(path)).ok()?;
-    let mut fields = text.split_ascii_whitespace().map(|field| field.parse().ok());
-    Some(RunTimes {
-        on_cpu_ns: fields.next()??,
-        runnable_ns: fields.next()??,
-        timeslices: fields.next()??,
-    })
+    let text = call(SysCause::Books, || fs::read(path)).ok()?;
+    RunTimes::parse(&text)
+}
+
+impl RunTimes {
+    /// Reads the three numbers of a `schedstat`.
+    pub(super) fn parse(text: &[u8]) -> Option<Self> {
+        let mut fields = text.split(u8::is_ascii_whitespace).map(|field| {
+            let add = |sum: u64, &digit: &u8| {
+                let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
+                sum.checked_mul(10)?.checked_add(digit)
+            };
+            field.iter().try_fold(0, add)
+        });
+        Some(Self {
+            on_cpu_ns: fields.next()??,
+            runnable_ns: fields.next()??,
+            timeslices: fields.next()??,
+        })
+    }
 }
 
 /// Bytes of the process in memory, from `/proc/self/statm`; 0 if the kernel does not say.

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::{Direction, SysCause, call, poll_fd};
+use crate::ledger::{self, State};
 
 /// SIGTERM and SIGINT as a wake-up. Must be made before any thread is started, because threads
 /// inherit the mask that keeps the signals from killing the process.
@@ -37,8 +38,10 @@ impl StopSignals {
 
     /// Waits until the process is asked to stop.
     pub fn wait(&self) -> io::Result<()> {
-        poll_fd(&self.0, Direction::Readable, None)?;
-        Ok(())
+        let before = ledger::to(State::Idle);
+        let waited = poll_fd(&self.0, Direction::Readable, None);
+        ledger::to(before);
+        waited.map(drop)
     }
 }
 

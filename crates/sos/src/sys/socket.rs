@@ -9,14 +9,16 @@ use rustix::net::{
     SocketType, ipproto, sockopt,
 };
 
+use super::fd::Fd;
 use super::{SysCause, call};
+use crate::ledger;
 
 /// Connections the kernel completes ahead of `accept`; it caps this at net.core.somaxconn.
 const BACKLOG: i32 = 4096;
 
 /// A socket that waits for connections.
 #[derive(Debug)]
-pub struct Listener(OwnedFd);
+pub struct Listener(Fd);
 
 impl Listener {
     /// Listens on an address; port 0 takes any that is free.
@@ -31,7 +33,7 @@ impl Listener {
             sockopt::set_socket_reuseaddr(&fd, true)?;
             net::bind(&fd, &address)?;
             net::listen(&fd, BACKLOG)?;
-            Ok(Self(fd))
+            Ok(Self(fd.into()))
         })
     }
 
@@ -44,7 +46,7 @@ impl Listener {
     pub fn accept(&self) -> io::Result<(Socket, SocketAddr)> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (fd, peer) = call(SysCause::Accept, || net::acceptfrom_with(&self.0, flags))?;
-        let socket = Socket(fd);
+        let socket = Socket(fd.into());
         // Answers are sent whole: waiting for more to fill a segment would only delay them.
         call(SysCause::Control, || sockopt::set_tcp_nodelay(&socket.0, true))?;
         let peer = peer.ok_or(io::ErrorKind::ConnectionAborted)?.try_into()?;
@@ -60,7 +62,7 @@ impl AsFd for Listener {
 
 /// A connected socket.
 #[derive(Debug)]
-pub struct Socket(OwnedFd);
+pub struct Socket(Fd);
 
 impl Socket {
     /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards. For
@@ -69,13 +71,13 @@ impl Socket {
         let stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        Ok(Self(stream.into()))
+        Ok(Self(OwnedFd::from(stream).into()))
     }
 
     /// Reads what has arrived; 0 at the end of the stream, `WouldBlock` if nothing has.
     #[inline]
     pub fn recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        let received = call(SysCause::Recv, || net::recv(&self.0, buffer, RecvFlags::empty()))?;
+        let received = ledger::receive(|| net::recv(&self.0, buffer, RecvFlags::empty()))?;
         Ok(received.1)
     }
 
@@ -121,7 +123,8 @@ impl Socket {
 
     /// A second handle of the same socket.
     pub fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self(self.0.try_clone()?))
+        let fd = call(SysCause::Control, || self.0.as_fd().try_clone_to_owned())?;
+        Ok(Self(fd.into()))
     }
 }
 

@@ -1,9 +1,11 @@
 //! The locks under real threads: mutual exclusion, and the books of their slow paths.
 
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 use std::time::Duration;
 
 use sos::ledger::Accounts;
-use sos::lock::{LatchClass, RwLatch, RwMode, RwSpin, SpinClass, SpinLock, VersionLatch};
+use sos::lock::{LatchClass, RwLatch, RwMode, RwSpin, SpinClass, SpinLock, VersionLatch, blocked};
 use sos::park;
 use sos::sync::{Arc, AtomicU64, Ordering};
 use sos::thread;
@@ -150,4 +152,129 @@ fn version_latch_readers_notice_every_writer() {
     assert_eq!(node.1.load(Ordering::Relaxed), THREADS * ROUNDS / 8);
     node.0.lock().expect("the node stays").retire();
     assert!(node.0.read().is_err());
+}
+
+/// Names the lock under which the child of the test below panics.
+const PANIC_UNDER: &str = "SOS_TEST_PANIC_UNDER";
+
+#[test]
+#[ignore = "run as a child process by the test below"]
+fn child_that_panics_under_a_lock() {
+    let write = |mode| {
+        let lock = RwSpin::new(SpinClass::LockRwSecurityCache, mode, ());
+        let _guard = lock.write();
+        panic!("on purpose");
+    };
+    match std::env::var(PANIC_UNDER).as_deref() {
+        Ok("SpinLock") => {
+            let lock = SpinLock::new(SpinClass::CmedHashSet, ());
+            let _guard = lock.lock();
+            panic!("on purpose");
+        }
+        Ok("RwSpin one word") => write(RwMode::OneWord),
+        Ok("RwSpin distributed") => write(RwMode::Distributed),
+        Ok("RwLatch") => {
+            let latch = RwLatch::new(LatchClass::Catalog, ());
+            let _guard = latch.write();
+            panic!("on purpose");
+        }
+        Ok("VersionLatch") => {
+            let latch = VersionLatch::<sos::lock::Proven>::new();
+            let _guard = latch.lock().expect("the node stays");
+            panic!("on purpose");
+        }
+        other => panic!("no such lock: {other:?}"),
+    }
+}
+
+#[test]
+fn panic_under_a_lock_stops_the_process_with_the_name_of_its_class() {
+    for (lock, class) in [
+        ("SpinLock", "CMED_HASH_SET"),
+        ("RwSpin one word", "LOCK_RW_SECURITY_CACHE"),
+        ("RwSpin distributed", "LOCK_RW_SECURITY_CACHE"),
+        ("RwLatch", "CATALOG"),
+        ("VersionLatch", "XTP_INDEX"),
+    ] {
+        let output = Command::new(std::env::current_exe().expect("runs"))
+            .args(["--exact", "locks::child_that_panics_under_a_lock", "--ignored", "--nocapture"])
+            .env(PANIC_UNDER, lock)
+            .output()
+            .expect("starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let expected =
+            format!("clearway: a thread panicked while it held the lock {class}; stopping");
+        assert!(said.lines().any(|line| line == expected), "{lock}: {said}");
+        // SIGABRT is 6 on every Linux.
+        assert_eq!(output.status.signal(), Some(6), "{lock}: {}", output.status);
+    }
+}
+
+#[test]
+fn reader_that_panics_costs_nobody_else_anything() {
+    let latch = RwLatch::new(LatchClass::Other, 7);
+    let contained = thread::contain(|| {
+        let _guard = latch.read();
+        panic!("on purpose");
+    });
+    assert!(contained.is_err());
+    assert_eq!(*latch.write(), 7);
+}
+
+#[test]
+fn optimistic_copies_are_whole() {
+    let latch = Arc::new(RwLatch::new(LatchClass::Other, [0_u64; 4]));
+    let shared = Arc::clone(&latch);
+    on_threads(&Arc::default(), move |number| {
+        for round in 0..ROUNDS {
+            if (round + number) % 16 == 0 {
+                shared.write().iter_mut().for_each(|word| *word += 1);
+            } else {
+                let copy = shared.copy();
+                assert!(copy.iter().all(|word| *word == copy[0]), "{copy:?}");
+            }
+        }
+    });
+    assert_eq!(latch.copy()[3], THREADS * ROUNDS / 16);
+}
+
+#[test]
+fn waiting_thread_names_its_blocker() {
+    let accounts = Arc::<Accounts>::default();
+    let latch = Arc::new(RwLatch::new(LatchClass::Database, ()));
+    let me = sos::ledger::with_current(sos::ledger::Account::number);
+    let guard = latch.write();
+    assert_eq!(latch.owner(), me);
+    let other = Arc::clone(&latch);
+    let waiter = thread::spawn(&accounts, "waiter", move || drop(other.write())).expect("spawns");
+    let blocked = loop {
+        let found = blocked().into_iter().find(|wait| wait.class == "DATABASE" && wait.asleep);
+        if let Some(found) = found {
+            break found;
+        }
+        park::sleep(Duration::from_millis(1), WaitType::WaitFor, None);
+    };
+    assert_eq!(blocked.owner, Some(me));
+    assert_ne!(blocked.thread, me);
+    drop(guard);
+    waiter.join().expect("runs");
+}
+
+#[test]
+fn latch_serves_who_has_waited_too_long() {
+    // One thread takes the latch again and again without a pause: the other one must get it, though
+    // it always comes too late.
+    let latch = Arc::new(RwLatch::new(LatchClass::Other, 0_u64));
+    let shared = Arc::clone(&latch);
+    on_threads(&Arc::default(), move |number| {
+        let turns = if number == 0 { 20_000 } else { 5 };
+        for _ in 0..turns {
+            let mut value = shared.write();
+            *value += 1;
+            if number != 0 {
+                park::sleep(Duration::from_micros(100), WaitType::WaitFor, None);
+            }
+        }
+    });
+    assert_eq!(*latch.read(), 20_000 + (THREADS - 1) * 5);
 }

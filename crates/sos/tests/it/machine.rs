@@ -8,24 +8,35 @@ use std::time::Duration;
 use sos::clock;
 use sos::park::{self, Cancel, Wake};
 use sos::sched::{
-    self, Connection, Interrupt, Machine, MachineConfig, Next, Ready, StopOutcome, Task, TaskWaker,
+    self, Blocker, Connection, Interrupt, Machine, MachineConfig, Next, Ready, StopOutcome, Task,
+    TaskWaker,
 };
 use sos::sync::{Arc, AtomicU32, Ordering};
 use sos::sys::{Direction, Listener, Socket, poll_fd};
 use sos::wait::WaitType;
 
 /// What the test connections understand, one byte each; none is ASCII, which is echoed.
-const SLEEP: u8 = 0x80;
+pub(crate) const SLEEP: u8 = 0x80;
 const SPIN: u8 = 0x81;
 /// Under an address of its own, so that only a cancellation ends it.
-const PARK: u8 = 0x82;
+pub(crate) const PARK: u8 = 0x82;
 /// Under `KEY`.
-const PARK_SHARED: u8 = 0x83;
+pub(crate) const PARK_SHARED: u8 = 0x83;
 const PANIC: u8 = 0x84;
-const CANCEL: u8 = 0x85;
+pub(crate) const CANCEL: u8 = 0x85;
+
+/// Runs on without a look at its quantum.
+pub(crate) const BUSY: u8 = 0x86;
+/// Sleeps without giving its scheduler away.
+pub(crate) const BLOCK: u8 = 0x87;
+/// How long those two take.
+pub(crate) const STALL_MS: u64 = 300;
+
+/// Whom the tasks work for.
+pub(crate) const TAG: u32 = 77;
 
 const PARK_MS: u64 = 60_000;
-const KEY: usize = 0x5eed;
+pub(crate) const KEY: usize = 0x5eed;
 
 struct Shared {
     socket: Socket,
@@ -58,6 +69,7 @@ impl Task for Echo {
     }
 
     fn run(&mut self, _ready: Ready, _waker: &TaskWaker) -> Next {
+        sched::work_for(TAG);
         let mut buffer = [0; 512];
         match self.shared.socket.recv(&mut buffer) {
             Ok(0) => Next::Close,
@@ -87,6 +99,8 @@ impl Echo {
             PARK => self.park(Arc::as_ptr(&self.shared) as usize),
             PARK_SHARED => self.park(KEY),
             SPIN => self.spin(),
+            BUSY => busy(),
+            BLOCK => block(),
             PANIC => panic!("as asked"),
             _ => request.to_vec(),
         }
@@ -95,6 +109,7 @@ impl Echo {
 
 impl Echo {
     fn park(&self, key: usize) -> Vec<u8> {
+        let _blame = sched::blame(Blocker::Work(TAG + 1));
         let cancel = Some(&self.shared.cancel);
         let timeout = Some(Duration::from_millis(PARK_MS));
         let wake = park::park(key, WaitType::LockExclusive, || true, timeout, cancel);
@@ -110,6 +125,21 @@ impl Echo {
     }
 }
 
+fn busy() -> Vec<u8> {
+    let end = clock::deadline_ns(Duration::from_millis(STALL_MS));
+    while clock::monotonic_ns() < end {
+        std::hint::spin_loop();
+    }
+    b"was busy".to_vec()
+}
+
+fn block() -> Vec<u8> {
+    let nobody = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
+    let deadline = Some(clock::deadline_ns(Duration::from_millis(STALL_MS)));
+    assert!(!poll_fd(&nobody, Direction::Readable, deadline).expect("polls"));
+    b"blocked".to_vec()
+}
+
 fn send_all(socket: &Socket, mut bytes: &[u8]) {
     while !bytes.is_empty() {
         match socket.send(bytes) {
@@ -123,17 +153,17 @@ fn send_all(socket: &Socket, mut bytes: &[u8]) {
     }
 }
 
-struct Server {
-    machine: Machine,
+pub(crate) struct Server {
+    pub(crate) machine: Machine,
     address: SocketAddr,
 }
 
 impl Server {
-    fn start(schedulers: usize) -> Self {
+    pub(crate) fn start(schedulers: usize) -> Self {
         Self::with(&MachineConfig { schedulers, ..MachineConfig::default() })
     }
 
-    fn with(config: &MachineConfig) -> Self {
+    pub(crate) fn with(config: &MachineConfig) -> Self {
         let machine = Machine::start(config).expect("starts");
         let listener = Listener::bind((Ipv4Addr::LOCALHOST, 0).into()).expect("binds");
         let address = listener.local_address().expect("has an address");
@@ -147,28 +177,28 @@ impl Server {
         Self { machine, address }
     }
 
-    fn client(&self) -> Client {
+    pub(crate) fn client(&self) -> Client {
         Client(Socket::connect(self.address).expect("connects"))
     }
 
-    fn stop(&self) {
+    pub(crate) fn stop(&self) {
         assert_eq!(self.machine.stop(Duration::from_secs(5)), StopOutcome::Clean);
     }
 
-    fn waits(&self, wait_type: WaitType) -> sos::wait::WaitRow {
+    pub(crate) fn waits(&self, wait_type: WaitType) -> sos::wait::WaitRow {
         self.machine.accounts().waits()[wait_type.index()]
     }
 }
 
-struct Client(Socket);
+pub(crate) struct Client(pub(crate) Socket);
 
 impl Client {
-    fn send(&self, bytes: &[u8]) {
+    pub(crate) fn send(&self, bytes: &[u8]) {
         assert_eq!(self.0.send(bytes).expect("sends"), bytes.len());
     }
 
     /// Receives one answer; empty at the end of the stream.
-    fn receive(&self) -> Vec<u8> {
+    pub(crate) fn receive(&self) -> Vec<u8> {
         let mut buffer = vec![0; 65536];
         loop {
             match self.0.recv(&mut buffer) {
@@ -186,13 +216,13 @@ impl Client {
         }
     }
 
-    fn ask(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn ask(&self, bytes: &[u8]) -> Vec<u8> {
         self.send(bytes);
         self.receive()
     }
 }
 
-fn ms_since(start_ns: u64) -> u64 {
+pub(crate) fn ms_since(start_ns: u64) -> u64 {
     (clock::monotonic_ns() - start_ns) / 1_000_000
 }
 

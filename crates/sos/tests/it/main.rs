@@ -3,7 +3,9 @@
 
 mod clock;
 mod epoch;
+mod ledger;
 mod locks;
 mod machine;
 mod memory;
+mod monitor;
 mod park;

@@ -65,3 +65,17 @@ fn limit_refuses_growth_until_memory_is_given_back() {
     assert_eq!(memory::check(), Ok(()));
     memory::set_limit_bytes(u64::MAX);
 }
+
+#[test]
+fn memory_that_all_threads_read_shares_no_line_with_others() {
+    let make = || (Box::new(1_u8), Box::new([0_u8; 65]));
+    let (small, longer) = with_clerk(MemoryClerk::SqlPlans, make);
+    assert_eq!((&raw const *small).addr() % 64, 0);
+    assert_eq!((&raw const *longer).addr() % 64, 0);
+    let own: Vec<_> = (0..64).map(|_| Box::new(2_u8)).collect();
+    let line = |at: *const u8| at.addr() / 64;
+    assert!(own.iter().all(|byte| line(&raw const **byte) != line(&raw const *small)));
+    let mut grown = with_clerk(MemoryClerk::SqlPlans, || vec![0_u8; 10]);
+    with_clerk(MemoryClerk::SqlPlans, || grown.reserve_exact(200));
+    assert_eq!(grown.as_ptr().addr() % 64, 0);
+}

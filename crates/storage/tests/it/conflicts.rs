@@ -136,3 +136,30 @@ fn lock_alone_changes_nothing_and_goes_at_commit() {
     assert!(bank.add(0, 1));
     assert_eq!(bank.amount(0), Some(101));
 }
+
+#[test]
+fn collector_sleeps_until_there_is_garbage() {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let bank = Bank::with(TableKind::Ordinary, rows(1));
+    while bank.store.collect().remaining > 0 {}
+    let woken = Arc::new(AtomicBool::new(false));
+    let (store, flag) = (bank.store.fork(), Arc::clone(&woken));
+    let sleep = move || {
+        store.wait_for_garbage(&storage::Cancel::new());
+        flag.store(true, Ordering::SeqCst);
+    };
+    let collector = sos::thread::spawn(&Arc::default(), "collector", sleep).unwrap();
+    let pause = std::time::Duration::from_millis(30);
+    sos::park::sleep(pause, sos::wait::WaitType::WaitFor, None);
+    assert!(!woken.load(Ordering::SeqCst), "there is nothing to collect");
+    assert!(bank.add(0, 5));
+    collector.join().unwrap();
+    // With garbage there, it does not sleep at all.
+    bank.store.wait_for_garbage(&storage::Cancel::new());
+    let cancelled = storage::Cancel::new();
+    cancelled.set();
+    while bank.store.collect().remaining > 0 {}
+    bank.store.wait_for_garbage(&cancelled);
+}

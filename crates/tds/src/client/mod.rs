@@ -4,11 +4,13 @@
 //! response is only looked at for its end. Responses are put together by [`crate::MessageReader`],
 //! decoded by [`TokenReader`], or skimmed by [`DoneScanner`].
 
+pub mod bulk;
 pub mod login;
 pub mod request;
 pub mod scan;
 pub mod token;
 
+pub use bulk::BulkBuilder;
 pub use login::login;
 pub use request::{ClientSettings, RpcBuilder, attention, batch, prelogin, set_reset, transaction};
 pub use scan::{DoneScanner, FinalDone};

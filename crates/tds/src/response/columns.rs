@@ -81,6 +81,11 @@ impl Columns {
         Self { bytes: bytes.into_boxed_slice(), wire, version }
     }
 
+    /// Returns the encoded metadata.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Returns the form of each column's values.
     pub(crate) fn wire(&self) -> &[WireType] {
         &self.wire

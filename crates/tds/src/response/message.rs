@@ -13,12 +13,14 @@ const INFO_SEVERITY_MAX: u8 = 10;
 
 impl ResponseWriter {
     /// Writes a message: ERROR from severity 11 on, INFO below. `server` is the server's name.
+    /// Severity 10 leaves as 0, as SQL Server documents it: clients take any other for an error.
     pub fn message(&mut self, error: &Error, server: &str) {
         let is_info = error.severity <= INFO_SEVERITY_MAX;
         let code = if is_info { token::INFO } else { token::ERROR };
         let mut content = Vec::with_capacity(64 + error.message.len() * 2);
         content.extend_from_slice(&error.number.to_le_bytes());
-        content.extend_from_slice(&[error.state, error.severity]);
+        let class = if error.severity == INFO_SEVERITY_MAX { 0 } else { error.severity };
+        content.extend_from_slice(&[error.state, class]);
         put_us_varchar(&mut content, cut(&error.message));
         put_b_varchar(&mut content, server, 128);
         put_b_varchar(&mut content, &error.procedure, 128);

@@ -1,5 +1,6 @@
 //! Bulk load: rows out of a stream, whatever its parts.
 
+use tds::client::{BulkBuilder, ClientSettings};
 use tds::{
     BulkReader, Column, ColumnFlags, Columns, Cursor, Done, DoneKind, DoneStatus, ProtocolError,
     TdsVersion,
@@ -66,6 +67,31 @@ fn rows_are_the_same_whatever_the_parts() {
     for part in [1, 13, 100, 4_088, 32_759, stream.len()] {
         assert_eq!(read(&stream, part).unwrap(), rows, "{part}");
     }
+}
+
+#[test]
+fn built_load_reads_as_its_rows() {
+    let types = [DataType::BigInt, DataType::NVarChar(Length::Limited(9)), DataType::Float];
+    let columns = types.map(|data_type| Column {
+        name: "c",
+        column_type: column_type(data_type),
+        flags: ColumnFlags::default(),
+        table: "",
+    });
+    let rows: Vec<_> = (0..500_i64)
+        .map(|n| vec![Value::BigInt(n), nvarchar(&format!("{n}")), Value::Null])
+        .collect();
+    let mut builder = BulkBuilder::new(ClientSettings::default(), &columns);
+    rows.iter().for_each(|row| builder.row(row));
+    let mut rest = &builder.finish()[..];
+    let mut stream = Vec::new();
+    while !rest.is_empty() {
+        assert_eq!(rest[0], 7, "every packet says that it is of a bulk load");
+        let (packet, later) = rest.split_at(usize::from(u16::from_be_bytes([rest[2], rest[3]])));
+        stream.extend_from_slice(&packet[8..]);
+        rest = later;
+    }
+    assert_eq!(read(&stream, stream.len()).unwrap(), rows);
 }
 
 #[test]

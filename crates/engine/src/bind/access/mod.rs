@@ -35,6 +35,7 @@ pub(crate) fn inner_join(left: Node, right: Node) -> Node {
 
 /// Places WHERE over FROM: every conjunct as deep as it can go.
 pub(crate) fn place(from: Node, filter: Option<Expr>) -> Node {
+    let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     let mut conjuncts = Vec::new();
     if let Some(filter) = filter {
         split(filter, &mut conjuncts);
@@ -116,6 +117,8 @@ fn push(node: Node, conjuncts: Vec<Expr>, outer: &Registers, all: &Registers) ->
         | Node::Limit(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::UserFunction(_)
         | Node::WorkTable(..) => filter(node, conjuncts),
     }
 }
@@ -357,7 +360,12 @@ pub(crate) fn prune_query(query: &mut Query) {
 pub(crate) fn prune(node: &mut Node, used: &Registers) {
     let keep = |live: &mut Live| live.registers.retain(|r| used.contains(*r));
     match node {
-        Node::OneRow | Node::Empty | Node::Values(_) | Node::Function(_) | Node::WorkTable(..) => {}
+        Node::OneRow
+        | Node::Empty
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::WorkTable(..) => {}
         Node::Scan(scan) => scan.columns.retain(|c| used.contains(c.1)),
         Node::View(view) => view.columns.retain(|c| used.contains(c.1)),
         Node::Filter(inner) => prune(&mut inner.0, used),
@@ -386,6 +394,7 @@ pub(crate) fn prune(node: &mut Node, used: &Registers) {
             prune(&mut recursive.anchor.root, used);
             prune(&mut recursive.step.root, used);
         }
+        Node::Document(document) => prune(&mut document.query.root, used),
         Node::Compute(inner) => {
             inner.1.retain(|c| used.contains(c.0));
             prune(&mut inner.0, used);

@@ -55,6 +55,8 @@ fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
         | Node::Limit(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::UserFunction(_)
         | Node::WorkTable(..) => false,
     }
 }

@@ -4,6 +4,7 @@ use tsql::ast;
 use types::{Msg, Result};
 
 use super::output::{self, Pseudo};
+use super::trigger::{self, Event, Images};
 use super::update::{bind_top, condition, is_simple_output, output_reads};
 use super::{add_reads, in_level, target};
 use crate::bind::query::{Resolved, resolve_table};
@@ -26,7 +27,9 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
             register: &register,
             optional: false,
         };
-        let output = output::bind(binder, &delete.output, &[deleted], None)?;
+        let mut output = output::bind(binder, &delete.output, &[deleted], None)?;
+        let images = Images { inserted: None, deleted: Some(&register) };
+        trigger::add(binder, &base.table, Event::Delete, &images, &|_| false, &mut output)?;
         let top = bind_top(binder, delete.top.as_ref(), &mut root)?;
         let mut used = Registers::default();
         add_reads(&root, &mut used);

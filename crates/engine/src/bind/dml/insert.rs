@@ -7,6 +7,7 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result};
 
 use super::output::{self, Pseudo};
+use super::trigger::{self, Event, Images};
 use super::{in_level, row};
 use crate::bind::Binder;
 use crate::bind::access;
@@ -46,9 +47,21 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         };
         bound.top = top.map(|t| t.count);
         bound.output = bind_output(binder, &definition, &insert.output, bound.first)?;
+        add_triggers(binder, &mut bound)?;
         finish(binder, &mut bound);
         Ok(bound)
     })
+}
+
+/// Lets the statement fire the table's triggers; an INSERT counts as naming all columns.
+fn add_triggers(binder: &Binder<'_>, insert: &mut Insert) -> Result<()> {
+    let first = insert.first;
+    let register = |i: usize| first.plus(i);
+    let images = Images { inserted: Some(&register), deleted: None };
+    let mut output = std::mem::take(&mut insert.output);
+    trigger::add(binder, &insert.target, Event::Insert, &images, &|_| true, &mut output)?;
+    insert.output = output;
+    Ok(())
 }
 
 /// Binds the source of INSERT .. SELECT; TOP and ORDER BY are its own.
@@ -57,6 +70,15 @@ fn bind_source(binder: &mut Binder<'_>, query: &ast::QueryExpression) -> Result<
     let bound = bind_query(binder, query);
     binder.levels = levels;
     bound
+}
+
+/// Whether rows that the caller brings fire triggers: a bulk load's do not, unless asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Triggers {
+    /// They do.
+    Fire,
+    /// They do not.
+    Ignore,
 }
 
 /// Binds an INSERT of rows of these types that the caller brings: INSERT .. EXEC and bulk load.
@@ -68,9 +90,13 @@ pub fn bind_insert_rows(
     target: &Target,
     columns: &[Ident],
     types: &[ColumnType],
+    triggers: Triggers,
 ) -> Result<Insert> {
     in_level(binder, None, |binder| {
         let mut insert = bind_rows_into(binder, target, columns, types)?;
+        if triggers == Triggers::Fire {
+            add_triggers(binder, &mut insert)?;
+        }
         finish(binder, &mut insert);
         Ok(insert)
     })
@@ -166,7 +192,7 @@ fn assign_named(
 }
 
 /// Makes the statement: columns that are not named get their default.
-fn make(
+pub(super) fn make(
     binder: &mut Binder<'_>,
     target: TableSource,
     source: InsertSource,
@@ -306,7 +332,7 @@ fn bind_output(
 }
 
 /// Leaves unread columns out of the source and decides how the statement runs.
-fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
+pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
     let mut used = walk::Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {

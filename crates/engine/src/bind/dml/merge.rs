@@ -31,6 +31,9 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             source.schema = None;
         }
         let base = target::base_of(binder, &target_node, 0, None)?;
+        if super::trigger::has_any(binder, &base.definition) {
+            return Err(Msg::NotSupported("MERGE into a table with triggers").into());
+        }
         let source = bind_table_ref(binder, &merge.source, Lateral::No)?;
         let source_present = binder.new_register();
         let present = Expr::constant(Value::Bit(true), DataType::Bit);

@@ -8,14 +8,17 @@ mod delete;
 mod insert;
 mod merge;
 mod output;
+mod rewrite;
 mod row;
 mod target;
+mod trigger;
 mod update;
 
 pub(crate) use delete::{bind_delete, bind_truncate};
 pub(crate) use insert::bind_insert;
-pub use insert::bind_insert_rows;
+pub use insert::{Triggers, bind_insert_rows};
 pub(crate) use merge::bind_merge;
+pub(crate) use rewrite::{Rewrite, bind_rewrite, bind_validation};
 pub(crate) use update::bind_update;
 
 use types::Result;

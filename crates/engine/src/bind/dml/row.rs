@@ -48,7 +48,10 @@ pub(super) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<
     let Some(default) = &column.default else { return Ok(None) };
     let levels = std::mem::take(&mut binder.levels);
     let variables = std::mem::take(&mut binder.variables);
-    let bound = bind_expr(binder, &default.text.tree);
+    let bound = match crate::func::logic::sequential_default(&default.text.tree) {
+        Some(bound) => Ok(bound),
+        None => bind_expr(binder, &default.text.tree),
+    };
     binder.levels = levels;
     binder.variables = variables;
     Ok(Some(assign(bound?, &column.ty, Mode::Assignment)?))

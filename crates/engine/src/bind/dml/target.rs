@@ -183,6 +183,8 @@ pub(super) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
         | Node::Distinct(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::UserFunction(_)
         | Node::WorkTable(..) => None,
     }
 }
@@ -209,6 +211,8 @@ fn change_scan(node: &mut Node, register: Register, change: &mut dyn FnMut(&mut 
         | Node::Distinct(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::UserFunction(_)
         | Node::WorkTable(..) => {}
     }
 }

@@ -6,6 +6,7 @@ use types::{DataType, Length, Mode, Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::target::{self, Base};
+use super::trigger::{self, Event, Images};
 use super::{add_reads, in_level, row};
 use crate::bind::access;
 use crate::bind::expr::{assign, bind_condition, bind_expr, find_variable};
@@ -32,7 +33,10 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let old_register = |i: usize| old.plus(i);
         let pseudo =
             [pseudo("inserted", &base, &register), pseudo("deleted", &base, &old_register)];
-        let output = output::bind(binder, &update.output, &pseudo, None)?;
+        let mut output = output::bind(binder, &update.output, &pseudo, None)?;
+        let images = Images { inserted: Some(&register), deleted: Some(&old_register) };
+        let named = |i: usize| set.assignments.iter().any(|a| names(a, i));
+        trigger::add(binder, &base.table, Event::Update, &images, &named, &mut output)?;
         let top = bind_top(binder, update.top.as_ref(), &mut root)?;
         let mut used = Registers::default();
         add_reads(&root, &mut used);
@@ -51,6 +55,16 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
             course,
         })
     })
+}
+
+/// Tells whether an item of the SET list names a column.
+fn names(assignment: &Assignment, ordinal: usize) -> bool {
+    match assignment {
+        Assignment::Column(column, _)
+        | Assignment::VariableAndColumn(_, column, ..)
+        | Assignment::Write(column, _) => usize::from(*column) == ordinal,
+        Assignment::Variable(..) => false,
+    }
 }
 
 /// Binds the WHERE of a statement that changes data.

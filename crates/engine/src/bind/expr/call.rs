@@ -3,26 +3,22 @@
 
 use tsql::ast;
 use types::value::ColumnType;
-use types::{DataType, Mode, Msg, Result, Value};
+use types::{DataType, Msg, Result, Value};
 
-use crate::bind::expr::{bind_expr, case, convert_to, not_supported};
+use crate::bind::expr::{bind_expr, case, not_supported, user, window};
 use crate::bind::{Binder, Clause};
-use crate::catalog::Object;
-use crate::catalog::name::Name;
 use crate::func::{self, AggregateFunction, Function};
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{
-    AggregateCall, FrameBound, SortKey, WindowCall, WindowFrame, WindowFunction,
-};
+use crate::plan::query::{AggregateCall, SortKey};
 
 pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let Some(name) = call.name.as_simple() else { return bind_user(binder, call) };
     let name = name.to_ascii_uppercase();
-    if call.nulls.is_some() {
-        return not_supported("IGNORE NULLS and RESPECT NULLS");
-    }
     if let Some(over) = &call.over {
-        return bind_window(binder, &name, call, over);
+        return window::bind(binder, &name, call, over);
+    }
+    if call.nulls.is_some() {
+        return not_supported("IGNORE NULLS and RESPECT NULLS without OVER");
     }
     if let Some(aggregate) = func::find_aggregate(&name) {
         return bind_aggregate(binder, aggregate, call);
@@ -37,7 +33,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
         }
         _ => {}
     }
-    if window_function(&name).is_some() {
+    if window::find(&name).is_some() {
         return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
     }
     let Some(function) = func::find(&name) else {
@@ -52,12 +48,13 @@ fn bind_function(
     call: &ast::Call,
 ) -> Result<Expr> {
     let mut arguments = Vec::with_capacity(call.arguments.len() + 1);
-    if let Some(side) = trim_side(call.special) {
-        arguments.push(Expr::constant(Value::Int(side), DataType::Int));
+    if let Some(special) = special_argument(function.name, call.special) {
+        arguments.push(Expr::constant(Value::Int(special), DataType::Int));
     }
     for (position, argument) in call.arguments.iter().enumerate() {
         arguments.push(match position {
             0 if func::takes_date_part(function.name) => date_part(function.name, argument)?,
+            1 if function.name == "ISJSON" => json_kind(argument)?,
             _ => bind_expr(binder, argument)?,
         });
     }
@@ -75,17 +72,32 @@ fn bind_function(
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-/// TRIM's side travels as a first argument: 0 both, 1 leading, 2 trailing.
-fn trim_side(special: ast::CallSpecial) -> Option<i32> {
-    match special {
-        ast::CallSpecial::TrimBoth => Some(0),
-        ast::CallSpecial::TrimLeading => Some(1),
-        ast::CallSpecial::TrimTrailing => Some(2),
-        ast::CallSpecial::None
-        | ast::CallSpecial::JsonNullOnNull
-        | ast::CallSpecial::JsonAbsentOnNull
-        | ast::CallSpecial::OdbcFunction => None,
+/// What a function's grammar says travels as a first argument. TRIM's side: 0 both, 1 leading,
+/// 2 trailing; what JSON_OBJECT and JSON_ARRAY do with NULL: 0 leave it out, 1 write it.
+fn special_argument(function: &str, special: ast::CallSpecial) -> Option<i32> {
+    match (special, function) {
+        (ast::CallSpecial::TrimBoth, _) => Some(0),
+        (ast::CallSpecial::TrimLeading, _) => Some(1),
+        (ast::CallSpecial::TrimTrailing, _) => Some(2),
+        (ast::CallSpecial::JsonNullOnNull, _) => Some(1),
+        (ast::CallSpecial::JsonAbsentOnNull, _) => Some(0),
+        (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, "JSON_OBJECT") => Some(1),
+        (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, "JSON_ARRAY") => Some(0),
+        (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, _) => None,
     }
+}
+
+/// The kind that ISJSON asks for is a bare word; it travels as its place.
+fn json_kind(argument: &ast::Expr) -> Result<Expr> {
+    let word = match &argument.kind {
+        ast::ExprKind::Column(column) => column.column.as_str(),
+        _ => return Err(Msg::InvalidParameter(2, "isjson").into()),
+    };
+    let place = func::json::KINDS.iter().position(|kind| kind.eq_ignore_ascii_case(word));
+    let place = place.and_then(|place| i32::try_from(place).ok());
+    let place =
+        place.ok_or_else(|| types::Error::from(Msg::NotRecognized(word, "isjson option")))?;
+    Ok(Expr::constant(Value::Int(place), DataType::Int))
 }
 
 /// A date part is a bare word; it travels as an integer constant, its place in [`DatePart`].
@@ -127,17 +139,10 @@ fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
         return bind_function(binder, function, call);
     }
     let prefix = call.name.schema.as_deref().unwrap_or_default();
-    if is_user_function(binder, &call.name) {
-        return not_supported(&format!("the user-defined function {name}"));
+    if let Some(bound) = user::bind_scalar(binder, call)? {
+        return Ok(bound);
     }
     Err(Msg::FunctionNotFound(prefix, &name).into())
-}
-
-fn is_user_function(binder: &Binder<'_>, name: &ast::ObjectName) -> bool {
-    let database = name.database.as_deref().unwrap_or(binder.database);
-    let key = (Name::new(name.schema.as_deref().unwrap_or("dbo")), Name::new(&name.object));
-    let database = binder.catalog.databases.get(&Name::new(database));
-    database.is_some_and(|d| matches!(d.objects.get(&key), Some(Object::Function(_))))
 }
 
 fn bind_aggregate(
@@ -154,7 +159,7 @@ fn bind_aggregate(
     let (arguments, order, ty) = bind_aggregate_arguments(binder, function, call)?;
     let register = new_register(binder);
     let distinct = call.distinct;
-    let bound = AggregateCall { function, arguments, distinct, order, ty, register };
+    let bound = AggregateCall { function, arguments, distinct, order, filter: None, ty, register };
     if let Some(level) = binder.levels.last_mut() {
         level.aggregates.push(bound);
     }
@@ -194,152 +199,15 @@ fn set_clause(binder: &mut Binder<'_>, clause: Clause) -> Clause {
     }
 }
 
-fn bind_order(binder: &mut Binder<'_>, order: &[ast::OrderBy]) -> Result<Vec<SortKey>> {
+pub(super) fn bind_order(binder: &mut Binder<'_>, order: &[ast::OrderBy]) -> Result<Vec<SortKey>> {
     order
         .iter()
         .map(|key| Ok(SortKey { expr: bind_expr(binder, &key.expr)?, descending: key.descending }))
         .collect()
 }
 
-fn new_register(binder: &mut Binder<'_>) -> Register {
+pub(super) fn new_register(binder: &mut Binder<'_>) -> Register {
     let register = Register(binder.registers);
     binder.registers += 1;
     register
-}
-
-fn window_function(name: &str) -> Option<WindowFunction> {
-    Some(match name {
-        "ROW_NUMBER" => WindowFunction::RowNumber,
-        "RANK" => WindowFunction::Rank,
-        "DENSE_RANK" => WindowFunction::DenseRank,
-        "NTILE" => WindowFunction::Ntile,
-        "LAG" => WindowFunction::Lag,
-        "LEAD" => WindowFunction::Lead,
-        "FIRST_VALUE" => WindowFunction::FirstValue,
-        "LAST_VALUE" => WindowFunction::LastValue,
-        "PERCENT_RANK" => WindowFunction::PercentRank,
-        "CUME_DIST" => WindowFunction::CumeDist,
-        _ => return func::find_aggregate(name).map(WindowFunction::Aggregate),
-    })
-}
-
-fn bind_window(
-    binder: &mut Binder<'_>,
-    name: &str,
-    call: &ast::Call,
-    over: &ast::Over,
-) -> Result<Expr> {
-    let Some(function) = window_function(name) else {
-        return Err(Msg::NotWindowFunction(&name.to_ascii_lowercase()).into());
-    };
-    if binder.levels.last().is_none_or(|level| level.clause != Clause::Output) {
-        return Err(Msg::WindowNotAllowed.into());
-    }
-    if over.base.is_some() {
-        return not_supported("the WINDOW clause");
-    }
-    if call.distinct {
-        return not_supported("DISTINCT in a window function");
-    }
-    let mut arguments = Vec::with_capacity(call.arguments.len());
-    for argument in &call.arguments {
-        if !matches!(argument.kind, ast::ExprKind::Star) {
-            arguments.push(bind_expr(binder, argument)?);
-        }
-    }
-    let ty = window_type(binder, name, function, &mut arguments)?;
-    let partition =
-        over.partition_by.iter().map(|e| bind_expr(binder, e)).collect::<Result<Vec<_>>>()?;
-    let order = bind_order(binder, &over.order_by)?;
-    if order.is_empty() && !matches!(function, WindowFunction::Aggregate(_)) {
-        return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
-    }
-    let frame = over.frame.as_ref().map(bind_frame).transpose()?;
-    let register = new_register(binder);
-    let bound = WindowCall { function, arguments, partition, order, frame, register, ty };
-    if let Some(level) = binder.levels.last_mut() {
-        level.windows.push(bound);
-    }
-    Ok(Expr::new(ExprKind::Column(register), ty))
-}
-
-fn window_type(
-    binder: &mut Binder<'_>,
-    name: &str,
-    function: WindowFunction,
-    arguments: &mut Vec<Expr>,
-) -> Result<ColumnType> {
-    let of = |data_type, nullable| ColumnType {
-        data_type,
-        collation: types::Collation::default(),
-        nullable,
-    };
-    let (fewest, most) = match function {
-        WindowFunction::Aggregate(aggregate) => return (aggregate.bind)(binder, arguments),
-        WindowFunction::Ntile | WindowFunction::FirstValue | WindowFunction::LastValue => (1, 1),
-        WindowFunction::Lag | WindowFunction::Lead => (1, 3),
-        WindowFunction::RowNumber
-        | WindowFunction::Rank
-        | WindowFunction::DenseRank
-        | WindowFunction::PercentRank
-        | WindowFunction::CumeDist => (0, 0),
-    };
-    if arguments.len() < fewest || arguments.len() > most {
-        return Err(Msg::WindowArguments(
-            &name.to_ascii_lowercase(),
-            if fewest == 0 { 0 } else { 1 },
-        )
-        .into());
-    }
-    match function {
-        WindowFunction::PercentRank | WindowFunction::CumeDist => Ok(of(DataType::Float, false)),
-        WindowFunction::Lag | WindowFunction::Lead => {
-            let ty = ColumnType { nullable: true, ..arguments[0].ty };
-            if arguments.len() > 1 {
-                let offset = arguments.remove(1);
-                arguments
-                    .insert(1, convert_to(offset, &of(DataType::BigInt, true), Mode::Implicit)?);
-            }
-            if arguments.len() == 3 {
-                let default = arguments.remove(2);
-                arguments.push(convert_to(default, &ty, Mode::Implicit)?);
-            }
-            Ok(ty)
-        }
-        WindowFunction::FirstValue | WindowFunction::LastValue => {
-            Ok(ColumnType { nullable: true, ..arguments[0].ty })
-        }
-        WindowFunction::Ntile => {
-            let count = arguments.remove(0);
-            arguments.push(convert_to(count, &of(DataType::BigInt, true), Mode::Implicit)?);
-            Ok(of(DataType::BigInt, false))
-        }
-        WindowFunction::RowNumber
-        | WindowFunction::Rank
-        | WindowFunction::DenseRank
-        | WindowFunction::Aggregate(_) => Ok(of(DataType::BigInt, false)),
-    }
-}
-
-fn bind_frame(frame: &ast::Frame) -> Result<WindowFrame> {
-    let bound = |bound: &ast::FrameBound| -> Result<FrameBound> {
-        Ok(match bound {
-            ast::FrameBound::UnboundedPreceding => FrameBound::UnboundedPreceding,
-            ast::FrameBound::Preceding(count) => FrameBound::Preceding(frame_count(count)?),
-            ast::FrameBound::CurrentRow => FrameBound::CurrentRow,
-            ast::FrameBound::Following(count) => FrameBound::Following(frame_count(count)?),
-            ast::FrameBound::UnboundedFollowing => FrameBound::UnboundedFollowing,
-        })
-    };
-    let rows = frame.unit == ast::FrameUnit::Rows;
-    Ok(WindowFrame { rows, start: bound(&frame.start)?, end: bound(&frame.end)? })
-}
-
-fn frame_count(count: &ast::Expr) -> Result<u64> {
-    match &count.kind {
-        ast::ExprKind::Literal(ast::Literal::Int(n)) if *n >= 0 => {
-            u64::try_from(*n).map_err(|_| Msg::SyntaxNear("-").into())
-        }
-        _ => not_supported("a window frame bound that is not an integer literal"),
-    }
 }

@@ -3,7 +3,7 @@
 use tsql::ast;
 use types::type_rules;
 use types::value::ColumnType;
-use types::{Collation, DataType, Length, Mode, Msg, Result};
+use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
 use crate::bind::expr::case::{common_type, hoist, is_null, not, wrap};
@@ -62,10 +62,25 @@ pub(super) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Resul
             let query = crate::bind::query::bind_exists(binder, query)?;
             Ok(Expr::new(ExprKind::Exists(Box::new(query)), bit_type(false)))
         }
-        Kind::ColumnUpdated(_) => not_supported("UPDATE(column)"),
+        Kind::ColumnUpdated(column) => column_updated(binder, column),
         Kind::CurrentOf(_) => not_supported("WHERE CURRENT OF in this place"),
         Kind::FullText(call) => not_supported(&format!("{} (full-text search)", call.name)),
     }
+}
+
+/// `UPDATE(column)` in a trigger: whether the statement names the column.
+fn column_updated(binder: &Binder<'_>, column: &ast::Ident) -> Result<Expr> {
+    let Some((_, table)) = binder.table_variable("inserted") else {
+        return Err(Msg::UpdateOutsideTrigger.into());
+    };
+    let ordinal = table.column(column).ok_or(Msg::InvalidColumn(column))?;
+    let ordinal = Value::Int(i32::try_from(ordinal).unwrap_or(i32::MAX));
+    let Some(function) = crate::func::find("UPDATE COLUMN") else {
+        return Err(Msg::InternalError.into());
+    };
+    let arguments = Box::new([Expr::constant(ordinal, DataType::Int)]);
+    let named = Expr::new(ExprKind::Call(function, arguments), bit_type(false));
+    compare(CompareOp::Equal, named, Expr::constant(Value::Bit(true), DataType::Bit))
 }
 
 fn bind_all(binder: &mut Binder<'_>, conditions: &[ast::Condition]) -> Result<Box<[Expr]>> {
@@ -103,7 +118,7 @@ fn op_name(op: CompareOp) -> &'static str {
 ///
 /// # Errors
 /// 402, 206, 306 and 305 for types that do not compare; 468 for collations that disagree.
-pub(super) fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
+pub(crate) fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, op_name(op))?;
     let (left, right) = super::adopt_null_types(left, right);
     for side in [&left, &right] {
@@ -121,6 +136,11 @@ pub(super) fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     let left = convert_to(left, &ty, Mode::Implicit)?;
     let right = convert_to(right, &ty, Mode::Implicit)?;
     Ok(predicate(ExprKind::Compare(op, collation, Box::new((left, right)))))
+}
+
+/// `operand IS NOT NULL`
+pub(crate) fn is_not_null(operand: Expr) -> Expr {
+    not(is_null(operand))
 }
 
 fn bind_between(

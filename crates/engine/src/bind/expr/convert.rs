@@ -6,7 +6,7 @@ use types::value::ColumnType;
 use types::{Collation, ConvertOptions, DataType, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
-use crate::bind::expr::{bind_expr, not_supported};
+use crate::bind::expr::bind_expr;
 use crate::bind::types::DefaultLength;
 use crate::plan::expr::{Conversion, Expr, ExprKind};
 
@@ -17,13 +17,20 @@ pub(super) fn bind(binder: &mut Binder<'_>, conversion: &ast::Convert) -> Result
         target.collation = operand.ty.collation;
     }
     target.nullable = operand.ty.nullable || conversion.on_failure == ast::OnFailure::Null;
-    let style = match (conversion.form, &conversion.style) {
-        (ast::ConvertForm::Parse, Some(_)) => return not_supported("PARSE .. USING culture"),
-        (_, Some(style)) => {
+    if conversion.form == ast::ConvertForm::Parse {
+        let culture = conversion.style.as_ref().map(|e| bind_expr(binder, e)).transpose()?;
+        let name = match conversion.on_failure {
+            ast::OnFailure::Error => "PARSE AS",
+            ast::OnFailure::Null => "TRY_PARSE AS",
+        };
+        return crate::func::format::bind_parse(operand, culture, target, name);
+    }
+    let style = match &conversion.style {
+        Some(style) => {
             let style = bind_expr(binder, style)?;
             Some(convert_to(style, &int_type(), Mode::Implicit)?)
         }
-        (_, None) => None,
+        None => None,
     };
     let mode = match conversion.on_failure {
         ast::OnFailure::Error => Mode::Explicit,

@@ -11,6 +11,8 @@ mod condition;
 mod convert;
 mod literal;
 mod name;
+mod user;
+mod window;
 
 use tsql::ast;
 use types::type_rules::{self, BinaryOp, UnaryOp};
@@ -21,8 +23,10 @@ use crate::bind::Binder;
 use crate::plan::expr::{Expr, ExprKind};
 
 pub(crate) use case::common_type;
+pub(crate) use condition::{compare, is_not_null};
 pub use convert::{assign, convert_to};
 pub(crate) use name::{find_variable, names_source};
+pub(crate) use user::{bind_arguments, find_function};
 
 /// Nesting of expressions that the binder and the evaluator follow. The parser has a bound of its own;
 /// this one guards against views and functions that unfold into each other.
@@ -104,7 +108,9 @@ fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         ast::ExprKind::StaticMethod(method) => {
             not_supported(&format!("{}::{}", method.type_name, method.name))
         }
-        ast::ExprKind::NextValue { .. } => not_supported("NEXT VALUE FOR"),
+        ast::ExprKind::NextValue { sequence, over } => {
+            user::bind_next_value(binder, sequence, over.as_deref())
+        }
         ast::ExprKind::Star => Err(Msg::SyntaxNear("*").into()),
         ast::ExprKind::Default => Err(Msg::SyntaxNearKeyword("DEFAULT").into()),
     }

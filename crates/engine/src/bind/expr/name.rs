@@ -56,6 +56,9 @@ pub(crate) fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
 
 /// Binds a variable: a declared one, else a function such as `@@ROWCOUNT`.
 pub(super) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Result<Expr> {
+    if let Some((_, value)) = binder.given.iter().find(|(n, _)| Name::same(n, &variable.name)) {
+        return Ok(value.clone());
+    }
     if let Some((slot, ty)) = find_variable(binder, &variable.name) {
         return Ok(Expr::new(ExprKind::Variable(slot), ty));
     }

@@ -9,7 +9,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Msg, Result};
 
-use super::{bind_query, cte};
+use super::{bind_query, cte, function, pivot};
 use crate::bind::access::inner_join;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::bind::{Binder, Source, SourceColumn};
@@ -17,8 +17,8 @@ use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
-    Access, FunctionScan, Join, JoinKind, JoinMethod, Node, Query, Scan, ScanHints, TableSource,
-    ValuesScan, ViewScan,
+    Access, Join, JoinKind, JoinMethod, Node, Query, Scan, ScanHints, TableSource, ValuesScan,
+    ViewScan,
 };
 use crate::plan::walk;
 use crate::view::SystemView;
@@ -60,7 +60,7 @@ pub(crate) fn bind_table_ref(
             let table = TableSource::Variable(slot, definition);
             add_table_source(binder, table, name, scan_hints(hints))
         }
-        TableRefKind::Function(function) => bind_function(binder, function, lateral),
+        TableRefKind::Function(function) => function::bind(binder, function, lateral),
         TableRefKind::Derived { query, alias } => {
             let alias = alias.as_ref().ok_or(Msg::SyntaxNear(")"))?;
             bind_derived(binder, query, alias, lateral)
@@ -77,8 +77,8 @@ pub(crate) fn bind_table_ref(
             Ok(left)
         }
         TableRefKind::Method { .. } => Err(Msg::NotSupported("xml.nodes() in FROM").into()),
-        TableRefKind::Pivot(_) => Err(Msg::NotSupported("PIVOT").into()),
-        TableRefKind::Unpivot(_) => Err(Msg::NotSupported("UNPIVOT").into()),
+        TableRefKind::Pivot(pivot) => pivot::bind_pivot(binder, pivot),
+        TableRefKind::Unpivot(unpivot) => pivot::bind_unpivot(binder, unpivot),
         TableRefKind::Dml { .. } => {
             Err(Msg::NotSupported("a data-changing statement in FROM").into())
         }
@@ -148,6 +148,13 @@ pub(crate) fn bind_named_source(
         return Ok(node);
     }
     let name = SourceName { alias: alias.unwrap_or(&table.object), schema: None };
+    // `inserted` and `deleted` of a trigger.
+    if let Some(simple) = table.as_simple()
+        && let Some((slot, definition)) = binder.table_variable(simple)
+    {
+        let table = TableSource::Variable(slot, definition);
+        return add_table_source(binder, table, name, scan_hints(hints));
+    }
     match resolve_table(binder, table)? {
         Resolved::Table(table) => {
             check_index_hints(&table, hints)?;
@@ -288,7 +295,7 @@ pub(crate) fn add_table_source(
     })))
 }
 
-fn add_source(
+pub(super) fn add_source(
     binder: &mut Binder<'_>,
     name: SourceName<'_>,
     columns: Vec<SourceColumn>,
@@ -320,7 +327,7 @@ fn add_source(
     Ok(())
 }
 
-fn bind_system_view(
+pub(super) fn bind_system_view(
     binder: &mut Binder<'_>,
     (view, database, arguments): (&'static SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
@@ -358,10 +365,12 @@ fn bind_view<'a>(
     let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
+    let given = std::mem::take(&mut binder.given);
     let outer = std::mem::replace(&mut binder.database, database);
     let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
     binder.database = outer;
     binder.variables = variables;
+    binder.given = given;
     binder.ctes = ctes;
     binder.levels = levels;
     let query = bound?;
@@ -390,7 +399,8 @@ fn bind_derived(
     alias: &TableAlias,
     lateral: Lateral,
 ) -> Result<Node> {
-    if !query.order_by.is_empty() && query.offset.is_none() && !has_top(query) {
+    let ordered = !query.order_by.is_empty() && query.offset.is_none() && !has_top(query);
+    if ordered && query.for_clause.is_none() {
         return Err(Msg::OrderByInView.into());
     }
     let hidden = hide_sources(binder, lateral);
@@ -409,14 +419,14 @@ fn has_top(query: &QueryExpression) -> bool {
 }
 
 /// What is not in APPLY must not see its neighbours in FROM.
-fn hide_sources(binder: &mut Binder<'_>, lateral: Lateral) -> Option<Vec<Source>> {
+pub(super) fn hide_sources(binder: &mut Binder<'_>, lateral: Lateral) -> Option<Vec<Source>> {
     match lateral {
         Lateral::Yes => None,
         Lateral::No => binder.levels.last_mut().map(|l| std::mem::take(&mut l.sources)),
     }
 }
 
-fn show_sources(binder: &mut Binder<'_>, hidden: Option<Vec<Source>>) {
+pub(super) fn show_sources(binder: &mut Binder<'_>, hidden: Option<Vec<Source>>) {
     if let (Some(level), Some(hidden)) = (binder.levels.last_mut(), hidden) {
         level.sources = hidden;
     }
@@ -538,59 +548,6 @@ pub(crate) fn bind_rows(
     let first = binder.new_registers(width);
     let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
     Ok((Node::Values(Box::new(ValuesScan { rows: converted, registers })), types))
-}
-
-fn bind_function(
-    binder: &mut Binder<'_>,
-    source: &ast::FunctionSource,
-    lateral: Lateral,
-) -> Result<Node> {
-    let name = &source.call.name;
-    if !source.schema.is_empty() {
-        return Err(Msg::NotSupported(&format!("WITH of {}", name.object)).into());
-    }
-    let hidden = hide_sources(binder, lateral);
-    let arguments: Result<Vec<Expr>> =
-        source.call.arguments.iter().map(|a| bind_expr(binder, a)).collect();
-    show_sources(binder, hidden);
-    let mut arguments = arguments?;
-    let alias = source.alias.as_ref();
-    let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
-    let schema = name.schema.as_deref().unwrap_or_default();
-    if let Some(view) = crate::view::find(schema, &name.object).filter(|v| v.arity > 0) {
-        let database = name.database.as_deref().unwrap_or(binder.database).to_owned();
-        return bind_system_view(binder, (view, &database, arguments), source_name);
-    }
-    let found = name.as_simple().and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
-    let Some(function) = found else {
-        let is_user = matches!(
-            binder.catalog.find_object(
-                name.database.as_deref().unwrap_or(binder.database),
-                name.schema.as_deref().unwrap_or("dbo"),
-                &name.object,
-            ),
-            Some(Object::Function(_))
-        );
-        return Err(if is_user {
-            Msg::NotSupported(&format!("the table-valued function {name}")).into()
-        } else {
-            Msg::InvalidObject(&name.to_string()).into()
-        });
-    };
-    let shape = (function.bind)(binder, &mut arguments)?;
-    let names = alias.map(|a| &a.columns[..]).unwrap_or_default();
-    let first = binder.new_registers(shape.len());
-    let columns = shape.into_iter().enumerate().map(|(i, (name, ty))| SourceColumn {
-        name: names.get(i).map_or(name, ToString::to_string),
-        ty,
-        register: first.plus(i),
-        used: false,
-        identity: false,
-    });
-    let columns: Vec<SourceColumn> = columns.collect();
-    let registers = columns.iter().map(|c| c.register).collect();
-    add_source(binder, source_name, columns, None)?;
-    Ok(Node::Function(Box::new(FunctionScan { function, arguments, registers })))
 }
 
 /// Resolves table hints to what a scan does about them. Hints that only guide an optimiser or the size

@@ -4,6 +4,8 @@
 //! above that are the same computation read it. What is neither a key nor inside an aggregate is
 //! error 8120.
 
+use std::cell::Cell;
+
 use tsql::ast::{GroupBy, GroupingItem, GroupingSuffix};
 use types::{DataType, Error, Msg, Result};
 
@@ -132,7 +134,7 @@ fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, expr: &tsql::ast::Expr)
         DataType::Xml => return Err(Msg::XmlNotComparable.into()),
         _ => {}
     }
-    if walk::has_subquery(&expr) {
+    if walk::has_own_subquery(&expr) {
         return Err(Msg::AggregateInGroupBy.into());
     }
     if walk::reads(&expr).is_empty() {
@@ -168,6 +170,11 @@ pub(super) struct Scope<'g> {
     input: Registers,
     names: Vec<(Register, String)>,
     grouped: bool,
+    /// Whether a key may be absent: it is NULL then.
+    partial: bool,
+    /// Register of the mask of absent keys, and whether a GROUPING function asked for it.
+    mask: Register,
+    asked: Cell<bool>,
 }
 
 impl<'g> Scope<'g> {
@@ -176,6 +183,7 @@ impl<'g> Scope<'g> {
         input: &Node,
         grouping: &'g Grouping,
         aggregates: &[AggregateCall],
+        mask: Register,
     ) -> Self {
         let keys = grouping.keys.iter().map(|k| k.1);
         let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
@@ -189,20 +197,48 @@ impl<'g> Scope<'g> {
             input: walk::fills(input).0,
             names: names.collect(),
             grouped: !grouping.keys.is_empty(),
+            partial: grouping.sets.len() > 1,
+            mask,
+            asked: Cell::new(false),
         }
     }
 
-    /// Register of the grouping-set mask, if a GROUPING function asked for it: none does yet.
+    /// Register of the mask of absent keys, if a GROUPING function asked for it.
     pub(super) fn grouping_id(&self) -> Option<Register> {
-        None
+        self.asked.get().then_some(self.mask)
+    }
+
+    /// Makes the arguments of GROUPING and GROUPING_ID the mask and the bits of it that are meant.
+    fn grouping(&self, function: &str, arguments: &[Expr]) -> Result<Box<[Expr]>> {
+        self.asked.set(true);
+        let mask = Expr::constant(types::Value::Int(0), DataType::Int);
+        let mut bits = vec![Expr { kind: ExprKind::Column(self.mask), ..mask }];
+        for (number, argument) in (1_i64..).zip(arguments) {
+            let place = self.keys.iter().position(|(k, _)| walk::same(k, argument));
+            let place = place.ok_or(Msg::GroupingArgument(number, function))?;
+            let bit = i32::try_from(self.keys.len() - 1 - place).unwrap_or(0);
+            bits.push(Expr::constant(types::Value::Int(bit), DataType::Int));
+        }
+        Ok(bits.into())
     }
 
     /// Lets an expression read the keys instead of the rows.
     pub(super) fn apply(&self, expr: &mut Expr, place: Place) -> Result<()> {
         let mut wrong = None;
+        let mut failed = None;
         walk::rewrite(expr, &mut |e| {
             if let Some((_, register)) = self.keys.iter().find(|(k, _)| walk::same(k, e)) {
                 e.kind = ExprKind::Column(*register);
+                e.ty.nullable |= self.partial;
+                return Rewrite::Done;
+            }
+            if let ExprKind::Call(function, arguments) = &mut e.kind
+                && matches!(function.name, "GROUPING" | "GROUPING_ID")
+            {
+                match self.grouping(function.name, arguments) {
+                    Ok(bits) => *arguments = bits,
+                    Err(error) => failed = Some(error),
+                }
                 return Rewrite::Done;
             }
             let subquery = matches!(
@@ -220,6 +256,9 @@ impl<'g> Scope<'g> {
             }
             Rewrite::Enter
         });
+        if let Some(error) = failed {
+            return Err(error);
+        }
         wrong.map_or(Ok(()), |register| Err(self.error(register, place)))
     }
 

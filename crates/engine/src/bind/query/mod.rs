@@ -7,8 +7,11 @@
 //! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
 
 mod cte;
+mod document;
 mod from;
+mod function;
 mod group;
+mod pivot;
 mod set;
 mod spec;
 
@@ -16,14 +19,17 @@ use tsql::ast::{self, QueryBody, QueryExpression};
 use types::{Msg, Result};
 
 use super::{Binder, access};
+use crate::plan::document::WhenEmpty;
 use crate::plan::expr::Register;
 use crate::plan::query::Query;
 
 pub(crate) use cte::declare as declare_ctes;
+pub(crate) use document::bind as bind_document;
 pub(crate) use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
     resolve_table, scan_hints,
 };
+pub(crate) use function::{Given, bind_inline};
 pub(crate) use spec::{bind_spec_parts, compound, top_of};
 
 /// Levels of views, derived tables and CTEs that may unfold into each other.
@@ -34,15 +40,15 @@ const NESTING_MAX: u32 = 64;
 /// # Errors
 /// Those of names (207, 208, 209, 4104), types and clauses.
 pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
-    if query.for_clause.is_some() {
-        return Err(Msg::NotSupported("FOR XML and FOR JSON in a subquery").into());
-    }
     binder.depth += 1;
     if binder.depth > NESTING_MAX {
         binder.depth -= 1;
         return Err(Msg::NestedTooDeeply.into());
     }
-    let bound = bind_body(binder, &query.body, &query.order_by, query.offset.as_ref());
+    let bound = match &query.for_clause {
+        Some(clause) => document::bind(binder, query, clause, WhenEmpty::Null),
+        None => bind_body(binder, &query.body, &query.order_by, query.offset.as_ref()),
+    };
     binder.depth -= 1;
     bound
 }

@@ -47,6 +47,33 @@ pub(super) fn bind_select(
     Ok(Query { root: parts.root, output: parts.items.into_iter().map(|i| i.column).collect() })
 }
 
+/// Binds a SELECT that returns rows, with the source that each bare column is of.
+pub(super) fn bind_owned(
+    binder: &mut Binder<'_>,
+    spec: &QuerySpec,
+    order_by: &[ast::OrderBy],
+    offset: Option<&ast::Offset>,
+) -> Result<(Query, Vec<Option<String>>)> {
+    if spec.into.is_some() {
+        return Err(Msg::ForXmlNotAllowed("SELECT INTO").into());
+    }
+    binder.levels.push(Level::default());
+    let parts = bind_in_level(binder, spec, order_by, offset);
+    let level = binder.levels.pop().unwrap_or_default();
+    let parts = parts?;
+    if parts.items.iter().any(|i| i.assign.is_some()) {
+        return Err(Msg::ForXmlNotAllowed("ASSIGNMENT").into());
+    }
+    let owner = |item: &Item| {
+        let ExprKind::Column(register) = item.column.expr.kind else { return None };
+        let owns = |s: &&crate::bind::Source| s.columns.iter().any(|c| c.register == register);
+        level.sources.iter().find(owns).map(|s| s.alias.clone())
+    };
+    let owners = parts.items.iter().map(owner).collect();
+    let output = parts.items.into_iter().map(|i| i.column).collect();
+    Ok((Query { root: parts.root, output }, owners))
+}
+
 /// Binds a SELECT in a level of its own.
 pub(crate) fn bind_spec_parts(
     binder: &mut Binder<'_>,
@@ -66,8 +93,8 @@ fn bind_in_level(
     order_by: &[ast::OrderBy],
     offset: Option<&ast::Offset>,
 ) -> Result<Parts> {
-    if !spec.windows.is_empty() {
-        return Err(Msg::NotSupported("the WINDOW clause").into());
+    if let Some(level) = binder.levels.last_mut() {
+        level.named.clone_from(&spec.windows);
     }
     let from = super::bind_from(binder, &spec.from)?;
     set_clause(binder, Clause::Plain);
@@ -291,7 +318,8 @@ fn apply_grouping(
     let mut windows = std::mem::take(&mut level.windows);
     let scalar = grouping.is_none();
     let grouping = grouping.take().unwrap_or_default();
-    let scope = group::Scope::new(binder, &input, &grouping, &aggregates);
+    let mask = binder.new_register();
+    let scope = group::Scope::new(binder, &input, &grouping, &aggregates, mask);
     for item in items.iter_mut() {
         scope.apply(&mut item.column.expr, group::Place::SelectList)?;
     }

@@ -9,6 +9,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{Database, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::{cannot_drop, change_database, refuse};
+use crate::instance::SessionCounter;
 
 /// Databases that can't be dropped have ids up to this.
 const SYSTEM_DATABASE_LAST: i16 = 4;
@@ -72,7 +73,7 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
         DropKind::User | DropKind::Role => super::principal::drop(kind, &name.object, cx),
         DropKind::Login => super::principal::drop_login(&name.object, cx),
         DropKind::Default | DropKind::Rule => refuse("CREATE DEFAULT and CREATE RULE objects"),
-        DropKind::Statistics => refuse("DROP STATISTICS"),
+        DropKind::Statistics => super::statistics::drop(name, cx),
         DropKind::ServerRole => refuse("server roles"),
     }
 }
@@ -88,6 +89,7 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     if name.is_temporary() && !name.object.starts_with("##") {
         let Some(table) = cx.session.temp.find(&name.object) else { return Ok(false) };
         cx.session.temp.remove(table.id);
+        cx.session.counters.count(SessionCounter::TempTablesDropped);
         cx.session.instance.store.drop_table(table.rows.data.id());
         return Ok(true);
     }
@@ -101,6 +103,8 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
         let table = Arc::clone(table);
         check_not_referenced(database, &table)?;
         database.objects.remove(&(Name::new(&schema), Name::new(&name.object)));
+        let own = |object: &Object| matches!(object, Object::Trigger(trigger) if trigger.parent_id == table.id);
+        database.objects.retain(|_, object| !own(object));
         Ok(Some(table))
     });
     match dropped {

@@ -3,13 +3,18 @@
 //! A definition builds its object aside and then publishes it with one change of the catalog, in which
 //! it checks again that the name is free. Temporary tables go to the session's innermost scope.
 
+mod alter;
 mod database;
 mod drop;
+mod function;
 mod index;
 mod module;
 mod principal;
+mod sequence;
 mod shape;
+mod statistics;
 mod table;
+mod trigger;
 
 use std::sync::Arc;
 
@@ -22,7 +27,7 @@ use crate::exec::Cx;
 use crate::plan::expr::Register;
 use crate::session::SessionState;
 
-pub(crate) use table::create_from_columns;
+pub(crate) use table::{create_from_columns, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
 ///
@@ -31,7 +36,7 @@ pub(crate) use table::create_from_columns;
 pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
     match &statement.kind {
         StatementKind::CreateTable(create) => table::create(create, cx),
-        StatementKind::AlterTable(alter) => table::alter(alter, cx),
+        StatementKind::AlterTable(alter) => alter::run(alter, cx),
         StatementKind::Truncate(truncate) => crate::exec::dml::truncate(truncate, cx),
         StatementKind::CreateIndex(create) => index::create(create, cx),
         StatementKind::AlterIndex(alter) => index::alter(alter, cx),
@@ -48,12 +53,12 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::Permission(permission) => principal::permission(permission, cx),
         // Statistics are kept by storage as rows come and go; there is nothing to make by hand.
         StatementKind::UpdateStatistics(_) => Ok(()),
-        StatementKind::CreateStatistics(_) => refuse("CREATE STATISTICS"),
+        StatementKind::CreateStatistics(create) => statistics::create(create, cx),
         StatementKind::AlterSchema(_) => refuse("ALTER SCHEMA"),
-        StatementKind::CreateFunction(_) => refuse("CREATE FUNCTION"),
-        StatementKind::CreateTrigger(_) => refuse("CREATE TRIGGER"),
-        StatementKind::EnableTrigger(_) => refuse("ENABLE and DISABLE TRIGGER"),
-        StatementKind::CreateSequence(_) => refuse("CREATE SEQUENCE"),
+        StatementKind::CreateFunction(create) => function::create(create, statement, cx),
+        StatementKind::CreateTrigger(create) => trigger::create(create, statement, cx),
+        StatementKind::EnableTrigger(enable) => trigger::enable(enable, cx),
+        StatementKind::CreateSequence(create) => sequence::create(create, cx),
         StatementKind::AlterAuthorization(_) => refuse("ALTER AUTHORIZATION"),
         StatementKind::CreateEventSession(_)
         | StatementKind::AlterEventSession(_)

@@ -22,13 +22,13 @@ const SCHEMA_FIRST: i32 = 5;
 const PARAMETERS_MAX: usize = 2100;
 
 /// What CREATE or ALTER found of the name.
-struct Present {
-    id: Option<i32>,
-    created: Value,
+pub(super) struct Present {
+    pub(super) id: Option<i32>,
+    pub(super) created: Value,
 }
 
 /// Checks that CREATE finds the name free and ALTER finds an object of its kind.
-fn present(
+pub(super) fn present(
     database: &Database,
     to: &Target,
     mode: CreateMode,
@@ -158,8 +158,8 @@ fn check_native(create: &ast::CreateProcedure) -> Result<()> {
     }
 }
 
-/// Resolves the parameters of a procedure.
-fn parameters(
+/// Resolves the parameters of a procedure or function.
+pub(super) fn parameters(
     parameters: &[ast::Parameter],
     binder: &Binder<'_>,
     cx: &Cx<'_>,
@@ -260,6 +260,8 @@ pub(super) fn create_view(
             parent_id: 0,
             type_code: "V",
             created: found.created,
+            routine: None,
+            disabled: false,
         })));
         Ok(())
     })

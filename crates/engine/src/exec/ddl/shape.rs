@@ -131,7 +131,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    fn column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
+    pub(super) fn column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
         let name = column.name.as_str();
         if self.columns.iter().any(|c| Name::same(&c.name, name)) {
             return Err(Msg::DuplicateColumn(name, self.place.name).into());
@@ -247,6 +247,21 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
     }
 
+    /// Gives a column that exists a default: `ADD DEFAULT value FOR column`.
+    fn default_for(
+        &mut self,
+        constraint: &ast::Constraint,
+        value: &ast::Expr,
+        column: &ast::Ident,
+    ) -> Result<()> {
+        let ordinal = usize::from(self.ordinal(column)?);
+        if self.columns[ordinal].default.is_some() {
+            return Err(Msg::DefaultExists.into());
+        }
+        self.columns[ordinal].default = Some(self.default(constraint, value, column));
+        Ok(())
+    }
+
     /// A constraint's own name, or one such as `PK__table__30CEB18A`.
     fn constraint_name(
         &self,
@@ -266,7 +281,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         (name, true)
     }
 
-    fn element(&mut self, element: &TableElement) -> Result<()> {
+    pub(super) fn element(&mut self, element: &TableElement) -> Result<()> {
         match element {
             TableElement::Column(column) => {
                 let own = [column.name.clone()];
@@ -307,7 +322,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 Ok(())
             }
             ConstraintKind::ForeignKey { .. } => self.foreign_key(constraint, own),
-            ConstraintKind::Default { .. } => Ok(()),
+            ConstraintKind::Default { value, column: Some(column), .. } => {
+                self.default_for(constraint, value, column)
+            }
+            ConstraintKind::Default { column: None, .. } => Ok(()),
             ConstraintKind::Connection(_) => refuse("graph tables"),
         }
     }
@@ -520,6 +538,31 @@ impl<'a, 'b> Shaper<'a, 'b> {
         self.memory_optimized = table.memory_optimized;
     }
 
+    /// Goes on from the whole definition of a table that exists.
+    pub(super) fn adopt(&mut self, table: &TableDef) {
+        self.adopt_columns(table);
+        self.indexes.clone_from(&table.indexes);
+        self.checks.clone_from(&table.checks);
+        self.foreign_keys.clone_from(&table.foreign_keys);
+    }
+
+    /// Returns the adopted definition with what was added; its layout and rows are the old ones.
+    pub(super) fn changed(self, table: &TableDef) -> TableDef {
+        TableDef {
+            columns: self.columns,
+            indexes: self.indexes,
+            checks: self.checks,
+            foreign_keys: self.foreign_keys,
+            ..table.clone()
+        }
+    }
+
+    /// Makes the definition of one column alone.
+    pub(super) fn one_column(mut self, column: &ast::ColumnDefinition) -> Result<ColumnDef> {
+        self.column(column)?;
+        self.columns.pop().ok_or_else(|| Msg::InternalError.into())
+    }
+
     /// Returns the index added last.
     pub(super) fn take_index(&mut self) -> Option<IndexDef> {
         self.indexes.pop()
@@ -564,6 +607,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             indexes: self.indexes,
             checks: self.checks,
             foreign_keys: self.foreign_keys,
+            statistics: Vec::new(),
             memory_optimized: self.memory_optimized,
             schema_only: self.schema_only,
             created: self.place.created,

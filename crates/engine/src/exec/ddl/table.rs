@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, AlterTableAction};
+use tsql::ast;
 use types::value::ColumnType;
 use types::{Msg, Result};
 
@@ -12,6 +12,7 @@ use crate::catalog::{ColumnDef, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper};
 use crate::exec::ddl::{change_database, created, refuse, target};
+use crate::instance::SessionCounter;
 use crate::session::SessionState;
 
 /// `database_id` of tempdb.
@@ -107,6 +108,7 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     let place = temporary_place(cx.session, name, &cx.source);
     let table = shape(cx.session, &cx.session.database, place, content)?;
     cx.session.temp.add(Arc::new(table));
+    cx.session.counters.count(SessionCounter::TempTablesMade);
     Ok(())
 }
 
@@ -142,6 +144,27 @@ pub(super) fn variable(
     let instance = &session.instance;
     let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
     shaper.build(elements, &[]).map(Arc::new)
+}
+
+/// Makes the definition of `inserted` or `deleted` of a table: its columns, as plain ones.
+///
+/// # Errors
+/// 701 if there is no memory.
+pub(crate) fn image_of(
+    session: &SessionState,
+    name: &str,
+    table: &TableDef,
+) -> Result<Arc<TableDef>> {
+    let plain = |column: &ColumnDef| ColumnDef {
+        ty: ColumnType { nullable: true, ..column.ty },
+        identity: None,
+        default: None,
+        computed: None,
+        ..column.clone()
+    };
+    let columns = table.columns.iter().map(plain).collect();
+    let place = temporary_place(session, name, "");
+    shape(session, &session.database, place, Content::Columns(columns)).map(Arc::new)
 }
 
 /// Makes the table of SELECT .. INTO: columns by name and type, and whether they are an identity.
@@ -213,10 +236,42 @@ pub(super) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-pub(super) fn alter(alter: &ast::AlterTable, _: &mut Cx<'_>) -> Result<()> {
-    match &alter.action {
-        // Constraints are always checked for new rows: what was there when they were made is as well.
-        AlterTableAction::Add { .. } => refuse("ALTER TABLE .. ADD"),
-        _ => refuse("ALTER TABLE"),
+/// Notes that foreign keys refer to tables.
+pub(super) fn mark_all_referenced(database_id: i16, ids: &[i32], cx: &mut Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };
+    let unmarked = |id: &&i32| database.table_by_id(**id).is_some_and(|t| !t.referenced);
+    let wanted: Vec<i32> = ids.iter().filter(unmarked).copied().collect();
+    if wanted.is_empty() {
+        return Ok(());
     }
+    let name = database.name.clone();
+    change_database(&cx.session.instance.catalog, &name, |database| {
+        wanted.iter().for_each(|id| mark_referenced(database, *id));
+        Ok(())
+    })
+}
+
+/// Moves what other tables' foreign keys say of a table of which a column has gone.
+pub(super) fn move_references(
+    database_id: i16,
+    id: i32,
+    ordinal: u16,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };
+    let name = database.name.clone();
+    change_database(&cx.session.instance.catalog, &name, |database| {
+        let refers = |t: &&Arc<TableDef>| {
+            t.id != id && t.foreign_keys.iter().any(|key| key.referenced == id)
+        };
+        let referring: Vec<TableDef> =
+            database.tables().filter(refers).map(|t| TableDef::clone(t)).collect();
+        for mut table in referring {
+            for key in table.foreign_keys.iter_mut().filter(|key| key.referenced == id) {
+                key.referenced_columns.iter_mut().for_each(|c| *c -= u16::from(*c > ordinal));
+            }
+            database.put(Object::Table(Arc::new(table)));
+        }
+        Ok(())
+    })
 }

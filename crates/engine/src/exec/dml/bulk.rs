@@ -10,7 +10,7 @@ use types::{Error, Mode, Msg, Result, Value};
 
 use super::insert::insert_rows;
 use super::write::display;
-use crate::bind::dml::bind_insert_rows;
+use crate::bind::dml::{Triggers, bind_insert_rows};
 use crate::bind::{BinderContext, query};
 use crate::catalog::{TableDef, TableRows};
 use crate::exec::{Cx, StatementResult, ddl, fault};
@@ -79,7 +79,7 @@ pub fn bulk_insert(
             hints: Vec::new(),
             span: announced.table.span,
         };
-        bind_insert_rows(&mut binder, &target, &names, &types)?
+        bind_insert_rows(&mut binder, &target, &names, &types, Triggers::Ignore)?
     };
     let table = crate::plan::statement::table_of(&insert.target).id;
     let before = cx.session.identity_insert;
@@ -136,7 +136,11 @@ pub fn table_parameter(
     }
     let options = session.convert_options();
     let mut buffer = RowBuffer::default();
-    let transaction = session.instance.store.begin(storage::TransactionOptions::STATEMENT);
+    let of_session = storage::TransactionOptions {
+        session: session.tag(),
+        ..storage::TransactionOptions::STATEMENT
+    };
+    let transaction = session.instance.store.begin(of_session);
     for mut row in parameter.rows {
         for ((value, from), column) in row.iter_mut().zip(&parameter.columns).zip(&table.columns) {
             *value = types::convert(value, from, &column.ty, 0, Mode::Assignment, &options)?;

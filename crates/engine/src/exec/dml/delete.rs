@@ -11,8 +11,10 @@ use crate::bind::BinderContext;
 use crate::bind::dml::bind_truncate;
 use crate::exec::eval::truth;
 use crate::exec::query::{Flow, Rows, encode_seek_key, load, run};
-use crate::exec::statement::{in_transaction, is_free, options, prepare};
-use crate::exec::{Cx, StatementResult, fault};
+use crate::exec::statement::{
+    count_point, count_point_end, in_transaction, is_free, options, prepare,
+};
+use crate::exec::{Cx, StatementResult, fault, trigger};
 use crate::plan::query::{Access, Node, TableSource};
 use crate::plan::statement::{Course, Delete, table_of};
 use crate::sink::Command;
@@ -20,10 +22,14 @@ use crate::sink::Command;
 /// Runs DELETE.
 pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, delete.registers);
+    cx.fires = trigger::fires(&delete.output);
     let mut collected = Collected::default();
     let rows = if delete.course == Course::Point && is_free(cx) {
         collected.reset(&delete.output);
-        let gone = run_point(delete, cx)?;
+        count_point(cx);
+        let gone = run_point(delete, cx);
+        count_point_end(cx, gone.as_ref().ok().map(|gone| u64::from(*gone)));
+        let gone = gone?;
         if gone {
             collected.add(&delete.output, cx)?;
         }
@@ -92,6 +98,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
     let mut target = Target::new(&delete.root, delete.row);
+    let instead = trigger::is_instead(&delete.output, cx);
     let mut count = 0;
     run(&delete.root, cx, &mut rows, &mut |cx, rows| {
         if count == limit {
@@ -101,6 +108,11 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         let Some(row) = target.claim(row, table, private.or(main), cx)? else {
             return Ok(Flow::More);
         };
+        if instead {
+            count += 1;
+            collected.add(&delete.output, cx)?;
+            return Ok(Flow::More);
+        }
         private.or(main).delete(row).map_err(|e| fault::raise(cx, e))?;
         if table.referenced {
             let parent = reference::Parent { table, old: row.image(), new: None };

@@ -10,8 +10,10 @@ use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
 use crate::catalog::{TableDef, TableRows};
 use crate::exec::query::{Flow, count_of, run_query};
-use crate::exec::statement::{in_transaction, is_free, options, prepare, row_limit};
-use crate::exec::{Cx, StatementResult, fault};
+use crate::exec::statement::{
+    count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+};
+use crate::exec::{Cx, StatementResult, fault, trigger};
 use crate::plan::expr::Register;
 use crate::plan::query::TableSource;
 use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, table_of};
@@ -23,8 +25,12 @@ use crate::sink::Command;
 /// 2627, 2601, 515, 547, 2628 and what its source fails with.
 pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, insert.registers);
+    cx.fires = trigger::fires(&insert.output);
     if insert.course == crate::plan::statement::Course::Point && is_free(cx) {
-        return run_point(insert, cx);
+        count_point(cx);
+        let result = run_point(insert, cx);
+        count_point_end(cx, result.as_ref().ok().map(|done| done.rows));
+        return result;
     }
     let mut collected = Collected::default();
     let rows = in_transaction(cx, &mut |cx| {
@@ -49,6 +55,7 @@ pub fn insert_rows(
 ) -> Result<StatementResult> {
     cx.now = None;
     prepare(cx, insert.registers);
+    cx.fires = trigger::fires(&insert.output);
     let count = in_transaction(cx, &mut |cx| insert_all(insert, rows.to_vec(), cx))?;
     Ok(StatementResult { command: Command::Insert, rows: count })
 }
@@ -56,6 +63,8 @@ pub fn insert_rows(
 /// Inserts rows in the transaction of the statement; keeps its registers.
 pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
     let private = Private::begin(&insert.target, cx);
+    let mut collected = Collected::default();
+    collected.reset(&insert.output);
     let mut count = 0;
     let needed = insert.registers.max(u32::try_from(cx.registers.len()).unwrap_or(u32::MAX));
     cx.registers.resize(needed as usize, Value::Null);
@@ -63,9 +72,13 @@ pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>
         for (register, value) in insert.source_registers.iter().zip(row) {
             cx.registers[register.index()] = value;
         }
-        count += u64::from(insert_row(insert, &private, cx)?);
+        if insert_row(insert, &private, cx)? {
+            count += 1;
+            collected.add(&insert.output, cx)?;
+        }
     }
     private.commit(cx)?;
+    collected.store(&insert.output, cx)?;
     Ok(count)
 }
 
@@ -134,12 +147,37 @@ fn insert_row(insert: &Insert, private: &Private, cx: &mut Cx<'_>) -> Result<boo
             std::sync::Arc::clone(&table.rows)
         }
     };
+    if trigger::is_instead(&insert.output, cx) {
+        // The trigger decides what becomes of the row: it has got no identity value yet.
+        fill_instead(insert, table, cx)?;
+        return Ok(true);
+    }
     let identity = build(insert, table, &rows, cx)?;
     let stored = store(table, &rows, insert.first, &insert.row, private, cx)?;
     if stored {
         note_identity(identity, cx);
     }
     Ok(stored)
+}
+
+/// Evaluates the new row for an INSTEAD OF trigger: nothing is checked, identity columns are 0.
+fn fill_instead(insert: &Insert, table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    for (ordinal, value) in insert.columns.iter().enumerate() {
+        let value = match value {
+            InsertValue::Source(expr) | InsertValue::Default(Some(expr)) => {
+                value_of(expr, table, ordinal, cx)?
+            }
+            InsertValue::Identity => identity_value(0, &table.columns[ordinal].ty.data_type)?,
+            InsertValue::Default(None) | InsertValue::RowVersion | InsertValue::Computed => {
+                Value::Null
+            }
+        };
+        cx.registers[insert.first.plus(ordinal).index()] = value;
+    }
+    for (_, register, expr) in &insert.row.computed {
+        cx.registers[register.index()] = crate::exec::eval::eval(expr, cx)?;
+    }
+    Ok(())
 }
 
 /// Encodes and stores the row in the registers.

@@ -9,6 +9,7 @@ use crate::exec::eval::eval;
 use crate::exec::query::{Flow, run_query};
 use crate::exec::statement::{in_transaction, prepare, row_limit};
 use crate::exec::{Cx, StatementResult, ddl, fault};
+use crate::instance::SessionCounter;
 use crate::plan::statement::SelectInto;
 use crate::sink::Command;
 
@@ -46,7 +47,9 @@ pub(crate) fn run_select_into(into: &SelectInto, cx: &mut Cx<'_>) -> Result<Stat
 
 /// Takes the table away again.
 fn forget(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
-    if !cx.session.temp.remove(table.id) {
+    if cx.session.temp.remove(table.id) {
+        cx.session.counters.count(SessionCounter::TempTablesDropped);
+    } else {
         let key = (Name::new(&table.schema), Name::new(&table.name));
         cx.session.instance.catalog.change(|catalog| {
             let database = catalog.database_by_id(table.database_id).map(|d| d.name.clone());

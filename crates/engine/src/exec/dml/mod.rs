@@ -23,8 +23,27 @@ pub(crate) use update::run_update;
 use storage::Transaction;
 use types::Result;
 
+use crate::exec::query::{Flow, run_node};
+use crate::exec::statement::{in_transaction, prepare};
 use crate::exec::{Cx, fault};
 use crate::plan::query::TableSource;
+use crate::plan::statement::Validation;
+use write::Verb;
+
+/// Checks all rows of a table against constraints.
+///
+/// # Errors
+/// 547, in the words of an INSERT.
+pub(crate) fn validate(validation: &Validation, cx: &mut Cx<'_>) -> Result<()> {
+    prepare(cx, validation.registers);
+    in_transaction(cx, &mut |cx| {
+        run_node(&validation.root, cx, &mut |cx| {
+            write::complete(&validation.row, &validation.table, Verb::Insert, cx)?;
+            reference::check_new(&validation.row.foreign, &validation.table, Verb::Insert, cx)?;
+            Ok(Flow::More)
+        })
+    })
+}
 
 /// Changes to table variables do not belong to the user's transaction: a transaction of their own.
 struct Private(Option<Transaction>);

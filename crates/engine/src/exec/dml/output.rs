@@ -5,7 +5,7 @@ use types::{Result, Value};
 
 use super::insert;
 use crate::exec::eval::eval;
-use crate::exec::{Cx, fault};
+use crate::exec::{Cx, fault, trigger};
 use crate::plan::statement::{OutputClause, OutputTarget};
 
 /// Rows collected, one list per OUTPUT clause.
@@ -36,8 +36,12 @@ impl Collected {
     /// Stores the rows that go INTO a table.
     pub(super) fn store(&mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
         for (clause, rows) in clauses.iter().zip(&mut self.rows) {
-            if let OutputTarget::Table(target) = &clause.target {
-                insert::insert_all(target, std::mem::take(rows), cx)?;
+            match &clause.target {
+                OutputTarget::Table(target) => {
+                    insert::insert_all(target, std::mem::take(rows), cx)?;
+                }
+                OutputTarget::Triggers(firing) => trigger::note(firing, std::mem::take(rows), cx),
+                OutputTarget::Client(_) => {}
             }
         }
         Ok(())

@@ -11,8 +11,10 @@ use super::{Private, reference};
 use crate::catalog::TableDef;
 use crate::exec::eval::truth;
 use crate::exec::query::{Flow, Rows, count_of, encode_seek_key, load, run, when_owned};
-use crate::exec::statement::{in_transaction, is_free, options, prepare, row_limit};
-use crate::exec::{Cx, StatementResult, fault};
+use crate::exec::statement::{
+    count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+};
+use crate::exec::{Cx, StatementResult, fault, trigger};
 use crate::plan::expr::{Expr, Slot};
 use crate::plan::query::{Access, Node, Scan, ScanHints};
 use crate::plan::statement::{Assignment, Course, SetRow, Update, table_of};
@@ -21,8 +23,12 @@ use crate::sink::Command;
 /// Runs UPDATE.
 pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, update.registers);
+    cx.fires = trigger::fires(&update.output);
     let rows = if update.course == Course::Point && is_free(cx) {
-        run_point(update, cx)?
+        count_point(cx);
+        let rows = run_point(update, cx);
+        count_point_end(cx, rows.as_ref().ok().copied());
+        rows?
     } else {
         let mut collected = Collected::default();
         let rows = in_transaction(cx, &mut |cx| {
@@ -158,6 +164,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
     let mut target = Target::new(&update.root, update.row);
+    let instead = trigger::is_instead(&update.output, cx);
     let mut count = 0;
     run(&update.root, cx, &mut rows, &mut |cx, rows| {
         if count == limit {
@@ -170,6 +177,9 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         let mut buffer = std::mem::take(&mut cx.scratch.row);
         let done = set_row(&update.set, table, row.image(), Verb::Update, cx, &mut buffer);
         let done = done.and_then(|()| {
+            if instead {
+                return Ok(());
+            }
             reference::check_new(&update.set.row.foreign, table, Verb::Update, cx)?;
             let image = RowImage::from(&buffer);
             let replaced = private.or(main).update(row, image, update.set.keys);
@@ -268,6 +278,8 @@ fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
         | Node::Distinct(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::UserFunction(_)
         | Node::WorkTable(..) => None,
     }
 }

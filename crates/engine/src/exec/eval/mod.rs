@@ -48,7 +48,8 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
         }
         ExprKind::Convert(conversion) => eval_convert(conversion, &expr.ty, cx),
         ExprKind::Call(function, arguments) => eval_call(function, arguments, &expr.ty, cx),
-        ExprKind::CallUser(_) => Err(Msg::NotSupported("user-defined scalar functions").into()),
+        ExprKind::CallUser(call) => crate::exec::function::call_scalar(call, cx),
+        ExprKind::NextValue(sequence) => sequence.take(),
         ExprKind::ScalarSubquery(query) => eval_scalar_subquery(query, cx),
         ExprKind::Compare(..)
         | ExprKind::And(_)

@@ -1,6 +1,7 @@
 //! GROUP BY and aggregates: a hash table from key to accumulators, one per grouping set.
 
 use hashbrown::{HashMap, HashSet};
+use sos::ledger::{self, Label};
 use types::compare::group_key;
 use types::value::ColumnType;
 use types::{Result, Value};
@@ -9,7 +10,7 @@ use super::buffer::Keys;
 use super::sort::{encode_sort, order_of};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
-use crate::exec::eval::eval;
+use crate::exec::eval::{eval, truth};
 use crate::func::Accumulator;
 use crate::plan::query::{Aggregate, AggregateCall};
 
@@ -34,6 +35,11 @@ impl State {
 
     /// Adds the current row.
     fn add(&mut self, call: &AggregateCall, cx: &mut Cx<'_>) -> Result<()> {
+        if let Some(filter) = &call.filter
+            && !truth(filter, cx)?.is_true()
+        {
+            return Ok(());
+        }
         let mut arguments = std::mem::take(&mut cx.scratch.arguments);
         arguments.clear();
         let added = (|| {
@@ -90,6 +96,8 @@ pub(super) fn run<'p>(
     let mut values = Vec::with_capacity(aggregate.keys.len());
     let mut key = Vec::new();
     run_node(&aggregate.input, cx, rows, &mut |cx, _| {
+        // Per row, since the input is under way: two stores beside a look-up in a hash table.
+        let _label = ledger::labelled(Label::Aggregate);
         values.clear();
         for (expr, _) in &aggregate.keys {
             values.push(eval(expr, cx)?);
@@ -114,6 +122,7 @@ pub(super) fn run<'p>(
         }
         Ok(Flow::More)
     })?;
+    let _label = ledger::labelled(Label::Aggregate);
     let empty: Vec<Value> = aggregate.keys.iter().map(|_| Value::Null).collect();
     for (s, set) in sets.iter().enumerate() {
         if groups[s].is_empty() && (aggregate.scalar || set.is_empty()) {

@@ -2,6 +2,7 @@
 //! read once.
 
 use hashbrown::HashMap;
+use sos::ledger::{self, Label};
 use types::Result;
 use types::compare::group_key;
 
@@ -62,6 +63,16 @@ struct Table<'p> {
 
 const END: usize = usize::MAX;
 
+impl Table<'_> {
+    /// Returns the last row that has the key of the current left one; [`END`] if none has.
+    fn find(&self, keys: &[(Expr, Expr)], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<usize> {
+        let _label = ledger::labelled(Label::Join);
+        let is_whole = encode(keys.iter().map(|k| &k.0), cx, key)?;
+        let found = self.heads.get(key.as_slice()).filter(|_| is_whole);
+        Ok(found.copied().unwrap_or(END))
+    }
+}
+
 fn run_hash<'p>(
     join: &'p Join,
     keys: &'p [(Expr, Expr)],
@@ -73,9 +84,7 @@ fn run_hash<'p>(
     let mut key = Vec::new();
     let flow = run_node(&join.left, cx, rows, &mut |cx, rows| {
         let mut matched = false;
-        let found = encode(keys.iter().map(|k| &k.0), cx, &mut key)?;
-        let mut next =
-            if found { table.heads.get(key.as_slice()).copied().unwrap_or(END) } else { END };
+        let mut next = table.find(keys, cx, &mut key)?;
         while next != END {
             table.buffer.restore(next, &join.right_live, cx, rows);
             if holds(join.on.as_ref(), cx)? {
@@ -121,6 +130,8 @@ fn build<'p>(
     };
     let mut key = Vec::new();
     run_node(&join.right, cx, rows, &mut |cx, rows| {
+        // Per row, since the input is under way: two stores beside the making of a key.
+        let _label = ledger::labelled(Label::Join);
         let place = table.buffer.len();
         let found = encode(keys.iter().map(|k| &k.1), cx, &mut key)?;
         if !found && join.kind != JoinKind::Full {

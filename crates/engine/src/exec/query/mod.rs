@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod buffer;
+mod document;
 mod join;
 mod recursive;
 mod scan;
@@ -23,9 +24,12 @@ use types::{Msg, Result, Value};
 use crate::catalog::TableRows;
 use crate::exec::Cx;
 use crate::exec::eval::{eval, truth};
+use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
 use crate::plan::expr::Expr;
-use crate::plan::query::{FunctionScan, Limit, Node, Query, ValuesScan, ViewScan};
+use crate::plan::query::{
+    FunctionScan, Limit, Node, Query, UserFunctionScan, ValuesScan, ViewScan,
+};
 use crate::plan::walk;
 
 pub(crate) use scan::{encode_seek_key, load, when_owned};
@@ -113,6 +117,7 @@ pub(crate) fn run<'p>(
         Node::View(view) => run_view(view, cx, rows, receive),
         Node::Values(values) => run_values(values, cx, rows, receive),
         Node::Function(function) => run_function(function, cx, rows, receive),
+        Node::UserFunction(function) => run_user_function(function, cx, rows, receive),
         Node::Filter(filter) => run(&filter.0, cx, rows, &mut |cx, rows| {
             if truth(&filter.1, cx)?.is_true() { receive(cx, rows) } else { Ok(Flow::More) }
         }),
@@ -130,6 +135,7 @@ pub(crate) fn run<'p>(
         Node::Limit(limit) => run_limit(limit, cx, rows, receive),
         Node::SetOperation(operation) => set::run(operation, cx, rows, receive),
         Node::Recursive(recursive) => recursive::run(recursive, cx, rows, receive),
+        Node::Document(document) => document::run(document, cx, rows, receive),
         Node::WorkTable(id, registers) => {
             recursive::run_work_table(*id, registers, cx, rows, receive)
         }
@@ -179,6 +185,23 @@ fn run_function<'p>(
 ) -> Result<Flow> {
     let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
     for row in (function.function.rows)(cx, &arguments)? {
+        for (register, value) in function.registers.iter().zip(row) {
+            cx.registers[register.index()] = value;
+        }
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_user_function<'p>(
+    function: &'p UserFunctionScan,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    for row in call_table(function, cx)? {
         for (register, value) in function.registers.iter().zip(row) {
             cx.registers[register.index()] = value;
         }

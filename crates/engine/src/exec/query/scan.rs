@@ -2,6 +2,7 @@
 
 use std::ops::Bound;
 
+use sos::ledger::{self, Label};
 use storage::{Bounds, Isolation, Order, Read, RowImage, RowLock, ScanSpec, Table, WhenOwned};
 use types::key::{KeyPart, encode_value};
 use types::{Msg, Result, Value};
@@ -24,6 +25,7 @@ pub(super) fn run<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
+    let _label = ledger::labelled(Label::Scan);
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
     let table: &'p Table = match &scan.table {

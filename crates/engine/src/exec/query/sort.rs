@@ -1,6 +1,7 @@
 //! Sort: keeps its input, encodes the keys so that bytes compare as values do, and gives the rows in
 //! that order. With a limit it keeps no more than about twice as many rows.
 
+use sos::ledger::{self, Label};
 use types::Result;
 use types::key::{Direction, KeyPart, encode_value};
 
@@ -50,6 +51,7 @@ pub(super) fn run<'p>(
 
 /// Returns the places of the keys in their order; equal ones stay as they came.
 pub(super) fn order_of(keys: &Keys) -> Vec<usize> {
+    let _label = ledger::labelled(Label::Sort);
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by(|&a, &b| keys.get(a).cmp(keys.get(b)));
     order

@@ -10,7 +10,8 @@ use super::sort::{encode_sort, order_of};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
-use crate::plan::query::{FrameBound, Window, WindowCall, WindowFrame, WindowFunction};
+use crate::func::AggregateFunction;
+use crate::plan::query::{FrameBound, Nulls, Window, WindowCall, WindowFrame, WindowFunction};
 
 pub(super) fn run<'p>(
     window: &'p Window,
@@ -127,42 +128,95 @@ impl Input {
                 WindowFunction::PercentRank => Value::Float(share(first, partition.len() - 1)),
                 WindowFunction::CumeDist => Value::Float(share(end, partition.len())),
                 WindowFunction::Ntile => self.ntile(partition, at, i)?,
-                WindowFunction::Lag => self.shifted(partition, at, i, -1),
-                WindowFunction::Lead => self.shifted(partition, at, i, 1),
+                WindowFunction::Lag => self.shifted(call, partition, at, i),
+                WindowFunction::Lead => self.shifted(call, partition, at, i),
                 WindowFunction::FirstValue | WindowFunction::LastValue => {
                     let (from, to) = frame(call, at, partition.len(), &peers);
-                    let first = matches!(call.function, WindowFunction::FirstValue);
-                    let place = if first { from } else { to.saturating_sub(1) };
-                    if from < to {
-                        self.arguments[partition[place]][0].clone()
-                    } else {
-                        Value::Null
-                    }
+                    let rows = &partition[from..to.max(from)];
+                    let value = |row: &usize| &self.arguments[*row][0];
+                    let wanted =
+                        |row: &&usize| call.nulls == Nulls::Respect || !value(row).is_null();
+                    let found = match call.function {
+                        WindowFunction::FirstValue => rows.iter().find(wanted),
+                        _ => rows.iter().rev().find(wanted),
+                    };
+                    found.map_or(Value::Null, |row| value(row).clone())
                 }
-                WindowFunction::Aggregate(_) => continue,
+                WindowFunction::PercentileCont
+                | WindowFunction::PercentileDisc
+                | WindowFunction::Aggregate(_) => continue,
             };
         }
-        if let WindowFunction::Aggregate(function) = call.function {
-            let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
-            let mut last = None;
-            for (at, &i) in partition.iter().enumerate() {
-                let (from, to) = frame(call, at, partition.len(), &peers);
-                if let Some((f, t, ref value)) = last
-                    && (f, t) == (from, to)
-                {
-                    values[i] = Value::clone(value);
-                    continue;
-                }
-                let mut accumulator = (function.start)(&call.ty, &types);
-                for &row in &partition[from..to.max(from)] {
+        match call.function {
+            WindowFunction::Aggregate(function) => {
+                self.aggregate(call, function, (partition, &peers), cx, values)
+            }
+            WindowFunction::PercentileCont | WindowFunction::PercentileDisc => {
+                let value = self.percentile(call, partition)?;
+                partition.iter().for_each(|&i| values[i].clone_from(&value));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Aggregates over frames. While a frame only grows, as that of a running total, each row is added
+    /// once; a frame that leaves rows behind is added up anew.
+    fn aggregate(
+        &self,
+        call: &WindowCall,
+        function: &AggregateFunction,
+        (partition, peers): (&[usize], &[(usize, usize)]),
+        cx: &mut Cx<'_>,
+        values: &mut [Value],
+    ) -> Result<()> {
+        let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
+        let mut accumulator = (function.start)(&call.ty, &types);
+        let (mut start, mut end) = (0, 0);
+        let mut value = accumulator.finish()?;
+        for (at, &i) in partition.iter().enumerate() {
+            let (from, to) = frame(call, at, partition.len(), peers);
+            let to = to.max(from);
+            if from != start || to < end {
+                accumulator = (function.start)(&call.ty, &types);
+                (start, end) = (from, from);
+                value = accumulator.finish()?;
+            }
+            if end < to {
+                for &row in &partition[end..to] {
                     accumulator.add(&self.arguments[row])?;
                 }
+                end = to;
                 cx.null_eliminated |= accumulator.saw_null();
-                values[i] = accumulator.finish()?;
-                last = Some((from, to, values[i].clone()));
+                value = accumulator.finish()?;
             }
+            values[i].clone_from(&value);
         }
         Ok(())
+    }
+
+    /// The value at a share of the partition's values in order, NULLs left out: PERCENTILE_DISC gives
+    /// one of them, PERCENTILE_CONT what lies between two.
+    fn percentile(&self, call: &WindowCall, partition: &[usize]) -> Result<Value> {
+        let values = partition.iter().map(|&row| &self.arguments[row]);
+        let share = match values.clone().next().and_then(|row| row.first()) {
+            Some(Value::Float(share)) if (0.0..=1.0).contains(share) => *share,
+            _ => return Err(Msg::InvalidParameter(1, "percentile").into()),
+        };
+        let values: Vec<&Value> =
+            values.filter_map(|row| row.get(1)).filter(|v| !v.is_null()).collect();
+        let Some(last) = values.len().checked_sub(1) else { return Ok(Value::Null) };
+        if matches!(call.function, WindowFunction::PercentileDisc) {
+            let place = place_of(share * float(values.len())).saturating_sub(1);
+            return Ok(values[place.min(last)].clone());
+        }
+        let row = share * float(last);
+        let below = place_of(row.floor()).min(last);
+        let above = place_of(row).min(last);
+        let (Value::Float(low), Value::Float(high)) = (values[below], values[above]) else {
+            return Err(Msg::InternalError.into());
+        };
+        Ok(Value::Float(low + (high - low) * (row - row.floor())))
     }
 
     fn ntile(&self, partition: &[usize], at: usize, i: usize) -> Result<Value> {
@@ -177,21 +231,50 @@ impl Input {
         Ok(Value::BigInt(number(tile) + 1))
     }
 
-    fn shifted(&self, partition: &[usize], at: usize, i: usize, sign: i64) -> Value {
+    fn shifted(&self, call: &WindowCall, partition: &[usize], at: usize, i: usize) -> Value {
+        let ahead = matches!(call.function, WindowFunction::Lead);
+        let sign = if ahead { 1 } else { -1 };
         let offset = match self.arguments[i].get(1) {
             Some(Value::BigInt(n)) => *n,
             Some(_) | None => 1,
         };
+        let default = || self.arguments[i].get(2).cloned().unwrap_or_default();
+        if call.nulls == Nulls::Ignore && offset > 0 {
+            let value = |row: &usize| &self.arguments[*row][0];
+            let steps = usize::try_from(offset - 1).unwrap_or(usize::MAX);
+            let wanted = |row: &&usize| !value(row).is_null();
+            let found = if ahead {
+                partition[at + 1..].iter().filter(wanted).nth(steps)
+            } else {
+                partition[..at].iter().rev().filter(wanted).nth(steps)
+            };
+            return found.map_or_else(default, |row| value(row).clone());
+        }
         let place = number(at).checked_add(sign * offset).and_then(|p| usize::try_from(p).ok());
         match place.and_then(|p| partition.get(p)) {
             Some(&row) => self.arguments[row][0].clone(),
-            None => self.arguments[i].get(2).cloned().unwrap_or_default(),
+            None => default(),
         }
     }
 }
 
 fn number(place: usize) -> i64 {
     i64::try_from(place).unwrap_or(i64::MAX)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a row count")]
+fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// A place among rows, rounded up.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "between 0 and a row count"
+)]
+fn place_of(x: f64) -> usize {
+    x.ceil() as usize
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of row counts")]

@@ -1,13 +1,14 @@
 //! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
 
-use std::sync::Arc;
-
+use sos::ledger::{self, Label};
+use sos::memory::{MemoryClerk, with_clerk};
 use types::{Mode, Result};
 
 use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
 use crate::bind::{Binder, BinderContext};
 use crate::exec::Cx;
 use crate::exec::run::{ErrorClass, Runner, Stop};
+use crate::instance::{MetadataCache, SessionCounter};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::plan::statement::{Bound, Scalar};
@@ -23,15 +24,32 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
         run: impl FnOnce(&Bound, &mut Cx<'_>) -> Result<R, Stop>,
     ) -> Result<R, Stop> {
+        if let Some(metadata) = &cx.session.instance.metadata {
+            self.look_up(metadata, cx);
+        }
         if let Some(plan) = leaf.plan.get() {
             return run(plan, cx);
         }
-        let (bound, session_bound) = self.bind(leaf, cx).map_err(|error| self.unbound(error))?;
+        cx.session.meter.pause();
+        // A plan is read by all sessions.
+        let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
+        cx.session.meter.unpause();
+        let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
         if session_bound || !current {
+            // This plan serves one execution: the next one makes it again.
+            cx.session.counters.count(SessionCounter::Recompilations);
             return run(&bound, cx);
         }
-        run(leaf.plan.get_or_init(|| Arc::new(bound)), cx)
+        run(leaf.keep(bound), cx)
+    }
+
+    /// Looks the running statement up as a server does that keeps metadata in shared tables.
+    #[cold]
+    fn look_up(&self, metadata: &MetadataCache, cx: &Cx<'_>) {
+        if let Some(books) = &self.program.books {
+            metadata.statement(books.serial, cx.session.line, self.program.catalog_version);
+        }
     }
 
     /// Names and types that do not resolve are no matter of the TRY block they are in.
@@ -48,6 +66,7 @@ impl Runner<'_> {
     }
 
     fn bind(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Bound, bool)> {
+        let _label = ledger::labelled(Label::Bind);
         cx.session.refresh_catalog();
         let context = BinderContext::of(cx.session, self.program);
         let mut binder = context.binder();
@@ -60,6 +79,10 @@ impl Runner<'_> {
             LeafAst::Typed(value, ty) => {
                 let expr = bind_expr(&mut binder, value)?;
                 scalar(convert_to(expr, ty, Mode::Implicit)?, &binder)
+            }
+            LeafAst::Returned(value, ty) => {
+                let expr = bind_expr(&mut binder, value)?;
+                scalar(assign(expr, ty, Mode::Implicit)?, &binder)
             }
             LeafAst::Condition(condition) => {
                 let expr = bind_condition(&mut binder, condition)?;

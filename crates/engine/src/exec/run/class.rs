@@ -46,6 +46,8 @@ impl ErrorClass {
             // Values that do not convert.
             241 | 242 | 244 | 245 | 248 | 295 | 8114 | 8169 => Self::Batch,
             // Conflicts and deadlocks: the transaction is lost.
+            // A trigger that ended the transaction, or failed.
+            3609 | 3616 => Self::Batch,
             1205 | 3930 | 3960 | 3998 | 41301 | 41302 | 41305 | 41325 | 41839 => Self::Batch,
             // Resources and nesting.
             217 | 701 | 8645 => Self::Batch,

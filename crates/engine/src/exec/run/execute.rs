@@ -185,7 +185,7 @@ impl Frame {
                 table.definition.instantiate(&session.instance.store, &session.instance.catalog)?,
             );
         }
-        Ok(Self { variables, tables, procedure_id: 0, scope_identity: None, cursors: Vec::new() })
+        Ok(Self { variables, tables, ..Self::default() })
     }
 
     fn set_parameter(

@@ -4,14 +4,16 @@ use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::bind::BinderContext;
+use crate::bind::dml::{Triggers, bind_insert_rows};
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
-use crate::plan::program::{InsertExecuteStep, InsertedCall};
+use crate::plan::program::{InsertExecuteStep, InsertedCall, Step};
 use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent};
 
 impl Runner<'_> {
     pub(super) fn insert_execute(
         &self,
+        at: &Step,
         step: &InsertExecuteStep,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
@@ -27,12 +29,15 @@ impl Runner<'_> {
             }
         };
         let sets = captured.sets;
+        let id = self.program.statement_id(at.place);
+        cx.session.meter.resume(id);
         cx.session.inserting_call = false;
         outcome?;
         let mut count = 0;
         for (types, rows) in sets {
             count += self.insert_set(step, &types, &rows, cx)?;
         }
+        cx.session.meter.rows(id, count);
         cx.session.row_count = count;
         Ok(done(cx, Command::Insert, Some(count), false)?)
     }
@@ -49,7 +54,7 @@ impl Runner<'_> {
             let context = BinderContext::of(cx.session, self.program);
             let mut binder = context.binder();
             let target = &step.target;
-            crate::bind::dml::bind_insert_rows(&mut binder, target, &step.columns, types)?
+            bind_insert_rows(&mut binder, target, &step.columns, types, Triggers::Fire)?
         };
         Ok(crate::exec::dml::insert_rows(&bound, rows, cx)?.rows)
     }

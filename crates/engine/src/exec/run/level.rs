@@ -28,6 +28,7 @@ pub(crate) fn enter(
     }
     let session = &mut *cx.session;
     session.nest_level += 1;
+    session.meter.live().set_nest_level(session.nest_level);
     session.temp.open_scope();
     // The three options that procedures set; the others are saved where one is changed.
     let switches = (session.options.no_count, session.options.xact_abort, session.isolation);
@@ -48,6 +49,7 @@ pub(crate) fn enter(
     session.close_temp_scope();
     frame.release(session);
     session.nest_level -= 1;
+    session.meter.live().set_nest_level(session.nest_level);
     match outcome {
         Err(Stop::Unbound(error)) => report_scope(error, cx),
         other => other,

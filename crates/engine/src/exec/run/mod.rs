@@ -29,10 +29,11 @@ use types::{Error, Msg, Value};
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult};
-use crate::plan::program::{Branch, Leaf, LeafAst, Program, Step, StepKind};
+use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, Step, StepKind};
 use crate::plan::query::Node;
 use crate::plan::statement::{Bound, OutputClause, OutputTarget, Scalar};
 use crate::sink::{Command, Disconnected, Done, DoneKind};
+use crate::stats::{Cost, StatementPlace};
 
 pub(crate) use self::transaction as transactions;
 pub use class::ErrorClass;
@@ -119,7 +120,10 @@ impl Runner<'_> {
     /// [`Stop`], except for errors that were reported and end no more than their statement or, in a
     /// procedure, the procedure.
     pub fn run(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
-        match self.steps(&self.program.body, cx)? {
+        let outer = cx.session.meter.enter(self.program);
+        let outcome = self.steps(&self.program.body, cx);
+        cx.session.meter.leave(self.program, outer);
+        match outcome? {
             Outcome::Return(status) => Ok(status),
             Outcome::Next | Outcome::Break | Outcome::Continue | Outcome::Goto(_) => Ok(0),
         }
@@ -206,25 +210,30 @@ impl Runner<'_> {
         // GETDATE() is the same within a statement and moves on between statements.
         cx.now = None;
         cx.session.line = step.line;
+        self.start(step.place, step.kind.counted(), cx);
         match &step.kind {
             StepKind::Block(body) => return self.steps(body, cx),
             StepKind::Atomic { options, body, commits_alone } => {
                 return self.atomic(options, body, *commits_alone, cx);
             }
             StepKind::If(branches, otherwise) => return self.if_(branches, otherwise, cx),
-            StepKind::While(condition, body) => return self.while_(condition, body, cx),
+            StepKind::While(condition, body) => return self.while_(step, condition, body, cx),
             StepKind::Break => return Ok(Outcome::Break),
             StepKind::Continue => return Ok(Outcome::Continue),
             StepKind::Goto(label) => return Ok(Outcome::Goto(label.clone())),
             StepKind::Label(_) | StepKind::Declare => return Ok(Outcome::Next),
             StepKind::TryCatch(body, catch) => return self.try_catch(body, catch, cx),
             StepKind::Return(value) => return self.return_(value.as_ref(), cx),
+            StepKind::ReturnValue(leaf) => {
+                cx.frame.result = self.value(leaf, cx)?;
+                return Ok(Outcome::Return(0));
+            }
             StepKind::Assign(slot, leaf) => {
                 let value = self.value(leaf, cx)?;
                 cx.frame.variables[slot.0 as usize] = value;
                 cx.session.row_count = 1;
             }
-            StepKind::Data(leaf) => self.data(leaf, cx)?,
+            StepKind::Data(leaf) => self.data(step, leaf, cx)?,
             StepKind::Print(leaf) => self.print(leaf, cx)?,
             StepKind::RaisError(raise) => self.raise_error(raise, cx)?,
             StepKind::Throw(operands) => return Err(self.throw(operands.as_deref(), cx)),
@@ -238,7 +247,7 @@ impl Runner<'_> {
                 self.execute_string(parts, cx)?;
                 return Ok(Outcome::Next);
             }
-            StepKind::InsertExecute(insert) => self.insert_execute(insert, cx)?,
+            StepKind::InsertExecute(insert) => self.insert_execute(step, insert, cx)?,
             StepKind::Cursor(cursor) => self.cursor(cursor, cx)?,
             StepKind::SetValue(option, leaf) => self.set_value(*option, leaf, cx)?,
             StepKind::Other(statement) => self.other(statement, cx)?,
@@ -249,8 +258,23 @@ impl Runner<'_> {
         Ok(Outcome::Next)
     }
 
+    /// Notes that a statement begins.
+    #[inline]
+    fn start(&self, place: StatementPlace, counted: Counted<'_>, cx: &mut Cx<'_>) {
+        let cost = || match counted {
+            Counted::ByPlan(leaf) => leaf.cost.get().copied().unwrap_or(Cost::Any),
+            Counted::Cheap => Cost::Cheap,
+            Counted::Not | Counted::Dear => Cost::Any,
+        };
+        if !matches!(counted, Counted::Not) {
+            let is_alone = self.program.statements == 1;
+            cx.session.meter.start(self.program.statement_id(place), is_alone, cost);
+        }
+    }
+
     fn if_(&self, branches: &[Branch], otherwise: &[Step], cx: &mut Cx<'_>) -> Run {
         for branch in branches {
+            self.start(branch.place, Counted::ByPlan(&branch.condition), cx);
             let holds = self
                 .condition(&branch.condition, cx)
                 .map_err(|stop| self.at_line(stop, branch.line))?;
@@ -262,8 +286,8 @@ impl Runner<'_> {
         self.steps(otherwise, cx)
     }
 
-    fn while_(&self, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
-        while self.condition(condition, cx)? {
+    fn while_(&self, step: &Step, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        while self.holds(step, condition, cx)? {
             forget_last(cx);
             sos::sched::yield_if_quantum_due();
             match self.steps(body, cx)? {
@@ -276,6 +300,11 @@ impl Runner<'_> {
             }
         }
         Ok(Outcome::Next)
+    }
+
+    fn holds(&self, step: &Step, condition: &Leaf, cx: &mut Cx<'_>) -> Result<bool, Stop> {
+        self.start(step.place, Counted::ByPlan(condition), cx);
+        self.condition(condition, cx)
     }
 
     fn try_catch(&self, body: &[Step], catch: &[Step], cx: &mut Cx<'_>) -> Run {
@@ -316,12 +345,13 @@ impl Runner<'_> {
     }
 
     /// Runs a data statement and tells the client what it did.
-    fn data(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    fn data(&self, step: &Step, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
         let (result, returned) =
             self.with_plan(leaf, cx, |bound, cx| Ok((run_data(bound, cx)?, returns_rows(bound))))?;
+        cx.session.meter.rows(self.program.statement_id(step.place), result.rows);
         cx.session.row_count = result.rows;
         let quiet = cx.session.options.no_count;
         let kind = done_kind(cx);
@@ -400,6 +430,10 @@ fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
         Err(error) => Err(match cx.interrupted.take() {
             Some(Interruption::Cancelled) => Stop::Cancelled,
             Some(Interruption::Disconnected) => Stop::Disconnected,
+            Some(Interruption::Reported) => {
+                transactions::abort(cx)?;
+                Stop::Batch
+            }
             None => Stop::Error(error),
         }),
     }

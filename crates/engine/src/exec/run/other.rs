@@ -102,7 +102,7 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Msg::DatabaseNotFound(name).into());
     };
     let new: std::sync::Arc<str> = database.name.as_str().into();
-    let old = std::mem::replace(&mut cx.session.database, std::sync::Arc::clone(&new));
+    let old = cx.session.enter_database(std::sync::Arc::clone(&new));
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
     let text = format!("Changed database context to '{new}'.");
     cx.sink.message(&Error::custom(5701, 0, 2, text).at_line(cx.session.line))?;

@@ -6,6 +6,7 @@ use types::{Error, Msg};
 
 use crate::exec::Cx;
 use crate::exec::run::Stop;
+use crate::instance::SessionCounter;
 use crate::session::SessionState;
 use crate::sink::{EnvChange, ResultSink};
 
@@ -33,8 +34,10 @@ fn start(session: &mut SessionState, name: &str) {
         scope: Scope::Explicit,
         lock_timeout_ms: timeout,
         cancel: Some(std::sync::Arc::clone(&session.cancel)),
+        session: session.tag(),
     };
     let active = session.instance.store.begin(options);
+    session.database_counters.transactions.add(1);
     session.next_descriptor += 1;
     let transaction = &mut session.transaction;
     transaction.active = Some(active);
@@ -44,6 +47,8 @@ fn start(session: &mut SessionState, name: &str) {
     // Unique among the transactions of all sessions: the session's id is its upper half.
     let session_id = u64::from(session.id.unsigned_abs());
     transaction.descriptor = session_id << 32 | u64::from(session.next_descriptor);
+    let (number, begun) = (transaction.descriptor, sos::ledger::now_at_edge());
+    session.locks.owner().begin_transaction(number, &transaction.name, begun);
 }
 
 /// Under SET IMPLICIT_TRANSACTIONS ON, a data statement outside of a transaction begins one.
@@ -69,14 +74,30 @@ pub(crate) fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> R
             return Ok(());
         }
     }
-    let outcome = session.transaction.active.take().map_or(Ok(()), storage::Transaction::commit);
+    let outcome = end(session);
     let descriptor = session.transaction.descriptor;
     session.end_transaction();
     if let Err(error) = outcome {
         sink.env_change(&EnvChange::RollbackTransaction(descriptor))?;
         return Err(Stop::Error(session.storage_error(&error)));
     }
-    sink.env_change(&EnvChange::CommitTransaction(descriptor))?;
+    if descriptor != 0 {
+        sink.env_change(&EnvChange::CommitTransaction(descriptor))?;
+    }
+    Ok(())
+}
+
+/// Lets storage commit the open transaction.
+fn end(session: &mut SessionState) -> storage::Result<()> {
+    let Some(active) = session.transaction.active.take() else { return Ok(()) };
+    let wrote = active.has_written();
+    match active.commit() {
+        Ok(()) => session.database_counters.writes.add(u64::from(wrote)),
+        Err(error) => {
+            session.counters.count_failed_commit(&error);
+            return Err(error);
+        }
+    }
     Ok(())
 }
 
@@ -96,6 +117,7 @@ pub(crate) fn rollback(
     if !name.is_empty() && !name.eq_ignore_ascii_case(&session.transaction.name) {
         return rollback_to(session, name);
     }
+    session.counters.count(SessionCounter::UserAborts);
     roll_back_all(session, sink)?;
     Ok(())
 }
@@ -114,6 +136,7 @@ fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     transaction.savepoints.truncate(place + 1);
     if let Some(active) = &mut transaction.active {
         active.rollback_to(savepoint);
+        session.counters.count(SessionCounter::SavepointRollbacks);
     }
     Ok(())
 }
@@ -128,9 +151,14 @@ pub(crate) fn roll_back_all(
     }
     if let Some(active) = session.transaction.active.take() {
         active.rollback();
+        session.counters.count(SessionCounter::Aborts);
     }
     let descriptor = session.transaction.descriptor;
     session.end_transaction();
+    // A trigger finds a transaction open that the client never began.
+    if descriptor == 0 {
+        return Ok(());
+    }
     sink.env_change(&EnvChange::RollbackTransaction(descriptor))
 }
 
@@ -154,6 +182,7 @@ pub(crate) fn save(session: &mut SessionState, name: &str) -> Result<(), Stop> {
         return Err(Stop::Error(Error::from(Msg::SaveWithoutTransaction)));
     };
     let savepoint = active.savepoint();
+    session.counters.count(SessionCounter::Savepoints);
     session.transaction.savepoints.push((cut(name).to_owned(), savepoint));
     Ok(())
 }
@@ -176,7 +205,7 @@ pub(crate) fn begin_quiet(session: &mut SessionState) {
 /// # Errors
 /// 41305 and 41325 where validation fails, then everything is rolled back.
 pub(crate) fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
-    let outcome = session.transaction.active.take().map_or(Ok(()), storage::Transaction::commit);
+    let outcome = end(session);
     session.end_transaction();
     outcome.map_err(|error| Stop::Error(session.storage_error(&error)))
 }
@@ -185,6 +214,7 @@ pub(crate) fn commit_quiet(session: &mut SessionState) -> Result<(), Stop> {
 pub(crate) fn roll_back_quiet(session: &mut SessionState) {
     if let Some(active) = session.transaction.active.take() {
         active.rollback();
+        session.counters.count(SessionCounter::Aborts);
     }
     session.end_transaction();
 }

@@ -9,6 +9,7 @@ use crate::proc::{SystemProcedure, argument, text, whole};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_who", id: 0, run: |a, cx| run(&WHO, a, cx) },
+    SystemProcedure { name: "sp_who2", id: 0, run: |a, cx| run(&WHO2, a, cx) },
     SystemProcedure { name: "sp_databases", id: 0, run: |a, cx| run(&DATABASES, a, cx) },
     SystemProcedure { name: "sp_helptext", id: 0, run: help_text },
     SystemProcedure { name: "sp_set_session_context", id: 0, run: set_session_context },
@@ -20,10 +21,35 @@ static WHO: TextProcedure = TextProcedure {
     text: "
 SELECT s.session_id AS spid, CAST(0 AS smallint) AS ecid, CAST(s.status AS nchar(30)) AS status,
     CAST(s.login_name AS nvarchar(128)) AS loginame, CAST(s.host_name AS nchar(128)) AS hostname,
-    CAST('0' AS char(5)) AS blk, DB_NAME(s.database_id) AS dbname,
+    CAST(ISNULL(b.by_session, 0) AS char(5)) AS blk, DB_NAME(s.database_id) AS dbname,
     CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nchar(26)) AS cmd,
     CAST(0 AS int) AS request_id
 FROM sys.dm_exec_sessions AS s
+LEFT JOIN (SELECT w.session_id, MIN(w.blocking_session_id) AS by_session
+    FROM sys.dm_os_waiting_tasks AS w GROUP BY w.session_id) AS b ON b.session_id = s.session_id
+WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
+    OR (@loginame = 'active' AND s.status <> 'sleeping')
+ORDER BY s.session_id",
+};
+
+/// As sp_who, with what SQL Server's tools expect besides. Nothing is read from a disk.
+static WHO2: TextProcedure = TextProcedure {
+    name: "sp_who2",
+    parameters: &[("@loginame", "nvarchar(128)")],
+    text: "
+SELECT CAST(s.session_id AS char(5)) AS SPID, CAST(s.status AS nvarchar(30)) AS Status,
+    CAST(s.login_name AS nvarchar(128)) AS Login, CAST(ISNULL(s.host_name, N'  .') AS nvarchar(128)) AS HostName,
+    CAST(CASE WHEN b.by_session IS NULL THEN '  .' ELSE CAST(b.by_session AS char(5)) END AS char(5)) AS BlkBy,
+    DB_NAME(s.database_id) AS DBName,
+    CAST(CASE s.status WHEN 'running' THEN 'SELECT' ELSE 'AWAITING COMMAND' END AS nvarchar(26)) AS Command,
+    s.cpu_time AS CPUTime, CAST(0 AS int) AS DiskIO,
+    CAST(SUBSTRING(CONVERT(varchar(23), s.last_request_start_time, 121), 6, 5) + ' '
+        + SUBSTRING(CONVERT(varchar(23), s.last_request_start_time, 121), 12, 8) AS varchar(15)) AS LastBatch,
+    CAST(s.program_name AS nvarchar(128)) AS ProgramName, CAST(s.session_id AS char(5)) AS SPID,
+    CAST('0' AS char(5)) AS REQUESTID
+FROM sys.dm_exec_sessions AS s
+LEFT JOIN (SELECT w.session_id, MIN(w.blocking_session_id) AS by_session
+    FROM sys.dm_os_waiting_tasks AS w GROUP BY w.session_id) AS b ON b.session_id = s.session_id
 WHERE @loginame IS NULL OR s.login_name = @loginame OR CAST(s.session_id AS nvarchar(128)) = @loginame
     OR (@loginame = 'active' AND s.status <> 'sleeping')
 ORDER BY s.session_id",

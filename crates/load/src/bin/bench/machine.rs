@@ -17,6 +17,20 @@ pub(crate) fn cpus() -> Vec<usize> {
 
 pub(crate) fn facts(plan: &Plan) -> Facts {
     let server = plan.server.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut facts = machine(plan);
+    facts.extend([
+        ("server's command", format!("{server} serve --port 0 --sa-password ... --schedulers 1")),
+        (
+            "rounds",
+            format!("{} of server, echo, echo, server, {:?} each", plan.rounds, plan.window),
+        ),
+        ("connections", crate::work::CONNECTIONS.to_string()),
+    ]);
+    facts
+}
+
+/// What does not depend on the kind of run.
+pub(crate) fn machine(plan: &Plan) -> Facts {
     vec![
         ("date", today()),
         ("CPU", field("/proc/cpuinfo", "model name")),
@@ -29,12 +43,6 @@ pub(crate) fn facts(plan: &Plan) -> Facts {
         ),
         ("load average", load_average()),
         ("server", version(plan)),
-        ("server's command", format!("{server} serve --port 0 --sa-password ... --schedulers 1")),
-        (
-            "rounds",
-            format!("{} of server, echo, echo, server, {:?} each", plan.rounds, plan.window),
-        ),
-        ("connections", crate::work::CONNECTIONS.to_string()),
     ]
 }
 

@@ -4,9 +4,13 @@
 //! measured; 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod books;
 mod cache;
 mod capacity;
+mod ledger_cost;
+mod locks;
 mod machine;
+mod model;
 mod page;
 mod race;
 mod report;
@@ -15,7 +19,8 @@ mod setup;
 mod work;
 
 use std::io::{Read, Write};
-use std::path::PathBuf;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -43,6 +48,26 @@ enum Verb {
         #[arg(long, value_name = "N")]
         request_bytes: usize,
     },
+    /// Compares the server's ledger with the kernel's own books under load
+    Books(books::BooksArguments),
+    /// Compares a server with the ledger to one that was built without it
+    LedgerCost(ledger_cost::CostArguments),
+    /// Measures the locks beside std's and parking_lot's
+    Locks(locks::LocksArguments),
+    /// Predicts throughput on more CPUs than there are: a model
+    Model(model::ModelArguments),
+    /// Becomes another program that may not make some system calls, as in many containers
+    Confined {
+        /// The calls, by name
+        #[arg(long, value_delimiter = ',', required = true)]
+        forbid: Vec<String>,
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, required = true)]
+        command: Vec<std::ffi::OsString>,
+    },
+    /// Keeps a CPU busy for at most two minutes: the neighbour of a check
+    #[command(hide = true)]
+    Spin,
 }
 
 #[derive(Args, Clone)]
@@ -87,6 +112,21 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What the other verbs need of a plan: a server and its workloads.
+    pub(crate) fn of_server(server: Option<&PathBuf>, workloads: &Path) -> Result<Self> {
+        let arguments = BenchArguments {
+            server: server.cloned(),
+            workloads: workloads.to_owned(),
+            json: None,
+            page: None,
+            only: String::new(),
+            rounds: 1,
+            window_ms: 1_000,
+            smoke: false,
+        };
+        Self::new(&arguments)
+    }
+
     fn new(arguments: &BenchArguments) -> Result<Self> {
         let server = match &arguments.server {
             Some(path) => path.clone(),
@@ -127,6 +167,15 @@ fn main() -> ExitCode {
     let line = CommandLine::parse();
     let result = match line.verb {
         Some(Verb::Echo { request_bytes }) => echo(request_bytes).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Books(arguments)) => books::run(&arguments),
+        Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
+        Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),
+        Some(Verb::Spin) => {
+            books::spin();
+            Ok(ExitCode::SUCCESS)
+        }
         None => bench(&line.bench),
     };
     result.unwrap_or_else(|what| {
@@ -153,6 +202,14 @@ fn echo(request_bytes: usize) -> Result<()> {
     server.run()
 }
 
+/// Comes back only if it could not become the other program.
+fn confined(forbid: &[String], command: &[std::ffi::OsString]) -> Result<ExitCode> {
+    let names: Vec<_> = forbid.iter().map(String::as_str).collect();
+    sos::sys::forbid_calls(&names).map_err(|error| format!("a filter: {error}"))?;
+    let (program, arguments) = command.split_first().ok_or("there is no program")?;
+    Err(format!("{}", std::process::Command::new(program).args(arguments).exec()))
+}
+
 fn bench(arguments: &BenchArguments) -> Result<ExitCode> {
     let plan = Plan::new(arguments)?;
     sos::sys::raise_open_files();
@@ -164,11 +221,11 @@ fn bench(arguments: &BenchArguments) -> Result<ExitCode> {
         write(path, &report.json())?;
     }
     if let Some(path) = &arguments.page {
-        write(path, &page::page(&report))?;
+        page::put_page(path, &page::page(&report))?;
     }
     Ok(if report.failures().is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn write(path: &PathBuf, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }

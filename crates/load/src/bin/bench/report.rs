@@ -297,7 +297,7 @@ fn join(items: impl Iterator<Item = String>) -> String {
 }
 
 /// A string in JSON.
-fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {
         match letter {

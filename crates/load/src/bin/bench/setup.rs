@@ -23,13 +23,19 @@ pub(crate) fn start_clearway(
     schedulers: Schedulers,
     place: Place,
 ) -> Result<ServerProcess> {
-    let mut command = Command::new(&plan.server);
-    command.args(["serve", "--port", "0", "--sa-password", PASSWORD]);
+    let mut command = clearway(plan);
     match schedulers {
         Schedulers::One => drop(command.args(["--schedulers", "1"])),
         Schedulers::PerCpu => {}
     }
     ServerProcess::start(command, &[], place)
+}
+
+/// The command that serves on a free port.
+pub(crate) fn clearway(plan: &Plan) -> Command {
+    let mut command = Command::new(&plan.server);
+    command.args(["serve", "--port", "0", "--sa-password", PASSWORD]);
+    command
 }
 
 pub(crate) fn start_echo(

@@ -1,0 +1,249 @@
+//! Table-valued functions in FROM: those of the library and the system, and OPENJSON's WITH clause.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use tsql::ast::{self, StatementKind, TypeName};
+use types::value::ColumnType;
+use types::{DataType, Family, Length, Mode, Msg, Result, Value};
+
+use super::from::{
+    Lateral, SourceName, add_query_source, add_source, bind_system_view, bind_with, hide_sources,
+    show_sources,
+};
+use crate::bind::access;
+use crate::bind::expr::{bind_arguments, bind_expr, convert_to, find_function};
+use crate::bind::types::DefaultLength;
+use crate::bind::{Binder, SourceColumn};
+use crate::catalog::ModuleDef;
+use crate::func::TableFunction;
+use crate::func::json::{Path, Wanted, default_path};
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{FunctionScan, Node, Query, UserFunctionScan};
+
+/// Binds a function that stands in FROM.
+pub(super) fn bind(
+    binder: &mut Binder<'_>,
+    source: &ast::FunctionSource,
+    lateral: Lateral,
+) -> Result<Node> {
+    let name = &source.call.name;
+    if let Some(module) = name
+        .schema
+        .as_ref()
+        .is_none_or(|schema| !schema.is("sys"))
+        .then(|| find_function(binder, name))
+        .flatten()
+        .filter(|module| module.type_code != "FN")
+    {
+        return bind_user(binder, source, &module, lateral);
+    }
+    let hidden = hide_sources(binder, lateral);
+    let arguments: Result<Vec<Expr>> =
+        source.call.arguments.iter().map(|a| bind_expr(binder, a)).collect();
+    show_sources(binder, hidden);
+    let arguments = arguments?;
+    let alias = source.alias.as_ref();
+    let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
+    let schema = name.schema.as_deref().unwrap_or_default();
+    if !source.schema.is_empty() {
+        if name.as_simple().is_some_and(|n| n.is("openjson")) {
+            return bind_open_json(binder, source, arguments, source_name);
+        }
+        return Err(Msg::NotSupported(&format!("WITH of {}", name.object)).into());
+    }
+    if let Some(view) = crate::view::find(schema, &name.object).filter(|v| v.arity > 0) {
+        let database = name.database.as_deref().unwrap_or(binder.database).to_owned();
+        match arguments.len().cmp(&usize::from(view.arity)) {
+            Ordering::Less => return Err(Msg::TooFewArguments(view.name).into()),
+            Ordering::Greater => return Err(Msg::TooManyArguments(view.name).into()),
+            Ordering::Equal => {}
+        }
+        return bind_system_view(binder, (view, &database, arguments), source_name);
+    }
+    let found = name.as_simple().and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
+    let Some(function) = found else { return Err(Msg::InvalidObject(&name.to_string()).into()) };
+    let (node, mut columns) = scan(binder, function, arguments)?;
+    for (column, name) in columns.iter_mut().zip(alias.map(|a| &a.columns[..]).unwrap_or_default())
+    {
+        column.name = name.to_string();
+    }
+    add_source(binder, source_name, columns, None)?;
+    Ok(node)
+}
+
+/// Makes the scan of a function of the library.
+fn scan(
+    binder: &mut Binder<'_>,
+    function: &'static TableFunction,
+    mut arguments: Vec<Expr>,
+) -> Result<(Node, Vec<SourceColumn>)> {
+    let shape = (function.bind)(binder, &mut arguments)?;
+    let first = binder.new_registers(shape.len());
+    let columns = shape.into_iter().enumerate();
+    let columns: Vec<SourceColumn> =
+        columns.map(|(i, (name, ty))| source_column(name, ty, first.plus(i))).collect();
+    let registers = columns.iter().map(|c| c.register).collect();
+    Ok((Node::Function(Box::new(FunctionScan { function, arguments, registers })), columns))
+}
+
+fn source_column(name: String, ty: ColumnType, register: Register) -> SourceColumn {
+    SourceColumn { name, ty, register, used: false, identity: false }
+}
+
+/// A parameter of an inline function and what it stands for.
+pub(crate) type Given = (String, Expr);
+
+/// Binds the query of an inline function: it sees its parameters and nothing of its caller.
+///
+/// # Errors
+/// Those of the query.
+pub(crate) fn bind_inline(
+    binder: &mut Binder<'_>,
+    with: Option<&ast::With>,
+    query: &ast::QueryExpression,
+    given: Vec<Given>,
+) -> Result<Query> {
+    let levels = std::mem::take(&mut binder.levels);
+    let ctes = std::mem::take(&mut binder.ctes);
+    let variables = std::mem::take(&mut binder.variables);
+    let outer = std::mem::replace(&mut binder.given, given);
+    let bound = bind_with(binder, with, query);
+    binder.given = outer;
+    binder.variables = variables;
+    binder.ctes = ctes;
+    binder.levels = levels;
+    bound
+}
+
+/// Binds a user's function: an inline one is unfolded, a multi-statement one is called.
+fn bind_user(
+    binder: &mut Binder<'_>,
+    source: &ast::FunctionSource,
+    module: &Arc<ModuleDef>,
+    lateral: Lateral,
+) -> Result<Node> {
+    let name = &source.call.name;
+    let hidden = hide_sources(binder, lateral);
+    let arguments = bind_arguments(binder, module, name, &source.call.arguments);
+    show_sources(binder, hidden);
+    let arguments = arguments?;
+    let alias = source.alias.as_ref();
+    let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
+    let names: Vec<&str> =
+        alias.map(|a| a.columns.iter().map(ast::Ident::as_str).collect()).unwrap_or_default();
+    let (StatementKind::CreateFunction(create), Some(routine)) =
+        (&module.ast.kind, &module.routine)
+    else {
+        return Err(Msg::InternalError.into());
+    };
+    if let ast::FunctionBody::Inline { with, query } = &create.body {
+        let names_of = routine.parameters.iter().map(|p| p.name.clone());
+        let (given, hoisted) = hoist(binder, names_of.zip(arguments).collect());
+        let query = bind_inline(binder, with.as_ref(), query, given)?;
+        let node = add_query_source(binder, query, source_name, &names)?;
+        if hoisted.is_empty() {
+            return Ok(node);
+        }
+        let values = Node::Compute(Box::new((Node::OneRow, hoisted)));
+        return Ok(access::inner_join(values, node));
+    }
+    let Some(definition) = &routine.table else { return Err(Msg::InternalError.into()) };
+    let first = binder.new_registers(definition.columns.len());
+    let columns = definition.columns.iter().enumerate().map(|(i, column)| {
+        let name = names.get(i).map_or(column.name.as_str(), |name| name);
+        source_column(name.to_owned(), column.ty, first.plus(i))
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let registers = columns.iter().map(|c| c.register).collect();
+    add_source(binder, source_name, columns, None)?;
+    Ok(Node::UserFunction(Box::new(UserFunctionScan {
+        module: Arc::clone(module),
+        definition: Arc::clone(definition),
+        arguments,
+        registers,
+    })))
+}
+
+/// Gives each argument that has to be computed a register, so that it is computed once.
+fn hoist(binder: &mut Binder<'_>, given: Vec<Given>) -> (Vec<Given>, Vec<(Register, Expr)>) {
+    let mut hoisted = Vec::new();
+    let read = given.into_iter().map(|(name, value)| {
+        let cheap = matches!(
+            value.kind,
+            ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_)
+        );
+        if cheap {
+            return (name, value);
+        }
+        let register = binder.new_register();
+        let ty = value.ty;
+        hoisted.push((register, value));
+        (name, Expr::new(ExprKind::Column(register), ty))
+    });
+    (read.collect(), hoisted)
+}
+
+/// `OPENJSON(text [, path]) WITH (column type 'path' [AS JSON], ..)`: the function gives each column as
+/// text, which is converted here.
+fn bind_open_json(
+    binder: &mut Binder<'_>,
+    source: &ast::FunctionSource,
+    mut arguments: Vec<Expr>,
+    name: SourceName<'_>,
+) -> Result<Node> {
+    if arguments.is_empty() || arguments.len() > 2 {
+        return Err(Msg::FunctionArgumentRange("openjson", 1, 2).into());
+    }
+    let text = |text: &str| {
+        let data_type = DataType::NVarChar(Length::Max);
+        Expr::constant(Value::nvarchar(text), data_type)
+    };
+    if arguments.len() == 1 {
+        arguments.push(text("$"));
+    }
+    let mut types = Vec::with_capacity(source.schema.len());
+    for column in &source.schema {
+        let ty = column_type(binder, &column.data_type, column.collation.as_ref())?;
+        let path = column.path.as_deref().map_or_else(|| default_path(&column.name), str::to_owned);
+        Path::parse(&path)?;
+        let wanted = match ty.data_type {
+            DataType::NVarChar(Length::Max) if column.as_json => Wanted::Json,
+            _ if column.as_json => {
+                return Err(Msg::OpenJsonAsJson.into());
+            }
+            t if t.family() == Family::Binary => Wanted::Bytes,
+            _ => Wanted::Scalar,
+        };
+        arguments.push(text(&path));
+        arguments.push(Expr::constant(Value::Int(wanted.code()), DataType::Int));
+        types.push(ty);
+    }
+    let Some(function) = crate::func::find_table("OPENJSON WITH") else {
+        return Err(Msg::InternalError.into());
+    };
+    let (node, raw) = scan(binder, function, arguments)?;
+    let mut computed = Vec::with_capacity(types.len());
+    let mut columns = Vec::with_capacity(types.len());
+    for ((raw, ty), column) in raw.into_iter().zip(types).zip(&source.schema) {
+        let value = Expr::new(ExprKind::Column(raw.register), raw.ty);
+        let register = binder.new_register();
+        computed.push((register, convert_to(value, &ty, Mode::Explicit)?));
+        columns.push(source_column(column.name.to_string(), ty, register));
+    }
+    add_source(binder, name, columns, None)?;
+    Ok(Node::Compute(Box::new((node, computed))))
+}
+
+fn column_type(
+    binder: &Binder<'_>,
+    name: &TypeName,
+    collation: Option<&ast::Ident>,
+) -> Result<ColumnType> {
+    let ty = binder.resolve_type(name, DefaultLength::Declaration)?;
+    let collation = match collation {
+        Some(name) => types::Collation::by_name(name).ok_or(Msg::InvalidCollation(name))?,
+        None => ty.collation,
+    };
+    Ok(ColumnType { collation, nullable: true, ..ty })
+}

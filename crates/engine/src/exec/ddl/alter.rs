@@ -1,0 +1,598 @@
+//! ALTER TABLE.
+//!
+//! What changes the columns makes the table anew: a new table of storage, filled from the old one by an
+//! INSERT that is bound for it, takes its place in the catalog. Constraints and defaults change the
+//! definition alone, once the rows that are there are found to satisfy them.
+
+use std::sync::Arc;
+
+use sos::sync::Ordering;
+use tsql::ast::{
+    self, AlterTableAction, ColumnOption, ConstraintKind, DropElementKind, TableElement,
+};
+use types::{DataType, Error, Length, Msg, Result};
+
+use super::shape::{Place, Shaper};
+use super::{created, refuse, table};
+use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
+use crate::bind::{Binder, BinderContext};
+use crate::catalog::name::Name;
+use crate::catalog::{
+    ColumnDef, IndexConstraint, IndexDef, RowShape, TableDef, create_rows, index_spec, layout_of,
+};
+use crate::exec::{Cx, dml, fault};
+
+/// `object_id`s of constraints stand in several places; a name finds one of them.
+enum Named {
+    Index(usize),
+    Check(usize),
+    ForeignKey(usize),
+    Default(usize),
+}
+
+pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
+    let table = table::find(&alter.name, cx)?;
+    match &alter.action {
+        AlterTableAction::Add { check, elements } => {
+            add(&table, elements, *check != Some(false), cx)
+        }
+        AlterTableAction::AlterColumn(column) => alter_column(&table, column, cx),
+        AlterTableAction::Drop(elements) => drop(table, elements, cx),
+        AlterTableAction::CheckConstraint { validate, enable, names } => {
+            enable_constraints(&table, names, *enable, *validate == Some(true), cx)
+        }
+        AlterTableAction::Trigger { enable, names } => {
+            super::trigger::enable_on(&table, names, *enable, cx)
+        }
+        // Rows in memory have neither pages nor fragments: there is nothing to rebuild.
+        AlterTableAction::Rebuild { .. } => Ok(()),
+        AlterTableAction::AlterColumnProperty { .. } => refuse("ALTER COLUMN .. ADD and DROP"),
+        AlterTableAction::AlterIndex { .. } => refuse("ALTER TABLE .. ALTER INDEX"),
+        AlterTableAction::Set(_) => refuse("ALTER TABLE .. SET"),
+        AlterTableAction::Switch { .. } => refuse("ALTER TABLE .. SWITCH"),
+    }
+}
+
+fn place<'a>(table: &'a TableDef, source: &'a str) -> Place<'a> {
+    Place {
+        id: table.id,
+        database_id: table.database_id,
+        schema: (table.schema_id, table.schema.clone()),
+        name: &table.name,
+        source,
+        created: created(),
+    }
+}
+
+/// The name of the table's database, for the binder.
+fn database_of(table: &TableDef, cx: &Cx<'_>) -> String {
+    let found = cx.session.catalog.database_by_id(table.database_id).filter(|_| table.id > 0);
+    found.map_or_else(|| cx.session.database.to_string(), |d| d.name.clone())
+}
+
+fn add(
+    table: &Arc<TableDef>,
+    elements: &[TableElement],
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut next = {
+        let database = database_of(table, cx);
+        let context = BinderContext::bare(cx.session, &database);
+        let binder = context.binder();
+        let instance = &cx.session.instance;
+        let place = place(table, &cx.source);
+        let mut shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        shaper.adopt(table);
+        for element in elements {
+            if let TableElement::Column(column) = element {
+                shaper.column(column)?;
+            }
+        }
+        for element in elements {
+            shaper.element(element)?;
+        }
+        shaper.changed(table)
+    };
+    check_new_keys(table, &next)?;
+    number_new_indexes(table, &mut next)?;
+    if next.columns.len() == table.columns.len() {
+        return add_constraints(table, next, validate, cx);
+    }
+    check_fillable(table, &next)?;
+    let with_values: Vec<&ast::Ident> = elements.iter().filter_map(filled_column).collect();
+    let sources = next.columns.iter().enumerate().map(|(i, column)| {
+        let fills = !column.ty.nullable || with_values.iter().any(|n| Name::same(n, &column.name));
+        match i < table.columns.len() {
+            true => Rewrite::Keep(i),
+            false if fills => Rewrite::Default,
+            false => Rewrite::NullUnlessMade,
+        }
+    });
+    let sources = sources.collect();
+    rewrite(table, next, sources, validate, "ALTER TABLE", cx)
+}
+
+/// The column of an element whose default goes into the rows that are there: WITH VALUES.
+fn filled_column(element: &TableElement) -> Option<&ast::Ident> {
+    let TableElement::Column(column) = element else { return None };
+    let fills = |option: &ColumnOption| match option {
+        ColumnOption::Constraint(constraint) => {
+            matches!(constraint.kind, ConstraintKind::Default { with_values: true, .. })
+        }
+        _ => false,
+    };
+    column.options.iter().any(fills).then_some(&column.name)
+}
+
+/// A key can't be made over columns that may be NULL.
+fn check_new_keys(before: &TableDef, after: &TableDef) -> Result<()> {
+    for index in &after.indexes[before.indexes.len()..] {
+        let primary = index.constraint == Some(IndexConstraint::PrimaryKey);
+        let nullable = |(c, _): &(u16, bool)| {
+            before.columns.get(usize::from(*c)).is_some_and(|c| c.ty.nullable)
+        };
+        if primary && index.keys.iter().any(nullable) {
+            return Err(Msg::PrimaryKeyNullable(&before.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// Storage knows an index by its id, so that ids go on from those there are; 1 is the clustered one.
+fn number_new_indexes(before: &TableDef, after: &mut TableDef) -> Result<()> {
+    let mut clustered = before.indexes.iter().any(|i| i.clustered);
+    let mut highest = before.indexes.iter().map(|i| i.id).max().unwrap_or(1).max(1);
+    for index in &mut after.indexes[before.indexes.len()..] {
+        if index.clustered && clustered {
+            if index.constraint.is_none() {
+                return Err(Msg::MultipleClustered(&before.name).into());
+            }
+            index.clustered = false;
+        }
+        clustered |= index.clustered;
+        highest += i32::from(!index.clustered);
+        index.id = if index.clustered { 1 } else { highest };
+    }
+    Ok(())
+}
+
+/// Rows that are there must get a value where NULL is not allowed.
+fn check_fillable(before: &TableDef, after: &TableDef) -> Result<()> {
+    for column in &after.columns[before.columns.len()..] {
+        let made = column.default.is_some()
+            || column.identity.is_some()
+            || column.computed.is_some()
+            || column.ty.data_type == DataType::RowVersion;
+        if !column.ty.nullable && !made && before.rows.data.row_count() > 0 {
+            return Err(Msg::AddColumnNotNull(&column.name, &before.name).into());
+        }
+    }
+    Ok(())
+}
+
+/// Adds keys, checks, foreign keys and defaults: the columns stay.
+fn add_constraints(
+    before: &Arc<TableDef>,
+    after: TableDef,
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if validate {
+        let checks = after.checks[before.checks.len()..].iter().map(|c| c.name.as_str());
+        let foreign = after.foreign_keys[before.foreign_keys.len()..].iter();
+        let names: Vec<&str> = checks.chain(foreign.map(|f| f.name.as_str())).collect();
+        check_rows(&Arc::new(after.clone()), &names, cx)?;
+    }
+    for index in &after.indexes[before.indexes.len()..] {
+        build_index(&after, index, cx)?;
+    }
+    publish(after, cx)
+}
+
+fn build_index(table: &TableDef, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
+    let spec = index_spec(index, &table.columns, &table.layout);
+    table.rows.data.add_index(spec).map_err(|error| match error {
+        storage::Error::Unique { index: id, key, .. } => {
+            let shown = fault::show_key(table, id, &key);
+            Msg::CreateUniqueDuplicate(&table.qualified_name(), &index.name, &shown).into()
+        }
+        other => fault::raise(cx, other),
+    })
+}
+
+/// Checks rows that are there against constraints by name.
+fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    let database = database_of(table, cx);
+    let bound = {
+        let context = BinderContext::bare(cx.session, &database);
+        bind_validation(&mut context.binder(), table, names)?
+    };
+    dml::validate(&bound, cx).map_err(|error| in_words_of("ALTER TABLE", error))
+}
+
+/// Error 547 of an INSERT is one of ALTER TABLE here.
+fn in_words_of(statement: &str, error: Error) -> Error {
+    let body = error.clone().into_body();
+    let words =
+        body.message.replacen("The INSERT statement", &format!("The {statement} statement"), 1);
+    if words == body.message {
+        return error;
+    }
+    Error::custom(body.number, body.severity, body.state, words)
+}
+
+/// Makes the table anew with other columns.
+fn rewrite(
+    before: &Arc<TableDef>,
+    mut after: TableDef,
+    sources: Vec<Rewrite>,
+    validate: bool,
+    statement: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let written = cx.session.transaction.active.as_ref().is_some_and(|t| t.has_written());
+    if written {
+        return refuse("ALTER TABLE that changes columns in a transaction that has changed rows");
+    }
+    let instance = Arc::clone(&cx.session.instance);
+    after.layout = layout_of(&after.columns);
+    let shape = RowShape {
+        columns: &after.columns,
+        indexes: &after.indexes,
+        layout: &after.layout,
+        memory_optimized: after.memory_optimized,
+    };
+    after.rows = create_rows(&instance.store, &instance.catalog, &shape)?;
+    let filled = fill(before, &Arc::new(after.clone()), sources, validate, cx);
+    if let Err(error) = filled {
+        instance.store.drop_table(after.rows.data.id());
+        return Err(in_words_of(statement, error));
+    }
+    publish(after, cx)?;
+    instance.store.drop_table(before.rows.data.id());
+    Ok(())
+}
+
+/// Copies the rows, in a transaction of their own.
+fn fill(
+    before: &Arc<TableDef>,
+    after: &Arc<TableDef>,
+    sources: Vec<Rewrite>,
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let database = database_of(before, cx);
+    let insert = {
+        let context = BinderContext::bare(cx.session, &database);
+        bind_rewrite(&mut context.binder(), before, after, &sources, validate)?
+    };
+    let session = &mut *cx.session;
+    let identity_insert = session.identity_insert.replace(after.id);
+    let keeps_identity = before.columns.iter().any(|c| c.identity.is_some());
+    if !keeps_identity {
+        session.identity_insert = None;
+    }
+    let count = std::mem::take(&mut session.transaction.count);
+    let active = session.transaction.active.take();
+    let row_limit = std::mem::take(&mut session.options.row_count);
+    let filled = dml::run_insert(&insert, cx);
+    let session = &mut *cx.session;
+    session.options.row_count = row_limit;
+    session.transaction.active = active;
+    session.transaction.count = count;
+    session.identity_insert = identity_insert;
+    filled?;
+    if keeps_identity {
+        // Relaxed: the counter orders nothing else.
+        let next = before.rows.identity_next.load(Ordering::Relaxed);
+        after.rows.identity_next.store(next, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Puts the changed definition in place of the old one.
+fn publish(after: TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let referenced: Vec<i32> = after.foreign_keys.iter().map(|key| key.referenced).collect();
+    let (id, database_id) = (after.id, after.database_id);
+    table::replace(after, cx)?;
+    if id > 0 {
+        table::mark_all_referenced(database_id, &referenced, cx)?;
+    }
+    cx.session.refresh_catalog();
+    Ok(())
+}
+
+fn find_constraint(table: &TableDef, name: &str) -> Option<Named> {
+    let same = |other: &str| Name::same(other, name);
+    let index = table.indexes.iter().position(|i| i.constraint.is_some() && same(&i.name));
+    let check = || table.checks.iter().position(|c| same(&c.name)).map(Named::Check);
+    let foreign = || table.foreign_keys.iter().position(|f| same(&f.name)).map(Named::ForeignKey);
+    let default = || {
+        let named = |c: &ColumnDef| c.default.as_ref().is_some_and(|d| same(&d.name));
+        table.columns.iter().position(named).map(Named::Default)
+    };
+    index.map(Named::Index).or_else(check).or_else(foreign).or_else(default)
+}
+
+fn drop(table: Arc<TableDef>, elements: &[ast::DropElement], cx: &mut Cx<'_>) -> Result<()> {
+    let mut table = table;
+    for element in elements {
+        match element.kind {
+            DropElementKind::Constraint => drop_constraint(&table, element, cx)?,
+            DropElementKind::Column => drop_column(&table, element, cx)?,
+            DropElementKind::Index => return refuse("ALTER TABLE .. DROP INDEX"),
+            DropElementKind::Period => return refuse("temporal tables"),
+        }
+        let (id, name) = (table.id, table.database_id);
+        let found = if id < 0 {
+            cx.session.temp.find(&table.name)
+        } else {
+            cx.session.catalog.database_by_id(name).and_then(|d| d.table_by_id(id)).cloned()
+        };
+        table = found.ok_or_else(|| Error::from(Msg::AlterTableNotFound(&table.name)))?;
+    }
+    Ok(())
+}
+
+fn drop_constraint(
+    table: &Arc<TableDef>,
+    element: &ast::DropElement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut next = TableDef::clone(table);
+    match find_constraint(table, &element.name) {
+        None if element.if_exists => return Ok(()),
+        None => {
+            say_first(Msg::NotAConstraint(&element.name).into(), cx)?;
+            return Err(Msg::CannotDropConstraint.into());
+        }
+        Some(Named::Index(place)) => {
+            if let Some((other, key)) = referring_key(table, place, cx) {
+                let why = Msg::ConstraintReferenced(&element.name, &other, &key);
+                say_first(why.into(), cx)?;
+                return Err(Msg::CannotDropConstraint.into());
+            }
+            let removed = next.indexes.remove(place);
+            publish(next, cx)?;
+            // Plans made before now may still be running on it; storage lets them finish.
+            table.rows.data.drop_index(removed.storage_id());
+            return Ok(());
+        }
+        Some(Named::Check(place)) => drop_at(&mut next.checks, place),
+        Some(Named::ForeignKey(place)) => drop_at(&mut next.foreign_keys, place),
+        Some(Named::Default(place)) => next.columns[place].default = None,
+    }
+    publish(next, cx)
+}
+
+fn drop_at<T>(list: &mut Vec<T>, place: usize) {
+    list.remove(place);
+}
+
+/// Sends the message that comes before the one that ends the statement; inside TRY only the last counts.
+fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
+    if cx.session.try_depth > 0 {
+        return Ok(());
+    }
+    let error = error.at_line(cx.session.line);
+    fault::sent_message(cx, &error)
+}
+
+/// Finds a foreign key of another table, or of this one, that needs the key.
+fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String, String)> {
+    let database = cx.session.catalog.database_by_id(table.database_id)?;
+    let columns: Vec<u16> = table.indexes[place].keys.iter().map(|(c, _)| *c).collect();
+    database.tables().find_map(|other| {
+        let key = other.foreign_keys.iter().find(|key| {
+            key.referenced == table.id
+                && key.referenced_columns.len() == columns.len()
+                && key.referenced_columns.iter().all(|c| columns.contains(c))
+        })?;
+        Some((other.name.clone(), key.name.clone()))
+    })
+}
+
+/// What depends on a column: its kind and name.
+fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static str, String)> {
+    let column = &table.columns[usize::from(ordinal)];
+    let statistics = table.statistics.iter().find(|s| s.columns.contains(&ordinal));
+    if let Some(statistics) = statistics {
+        return Some(("statistics", statistics.name.clone()));
+    }
+    let index = table
+        .indexes
+        .iter()
+        .find(|i| i.keys.iter().any(|(c, _)| *c == ordinal) || i.included.contains(&ordinal));
+    if let Some(index) = index {
+        return Some((
+            if index.constraint.is_some() { "object" } else { "index" },
+            index.name.clone(),
+        ));
+    }
+    let key = table.foreign_keys.iter().find(|k| k.columns.contains(&ordinal));
+    if let Some(key) = key {
+        return Some(("object", key.name.clone()));
+    }
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let referring = database.into_iter().flat_map(|d| d.tables()).find_map(|other| {
+        let refers = |k: &&crate::catalog::ForeignKeyDef| {
+            k.referenced == table.id && k.referenced_columns.contains(&ordinal)
+        };
+        other.foreign_keys.iter().find(refers).map(|k| k.name.clone())
+    });
+    if let Some(key) = referring {
+        return Some(("object", key));
+    }
+    let database = database_of(table, cx);
+    let context = BinderContext::bare(cx.session, &database);
+    let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<crate::plan::expr::Expr>| {
+        let mut binder = context.binder();
+        binder.levels.push(super::level_of(&table.name, &table.columns, 0));
+        binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+        let register = crate::plan::expr::Register(u32::from(ordinal));
+        text(&mut binder).is_ok_and(|e| crate::plan::walk::reads(&e).contains(register))
+    };
+    let check = table
+        .checks
+        .iter()
+        .find(|check| reads(&|binder| crate::bind::expr::bind_condition(binder, &check.text.tree)));
+    if let Some(check) = check {
+        return Some(("object", check.name.clone()));
+    }
+    let computed = table.columns.iter().find(|other| {
+        other.name != column.name
+            && other.computed.as_ref().is_some_and(|text| {
+                reads(&|binder| crate::bind::expr::bind_expr(binder, &text.tree))
+            })
+    });
+    computed.map(|c| ("column", c.name.clone()))
+}
+
+/// Refuses a change of a column that something depends on.
+fn check_free(table: &TableDef, ordinal: u16, statement: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let name = table.columns[usize::from(ordinal)].name.clone();
+    let own = table.columns[usize::from(ordinal)].default.as_ref();
+    let default = own.map(|d| ("object", d.name.clone()));
+    let Some((kind, object)) = dependent(table, ordinal, cx).or(default) else { return Ok(()) };
+    say_first(Msg::ObjectDependsOn(kind, &object, &format!("column '{name}'")).into(), cx)?;
+    Err(Msg::ObjectsAccess(statement, &name, "column").into())
+}
+
+fn ordinal_of(table: &TableDef, name: &str, statement: &str) -> Result<u16> {
+    let found = table.column(name).and_then(|place| u16::try_from(place).ok());
+    found.ok_or_else(|| Msg::AlterColumnNotFound(statement, name, &table.name).into())
+}
+
+fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_>) -> Result<()> {
+    const STATEMENT: &str = "ALTER TABLE DROP COLUMN";
+    if element.if_exists && table.column(&element.name).is_none() {
+        return Ok(());
+    }
+    let ordinal = ordinal_of(table, &element.name, STATEMENT)?;
+    check_free(table, ordinal, STATEMENT, cx)?;
+    if table.columns.len() == 1 {
+        return Err(Msg::OnlyDataColumn(&element.name, &table.name).into());
+    }
+    let mut next = TableDef::clone(table);
+    next.columns.remove(usize::from(ordinal));
+    let moved = |c: &mut u16| *c -= u16::from(*c > ordinal);
+    for index in &mut next.indexes {
+        index.keys.iter_mut().for_each(|(c, _)| moved(c));
+        index.included.iter_mut().for_each(moved);
+    }
+    next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
+    next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
+    for key in &mut next.foreign_keys {
+        key.columns.iter_mut().for_each(moved);
+        if key.referenced == table.id {
+            key.referenced_columns.iter_mut().for_each(moved);
+        }
+    }
+    let kept = (0..table.columns.len()).filter(|i| *i != usize::from(ordinal));
+    let sources = kept.map(Rewrite::Keep).collect();
+    let (id, database_id) = (table.id, table.database_id);
+    rewrite(table, next, sources, false, STATEMENT, cx)?;
+    if id > 0 && table.referenced {
+        table::move_references(database_id, id, ordinal, cx)?;
+    }
+    Ok(())
+}
+
+/// Whether a type only becomes longer: every value and key stays as it is.
+fn only_longer(before: &DataType, after: &DataType) -> bool {
+    let longer = |a: &Length, b: &Length| match (a, b) {
+        (_, Length::Max) => true,
+        (Length::Max, Length::Limited(_)) => false,
+        (Length::Limited(a), Length::Limited(b)) => a <= b,
+    };
+    match (before, after) {
+        (DataType::VarChar(a), DataType::VarChar(b))
+        | (DataType::NVarChar(a), DataType::NVarChar(b))
+        | (DataType::VarBinary(a), DataType::VarBinary(b)) => longer(a, b),
+        (a, b) => a == b,
+    }
+}
+
+fn alter_column(
+    table: &Arc<TableDef>,
+    column: &ast::ColumnDefinition,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    const STATEMENT: &str = "ALTER TABLE ALTER COLUMN";
+    let ordinal = ordinal_of(table, &column.name, STATEMENT)?;
+    let place = usize::from(ordinal);
+    let before = &table.columns[place];
+    if before.computed.is_some() {
+        return Err(Msg::CannotAlterColumn(&column.name, "COMPUTED").into());
+    }
+    if before.ty.data_type == DataType::RowVersion {
+        return Err(Msg::CannotAlterColumn(&column.name, "timestamp").into());
+    }
+    let mut defined = {
+        let database = database_of(table, cx);
+        let context = BinderContext::bare(cx.session, &database);
+        let binder = context.binder();
+        let instance = &cx.session.instance;
+        let place = self::place(table, &cx.source);
+        let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        shaper.one_column(column)?
+    };
+    defined.identity = before.identity;
+    defined.default.clone_from(&before.default);
+    defined.row_guid = before.row_guid;
+    if defined.identity.is_some() {
+        defined.ty.nullable = false;
+    }
+    let same_collation =
+        !defined.ty.data_type.is_string() || defined.ty.collation == before.ty.collation;
+    let in_primary = table.indexes.iter().any(|i| {
+        i.constraint == Some(IndexConstraint::PrimaryKey)
+            && i.keys.iter().any(|(c, _)| *c == ordinal)
+    });
+    let harmless = only_longer(&before.ty.data_type, &defined.ty.data_type)
+        && same_collation
+        && (!in_primary || !defined.ty.nullable);
+    if !harmless {
+        check_free(table, ordinal, STATEMENT, cx)?;
+    }
+    let mut next = TableDef::clone(table);
+    next.columns[place] = defined;
+    let sources = (0..table.columns.len()).map(Rewrite::Keep).collect();
+    rewrite(table, next, sources, false, "ALTER TABLE", cx)
+}
+
+fn enable_constraints(
+    table: &Arc<TableDef>,
+    names: &[ast::Ident],
+    enable: bool,
+    validate: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut next = TableDef::clone(table);
+    let mut changed: Vec<String> = Vec::new();
+    if names.is_empty() {
+        next.checks.iter_mut().for_each(|c| c.enabled = enable);
+        next.foreign_keys.iter_mut().for_each(|k| k.enabled = enable);
+        changed.extend(next.checks.iter().map(|c| c.name.clone()));
+        changed.extend(next.foreign_keys.iter().map(|k| k.name.clone()));
+    }
+    for name in names {
+        match find_constraint(table, name) {
+            Some(Named::Check(place)) => next.checks[place].enabled = enable,
+            Some(Named::ForeignKey(place)) => next.foreign_keys[place].enabled = enable,
+            Some(Named::Index(_) | Named::Default(_)) | None => {
+                return Err(Msg::ConstraintMissing(name).into());
+            }
+        }
+        changed.push(name.to_string());
+    }
+    if enable && validate {
+        let names: Vec<&str> = changed.iter().map(String::as_str).collect();
+        check_rows(&Arc::new(next.clone()), &names, cx)?;
+    }
+    publish(next, cx)
+}

@@ -1,0 +1,155 @@
+//! CREATE and ALTER TRIGGER, ENABLE and DISABLE TRIGGER.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, ExecuteAsWho, RoutineOption, TriggerTarget, TriggerTiming};
+use types::{Error, Msg, Result};
+
+use super::module::present;
+use super::{change_database, refuse, table, target};
+use crate::catalog::name::Name;
+use crate::catalog::{ModuleDef, Object, TableDef};
+use crate::exec::Cx;
+
+pub(super) fn create(
+    create: &ast::CreateTrigger,
+    statement: &ast::Statement,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let TriggerTarget::Table(on) = &create.target else { return refuse("DDL and logon triggers") };
+    check_options(create)?;
+    if on.is_temporary() {
+        return Err(Msg::TriggerOnTemporary.into());
+    }
+    let table =
+        table::find(on, cx).map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?;
+    let mut name = create.name.clone();
+    // A trigger is in the schema of its table.
+    if name.schema.is_none() {
+        name.schema.clone_from(&on.schema);
+    }
+    if name.database.is_none() {
+        name.database.clone_from(&on.database);
+    }
+    let to = target(&name, cx)?;
+    if !Name::same(&to.schema, &table.schema) {
+        return Err(Msg::TriggerSchema(&create.name.to_string()).into());
+    }
+    check_instead(create, &table, &to.name, cx)?;
+    cx.session.compile_trigger(create, &table, &cx.source, &to.database)?;
+    let instance = Arc::clone(&cx.session.instance);
+    let text = cx.source.clone();
+    change_database(&instance.catalog, &to.database, |database| {
+        let found = present(database, &to, create.mode, |object| match object {
+            Object::Trigger(trigger) if trigger.parent_id == table.id => {
+                Some(trigger.created.clone())
+            }
+            _ => None,
+        })?;
+        database.put(Object::Trigger(Arc::new(ModuleDef {
+            id: found.id.unwrap_or_else(|| instance.catalog.next_object_id()),
+            database_id: database.id,
+            schema: to.schema.clone(),
+            schema_id: table.schema_id,
+            name: to.name.clone(),
+            text,
+            ast: statement.clone(),
+            parent_id: table.id,
+            type_code: "TR",
+            created: found.created,
+            routine: None,
+            disabled: false,
+        })));
+        Ok(())
+    })
+}
+
+fn check_options(create: &ast::CreateTrigger) -> Result<()> {
+    if create.append {
+        return refuse("WITH APPEND");
+    }
+    for option in &create.options {
+        match option {
+            // Everybody is a sysadmin until permissions are checked.
+            RoutineOption::SchemaBinding
+            | RoutineOption::ExecuteAs(
+                ExecuteAsWho::Caller | ExecuteAsWho::Owner | ExecuteAsWho::SelfUser,
+            ) => {}
+            RoutineOption::NativeCompilation => return refuse("natively compiled triggers"),
+            RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
+            RoutineOption::ExecuteAs(_)
+            | RoutineOption::Recompile
+            | RoutineOption::ReturnsNullOnNullInput
+            | RoutineOption::CalledOnNullInput
+            | RoutineOption::Inline(_) => return refuse("this option of a trigger"),
+        }
+    }
+    Ok(())
+}
+
+/// A table has one INSTEAD OF trigger for each action at most.
+fn check_instead(
+    create: &ast::CreateTrigger,
+    table: &TableDef,
+    own: &str,
+    cx: &Cx<'_>,
+) -> Result<()> {
+    if create.timing != TriggerTiming::InsteadOf {
+        return Ok(());
+    }
+    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else {
+        return Ok(());
+    };
+    for event in &create.events {
+        let other = database.triggers_on(table.id).find(|(trigger, other)| {
+            other.timing == TriggerTiming::InsteadOf
+                && other.events.contains(event)
+                && !Name::same(&trigger.name, own)
+        });
+        if other.is_some() {
+            let object = table.qualified_name();
+            return Err(Msg::InsteadOfExists("create", own, "table", &object, event).into());
+        }
+    }
+    Ok(())
+}
+
+/// `ENABLE | DISABLE TRIGGER names ON table`
+pub(super) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<()> {
+    let TriggerTarget::Table(on) = &statement.target else {
+        return refuse("DDL and logon triggers");
+    };
+    let table = table::find(on, cx)?;
+    let names: Vec<ast::Ident> = statement.names.iter().map(|n| n.object.clone()).collect();
+    enable_on(&table, &names, statement.enable, cx)
+}
+
+/// Enables or disables triggers of a table; all of them if none is named.
+pub(super) fn enable_on(
+    table: &TableDef,
+    names: &[ast::Ident],
+    enable: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else {
+        return Err(Msg::AlterTableNotFound(&table.name).into());
+    };
+    let name = database.name.clone();
+    change_database(&cx.session.instance.catalog, &name, |database| {
+        let own: Vec<Arc<ModuleDef>> =
+            database.triggers_on(table.id).map(|(trigger, _)| Arc::clone(trigger)).collect();
+        for name in names {
+            if !own.iter().any(|trigger| Name::same(&trigger.name, name)) {
+                return Err(Msg::AlterTableNotFound(name).into());
+            }
+        }
+        let wanted = |trigger: &&Arc<ModuleDef>| {
+            names.is_empty() || names.iter().any(|name| Name::same(&trigger.name, name))
+        };
+        for trigger in own.iter().filter(wanted) {
+            let changed = ModuleDef { disabled: !enable, ..ModuleDef::clone(trigger) };
+            database.put(Object::Trigger(Arc::new(changed)));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,98 @@
+//! APPROX_COUNT_DISTINCT; GROUPING and GROUPING_ID; what a trigger is told of its statement.
+
+use hashbrown::HashSet;
+use types::compare::group_key;
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Msg, Result, Value};
+
+use crate::bind::Binder;
+use crate::exec::Cx;
+use crate::func::entry::{Bind, lookup, of, session, whole};
+use crate::func::{Accumulator, AggregateFunction, Call, Evaluate, Function};
+use crate::plan::expr::Expr;
+
+pub(super) static AGGREGATES: &[AggregateFunction] = &[AggregateFunction {
+    name: "APPROX_COUNT_DISTINCT",
+    bind: bind_count,
+    start: |_, types| {
+        let collation = types.first().map_or_else(Collation::default, |ty| ty.collation);
+        Box::new(Distinct { seen: HashSet::new(), nulls: false, collation })
+    },
+}];
+
+pub(super) static FUNCTIONS: &[Function] = &[
+    session("COLUMNS_UPDATED", bind_columns_updated, |cx| {
+        let updated = cx.frame.updated.as_deref();
+        updated.map_or(Value::Null, |mask| Value::VarBinary(types::Bytes::copy_from(mask)))
+    }),
+    // Not a name that can be written: UPDATE(column) in a trigger.
+    lookup("UPDATE COLUMN", (1, 1), bind_columns_updated, |cx, _, values| {
+        let ordinal = whole(values, 0).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        let mask = cx.frame.updated.as_deref().unwrap_or_default();
+        Ok(Value::Bit(mask.get(ordinal / 8).is_some_and(|byte| byte >> (ordinal % 8) & 1 == 1)))
+    }),
+    grouping("GROUPING", (1, 1), |_, _| Ok(not_null(DataType::TinyInt))),
+    grouping("GROUPING_ID", (1, 32), |_, _| Ok(not_null(DataType::Int))),
+];
+
+/// A function of the current grouping set. The binder replaces its arguments: the mask of absent keys
+/// first, then the bits of it that are asked for.
+const fn grouping(name: &'static str, arity: (u8, u8), bind: Bind) -> Function {
+    Function { name, arity, bind, eval: Evaluate::Full(eval_grouping), deterministic: false }
+}
+
+fn bind_columns_updated(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(of(DataType::VarBinary(Length::Limited(128))))
+}
+
+fn not_null(data_type: DataType) -> ColumnType {
+    ColumnType { nullable: false, ..of(data_type) }
+}
+
+fn eval_grouping(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let mask = whole(values, 0).unwrap_or(0);
+    let bit = |place: usize| mask >> whole(values, place).unwrap_or(0) & 1;
+    let id = (1..values.len()).fold(0_i64, |id, place| id << 1 | bit(place));
+    Ok(match call.ty.data_type {
+        DataType::TinyInt => Value::TinyInt(u8::try_from(id).unwrap_or(0)),
+        _ => Value::Int(i32::try_from(id).unwrap_or(0)),
+    })
+}
+
+fn bind_count(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let [argument] = arguments.as_slice() else {
+        return Err(Msg::FunctionArguments("approx_count_distinct", 1).into());
+    };
+    let ty = argument.ty.data_type;
+    if matches!(ty, DataType::Text | DataType::NText | DataType::Image | DataType::Xml) {
+        return Err(Msg::InvalidOperandType(ty.name(), "approx_count_distinct").into());
+    }
+    Ok(of(DataType::BigInt))
+}
+
+/// Counts exactly: an error of none is within the documented one of 2%.
+struct Distinct {
+    seen: HashSet<Box<[u8]>>,
+    nulls: bool,
+    collation: Collation,
+}
+
+impl Accumulator for Distinct {
+    fn add(&mut self, arguments: &[Value]) -> Result<()> {
+        match arguments.first() {
+            Some(value) if !value.is_null() => {
+                let mut key = Vec::new();
+                group_key(value, self.collation, &mut key);
+                self.seen.insert(key.into());
+            }
+            _ => self.nulls = true,
+        }
+        Ok(())
+    }
+    fn saw_null(&self) -> bool {
+        self.nulls
+    }
+    fn finish(&mut self) -> Result<Value> {
+        Ok(Value::BigInt(i64::try_from(self.seen.len()).unwrap_or(i64::MAX)))
+    }
+}

@@ -1,0 +1,134 @@
+//! Programs of user-defined functions: compiled once, kept as those of procedures are.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, FunctionBody, StatementKind};
+use types::{Msg, Result};
+
+use crate::bind::BinderContext;
+use crate::bind::program::{Body, Parameters};
+use crate::catalog::{ModuleDef, Routine, TableDef};
+use crate::exec::run::Stop;
+use crate::plan::program::{Program, TableVariableDef};
+use crate::session::SessionState;
+use crate::session::cache::{Entry, ProgramKey};
+
+impl SessionState {
+    /// Moves a function's program out of the session's cache, or compiles it.
+    pub(crate) fn take_function(&mut self, module: &Arc<ModuleDef>) -> Result<Arc<Program>, Stop> {
+        let key = ProgramKey::Procedure(module.id);
+        let version = self.catalog.version;
+        if let Some(entry) = self.programs.take(key, version) {
+            return Ok(entry.program);
+        }
+        if let Some(program) = self.instance.programs.get(key, version, b"") {
+            return Ok(program);
+        }
+        let database = self.catalog.database_by_id(module.database_id);
+        let database = database.map_or_else(|| self.database.to_string(), |d| d.name.clone());
+        let Some(routine) = &module.routine else { return Err(Msg::InternalError.into()) };
+        let StatementKind::CreateFunction(create) = &module.ast.kind else {
+            return Err(Msg::InternalError.into());
+        };
+        let program = self.compile_function(create, routine, &module.text, &database)?;
+        let program = Arc::new(program);
+        self.instance.programs.put(key, b"", &program);
+        Ok(program)
+    }
+
+    /// Puts a function's program back after its call.
+    pub(crate) fn keep_function(&mut self, module: &ModuleDef, program: Arc<Program>) {
+        let key = ProgramKey::Procedure(module.id);
+        self.programs.put(key, Entry { procedure: None, text: Arc::from([]), program });
+    }
+
+    /// Compiles the body of a scalar or multi-statement function.
+    ///
+    /// # Errors
+    /// As for the body of a procedure.
+    pub(crate) fn compile_function(
+        &self,
+        create: &ast::CreateFunction,
+        routine: &Routine,
+        text: &str,
+        database: &str,
+    ) -> Result<Program> {
+        let mut parameters = self.program_parameters(&routine.parameters, database)?;
+        parameters.body = Body::Function(routine.returns);
+        let body = match &create.body {
+            FunctionBody::Scalar { body, .. } => body,
+            FunctionBody::Multi { variable, body, .. } => {
+                let definition = routine.table.clone().ok_or(Msg::InternalError)?;
+                let name = variable.name.to_string();
+                let table = TableVariableDef { name, definition, user_type: None };
+                parameters.tables.insert(0, table);
+                body
+            }
+            FunctionBody::Inline { .. } | FunctionBody::External { .. } => {
+                return Err(Msg::InternalError.into());
+            }
+        };
+        self.compile_statements(vec![body.clone()], text.into(), parameters, database)
+    }
+
+    /// Moves a trigger's program out of the session's cache, or compiles it.
+    pub(crate) fn take_trigger(
+        &mut self,
+        module: &Arc<ModuleDef>,
+        table: &TableDef,
+    ) -> Result<Arc<Program>, Stop> {
+        let key = ProgramKey::Procedure(module.id);
+        let version = self.catalog.version;
+        if let Some(entry) = self.programs.take(key, version) {
+            return Ok(entry.program);
+        }
+        if let Some(program) = self.instance.programs.get(key, version, b"") {
+            return Ok(program);
+        }
+        let database = self.catalog.database_by_id(module.database_id);
+        let database = database.map_or_else(|| self.database.to_string(), |d| d.name.clone());
+        let StatementKind::CreateTrigger(create) = &module.ast.kind else {
+            return Err(Msg::InternalError.into());
+        };
+        let program = Arc::new(self.compile_trigger(create, table, &module.text, &database)?);
+        self.instance.programs.put(key, b"", &program);
+        Ok(program)
+    }
+
+    /// Compiles the body of a trigger: `inserted` and `deleted` are tables of its own.
+    ///
+    /// # Errors
+    /// As for the body of a procedure.
+    pub(crate) fn compile_trigger(
+        &self,
+        create: &ast::CreateTrigger,
+        table: &TableDef,
+        text: &str,
+        database: &str,
+    ) -> Result<Program> {
+        let ast::RoutineBody::Statements(body) = &create.body else {
+            return Err(Msg::NotSupported("EXTERNAL NAME triggers").into());
+        };
+        let mut parameters = Parameters::default();
+        for name in ["inserted", "deleted"] {
+            let definition = crate::exec::ddl::image_of(self, name, table)?;
+            let name = name.to_owned();
+            parameters.tables.push(TableVariableDef { name, definition, user_type: None });
+        }
+        self.compile_statements(body.clone(), text.into(), parameters, database)
+    }
+
+    /// Makes the definition of the table that a multi-statement function returns.
+    ///
+    /// # Errors
+    /// As for CREATE TABLE.
+    pub(crate) fn returned_table(
+        &self,
+        variable: &ast::Variable,
+        elements: &[ast::TableElement],
+        database: &str,
+    ) -> Result<Arc<TableDef>> {
+        let context = BinderContext::bare(self, database);
+        crate::exec::ddl::table_variable(self, &context.binder(), variable, elements)
+    }
+}

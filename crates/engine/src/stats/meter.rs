@@ -1,0 +1,267 @@
+//! `Meter`: a session's part of the statistics: it turns the edges of statements into bookings.
+//!
+//! ```text
+//!   receive ends      statement       statement               send ends
+//!      │ decode, bind │ 1             │ 2                     │
+//!      ├──────────────┴───────────────┼───────────────────────┤
+//!      begin          start(1)        start(2)                end      time belongs to who began last
+//! ```
+//!
+//! Time goes on between two statements, so a statement ends where the next one begins, and the last one
+//! with the request: the parts add up to the whole. The first one begins and the last one ends at an edge
+//! that the ledger takes anyway. Between them an edge costs a reading of the clock; a cheap statement has
+//! none unless it is among the first 64 on its worker, or each 64th after those, which then stands for the
+//! 64. What reads the clock by itself (waits, system calls, spinning) is booked of each execution.
+
+use std::sync::Arc;
+
+use super::books::Origin;
+use super::live::Live;
+use super::shard::Lease;
+use super::spend::{self, Spend};
+use super::{COMPILE, OVERFLOW, Statistics};
+use crate::plan::program::Program;
+
+/// Executions on a worker of which each is timed.
+const TIMED_FIRST: u64 = 64;
+/// Of cheap statements one in so many is timed after those.
+const TIMED_EACH: u64 = 64;
+
+/// What timing a statement would add to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cost {
+    /// It touches a row or none: a reading of the clock is a part of it that shows.
+    Cheap,
+    /// It may take any time: readings of the clock are lost in it.
+    Any,
+}
+
+/// What runs since the last edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Open {
+    /// No request.
+    Nothing,
+    /// A request that has begun no statement yet.
+    Request,
+    /// A statement that is not timed.
+    Untimed(u32),
+    /// A statement that is timed, and for how many it stands.
+    Timed(u32, u64),
+    /// A statement that goes on after others that it has called.
+    Resumed(u32),
+}
+
+/// A session's part of the statistics.
+pub(crate) struct Meter {
+    /// The worker's cells, while a request runs.
+    lease: Option<Lease>,
+    /// What others see.
+    live: Arc<Live>,
+    open: Open,
+    /// The sums of the worker's account at the last edge that was looked at.
+    seen: Spend,
+    /// Number of that edge.
+    seen_edge: u64,
+    /// Of the open statement, what it has spent before that edge.
+    spent: Spend,
+    /// The sums when the request began.
+    begun: Spend,
+    /// When it began, in ticks.
+    begun_ticks: u64,
+    /// The procedure that the request as a whole is a call of.
+    whole: u32,
+}
+
+/// What ran before a program was entered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Outer {
+    program: u64,
+    entered: Option<Spend>,
+}
+
+impl Meter {
+    /// Makes the meter of a session.
+    pub(crate) fn new(live: Arc<Live>) -> Self {
+        Self {
+            lease: None,
+            live,
+            open: Open::Nothing,
+            seen: Spend::default(),
+            seen_edge: 0,
+            spent: Spend::default(),
+            begun: Spend::default(),
+            begun_ticks: 0,
+            whole: OVERFLOW,
+        }
+    }
+
+    /// What others see of the session.
+    pub(crate) const fn live(&self) -> &Arc<Live> {
+        &self.live
+    }
+
+    /// Notes that a request begins, at the edge that the ledger took last.
+    pub(crate) fn begin(&mut self, statistics: &Statistics) {
+        self.lease = Some(statistics.shards.lease());
+        (self.seen, self.seen_edge) = spend::at_edge();
+        self.begun_ticks = self.seen_edge;
+        self.begun = self.seen;
+        self.spent = Spend::default();
+        self.open = Open::Request;
+        self.whole = OVERFLOW;
+        self.live.begin(self.begun.worker(), self.begun_ticks);
+    }
+
+    /// Notes that the request has ended, at the edge that the ledger took last.
+    pub(crate) fn end(&mut self) {
+        let (now, ticks) = spend::at_edge();
+        self.see(now);
+        self.close();
+        self.open = Open::Nothing;
+        let whole = now - self.begun;
+        if let Some(lease) = self.lease.take() {
+            if self.whole != OVERFLOW {
+                lease.cell(self.whole).book_timed(&whole, 1);
+            }
+            lease.put_back();
+        }
+        self.live.end(ticks);
+    }
+
+    /// Tells whether a request runs.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open != Open::Nothing
+    }
+
+    /// Notes that a program begins to run; to be followed by [`Meter::leave`].
+    pub(crate) fn enter(&mut self, program: &Program) -> Outer {
+        let outer = Outer { program: self.live.program(), entered: None };
+        let Some(books) = &program.books else { return outer };
+        self.live.set_program(books.serial);
+        let Some(lease) = &self.lease else { return outer };
+        lease.cell(books.id()).count(self.begun_ticks);
+        let is_first = self.open == Open::Request;
+        match books.origin {
+            Origin::Procedure(_) if is_first && books.id() != OVERFLOW => self.whole = books.id(),
+            Origin::Procedure(_) => return Outer { entered: Some(self.look()), ..outer },
+            Origin::Batch | Origin::Prepared(_) => {}
+        }
+        outer
+    }
+
+    /// Notes that a program has ended.
+    pub(crate) fn leave(&mut self, program: &Program, outer: Outer) {
+        if let Some(entered) = outer.entered {
+            let spent = self.look() - entered;
+            if let Some(lease) = &self.lease {
+                lease.cell(program.statistics_id()).book_timed(&spent, 1);
+            }
+        }
+        self.live.set_program(outer.program);
+    }
+
+    /// Notes that a statement begins, and that the one before has ended.
+    #[inline]
+    pub(crate) fn start(&mut self, id: u32, is_alone: bool, cost: impl FnOnce() -> Cost) {
+        let Some(lease) = &self.lease else { return };
+        let before = lease.cell(id).count(self.begun_ticks);
+        self.live.set_statement(id);
+        let is_free = is_alone && self.open == Open::Request;
+        let weight = if before < TIMED_FIRST || is_free || cost() == Cost::Any {
+            1
+        } else if before.is_multiple_of(TIMED_EACH) {
+            TIMED_EACH
+        } else {
+            0
+        };
+        match (self.open, weight) {
+            (Open::Untimed(_) | Open::Request, 0) if spend::edge() == self.seen_edge => {}
+            (Open::Untimed(_), 0) => {
+                let (now, edge) = spend::at_edge();
+                self.see(now);
+                self.seen_edge = edge;
+                self.close();
+            }
+            // It begins with the request.
+            (Open::Request, _) => {}
+            (Open::Nothing | Open::Untimed(_) | Open::Timed(..) | Open::Resumed(_), _) => {
+                self.look();
+                self.close();
+            }
+        }
+        self.open = if weight == 0 { Open::Untimed(id) } else { Open::Timed(id, weight) };
+    }
+
+    /// Notes that a statement goes on after others that it has called.
+    pub(crate) fn resume(&mut self, id: u32) {
+        if self.lease.is_some() {
+            self.look();
+            self.close();
+            self.live.set_statement(id);
+            self.open = Open::Resumed(id);
+        }
+    }
+
+    /// Books what a function runs to the statement that calls it: until the lease comes back, nothing
+    /// is told apart.
+    pub(crate) fn suspend(&mut self) -> Option<Lease> {
+        self.lease.take()
+    }
+
+    /// Goes on telling statements apart.
+    pub(crate) fn restore(&mut self, lease: Option<Lease>) {
+        self.lease = lease;
+    }
+
+    /// Notes how many rows a statement has returned, assigned or changed.
+    pub(crate) fn rows(&self, id: u32, rows: u64) {
+        if let Some(lease) = &self.lease {
+            lease.cell(id).book_rows(rows);
+        }
+    }
+
+    /// Notes that something is compiled or bound: its time is not the statement's.
+    pub(crate) fn pause(&mut self) {
+        if self.lease.is_some() {
+            self.look();
+        }
+    }
+
+    /// Notes that it has been compiled or bound.
+    pub(crate) fn unpause(&mut self) {
+        let Some(lease) = &self.lease else { return };
+        let (now, edge) = spend::now();
+        let cell = lease.cell(COMPILE);
+        cell.count(self.begun_ticks);
+        cell.book_timed(&(now - self.seen), 1);
+        (self.seen, self.seen_edge) = (now, edge);
+    }
+
+    /// Reads the clock; what has passed since the last look is the open statement's.
+    fn look(&mut self) -> Spend {
+        let (now, edge) = spend::now();
+        self.see(now);
+        self.seen_edge = edge;
+        now
+    }
+
+    fn see(&mut self, now: Spend) {
+        self.spent += now - self.seen;
+        self.seen = now;
+    }
+
+    /// Books what the open statement has spent.
+    fn close(&mut self) {
+        let spent = std::mem::take(&mut self.spent);
+        let Some(lease) = &self.lease else { return };
+        match self.open {
+            Open::Nothing | Open::Request => {}
+            Open::Timed(id, weight) => lease.cell(id).book_timed(&spent, weight),
+            Open::Resumed(id) => lease.cell(id).book_rest(&spent),
+            Open::Untimed(id) if spent.has_more_than_user() => {
+                lease.cell(id).book_untimed(&spent);
+            }
+            Open::Untimed(_) => {}
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Statistics of statements, procedures and sessions: who spent how much, and where the time went.
+//!
+//! ```text
+//!   compile ─► ProgramBooks: handles, and a range of ids        one id for the program and each statement
+//!   request ─► Meter: edges of statements ─► Shard of the worker: one StatementCell for each id
+//!   view    ─► Statistics: folds the cells of all shards
+//! ```
+//!
+//! Nothing that requests write is written by two threads, and no lock is taken for an execution. How
+//! exact the numbers are is in docs/decisions/0040-statement-statistics.md.
+
+mod books;
+mod cell;
+mod handle;
+mod ids;
+mod live;
+mod meter;
+mod report;
+mod shape;
+mod shard;
+mod spend;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::{AtomicU64, Ordering};
+
+pub(crate) use books::{Identity, Module, Origin};
+pub use books::{ProgramBooks, StatementPlace};
+pub(crate) use cell::Totals;
+pub use handle::Handle;
+pub(crate) use ids::{COMPILE, OVERFLOW};
+pub(crate) use live::Live;
+pub(crate) use meter::{Cost, Meter};
+pub(crate) use report::{StatementRow, statement_of, statements};
+pub(crate) use spend::{Part, Spend};
+
+use crate::plan::program::Program;
+use ids::{Ids, Range};
+use shard::Shards;
+
+/// The statistics of an instance.
+#[derive(Default)]
+pub struct Statistics {
+    ids: SpinLockOf<Ids>,
+    programs: SpinLockOf<HashMap<Handle, Weak<ProgramBooks>>>,
+    shards: Arc<Shards>,
+    next_serial: AtomicU64,
+}
+
+/// A lock of the plan cache's class: taken when something is compiled, evicted or shown.
+struct SpinLockOf<T>(SpinLock<T>);
+
+impl<T: Default> Default for SpinLockOf<T> {
+    fn default() -> Self {
+        Self(SpinLock::new(SpinClass::PlanCache, T::default()))
+    }
+}
+
+impl Statistics {
+    /// Gives a program its books: those that its text has already, or new ones.
+    pub(crate) fn register(
+        self: &Arc<Self>,
+        mut program: Program,
+        identity: &Identity<'_>,
+    ) -> Arc<Program> {
+        let books = self.books(identity, program.statements + 1);
+        program.books = Some(Arc::clone(&books));
+        let program = Arc::new(program);
+        books.compiled(&program);
+        program
+    }
+
+    fn books(self: &Arc<Self>, identity: &Identity<'_>, count: u32) -> Arc<ProgramBooks> {
+        let handle = identity.plan_handle();
+        if let Some(known) = self.find_plan(&handle) {
+            return known;
+        }
+        let ids = self.ids.0.lock().take(count);
+        // Relaxed: only uniqueness is asked for. 0 is nobody's.
+        let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) + 1;
+        let books = Arc::new(ProgramBooks::new(identity, (serial, ids), self));
+        let mut programs = self.programs.0.lock();
+        // Another session may have been faster: then its books are everybody's. What is dropped is
+        // dropped behind the lock, which it takes.
+        let faster = programs.get(&handle).and_then(Weak::upgrade);
+        let is_known = faster.as_ref().is_some_and(|books| !books.is_evicted());
+        if !is_known {
+            programs.insert(handle, Arc::downgrade(&books));
+        }
+        drop(programs);
+        match faster {
+            Some(faster) if is_known => faster,
+            _ => books,
+        }
+    }
+
+    fn find_plan(&self, handle: &Handle) -> Option<Arc<ProgramBooks>> {
+        let known = self.programs.0.lock().get(handle).and_then(Weak::upgrade);
+        known.filter(|books| !books.is_evicted())
+    }
+
+    /// Returns the books of all cached programs, in the order of their first compilation.
+    pub(crate) fn programs(&self) -> Vec<Arc<ProgramBooks>> {
+        let known: Vec<_> = self.programs.0.lock().values().filter_map(Weak::upgrade).collect();
+        let mut known: Vec<_> = known.into_iter().filter(|books| !books.is_evicted()).collect();
+        known.sort_by_key(|books| books.serial);
+        known
+    }
+
+    /// Finds a cached program by its `plan_handle`, or one of its text by `sql_handle`.
+    pub(crate) fn find(&self, handle: &[u8]) -> Option<Arc<ProgramBooks>> {
+        let is_it = |books: &Arc<ProgramBooks>| {
+            books.plan_handle.bytes() == handle || books.sql_handle.bytes() == handle
+        };
+        self.programs().into_iter().find(is_it)
+    }
+
+    /// Finds a cached program by the serial number of its books.
+    pub(crate) fn by_serial(&self, serial: u64) -> Option<Arc<ProgramBooks>> {
+        self.programs().into_iter().find(|books| books.serial == serial)
+    }
+
+    /// Forgets all that was counted (DBCC FREEPROCCACHE): programs are compiled anew.
+    pub(crate) fn evict_all(&self) {
+        for books in self.programs() {
+            books.evict();
+        }
+    }
+
+    /// Folds what all workers have counted under an id.
+    pub(crate) fn fold(&self, id: u32) -> Totals {
+        self.shards.fold(id)
+    }
+
+    /// Takes the ids of books that go back: nobody counts under them any more.
+    fn forget(&self, books: &ProgramBooks) {
+        let mut programs = self.programs.0.lock();
+        let known = programs.get(&books.plan_handle);
+        if known.is_some_and(|known| std::ptr::eq(known.as_ptr(), books)) {
+            programs.remove(&books.plan_handle);
+        }
+        drop(programs);
+        if books.ids != Range::NONE {
+            self.shards.clear(books.ids);
+            self.ids.0.lock().free(books.ids);
+        }
+    }
+}

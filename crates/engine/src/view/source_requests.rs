@@ -1,0 +1,108 @@
+//! Running requests as `sys.dm_exec_requests` shows them: the session's card, the thread that runs the
+//! request, and the statement that it is at.
+
+use std::sync::Arc;
+
+use sos::clock;
+use sos::sched::{Activity, Role, Standing};
+use types::Value;
+
+use super::Scope;
+use super::source_sessions::{SessionRow, blocked, blocking_session, session_rows};
+use crate::stats::{ProgramBooks, Spend, StatementRow, statement_of};
+
+/// A running request.
+pub(crate) struct RequestRow {
+    /// Its session.
+    pub(crate) session: SessionRow,
+    /// What its thread does; none where no scheduler runs it.
+    pub(crate) activity: Option<Arc<Activity>>,
+    /// The program that it is in.
+    pub(crate) books: Option<Arc<ProgramBooks>>,
+    /// The statement that it is at.
+    pub(crate) statement: Option<StatementRow>,
+    /// CPU time so far, in ns.
+    pub(crate) cpu_ns: Option<u64>,
+    /// The session in the way of its wait.
+    pub(crate) blocking: Option<i16>,
+    /// The lock or row that it waits for.
+    pub(crate) resource: Option<String>,
+}
+
+/// A wait in progress.
+pub(crate) struct Wait {
+    /// `wait_type`
+    pub(crate) name: &'static str,
+    /// So far, in ms.
+    pub(crate) ms: u64,
+}
+
+impl RequestRow {
+    /// Returns `status`.
+    pub(crate) fn status(&self) -> &'static str {
+        match self.activity.as_ref().map(|activity| activity.standing()) {
+            // A thread outside the schedulers runs, as far as anybody knows.
+            None | Some(Standing::Running | Standing::Idle) => "running",
+            Some(Standing::Runnable) => "runnable",
+            Some(Standing::Waiting) => "suspended",
+        }
+    }
+
+    /// Returns its wait in progress.
+    pub(crate) fn wait(&self) -> Option<Wait> {
+        let waiting = self.activity.as_ref()?.waiting()?;
+        let ticks = clock::now_ticks().saturating_sub(waiting.since);
+        Some(Wait { name: waiting.wait_type.name(), ms: clock::ticks_to_ns(ticks) / 1_000_000 })
+    }
+
+    /// Returns the type of the wait that it is in, or of its thread's last one.
+    pub(crate) fn last_wait(&self) -> Option<&'static str> {
+        Some(self.activity.as_ref()?.last_wait()?.name())
+    }
+
+    /// Returns `blocking_session_id`: 0 if it does not wait, NULL if it is not known for whom.
+    pub(crate) fn blocking(&self) -> Value {
+        match (self.blocking, self.wait()) {
+            (Some(session), _) => Value::SmallInt(session),
+            (None, None) => Value::SmallInt(0),
+            (None, Some(_)) => Value::Null,
+        }
+    }
+
+    /// Returns the scheduler that runs it.
+    pub(crate) fn scheduler(&self) -> Option<u32> {
+        match self.activity.as_ref()?.role() {
+            Role::Worker(scheduler) => Some(scheduler),
+            Role::Background => None,
+        }
+    }
+
+    /// Returns `command`: the first word of the statement.
+    pub(crate) fn command(&self) -> Option<String> {
+        let statement = self.statement.as_ref()?;
+        let first = statement.text().split(|c: char| !c.is_ascii_alphabetic()).next()?;
+        Some(first.to_ascii_uppercase())
+    }
+}
+
+/// Returns the requests that run now, by session.
+pub(crate) fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
+    let instance = &scope.session.instance;
+    let activities = instance.machine.activities();
+    let threads = instance.machine.accounts().threads();
+    let row = |session: SessionRow| {
+        let live = &session.card.live;
+        let worker = live.worker();
+        let activity = activities.iter().find(|a| a.number() == worker).map(Arc::clone);
+        let account = threads.iter().find(|account| account.number() == worker);
+        let spent = account.map(|account| Spend::from(account.spent_so_far()).worker());
+        let cpu_ns =
+            spent.map(|ticks| clock::ticks_to_ns(ticks.saturating_sub(live.worker_ticks())));
+        let books = instance.statistics.by_serial(live.program());
+        let statement = statement_of(&instance.statistics, live.statement());
+        let (by, resource) = blocked(scope, session.card.id).map(|b| (b.by, b.resource)).unzip();
+        let blocking = by.flatten().or_else(|| blocking_session(activity.as_deref(), &activities));
+        RequestRow { activity, books, statement, cpu_ns, blocking, resource, session }
+    };
+    session_rows(scope).into_iter().filter(|s| s.card.is_running()).map(row).collect()
+}

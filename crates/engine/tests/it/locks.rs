@@ -1,0 +1,217 @@
+//! Application locks between sessions that really wait, and what the views tell of it meanwhile.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use engine::instance::Instance;
+use engine::session::Session;
+
+use crate::client::{Answer, batch, instance, login};
+
+/// Longer than any test runs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
+    let answer = batch(session, sql);
+    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
+    answer.sets
+}
+
+/// Runs a batch on a thread of the machine, as a worker does, and gives the session back.
+fn spawn(instance: &Instance, mut session: Session, sql: &str) -> Receiver<(Session, Answer)> {
+    let (sender, receiver) = channel();
+    let sql = sql.to_owned();
+    let work = move || {
+        let answer = batch(&mut session, &sql);
+        let _ = sender.send((session, answer));
+    };
+    instance.machine.spawn("client", work).unwrap();
+    receiver
+}
+
+/// Asks until there is an answer.
+fn until(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
+    let end_ns = sos::clock::deadline_ns(PATIENCE);
+    loop {
+        let rows = run(session, sql).remove(0);
+        if !rows.is_empty() {
+            return rows;
+        }
+        assert!(sos::clock::monotonic_ns() < end_ns, "no rows in 20 s: {sql}");
+        run(session, "WAITFOR DELAY '00:00:00.002'");
+    }
+}
+
+fn id(session: &Session) -> i16 {
+    session.state().id
+}
+
+const GET: &str = "DECLARE @r int EXEC @r = sp_getapplock";
+
+fn get(resource: &str, mode: &str) -> String {
+    format!("{GET} '{resource}', '{mode}', 'Session' SELECT @r")
+}
+
+fn result(answer: &Answer) -> &str {
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+    &answer.sets.last().unwrap()[0][0]
+}
+
+fn holder_and_waiter(mode: &str) -> (Arc<Instance>, Session, i16, Receiver<(Session, Answer)>) {
+    let instance = instance();
+    let mut holder = login(&instance);
+    let waiter = login(&instance);
+    let number = id(&waiter);
+    assert_eq!(run(&mut holder, &get("a", "Exclusive")), [[["0"]]]);
+    let waiting = spawn(&instance, waiter, &get("a", mode));
+    let sql = format!("SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {number}");
+    until(&mut holder, &sql);
+    (instance, holder, number, waiting)
+}
+
+#[test]
+fn a_lock_is_granted_when_it_is_given_back_and_the_wait_is_shown() {
+    let (_instance, mut holder, number, waiting) = holder_and_waiter("Shared");
+    let me = id(&holder);
+    let rows = run(
+        &mut holder,
+        "SELECT session_id, wait_type, blocking_session_id, exec_context_id, \
+         CASE WHEN resource_description LIKE 'applicationlock hash=%dbid=1 id=lock%mode=S' THEN 'ok' END \
+         FROM sys.dm_os_waiting_tasks WHERE session_id > 50",
+    );
+    assert_eq!(rows, [[[&number.to_string(), "LCK_M_S", &me.to_string(), "0", "ok"]]]);
+    let rows = run(
+        &mut holder,
+        "SELECT request_session_id, request_mode, request_status, request_owner_type, \
+         request_reference_count, LEFT(resource_description, 7) FROM sys.dm_tran_locks \
+         WHERE resource_type = 'APPLICATION' ORDER BY request_status",
+    );
+    let held = [me.to_string(), "X".into(), "GRANT".into(), "SESSION".into(), "1".into()];
+    let asked = [number.to_string(), "S".into(), "WAIT".into(), "SESSION".into(), "1".into()];
+    let with_name = |row: [String; 5]| [row.as_slice(), &["0:[a]:(".to_owned()]].concat();
+    assert_eq!(rows, [[with_name(held), with_name(asked)]]);
+    let joined = run(
+        &mut holder,
+        "SELECT t.session_id FROM sys.dm_os_waiting_tasks w \
+         JOIN sys.dm_tran_locks l ON l.lock_owner_address = w.resource_address \
+         JOIN sys.dm_os_tasks t ON t.task_address = w.waiting_task_address \
+         JOIN sys.dm_os_workers k ON k.worker_address = t.worker_address \
+         JOIN sys.dm_os_threads h ON h.thread_address = k.thread_address \
+         WHERE t.task_state = 'SUSPENDED' AND k.last_wait_type = w.wait_type AND h.os_thread_id > 0",
+    );
+    assert_eq!(joined, [[[number.to_string()]]]);
+    let request = run(
+        &mut holder,
+        &format!(
+            "SELECT status, wait_type, blocking_session_id, LEFT(wait_resource, 22) \
+             FROM sys.dm_exec_requests WHERE session_id = {number}"
+        ),
+    );
+    assert_eq!(request, [[["suspended", "LCK_M_S", &me.to_string(), "APPLICATION: 1:0:[a]:("]]]);
+    let who = run(&mut holder, &format!("EXEC sp_who '{number}' EXEC sp_who2 '{number}'"));
+    assert_eq!(who[0][0][5].trim(), me.to_string());
+    assert_eq!(who[1][0][4].trim(), me.to_string());
+    run(&mut holder, "EXEC sp_releaseapplock 'a', 'Session'");
+    let (_, answer) = waiting.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(result(&answer), "1");
+}
+
+#[test]
+fn a_session_that_ends_gives_its_locks_back() {
+    let (_instance, holder, _, waiting) = holder_and_waiter("Exclusive");
+    drop(holder);
+    let (_, answer) = waiting.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(result(&answer), "1");
+}
+
+#[test]
+fn a_cancelled_request_leaves_no_trace() {
+    let instance = instance();
+    let mut holder = login(&instance);
+    run(&mut holder, &get("a", "Exclusive"));
+    let waiter = login(&instance);
+    let (number, cancel) = (id(&waiter), Arc::clone(waiter.cancel()));
+    let waiting = spawn(&instance, waiter, &format!("{} PRINT 'never'", get("a", "Shared")));
+    let sql = format!("SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {number}");
+    until(&mut holder, &sql);
+    cancel.set();
+    let (_waiter, answer) = waiting.recv_timeout(PATIENCE).unwrap();
+    assert!(answer.messages.is_empty() && answer.sets.is_empty(), "{answer:?}");
+    let rows = run(&mut holder, "SELECT COUNT(*) FROM sys.dm_tran_locks");
+    assert_eq!(rows, [[["1"]]]);
+}
+
+#[test]
+fn kill_ends_a_wait_for_a_lock() {
+    let (_instance, mut holder, number, waiting) = holder_and_waiter("Update");
+    run(&mut holder, &format!("KILL {number}"));
+    let (_, answer) = waiting.recv_timeout(PATIENCE).unwrap();
+    assert!(answer.sets.is_empty(), "{answer:?}");
+}
+
+#[test]
+fn a_deadlock_costs_the_lower_priority_a_return_value() {
+    let instance = instance();
+    let (mut one, mut two) = (login(&instance), login(&instance));
+    run(&mut one, &format!("SET DEADLOCK_PRIORITY LOW {}", get("a", "Exclusive")));
+    run(&mut two, &get("b", "Exclusive"));
+    let number = id(&one);
+    let waiting = spawn(&instance, one, &get("b", "Exclusive"));
+    let sql = format!("SELECT 1 FROM sys.dm_os_waiting_tasks WHERE session_id = {number}");
+    until(&mut two, &sql);
+    // Closes the circle; the other one gives way but keeps what it has, so that this times out.
+    let sql = "DECLARE @r int EXEC @r = sp_getapplock 'a', 'Exclusive', 'Session', 100 SELECT @r";
+    assert_eq!(run(&mut two, sql), [[["-1"]]]);
+    let (mut one, answer) = waiting.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(result(&answer), "-3");
+    let held = run(&mut one, "SELECT APPLOCK_MODE('public', 'a', 'Session')");
+    assert_eq!(held, [[["Exclusive"]]]);
+}
+
+#[test]
+fn a_deadlock_through_a_row_and_a_lock_is_found() {
+    let instance = instance();
+    let (mut one, mut two) = (login(&instance), login(&instance));
+    run(&mut one, "CREATE DATABASE d");
+    run(&mut one, "USE d");
+    run(&mut one, "CREATE TABLE t (id int PRIMARY KEY, n int); INSERT t VALUES (1, 1)");
+    run(&mut one, "BEGIN TRAN; UPDATE t SET n = 2 WHERE id = 1");
+    run(&mut two, "USE d");
+    run(&mut two, &format!("BEGIN TRAN {GET} 'a', 'Exclusive' SELECT @r"));
+    let (number, blocker) = (id(&two), id(&one));
+    run(&mut two, "SET DEADLOCK_PRIORITY LOW");
+    let waiting = spawn(&instance, two, "UPDATE t SET n = 3 WHERE id = 1");
+    let sql = format!(
+        "SELECT wait_type, blocking_session_id, LEFT(resource_description, 8) \
+         FROM sys.dm_os_waiting_tasks WHERE session_id = {number}"
+    );
+    let rows = until(&mut one, &sql);
+    assert_eq!(rows, [["LCK_M_X".to_owned(), blocker.to_string(), "xactlock".to_owned()]]);
+    // The victim's transaction is rolled back, and with it goes its lock.
+    let sql = format!("{GET} 'a', 'Exclusive' SELECT @r");
+    assert_eq!(run(&mut one, &sql), [[["1"]]]);
+    let (mut two, answer) = waiting.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(answer.errors[0].number, 1205);
+    assert_eq!(run(&mut two, "SELECT @@TRANCOUNT"), [[["0"]]]);
+}
+
+#[test]
+fn open_transactions_are_listed() {
+    let instance = instance();
+    let (mut one, mut two) = (login(&instance), login(&instance));
+    let number = id(&two);
+    run(&mut two, "BEGIN TRAN named");
+    let sql = format!(
+        "SELECT s.session_id, t.name, t.transaction_type, t.transaction_state, s.enlist_count, \
+         CASE WHEN DATEDIFF(second, t.transaction_begin_time, GETDATE()) BETWEEN 0 AND 60 THEN 'ok' END \
+         FROM sys.dm_tran_active_transactions t JOIN sys.dm_tran_session_transactions s \
+         ON s.transaction_id = t.transaction_id WHERE s.session_id = {number}"
+    );
+    let row = [&number.to_string(), "named", "1", "2", "0", "ok"].map(str::to_owned);
+    assert_eq!(run(&mut one, &sql), [[row]]);
+    run(&mut two, "COMMIT BEGIN TRAN");
+    assert_eq!(run(&mut one, &sql)[0][0][1], "user_transaction");
+    run(&mut two, "ROLLBACK");
+    assert!(run(&mut one, &sql)[0].is_empty());
+}

@@ -1,0 +1,58 @@
+//! Faults on demand: time that is spent where no wrapper of the machine sees it, so that tests can
+//! prove that the ledger sees it all the same. Only builds with debug assertions have them.
+
+use std::time::Duration;
+
+use crate::clock;
+use crate::lock::{SpinClass, SpinLock};
+
+/// Bytes of one bare call for randomness: long enough to be in the kernel nearly all the time.
+const RANDOM_BYTES: usize = 64 * 1024;
+
+/// What [`hold`] holds and [`contend`] wants.
+static LOCK: SpinLock<()> = SpinLock::new(SpinClass::ServerOther, ());
+
+/// Sleeps in the midst of running, as a thread does that reads a file nobody thought was cold.
+pub fn sleep(duration: Duration) {
+    let time = libc::timespec {
+        tv_sec: i64::try_from(duration.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(duration.subsec_nanos()),
+    };
+    // SAFETY: `time` is a valid timespec; what is left of it is not asked for.
+    let result = unsafe { libc::nanosleep(&raw const time, std::ptr::null_mut()) };
+    // A signal may cut it short, which is as good.
+    debug_assert!(result == 0 || result == -1, "nanosleep returns nothing else");
+}
+
+/// Makes bare system calls, one after the other.
+pub fn call_kernel(duration: Duration) {
+    let mut bytes = vec![0_u8; RANDOM_BYTES];
+    let end = clock::now_ticks() + clock::duration_to_ticks(duration);
+    while clock::now_ticks() < end {
+        // SAFETY: the buffer is writable and as long as it says.
+        let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        assert!(count > 0, "getrandom never fails once the system has started");
+    }
+}
+
+/// Holds a spinlock of class `SERVER_OTHER`, running all the while.
+pub fn hold(duration: Duration) {
+    let _held = LOCK.lock();
+    let end = clock::now_ticks() + clock::duration_to_ticks(duration);
+    while clock::now_ticks() < end {
+        std::hint::spin_loop();
+    }
+}
+
+/// Takes that spinlock and gives it back.
+pub fn contend() {
+    drop(LOCK.lock());
+}
+
+/// Runs, and does nothing else: whoever competes for the CPU makes it wait for one.
+pub fn compute(duration: Duration) {
+    let end = clock::now_ticks() + clock::duration_to_ticks(duration);
+    while clock::now_ticks() < end {
+        std::hint::spin_loop();
+    }
+}

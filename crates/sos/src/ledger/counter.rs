@@ -1,0 +1,53 @@
+//! `Counter`: a number that one thread writes and any thread may read.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// A counter that exactly one thread writes and any thread may read.
+#[derive(Debug, Default)]
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    /// Makes one at zero.
+    pub(super) const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Adds; the owning thread only. Wraps, so that a correction may be added as its complement.
+    #[inline]
+    pub fn add(&self, n: u64) {
+        // Relaxed: a single writer needs no read-modify-write, and readers order nothing by it.
+        self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
+    }
+
+    /// Raises to `n` if that is more; the owning thread only.
+    #[inline]
+    pub fn raise_to(&self, n: u64) {
+        if n > self.0.load(Ordering::Relaxed) {
+            self.0.store(n, Ordering::Relaxed);
+        }
+    }
+
+    /// Reads.
+    #[inline]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Replaces; the owning thread only.
+    #[inline]
+    pub(crate) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+
+    /// Replaces, publishing what was written before; pairs with [`Self::get_acquire`].
+    #[inline]
+    pub(super) fn publish(&self, n: u64) {
+        self.0.store(n, Ordering::Release);
+    }
+
+    /// Reads, seeing what was written before it was published.
+    #[inline]
+    pub(super) fn get_acquire(&self) -> u64 {
+        self.0.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,275 @@
+//! `Grown`: rows that only grow. Each time the books are folded, what the cells have gained since
+//! the last time is put into rows, by the shares that the requests timed since then have found: so
+//! that a change of the load does not rewrite the past, and the difference of two readings is what
+//! happened between them.
+//!
+//! Readers and the housekeeper do this; threads that run requests know nothing of it.
+
+use std::collections::BTreeMap;
+
+use super::account::{Account, TURN_PARTS};
+use super::fold::Category;
+use super::rows::{Mix, Rows, Sums, Totals, UNWRAPPED};
+use super::sample::Shares;
+use super::state::{BACKGROUND, CELLS, Label, TURN};
+use crate::clock;
+use crate::sync::Arc;
+use crate::sys;
+
+/// What the cells of a thread, or of all, have gained in an interval.
+#[derive(Debug)]
+pub(super) struct Growth {
+    pub(super) cells: [Sums; CELLS],
+    pub(super) background: [u64; Label::COUNT],
+}
+
+/// How an interval is split: by what all threads have timed.
+#[derive(Debug, Default)]
+struct Shared {
+    labels: Shares<{ Label::COUNT }>,
+    turns: Shares<TURN_PARTS>,
+    /// The parts of the interval's running time, and of its turns, that nobody has timed.
+    untimed: [f64; 2],
+}
+
+/// The rows of a thread, or of all, and what is in them.
+#[derive(Debug)]
+struct Grown {
+    cells: [Sums; CELLS],
+    background: [u64; Label::COUNT],
+    /// Running time on a CPU from before the first timed request, to be split when there is one.
+    pending: u64,
+    /// Time that was split by the latest units: running and turns.
+    leaned: [f64; 2],
+    rows: Rows,
+}
+
+impl Default for Grown {
+    fn default() -> Self {
+        Self {
+            cells: [Sums::default(); CELLS],
+            background: [0; Label::COUNT],
+            pending: 0,
+            leaned: [0.0; 2],
+            rows: Rows::default(),
+        }
+    }
+}
+
+impl Grown {
+    /// What has been gained, which counts as put into rows from now on.
+    fn grow(&mut self, totals: &Totals) -> Growth {
+        let mut growth = Growth { cells: [Sums::default(); CELLS], background: [0; Label::COUNT] };
+        for (at, grown) in self.cells.iter_mut().enumerate() {
+            growth.cells[at] = gain(grown, totals.cell(at));
+        }
+        let mut left = growth.cells[BACKGROUND].on_cpu;
+        for label in 1..Label::COUNT {
+            let wanted = totals.background[label].saturating_sub(self.background[label]);
+            growth.background[label] = wanted.min(left);
+            left -= growth.background[label];
+            self.background[label] += growth.background[label];
+        }
+        growth
+    }
+
+    /// The rows of an interval. Before the first timed request running time is kept back, unless the
+    /// rows are going to be shown: then it has no label, and stays so.
+    fn interval(&mut self, growth: &Growth, shared: &Shared, is_shown: bool) -> Rows {
+        let mut rows = Rows::default();
+        let [of_running, of_turns] = &mut self.leaned;
+        let turn = growth.cells[TURN].on_cpu as f64 * shared.untimed[1];
+        let running = rows.add(growth, &shared.turns.split(turn, of_turns));
+        self.pending += running;
+        if shared.labels.are_known() || is_shown {
+            let on_cpu = std::mem::take(&mut self.pending);
+            let untimed = on_cpu as f64 * shared.untimed[0];
+            rows.split_running(on_cpu, &shared.labels.split(untimed, of_running));
+        }
+        rows
+    }
+}
+
+/// Brings a cell's parts nearer to what they should be, as far as its time has grown: a part that
+/// turns out to have been too large waits until the others have made up for it. Returns the gain.
+fn gain(grown: &mut Sums, wanted: Sums) -> Sums {
+    let sum = |of: &Sums| of.on_cpu + of.runnable + of.blocked;
+    let time = sum(&wanted).saturating_sub(sum(grown));
+    let lacks = Sums {
+        on_cpu: wanted.on_cpu.saturating_sub(grown.on_cpu),
+        runnable: wanted.runnable.saturating_sub(grown.runnable),
+        blocked: wanted.blocked.saturating_sub(grown.blocked),
+        count: wanted.count.saturating_sub(grown.count),
+    };
+    let lack = u128::from(sum(&lacks)).max(1);
+    let part = |ticks: u64| {
+        let part = u128::from(ticks) * u128::from(time) / lack;
+        u64::try_from(part).unwrap_or(time)
+    };
+    let (runnable, blocked) = (part(lacks.runnable), part(lacks.blocked));
+    let gain = Sums { on_cpu: time - runnable - blocked, runnable, blocked, count: lacks.count };
+    grown.on_cpu += gain.on_cpu;
+    grown.runnable += gain.runnable;
+    grown.blocked += gain.blocked;
+    grown.count += gain.count;
+    gain
+}
+
+/// What one folding of the books has found, besides the threads.
+pub(super) struct Found<'a> {
+    pub(super) totals: &'a Totals,
+    pub(super) mix: &'a Mix,
+    /// Time in the kernel, as the kernel samples it; none where it cannot be compared.
+    pub(super) kernel_ns: Option<u64>,
+    /// The differences to the scheduler's books, in ticks.
+    pub(super) residuals: [u64; 2],
+}
+
+/// The largest difference to the scheduler's books that two foldings in a row have found: one alone may
+/// have been in the middle of an edge.
+#[derive(Debug, Default)]
+struct Residual {
+    last: Option<u64>,
+    largest: u64,
+}
+
+impl Residual {
+    fn raise_to(&mut self, ticks: u64) {
+        let both = ticks.min(self.last.replace(ticks).unwrap_or(ticks));
+        self.largest = self.largest.max(both);
+    }
+}
+
+/// All rows of a machine, as far as they have grown.
+#[derive(Debug, Default)]
+pub(super) struct AllGrown {
+    shared: Shared,
+    all: Grown,
+    /// By the number of the thread.
+    threads: BTreeMap<u32, Grown>,
+    /// On a CPU, in ticks, up to which the variance of the unwrapped time is known; and that.
+    sampled: (u64, f64),
+    residuals: [Residual; 2],
+    /// Foreign threads that live: on a CPU and ready, in ns; and the sums of all there were.
+    foreign: (BTreeMap<u32, (u64, u64)>, Sums),
+}
+
+impl AllGrown {
+    /// Adds what has happened since the last time.
+    pub(super) fn advance<'a>(
+        &mut self,
+        found: &Found<'_>,
+        threads: impl Iterator<Item = (&'a Arc<Account>, &'a Totals)>,
+        is_shown: bool,
+    ) {
+        let growth = self.all.grow(found.totals);
+        let of_running = growth.cells[super::state::RUNNING].on_cpu + self.all.pending;
+        let shared = &mut self.shared;
+        shared.labels.advance(&found.mix.labels);
+        shared.turns.advance(&found.mix.turns);
+        shared.untimed = [
+            shared.labels.untimed_part(of_running),
+            shared.turns.untimed_part(growth.cells[TURN].on_cpu),
+        ];
+        let mut rows = self.all.interval(&growth, shared, is_shown);
+        if let Some(kernel_ns) = found.kernel_ns {
+            self.take_unwrapped(&mut rows, found.totals, clock::ns_to_ticks(kernel_ns));
+        }
+        self.all.rows.absorb(rows);
+        for (residual, ticks) in self.residuals.iter_mut().zip(found.residuals) {
+            residual.raise_to(ticks);
+        }
+        let mut earlier = std::mem::take(&mut self.threads);
+        for (account, totals) in threads {
+            let mut own = earlier.remove(&account.number()).unwrap_or_default();
+            let growth = own.grow(totals);
+            let rows = own.interval(&growth, &self.shared, is_shown);
+            own.rows.absorb(rows);
+            self.threads.insert(account.number(), own);
+        }
+    }
+
+    /// Kernel time that no wrapper has named: what the kernel counts for these threads, which it
+    /// samples at each tick, less what the wrappers have booked. It comes out of the interval's user
+    /// rows, if it is more than twice its standard error; what they do not have, the next ones give.
+    fn take_unwrapped(&mut self, interval: &mut Rows, totals: &Totals, counted: u64) {
+        let tick = clock::ns_to_ticks(sys::tick_ns()) as f64;
+        let (on_cpu, _) = totals.on_cpu_and_runnable();
+        let share = (counted as f64 / (on_cpu as f64).max(1.0)).clamp(0.0, 1.0);
+        let samples = on_cpu.saturating_sub(self.sampled.0) as f64 / tick;
+        self.sampled.0 = self.sampled.0.max(on_cpu);
+        self.sampled.1 += tick * tick * samples * share * (1.0 - share);
+        let named = self.all.rows.named_kernel() + interval.named_kernel();
+        let unnamed = counted.saturating_sub(named);
+        if (unnamed as f64) < 2.0 * self.unwrapped_variance().sqrt() {
+            return;
+        }
+        let before = self.all.rows.on_cpu(Category::Kernel, UNWRAPPED);
+        let on_cpu = interval.take_from_user(unnamed.saturating_sub(before));
+        interval.put(Category::Kernel, UNWRAPPED, Sums { on_cpu, ..Sums::default() }, None);
+    }
+
+    /// A tick's at least.
+    fn unwrapped_variance(&self) -> f64 {
+        let tick = clock::ns_to_ticks(sys::tick_ns()) as f64;
+        self.sampled.1.max(tick * tick)
+    }
+
+    /// The rows of all threads, foreign ones included, and the differences to the scheduler's books:
+    /// the largest so far.
+    pub(super) fn rows(&mut self, foreign: &[sys::ForeignThread], has_unwrapped: bool) -> Rows {
+        let mut rows = self.all.rows.clone();
+        if has_unwrapped {
+            let variance = Some(self.unwrapped_variance());
+            rows.put(Category::Kernel, UNWRAPPED, Sums::default(), variance);
+        }
+        let names = ["on_cpu_difference", "runnable_difference"];
+        for (name, residual) in names.into_iter().zip(&self.residuals) {
+            let sums = Sums { on_cpu: residual.largest, ..Sums::default() };
+            rows.put(Category::Dark, name, sums, None);
+        }
+        self.grow_foreign(foreign);
+        rows.put(Category::Foreign, "threads", self.foreign.1, None);
+        rows
+    }
+
+    /// Adds what foreign threads have done, so that it stays when they end.
+    fn grow_foreign(&mut self, foreign: &[sys::ForeignThread]) {
+        let (known, sums) = &mut self.foreign;
+        let earlier = std::mem::take(known);
+        for thread in foreign {
+            let now = (thread.times.on_cpu_ns, thread.times.runnable_ns);
+            let then = earlier.get(&thread.thread_id);
+            let (on_cpu, runnable) = then.copied().unwrap_or_default();
+            sums.on_cpu += clock::ns_to_ticks(now.0.saturating_sub(on_cpu));
+            sums.runnable += clock::ns_to_ticks(now.1.saturating_sub(runnable));
+            sums.count += u64::from(then.is_none());
+            known.insert(thread.thread_id, (now.0.max(on_cpu), now.1.max(runnable)));
+        }
+    }
+
+    /// The rows of one thread.
+    pub(super) fn thread_rows(&self, account: &Account) -> Rows {
+        self.threads.get(&account.number()).map(|own| own.rows.clone()).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_cell_never_shrink_and_fill_its_time() {
+        let sums = |on_cpu, runnable, blocked| Sums { on_cpu, runnable, blocked, count: 0 };
+        let mut grown = Sums::default();
+        let first = gain(&mut grown, sums(10, 0, 90));
+        assert_eq!((first.on_cpu, first.runnable, first.blocked), (10, 0, 90));
+        // Part of what was taken for blocked has been running.
+        let second = gain(&mut grown, sums(60, 0, 60));
+        assert_eq!((second.on_cpu, second.runnable, second.blocked), (20, 0, 0));
+        gain(&mut grown, sums(60, 0, 50));
+        assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (30, 0, 90));
+        gain(&mut grown, sums(160, 0, 90));
+        assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (160, 0, 90));
+    }
+}

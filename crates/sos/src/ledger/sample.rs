@@ -1,0 +1,290 @@
+//! `Ratio`: what fully timed requests say about the ones that are not.
+//!
+//! Each timed unit has a total x and parts y_i. The share of part i is estimated as sum(y_i)/sum(x),
+//! the classical ratio estimator; its standard error is
+//! `sqrt(sum((y - r x)^2) / (n (n - 1))) / mean(x)` (Cochran, Sampling Techniques, 6.4).
+
+use super::Counter;
+
+/// Sums over the timed units of one thread; floats, kept as their bits.
+#[derive(Debug)]
+pub(super) struct Ratio<const N: usize> {
+    units: Counter,
+    x: Counter,
+    xx: Counter,
+    y: [Counter; N],
+    yy: [Counter; N],
+    xy: [Counter; N],
+}
+
+impl<const N: usize> Default for Ratio<N> {
+    fn default() -> Self {
+        let zeros = || std::array::from_fn(|_| Counter::new());
+        Self {
+            units: Counter::new(),
+            x: Counter::new(),
+            xx: Counter::new(),
+            y: zeros(),
+            yy: zeros(),
+            xy: zeros(),
+        }
+    }
+}
+
+fn add_float(cell: &Counter, value: f64) {
+    cell.set((f64::from_bits(cell.get()) + value).to_bits());
+}
+
+impl<const N: usize> Ratio<N> {
+    /// Adds a unit; the owner only.
+    pub(super) fn add(&self, parts: [u64; N]) {
+        let x: u64 = parts.iter().sum();
+        if x == 0 {
+            return;
+        }
+        let x = x as f64;
+        self.units.add(1);
+        add_float(&self.x, x);
+        add_float(&self.xx, x * x);
+        for (i, part) in parts.into_iter().enumerate().filter(|&(_, part)| part != 0) {
+            let y = part as f64;
+            add_float(&self.y[i], y);
+            add_float(&self.yy[i], y * y);
+            add_float(&self.xy[i], x * y);
+        }
+    }
+
+    /// Reads the sums.
+    pub(super) fn sums(&self) -> RatioSums<N> {
+        let read = |cells: &[Counter; N]| std::array::from_fn(|i| f64::from_bits(cells[i].get()));
+        RatioSums {
+            units: self.units.get(),
+            x: f64::from_bits(self.x.get()),
+            xx: f64::from_bits(self.xx.get()),
+            y: read(&self.y),
+            yy: read(&self.yy),
+            xy: read(&self.xy),
+        }
+    }
+
+    /// Adds what another thread has, which has ended.
+    pub(super) fn absorb(&self, other: &Self) {
+        let other = other.sums();
+        self.units.add(other.units);
+        add_float(&self.x, other.x);
+        add_float(&self.xx, other.xx);
+        for i in 0..N {
+            add_float(&self.y[i], other.y[i]);
+            add_float(&self.yy[i], other.yy[i]);
+            add_float(&self.xy[i], other.xy[i]);
+        }
+    }
+}
+
+/// The sums of one thread or of several.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RatioSums<const N: usize> {
+    pub(super) units: u64,
+    x: f64,
+    xx: f64,
+    y: [f64; N],
+    yy: [f64; N],
+    xy: [f64; N],
+}
+
+impl<const N: usize> Default for RatioSums<N> {
+    fn default() -> Self {
+        Self { units: 0, x: 0.0, xx: 0.0, y: [0.0; N], yy: [0.0; N], xy: [0.0; N] }
+    }
+}
+
+impl<const N: usize> RatioSums<N> {
+    /// Adds those of another thread.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.units += other.units;
+        self.x += other.x;
+        self.xx += other.xx;
+        for i in 0..N {
+            self.y[i] += other.y[i];
+            self.yy[i] += other.yy[i];
+            self.xy[i] += other.xy[i];
+        }
+    }
+
+    /// What has been added since `then`.
+    fn since(&self, then: &Self) -> Self {
+        let less = |now: &[f64; N], then: &[f64; N]| std::array::from_fn(|i| now[i] - then[i]);
+        Self {
+            units: self.units - then.units,
+            x: self.x - then.x,
+            xx: self.xx - then.xx,
+            y: less(&self.y, &then.y),
+            yy: less(&self.yy, &then.yy),
+            xy: less(&self.xy, &then.xy),
+        }
+    }
+
+    /// The same shares and errors as if there had been `units` units.
+    fn scaled_to(&self, units: u64) -> Self {
+        let factor = units as f64 / (self.units as f64).max(1.0);
+        let scale = |parts: &[f64; N]| parts.map(|part| part * factor);
+        Self {
+            units,
+            x: self.x * factor,
+            xx: self.xx * factor,
+            y: scale(&self.y),
+            yy: scale(&self.yy),
+            xy: scale(&self.xy),
+        }
+    }
+
+    /// The share of a part; none without a timed unit.
+    pub(super) fn share(&self, i: usize) -> Option<f64> {
+        (self.x > 0.0).then(|| self.y[i] / self.x)
+    }
+
+    /// The standard error of a share; none with fewer than two timed units.
+    pub(super) fn share_error(&self, i: usize) -> Option<f64> {
+        let share = self.share(i)?;
+        if self.units < 2 {
+            return None;
+        }
+        let n = self.units as f64;
+        let squares = self.yy[i] - 2.0 * share * self.xy[i] + share * share * self.xx;
+        let mean = self.x / n;
+        Some((squares.max(0.0) / (n * (n - 1.0))).sqrt() / mean)
+    }
+}
+
+/// Timed units of an interval that are enough to know its shares; with fewer, the latest of earlier
+/// intervals count too.
+const ENOUGH: u64 = 64;
+
+/// The shares of the latest interval.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shares<const N: usize> {
+    /// The sums up to now.
+    seen: RatioSums<N>,
+    /// The latest units: those that the shares are from.
+    latest: RatioSums<N>,
+    /// How much of them is from earlier intervals.
+    kept: f64,
+    /// The total of the timed units of the interval.
+    timed: f64,
+}
+
+impl<const N: usize> Shares<N> {
+    /// Enters the next interval. A reader who comes too late sees one without units.
+    pub(super) fn advance(&mut self, now: &RatioSums<N>) {
+        (self.kept, self.timed) = (1.0, 0.0);
+        if now.units <= self.seen.units {
+            return;
+        }
+        let new = now.since(&self.seen);
+        self.seen = *now;
+        self.timed = new.x;
+        let wanted = ENOUGH.saturating_sub(new.units);
+        let old = self.latest;
+        self.latest = old.scaled_to(wanted.min(old.units));
+        self.kept = self.latest.units as f64 / (old.units as f64).max(1.0);
+        self.latest.add(&new);
+    }
+
+    /// Whether there has been a timed unit.
+    pub(super) fn are_known(&self) -> bool {
+        self.latest.x > 0.0
+    }
+
+    /// The part of an interval's `ticks` that was not timed.
+    pub(super) fn untimed_part(&self, ticks: u64) -> f64 {
+        (1.0 - self.timed / (ticks as f64).max(1.0)).clamp(0.0, 1.0)
+    }
+
+    /// Splits so many `ticks` of an interval that nobody has timed. `leaned` are those of earlier
+    /// intervals that were split by the same units: their errors are the same.
+    pub(super) fn split(&self, ticks: f64, leaned: &mut f64) -> Split<'_, N> {
+        let before = *leaned * self.kept;
+        *leaned = before + ticks;
+        Split { latest: &self.latest, squared: ticks * (ticks + 2.0 * before) }
+    }
+}
+
+/// How an interval's time is split.
+#[derive(Debug)]
+pub(super) struct Split<'a, const N: usize> {
+    latest: &'a RatioSums<N>,
+    squared: f64,
+}
+
+impl<const N: usize> Split<'_, N> {
+    /// The share of a part; none if there has never been a timed unit.
+    pub(super) fn share(&self, i: usize) -> Option<f64> {
+        self.latest.share(i)
+    }
+
+    /// By how much the variance of a part's sum grows; none with fewer than two timed units.
+    pub(super) fn variance(&self, i: usize) -> Option<f64> {
+        self.latest.share_error(i).map(|error| error * error * self.squared)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_units_have_no_error() {
+        let ratio = Ratio::<2>::default();
+        (0..100).for_each(|_| ratio.add([30, 70]));
+        let sums = ratio.sums();
+        assert_eq!(sums.share(0), Some(0.3));
+        assert!(sums.share_error(0).expect("there are units") < 1e-9);
+    }
+
+    #[test]
+    fn error_is_that_of_a_coin() {
+        let ratio = Ratio::<2>::default();
+        (0..50).for_each(|_| ratio.add([1, 0]));
+        (0..50).for_each(|_| ratio.add([0, 1]));
+        let error = ratio.sums().share_error(0).expect("there are units");
+        // sqrt(p (1 - p) / (n - 1)) with p = 1/2 and n = 100.
+        assert!((error - (0.25_f64 / 99.0).sqrt()).abs() < 1e-12, "{error}");
+    }
+
+    #[test]
+    fn shares_are_those_of_the_interval_if_it_has_enough_units() {
+        let (ratio, mut shares, mut leaned) = (Ratio::<2>::default(), Shares::default(), 0.0);
+        (0..1000).for_each(|_| ratio.add([30, 70]));
+        shares.advance(&ratio.sums());
+        assert_eq!(shares.split(1.0, &mut leaned).share(0), Some(0.3));
+        (0..ENOUGH).for_each(|_| ratio.add([70, 30]));
+        shares.advance(&ratio.sums());
+        let near = |share: Option<f64>, wanted: f64| (share.unwrap_or(0.0) - wanted).abs() < 1e-9;
+        assert!(near(shares.split(1.0, &mut leaned).share(0), 0.7));
+        (0..ENOUGH / 4).for_each(|_| ratio.add([30, 70]));
+        shares.advance(&ratio.sums());
+        assert!(near(shares.split(1.0, &mut leaned).share(0), 0.6), "three quarters are older");
+    }
+
+    #[test]
+    fn errors_of_intervals_that_share_their_units_add_up() {
+        let (ratio, mut shares, mut leaned) = (Ratio::<2>::default(), Shares::default(), 0.0);
+        (0..50).for_each(|_| ratio.add([1, 0]));
+        (0..50).for_each(|_| ratio.add([0, 1]));
+        let mut variance = 0.0;
+        for _ in 0..10 {
+            shares.advance(&ratio.sums());
+            let grown = shares.split(100.0, &mut leaned).variance(0);
+            variance += grown.expect("there are units");
+        }
+        let error = ratio.sums().share_error(0).expect("there are units");
+        assert!((variance.sqrt() - 1000.0 * error).abs() < 1e-6);
+    }
+
+    #[test]
+    fn nothing_is_claimed_without_units() {
+        let sums = Ratio::<2>::default().sums();
+        assert_eq!(sums.share(0), None);
+        assert_eq!(sums.share_error(0), None);
+    }
+}

@@ -1,0 +1,259 @@
+//! `Whole`: a copy of one account's cells, taken by a reader without the owner's help; and the time
+//! of threads without a sentinel, spread by share.
+
+use super::Counter;
+use super::account::Account;
+use super::state::{CELLS, State};
+use super::watch::Source;
+use crate::clock;
+use crate::sync::{Ordering, fence};
+use crate::sys::{self, KernelCounts, RunTimes};
+
+/// How often a reader tries to find the books whole.
+const READ_TRIES: u32 = 64;
+/// How often a reader looks for a moment without an edge to read the scheduler's books in.
+const BESIDE_TRIES: u32 = 8;
+/// By how much a thread that runs may seem to have been off its CPU, between one reading and the next.
+const BEHIND_NS: u64 = 200_000;
+
+/// A copy of an account's cells, in ticks, the stay in progress included.
+#[derive(Clone, Debug)]
+pub(super) struct Whole {
+    is_whole: bool,
+    /// Whether the time off the CPU is in the cells; else waits are taken to wait all the time.
+    pub(super) is_split: bool,
+    pub(super) at: usize,
+    since: u64,
+    last: [u64; 3],
+    pub(super) wall: [u64; CELLS],
+    pub(super) runnable: [u64; CELLS],
+    pub(super) blocked: [u64; CELLS],
+    pub(super) count: [u64; CELLS],
+    /// The stay in progress, as far as it was on a CPU.
+    pub(super) stay_on_cpu: u64,
+    /// The scheduler's books since the account was opened, if they can be read.
+    pub(super) times: Option<RunTimes>,
+    /// Time in the kernel since then, as the kernel samples it, and faults since the thread began.
+    pub(super) kernel: KernelCounts,
+}
+
+impl Account {
+    /// Reads the sums of threads that have ended.
+    pub(super) fn read_past(&self) -> Whole {
+        let [on_cpu_ns, runnable_ns, kernel_ns] = [0, 1, 2].map(|i: usize| self.past[i].get());
+        let times = Some(RunTimes { on_cpu_ns, runnable_ns, timeslices: 0 });
+        let kernel = KernelCounts { kernel_ns, ..KernelCounts::default() };
+        Whole { is_split: true, times, kernel, ..self.read_once() }
+    }
+
+    /// Reads the books and the kernel's beside them, the stay in progress included.
+    pub(super) fn read(&self) -> Whole {
+        let (mut whole, times, now) = self.read_beside();
+        whole.is_split = self.watch.source() != Source::WallOnly;
+        whole.times = times.map(|times| RunTimes {
+            on_cpu_ns: times.on_cpu_ns.saturating_sub(self.base[0].get()),
+            runnable_ns: times.runnable_ns.saturating_sub(self.base[1].get()),
+            timeslices: 0,
+        });
+        if times.is_some() {
+            whole.kernel = sys::kernel_counts(self.thread_id()).unwrap_or_default();
+            let before = self.watch.base_kernel_ns();
+            whole.kernel.kernel_ns = whole.kernel.kernel_ns.saturating_sub(before);
+        }
+        // An edge in progress has booked its stay already.
+        if whole.is_whole {
+            whole.add_stay(now);
+            if let Some(times) = times
+                && matches!(self.watch.source(), Source::Rseq | Source::SwitchRecords)
+                && self.since.get() == whole.since
+            {
+                whole.split_stay(times, now);
+            }
+        }
+        if self.watch.source() == Source::Schedstat {
+            self.spread_over(&mut whole);
+        }
+        whole
+    }
+
+    /// The cells, the scheduler's books and the time, without an edge in between if there is such a
+    /// moment.
+    fn read_beside(&self) -> (Whole, Option<RunTimes>, u64) {
+        let mut tries = BESIDE_TRIES;
+        loop {
+            let whole = self.read_cells();
+            let (times, now) = (self.times(), clock::now_ticks());
+            tries -= 1;
+            if tries == 0 || self.since.get() == whole.since {
+                return (whole, times, now);
+            }
+        }
+    }
+
+    /// The scheduler's books; the time on a CPU as of now, even if the thread runs.
+    fn times(&self) -> Option<RunTimes> {
+        let times = self.watch.times()?;
+        let on_cpu_ns = sys::cpu_ns_of(self.thread_id()).unwrap_or(times.on_cpu_ns);
+        Some(RunTimes { on_cpu_ns, ..times })
+    }
+
+    fn read_cells(&self) -> Whole {
+        let mut whole = self.read_once();
+        for _ in 1..READ_TRIES {
+            if whole.is_whole {
+                break;
+            }
+            std::hint::spin_loop();
+            whole = self.read_once();
+        }
+        whole
+    }
+
+    fn read_once(&self) -> Whole {
+        let since = self.since.get_acquire();
+        let read = |of: fn(&super::account::StateCell) -> &Counter| {
+            std::array::from_fn(|at| of(&self.cells[at]).get())
+        };
+        let mut whole = Whole {
+            is_whole: false,
+            is_split: false,
+            at: self.at(),
+            since,
+            last: std::array::from_fn(|i| self.last[i].get()),
+            wall: read(|cell| &cell.wall),
+            runnable: read(|cell| &cell.runnable),
+            blocked: read(|cell| &cell.blocked),
+            count: read(|cell| &cell.count),
+            stay_on_cpu: 0,
+            times: None,
+            kernel: KernelCounts::default(),
+        };
+        // Acquire: pairs with the Release fence in `Account::settle`.
+        fence(Ordering::Acquire);
+        whole.is_whole = since != 0 && since == self.since.get();
+        whole
+    }
+
+    /// Spreads what a thread without a sentinel has done up to now.
+    pub(super) fn spread(&self) {
+        if self.watch.source() == Source::Schedstat {
+            self.read();
+        }
+    }
+
+    /// Spreads what a thread without a sentinel did since the last time over its states, by their
+    /// share of the time, so that all of it agrees with the scheduler's books at this moment.
+    fn spread_over(&self, whole: &mut Whole) {
+        let mut slot = self.spread.lock();
+        if let Some(times) = whole.times {
+            let before = slot.take().unwrap_or_default();
+            let sum = |of: fn(&super::account::StateCell) -> &Counter| -> u64 {
+                self.cells.iter().map(|cell| of(cell).get()).sum()
+            };
+            let spread = [sum(|cell| &cell.runnable), sum(|cell| &cell.blocked)];
+            for (cell, (runnable, blocked)) in
+                self.cells.iter().zip(before.share(&whole.wall, times, spread))
+            {
+                // Its owner does not write these: it has no sentinel.
+                cell.runnable.add(runnable);
+                cell.blocked.add(blocked);
+            }
+            *slot = Some(Box::new(Spread { wall: whole.wall }));
+        }
+        whole.runnable = std::array::from_fn(|at| self.cells[at].runnable.get());
+        whole.blocked = std::array::from_fn(|at| self.cells[at].blocked.get());
+    }
+}
+
+impl Whole {
+    /// Adds the stay in progress, as if all of it were on a CPU.
+    fn add_stay(&mut self, now: u64) {
+        let stay = now.saturating_sub(self.since);
+        self.wall[self.at] += stay;
+        self.stay_on_cpu = stay;
+    }
+
+    /// Splits the stay in progress by what the scheduler's books say since the last switch.
+    fn split_stay(&mut self, times: RunTimes, now: u64) {
+        let [on_cpu_ns, runnable_ns, ticks] = self.last;
+        let on_cpu = clock::ns_to_ticks(times.on_cpu_ns.saturating_sub(on_cpu_ns));
+        let runnable = clock::ns_to_ticks(times.runnable_ns.saturating_sub(runnable_ns));
+        let off = now.saturating_sub(ticks).saturating_sub(on_cpu).saturating_sub(runnable);
+        let stay = now.saturating_sub(self.since);
+        let runnable = runnable.min(stay);
+        let behind = clock::ns_to_ticks(BEHIND_NS);
+        // A thread that should be running probably is, and its books are a little behind.
+        let is_running = !State::of_index(self.at).waits() && off < behind;
+        let blocked = if is_running { 0 } else { off.min(stay - runnable) };
+        self.runnable[self.at] = self.runnable[self.at].wrapping_add(runnable);
+        self.blocked[self.at] = self.blocked[self.at].wrapping_add(blocked);
+        self.stay_on_cpu = stay - runnable - blocked;
+    }
+}
+
+/// Up to where the time of a thread without a sentinel has been spread.
+#[derive(Debug)]
+pub(super) struct Spread {
+    wall: [u64; CELLS],
+}
+
+impl Default for Spread {
+    fn default() -> Self {
+        Self { wall: [0; CELLS] }
+    }
+}
+
+impl Spread {
+    /// The runnable and the blocked part of each cell's growth, such that the sums of all cells are
+    /// those of the scheduler's books; `spread` are the sums so far. What was not on a CPU among the
+    /// states that run is runnable as far as there was waiting for a CPU, and blocked beyond that; the
+    /// rest of the waiting for a CPU came at the end of waits.
+    fn share(&self, wall: &[u64; CELLS], times: RunTimes, spread: [u64; 2]) -> [(u64, u64); CELLS] {
+        let grown: [u64; CELLS] = std::array::from_fn(|at| wall[at].saturating_sub(self.wall[at]));
+        let waits = |at: usize| State::of_index(at).waits();
+        let running: u64 = (0..CELLS).filter(|&at| !waits(at)).map(|at| grown[at]).sum();
+        let waiting: u64 = (0..CELLS).filter(|&at| waits(at)).map(|at| grown[at]).sum();
+        let before = wall.iter().sum::<u64>().saturating_sub(running + waiting);
+        let was_on_cpu = before.saturating_sub(spread[0] + spread[1]);
+        let on_cpu = clock::ns_to_ticks(times.on_cpu_ns).saturating_sub(was_on_cpu);
+        let runnable = clock::ns_to_ticks(times.runnable_ns).saturating_sub(spread[0]);
+        let off = running.saturating_sub(on_cpu);
+        let of_running = (runnable.min(off), off - runnable.min(off));
+        let left = (runnable - of_running.0).min(waiting);
+        let awake = on_cpu.saturating_sub(running).min(waiting - left);
+        let of_waiting = (left, waiting - left - awake);
+        std::array::from_fn(|at| {
+            let ((runnable, blocked), total) =
+                if waits(at) { (of_waiting, waiting) } else { (of_running, running) };
+            (part(runnable, grown[at], total), part(blocked, grown[at], total))
+        })
+    }
+}
+
+/// `whole * numerator / denominator`.
+fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
+    let product = u128::from(whole) * u128::from(numerator);
+    u64::try_from(product / u128::from(denominator.max(1))).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::state::{BACKGROUND, IDLE, RUNNING};
+    use super::*;
+
+    #[test]
+    fn waiting_for_a_cpu_is_spread_over_what_runs_first() {
+        let mut wall = [0; CELLS];
+        (wall[RUNNING], wall[BACKGROUND], wall[IDLE]) = (3_000_000, 1_000_000, 6_000_000);
+        let ns = |ticks| clock::ticks_to_ns(ticks);
+        let times = RunTimes { on_cpu_ns: ns(2_000_000), runnable_ns: ns(2_500_000), timeslices: 0 };
+        let share = Spread::default().share(&wall, times, [0, 0]);
+        let near = |(runnable, blocked): (u64, u64), wanted: (u64, u64)| {
+            // Nanoseconds are whole, so a clock of several ticks in one loses some on the way.
+            runnable.abs_diff(wanted.0) < 100 && blocked.abs_diff(wanted.1) < 100
+        };
+        assert!(near(share[RUNNING], (1_500_000, 0)), "{:?}", share[RUNNING]);
+        assert!(near(share[BACKGROUND], (500_000, 0)), "{:?}", share[BACKGROUND]);
+        assert!(near(share[IDLE], (500_000, 5_500_000)), "{:?}", share[IDLE]);
+    }
+}

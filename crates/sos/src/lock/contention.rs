@@ -1,0 +1,159 @@
+//! `Contention`: the course of a spinlock's slow path, and what is booked about it.
+//!
+//! ```text
+//!   spin, pauses doubling up to 1 us ── 4 us in all ─► yield ── 32 times ─► sleep, 50 us each
+//!                └── more threads than CPUs ────────────┘
+//! ```
+//!
+//! The time belongs to [`State::Spin`]. Nothing else is written to the books while the lock is held: the slow path returns a [`Booking`], which
+//! the guard books once it has freed the lock.
+
+use super::SpinClass;
+#[cfg(not(any(loom, shuttle)))]
+use crate::ledger::{self, State};
+
+/// What one slow path cost, to be booked after the lock has been freed.
+#[derive(Debug)]
+#[must_use = "contention that is not booked is lost"]
+pub struct Booking {
+    #[cfg(not(any(loom, shuttle)))]
+    costs: Costs,
+}
+
+/// Books what a slow path cost, if there was one.
+#[inline]
+pub(super) fn book(booking: Option<Booking>) {
+    if let Some(booking) = booking {
+        booking.book();
+    }
+}
+
+/// The slow path under way.
+#[derive(Debug)]
+pub(super) struct Contention {
+    #[cfg(not(any(loom, shuttle)))]
+    course: Course,
+}
+
+#[cfg(any(loom, shuttle))]
+impl Contention {
+    pub(super) fn begin(_class: SpinClass, _owner: u32) -> Self {
+        Self {}
+    }
+
+    pub(super) fn pause(&mut self) {
+        crate::sync::spin_hint();
+    }
+
+    pub(super) fn end(self) -> Booking {
+        Booking {}
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+impl Booking {
+    fn book(self) {}
+}
+
+#[cfg(not(any(loom, shuttle)))]
+#[derive(Debug)]
+struct Costs {
+    class: SpinClass,
+    spins: u64,
+    spin_ticks: u64,
+    backoffs: u64,
+    sleep_ticks: u64,
+}
+
+#[cfg(not(any(loom, shuttle)))]
+#[derive(Debug)]
+struct Course {
+    costs: Costs,
+    started: u64,
+    before: State,
+    crowded: bool,
+    round_ns: u32,
+    spun_ns: u32,
+    _shown: super::row::ShowsBlocked,
+}
+
+/// The first round of pauses, and the longest.
+#[cfg(not(any(loom, shuttle)))]
+const ROUND_NS_MIN: u32 = 30;
+#[cfg(not(any(loom, shuttle)))]
+const ROUND_NS_MAX: u32 = 1_000;
+/// Spinning before the thread offers its CPU: the owner may have been preempted on it.
+#[cfg(not(any(loom, shuttle)))]
+const SPIN_NS_MAX: u32 = 4_000;
+/// Yields before it sleeps.
+#[cfg(not(any(loom, shuttle)))]
+const YIELDS_BEFORE_SLEEP: u64 = 32;
+
+#[cfg(not(any(loom, shuttle)))]
+impl Contention {
+    /// Begins after a first attempt has failed. `owner` is the ledger number of who has the lock, 0
+    /// if it is not known.
+    pub(super) fn begin(class: SpinClass, owner: u32) -> Self {
+        let before = ledger::to(State::Spin(class));
+        let started = ledger::now_at_edge();
+        let costs = Costs { class, spins: 0, spin_ticks: 0, backoffs: 0, sleep_ticks: 0 };
+        Self {
+            course: Course {
+                costs,
+                started,
+                before,
+                crowded: super::pause::is_crowded(started),
+                round_ns: ROUND_NS_MIN,
+                spun_ns: 0,
+                _shown: super::row::show_blocked(super::row::AnyClass::Spin(class), owner),
+            },
+        }
+    }
+
+    /// Lets some time pass before the next attempt.
+    pub(super) fn pause(&mut self) {
+        let course = &mut self.course;
+        if course.spun_ns < SPIN_NS_MAX && !course.crowded {
+            course.costs.spins += u64::from(super::pause::spin_for(course.round_ns));
+            course.spun_ns += course.round_ns;
+            course.round_ns = (course.round_ns * 2).min(ROUND_NS_MAX);
+            return;
+        }
+        course.costs.spins += 1;
+        course.costs.backoffs += 1;
+        (course.round_ns, course.spun_ns) = (ROUND_NS_MIN, 0);
+        if course.costs.backoffs < YIELDS_BEFORE_SLEEP {
+            crate::sys::yield_cpu();
+            return;
+        }
+        let before = crate::clock::now_ticks();
+        crate::sys::nap();
+        course.costs.sleep_ticks += crate::clock::now_ticks().saturating_sub(before);
+    }
+
+    /// Ends: the lock is taken.
+    pub(super) fn end(self) -> Booking {
+        let Course { mut costs, started, before, .. } = self.course;
+        ledger::to(before);
+        let ticks = ledger::now_at_edge().saturating_sub(started);
+        costs.spin_ticks = ticks.saturating_sub(costs.sleep_ticks);
+        Booking { costs }
+    }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+impl Booking {
+    /// Books it on the calling thread's account.
+    #[cold]
+    fn book(self) {
+        let costs = self.costs;
+        ledger::with_current(|account| {
+            let cell = account.spin(costs.class);
+            cell.collisions.add(1);
+            cell.spins.add(costs.spins);
+            cell.spin_ticks.add(costs.spin_ticks);
+            cell.backoffs.add(costs.backoffs);
+            cell.sleep_ticks.add(costs.sleep_ticks);
+        });
+    }
+}

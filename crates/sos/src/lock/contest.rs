@@ -1,0 +1,268 @@
+//! `Contest`: the course of a latch's slow path, and what is booked about it.
+//!
+//! ```text
+//!   spin, pauses doubling, 2 us in all ─► park ── woken, and overtaken ─► park again, in front
+//!      └── more threads than CPUs ─────────┘
+//! ```
+//!
+//! As with spinlocks, nothing but the state is written to the books before the latch has been freed.
+
+use super::LatchClass;
+use super::latch_word::Wanted;
+
+/// What to do after having waited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Try to take the latch.
+    TryAgain,
+    /// It has been handed over.
+    Taken,
+}
+
+/// What one slow path cost, to be booked after the latch has been freed.
+#[derive(Debug)]
+#[must_use = "contention that is not booked is lost"]
+pub struct Booking {
+    #[cfg(not(any(loom, shuttle)))]
+    costs: real::Costs,
+}
+
+/// Books what a slow path cost, if there was one.
+#[inline]
+pub(super) fn book(booking: Option<Booking>) {
+    if let Some(booking) = booking {
+        booking.book();
+    }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use real::Contest;
+
+#[cfg(not(any(loom, shuttle)))]
+mod real {
+    use super::super::latch_queue::LatchWaiter;
+    use super::super::row::{AnyClass, ShowsBlocked, show_blocked};
+    use super::super::{SpinClass, pause};
+    use super::{Booking, LatchClass, Wanted};
+    use crate::clock;
+    use crate::ledger::{self, State};
+    use crate::sched::{self, Unblocked};
+    use crate::wait::WaitType;
+
+    /// The first round of pauses, and all of them.
+    const ROUND_NS_MIN: u32 = 30;
+    const SPIN_NS_MAX: u32 = 2_000;
+    /// Times that a thread offers its CPU before it parks, where threads outnumber the CPUs.
+    const OFFERS_MAX: u32 = 2;
+    /// Yields before a writer that waits for readers in their rows sleeps.
+    const YIELDS_BEFORE_SLEEP: u32 = 32;
+
+    #[derive(Debug)]
+    pub(super) struct Costs {
+        class: LatchClass,
+        spins: u64,
+        spin_ticks: u64,
+        parks: u64,
+        park_ticks: u64,
+    }
+
+    /// The slow path under way.
+    #[derive(Debug)]
+    pub(in super::super) struct Contest {
+        costs: Costs,
+        wanted: Wanted,
+        started: u64,
+        before: State,
+        crowded: bool,
+        round_ns: u32,
+        spun_ns: u32,
+        yields: u32,
+        offers: u32,
+        _shown: ShowsBlocked,
+    }
+
+    impl Contest {
+        /// Begins after a first attempt has failed. `owner` is the number of the writer, 0 if there
+        /// is none.
+        pub(in super::super) fn begin(class: LatchClass, wanted: Wanted, owner: u32) -> Self {
+            let before = ledger::to(State::Spin(SpinClass::SosRw));
+            let started = ledger::now_at_edge();
+            let costs = Costs { class, spins: 0, spin_ticks: 0, parks: 0, park_ticks: 0 };
+            Self {
+                costs,
+                wanted,
+                started,
+                before,
+                crowded: pause::is_crowded(started),
+                round_ns: ROUND_NS_MIN,
+                spun_ns: 0,
+                yields: 0,
+                offers: 0,
+                _shown: show_blocked(AnyClass::Latch(class), owner),
+            }
+        }
+
+        pub(in super::super) fn wanted(&self) -> Wanted {
+            self.wanted
+        }
+
+        /// Spins for a while; false if that makes no sense any more.
+        pub(in super::super) fn spin(&mut self) -> bool {
+            if self.crowded {
+                self.offers += 1;
+                crate::sys::yield_cpu();
+                return self.offers <= OFFERS_MAX;
+            }
+            if self.spun_ns >= SPIN_NS_MAX {
+                return false;
+            }
+            self.costs.spins += u64::from(pause::spin_for(self.round_ns));
+            self.spun_ns += self.round_ns;
+            self.round_ns = (self.round_ns * 2).min(SPIN_NS_MAX / 4);
+            true
+        }
+
+        /// Lets time pass when there is nobody who would wake this thread.
+        pub(in super::super) fn pause(&mut self) {
+            if self.spin() {
+                return;
+            }
+            self.yields += 1;
+            if self.yields < YIELDS_BEFORE_SLEEP {
+                crate::sys::yield_cpu();
+            } else {
+                crate::sys::nap();
+            }
+        }
+
+        pub(in super::super) fn now(&self) -> u64 {
+            clock::now_ticks()
+        }
+
+        pub(in super::super) fn has_slept(&self) -> bool {
+            self.costs.parks > 0
+        }
+
+        /// The ticks at which it began.
+        pub(in super::super) fn started(&self) -> u64 {
+            self.started
+        }
+
+        /// Sleeps until there is a decision.
+        pub(in super::super) fn sleep(&mut self, waiter: &LatchWaiter) -> u32 {
+            let wait_type = match self.wanted {
+                Wanted::Read => WaitType::LatchShared,
+                Wanted::Write => WaitType::LatchExclusive,
+            };
+            let started = clock::now_ticks();
+            let mut decision = 0;
+            sched::blocking(wait_type, || {
+                decision = waiter.word.wait(None);
+                Unblocked::At(waiter.signalled_at())
+            });
+            self.costs.parks += 1;
+            self.costs.park_ticks += clock::now_ticks().saturating_sub(started);
+            // It may spin again: it may have been woken for a latch that is about to be freed.
+            (self.round_ns, self.spun_ns) = (ROUND_NS_MIN, 0);
+            decision
+        }
+
+        /// Ends: the latch is taken.
+        pub(in super::super) fn end(mut self) -> Booking {
+            ledger::to(self.before);
+            let ticks = ledger::now_at_edge().saturating_sub(self.started);
+            self.costs.spin_ticks = ticks.saturating_sub(self.costs.park_ticks);
+            Booking { costs: self.costs }
+        }
+    }
+
+    impl Booking {
+        /// Books it on the calling thread's account.
+        #[cold]
+        pub(super) fn book(self) {
+            let costs = self.costs;
+            ledger::with_current(|account| {
+                let cell = account.spin(SpinClass::SosRw);
+                cell.collisions.add(1);
+                cell.spins.add(costs.spins);
+                cell.spin_ticks.add(costs.spin_ticks);
+                cell.backoffs.add(costs.parks);
+                if costs.parks > 0 {
+                    account.book_latch(costs.class, costs.park_ticks);
+                }
+            });
+        }
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+pub(super) use model::Contest;
+
+/// Under a model checker no time passes: who cannot have the latch lets another thread run, and under
+/// shuttle parks at once.
+#[cfg(any(loom, shuttle))]
+mod model {
+    use super::{Booking, LatchClass, Wanted};
+
+    #[derive(Debug)]
+    pub(in super::super) struct Contest {
+        wanted: Wanted,
+        #[cfg(shuttle)]
+        parks: u32,
+    }
+
+    impl Contest {
+        pub(in super::super) fn begin(_class: LatchClass, wanted: Wanted, _owner: u32) -> Self {
+            Self {
+                wanted,
+                #[cfg(shuttle)]
+                parks: 0,
+            }
+        }
+
+        pub(in super::super) fn spin(&mut self) -> bool {
+            crate::sync::spin_hint();
+            cfg!(loom)
+        }
+
+        pub(in super::super) fn pause(&mut self) {
+            crate::sync::spin_hint();
+        }
+
+        pub(in super::super) fn now(&self) -> u64 {
+            0
+        }
+
+        pub(in super::super) fn end(self) -> Booking {
+            let _ = self.wanted;
+            Booking {}
+        }
+    }
+
+    #[cfg(shuttle)]
+    impl Contest {
+        pub(in super::super) fn wanted(&self) -> Wanted {
+            self.wanted
+        }
+
+        pub(in super::super) fn has_slept(&self) -> bool {
+            self.parks > 0
+        }
+
+        pub(in super::super) fn started(&self) -> u64 {
+            0
+        }
+
+        pub(in super::super) fn sleep(
+            &mut self,
+            waiter: &super::super::latch_queue::LatchWaiter,
+        ) -> u32 {
+            self.parks += 1;
+            waiter.word.wait(None)
+        }
+    }
+
+    impl Booking {
+        pub(super) fn book(self) {}
+    }
+}

@@ -1,0 +1,165 @@
+//! The part of [`RawRwLatch`] that happens under the lock of a queue's bucket: parking, and what
+//! those who leave do for the parked.
+
+use super::contest::{Contest, Next};
+use super::latch_queue::{Bucket, HANDED, LatchQueues, LatchWaiter, SIGNALLED, wake};
+use super::latch_word::{LatchWord, Wanted};
+use super::readers::ReaderOrders;
+use super::{LatchOrders, RawRwLatch, SpinGuard, thread_number};
+use crate::sync::{Arc, Ordering};
+
+#[cfg(not(shuttle))]
+static QUEUES: LatchQueues = LatchQueues::new();
+
+impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
+    #[cfg(not(shuttle))]
+    fn queues(&self) -> &LatchQueues {
+        &QUEUES
+    }
+
+    #[cfg(shuttle)]
+    fn queues(&self) -> &LatchQueues {
+        &self.queues
+    }
+
+    /// Parks, unless the latch has become free meanwhile.
+    pub(super) fn park(&self, contest: &mut Contest) -> Next {
+        let waiter = LatchWaiter::new(thread_number());
+        if !self.enter(contest, &waiter) {
+            return Next::TryAgain;
+        }
+        match contest.sleep(&waiter) {
+            HANDED => Next::Taken,
+            _ => {
+                self.arrive();
+                Next::TryAgain
+            }
+        }
+    }
+
+    /// A woken thread is there: others may be woken again, and if this one is overtaken, it parks
+    /// again. Until then it answers for the queue, which the others have left alone meanwhile.
+    fn arrive(&self) {
+        if O::SAYS_IT_IS_THERE {
+            self.change(LatchWord::awake);
+        }
+        if self.load().keeps_readers_out() {
+            let mut bucket = self.queues().bucket(self.address()).lock();
+            self.wake_readers(&mut bucket);
+        }
+    }
+
+    /// Lets all parked readers go, if nothing keeps them out.
+    fn wake_readers(&self, bucket: &mut SpinGuard<'_, Bucket>) {
+        if !self.load().keeps_readers_out() {
+            return;
+        }
+        let readers = bucket.take_readers(self.address());
+        let parked = bucket.parked(self.address());
+        self.change(|word| word.with_queue(parked));
+        // Under the bucket's lock, which is rare enough here.
+        wake(readers, SIGNALLED);
+    }
+
+    /// Marks the word and enters the queue, unless the latch admits the thread.
+    fn enter(&self, contest: &Contest, waiter: &Arc<LatchWaiter>) -> bool {
+        let mut bucket = self.queues().bucket(self.address()).lock();
+        loop {
+            let word = self.load();
+            if O::LOOKS_AGAIN && word.admits(contest.wanted()) {
+                return false;
+            }
+            if self.exchange(word, word.with_parked(contest.wanted())) {
+                break;
+            }
+        }
+        bucket.enter(self.address(), contest, waiter);
+        true
+    }
+
+    /// Changes the flags of the queue.
+    fn change(&self, change: impl Fn(LatchWord) -> LatchWord) {
+        loop {
+            let word = self.load();
+            if self.exchange(word, change(word)) {
+                return;
+            }
+        }
+    }
+
+    /// Gives up the writer's hold.
+    fn leave(&self, next: impl Fn(LatchWord) -> LatchWord) {
+        loop {
+            let word = self.load();
+            // Release: pairs with the Acquire of whoever takes the word. It fails when a woken thread
+            // has just said that it is there.
+            let (free, failed) = (O::FREE, Ordering::Relaxed);
+            if self.word.compare_exchange(word.0, next(word).0, free, failed).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// The writer leaves, and somebody is in the queue: all readers are next, else one writer.
+    #[cold]
+    pub(super) fn free_write_queued(&self) {
+        let address = self.address();
+        let mut bucket = self.queues().bucket(address).lock();
+        let hand_over = bucket.is_hand_over_due(address);
+        let readers = bucket.take_readers(address);
+        let (wanted, woken) = match readers.is_empty() {
+            true => (Wanted::Write, bucket.take_writer(address)),
+            false => (Wanted::Read, readers),
+        };
+        let parked = bucket.parked(address);
+        let writer = woken.first().filter(|_| wanted == Wanted::Write).map(|w| w.number());
+        self.leave(|word| {
+            let freed = word.with_queue(parked).freed();
+            match (hand_over, writer) {
+                _ if woken.is_empty() => freed,
+                // The latch is free for all until a woken one comes.
+                (false, _) => freed.waking(),
+                (true, Some(number)) => freed.with_writer(number),
+                // A batch that is handed over must not be followed by others for ever.
+                (true, None) if parked.writers => {
+                    freed.handed_to_readers(woken.len()).holding_back()
+                }
+                (true, None) => freed.handed_to_readers(woken.len()),
+            }
+        });
+        drop(bucket);
+        wake(woken, if hand_over { HANDED } else { SIGNALLED });
+    }
+
+    /// The last counted reader has left, and somebody is in the queue: first a writer, for who came
+    /// after it was held back.
+    #[cold]
+    pub(super) fn last_reader_left(&self) {
+        let mut bucket = self.queues().bucket(self.address()).lock();
+        if self.load().is_held() {
+            // Whoever has come looks at the queue when it leaves.
+            return;
+        }
+        let hand_over = bucket.is_hand_over_due(self.address());
+        let Some(writer) = bucket.take_writer(self.address()).pop() else {
+            self.change(LatchWord::awake);
+            self.wake_readers(&mut bucket);
+            return;
+        };
+        let taken = hand_over && self.hand_to(&mut bucket, &writer);
+        if !taken {
+            let parked = bucket.parked(self.address());
+            self.change(|word| word.with_queue(parked).waking());
+        }
+        drop(bucket);
+        wake(vec![writer], if taken { HANDED } else { SIGNALLED });
+    }
+
+    /// Takes the free latch for a writer of the queue; false if somebody was faster.
+    fn hand_to(&self, bucket: &mut Bucket, writer: &LatchWaiter) -> bool {
+        let parked = bucket.parked(self.address());
+        let word = self.load();
+        let taken = word.with_queue(parked).with_writer(writer.number());
+        word.admits(Wanted::Write) && self.exchange(word, taken)
+    }
+}

@@ -1,0 +1,312 @@
+//! `RawRwLatch`: the algorithm of [`super::RwLatch`], without data.
+//!
+//! Three ways to read one word ([`LatchWord`]):
+//!
+//! * *counted*: one more in the word, one less afterwards;
+//! * *favoured*: when readers collide, the word turns to favour them: they show themselves in their
+//!   own rows and write nothing shared. The next writer ends it, and it does not come back before
+//!   nine times as long as that took;
+//! * *optimistic*: reads the version and checks it afterwards, for data that may be read while
+//!   being written.
+//!
+//! Who finds the latch taken spins for 2 us at most, not at all while more threads than CPUs want to
+//! run, and then parks. Barging is allowed: a latch that is freed is free for whoever comes first, for
+//! a woken thread takes microseconds to come, and while one is on its way no other is woken. But the
+//! head of a queue that has waited for 0.75 ms gets the latch handed over. Readers go in batches: a writer that leaves lets all parked readers in, the last
+//! reader wakes a writer, and while a writer is parked new readers hold back.
+
+use std::marker::PhantomData;
+
+use super::contest::{Booking, Contest, Next};
+use super::distributed::Hold;
+use super::latch_word::{LatchWord, Wanted};
+use super::readers::{self, ReaderOrders};
+use super::{LatchClass, Proven, Row, thread_number};
+use crate::sync::{AtomicU64, Ordering, fence};
+
+/// The favour of readers stays away this many times as long as ending it took.
+const RESUME_AFTER: u64 = 9;
+
+/// The orderings of words that count their readers; other than [`Proven`] only in tests that must
+/// fail.
+pub trait LatchOrders {
+    /// Of the exchanges that take the latch.
+    const TAKE: Ordering;
+    /// Of the read-modify-writes that free it.
+    const FREE: Ordering;
+    /// Whether a latch's writer has its fence against optimistic readers.
+    const WRITER_FENCE: bool;
+    /// Whether they have theirs.
+    const VALIDATE_FENCE: bool;
+    /// Whether a thread that enters the queue looks once more under the bucket's lock.
+    const LOOKS_AGAIN: bool = true;
+    /// Whether the last reader wakes a parked writer.
+    const LAST_READER_WAKES: bool = true;
+    /// Whether a woken thread says that it is there, so that others may be woken.
+    const SAYS_IT_IS_THERE: bool = true;
+}
+
+impl LatchOrders for Proven {
+    // Acquire: pairs with the Release in `free_read` and `free_write`.
+    const TAKE: Ordering = Ordering::Acquire;
+    // Release: pairs with the Acquire in `try_read` and `try_write`.
+    const FREE: Ordering = Ordering::Release;
+    const WRITER_FENCE: bool = true;
+    const VALIDATE_FENCE: bool = true;
+}
+
+/// The latch's word, and when readers may be favoured again.
+#[derive(Debug)]
+pub struct RawRwLatch<O = Proven> {
+    pub(super) word: AtomicU64,
+    /// In ticks. On the word's cache line, and read only when readers have collided.
+    resume_at: AtomicU64,
+    /// A queue of its own for each, since a model's primitives do not outlive its run.
+    #[cfg(shuttle)]
+    pub(super) queues: super::latch_queue::LatchQueues,
+    orders: PhantomData<O>,
+}
+
+/// What an optimistic reader saw when it began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatchVersion(u64);
+
+impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
+    /// Makes a free latch.
+    #[must_use]
+    pub fn new() -> Self {
+        readers::prepare();
+        Self {
+            word: AtomicU64::new(0),
+            resume_at: AtomicU64::new(0),
+            #[cfg(shuttle)]
+            queues: super::latch_queue::LatchQueues::new(),
+            orders: PhantomData,
+        }
+    }
+
+    /// Makes a free latch that favours readers until the first writer comes.
+    #[must_use]
+    pub fn favouring_readers() -> Self {
+        let latch = Self::new();
+        latch.word.store(LatchWord(0).with_favour().0, Ordering::Relaxed);
+        latch
+    }
+
+    #[inline]
+    pub(super) fn load(&self) -> LatchWord {
+        LatchWord(self.word.load(Ordering::Relaxed))
+    }
+
+    #[inline]
+    pub(super) fn exchange(&self, from: LatchWord, to: LatchWord) -> bool {
+        // Relaxed on failure: the caller tries again from a fresh load.
+        self.word.compare_exchange(from.0, to.0, O::TAKE, Ordering::Relaxed).is_ok()
+    }
+
+    pub(super) fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+
+    /// Becomes a reader, waiting as long as it takes. `row` is the calling thread's.
+    #[inline]
+    pub fn read<'r>(&self, row: Option<&'r Row>, class: LatchClass) -> (Hold<'r>, Option<Booking>) {
+        let word = self.load();
+        if word.favours_readers() {
+            if let Some(hold) = self.try_shown(row) {
+                return (hold, None);
+            }
+        } else if word.admits(Wanted::Read) && self.exchange(word, word.with_reader()) {
+            return (Hold::Counted, None);
+        }
+        self.read_contended(row, class)
+    }
+
+    /// Becomes a reader that shows itself in its row.
+    #[inline]
+    fn try_shown<'r>(&self, row: Option<&'r Row>) -> Option<Hold<'r>> {
+        // Acquire: sees the favour, and what the writer before it wrote: the exchange that favours
+        // readers continues the release sequence of that writer's `free_write`.
+        let still = || LatchWord(self.word.load(Ordering::Acquire)).favours_readers();
+        readers::enter::<O>(row?, self.address(), still).map(Hold::Shown)
+    }
+
+    #[cold]
+    fn read_contended<'r>(
+        &self,
+        row: Option<&'r Row>,
+        class: LatchClass,
+    ) -> (Hold<'r>, Option<Booking>) {
+        let mut contest = Contest::begin(class, Wanted::Read, self.owner());
+        loop {
+            let word = self.load();
+            if word.favours_readers()
+                && let Some(hold) = self.try_shown(row)
+            {
+                return (hold, Some(contest.end()));
+            }
+            if word.admits(Wanted::Read) {
+                // Somebody came in between: readers that collide are better off in their rows.
+                let favour = contest.now() >= self.resume_at.load(Ordering::Relaxed);
+                let taken = word.with_reader();
+                let taken = if favour { taken.with_favour() } else { taken };
+                if self.exchange(word, taken) {
+                    return (Hold::Counted, Some(contest.end()));
+                }
+            }
+            if self.wait(&mut contest) == Next::Taken {
+                return (Hold::Counted, Some(contest.end()));
+            }
+        }
+    }
+
+    /// Becomes a reader unless a writer holds the latch or waits for it.
+    #[inline]
+    pub fn try_read<'r>(&self, row: Option<&'r Row>) -> Option<Hold<'r>> {
+        let word = self.load();
+        if word.favours_readers() {
+            return self.try_shown(row);
+        }
+        let taken = word.admits(Wanted::Read) && self.exchange(word, word.with_reader());
+        taken.then_some(Hold::Counted)
+    }
+
+    /// Becomes the writer, waiting as long as it takes. `rows` is where readers may be.
+    #[inline]
+    pub fn write<'r>(
+        &self,
+        rows: impl FnOnce() -> &'r [Row],
+        class: LatchClass,
+    ) -> Option<Booking> {
+        let word = self.load();
+        let taken = word.admits(Wanted::Write) && self.try_take(word);
+        if taken && !word.has_shown_readers() {
+            return None;
+        }
+        let contest = Contest::begin(class, Wanted::Write, word.owner());
+        Some(match taken {
+            true => self.revoke(contest, rows()),
+            false => self.write_contended(contest, rows()),
+        })
+    }
+
+    /// Takes the word as the writer; readers may be in their rows yet.
+    #[inline]
+    fn try_take(&self, word: LatchWord) -> bool {
+        let taken = self.exchange(word, word.with_writer(thread_number()));
+        // Release: pairs with the Acquire fence in `validate`. An optimistic reader that sees what
+        // this writer stores sees that the word was taken.
+        if O::WRITER_FENCE {
+            fence(Ordering::Release);
+        }
+        taken
+    }
+
+    #[cold]
+    fn write_contended(&self, mut contest: Contest, rows: &[Row]) -> Booking {
+        loop {
+            let word = self.load();
+            if word.admits(Wanted::Write) && self.try_take(word) {
+                return match word.has_shown_readers() {
+                    true => self.revoke(contest, rows),
+                    false => contest.end(),
+                };
+            }
+            if self.wait(&mut contest) == Next::Taken {
+                fence(Ordering::Release);
+                // Whoever handed it over may have found it in favour of readers.
+                return self.revoke(contest, rows);
+            }
+        }
+    }
+
+    /// Waits for the readers in their rows to leave; new ones have been told by the word.
+    #[cold]
+    fn revoke(&self, mut contest: Contest, rows: &[Row]) -> Booking {
+        let started = contest.now();
+        readers::writer_barrier::<O>();
+        readers::wait_out::<O>(rows, self.address(), || contest.pause());
+        let ended = contest.now();
+        let away = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
+        self.resume_at.store(ended.saturating_add(away), Ordering::Relaxed);
+        contest.end()
+    }
+
+    /// Ends a read.
+    #[inline]
+    pub fn free_read(&self, hold: Hold<'_>) {
+        match hold {
+            Hold::Shown(slot) => readers::leave::<O>(slot),
+            Hold::Counted => {
+                let before = LatchWord(self.word.fetch_sub(LatchWord::READER, O::FREE));
+                if O::LAST_READER_WAKES && before.was_last_reader() {
+                    self.last_reader_left();
+                }
+            }
+        }
+    }
+
+    /// Ends the writer's hold.
+    #[inline]
+    pub fn free_write(&self) {
+        let word = self.load();
+        let (free, failed) = (O::FREE, Ordering::Relaxed);
+        // Fails when somebody has entered the queue just now.
+        if word.is_queued_for()
+            || self.word.compare_exchange(word.0, word.freed().0, free, failed).is_err()
+        {
+            self.free_write_queued();
+        }
+    }
+
+    /// Begins to read optimistically: the version, unless there is a writer.
+    #[inline]
+    #[must_use]
+    pub fn optimistic(&self) -> Option<LatchVersion> {
+        // Acquire: pairs with the Release in `free_write`.
+        let word = LatchWord(self.word.load(Ordering::Acquire));
+        (!word.is_written()).then_some(LatchVersion(word.version()))
+    }
+
+    /// Whether nothing was written since `version`.
+    #[inline]
+    #[must_use]
+    pub fn validate(&self, version: LatchVersion) -> bool {
+        // Acquire: pairs with the Release fence in `try_take`.
+        if O::VALIDATE_FENCE {
+            fence(Ordering::Acquire);
+        }
+        self.load().version() == version.0
+    }
+
+    /// The ledger number of the writer; 0 if there is none.
+    pub fn owner(&self) -> u32 {
+        self.load().owner()
+    }
+
+    fn wait(&self, contest: &mut Contest) -> Next {
+        if contest.spin() { Next::TryAgain } else { self.park(contest) }
+    }
+}
+
+impl<O: LatchOrders + ReaderOrders> Default for RawRwLatch<O> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Under loom nobody parks.
+#[cfg(loom)]
+impl<O> RawRwLatch<O> {
+    fn park(&self, _contest: &mut Contest) -> Next {
+        Next::TryAgain
+    }
+
+    fn free_write_queued(&self) {
+        unreachable!("nobody is in the queue");
+    }
+
+    fn last_reader_left(&self) {
+        unreachable!("nobody is in the queue");
+    }
+}

@@ -1,0 +1,97 @@
+//! What a scheduler counts. Only its holder writes, and one holder's stores happen before the next
+//! one's: the baton's lock orders them. So each counter is a plain store.
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+/// A scheduler's counters.
+#[derive(Debug, Default)]
+pub(super) struct SchedulerBooks {
+    /// Ledger number of the worker that holds it; 0 if nobody does.
+    holder: AtomicU32,
+    progress: AtomicU64,
+    switches: AtomicU64,
+    idle_switches: AtomicU64,
+    preemptive_switches: AtomicU64,
+    refused_hires: AtomicU64,
+    timer_ticks: AtomicU64,
+}
+
+/// A scheduler's counters as a reader saw them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SchedulerCounts {
+    /// Ledger number of the worker that holds it; 0 if nobody does.
+    pub holder: u32,
+    /// Steps of its loop: tasks, polls, quanta given up. Stands still only while a task runs.
+    pub progress: u64,
+    /// Times it went from one worker to another.
+    pub switches: u64,
+    /// Times its worker slept because there was nothing to do.
+    pub idle_switches: u64,
+    /// Times a worker left it to call the operating system.
+    pub preemptive_switches: u64,
+    /// Times there was nobody to hand it to, and no worker could be made.
+    pub refused_hires: u64,
+    /// Ticks when its timers were last looked at.
+    pub timer_ticks: u64,
+}
+
+fn bump(counter: &AtomicU64) {
+    // Relaxed, no read-modify-write: see the top of the file.
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+impl SchedulerBooks {
+    /// Counts a step of the loop.
+    #[inline]
+    pub(super) fn step(&self) {
+        bump(&self.progress);
+    }
+
+    /// Notes who holds it now.
+    pub(super) fn held_by(&self, number: u32) {
+        bump(&self.progress);
+        bump(&self.switches);
+        self.holder.store(number, Ordering::Relaxed);
+    }
+
+    /// Notes that nobody holds it.
+    pub(super) fn held_by_nobody(&self) {
+        self.holder.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn count_idle(&self) {
+        bump(&self.idle_switches);
+    }
+
+    pub(super) fn count_preemptive(&self) {
+        bump(&self.preemptive_switches);
+    }
+
+    pub(super) fn count_refused_hire(&self) {
+        bump(&self.refused_hires);
+    }
+
+    pub(super) fn note_timers(&self, ticks: u64) {
+        self.timer_ticks.store(ticks, Ordering::Relaxed);
+    }
+
+    pub(super) fn progress(&self) -> u64 {
+        self.progress.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn holder(&self) -> u32 {
+        self.holder.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn read(&self) -> SchedulerCounts {
+        SchedulerCounts {
+            holder: self.holder(),
+            progress: self.progress(),
+            switches: self.switches.load(Ordering::Relaxed),
+            idle_switches: self.idle_switches.load(Ordering::Relaxed),
+            preemptive_switches: self.preemptive_switches.load(Ordering::Relaxed),
+            refused_hires: self.refused_hires.load(Ordering::Relaxed),
+            timer_ticks: self.timer_ticks.load(Ordering::Relaxed),
+        }
+    }
+}

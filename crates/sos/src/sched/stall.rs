@@ -1,0 +1,101 @@
+//! Stalls: times in which the machine, or one of its schedulers, did not get on; kept in a ring.
+
+use std::collections::VecDeque;
+
+use crate::lock::{SpinClass, SpinLock};
+use crate::registry::registry;
+
+registry! {
+    /// What stood still.
+    pub enum StallKind {
+        /// The monitor's own thread was woken late: the whole machine was busy with something else.
+        Machine => "MACHINE",
+        /// A scheduler's worker did not come back to its loop.
+        NonYielding => "NON_YIELDING_SCHEDULER",
+        /// The same, and the operating system says that the thread was not even on a CPU or in line
+        /// for one: it blocks without having handed its scheduler over.
+        Blocked => "BLOCKED_SCHEDULER",
+    }
+}
+
+/// One stall.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stall {
+    /// When it began: UTC in units of 100 ns since 0001-01-01.
+    pub began_100ns: u64,
+    /// How long it lasted, as far as it was seen.
+    pub duration_ns: u64,
+    /// What stood still.
+    pub kind: StallKind,
+    /// The scheduler, if it was one.
+    pub scheduler: Option<u32>,
+    /// The operating system's id of the thread in question.
+    pub thread_id: Option<u32>,
+    /// Whom that thread worked for.
+    pub work: Option<u32>,
+    /// The state it was in by its own account, at the first look.
+    pub state: &'static str,
+    /// What it was busy with by its own account, at the first look.
+    pub label: &'static str,
+    /// How often the monitor looked while it lasted.
+    pub looks: u64,
+}
+
+/// Stalls kept; an older one goes when there are more.
+const STALLS_MAX: usize = if cfg!(test) { 4 } else { 256 };
+
+/// The latest stalls. Written by the monitor alone.
+#[derive(Debug)]
+pub(super) struct Stalls {
+    ring: SpinLock<VecDeque<(u64, Stall)>>,
+}
+
+impl Stalls {
+    pub(super) fn new() -> Self {
+        Self { ring: SpinLock::new(SpinClass::SosThreadList, VecDeque::new()) }
+    }
+
+    /// Adds a stall under a number that rises, or brings the one of that number up to date.
+    pub(super) fn put(&self, number: u64, stall: Stall) {
+        let mut ring = self.ring.lock();
+        if let Some((_, kept)) = ring.iter_mut().rev().find(|(other, _)| *other == number) {
+            *kept = stall;
+            return;
+        }
+        if ring.len() == STALLS_MAX {
+            ring.pop_front();
+        }
+        ring.push_back((number, stall));
+    }
+
+    /// The stalls, oldest first.
+    pub(super) fn read(&self) -> Vec<Stall> {
+        self.ring.lock().iter().map(|(_, stall)| stall.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stall(duration_ns: u64) -> Stall {
+        let kind = StallKind::Machine;
+        let (scheduler, thread_id, work) = (None, None, None);
+        let (state, label) = ("idle", "");
+        let began_100ns = 0;
+        Stall { began_100ns, duration_ns, kind, scheduler, thread_id, work, state, label, looks: 1 }
+    }
+
+    #[test]
+    fn a_stall_that_goes_on_keeps_its_place_and_the_oldest_goes() {
+        let stalls = Stalls::new();
+        for number in 0..6 {
+            stalls.put(number, stall(number));
+        }
+        stalls.put(4, stall(40));
+        let kept: Vec<u64> = stalls.read().iter().map(|stall| stall.duration_ns).collect();
+        assert_eq!(kept, [2, 3, 40, 5]);
+        stalls.put(1, stall(10));
+        assert_eq!(stalls.read().len(), STALLS_MAX);
+    }
+}

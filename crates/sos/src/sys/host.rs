@@ -1,0 +1,227 @@
+//! What the kernel says of the machine and of this process's memory: CPUs and how they are packaged,
+//! memory, swap, the distribution. Read when a view is, never kept.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+
+use super::{SysCause, call};
+
+/// The CPUs of the machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Topology {
+    /// Logical CPUs that are on.
+    pub cpus: usize,
+    /// Packages; none if the kernel does not say.
+    pub sockets: Option<usize>,
+    /// Physical cores of all packages; none if the kernel does not say.
+    pub cores: Option<usize>,
+    /// Memory nodes; none if the kernel does not say.
+    pub nodes: Option<usize>,
+}
+
+/// Reads the CPUs from `/sys/devices/system`.
+#[must_use]
+pub fn topology() -> Topology {
+    let cpus = read("/sys/devices/system/cpu/online").map(|text| numbers(&text));
+    let nodes = read("/sys/devices/system/node/online").map(|text| numbers(&text).len());
+    let Some(cpus) = cpus else {
+        let cpus = super::allowed_cpus().len();
+        return Topology { cpus, nodes, ..Topology::default() };
+    };
+    let fact = |cpu: &usize, name: &str| -> Option<u32> {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}");
+        read(&path)?.trim().parse().ok()
+    };
+    let place = |cpu| Some((fact(cpu, "physical_package_id")?, fact(cpu, "core_id")?));
+    let mut cores: Option<Vec<(u32, u32)>> = cpus.iter().map(place).collect();
+    if let Some(cores) = &mut cores {
+        cores.sort_unstable();
+        cores.dedup();
+    }
+    let sockets = cores.as_ref().map(|cores| {
+        let mut sockets: Vec<u32> = cores.iter().map(|(socket, _)| *socket).collect();
+        sockets.dedup();
+        sockets.len()
+    });
+    Topology { cpus: cpus.len(), sockets, cores: cores.map(|cores| cores.len()), nodes }
+}
+
+/// Whether a hypervisor runs the machine; none where the CPU does not tell.
+#[must_use]
+pub fn is_virtual() -> Option<bool> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // Leaf 1, ECX bit 31: reserved for hypervisors, always 0 on bare metal.
+        Some(std::arch::x86_64::__cpuid(1).ecx & (1 << 31) != 0)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// CPU time of all CPUs together since the machine started, in the kernel's ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineCpu {
+    /// All of it, what a hypervisor took included.
+    pub total_ticks: u64,
+    /// The part with nothing to do, waits for disks included.
+    pub idle_ticks: u64,
+}
+
+/// Reads the CPU time of the machine from `/proc/stat`; none if the kernel does not say.
+#[must_use]
+pub fn machine_cpu() -> Option<MachineCpu> {
+    machine_cpu_of(&read("/proc/stat")?)
+}
+
+fn machine_cpu_of(text: &str) -> Option<MachineCpu> {
+    let line = text.lines().next()?.strip_prefix("cpu ")?;
+    let fields: Option<Vec<u64>> = line.split_whitespace().map(|f| f.parse().ok()).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests' time, behind them, is in user's.
+    let fields = fields?;
+    let idle_ticks = fields.get(3)? + fields.get(4)?;
+    Some(MachineCpu { total_ticks: fields.iter().take(8).sum(), idle_ticks })
+}
+
+/// Memory of the machine, from `/proc/meminfo`, in KB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineMemory {
+    /// All of it.
+    pub total_kb: u64,
+    /// What programs could get without swapping.
+    pub available_kb: u64,
+    /// Swap space.
+    pub swap_total_kb: u64,
+    /// Swap space that is free.
+    pub swap_free_kb: u64,
+    /// Cached files and buffers.
+    pub cached_kb: u64,
+    /// The kernel's own objects, which are never swapped.
+    pub kernel_kb: u64,
+}
+
+/// Reads the memory of the machine; none if the kernel does not say.
+#[must_use]
+pub fn machine_memory() -> Option<MachineMemory> {
+    let text = read("/proc/meminfo")?;
+    let of = |name| kilobytes(&text, name);
+    Some(MachineMemory {
+        total_kb: of("MemTotal:")?,
+        available_kb: of("MemAvailable:")?,
+        swap_total_kb: of("SwapTotal:")?,
+        swap_free_kb: of("SwapFree:")?,
+        cached_kb: of("Cached:")? + of("Buffers:")?,
+        kernel_kb: of("Slab:")? + of("KernelStack:")? + of("PageTables:")?,
+    })
+}
+
+/// Memory of this process, from `/proc/self/status`, in KB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessMemory {
+    /// Address space in use, touched or not.
+    pub reserved_kb: u64,
+    /// In memory.
+    pub resident_kb: u64,
+    /// Swapped out.
+    pub swapped_kb: u64,
+    /// Locked in memory.
+    pub locked_kb: u64,
+    /// In huge pages of their own pool.
+    pub huge_kb: u64,
+}
+
+/// Reads the memory of this process; none if the kernel does not say.
+#[must_use]
+pub fn process_memory() -> Option<ProcessMemory> {
+    let text = read("/proc/self/status")?;
+    let of = |name| kilobytes(&text, name);
+    Some(ProcessMemory {
+        reserved_kb: of("VmSize:")?,
+        resident_kb: of("VmRSS:")?,
+        swapped_kb: of("VmSwap:")?,
+        locked_kb: of("VmLck:")?,
+        // A kernel without huge pages has no such line, and the process has none.
+        huge_kb: of("HugetlbPages:").unwrap_or(0),
+    })
+}
+
+/// KB of address space that this process may use; none where the CPU's layout is not known here.
+#[must_use]
+pub fn address_space_kb() -> Option<u64> {
+    // x86-64 Linux: the lower half of 48 bits less a page, whatever the CPU could do beyond that,
+    // unless a program asks for more by address, which nothing here does.
+    let layout_kb = cfg!(target_arch = "x86_64").then_some(((1_u64 << 47) - 4096) / 1024)?;
+    let limit = call(SysCause::Process, || getrlimit(Resource::As)).current;
+    Some(limit.map_or(layout_kb, |bytes| (bytes / 1024).min(layout_kb)))
+}
+
+/// Name and version of the distribution, from `/etc/os-release`.
+#[must_use]
+pub fn distribution() -> Option<(String, Option<String>)> {
+    let text = read("/etc/os-release")?;
+    let of = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+        line.map(|value| value.trim_matches(['"', '\'']).to_owned())
+    };
+    Some((of("NAME")?, of("VERSION_ID")))
+}
+
+fn read(path: &str) -> Option<String> {
+    call(SysCause::Books, || fs::read_to_string(path)).ok()
+}
+
+/// Finds `name  123 kB`.
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// Reads a list such as `0-3,8`.
+fn numbers(text: &str) -> Vec<usize> {
+    let range = |part: &str| -> Option<std::ops::RangeInclusive<usize>> {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        Some(first.parse().ok()?..=last.parse().ok()?)
+    };
+    text.trim().split(',').filter_map(range).flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_cpus_are_read() {
+        assert_eq!(numbers("0-3,8\n"), [0, 1, 2, 3, 8]);
+        assert_eq!(numbers("0\n"), [0]);
+        assert_eq!(numbers("\n"), [0_usize; 0]);
+    }
+
+    #[test]
+    fn cpu_time_is_read_from_the_first_line() {
+        let text = "cpu  10 2 8 70 5 1 3 1 4 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n";
+        let expected = MachineCpu { total_ticks: 100, idle_ticks: 75 };
+        assert_eq!(machine_cpu_of(text), Some(expected));
+        assert_eq!(machine_cpu_of("intr 5\n"), None);
+    }
+
+    #[test]
+    fn lines_in_kilobytes_are_found() {
+        let text = "MemTotal:       24684092 kB\nMemFree:  12 kB\nHugePages_Total:       0\n";
+        assert_eq!(kilobytes(text, "MemFree:"), Some(12));
+        assert_eq!(kilobytes(text, "HugePages_Total:"), None);
+    }
+
+    #[test]
+    fn this_machine_has_what_it_must_have() {
+        let topology = topology();
+        assert!(topology.cpus >= super::super::allowed_cpus().len().min(1));
+        if let (Some(sockets), Some(cores)) = (topology.sockets, topology.cores) {
+            assert!(sockets >= 1 && cores >= sockets && topology.cpus >= cores);
+        }
+        if let (Some(machine), Some(process)) = (machine_memory(), process_memory()) {
+            assert!(machine.available_kb <= machine.total_kb);
+            assert!(process.resident_kb <= process.reserved_kb);
+            assert!(process.resident_kb < machine.total_kb + machine.swap_total_kb);
+        }
+    }
+}

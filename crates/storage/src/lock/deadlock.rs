@@ -1,0 +1,148 @@
+//! Finding deadlocks: who begins to wait follows who waits for whom, and whoever closes a circle finds
+//! it. Nobody watches, and nobody who does not wait pays.
+//!
+//! A circle needs its last wait, and that one's session searches after it has said what it waits for;
+//! so no circle goes unseen. What a search reads changes meanwhile, so a circle is followed a second
+//! time: waits that are the same ones at both times were in progress together in between.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::owner::{LockOwner, WaitsFor};
+use super::resource::Request;
+use super::{LockKey, LockManager};
+use crate::sync::{Mutant, is_mutant};
+
+/// A session of a circle, and its wait.
+#[derive(Clone)]
+struct Link {
+    owner: Arc<LockOwner>,
+    number: u64,
+    priority: i8,
+}
+
+/// What leads on from a waiting session.
+struct Edges {
+    link: Link,
+    /// Sessions that wait for the same thing before it.
+    waiters: Vec<u32>,
+    /// Sessions that have what it needs.
+    holders: Vec<Arc<LockOwner>>,
+}
+
+impl Edges {
+    fn lead_to(&self, session: u32) -> bool {
+        self.waiters.contains(&session)
+            || self.holders.iter().any(|holder| holder.session() == session)
+    }
+}
+
+/// Waits that a search follows at most.
+const LINKS_MAX: usize = 10_000;
+
+impl LockManager {
+    /// Ends the deadlocks that the wait which `owner` has just begun closes: each costs one of its
+    /// members its wait.
+    pub(super) fn end_deadlocks(&self, owner: &Arc<LockOwner>) {
+        while let Some(circle) = self.find_circle(owner) {
+            // The lowest priority gives up; of equals, the last to wait. Whoever searches must choose
+            // the same one.
+            let mut victim = circle.iter().min_by_key(|link| (link.priority, Reverse(link.number)));
+            if is_mutant(Mutant::LockVictimIsWhoSearches) {
+                victim = circle.first();
+            }
+            let Some(victim) = victim else { return };
+            self.choose(victim);
+            if victim.owner.session() == owner.session() {
+                return;
+            }
+        }
+    }
+
+    fn find_circle(&self, owner: &Arc<LockOwner>) -> Option<Vec<Link>> {
+        let mut seen = HashSet::new();
+        let mut path = Vec::new();
+        let mut open = vec![self.edges(owner)?];
+        while let Some(edges) = open.last_mut() {
+            if edges.lead_to(owner.session()) {
+                path.extend(open.iter().map(|edges| edges.link.clone()));
+                return self.is_closed(&path).then_some(path);
+            }
+            let next = edges.holders.pop();
+            match next.filter(|next| seen.insert(next.session())) {
+                Some(next) if seen.len() < LINKS_MAX => open.extend(self.edges(&next)),
+                Some(_) => return None,
+                None if edges.holders.is_empty() => drop(open.pop()),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Follows a circle again: it is one if every wait is still the same.
+    fn is_closed(&self, path: &[Link]) -> bool {
+        let next = path.iter().cycle().skip(1);
+        path.iter().zip(next).all(|(link, next)| {
+            self.edges(&link.owner).is_some_and(|edges| {
+                edges.link.number == link.number && edges.lead_to(next.owner.session())
+            })
+        })
+    }
+
+    /// What a session's wait leads to; none if it does not wait.
+    fn edges(&self, owner: &Arc<LockOwner>) -> Option<Edges> {
+        enum Seen {
+            Row(u32),
+            Lock(LockKey, Arc<Request>),
+        }
+        let (link, seen) = owner.with_wait(|wait| {
+            let link =
+                Link { owner: Arc::clone(owner), number: wait.number, priority: wait.priority };
+            let seen = match &wait.what {
+                WaitsFor::Nothing => None,
+                WaitsFor::Row { blocker, session } => {
+                    blocker.is_in_the_way().then_some(Seen::Row(*session))
+                }
+                WaitsFor::Lock { key, request } => {
+                    Some(Seen::Lock(key.clone(), Arc::clone(request)))
+                }
+            };
+            seen.filter(|_| !owner.is_victim()).map(|seen| (link, seen))
+        })?;
+        Some(match seen {
+            Seen::Row(session) => {
+                let holders = self.find_owner(session).into_iter().collect();
+                Edges { link, waiters: Vec::new(), holders }
+            }
+            Seen::Lock(key, request) => {
+                let followed = self.with_resource(&key, |resource| resource.follow(&request));
+                let followed = followed.unwrap_or_default();
+                Edges { link, waiters: followed.waiters, holders: followed.holders }
+            }
+        })
+    }
+
+    /// Ends the wait of a victim, if it is still the one that closed the circle.
+    fn choose(&self, victim: &Link) {
+        let key = victim.owner.with_wait(|wait| {
+            if wait.number != victim.number {
+                return None;
+            }
+            victim.owner.choose();
+            match &wait.what {
+                WaitsFor::Nothing => None,
+                WaitsFor::Row { blocker, .. } => Some(Err(blocker.key())),
+                WaitsFor::Lock { key, request } => Some(Ok((key.clone(), Arc::clone(request)))),
+            }
+        });
+        match key {
+            None => {}
+            // Whoever waits for the same transaction looks again, and waits on.
+            Some(Err(address)) => super::wake(self, address),
+            Some(Ok((key, request))) => {
+                self.refuse(&key, &request);
+            }
+        }
+    }
+}

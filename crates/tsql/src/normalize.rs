@@ -1,0 +1,53 @@
+//! The form of a statement: its text without constants, blanks, comments and letter case.
+
+use crate::lexer::{TokenKind, tokenize};
+
+/// Returns what texts have in common that differ in constants, blanks, comments and the case of words
+/// only: the input of `query_hash`. A list of constants is as one of them.
+pub fn normalized(text: &str) -> Vec<u8> {
+    let mut form = Vec::with_capacity(text.len());
+    for token in tokenize(text) {
+        match token.kind {
+            TokenKind::End | TokenKind::Semicolon => {}
+            TokenKind::String
+            | TokenKind::NString
+            | TokenKind::Integer
+            | TokenKind::Decimal
+            | TokenKind::Float
+            | TokenKind::Money
+            | TokenKind::Binary => {
+                if form.ends_with(b"? , ") {
+                    form.truncate(form.len() - b", ".len());
+                } else {
+                    form.extend_from_slice(b"? ");
+                }
+            }
+            _ => {
+                let place = token.start as usize..token.end() as usize;
+                let word = text.get(place).unwrap_or_default();
+                form.extend(word.bytes().map(|byte| byte.to_ascii_lowercase()));
+                form.push(b' ');
+            }
+        }
+    }
+    form
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_blanks_comments_and_case_make_no_difference() {
+        let form = normalized("SELECT a FROM t WHERE b = ? AND c IN (?)");
+        for text in [
+            "select A\n from T /* why */ where b = 17 and c in ('x')",
+            "SELECT a FROM t WHERE b=N'it''s' AND c IN (1, 2,3);",
+        ] {
+            assert_eq!(normalized(text), form, "{text}");
+        }
+        for text in ["SELECT a FROM t WHERE b = @p AND c IN (1)", "SELECT b FROM t WHERE b = 1"] {
+            assert_ne!(normalized(text), form, "{text}");
+        }
+    }
+}

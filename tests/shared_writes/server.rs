@@ -1,0 +1,77 @@
+//! `Bed`: a server of several schedulers in this process, and connections to it that speak in turn.
+
+use std::path::Path;
+
+use load::{Answer, Generator, Login, Result};
+use server::Server;
+use server::options::{Certificate, Encryption, Limits, LockMode, Options};
+use tds::client::{self, ClientSettings};
+
+const PASSWORD: &str = "Census-Word1";
+const SCHEDULERS: usize = 4;
+/// Connections: two per scheduler.
+pub(crate) const CONNECTIONS: usize = 8;
+
+/// A server, which the clients below see over the wire only.
+pub(crate) struct Bed {
+    server: Server,
+}
+
+impl Bed {
+    /// Starts a server.
+    pub(crate) fn start() -> Self {
+        sos::memory::keep_freed_memory();
+        let options = Options {
+            address: [127, 0, 0, 1].into(),
+            port: 0,
+            sa_password: PASSWORD.to_owned(),
+            memory_max: 4 << 30,
+            schedulers: Some(SCHEDULERS),
+            ledger: sos::ledger::SourceChoice::Auto,
+            lock_mode: LockMode::Snapshot,
+            encryption: Encryption::Off,
+            certificate: Certificate::SelfSigned,
+            limits: Limits::default(),
+        };
+        Self { server: Server::start(&options).expect("a server") }
+    }
+
+    /// Logs one connection in.
+    pub(crate) fn connect(&self, database: &str) -> Generator {
+        let login = Login {
+            user: "sa".to_owned(),
+            password: PASSWORD.to_owned(),
+            database: database.to_owned(),
+        };
+        Generator::log_in(self.server.address(), 1, &login).expect("a connection")
+    }
+
+    /// Logs as many connections in as are measured: the server gives each scheduler its share.
+    pub(crate) fn connect_all(&self, database: &str) -> Vec<Generator> {
+        (0..CONNECTIONS).map(|_| self.connect(database)).collect()
+    }
+
+    /// Ends the server.
+    pub(crate) fn stop(self) {
+        self.server.stop();
+    }
+}
+
+/// Runs batches one after the other.
+pub(crate) fn run_batches<'a>(client: &mut Generator, batches: impl IntoIterator<Item = &'a str>) {
+    for text in batches {
+        let request = client::batch(text, ClientSettings::default());
+        ask(client, &request).unwrap_or_else(|what| panic!("{what}, in '{text}'"));
+    }
+}
+
+/// Sends a request and returns its answer, which must hold no error.
+pub(crate) fn ask(client: &mut Generator, request: &[u8]) -> Result<Answer> {
+    Answer::decode(&client.ask(request)?)?.check()
+}
+
+/// Reads a script of the workloads.
+pub(crate) fn read_workload(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workloads").join(name);
+    std::fs::read_to_string(&path).expect("a workload's script")
+}
