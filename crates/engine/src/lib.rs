@@ -9,6 +9,7 @@ pub mod catalog;
 pub mod exec;
 pub mod func;
 pub mod instance;
+pub mod opt;
 pub mod plan;
 pub mod proc;
 pub mod session;

@@ -7,7 +7,6 @@
 //! - `query.rs` binds SELECT; `dml.rs` the data-changing statements;
 //! - `program.rs` compiles a batch's control flow and variables.
 
-pub(crate) mod access;
 mod atomic;
 mod context;
 pub mod dml;

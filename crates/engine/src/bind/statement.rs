@@ -9,8 +9,9 @@ use tsql::ast::{
 use types::{Msg, Result};
 
 use super::query::{bind_document, bind_query, bind_spec_parts, declare_ctes};
-use super::{Binder, access, dml};
+use super::{Binder, dml};
 use crate::bind::expr::bind_expr;
+use crate::opt;
 use crate::plan::document::WhenEmpty;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
@@ -121,7 +122,7 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
 }
 
 fn rows(binder: &Binder<'_>, mut query: Query) -> Select {
-    access::prune_query(&mut query);
+    opt::prune_query(&mut query);
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
     let shape = new_shape(&query.output);
@@ -129,7 +130,7 @@ fn rows(binder: &Binder<'_>, mut query: Query) -> Select {
 }
 
 fn course(root: &Node, plain: bool) -> Course {
-    if plain && access::is_point(root).is_some() { Course::Point } else { Course::General }
+    if plain && opt::is_point(root).is_some() { Course::Point } else { Course::General }
 }
 
 fn assignment(
@@ -145,7 +146,7 @@ fn assignment(
     };
     walk::visit_node(&root, &mut see);
     assignments.iter().for_each(|(_, e)| walk::visit(e, &mut see));
-    access::prune(&mut root, &used);
+    opt::prune(&mut root, &used);
     let plain = !assignments.iter().any(|(_, e)| walk::has_subquery(e));
     let course = course(&root, plain);
     SelectAssign { root, assignments, registers: binder.registers, course }
@@ -160,7 +161,7 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         }
         columns.push((column.name.clone(), column.expr.ty, column.identity));
     }
-    access::prune_query(&mut query);
+    opt::prune_query(&mut query);
     let target = into.table.clone();
     Ok(Bound::SelectInto(SelectInto { query, target, columns, registers: binder.registers }))
 }

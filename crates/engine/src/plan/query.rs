@@ -243,6 +243,10 @@ pub enum JoinKind {
     Left,
     /// FULL OUTER.
     Full,
+    /// EXISTS: a left row once if any right row matches; nothing of the right one is seen above.
+    Semi,
+    /// NOT EXISTS: a left row if no right row matches.
+    Anti,
 }
 
 /// Grouping.

@@ -1,7 +1,9 @@
 //! Walks over bound trees: which registers they read and fill, and rewriting of expressions.
 
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{Access, AggregateCall, Live, Node, Query, Scan, SortKey, WindowCall};
+use crate::plan::query::{
+    Access, AggregateCall, JoinKind, Live, Node, Query, Scan, SortKey, WindowCall,
+};
 
 /// A set of registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -273,7 +275,9 @@ fn collect(node: &Node, live: &mut Live) {
         Node::Filter(filter) => collect(&filter.0, live),
         Node::Join(join) => {
             collect(&join.left, live);
-            collect(&join.right, live);
+            if !matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+                collect(&join.right, live);
+            }
         }
         Node::Aggregate(aggregate) => {
             out.extend(aggregate.keys.iter().map(|k| k.1));

@@ -246,7 +246,8 @@ mod tests {
         let mut wall = [0; CELLS];
         (wall[RUNNING], wall[BACKGROUND], wall[IDLE]) = (3_000_000, 1_000_000, 6_000_000);
         let ns = |ticks| clock::ticks_to_ns(ticks);
-        let times = RunTimes { on_cpu_ns: ns(2_000_000), runnable_ns: ns(2_500_000), timeslices: 0 };
+        let times =
+            RunTimes { on_cpu_ns: ns(2_000_000), runnable_ns: ns(2_500_000), timeslices: 0 };
         let share = Spread::default().share(&wall, times, [0, 0]);
         let near = |(runnable, blocked): (u64, u64), wanted: (u64, u64)| {
             // Nanoseconds are whole, so a clock of several ticks in one loses some on the way.

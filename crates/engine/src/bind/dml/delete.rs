@@ -7,8 +7,9 @@ use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::update::{bind_top, condition, is_simple_output, output_reads};
 use super::{add_reads, in_level, target};
+use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
-use crate::bind::{Binder, access};
+use crate::opt;
 use crate::plan::query::TableSource;
 use crate::plan::statement::{Course, Delete};
 use crate::plan::walk::Registers;
@@ -19,7 +20,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let bound = target::bind_with_from(binder, &delete.target, &delete.from)?;
         let filter = condition(binder, delete.filter.as_ref())?;
         let base = target::base_of(binder, &bound.from, bound.source, None)?;
-        let mut root = access::place(bound.from, filter);
+        let mut root = opt::place(bound.from, filter);
         let register = |i: usize| base.old.plus(i);
         let deleted = Pseudo {
             name: "deleted",
@@ -34,8 +35,8 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         output_reads(&output, &mut used);
-        access::prune(&mut root, &used);
-        let point = access::is_point(&root).is_some()
+        opt::prune(&mut root, &used);
+        let point = opt::is_point(&root).is_some()
             && top.is_none()
             && !base.definition.referenced
             && is_simple_output(&output);

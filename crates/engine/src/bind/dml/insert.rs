@@ -10,10 +10,10 @@ use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::{in_level, row};
 use crate::bind::Binder;
-use crate::bind::access;
 use crate::bind::expr::{assign, bind_expr};
 use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
 use crate::catalog::TableDef;
+use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Node, Query, TableSource, ValuesScan};
 use crate::plan::statement::{Course, Insert, InsertSource, InsertValue, table_of};
@@ -351,7 +351,7 @@ pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
     }
     if let InsertSource::Query(query) = &mut insert.source {
         super::add_reads(&query.root, &mut used);
-        access::prune(&mut query.root, &used);
+        opt::prune(&mut query.root, &used);
     }
     let one_row = match &insert.source {
         InsertSource::Query(query) => matches!(query.root, Node::OneRow),

@@ -9,9 +9,9 @@ use super::target::{self, Base};
 use super::update::{bind_set, output_reads, set_reads};
 use super::{add_reads, in_level, row};
 use crate::bind::Binder;
-use crate::bind::access;
 use crate::bind::expr::{assign, bind_condition, bind_expr};
 use crate::bind::query::{Lateral, bind_table_ref, top_of};
+use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
 use crate::plan::statement::{
@@ -49,7 +49,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             right: target_node,
             on: Some(on),
         };
-        let mut root = access::place(Node::Join(Box::new(join)), None);
+        let mut root = opt::place(Node::Join(Box::new(join)), None);
         let clauses = bind_clauses(binder, &base, &merge.clauses)?;
         let inserted = binder.new_registers(base.definition.columns.len());
         let action = binder.new_register();
@@ -67,7 +67,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             // `inserted` of an updated row shows the columns that did not change, too.
             (0..base.definition.columns.len()).for_each(|i| used.insert(base.old.plus(i)));
         }
-        access::prune(&mut root, &used);
+        opt::prune(&mut root, &used);
         Ok(Merge {
             target: base.table,
             root,

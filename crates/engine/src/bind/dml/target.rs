@@ -5,11 +5,11 @@ use std::sync::Arc;
 use tsql::ast::{ObjectName, TableRef, Target, TargetKind};
 use types::{Msg, Result};
 
-use crate::bind::access::inner_join;
 use crate::bind::query::{SourceName, add_table_source, bind_from, bind_named_source, scan_hints};
 use crate::bind::{Binder, Source};
 use crate::catalog::TableDef;
 use crate::catalog::name::Name;
+use crate::opt::inner_join;
 use crate::plan::expr::Register;
 use crate::plan::query::{Node, Scan, ScanHints, TableSource};
 use crate::plan::statement::table_of;

@@ -8,11 +8,11 @@ use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::{add_reads, in_level, row};
-use crate::bind::access;
 use crate::bind::expr::{assign, bind_condition, bind_expr, find_variable};
 use crate::bind::query::{compound, top_of};
 use crate::bind::{Binder, Clause};
 use crate::catalog::TableDef;
+use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::Node;
 use crate::plan::statement::{Assignment, Course, OutputClause, OutputTarget, SetRow, Update};
@@ -25,7 +25,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let filter = condition(binder, update.filter.as_ref())?;
         let column = first_column(binder, bound.source, &update.set)?;
         let base = target::base_of(binder, &bound.from, bound.source, column)?;
-        let mut root = access::place(bound.from, filter);
+        let mut root = opt::place(bound.from, filter);
         let set = bind_set(binder, &base, bound.source, &update.set)?;
         let (old, new) = (set.old, set.new);
         let changed = set.changed.clone();
@@ -42,7 +42,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         add_reads(&root, &mut used);
         set_reads(&set, &mut used);
         output_reads(&output, &mut used);
-        access::prune(&mut root, &used);
+        opt::prune(&mut root, &used);
         let course = course_of(&root, &set, &output, top.as_ref());
         Ok(Update {
             target: base.table,
@@ -360,7 +360,7 @@ fn course_of(root: &Node, set: &SetRow, output: &[OutputClause], top: Option<&Ex
         Assignment::VariableAndColumn(_, _, e, _) => plain(e),
         Assignment::Write(_, parts) => plain(&parts.0) && plain(&parts.1) && plain(&parts.2),
     });
-    let point = access::is_point(root).is_some()
+    let point = opt::is_point(root).is_some()
         && simple
         && top.is_none()
         && !set.referenced

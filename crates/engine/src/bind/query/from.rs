@@ -10,11 +10,11 @@ use types::value::ColumnType;
 use types::{Msg, Result};
 
 use super::{bind_query, cte, function, pivot};
-use crate::bind::access::inner_join;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::bind::{Binder, Source, SourceColumn};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
+use crate::opt::inner_join;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, Join, JoinKind, JoinMethod, Node, Query, Scan, ScanHints, TableSource, ValuesScan,

@@ -11,13 +11,13 @@ use super::from::{
     Lateral, SourceName, add_query_source, add_source, bind_system_view, bind_with, hide_sources,
     show_sources,
 };
-use crate::bind::access;
 use crate::bind::expr::{bind_arguments, bind_expr, convert_to, find_function};
 use crate::bind::types::DefaultLength;
 use crate::bind::{Binder, SourceColumn};
 use crate::catalog::ModuleDef;
 use crate::func::TableFunction;
 use crate::func::json::{Path, Wanted, default_path};
+use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{FunctionScan, Node, Query, UserFunctionScan};
 
@@ -146,7 +146,7 @@ fn bind_user(
             return Ok(node);
         }
         let values = Node::Compute(Box::new((Node::OneRow, hoisted)));
-        return Ok(access::inner_join(values, node));
+        return Ok(opt::inner_join(values, node));
     }
     let Some(definition) = &routine.table else { return Err(Msg::InternalError.into()) };
     let first = binder.new_registers(definition.columns.len());

@@ -1,6 +1,6 @@
 //! Binds queries: SELECT, its clauses, and set operations.
 //!
-//! A query becomes one tree of operators. FROM and WHERE are bound as written; `access.rs` then pushes
+//! A query becomes one tree of operators. FROM and WHERE are bound as written; `opt` then pushes
 //! predicates down to the tables and picks their indexes.
 //!
 //! - `spec.rs` binds one SELECT; `from.rs` its sources; `group.rs` what grouping does to expressions;
@@ -18,7 +18,8 @@ mod spec;
 use tsql::ast::{self, QueryBody, QueryExpression};
 use types::{Msg, Result};
 
-use super::{Binder, access};
+use super::Binder;
+use crate::opt;
 use crate::plan::document::WhenEmpty;
 use crate::plan::expr::Register;
 use crate::plan::query::Query;
@@ -59,7 +60,7 @@ pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Qu
 /// As [`bind_query`].
 pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
     let mut query = bind_query(binder, query)?;
-    access::prune_query(&mut query);
+    opt::prune_query(&mut query);
     Ok(query)
 }
 
@@ -70,7 +71,7 @@ pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result
 pub fn bind_exists(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
     let mut query = bind_query(binder, query)?;
     query.output.clear();
-    access::prune_query(&mut query);
+    opt::prune_query(&mut query);
     Ok(query)
 }
 

@@ -5,11 +5,11 @@ use types::value::ColumnType;
 use types::{DataType, Length, Mode, Msg, Result, Value};
 
 use super::from::{Lateral, SourceName, add_source, bind_table_ref};
-use crate::bind::access;
 use crate::bind::expr::{bind_expr, compare, convert_to, is_not_null};
 use crate::bind::{Binder, Level, SourceColumn};
 use crate::catalog::name::Name;
 use crate::func;
+use crate::opt;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{Aggregate, AggregateCall, Node, ValuesScan};
 use crate::plan::walk;
@@ -29,7 +29,7 @@ fn with_source<T>(
     binder.levels.push(Level::default());
     let bound: Result<_> = (|| {
         let node = bind_table_ref(binder, source, Lateral::No)?;
-        Ok((access::place(node, None), inner(binder)?))
+        Ok((opt::place(node, None), inner(binder)?))
     })();
     let level = binder.levels.pop().unwrap_or_default();
     let (node, inner) = bound?;
@@ -171,5 +171,5 @@ pub(super) fn bind_unpivot(binder: &mut Binder<'_>, unpivot: &ast::Unpivot) -> R
     let there = is_not_null(Expr::new(ExprKind::Column(value), ty));
     let right = Node::Filter(Box::new((values, there)));
     add_turned(binder, alias, columns)?;
-    Ok(access::inner_join(turned.node, right))
+    Ok(opt::inner_join(turned.node, right))
 }

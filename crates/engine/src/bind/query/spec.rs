@@ -5,11 +5,11 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result, Value};
 
 use super::group::{self, Grouping};
-use crate::bind::access;
 use crate::bind::expr::{arithmetic, arithmetic_op, assign, bind_condition, bind_expr, convert_to};
 use crate::bind::expr::{find_variable, names_source};
 use crate::bind::{Binder, Clause, Level};
 use crate::catalog::name::Name;
+use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register, Slot};
 use crate::plan::query::{Aggregate, Limit, Node, OutputColumn, Query, SortKey, Window};
 use crate::plan::walk;
@@ -99,7 +99,7 @@ fn bind_in_level(
     let from = super::bind_from(binder, &spec.from)?;
     set_clause(binder, Clause::Plain);
     let filter = spec.filter.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
-    let mut root = access::place(from, filter);
+    let mut root = opt::place(from, filter);
     let mut grouping = group::bind_group_by(binder, spec.group_by.as_ref())?;
     set_clause(binder, Clause::Output);
     let mut items = bind_items(binder, &spec.items)?;
@@ -393,7 +393,7 @@ fn apply_order(
             (Some(top), None) if !top.percent && !top.ties => Some(top.count.clone()),
             _ => None,
         };
-        access::sort(input, keys, limit)
+        opt::sort(input, keys, limit)
     };
     Ok(match (top, offset) {
         (Some(Top { count, percent, .. }), _) => Node::Limit(Box::new(Limit {

@@ -1,5 +1,5 @@
 //! Joins: nested loops, where the right side is opened for each left row, and hash joins, where it is
-//! read once.
+//! read once. A semi-join gives the left rows that have a match, an anti-join those that have none.
 
 use hashbrown::HashMap;
 use sos::ledger::{self, Label};
@@ -33,6 +33,14 @@ fn run_loop<'p>(
 ) -> Result<Flow> {
     run_node(&join.left, cx, rows, &mut |cx, rows| {
         let mut matched = false;
+        if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+            run_node(&join.right, cx, rows, &mut |cx, _| {
+                matched = holds(join.on.as_ref(), cx)?;
+                Ok(if matched { Flow::Enough } else { Flow::More })
+            })?;
+            let wanted = matched == (join.kind == JoinKind::Semi);
+            return if wanted { receive(cx, rows) } else { Ok(Flow::More) };
+        }
         let flow = run_node(&join.right, cx, rows, &mut |cx, rows| {
             if !holds(join.on.as_ref(), cx)? {
                 return Ok(Flow::More);
@@ -63,7 +71,28 @@ struct Table<'p> {
 
 const END: usize = usize::MAX;
 
-impl Table<'_> {
+impl<'p> Table<'p> {
+    /// Tells whether a row of the chain from `next` on satisfies ON.
+    fn any(
+        &self,
+        join: &Join,
+        mut next: usize,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+    ) -> Result<bool> {
+        if join.on.is_none() {
+            return Ok(next != END);
+        }
+        while next != END {
+            self.buffer.restore(next, &join.right_live, cx, rows);
+            if holds(join.on.as_ref(), cx)? {
+                return Ok(true);
+            }
+            next = self.chain[next];
+        }
+        Ok(false)
+    }
+
     /// Returns the last row that has the key of the current left one; [`END`] if none has.
     fn find(&self, keys: &[(Expr, Expr)], cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<usize> {
         let _label = ledger::labelled(Label::Join);
@@ -85,6 +114,11 @@ fn run_hash<'p>(
     let flow = run_node(&join.left, cx, rows, &mut |cx, rows| {
         let mut matched = false;
         let mut next = table.find(keys, cx, &mut key)?;
+        if matches!(join.kind, JoinKind::Semi | JoinKind::Anti) {
+            let found = table.any(join, next, cx, rows)?;
+            let wanted = found == (join.kind == JoinKind::Semi);
+            return if wanted { receive(cx, rows) } else { Ok(Flow::More) };
+        }
         while next != END {
             table.buffer.restore(next, &join.right_live, cx, rows);
             if holds(join.on.as_ref(), cx)? {
@@ -122,6 +156,8 @@ fn build<'p>(
     rows: &mut Rows<'p>,
 ) -> Result<Table<'p>> {
     let live = &join.right_live;
+    // One row of a key is as good as all where nobody looks at them.
+    let exists = matches!(join.kind, JoinKind::Semi | JoinKind::Anti) && join.on.is_none();
     let mut table = Table {
         buffer: Buffer::new(live),
         heads: HashMap::new(),
@@ -135,6 +171,9 @@ fn build<'p>(
         let place = table.buffer.len();
         let found = encode(keys.iter().map(|k| &k.1), cx, &mut key)?;
         if !found && join.kind != JoinKind::Full {
+            return Ok(Flow::More);
+        }
+        if exists && table.heads.contains_key(key.as_slice()) {
             return Ok(Flow::More);
         }
         table.buffer.push(live, cx, rows);

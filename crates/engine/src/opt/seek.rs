@@ -7,8 +7,8 @@
 
 use types::Mode;
 
-use crate::bind::access::{is_full, join_conjuncts};
 use crate::catalog::{IndexDef, IndexKind, TableDef};
+use crate::opt::{is_full, join_conjuncts};
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
 use crate::plan::query::{Access, Node, Scan, TableSource};
 use crate::plan::statement::table_of;

@@ -1,8 +1,10 @@
-//! Where predicates go: pushed down to the tables they are about, there split into an access path and
-//! the rest; joins ordered and given a method; sorts left out where an index gives the order.
+//! The optimizer. Predicates are pushed down to the tables they are about, there split into an access
+//! path and the rest; joins ordered and given a method; sorts left out where an index gives the order.
 //!
-//! `seek.rs` picks the index of a table.
+//! - `seek.rs` picks the index of a table;
+//! - `estimate.rs` tells how many rows an operator gives and what it costs.
 
+mod estimate;
 mod order;
 mod seek;
 
@@ -11,6 +13,7 @@ use crate::plan::query::{Access, Join, JoinKind, JoinMethod, Live, Node, Query, 
 use crate::plan::statement::table_of;
 use crate::plan::walk::{self, Registers};
 
+pub use estimate::{Estimate, estimate};
 pub(crate) use order::sort;
 pub(crate) use seek::is_point;
 
@@ -104,6 +107,12 @@ fn push(node: Node, conjuncts: Vec<Expr>, outer: &Registers, all: &Registers) ->
             JoinKind::Inner => push_inner(*join, conjuncts, outer, all),
             JoinKind::Left => push_left(*join, conjuncts, outer, all),
             JoinKind::Full => push_full(*join, conjuncts, outer, all),
+            JoinKind::Semi | JoinKind::Anti => {
+                let mut join = join;
+                let left = std::mem::replace(&mut join.left, Node::Empty);
+                join.left = push(left, conjuncts, outer, all);
+                Node::Join(join)
+            }
         },
         Node::OneRow
         | Node::Empty

@@ -1,0 +1,394 @@
+//! What a plan is expected to give and to cost, before it runs.
+//!
+//! Rows come from storage's counts and from the selectivity of predicates; where nothing is known, from
+//! the guesses that are usual in this trade (a tenth of the rows for an equality, a third for a range).
+//! Costs are in the unit that SQL Server's plans have: 1.0 was once a second.
+
+use crate::catalog::IndexKind;
+use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
+use crate::plan::query::{
+    Access, Aggregate, Join, JoinKind, JoinMethod, Limit, Node, Scan, SetKind, SetOperation,
+};
+use crate::plan::statement::table_of;
+use crate::plan::walk;
+
+/// What is expected of an operator.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// Rows that it gives each time it is opened.
+    pub rows: f64,
+    /// Bytes of one of them.
+    pub row_bytes: f64,
+    /// Cost of its own work and that of its inputs.
+    pub cpu: f64,
+    /// Cost of reading, that of its inputs included; rows are in memory, so it is small.
+    pub io: f64,
+}
+
+impl Estimate {
+    /// Returns the whole cost, inputs included.
+    pub fn cost(&self) -> f64 {
+        self.cpu + self.io
+    }
+}
+
+/// Cost of handing a row to the operator above.
+const ROW: f64 = 0.000_000_1;
+/// Cost of reading a row by walking a table or an index.
+const READ: f64 = 0.000_000_3;
+/// Cost of finding a place in an index.
+const SEEK: f64 = 0.000_001_5;
+/// Cost of evaluating a predicate once.
+const TEST: f64 = 0.000_000_1;
+/// Cost of putting a row into a hash table.
+const BUILD: f64 = 0.000_000_8;
+/// Cost of looking a row up in one.
+const PROBE: f64 = 0.000_000_4;
+/// Cost of comparing two rows in a sort.
+const COMPARE: f64 = 0.000_000_05;
+/// Rows of what nothing is known about: a function, a view of the system.
+const UNKNOWN: f64 = 1_000.0;
+
+/// Share of rows for which `column = value` is true where nothing is known.
+const EQUAL: f64 = 0.1;
+/// Share of rows inside one bound.
+const RANGE: f64 = 0.3;
+/// Share of rows that LIKE finds.
+const LIKE: f64 = 0.09;
+/// Share of rows that are NULL.
+const NULL: f64 = 0.05;
+
+/// Estimates an operator with all below it.
+pub fn estimate(node: &Node) -> Estimate {
+    match node {
+        Node::OneRow => Estimate { rows: 1.0, row_bytes: 8.0, cpu: ROW, io: 0.0 },
+        Node::Empty => Estimate { rows: 0.0, row_bytes: 8.0, cpu: 0.0, io: 0.0 },
+        Node::Scan(scan) => of_scan(scan),
+        Node::View(view) => leaf(UNKNOWN, view.columns.len()),
+        Node::Values(values) => leaf(count(values.rows.len()), values.registers.len()),
+        Node::Function(function) => leaf(UNKNOWN, function.registers.len()),
+        Node::UserFunction(function) => leaf(UNKNOWN, function.registers.len()),
+        Node::WorkTable(_, registers) => leaf(UNKNOWN, registers.len()),
+        Node::Filter(filter) => {
+            let input = estimate(&filter.0);
+            let rows = input.rows * selectivity(&filter.1, &|r| distinct(&filter.0, r));
+            Estimate { rows, cpu: input.cpu + input.rows * TEST, ..input }
+        }
+        Node::Compute(compute) => {
+            let input = estimate(&compute.0);
+            let added = count(compute.1.len());
+            Estimate {
+                row_bytes: input.row_bytes + added * WIDTH,
+                cpu: input.cpu + input.rows * added * ROW,
+                ..input
+            }
+        }
+        Node::Join(join) => of_join(join),
+        Node::Aggregate(aggregate) => of_aggregate(aggregate),
+        Node::Window(window) => {
+            let input = estimate(&window.input);
+            let calls = count(window.calls.len());
+            Estimate {
+                row_bytes: input.row_bytes + calls * WIDTH,
+                cpu: input.cpu + sorting(input.rows) + input.rows * calls * TEST,
+                ..input
+            }
+        }
+        Node::Sort(sort) => {
+            let input = estimate(&sort.input);
+            let rows = sort.limit.as_ref().map_or(input.rows, |l| bounded(l, input.rows));
+            Estimate { rows, cpu: input.cpu + sorting(input.rows), ..input }
+        }
+        Node::Distinct(distinct) => {
+            let input = estimate(&distinct.0);
+            let rows = groups(&distinct.0, distinct.1.iter(), input.rows);
+            Estimate { rows, cpu: input.cpu + input.rows * BUILD, ..input }
+        }
+        Node::Limit(limit) => of_limit(limit),
+        Node::SetOperation(operation) => of_set(operation),
+        Node::Recursive(recursive) => {
+            let (anchor, step) = (estimate(&recursive.anchor.root), estimate(&recursive.step.root));
+            Estimate {
+                rows: anchor.rows + step.rows,
+                cpu: anchor.cpu + step.cpu,
+                io: anchor.io + step.io,
+                ..anchor
+            }
+        }
+        Node::Document(document) => Estimate { rows: 1.0, ..estimate(&document.query.root) },
+    }
+}
+
+/// Bytes that a value is taken to have.
+const WIDTH: f64 = 9.0;
+
+fn leaf(rows: f64, columns: usize) -> Estimate {
+    let row_bytes = WIDTH.mul_add(count(columns), 8.0);
+    Estimate { rows, row_bytes, cpu: rows * READ, io: 0.0 }
+}
+
+/// A count as the number that estimates are made of.
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+pub(super) fn count(n: usize) -> f64 {
+    n as f64
+}
+
+fn sorting(rows: f64) -> f64 {
+    rows * (rows + 2.0).log2() * COMPARE + rows * BUILD
+}
+
+/// Rows that a TOP lets through of so many.
+fn bounded(limit: &Expr, rows: f64) -> f64 {
+    match limit.as_constant() {
+        Some(types::Value::BigInt(n)) => rows.min(float(*n)),
+        _ => rows.min(100.0),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn float(n: i64) -> f64 {
+    n as f64
+}
+
+/// Rows of a table now.
+pub(super) fn table_rows(scan: &Scan) -> f64 {
+    let rows = table_of(&scan.table).rows.data.row_count();
+    float(i64::try_from(rows).unwrap_or(i64::MAX))
+}
+
+fn of_scan(scan: &Scan) -> Estimate {
+    let table = table_of(&scan.table);
+    let rows = table_rows(scan);
+    let values = |r: Register| column_distinct(scan, r);
+    let share = scan.predicate.as_ref().map_or(1.0, |p| selectivity(p, &values));
+    let left = rows * share;
+    let row_bytes = WIDTH.mul_add(count(scan.columns.len()), 8.0);
+    let (read, find) = match &scan.access {
+        Access::Full => (rows, 0.0),
+        Access::Seek { index, key } => {
+            let index = &table.indexes[usize::from(*index)];
+            let found = if index.unique { rows.min(1.0) } else { seek_rows(scan, key.len(), rows) };
+            (found.max(left), SEEK)
+        }
+        Access::Range { prefix, lower, upper, .. } => {
+            let mut found = if prefix.is_empty() { rows } else { seek_rows(scan, 1, rows) };
+            for _ in lower.iter().chain(upper) {
+                found *= RANGE;
+            }
+            (found.max(left), SEEK)
+        }
+    };
+    let unique = match &scan.access {
+        Access::Seek { index, .. } => table.indexes[usize::from(*index)].unique,
+        Access::Full | Access::Range { .. } => false,
+    };
+    let given = if unique { left.min(1.0).max(rows.min(1.0)) } else { left };
+    let cpu = find + read * READ + scan.residual.as_ref().map_or(0.0, |_| read * TEST);
+    Estimate { rows: given, row_bytes, cpu, io: 0.0 }
+}
+
+/// Rows that have one value of the leading columns of an index that is not unique.
+fn seek_rows(scan: &Scan, columns: usize, rows: f64) -> f64 {
+    let share = EQUAL.powi(i32::try_from(columns.min(3)).unwrap_or(1));
+    let _ = scan;
+    (rows * share).max(rows.min(1.0))
+}
+
+/// Number of distinct values that a column of a scan is taken to have; `None` if nothing is known.
+fn column_distinct(scan: &Scan, register: Register) -> Option<f64> {
+    let (ordinal, _) = scan.columns.iter().find(|c| c.1 == register)?;
+    let table = table_of(&scan.table);
+    let alone = |i: &&crate::catalog::IndexDef| i.keys.len() == 1 && i.keys[0].0 == *ordinal;
+    if table.indexes.iter().filter(alone).any(|i| i.unique) {
+        return Some(table_rows(scan).max(1.0));
+    }
+    let leading = |i: &&crate::catalog::IndexDef| i.keys[0].0 == *ordinal;
+    let indexed = table.indexes.iter().filter(|i| i.kind == IndexKind::Range).any(|i| leading(&i));
+    indexed.then(|| (table_rows(scan) / 10.0).max(1.0))
+}
+
+/// Distinct values of a register that the node fills.
+pub(super) fn distinct(node: &Node, register: Register) -> Option<f64> {
+    match node {
+        Node::Scan(scan) => column_distinct(scan, register),
+        Node::Filter(inner) => distinct(&inner.0, register),
+        Node::Compute(inner) => distinct(&inner.0, register),
+        Node::Join(join) => {
+            distinct(&join.left, register).or_else(|| distinct(&join.right, register))
+        }
+        Node::Sort(sort) => distinct(&sort.input, register),
+        Node::Limit(limit) => distinct(&limit.input, register),
+        Node::Distinct(inner) => distinct(&inner.0, register),
+        Node::Window(window) => distinct(&window.input, register),
+        Node::Aggregate(aggregate) => {
+            let key = aggregate.keys.iter().find(|k| k.1 == register)?;
+            match key.0.kind {
+                ExprKind::Column(input) => distinct(&aggregate.input, input),
+                _ => None,
+            }
+        }
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::WorkTable(..) => None,
+    }
+}
+
+/// Returns the share of rows for which a predicate is true. `values` tells how many distinct values a
+/// register has.
+pub(super) fn selectivity(predicate: &Expr, values: &dyn Fn(Register) -> Option<f64>) -> f64 {
+    match &predicate.kind {
+        ExprKind::And(all) => {
+            // The most selective counts whole, the others ever less: predicates go together.
+            let mut shares: Vec<f64> = all.iter().map(|e| selectivity(e, values)).collect();
+            shares.sort_by(f64::total_cmp);
+            let power = |i: usize| 1.0 / count(1 << i.min(3));
+            shares.iter().enumerate().map(|(i, s)| s.powf(power(i))).product()
+        }
+        ExprKind::Or(any) => {
+            1.0 - any.iter().map(|e| 1.0 - selectivity(e, values)).product::<f64>()
+        }
+        ExprKind::Not(operand) => (1.0 - selectivity(operand, values)).clamp(0.01, 1.0),
+        ExprKind::Compare(op, _, pair) => match op {
+            CompareOp::Equal => equal_share(&pair.0, &pair.1, values),
+            CompareOp::NotEqual => 1.0 - equal_share(&pair.0, &pair.1, values),
+            CompareOp::Less
+            | CompareOp::LessOrEqual
+            | CompareOp::Greater
+            | CompareOp::GreaterOrEqual => RANGE,
+        },
+        ExprKind::InList(_, operand, list) => {
+            let one = bare(operand).and_then(values).map_or(EQUAL, |n| 1.0 / n);
+            (one * count(list.len())).min(0.5)
+        }
+        ExprKind::Like(..) => LIKE,
+        ExprKind::IsNull(_) => NULL,
+        ExprKind::Constant(types::Value::Bit(true)) => 1.0,
+        ExprKind::Constant(_) => 0.0,
+        ExprKind::Exists(_) | ExprKind::Quantified(_) => 0.5,
+        _ => RANGE,
+    }
+}
+
+fn equal_share(a: &Expr, b: &Expr, values: &dyn Fn(Register) -> Option<f64>) -> f64 {
+    let of = |e: &Expr| bare(e).and_then(values);
+    match (of(a), of(b)) {
+        (Some(a), Some(b)) => 1.0 / a.max(b).max(1.0),
+        (Some(n), None) | (None, Some(n)) => 1.0 / n.max(1.0),
+        (None, None) => EQUAL,
+    }
+}
+
+/// Returns the register of a column, converted or not.
+pub(super) fn bare(expr: &Expr) -> Option<Register> {
+    match &expr.kind {
+        ExprKind::Column(register) => Some(*register),
+        ExprKind::Convert(conversion) => bare(&conversion.operand),
+        ExprKind::Collate(operand) => bare(operand),
+        _ => None,
+    }
+}
+
+fn of_join(join: &Join) -> Estimate {
+    let (left, right) = (estimate(&join.left), estimate(&join.right));
+    let values = |r: Register| distinct(&join.left, r).or_else(|| distinct(&join.right, r));
+    let on = join.on.as_ref().map_or(1.0, |on| selectivity(on, &values));
+    let (pairs, cpu) = match &join.method {
+        JoinMethod::Loop => {
+            let opened = left.rows.max(1.0);
+            (left.rows * right.rows * on, left.cpu + opened * right.cpu)
+        }
+        JoinMethod::Hash(keys) => {
+            let shares = keys.iter().map(|(l, r)| equal_share(l, r, &values));
+            let share = shares.fold(1.0_f64, |all, one| all * one.max(1e-9));
+            let work = right.rows * BUILD + left.rows * PROBE;
+            (left.rows * right.rows * share * on, left.cpu + right.cpu + work)
+        }
+    };
+    let semi = pairs.min(left.rows * 0.5);
+    let (rows, row_bytes) = match join.kind {
+        JoinKind::Inner => (pairs, left.row_bytes + right.row_bytes),
+        JoinKind::Left => (pairs.max(left.rows), left.row_bytes + right.row_bytes),
+        JoinKind::Full => (pairs.max(left.rows).max(right.rows), left.row_bytes + right.row_bytes),
+        JoinKind::Semi => (semi, left.row_bytes),
+        JoinKind::Anti => (left.rows - semi, left.row_bytes),
+    };
+    Estimate { rows, row_bytes, cpu: cpu + rows * ROW, io: left.io + right.io }
+}
+
+/// Number of groups that so many rows fall into.
+fn groups<'e>(node: &Node, keys: impl Iterator<Item = &'e Expr>, rows: f64) -> f64 {
+    let mut all = 1.0_f64;
+    for key in keys {
+        let known = walk::reads(key);
+        let constant = known.is_empty();
+        let one = bare(key).and_then(|r| distinct(node, r));
+        all *= if constant { 1.0 } else { one.unwrap_or_else(|| rows.sqrt().max(1.0)) };
+    }
+    all.min(rows)
+}
+
+fn of_aggregate(aggregate: &Aggregate) -> Estimate {
+    let input = estimate(&aggregate.input);
+    let sets = count(aggregate.sets.len().max(1));
+    let rows = if aggregate.scalar {
+        1.0
+    } else {
+        groups(&aggregate.input, aggregate.keys.iter().map(|k| &k.0), input.rows) * sets
+    };
+    let calls = count(aggregate.aggregates.len());
+    let columns = calls + count(aggregate.keys.len());
+    let find = if aggregate.keys.is_empty() { ROW } else { PROBE };
+    let cpu = input.cpu + input.rows * sets * (find + calls * TEST) + rows * BUILD;
+    Estimate { rows, row_bytes: columns.mul_add(WIDTH, 8.0), cpu, io: input.io }
+}
+
+fn of_limit(limit: &Limit) -> Estimate {
+    let input = estimate(&limit.input);
+    let Some(wanted) = limit.count.as_ref().filter(|_| !limit.percent) else { return input };
+    let rows = bounded(wanted, input.rows);
+    // What does not have to see all its rows first stops early.
+    let share = if streams(&limit.input) { rows / input.rows.max(1.0) } else { 1.0 };
+    Estimate { rows, cpu: input.cpu * share, ..input }
+}
+
+/// Tells whether an operator gives its first row before it has seen all of its input.
+fn streams(node: &Node) -> bool {
+    match node {
+        Node::Filter(inner) => streams(&inner.0),
+        Node::Compute(inner) => streams(&inner.0),
+        Node::Distinct(inner) => streams(&inner.0),
+        Node::Limit(limit) => streams(&limit.input),
+        Node::Join(join) => streams(&join.left),
+        Node::Sort(_) | Node::Aggregate(_) | Node::Window(_) | Node::Document(_) => false,
+        Node::OneRow
+        | Node::Empty
+        | Node::Scan(_)
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::WorkTable(..) => true,
+    }
+}
+
+fn of_set(operation: &SetOperation) -> Estimate {
+    let (left, right) = (estimate(&operation.left.root), estimate(&operation.right.root));
+    let both = left.rows + right.rows;
+    let (rows, work) = match operation.kind {
+        SetKind::UnionAll => (both, 0.0),
+        SetKind::Union => (both * 0.7, both * BUILD),
+        SetKind::Except => (left.rows * 0.5, both * BUILD),
+        SetKind::Intersect => (left.rows.min(right.rows) * 0.5, both * BUILD),
+    };
+    let cpu = left.cpu + right.cpu + work + rows * ROW;
+    Estimate { rows, row_bytes: left.row_bytes.max(right.row_bytes), cpu, io: left.io + right.io }
+}
