@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arith;
+pub mod batch;
 pub mod bytes;
 pub mod collation;
 pub mod compare;

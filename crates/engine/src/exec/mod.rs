@@ -14,6 +14,7 @@ pub mod query;
 pub mod run;
 mod statement;
 mod trigger;
+pub mod vector;
 
 use std::sync::Arc;
 

@@ -1,0 +1,110 @@
+//! `ByteRows`: the strings of a vector, one behind the other.
+
+use crate::{Bytes, Value};
+
+/// Which values the bytes are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ByteKind {
+    /// [`Value::VarChar`]
+    VarChar,
+    /// [`Value::NVarChar`]
+    NVarChar,
+    /// [`Value::VarBinary`]
+    VarBinary,
+}
+
+impl ByteKind {
+    /// Makes a value of bytes.
+    pub fn value(self, bytes: Bytes) -> Value {
+        match self {
+            Self::VarChar => Value::VarChar(bytes),
+            Self::NVarChar => Value::NVarChar(bytes),
+            Self::VarBinary => Value::VarBinary(bytes),
+        }
+    }
+
+    /// Returns the kind and the bytes of a string or binary value.
+    pub fn of(value: &Value) -> Option<(Self, &Bytes)> {
+        match value {
+            Value::VarChar(bytes) => Some((Self::VarChar, bytes)),
+            Value::NVarChar(bytes) => Some((Self::NVarChar, bytes)),
+            Value::VarBinary(bytes) => Some((Self::VarBinary, bytes)),
+            _ => None,
+        }
+    }
+}
+
+/// Runs of bytes in one arena: row `i` is `arena[ends[i - 1]..ends[i]]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByteRows {
+    /// Which values the rows are.
+    pub kind: ByteKind,
+    ends: Vec<u32>,
+    arena: Vec<u8>,
+}
+
+impl ByteRows {
+    /// Makes an empty one.
+    pub const fn new(kind: ByteKind) -> Self {
+        Self { kind, ends: Vec::new(), arena: Vec::new() }
+    }
+
+    /// Returns the number of rows.
+    pub const fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Tells whether there is no row.
+    pub const fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Returns the bytes of all rows.
+    pub const fn total(&self) -> usize {
+        self.arena.len()
+    }
+
+    /// Returns a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn get(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] };
+        &self.arena[start as usize..self.ends[row] as usize]
+    }
+
+    /// Tells whether so many bytes more can be counted.
+    pub fn has_room(&self, bytes: usize) -> bool {
+        u32::try_from(self.arena.len() + bytes).is_ok()
+    }
+
+    /// Appends a row.
+    ///
+    /// # Panics
+    /// If there is no room: see [`Self::has_room`].
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.arena.extend_from_slice(bytes);
+        self.end_row();
+    }
+
+    /// Appends a row that `write` appends to the arena.
+    ///
+    /// # Panics
+    /// If there is no room for it.
+    pub fn push_with<R>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> R) -> R {
+        let result = write(&mut self.arena);
+        self.end_row();
+        result
+    }
+
+    /// Drops all rows; keeps the memory.
+    pub fn clear(&mut self) {
+        self.ends.clear();
+        self.arena.clear();
+    }
+
+    fn end_row(&mut self) {
+        let end = u32::try_from(self.arena.len()).expect("the caller has asked has_room");
+        self.ends.push(end);
+    }
+}

@@ -1,0 +1,144 @@
+//! Copying rows from vector to vector.
+
+use super::data::{Data, match_fixed};
+use super::selection::Selection;
+use super::vector::Vector;
+
+/// Which rows are copied, in which order.
+trait Rows {
+    /// Calls `see` for each of them.
+    fn each(&self, see: impl FnMut(usize));
+    /// Returns how many they are.
+    fn count(&self) -> usize;
+}
+
+impl Rows for Selection {
+    fn each(&self, see: impl FnMut(usize)) {
+        self.for_each(see);
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Rows for [u32] {
+    fn each(&self, mut see: impl FnMut(usize)) {
+        self.iter().for_each(|row| see(*row as usize));
+    }
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Vector {
+    /// Appends the selected rows of `source`, without holes.
+    pub fn append(&mut self, source: &Self, rows: &Selection) {
+        self.append_rows(source, rows);
+    }
+
+    /// Appends the rows of `source` with these numbers, in their order, repeats included.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn take(&mut self, source: &Self, rows: &[u32]) {
+        self.append_rows(source, rows);
+    }
+
+    /// Appends one row of `source`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn push_from(&mut self, source: &Self, row: usize) {
+        if source.is_null(row) {
+            self.push_null();
+            return;
+        }
+        match (&mut self.data, &source.data) {
+            (Data::Bytes(to), Data::Bytes(from)) if to.kind == from.kind => {
+                let bytes = from.get(row);
+                if to.has_room(bytes.len()) {
+                    to.push(bytes);
+                    return;
+                }
+            }
+            (Data::Int(to), Data::Int(from)) => return to.push(from[row]),
+            (Data::BigInt(to), Data::BigInt(from)) => return to.push(from[row]),
+            _ => {}
+        }
+        self.push(&source.data.value(row));
+    }
+
+    fn append_rows<R: Rows + ?Sized>(&mut self, source: &Self, rows: &R) {
+        let start = self.len();
+        if source.constant_value().is_some() || !self.append_data(&source.data, rows) {
+            rows.each(|row| self.push_from(source, row));
+            return;
+        }
+        if source.nulls.is_none() {
+            return;
+        }
+        let mut at = start;
+        rows.each(|row| {
+            if source.nulls.is_null(row) {
+                self.nulls.set(at);
+            }
+            at += 1;
+        });
+    }
+
+    /// Copies data of one form; `false`, and nothing is done, if the forms differ.
+    fn append_data<R: Rows + ?Sized>(&mut self, source: &Data, rows: &R) -> bool {
+        macro_rules! copy {
+            ($to:expr, $from:expr) => {{
+                $to.reserve(rows.count());
+                rows.each(|row| $to.push($from[row]));
+            }};
+        }
+        match (&mut self.data, source) {
+            (Data::Bit(to), Data::Bit(from)) => copy!(to, from),
+            (Data::TinyInt(to), Data::TinyInt(from)) => copy!(to, from),
+            (Data::SmallInt(to), Data::SmallInt(from)) => copy!(to, from),
+            (Data::Int(to), Data::Int(from)) | (Data::Date(to), Data::Date(from)) => {
+                copy!(to, from);
+            }
+            (Data::BigInt(to), Data::BigInt(from))
+            | (Data::Money(to), Data::Money(from))
+            | (Data::Time(to), Data::Time(from))
+            | (Data::DateTime(to), Data::DateTime(from))
+            | (Data::DateTime2(to), Data::DateTime2(from)) => copy!(to, from),
+            (Data::Real(to), Data::Real(from)) => copy!(to, from),
+            (Data::Float(to), Data::Float(from)) => copy!(to, from),
+            (Data::SmallDateTime(to), Data::SmallDateTime(from)) => copy!(to, from),
+            (
+                Data::ShortDecimal { digits: to, precision: p, scale: s },
+                Data::ShortDecimal { digits: from, precision, scale },
+            ) if p == precision && s == scale => copy!(to, from),
+            (
+                Data::Decimal { digits: to, precision: p, scale: s },
+                Data::Decimal { digits: from, precision, scale },
+            ) if p == precision && s == scale => copy!(to, from),
+            (Data::Bytes(to), Data::Bytes(from)) if to.kind == from.kind => {
+                let mut bytes = 0;
+                rows.each(|row| bytes += from.get(row).len());
+                if !to.has_room(bytes) {
+                    return false;
+                }
+                rows.each(|row| to.push(from.get(row)));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Becomes `rows` rows of the plain form's zero, none of them NULL: what a kernel writes into.
+    pub fn reset(&mut self, rows: usize) {
+        self.clear();
+        match_fixed!(&mut self.data, data => data.resize(rows, Default::default()),
+            Data::Bytes(_) | Data::Values(_) | Data::Constant(..) => {
+                (0..rows).for_each(|_| self.data.push_zero());
+            }
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! `Nulls`: which rows of a vector are NULL.
+
+/// One bit per row, set where it is NULL. No memory is used, and nothing is tested, while none is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Nulls {
+    /// Words beyond the last set bit may be missing.
+    words: Vec<u64>,
+}
+
+impl Nulls {
+    /// Tells whether no row is NULL.
+    pub const fn is_none(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Tells whether a row is NULL.
+    pub fn is_null(&self, row: usize) -> bool {
+        self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 != 0)
+    }
+
+    /// Makes a row NULL.
+    pub fn set(&mut self, row: usize) {
+        let word = row / 64;
+        if word >= self.words.len() {
+            self.words.resize(word + 1, 0);
+        }
+        self.words[word] |= 1 << (row % 64);
+    }
+
+    /// Makes no row NULL; keeps the memory.
+    pub fn clear(&mut self) {
+        self.words.clear();
+    }
+
+    /// Makes the rows NULL that are so in `other`, those that are so already included.
+    pub fn add(&mut self, other: &Self) {
+        if other.words.len() > self.words.len() {
+            self.words.resize(other.words.len(), 0);
+        }
+        self.words.iter_mut().zip(&other.words).for_each(|(word, more)| *word |= more);
+    }
+
+    /// Returns the bits, 64 rows a word; words beyond the last NULL may be missing.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+}

@@ -1,0 +1,163 @@
+//! `Vector`: a column of a batch.
+
+use super::bytes::ByteRows;
+use super::data::Data;
+use super::nulls::Nulls;
+use super::selection::Selection;
+use crate::value::ColumnType;
+use crate::{DataType, Value};
+
+/// A column: values of one type and which of them are NULL. It may grow beyond a batch, as the stored
+/// side of a join does.
+#[derive(Clone, Debug)]
+pub struct Vector {
+    /// The type that it was made for: what [`Self::clear`] goes back to.
+    home: DataType,
+    pub(super) data: Data,
+    pub(super) nulls: Nulls,
+}
+
+impl Vector {
+    /// Makes an empty vector in the plain form of a type.
+    pub fn with_capacity_for(of: &ColumnType) -> Self {
+        Self::of_type(&of.data_type)
+    }
+
+    /// As [`Self::with_capacity_for`], for a bare type.
+    pub fn of_type(of: &DataType) -> Self {
+        Self { home: *of, data: Data::of_type(of), nulls: Nulls::default() }
+    }
+
+    /// Makes a vector of `rows` times one value.
+    pub fn constant(value: Value, of: &ColumnType, rows: usize) -> Self {
+        Self { home: of.data_type, data: Data::Constant(value, rows), nulls: Nulls::default() }
+    }
+
+    /// Becomes `rows` times one value.
+    pub fn set_constant(&mut self, value: Value, rows: usize) {
+        self.nulls.clear();
+        self.data = Data::Constant(value, rows);
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Tells whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the type that it was made for.
+    pub const fn data_type(&self) -> &DataType {
+        &self.home
+    }
+
+    /// Returns the values; NULL rows hold zeros there.
+    pub const fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// Returns values and NULLs for writing. Who writes leaves a value per row, zero for a NULL one.
+    pub const fn parts_mut(&mut self) -> (&mut Data, &mut Nulls) {
+        (&mut self.data, &mut self.nulls)
+    }
+
+    /// Returns the NULL rows, but not those of a constant NULL: see [`Self::constant_value`].
+    pub const fn nulls(&self) -> &Nulls {
+        &self.nulls
+    }
+
+    /// Returns the value of all rows, if it is one.
+    pub const fn constant_value(&self) -> Option<&Value> {
+        match &self.data {
+            Data::Constant(value, _) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Returns the rows of a string or binary vector.
+    pub const fn byte_rows(&self) -> Option<&ByteRows> {
+        match &self.data {
+            Data::Bytes(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    /// Tells whether a row is NULL.
+    pub fn is_null(&self, row: usize) -> bool {
+        self.nulls.is_null(row) || matches!(self.data, Data::Constant(Value::Null, _))
+    }
+
+    /// Tells whether some row may be NULL.
+    pub fn has_nulls(&self) -> bool {
+        !self.nulls.is_none() || matches!(self.data, Data::Constant(Value::Null, _))
+    }
+
+    /// Returns the value of a row.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn get(&self, row: usize) -> Value {
+        if self.nulls.is_null(row) { Value::Null } else { self.data.value(row) }
+    }
+
+    /// Appends a value. What the plain form cannot hold turns the vector into one of `Value`s.
+    pub fn push(&mut self, value: &Value) {
+        if value.is_null() {
+            self.push_null();
+            return;
+        }
+        if !self.data.try_push(value) {
+            self.demote();
+            self.data.try_push(value);
+        }
+    }
+
+    /// Appends a NULL.
+    pub fn push_null(&mut self) {
+        if matches!(self.data, Data::Constant(..)) {
+            self.demote();
+        }
+        self.nulls.set(self.data.len());
+        self.data.push_zero();
+    }
+
+    /// Appends the zero of the form, for a row that nobody looks at.
+    pub fn push_hole(&mut self) {
+        if matches!(self.data, Data::Constant(..)) {
+            self.demote();
+        }
+        self.data.push_zero();
+    }
+
+    /// Drops all rows; keeps the memory. A vector that became one of `Value`s or a constant is in the
+    /// plain form of its type again.
+    pub fn clear(&mut self) {
+        self.nulls.clear();
+        let is_home = match &self.data {
+            Data::Values(_) => matches!(Data::of_type(&self.home), Data::Values(_)),
+            Data::Constant(..) => false,
+            _ => true,
+        };
+        if is_home { self.data.clear() } else { self.data = Data::of_type(&self.home) }
+    }
+
+    /// Returns the selected rows as a vector without holes.
+    #[must_use]
+    pub fn gather(&self, rows: &Selection) -> Self {
+        let mut result = Self::of_type(&self.home);
+        result.append(self, rows);
+        result
+    }
+
+    /// Writes the values one by one, as `Value`s.
+    pub(super) fn demote(&mut self) {
+        let values = (0..self.len()).map(|row| self.get(row)).collect();
+        if let Data::Constant(Value::Null, rows) = &self.data {
+            (0..*rows).for_each(|row| self.nulls.set(row));
+        }
+        self.data = Data::Values(values);
+    }
+}
