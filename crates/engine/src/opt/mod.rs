@@ -8,6 +8,9 @@ mod estimate;
 mod order;
 mod seek;
 
+use types::DataType;
+use types::value::ColumnType;
+
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::{Access, Join, JoinKind, JoinMethod, Live, Node, Query, TableSource};
 use crate::plan::statement::table_of;
@@ -135,13 +138,15 @@ fn push(node: Node, conjuncts: Vec<Expr>, outer: &Registers, all: &Registers) ->
 /// Takes a tree of inner joins apart into its inputs and predicates.
 fn flatten(node: Node, inputs: &mut Vec<Node>, conjuncts: &mut Vec<Expr>) {
     match node {
-        Node::Join(join)
-            if join.kind == JoinKind::Inner && matches!(join.method, JoinMethod::Loop) =>
-        {
+        Node::Join(join) if join.kind == JoinKind::Inner => {
             flatten(join.left, inputs, conjuncts);
             flatten(join.right, inputs, conjuncts);
             if let Some(on) = join.on {
                 split(on, conjuncts);
+            }
+            // That of a derived table may have been given its method already.
+            if let JoinMethod::Hash(keys) = join.method {
+                conjuncts.extend(keys.into_iter().map(equal));
             }
         }
         Node::Filter(inner) if matches!(inner.0, Node::Join(_) | Node::Scan(_)) => {
@@ -151,6 +156,13 @@ fn flatten(node: Node, inputs: &mut Vec<Node>, conjuncts: &mut Vec<Expr>) {
         }
         other => inputs.push(other),
     }
+}
+
+/// The comparison that a pair of hash keys came from.
+fn equal((left, right): (Expr, Expr)) -> Expr {
+    let ty = ColumnType { data_type: DataType::Bit, collation: left.ty.collation, nullable: true };
+    let kind = ExprKind::Compare(CompareOp::Equal, left.ty.collation, Box::new((left, right)));
+    Expr { kind, ty }
 }
 
 /// Orders the inputs of inner joins: next comes what gives the fewest rows by what is known by then.
