@@ -24,10 +24,12 @@ impl<'s> BinderContext<'s> {
     /// For a leaf of a program. `SessionState` and program are borrowed, the catalog is counted up:
     /// binding is not on the hot path.
     pub fn of(session: &'s SessionState, program: &'s Program) -> Self {
+        let database =
+            if program.switches_database { &session.database } else { &program.database };
         Self {
             variables: &program.variables,
             table_variables: &program.table_variables,
-            ..Self::bare(session, &program.database)
+            ..Self::bare(session, database)
         }
     }
 

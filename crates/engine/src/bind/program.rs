@@ -67,16 +67,18 @@ pub fn compile(
         body: parameters.body,
         loops: 0,
         statements: 0,
+        switches_database: false,
     };
     compiler.declare_all(&statements)?;
     let mut labels = Vec::new();
     collect_labels(&statements, &mut labels)?;
     check_gotos(&statements, &labels)?;
     let body = compiler.steps(statements)?;
-    let Compiler { variables, tables, statements, .. } = compiler;
+    let Compiler { variables, tables, statements, switches_database, .. } = compiler;
     Ok(Program {
         catalog_version: binder.catalog.version,
         database: binder.database.into(),
+        switches_database,
         variables,
         table_variables: tables,
         parameters: count,
@@ -102,6 +104,8 @@ struct Compiler<'a, 'b> {
     loops: u32,
     /// Statements so far.
     statements: u32,
+    /// Whether a USE was met.
+    switches_database: bool,
 }
 
 impl Compiler<'_, '_> {
@@ -194,6 +198,14 @@ impl Compiler<'_, '_> {
                 StepKind::InsertExecute(self.insert_execute(*insert)?)
             }
             kind @ StatementKind::Insert(_) => data(ast::Statement { kind, span, line }),
+            StatementKind::Use(_) if self.body != Body::Batch => {
+                let place = "a procedure, function or trigger";
+                return Err(Msg::NotAllowedIn("a USE database statement", place).into());
+            }
+            kind @ StatementKind::Use(_) => {
+                self.switches_database = true;
+                StepKind::Other(Box::new(ast::Statement { kind, span, line }))
+            }
             StatementKind::SetOption(option) => match *option {
                 ast::SetOption::Value(option, value) => {
                     StepKind::SetValue(option, Leaf::new(LeafAst::Value(value)))

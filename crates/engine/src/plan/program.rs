@@ -21,8 +21,11 @@ use crate::stats::{Cost, ProgramBooks, StatementPlace};
 pub struct Program {
     /// Catalog version that the leaves' plans are good for.
     pub catalog_version: u64,
-    /// Database that unqualified names are looked up in.
+    /// Database that unqualified names are looked up in, unless it switches itself.
     pub database: Arc<str>,
+    /// Whether it has a USE: then names are looked up in the session's current database, and a plan
+    /// is good for the database that it was bound in.
+    pub switches_database: bool,
     /// Variables: parameters first, then those declared, in order.
     pub variables: Vec<VariableDef>,
     /// Table variables and table-valued parameters.
@@ -301,6 +304,8 @@ pub struct Leaf {
     pub ast: LeafAst,
     /// The plan, unless it depends on the session.
     pub plan: OnceLock<Arc<Bound>>,
+    /// The database that it was bound in, where the program switches.
+    pub(crate) database: OnceLock<Arc<str>>,
     /// What timing it would add to it: known with the plan.
     pub(crate) cost: OnceLock<Cost>,
 }
@@ -323,6 +328,16 @@ pub enum LeafAst {
 }
 
 impl Leaf {
+    /// Returns the plan that is good for a session that is in `database`.
+    #[inline]
+    pub(crate) fn plan_in(&self, program: &Program, database: &Arc<str>) -> Option<&Arc<Bound>> {
+        let plan = self.plan.get()?;
+        if !program.switches_database {
+            return Some(plan);
+        }
+        self.database.get().is_some_and(|bound_in| bound_in == database).then_some(plan)
+    }
+
     /// Keeps the plan for all sessions.
     pub(crate) fn keep(&self, bound: Bound) -> &Bound {
         // Whoever is first: all bind the same.
@@ -332,6 +347,6 @@ impl Leaf {
 
     /// Makes a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
-        Self { ast, plan: OnceLock::new(), cost: OnceLock::new() }
+        Self { ast, plan: OnceLock::new(), database: OnceLock::new(), cost: OnceLock::new() }
     }
 }

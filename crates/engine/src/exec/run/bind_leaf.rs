@@ -1,5 +1,7 @@
 //! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
 
+use std::sync::Arc;
+
 use sos::ledger::{self, Label};
 use sos::memory::{MemoryClerk, with_clerk};
 use types::{Mode, Result};
@@ -27,7 +29,7 @@ impl Runner<'_> {
         if let Some(metadata) = &cx.session.instance.metadata {
             self.look_up(metadata, cx);
         }
-        if let Some(plan) = leaf.plan.get() {
+        if let Some(plan) = leaf.plan_in(self.program, &cx.session.database) {
             return run(plan, cx);
         }
         cx.session.meter.pause();
@@ -36,7 +38,10 @@ impl Runner<'_> {
         cx.session.meter.unpause();
         let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
-        if session_bound || !current {
+        let here = &cx.session.database;
+        let elsewhere = self.program.switches_database
+            && leaf.database.get_or_init(|| Arc::clone(here)) != here;
+        if session_bound || !current || elsewhere {
             // This plan serves one execution: the next one makes it again.
             cx.session.counters.count(SessionCounter::Recompilations);
             return run(&bound, cx);

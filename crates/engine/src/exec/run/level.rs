@@ -9,7 +9,7 @@ use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, transactions};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
 use crate::session::SessionState;
-use crate::sink::Command;
+use crate::sink::{Command, EnvChange};
 
 /// Runs a program one level deeper, in its own frame, and returns its return status.
 ///
@@ -33,6 +33,8 @@ pub(crate) fn enter(
     // The three options that procedures set; the others are saved where one is changed.
     let switches = (session.options.no_count, session.options.xact_abort, session.isolation);
     let saved = session.saved_options.take();
+    // A database that the text switches to is its own matter.
+    let outer = program.switches_database.then(|| std::sync::Arc::clone(&session.database));
     let outcome = {
         let mut inner = Cx::new(session, frame, cx.sink);
         inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
@@ -45,6 +47,11 @@ pub(crate) fn enter(
         session.options = *before;
     }
     session.saved_options = saved;
+    if let Some(outer) = outer.filter(|outer| **outer != *session.database) {
+        let inner = session.enter_database(std::sync::Arc::clone(&outer));
+        cx.sink.env_change(&EnvChange::Database { new: &outer, old: &inner })?;
+    }
+    let session = &mut *cx.session;
     (session.options.no_count, session.options.xact_abort, session.isolation) = switches;
     session.close_temp_scope();
     frame.release(session);
