@@ -46,6 +46,9 @@ struct ServeArguments {
     /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<String>,
+    /// Limit on memory for rows that one query keeps (sorts, hash tables); default a quarter of all
+    #[arg(long, value_name = "BYTES")]
+    max_query_memory: Option<String>,
     /// Number of schedulers; default one per CPU
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     schedulers: Option<String>,

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::process::ExitCode;
 
 use server::options::{
-    Certificate, Encryption, Limits, LockMode, Options, parse_duration, parse_memory,
+    Certificate, Encryption, Limits, LockMode, Options, parse_bytes, parse_duration, parse_memory,
 };
 use sos::ledger::SourceChoice;
 
@@ -57,11 +57,17 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         Some(text) => parse_memory(text).map_err(|why| wrong("--max-memory", text, &why))?,
         None => server::options::default_memory_max(),
     };
+    let query_memory_max = arguments.max_query_memory.as_deref().map(|text| {
+        parse_bytes(text)
+            .and_then(|n| if n > 0 { Ok(n) } else { Err("it must be more than zero".to_owned()) })
+            .map_err(|why| wrong("--max-query-memory", text, &why))
+    });
     Ok(Options {
         address: address(&arguments.listen)?,
         port: port(&arguments.port)?,
         sa_password: password(arguments)?,
         memory_max,
+        query_memory_max: query_memory_max.transpose()?,
         schedulers: schedulers.transpose()?,
         ledger: SourceChoice::of_name(&arguments.ledger).ok_or_else(|| {
             wrong("--ledger", &arguments.ledger, "it is auto, rseq, switches, schedstat or wall")

@@ -14,6 +14,7 @@ use sos::ledger::{self, State};
 use types::{Collation, DataType, Value};
 
 use crate::catalog::{Catalog, CatalogCell, Login, password};
+use crate::exec::grant::Workspace;
 use crate::stats::Statistics;
 
 pub(crate) use card::datetime_of;
@@ -34,6 +35,8 @@ pub struct Config {
     pub server_name: String,
     /// Limit on memory, in bytes.
     pub memory_max: u64,
+    /// Limit on what one query takes of it for rows that it keeps, in bytes; 0 is a quarter of all.
+    pub query_memory_max: u64,
     /// What stands between a statement and its metadata.
     pub lock_mode: LockMode,
 }
@@ -56,6 +59,8 @@ pub struct Instance {
     pub statistics: Arc<Statistics>,
     /// The ledger at earlier moments.
     pub history: History,
+    /// What queries take for the rows that they keep.
+    pub(crate) workspace: Arc<Workspace>,
     /// What statements and logins look up under a lock; none in the default mode.
     pub(crate) metadata: Option<MetadataCache>,
     /// Start time, as `datetime`.
@@ -89,6 +94,7 @@ impl Instance {
         let catalog = Catalog::bootstrap(sa, Collation::default(), &started);
         Arc::new(Self {
             metadata: MetadataCache::of_mode(config.lock_mode),
+            workspace: Arc::new(Workspace::new(config.memory_max, config.query_memory_max)),
             config,
             machine,
             store,

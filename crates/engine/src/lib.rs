@@ -7,6 +7,7 @@
 pub mod bind;
 pub mod catalog;
 pub mod exec;
+pub mod explain;
 pub mod func;
 pub mod instance;
 pub mod opt;

@@ -141,6 +141,7 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         sa_password: options.sa_password.clone(),
         server_name: machine_name.clone(),
         memory_max: options.memory_max,
+        query_memory_max: options.query_memory_max.unwrap_or(0),
         lock_mode: options.lock_mode,
     };
     Ok(Shared {

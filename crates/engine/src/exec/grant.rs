@@ -33,7 +33,7 @@ const STATE_LIMIT: u8 = 123;
 pub(crate) struct Workspace {
     used: AtomicU64,
     limit: u64,
-    query_limit: AtomicU64,
+    query_limit: u64,
 }
 
 impl Workspace {
@@ -43,21 +43,16 @@ impl Workspace {
         let share = |percent: u64| (memory_max / 100).saturating_mul(percent);
         let query_limit = if query_limit == 0 { share(QUERY_PERCENT) } else { query_limit };
         let limit = share(QUERIES_PERCENT);
-        Self { used: AtomicU64::new(0), limit, query_limit: AtomicU64::new(query_limit) }
+        Self { used: AtomicU64::new(0), limit, query_limit }
     }
 
     /// Returns what one query may take, in bytes.
     pub(crate) fn query_limit(&self) -> u64 {
-        // Relaxed, here and below: numbers that order nothing else.
-        self.query_limit.load(Ordering::Relaxed)
-    }
-
-    /// Sets what one query may take, in bytes.
-    pub(crate) fn set_query_limit(&self, bytes: u64) {
-        self.query_limit.store(bytes, Ordering::Relaxed);
+        self.query_limit
     }
 
     fn take(&self, bytes: u64) -> bool {
+        // Relaxed, here and below: numbers that order nothing else.
         let before = self.used.fetch_add(bytes, Ordering::Relaxed);
         let fits = before.saturating_add(bytes) <= self.limit;
         if !fits {

@@ -10,6 +10,7 @@ pub mod dml;
 pub mod eval;
 pub mod fault;
 mod function;
+pub mod grant;
 pub mod query;
 pub mod run;
 mod statement;
@@ -24,6 +25,7 @@ use types::row::RowBuffer;
 pub use statement::{run_bound, run_scalar};
 
 use crate::catalog::TableRows;
+use crate::explain::Profile;
 use crate::session::SessionState;
 use crate::sink::{Command, ResultSink};
 
@@ -59,6 +61,8 @@ pub struct Cx<'a> {
     /// Whether the statement fires triggers, and what it has for them.
     pub(crate) fires: bool,
     pub(crate) pending: Vec<trigger::Pending>,
+    /// What the operators of the statement do, where somebody wants to know.
+    pub(crate) profile: Option<Box<Profile>>,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
 }
@@ -98,6 +102,7 @@ impl<'a> Cx<'a> {
             scratch: Scratch::default(),
             statement_text: String::new(),
             source: String::new(),
+            profile: None,
             work_tables: Vec::new(),
             fires: false,
             pending: Vec::new(),

@@ -110,7 +110,8 @@ pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
 
 /// Tells whether a point statement may run on the row itself: no transaction is open.
 pub(crate) fn is_free(cx: &Cx<'_>) -> bool {
-    cx.transaction.is_none() && cx.session.transaction.count == 0
+    // Whoever wants to know what the operators do gets operators.
+    cx.transaction.is_none() && cx.session.transaction.count == 0 && cx.profile.is_none()
 }
 
 /// Options of a transaction of storage as the session has set them.
@@ -234,6 +235,7 @@ fn lend<T>(
         scratch: std::mem::take(&mut cx.scratch),
         statement_text: String::new(),
         source: std::mem::take(&mut cx.source),
+        profile: cx.profile.take(),
         work_tables: std::mem::take(&mut cx.work_tables),
         fires: cx.fires,
         pending: Vec::new(),
@@ -247,6 +249,7 @@ fn lend<T>(
         null_eliminated,
         scratch,
         source,
+        profile,
         work_tables,
         pending,
         ..
@@ -259,6 +262,7 @@ fn lend<T>(
     cx.null_eliminated = null_eliminated;
     cx.scratch = scratch;
     cx.source = source;
+    cx.profile = profile;
     cx.work_tables = work_tables;
     done
 }

@@ -14,6 +14,7 @@ use sos::sync::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use types::date::Moment;
 use types::{DataType, Value};
 
+use crate::exec::grant::Grant;
 use crate::instance::SessionCounters;
 use crate::session::{ClientInfo, IsolationLevel, Options, SessionState};
 use crate::stats::Live;
@@ -32,6 +33,8 @@ pub struct SessionCard {
     pub connection_id: Value,
     /// What its running request shows of itself.
     pub(crate) live: Arc<Live>,
+    /// What its running query has taken.
+    pub(crate) grant: Arc<Grant>,
     /// What its requests have spent and waited for.
     pub(crate) books: Arc<SessionBooks>,
     resets: AtomicU64,
@@ -73,6 +76,7 @@ impl SessionCard {
             cancel: Arc::clone(&state.cancel),
             connection_id: crate::func::new_guid(),
             live: Arc::clone(state.meter.live()),
+            grant: Arc::clone(&state.grant),
             books: Arc::clone(&state.books),
             resets: AtomicU64::new(0),
             rows: AtomicU64::new(0),

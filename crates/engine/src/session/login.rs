@@ -100,6 +100,7 @@ pub(super) fn open(
         counters,
         database_counters,
         programs: ProgramCache::default(),
+        grant: Arc::new(crate::exec::grant::Grant::new(&instance.workspace)),
         books: Arc::default(),
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),

@@ -9,6 +9,7 @@ use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
 use crate::catalog::{Catalog, ProcedureDef};
 use crate::exec::Scratch;
+use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::session::cache::ProgramCache;
@@ -101,6 +102,8 @@ pub struct SessionState {
     pub(crate) programs: ProgramCache,
     /// What it counts and times.
     pub(crate) meter: Meter,
+    /// What its running query has taken for the rows that it keeps.
+    pub(crate) grant: Arc<Grant>,
     /// What its requests have spent and waited for.
     pub(crate) books: Arc<SessionBooks>,
     /// Buffers that are reused from request to request.

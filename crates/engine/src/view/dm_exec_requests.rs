@@ -60,8 +60,10 @@ const COLUMNS: &[Column<RequestRow>] = &[
     col("row_count", BIGINT, |r| big(r.session.card.rows())),
     col("prev_error", INT, |r| int(r.session.card.error())),
     col("nest_level", INT, |r| int(r.session.card.live.nest_level())),
-    // There are no memory grants.
-    col("granted_query_memory", INT, |_| int(0)),
+    // In pages of 8 KB.
+    col("granted_query_memory", INT, |r| {
+        int(r.session.card.grant.now().map_or(0, |grant| grant.used_max / 8192))
+    }),
     col("executing_managed_code", BIT, |_| bit(false)),
     col("group_id", INT, |_| int(2)),
     opt("query_hash", bin(8), |r| or_null(r.statement.as_ref(), |s| binary(&s.query_hash))),

@@ -23,6 +23,7 @@ mod dm_exec_connections;
 mod dm_exec_input_buffer;
 mod dm_exec_procedure_stats;
 mod dm_exec_query_ledger;
+mod dm_exec_query_memory_grants;
 mod dm_exec_query_stats;
 mod dm_exec_requests;
 mod dm_exec_session_ledger;

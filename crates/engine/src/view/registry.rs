@@ -30,6 +30,7 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::dm_exec_input_buffer::VIEW,
     &super::dm_exec_procedure_stats::VIEW,
     &super::dm_exec_query_ledger::VIEW,
+    &super::dm_exec_query_memory_grants::VIEW,
     &super::dm_exec_query_stats::VIEW,
     &super::dm_exec_requests::VIEW,
     &super::dm_exec_session_ledger::VIEW,

@@ -17,14 +17,21 @@ pub(crate) fn instance() -> Arc<Instance> {
 
 /// Makes an engine of the given lock mode.
 pub(crate) fn instance_in(lock_mode: LockMode) -> Arc<Instance> {
+    instance_with(|config| config.lock_mode = lock_mode)
+}
+
+/// Makes an engine that is set up in another way.
+pub(crate) fn instance_with(change: impl FnOnce(&mut Config)) -> Arc<Instance> {
     let config = MachineConfig { schedulers: 1, ..MachineConfig::default() };
     let machine = Arc::new(Machine::start(&config).unwrap());
-    let config = Config {
+    let mut config = Config {
         sa_password: "secret".to_owned(),
         server_name: "test".to_owned(),
         memory_max: 1 << 30,
-        lock_mode,
+        query_memory_max: 0,
+        lock_mode: LockMode::default(),
     };
+    change(&mut config);
     Instance::new(config, machine, Store::new(StoreOptions::default()))
 }
 

@@ -6,6 +6,7 @@ mod cancel;
 mod client;
 mod concurrent;
 mod golden;
+mod grant;
 mod locks;
 mod point_bench;
 mod script;

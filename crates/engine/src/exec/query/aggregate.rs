@@ -8,11 +8,15 @@ use types::{Result, Value};
 
 use super::buffer::Keys;
 use super::sort::{encode_sort, order_of};
-use super::{Flow, Receive, Rows, run as run_node};
+use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, truth};
+use crate::exec::grant::Charge;
 use crate::func::Accumulator;
 use crate::plan::query::{Aggregate, AggregateCall};
+
+/// What the state of one aggregate takes, its accumulator with it, as far as that does not grow.
+const STATE_BYTES: usize = 160;
 
 /// One aggregate over one group.
 pub(super) struct State {
@@ -34,7 +38,7 @@ impl State {
     }
 
     /// Adds the current row.
-    fn add(&mut self, call: &AggregateCall, cx: &mut Cx<'_>) -> Result<()> {
+    fn add(&mut self, call: &AggregateCall, cx: &mut Cx<'_>, charge: &mut Charge) -> Result<()> {
         if let Some(filter) = &call.filter
             && !truth(filter, cx)?.is_true()
         {
@@ -51,13 +55,17 @@ impl State {
                 for (value, expr) in arguments.iter().zip(&call.arguments) {
                     group_key(value, expr.ty.collation, &mut key);
                 }
+                let bytes = key.len() + ENTRY_BYTES;
                 if !seen.insert(key.into()) {
                     return Ok(());
                 }
+                charge.add(bytes)?;
             }
             match &mut self.kept {
                 Some((keys, rows)) => {
                     keys.push(|out| encode_sort(&call.order, cx, out))?;
+                    charge.add(keys.last_size())?;
+                    charge.add_row(arguments.iter())?;
                     rows.push(arguments.clone());
                     Ok(())
                 }
@@ -93,6 +101,7 @@ pub(super) fn run<'p>(
     let sets = if aggregate.sets.is_empty() { &[Vec::new()][..] } else { &aggregate.sets[..] };
     let mut groups: Vec<Vec<Group>> = sets.iter().map(|_| Vec::new()).collect();
     let mut places: Vec<HashMap<Box<[u8]>, usize>> = sets.iter().map(|_| HashMap::new()).collect();
+    let mut charge = cx.session.grant.charge(0);
     let mut values = Vec::with_capacity(aggregate.keys.len());
     let mut key = Vec::new();
     run_node(&aggregate.input, cx, rows, &mut |cx, _| {
@@ -111,13 +120,16 @@ pub(super) fn run<'p>(
             let place = match places[s].get(key.as_slice()) {
                 Some(&place) => place,
                 None => {
+                    charge.add_row(values.iter())?;
+                    charge
+                        .add(key.len() + ENTRY_BYTES + aggregate.aggregates.len() * STATE_BYTES)?;
                     groups[s].push(new_group(aggregate, set, &values));
                     places[s].insert(key.as_slice().into(), groups[s].len() - 1);
                     groups[s].len() - 1
                 }
             };
             for (state, call) in groups[s][place].states.iter_mut().zip(&aggregate.aggregates) {
-                state.add(call, cx)?;
+                state.add(call, cx, &mut charge)?;
             }
         }
         Ok(Flow::More)

@@ -1,10 +1,11 @@
 //! Rows kept aside: what a sort, a hash table or a window holds of its input.
 
 use storage::RowRef;
-use types::Value;
+use types::{Result, Value};
 
 use super::Rows;
 use crate::exec::Cx;
+use crate::exec::grant::Charge;
 use crate::plan::query::Live;
 
 /// Rows kept aside, each as the values of the live registers and the rows of its scans.
@@ -14,17 +15,19 @@ pub(super) struct Buffer<'p> {
     row_width: usize,
     rows: Vec<Option<RowRef<'p>>>,
     count: usize,
+    charge: Charge,
 }
 
 impl<'p> Buffer<'p> {
-    /// Makes an empty one for rows with this much alive.
-    pub(super) fn new(live: &Live) -> Self {
+    /// Makes an empty one for rows with this much alive; what it keeps is charged to the query.
+    pub(super) fn new(live: &Live, cx: &Cx<'_>) -> Self {
         Self {
             width: live.registers.len(),
             values: Vec::new(),
             row_width: live.rows.len(),
             rows: Vec::new(),
             count: 0,
+            charge: cx.session.grant.charge(0),
         }
     }
 
@@ -34,10 +37,24 @@ impl<'p> Buffer<'p> {
     }
 
     /// Keeps the current row.
-    pub(super) fn push(&mut self, live: &Live, cx: &Cx<'_>, rows: &Rows<'p>) {
-        self.values.extend(live.registers.iter().map(|r| cx.registers[r.index()].clone()));
+    ///
+    /// # Errors
+    /// 701 if the query has no memory for it.
+    pub(super) fn push(&mut self, live: &Live, cx: &Cx<'_>, rows: &Rows<'p>) -> Result<()> {
+        let values = live.registers.iter().map(|r| &cx.registers[r.index()]);
+        self.charge.add_row(values.clone())?;
+        self.values.extend(values.cloned());
         self.rows.extend(live.rows.iter().map(|&number| rows.get(number)));
         self.count += 1;
+        Ok(())
+    }
+
+    /// Notes what is kept beside a row: its key.
+    ///
+    /// # Errors
+    /// 701 if the query has no memory for it.
+    pub(super) fn keep_beside(&mut self, bytes: usize) -> Result<()> {
+        self.charge.add(bytes)
     }
 
     /// Makes a kept row the current one.
@@ -52,8 +69,11 @@ impl<'p> Buffer<'p> {
         }
     }
 
-    /// Keeps only the rows at `places`, in that order.
-    pub(super) fn retain(&mut self, places: &[usize]) {
+    /// Keeps only the rows at `places`, in that order; `beside` bytes are kept beside them.
+    ///
+    /// # Errors
+    /// 701 if the query has no memory for them.
+    pub(super) fn retain(&mut self, places: &[usize], beside: usize) -> Result<()> {
         let mut values = Vec::with_capacity(places.len() * self.width);
         let mut rows = Vec::with_capacity(places.len() * self.row_width);
         for &i in places {
@@ -64,6 +84,8 @@ impl<'p> Buffer<'p> {
         self.values = values;
         self.rows = rows;
         self.count = places.len();
+        self.charge.set(beside)?;
+        self.charge.add_row(self.values.iter())
     }
 }
 
@@ -99,6 +121,16 @@ impl Keys {
     pub(super) fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.bytes[start..self.ends[i]]
+    }
+
+    /// Returns what a key of the last one's length takes.
+    pub(super) fn last_size(&self) -> usize {
+        self.ends.last().map_or(0, |_| self.get(self.len() - 1).len() + size_of::<usize>())
+    }
+
+    /// Returns what all of them take.
+    pub(super) fn size(&self) -> usize {
+        self.bytes.len() + self.ends.len() * size_of::<usize>()
     }
 
     /// Returns the number of keys.

@@ -7,7 +7,7 @@ use types::Result;
 use types::compare::group_key;
 
 use super::buffer::{Buffer, clear};
-use super::{Flow, Receive, Rows, run as run_node};
+use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
 use crate::exec::eval::{eval, truth};
 use crate::plan::expr::Expr;
@@ -159,7 +159,7 @@ fn build<'p>(
     // One row of a key is as good as all where nobody looks at them.
     let exists = matches!(join.kind, JoinKind::Semi | JoinKind::Anti) && join.on.is_none();
     let mut table = Table {
-        buffer: Buffer::new(live),
+        buffer: Buffer::new(live, cx),
         heads: HashMap::new(),
         chain: Vec::new(),
         matched: Vec::new(),
@@ -176,7 +176,8 @@ fn build<'p>(
         if exists && table.heads.contains_key(key.as_slice()) {
             return Ok(Flow::More);
         }
-        table.buffer.push(live, cx, rows);
+        table.buffer.push(live, cx, rows)?;
+        table.buffer.keep_beside(key.len() + ENTRY_BYTES)?;
         table.matched.push(false);
         let next = if found { table.heads.insert(key.as_slice().into(), place) } else { None };
         table.chain.push(next.unwrap_or(END));

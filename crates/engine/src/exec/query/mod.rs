@@ -69,6 +69,10 @@ impl<'p> Rows<'p> {
     }
 }
 
+/// What an entry of a hash table takes beside the bytes of its key: a pointer and a length, a place,
+/// the table's own byte and its free room, and what the allocator rounds up.
+const ENTRY_BYTES: usize = 64;
+
 /// The operator above: called for each row.
 pub(crate) type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>) -> Result<Flow>;
 
@@ -105,6 +109,41 @@ pub(crate) fn run_node(
 
 /// Runs an operator.
 pub(crate) fn run<'p>(
+    node: &'p Node,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    if cx.profile.is_none() {
+        return run_operator(node, cx, rows, receive);
+    }
+    run_profiled(node, cx, rows, receive)
+}
+
+/// As [`run`], and counts what the operator does.
+#[cold]
+fn run_profiled<'p>(
+    node: &'p Node,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let Some(place) = cx.profile.as_mut().map(|profile| profile.open(node)) else {
+        return run_operator(node, cx, rows, receive);
+    };
+    let flow = run_operator(node, cx, rows, &mut |cx, rows| {
+        if let Some(profile) = &mut cx.profile {
+            profile.count_rows(place, 1);
+        }
+        receive(cx, rows)
+    });
+    if let Some(profile) = &mut cx.profile {
+        profile.close(place);
+    }
+    flow
+}
+
+fn run_operator<'p>(
     node: &'p Node,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
@@ -220,12 +259,14 @@ fn run_distinct<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let mut seen = hashbrown::HashSet::<Box<[u8]>>::new();
+    let mut charge = cx.session.grant.charge(0);
     let mut key = Vec::new();
     run(input, cx, rows, &mut |cx, rows| {
         encode_group(keys, cx, &mut key)?;
         if seen.contains(key.as_slice()) {
             return Ok(Flow::More);
         }
+        charge.add(key.len() + ENTRY_BYTES)?;
         seen.insert(key.as_slice().into());
         receive(cx, rows)
     })
@@ -329,13 +370,14 @@ fn run_percent<'p>(
         return Err(Msg::PercentRange.into());
     }
     let live = walk::live(&limit.input);
-    let mut buffer = buffer::Buffer::new(&live);
+    let mut buffer = buffer::Buffer::new(&live, cx);
     let mut ties: Vec<Vec<u8>> = Vec::new();
     run(&limit.input, cx, rows, &mut |cx, rows| {
-        buffer.push(&live, cx, rows);
+        buffer.push(&live, cx, rows)?;
         if limit.ties.is_some() {
             let mut key = Vec::new();
             tie_key(limit, cx, &mut key)?;
+            buffer.keep_beside(key.len() + size_of::<Vec<u8>>())?;
             ties.push(key);
         }
         Ok(Flow::More)

@@ -41,6 +41,7 @@ fn run_member<'p>(
     round: &mut Vec<Vec<Value>>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
+    let mut charge = cx.session.grant.charge(0);
     run_node(&member.root, cx, rows, &mut |cx, rows| {
         let mut row = Vec::with_capacity(member.output.len());
         for column in &member.output {
@@ -49,6 +50,7 @@ fn run_member<'p>(
         for (register, value) in recursive.registers.iter().zip(&row) {
             cx.registers[register.index()].clone_from(value);
         }
+        charge.add_row(row.iter())?;
         round.push(row);
         receive(cx, rows)
     })

@@ -68,6 +68,7 @@ fn one<'p>(
     let Some(index) = spec.index else { return Ok(Flow::More) };
     let found = rows.transaction.get(table, index, key, spec.read);
     let Some(row) = found.map_err(|e| fault::raise(cx, e))? else { return Ok(Flow::More) };
+    note_reads(scan, 1, cx);
     load(&scan.columns, definition, row.image(), &mut cx.registers);
     if let Some(residual) = &scan.residual
         && !truth(residual, cx)?.is_true()
@@ -95,6 +96,7 @@ fn walk<'p>(
         if until_check == 0 {
             until_check = ROWS_PER_CHECK;
             fault::check_cancel(cx)?;
+            note_reads(scan, ROWS_PER_CHECK, cx);
         }
         load(&scan.columns, definition, row.image(), &mut cx.registers);
         if let Some(residual) = &scan.residual
@@ -104,10 +106,20 @@ fn walk<'p>(
         }
         rows.set(scan.row, Some(row));
         if receive(cx, rows)? == Flow::Enough {
+            note_reads(scan, ROWS_PER_CHECK - until_check, cx);
             return Ok(Flow::Enough);
         }
     }
+    note_reads(scan, ROWS_PER_CHECK - until_check, cx);
     Ok(Flow::More)
+}
+
+/// Tells the profile, where there is one, how many rows storage has handed over: at the end of the
+/// scan and every so many rows, so that a row costs nothing.
+fn note_reads(scan: &Scan, rows: u32, cx: &mut Cx<'_>) {
+    if let Some(profile) = &mut cx.profile {
+        profile.count_reads(scan, u64::from(rows));
+    }
 }
 
 /// Decodes the columns that a scan needs into their registers.

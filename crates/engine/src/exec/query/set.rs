@@ -4,9 +4,10 @@ use hashbrown::HashSet;
 use types::Result;
 use types::compare::group_key;
 
-use super::{Flow, Receive, Rows, run as run_node};
+use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
+use crate::exec::grant::Charge;
 use crate::plan::query::{Query, SetKind, SetOperation};
 
 pub(super) fn run<'p>(
@@ -30,11 +31,15 @@ pub(super) fn run<'p>(
             Ok(Flow::More)
         }
         SetKind::Union => {
-            let mut seen = HashSet::<Box<[u8]>>::new();
+            let mut seen = Seen::new(cx);
             for side in [left, right] {
                 let flow = run_node(&side.root, cx, rows, &mut |cx, rows| {
                     output(operation, side, cx)?;
-                    if seen.insert(key(operation, cx)) { receive(cx, rows) } else { Ok(Flow::More) }
+                    if seen.insert(key(operation, cx))? {
+                        receive(cx, rows)
+                    } else {
+                        Ok(Flow::More)
+                    }
                 })?;
                 if flow == Flow::Enough {
                     return Ok(flow);
@@ -43,23 +48,45 @@ pub(super) fn run<'p>(
             Ok(Flow::More)
         }
         SetKind::Except | SetKind::Intersect => {
-            let mut other = HashSet::<Box<[u8]>>::new();
+            let mut other = Seen::new(cx);
             run_node(&right.root, cx, rows, &mut |cx, _| {
                 output(operation, right, cx)?;
-                other.insert(key(operation, cx));
+                other.insert(key(operation, cx))?;
                 Ok(Flow::More)
             })?;
             let wanted = *kind == SetKind::Intersect;
-            let mut seen = HashSet::<Box<[u8]>>::new();
+            let mut seen = Seen::new(cx);
             run_node(&left.root, cx, rows, &mut |cx, rows| {
                 output(operation, left, cx)?;
                 let key = key(operation, cx);
-                if other.contains(&key) == wanted && seen.insert(key) {
+                if other.keys.contains(&key) == wanted && seen.insert(key)? {
                     return receive(cx, rows);
                 }
                 Ok(Flow::More)
             })
         }
+    }
+}
+
+/// Keys of rows that were met; what they take is charged to the query.
+struct Seen {
+    keys: HashSet<Box<[u8]>>,
+    charge: Charge,
+}
+
+impl Seen {
+    fn new(cx: &Cx<'_>) -> Self {
+        Self { keys: HashSet::new(), charge: cx.session.grant.charge(0) }
+    }
+
+    /// Adds a key; tells whether it is new.
+    fn insert(&mut self, key: Box<[u8]>) -> Result<bool> {
+        let bytes = key.len() + ENTRY_BYTES;
+        let is_new = self.keys.insert(key);
+        if is_new {
+            self.charge.add(bytes)?;
+        }
+        Ok(is_new)
     }
 }
 

@@ -25,18 +25,19 @@ pub(super) fn run<'p>(
         None => None,
     };
     let room = limit.map(|n| n.saturating_mul(2).saturating_add(SURPLUS));
-    let mut buffer = Buffer::new(&sort.live);
+    let mut buffer = Buffer::new(&sort.live, cx);
     let mut keys = Keys::default();
     run_node(&sort.input, cx, rows, &mut |cx, rows| {
         keys.push(|out| encode_sort(&sort.keys, cx, out))?;
-        buffer.push(&sort.live, cx, rows);
+        buffer.push(&sort.live, cx, rows)?;
+        buffer.keep_beside(keys.last_size())?;
         if let (Some(room), Some(limit)) = (room, limit)
             && keys.len() >= room
         {
             let mut order = order_of(&keys);
             order.truncate(limit);
-            buffer.retain(&order);
             keys.retain(&order);
+            buffer.retain(&order, keys.size())?;
         }
         Ok(Flow::More)
     })?;

@@ -10,6 +10,7 @@ use super::sort::{encode_sort, order_of};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
+use crate::exec::grant::Charge;
 use crate::func::AggregateFunction;
 use crate::plan::query::{FrameBound, Nulls, Window, WindowCall, WindowFrame, WindowFunction};
 
@@ -19,9 +20,9 @@ pub(super) fn run<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    let mut buffer = Buffer::new(&window.live);
+    let mut buffer = Buffer::new(&window.live, cx);
     run_node(&window.input, cx, rows, &mut |cx, rows| {
-        buffer.push(&window.live, cx, rows);
+        buffer.push(&window.live, cx, rows)?;
         Ok(Flow::More)
     })?;
     let mut results = Vec::with_capacity(window.calls.len());
@@ -52,6 +53,8 @@ struct Input {
     /// Partition and order keys.
     sorts: Keys,
     arguments: Vec<Vec<Value>>,
+    /// What it holds is the query's.
+    _charge: Charge,
 }
 
 impl Input {
@@ -64,7 +67,8 @@ impl Input {
     ) -> Result<Self> {
         let mut partitions = Keys::default();
         let mut sorts = Keys::default();
-        let mut arguments = Vec::with_capacity(buffer.len());
+        let mut arguments: Vec<Vec<Value>> = Vec::with_capacity(buffer.len());
+        let mut charge = cx.session.grant.charge(0);
         for i in 0..buffer.len() {
             buffer.restore(i, &window.live, cx, rows);
             partitions.push(|out| -> Result<()> {
@@ -75,11 +79,14 @@ impl Input {
                 Ok(())
             })?;
             sorts.push(|out| encode_sort(&call.order, cx, out))?;
-            arguments.push(call.arguments.iter().map(|e| eval(e, cx)).collect::<Result<_>>()?);
+            charge.add(partitions.last_size() + sorts.last_size())?;
+            let values = call.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
+            charge.add_row(values.iter())?;
+            arguments.push(values);
         }
         let mut order = order_of(&sorts);
         order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
-        Ok(Self { order, partitions, sorts, arguments })
+        Ok(Self { order, partitions, sorts, arguments, _charge: charge })
     }
 
     fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Vec<Value>> {

@@ -1,0 +1,125 @@
+//! `Profile`: what the operators of one run of a statement did, for STATISTICS PROFILE, XML and IO.
+//!
+//! An operator is known by the address of its node: a plan does not move while it runs. Row operators
+//! are counted by `exec/query`, vector operators count the rows of their batches; both count reads by
+//! scan. A statement that nobody profiles has none of this: it costs a branch where an operator opens.
+
+use std::collections::HashMap;
+
+use sos::clock;
+
+use crate::plan::query::{Node, Scan};
+use crate::plan::statement::table_of;
+
+/// Counts of the operators of a statement.
+#[derive(Debug, Default)]
+pub(crate) struct Profile {
+    places: HashMap<usize, Place>,
+    counts: Vec<Count>,
+    /// Rows that scans were handed by storage.
+    reads: HashMap<usize, u64>,
+    /// Tables, in the order in which they were first touched.
+    tables: Vec<TableReads>,
+}
+
+/// Where the counts of an operator are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(usize);
+
+/// What an operator did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Count {
+    /// How often it was opened.
+    pub(crate) executions: u64,
+    /// Rows that it gave.
+    pub(crate) rows: u64,
+    /// Ticks from its opening to its end, what it gave rows to included.
+    pub(crate) ticks: u64,
+    opened: u64,
+}
+
+/// What was read of a table.
+#[derive(Clone, Debug)]
+pub(crate) struct TableReads {
+    id: i32,
+    /// Its name.
+    pub(crate) name: String,
+    /// Scans and seeks that were begun.
+    pub(crate) scans: u64,
+    /// Row versions that storage handed over.
+    pub(crate) reads: u64,
+}
+
+impl Profile {
+    /// Notes that an operator is opened.
+    pub(crate) fn open(&mut self, node: &Node) -> Place {
+        let next = Place(self.counts.len());
+        let place = *self.places.entry(address(node)).or_insert(next);
+        if place == next {
+            self.counts.push(Count::default());
+        }
+        let count = &mut self.counts[place.0];
+        count.executions += 1;
+        count.opened = clock::now_ticks();
+        if let Node::Scan(scan) = node {
+            self.table(scan).scans += 1;
+        }
+        place
+    }
+
+    /// Notes that an operator gave rows.
+    pub(crate) fn count_rows(&mut self, place: Place, rows: u64) {
+        self.counts[place.0].rows += rows;
+    }
+
+    /// Notes that an operator has ended.
+    pub(crate) fn close(&mut self, place: Place) {
+        let count = &mut self.counts[place.0];
+        count.ticks += clock::now_ticks().saturating_sub(count.opened);
+    }
+
+    /// Notes that storage handed rows to a scan.
+    pub(crate) fn count_reads(&mut self, scan: &Scan, rows: u64) {
+        *self.reads.entry(std::ptr::from_ref(scan).addr()).or_default() += rows;
+        self.table(scan).reads += rows;
+    }
+
+    /// Notes that rows of a table were written.
+    pub(crate) fn count_writes(&mut self, id: i32, name: &str, rows: u64) {
+        self.table_of(id, name).reads += rows;
+    }
+
+    /// Returns what an operator did; nothing if it was never opened.
+    pub(crate) fn count(&self, node: usize) -> Count {
+        self.places.get(&node).map_or_else(Count::default, |place| self.counts[place.0])
+    }
+
+    /// Returns how many rows storage handed to a scan.
+    pub(crate) fn reads(&self, scan: usize) -> u64 {
+        self.reads.get(&scan).copied().unwrap_or(0)
+    }
+
+    /// Returns what was read of each table.
+    pub(crate) fn tables(&self) -> &[TableReads] {
+        &self.tables
+    }
+
+    fn table(&mut self, scan: &Scan) -> &mut TableReads {
+        let table = table_of(&scan.table);
+        self.table_of(table.id, &table.name)
+    }
+
+    fn table_of(&mut self, id: i32, name: &str) -> &mut TableReads {
+        let known = self.tables.iter().position(|t| t.id == id);
+        let at = known.unwrap_or_else(|| {
+            self.tables.push(TableReads { id, name: name.to_owned(), scans: 0, reads: 0 });
+            self.tables.len() - 1
+        });
+        &mut self.tables[at]
+    }
+}
+
+/// The name of an operator while its plan lives.
+pub(crate) fn address(node: &Node) -> usize {
+    std::ptr::from_ref(node).addr()
+}

@@ -1,0 +1,92 @@
+//! `sys.dm_exec_query_memory_grants`: the queries that hold memory for rows that they keep.
+//!
+//! A query gets what it asks for at once, up to its limit, or error 701: nobody waits.
+
+use types::DataType;
+
+use super::column::{
+    BIGINT, BIT, Column, DATETIME, FLOAT, INT, SMALLINT, big, binary, col, int, opt, or_null, rows,
+    shape, small, unknown, vb,
+};
+use super::{Rows, Scope, SystemView};
+use crate::exec::grant::{GrantNow, STEP_BYTES};
+use crate::instance::datetime_of;
+use crate::view::source_requests::{RequestRow, request_rows};
+
+/// A request that holds memory.
+struct GrantRow {
+    request: RequestRow,
+    grant: GrantNow,
+}
+
+impl GrantRow {
+    /// What was asked for: what is expected, where that is known, else what was taken; at least a step.
+    fn requested(&self) -> u64 {
+        self.grant.ideal.max(self.grant.used_max).max(STEP_BYTES)
+    }
+}
+
+fn kb(bytes: u64) -> types::Value {
+    big(bytes / 1024)
+}
+
+const COLUMNS: &[Column<GrantRow>] = &[
+    col("session_id", SMALLINT, |r| small(r.request.session.card.id)),
+    col("request_id", INT, |_| int(0)),
+    opt("scheduler_id", INT, |r| or_null(r.request.scheduler(), int)),
+    col("dop", SMALLINT, |_| small(1)),
+    col("request_time", DATETIME, |r| datetime_of(r.grant.since)),
+    opt("grant_time", DATETIME, |r| datetime_of(r.grant.since)),
+    col("requested_memory_kb", BIGINT, |r| kb(r.requested())),
+    opt("granted_memory_kb", BIGINT, |r| kb(r.requested().min(r.grant.limit))),
+    col("required_memory_kb", BIGINT, |_| kb(STEP_BYTES)),
+    opt("used_memory_kb", BIGINT, |r| kb(r.grant.used)),
+    opt("max_used_memory_kb", BIGINT, |r| kb(r.grant.used_max)),
+    unknown("query_cost", FLOAT),
+    col("timeout_sec", INT, |_| int(0)),
+    col("resource_semaphore_id", SMALLINT, |_| small(0)),
+    // NULL, as the documentation has it for a grant that was given.
+    unknown("queue_id", SMALLINT),
+    unknown("wait_order", INT),
+    unknown("is_next_candidate", BIT),
+    unknown("wait_time_ms", BIGINT),
+    opt("plan_handle", vb(64), |r| {
+        or_null(r.request.books.as_ref(), |b| binary(b.plan_handle.bytes()))
+    }),
+    opt("sql_handle", vb(64), |r| {
+        or_null(r.request.books.as_ref(), |b| binary(b.sql_handle.bytes()))
+    }),
+    // The default group and pool.
+    col("group_id", INT, |_| int(2)),
+    col("pool_id", INT, |_| int(2)),
+    col("is_small", DataType::TinyInt, |r| types::Value::TinyInt(u8::from(r.is_small()))),
+    col("ideal_memory_kb", BIGINT, |r| kb(r.requested())),
+    opt("reserved_worker_count", INT, |_| int(0)),
+    opt("used_worker_count", INT, |_| int(0)),
+    opt("max_used_worker_count", INT, |_| int(0)),
+    unknown("reserved_node_bitmap", BIGINT),
+];
+
+impl GrantRow {
+    /// Whether it is what SQL Server's small-query semaphore is for: less than 5 MB.
+    fn is_small(&self) -> bool {
+        self.requested() < 5 << 20
+    }
+}
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_exec_query_memory_grants",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let row = |request: RequestRow| {
+        let grant = request.session.card.grant.now()?;
+        Some(GrantRow { request, grant })
+    };
+    rows(COLUMNS, request_rows(scope).into_iter().filter_map(row))
+}
