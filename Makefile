@@ -4,6 +4,7 @@
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
 # make bench-ledger compares a server with the ledger to one without it, on the same page
+# make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
 # make drivers  only the tests through real drivers
 # make support  writes docs/support.md from the engine's test scripts
 # make lint     format and lints
@@ -22,7 +23,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-smoke lint doc models census fuzz support
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-tpch bench-smoke lint doc models census fuzz support
 build:
 	cargo build --release --locked
 
@@ -69,6 +70,10 @@ bench-ledger:
 	cargo build --release --locked -p clearway -p load
 	cargo build --release --locked -p clearway --features ledger-off --target-dir target/ledger-off
 	target/release/bench ledger-cost --json target/ledger-cost.json --page docs/benchmarks.md
+
+bench-tpch: setup
+	cargo build --release --locked -p clearway -p load
+	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
 
 bench-smoke:
 	cargo build --release --locked -p clearway -p load

@@ -80,12 +80,16 @@ impl Connection {
     }
 
     fn wait(&self, direction: Direction) -> Result<()> {
-        let deadline = clock::monotonic_ns() + PATIENCE_NS;
-        match poll_fd(&self.socket, direction, Some(deadline)) {
-            Ok(true) => Ok(()),
-            Ok(false) => Err("the server is silent".to_owned()),
-            Err(error) => Err(format!("poll: {error}")),
+        match self.wait_until(direction, clock::monotonic_ns() + PATIENCE_NS)? {
+            true => Ok(()),
+            false => Err("the server is silent".to_owned()),
         }
+    }
+
+    /// Waits for the socket; false when the deadline comes first.
+    fn wait_until(&self, direction: Direction, deadline_ns: u64) -> Result<bool> {
+        poll_fd(&self.socket, direction, Some(deadline_ns))
+            .map_err(|error| format!("poll: {error}"))
     }
 
     /// Reads once; `None` if nothing is there.
@@ -143,12 +147,25 @@ impl Connection {
 
     /// Sends a request and waits for the packets of its answer.
     pub(crate) fn ask(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<Vec<u8>> {
+        let answer = self.ask_until(request, buffer, clock::monotonic_ns() + PATIENCE_NS)?;
+        answer.ok_or_else(|| "the server is silent".to_owned())
+    }
+
+    /// Sends a request and waits for the packets of its answer; `None` when the deadline comes first.
+    pub(crate) fn ask_until(
+        &mut self,
+        request: &[u8],
+        buffer: &mut [u8],
+        deadline_ns: u64,
+    ) -> Result<Option<Vec<u8>>> {
         self.send(request)?;
         loop {
             if let Some(packets) = self.collect(buffer)? {
-                return Ok(packets.to_vec());
+                return Ok(Some(packets.to_vec()));
             }
-            self.wait(Direction::Readable)?;
+            if !self.wait_until(Direction::Readable, deadline_ns)? {
+                return Ok(None);
+            }
         }
     }
 }

@@ -142,6 +142,17 @@ impl Generator {
         connection.ask(request, &mut self.buffer)
     }
 
+    /// Sends a request on the first connection and waits for the packets of its answer. When that takes
+    /// longer than `limit` it is cancelled, the connection is of no further use, and `None` comes back.
+    pub fn ask_within(&mut self, request: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
+        let connection = self.connections.first_mut().ok_or("there is no connection")?;
+        let answer = connection.ask_until(request, &mut self.buffer, clock::deadline_ns(limit))?;
+        if answer.is_none() {
+            connection.ask(&client::attention(), &mut self.buffer)?;
+        }
+        Ok(answer)
+    }
+
     /// Keeps every connection busy for so long, then waits for the answers under way. Fails if the
     /// server goes away or falls silent; its errors are counted.
     pub fn run(&mut self, script: &Script, duration: Duration) -> Result<Outcome> {

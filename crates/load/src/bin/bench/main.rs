@@ -16,6 +16,7 @@ mod race;
 mod report;
 mod session;
 mod setup;
+mod tpch;
 mod work;
 
 use std::io::{Read, Write};
@@ -56,6 +57,8 @@ enum Verb {
     Locks(locks::LocksArguments),
     /// Predicts throughput on more CPUs than there are: a model
     Model(model::ModelArguments),
+    /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
+    Tpch(tpch::TpchArguments),
     /// Becomes another program that may not make some system calls, as in many containers
     Confined {
         /// The calls, by name
@@ -171,6 +174,7 @@ fn main() -> ExitCode {
         Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Tpch(arguments)) => tpch::run(&arguments),
         Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),
         Some(Verb::Spin) => {
             books::spin();

@@ -1,0 +1,131 @@
+//! The answers of both sides, in a form in which they can be compared.
+
+use load::{Answer, Result};
+use types::date::civil_of;
+use types::{Collation, Value};
+
+/// How far two numbers may be apart: T-SQL cuts a quotient of decimals at six digits.
+const APART_MAX: f64 = 2e-6;
+/// The same for large numbers, as a share: the other side's quotients are floats.
+const SHARE_MAX: f64 = 1e-12;
+
+/// One field of an answer.
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
+pub(super) enum Field {
+    Null,
+    Number(f64),
+    Text(String),
+}
+
+/// The rows of an answer.
+pub(super) type Rows = Vec<Vec<Field>>;
+
+/// What a comparison found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Same,
+    /// The same rows, where ORDER BY leaves the order of some open.
+    OtherOrder,
+    Different,
+}
+
+/// Takes the rows out of our server's answer.
+pub(super) fn own_rows(packets: &[u8]) -> Result<Rows> {
+    let answer = Answer::decode(packets)?.check()?;
+    let row = |row: &&[Value]| row.iter().map(Field::of).collect();
+    answer.rows().iter().map(row).collect()
+}
+
+impl Field {
+    fn of(value: &Value) -> Result<Self> {
+        Ok(match value {
+            Value::Null => Self::Null,
+            Value::Int(number) => Self::Number(f64::from(*number)),
+            Value::BigInt(number) => Self::Number(number.to_string().parse().unwrap_or(f64::NAN)),
+            Value::Decimal(number) => Self::Number(number.to_f64()),
+            Value::Float(number) => Self::Number(*number),
+            Value::Date(days) => {
+                let date = civil_of(*days);
+                Self::Text(format!("{:04}-{:02}-{:02}", date.year, date.month, date.day))
+            }
+            // A `char` is padded here, and not by the other side.
+            Value::VarChar(_) => {
+                let text = value.as_text(Collation::default()).unwrap_or_default();
+                Self::Text(text.trim_end_matches(' ').to_owned())
+            }
+            other => return Err(format!("no query answers with {other:?}")),
+        })
+    }
+
+    /// Reads a field that the other side wrote.
+    pub(super) fn parse(field: &str) -> Result<Self> {
+        match field.split_at_checked(1) {
+            Some(("n", "")) => Ok(Self::Null),
+            Some(("d", number)) => {
+                let number = number.parse().map_err(|error| format!("'{field}': {error}"))?;
+                Ok(Self::Number(number))
+            }
+            Some(("t", text)) => Ok(Self::Text(text.trim_end_matches(' ').to_owned())),
+            _ => Err(format!("not a field: '{field}'")),
+        }
+    }
+
+    fn equals(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Number(a), Self::Number(b)) => {
+                (a - b).abs() <= APART_MAX + SHARE_MAX * a.abs().max(b.abs())
+            }
+            _ => self == other,
+        }
+    }
+}
+
+/// Compares two answers.
+pub(super) fn compare(own: &Rows, other: &Rows) -> Verdict {
+    if equal(own, other) {
+        return Verdict::Same;
+    }
+    match equal(&sorted(own), &sorted(other)) {
+        true => Verdict::OtherOrder,
+        false => Verdict::Different,
+    }
+}
+
+fn equal(own: &Rows, other: &Rows) -> bool {
+    let row = |(a, b): (&Vec<Field>, &Vec<Field>)| {
+        a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equals(b))
+    };
+    own.len() == other.len() && own.iter().zip(other).all(row)
+}
+
+fn sorted(rows: &Rows) -> Rows {
+    let mut rows = rows.clone();
+    rows.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(numbers: &[f64]) -> Rows {
+        numbers.iter().map(|&number| vec![Field::Number(number)]).collect()
+    }
+
+    #[test]
+    fn answers_differ_by_rows_and_not_by_the_seventh_digit() {
+        assert_eq!(compare(&rows(&[1.0, 2.0]), &rows(&[1.000_001, 2.0])), Verdict::Same);
+        assert_eq!(compare(&rows(&[1.0, 2.0]), &rows(&[2.0, 1.0])), Verdict::OtherOrder);
+        assert_eq!(compare(&rows(&[1.0, 2.0]), &rows(&[1.0, 2.01])), Verdict::Different);
+        assert_eq!(compare(&rows(&[1.0]), &rows(&[1.0, 1.0])), Verdict::Different);
+        assert_eq!(compare(&rows(&[1.0]), &vec![vec![Field::Null]]), Verdict::Different);
+    }
+
+    #[test]
+    fn fields_of_the_other_side_are_read() {
+        assert_eq!(Field::parse("n"), Ok(Field::Null));
+        assert_eq!(Field::parse("d12.50"), Ok(Field::Number(12.5)));
+        assert_eq!(Field::parse("tab c  "), Ok(Field::Text("ab c".to_owned())));
+        assert!(Field::parse("").is_err());
+    }
+}

@@ -1,0 +1,176 @@
+//! `bench tpch`: the 22 queries of TPC-H on row tables, against DuckDB on one thread in the same run.
+//!
+//! The answers are compared, so that a fast wrong answer counts as none; CPU time is that of the whole
+//! server process (its threads on one scheduler) and of the whole peer process, the median of the runs of
+//! a query. This is not a TPC-H result: no refresh, no throughput test, nothing audited.
+
+mod answer;
+mod data;
+mod peer;
+mod report;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use load::process::Place;
+use load::{Generator, Result, ServerProcess};
+use tds::client::{self, ClientSettings};
+
+use crate::setup::{Schedulers, connect, run_batches, start_clearway};
+use crate::{Plan, machine, say, write};
+use answer::{Rows, Verdict};
+use peer::PeerAnswer;
+
+const DATABASE: &str = "Tpch";
+
+#[derive(Args, Clone)]
+pub(crate) struct TpchArguments {
+    /// The server's binary; default the one beside this
+    #[arg(long, value_name = "FILE")]
+    server: Option<PathBuf>,
+    /// Folder of tpch/, with the tables and the queries
+    #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
+    workloads: PathBuf,
+    /// Where the generated data is or comes to be
+    #[arg(long, value_name = "FOLDER", default_value = "target/tpch")]
+    data: PathBuf,
+    /// A Python that has duckdb, beside tpchgen-cli: see tests/setup.sh
+    #[arg(long, value_name = "FILE", default_value = ".venv/bin/python")]
+    python: PathBuf,
+    /// Scale factor; 1 is a gigabyte. Query 11 is written for 0.1
+    #[arg(long, value_name = "SF", default_value = "0.1")]
+    scale: String,
+    /// Runs of each query, of which the median counts
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    runs: usize,
+    /// Seconds after which a query is cancelled and counts as not answered
+    #[arg(long, value_name = "S", default_value_t = 60)]
+    limit_s: u64,
+    /// Only queries whose name contains this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
+    /// Where to write the results as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// A page whose section on this is replaced by this run's
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+}
+
+/// One query, as both sides answered it.
+struct Line {
+    name: String,
+    peer_ns: u64,
+    own: Own,
+}
+
+/// How our side answered.
+enum Own {
+    Answered { cpu_ns: u64, verdict: Verdict },
+    Failed(String),
+}
+
+/// Everything found.
+struct Found {
+    facts: machine::Facts,
+    scale: String,
+    rows: u64,
+    load_cpu_ns: u64,
+    lines: Vec<Line>,
+}
+
+/// Runs every query on both sides. Exit code 1 if an answer is wrong or missing; slow is not wrong.
+pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
+    let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
+    let folder = arguments.data.join(&arguments.scale);
+    let queries = arguments.workloads.join("tpch");
+    peer::generate(&arguments.python, &arguments.scale, &folder)?;
+    let peers = peer::answer(&arguments.python, &folder, &queries, arguments.runs.max(1))?;
+    let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
+    let (rows, load_cpu_ns) = load_data(&server, &queries, &folder)?;
+    let mut found = Found {
+        facts: machine::machine(&plan),
+        scale: arguments.scale.clone(),
+        rows,
+        load_cpu_ns,
+        lines: Vec::new(),
+    };
+    let mut client = connect(&server, DATABASE)?;
+    for peer in peers.into_iter().filter(|peer| peer.name.contains(&arguments.only)) {
+        let text = read(&queries.join(format!("{}.sql", peer.name)))?;
+        let own = match ask(arguments, &server, &mut client, &text, &peer) {
+            Ok(own) => own,
+            Err(what) => {
+                // After a failure the connection may hold half an answer.
+                client = connect(&server, DATABASE)?;
+                Own::Failed(what)
+            }
+        };
+        let line = Line { name: peer.name, peer_ns: peer.cpu_ns, own };
+        say(&line.cells().join("  "));
+        found.lines.push(line);
+    }
+    say(&found.summary());
+    if let Some(path) = &arguments.json {
+        write(path, &found.json())?;
+    }
+    if let Some(path) = &arguments.page {
+        crate::page::put_section(path, report::HEADING, &found.section())?;
+    }
+    Ok(if found.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Makes the tables and fills them. Returns the rows, and the server's CPU time.
+fn load_data(server: &ServerProcess, queries: &Path, folder: &Path) -> Result<(u64, u64)> {
+    run_batches(&mut connect(server, "")?, [format!("CREATE DATABASE {DATABASE}").as_str()])?;
+    let mut client = connect(server, DATABASE)?;
+    run_batches(&mut client, [read(&queries.join("schema.sql"))?.as_str()])?;
+    let before_ns = cpu_ns(server)?;
+    let rows = data::load(&mut client, folder)?;
+    Ok((rows, cpu_ns(server)? - before_ns))
+}
+
+/// Runs a query so many times, looks at each answer, and returns the median of what it cost.
+fn ask(
+    arguments: &TpchArguments,
+    server: &ServerProcess,
+    client: &mut Generator,
+    text: &str,
+    peer: &PeerAnswer,
+) -> Result<Own> {
+    let request = client::batch(text, ClientSettings::default());
+    let limit = Duration::from_secs(arguments.limit_s);
+    let (mut taken, mut verdict) = (Vec::new(), Verdict::Same);
+    for _ in 0..arguments.runs.max(1) {
+        let before_ns = cpu_ns(server)?;
+        let answer = client.ask_within(&request, limit)?;
+        taken.push(cpu_ns(server)? - before_ns);
+        let packets = answer.ok_or_else(|| format!("no answer within {} s", limit.as_secs()))?;
+        let rows: Rows = answer::own_rows(&packets)?;
+        verdict = worst(verdict, answer::compare(&rows, &peer.rows));
+        if verdict == Verdict::Different {
+            say(&report::first_difference(&rows, &peer.rows));
+            break;
+        }
+    }
+    taken.sort_unstable();
+    Ok(Own::Answered { cpu_ns: taken[taken.len() / 2], verdict })
+}
+
+fn worst(one: Verdict, other: Verdict) -> Verdict {
+    match (one, other) {
+        (Verdict::Different, _) | (_, Verdict::Different) => Verdict::Different,
+        (Verdict::OtherOrder, _) | (_, Verdict::OtherOrder) => Verdict::OtherOrder,
+        (Verdict::Same, Verdict::Same) => Verdict::Same,
+    }
+}
+
+fn cpu_ns(server: &ServerProcess) -> Result<u64> {
+    sos::sys::process_clock_ns(server.id()).map_err(|error| format!("the server has gone: {error}"))
+}
