@@ -120,7 +120,14 @@ fn narrow<T: TryFrom<i128>>(wide: i128, make: fn(T) -> Value, result: &DataType)
     T::try_from(wide).map_or_else(|_| overflow(result), |v| Ok(make(v)))
 }
 
-fn decimal(op: BinaryOp, a: &Decimal, b: &Decimal, result: &DataType) -> Result<Decimal> {
+/// Computes `a op b` for decimals; `result` is the type that [`crate::type_rules::binary`] gave.
+///
+/// # Errors
+/// 8115 on overflow, 8134 on division by zero.
+///
+/// # Panics
+/// If the operator takes no decimals.
+pub fn decimal(op: BinaryOp, a: &Decimal, b: &Decimal, result: &DataType) -> Result<Decimal> {
     let (precision, scale) = (result.precision(), result.scale());
     match op {
         BinaryOp::Add => a.add(b, precision, scale),

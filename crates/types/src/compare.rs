@@ -89,7 +89,7 @@ pub fn order(left: &Value, right: &Value, collation: Collation) -> Ordering {
         (Value::Float(a), Value::Float(b)) => order_float(*a, *b),
         (Value::VarChar(a), Value::VarChar(b)) => collation.compare_varchar(a, b),
         (Value::NVarChar(a), Value::NVarChar(b)) => collation.compare_nvarchar(a, b),
-        (Value::VarBinary(a), Value::VarBinary(b)) => trim_zeros(a).cmp(trim_zeros(b)),
+        (Value::VarBinary(a), Value::VarBinary(b)) => order_binary(a, b),
         (Value::UniqueIdentifier(a), Value::UniqueIdentifier(b)) => {
             guid_order(a).cmp(&guid_order(b))
         }
@@ -172,6 +172,11 @@ pub(crate) fn variant_form(value: &Value, of: &ColumnType) -> (u8, Value) {
 pub(crate) fn guid_order(guid: &[u8; 16]) -> [u8; 16] {
     const ORDER: [usize; 16] = [10, 11, 12, 13, 14, 15, 8, 9, 6, 7, 4, 5, 0, 1, 2, 3];
     ORDER.map(|at| guid[at])
+}
+
+/// Compares two binary values; trailing zeros do not count.
+pub fn order_binary(left: &[u8], right: &[u8]) -> Ordering {
+    trim_zeros(left).cmp(trim_zeros(right))
 }
 
 /// Cuts trailing zeros, which do not count when binary values compare.

@@ -143,7 +143,7 @@ fn push_float(v: f64, out: &mut Vec<u8>) {
 }
 
 /// Appends binary with trailing zeros cut, which do not count in comparison.
-fn push_binary(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn push_binary(bytes: &[u8], out: &mut Vec<u8>) {
     for byte in compare::trim_zeros(bytes).iter().copied() {
         match byte {
             0 | 1 => out.extend_from_slice(&[1, byte + 1]),

@@ -3,7 +3,7 @@
 use super::bytes::{ByteKind, ByteRows};
 use crate::{DataType, Decimal, Value};
 
-/// The values of a vector. A NULL row holds the form's zero.
+/// The values of a vector. A NULL row holds any value of the form, `Value::Null` where that is a `Value`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Data {
     /// `bit`, and conditions.

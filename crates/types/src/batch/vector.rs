@@ -54,12 +54,12 @@ impl Vector {
         &self.home
     }
 
-    /// Returns the values; NULL rows hold zeros there.
+    /// Returns the values; NULL rows hold anything there.
     pub const fn data(&self) -> &Data {
         &self.data
     }
 
-    /// Returns values and NULLs for writing. Who writes leaves a value per row, zero for a NULL one.
+    /// Returns values and NULLs for writing. Who writes leaves a value per row, any for a NULL one.
     pub const fn parts_mut(&mut self) -> (&mut Data, &mut Nulls) {
         (&mut self.data, &mut self.nulls)
     }
@@ -80,6 +80,14 @@ impl Vector {
     /// Returns the rows of a string or binary vector.
     pub const fn byte_rows(&self) -> Option<&ByteRows> {
         match &self.data {
+            Data::Bytes(rows) => Some(rows),
+            _ => None,
+        }
+    }
+
+    /// As [`Self::byte_rows`], for writing.
+    pub const fn byte_rows_mut(&mut self) -> Option<&mut ByteRows> {
+        match &mut self.data {
             Data::Bytes(rows) => Some(rows),
             _ => None,
         }

@@ -1,14 +1,20 @@
 //! LIKE: patterns with `%`, `_`, `[a-z]`, `[^..]` and ESCAPE, under a collation.
 
+mod folded;
+
 use super::Collation;
 use super::weights::{Characters, Encoding, Expansion, PLAIN, Rules};
+use crate::batch::ByteKind;
 use crate::{Msg, Result, Value};
+use folded::Folded;
 
 /// A compiled pattern, which matches strings of the encoding it was made from.
 #[derive(Clone, Debug)]
 pub struct LikePattern {
     collation: Collation,
     tokens: Box<[Token]>,
+    /// The form for many texts, if it was asked for.
+    folded: Option<Box<Folded>>,
 }
 
 #[derive(Clone, Debug)]
@@ -45,7 +51,22 @@ impl LikePattern {
         };
         let weigh = |code| weight(code, encoding, collation);
         let pattern: Vec<u32> = characters.collect();
-        Ok(Some(Self { collation, tokens: compile(&pattern, escape, &weigh) }))
+        let tokens = compile(&pattern, escape, &weigh);
+        Ok(Some(Self { collation, tokens, folded: None }))
+    }
+
+    /// Prepares the pattern for many texts: some microseconds, for what takes a tenth of the time
+    /// then.
+    #[must_use]
+    pub fn prepared(mut self) -> Self {
+        self.folded = Some(Box::new(Folded::new(&self.tokens, self.collation)));
+        self
+    }
+
+    /// Tells whether a `varchar` or `nvarchar` text matches; `scratch` is for the matcher's own use.
+    pub fn matches_bytes(&self, kind: ByteKind, text: &[u8], scratch: &mut Vec<u8>) -> bool {
+        let folded = self.folded.as_ref().and_then(|f| f.matches(kind, text, scratch));
+        folded.unwrap_or_else(|| self.matches(&kind.value(text.into())) == Some(true))
     }
 
     /// Tells whether `value` matches; `None` for NULL and for what is no string.

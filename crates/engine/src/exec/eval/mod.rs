@@ -166,7 +166,8 @@ pub fn compare(op: CompareOp, left: &Value, right: &Value, collation: Collation)
     matches(op, ordering).into()
 }
 
-fn matches(op: CompareOp, ordering: Ordering) -> bool {
+/// Tells whether an operator holds for two operands of this order.
+pub fn matches(op: CompareOp, ordering: Ordering) -> bool {
     match op {
         CompareOp::Equal => ordering.is_eq(),
         CompareOp::NotEqual => ordering.is_ne(),

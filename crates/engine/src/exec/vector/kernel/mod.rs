@@ -9,8 +9,20 @@
 //! the error is that of the first row that fails in row mode, or there is none, where a kernel has
 //! looked at a value that row mode would not have looked at.
 
+mod arithmetic;
+mod call;
+mod case;
+mod compare;
+mod convert;
+pub mod hash;
+pub mod keys;
+mod like;
+mod list;
+mod logic;
 mod outside;
 mod row;
+mod safe;
+mod side;
 mod step;
 
 use types::Result;

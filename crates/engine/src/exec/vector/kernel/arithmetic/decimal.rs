@@ -1,0 +1,170 @@
+//! Decimals: in plain integers where the result's type has room for every result, as it has unless its
+//! precision was cut to 38; digit by digit through [`Decimal`] else.
+
+use types::batch::{Data, Nulls, Selection, Vector};
+use types::type_rules::BinaryOp;
+use types::value::ColumnType;
+use types::{Decimal, arith};
+
+use super::super::side::{Operand, Side, zip_checked};
+
+/// An operand's digits.
+#[derive(Clone, Copy)]
+enum Digits<'a> {
+    Short(Side<'a, i64>),
+    Long(Side<'a, i128>),
+}
+
+/// Digits, precision and scale of an operand.
+type Decimals<'a> = (Digits<'a>, u8, u8);
+
+fn decimals(operand: Operand<'_>) -> Option<Decimals<'_>> {
+    match operand {
+        Operand::Short(digits, precision, scale) => Some((Digits::Short(digits), precision, scale)),
+        Operand::Long(digits, precision, scale) => Some((Digits::Long(digits), precision, scale)),
+        _ => None,
+    }
+}
+
+/// Where a loop looks and whence it knows which rows count.
+type Place<'a> = (&'a Selection, &'a Nulls);
+
+/// Computes `left op right` into `out`; `false` if the operands are no decimals, or a row failed.
+pub(super) fn binary(
+    op: BinaryOp,
+    operands: (Operand<'_>, Operand<'_>),
+    (rows, ty): (&Selection, &ColumnType),
+    out: &mut Vector,
+) -> bool {
+    let (Some(left), Some(right)) = (decimals(operands.0), decimals(operands.1)) else {
+        return false;
+    };
+    let (data, nulls) = out.parts_mut();
+    let at = (rows, &*nulls);
+    match data {
+        Data::ShortDecimal { digits, precision, scale } => {
+            let to = (*precision, *scale);
+            plain_short(op, (left, right), to, at, digits)
+                || slow(op, (left, right), (at, ty), |row, value| {
+                    i64::try_from(value.mantissa()).map(|v| digits[row] = v).is_ok()
+                })
+        }
+        Data::Decimal { digits, precision, scale } => {
+            let to = (*precision, *scale);
+            plain_long(op, (left, right), to, at, digits)
+                || slow(op, (left, right), (at, ty), |row, value| {
+                    digits[row] = value.mantissa();
+                    true
+                })
+        }
+        _ => false,
+    }
+}
+
+/// Returns the factors that bring two operands to the scale of their sum, if that can't overflow.
+fn sum_factors(left: (u8, u8), right: (u8, u8), to: (u8, u8)) -> Option<(i128, i128)> {
+    let whole = (left.0 - left.1).max(right.0 - right.1);
+    let has_room = to.1 == left.1.max(right.1) && to.0 > whole + to.1;
+    has_room.then(|| (power(to.1 - left.1), power(to.1 - right.1)))
+}
+
+fn power(exponent: u8) -> i128 {
+    10_i128.pow(u32::from(exponent))
+}
+
+/// Tells whether a product's digits are the result as they are.
+fn is_plain_product(left: (u8, u8), right: (u8, u8), to: (u8, u8)) -> bool {
+    to.1 == left.1 + right.1 && to.0 >= left.0 + right.0
+}
+
+/// All in 64 bits: a result of up to 18 digits.
+fn plain_short(
+    op: BinaryOp,
+    ((left, lp, ls), (right, rp, rs)): (Decimals<'_>, Decimals<'_>),
+    to: (u8, u8),
+    at: Place<'_>,
+    out: &mut [i64],
+) -> bool {
+    let (Digits::Short(l), Digits::Short(r)) = (left, right) else { return false };
+    match op {
+        BinaryOp::Add | BinaryOp::Subtract => {
+            let Some((f, g)) = sum_factors((lp, ls), (rp, rs), to) else { return false };
+            let (Ok(f), Ok(g)) = (i64::try_from(f), i64::try_from(g)) else { return false };
+            // NULL rows hold anything, so that wrapping is met there.
+            if op == BinaryOp::Add {
+                zip_checked((l, r), at, out, |a, b| {
+                    (a.wrapping_mul(f).wrapping_add(b.wrapping_mul(g)), false)
+                })
+            } else {
+                zip_checked((l, r), at, out, |a, b| {
+                    (a.wrapping_mul(f).wrapping_sub(b.wrapping_mul(g)), false)
+                })
+            }
+        }
+        BinaryOp::Multiply if is_plain_product((lp, ls), (rp, rs), to) => {
+            zip_checked((l, r), at, out, |a, b| (a.wrapping_mul(b), false))
+        }
+        _ => false,
+    }
+}
+
+/// A result of up to 38 digits that can't overflow.
+fn plain_long(
+    op: BinaryOp,
+    ((left, lp, ls), (right, rp, rs)): (Decimals<'_>, Decimals<'_>),
+    to: (u8, u8),
+    at: Place<'_>,
+    out: &mut [i128],
+) -> bool {
+    match op {
+        BinaryOp::Add | BinaryOp::Subtract => {
+            let Some((f, g)) = sum_factors((lp, ls), (rp, rs), to) else { return false };
+            let g = if op == BinaryOp::Add { g } else { -g };
+            widened((left, right), at, out, |a, b| {
+                a.wrapping_mul(f).wrapping_add(b.wrapping_mul(g))
+            })
+        }
+        BinaryOp::Multiply if is_plain_product((lp, ls), (rp, rs), to) => {
+            widened((left, right), at, out, i128::wrapping_mul)
+        }
+        _ => false,
+    }
+}
+
+/// Computes `f` in 128 bits of operands of either width.
+fn widened(
+    (left, right): (Digits<'_>, Digits<'_>),
+    at: Place<'_>,
+    out: &mut [i128],
+    f: impl Fn(i128, i128) -> i128 + Copy,
+) -> bool {
+    match (left, right) {
+        (Digits::Short(l), Digits::Short(r)) => {
+            zip_checked((l, r), at, out, |a, b| (f(i128::from(a), i128::from(b)), false))
+        }
+        (Digits::Short(l), Digits::Long(r)) => {
+            zip_checked((l, r), at, out, |a, b| (f(i128::from(a), b), false))
+        }
+        (Digits::Long(l), Digits::Short(r)) => {
+            zip_checked((l, r), at, out, |a, b| (f(a, i128::from(b)), false))
+        }
+        (Digits::Long(l), Digits::Long(r)) => zip_checked((l, r), at, out, |a, b| (f(a, b), false)),
+    }
+}
+
+/// As the row executor computes it, row by row; `write` says whether the result fits.
+fn slow(
+    op: BinaryOp,
+    ((left, lp, ls), (right, rp, rs)): (Decimals<'_>, Decimals<'_>),
+    ((rows, nulls), ty): (Place<'_>, &ColumnType),
+    mut write: impl FnMut(usize, Decimal) -> bool,
+) -> bool {
+    let of = |digits: Digits<'_>, row| match digits {
+        Digits::Short(side) => i128::from(side.at(row)),
+        Digits::Long(side) => side.at(row),
+    };
+    rows.iter().filter(|row| !nulls.is_null(*row)).all(|row| {
+        let (a, b) = (Decimal::new(of(left, row), lp, ls), Decimal::new(of(right, row), rp, rs));
+        arith::decimal(op, &a, &b, &ty.data_type).is_ok_and(|value| write(row, value))
+    })
+}
