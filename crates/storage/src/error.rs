@@ -42,6 +42,9 @@ pub enum Error {
     /// The statement met a conflict that it can absorb: call [`crate::Transaction::restart`] and run it
     /// again. Only in [`crate::Scope::Statement`].
     Restart,
+    /// The table is being redefined, or has been since the statement was planned: nothing has been
+    /// done. Wait for who does it, plan the statement again, and run it again.
+    Closed(TableId),
     /// A write or commit in a transaction that an earlier error has doomed (3930).
     Doomed,
 }
@@ -59,7 +62,8 @@ impl Error {
             | Self::LockTimeout
             | Self::Cancelled
             | Self::OutOfMemory
-            | Self::Restart => false,
+            | Self::Restart
+            | Self::Closed(_) => false,
         }
     }
 }
@@ -78,6 +82,7 @@ impl std::fmt::Display for Error {
             Self::Cancelled => f.write_str("cancelled"),
             Self::OutOfMemory => f.write_str("out of memory"),
             Self::Restart => f.write_str("restart the statement"),
+            Self::Closed(table) => write!(f, "table {} is being redefined", table.0),
             Self::Doomed => f.write_str("the transaction is doomed"),
         }
     }
@@ -87,7 +92,8 @@ impl std::error::Error for Error {}
 
 impl Error {
     /// Words the error for `session`, where storage knows enough to; `Err(self)` for
-    /// [`Error::Unique`], [`Error::Cancelled`] and [`Error::Restart`], which are the engine's to handle.
+    /// [`Error::Unique`], [`Error::Cancelled`], [`Error::Restart`] and [`Error::Closed`], which are the
+    /// engine's to handle.
     pub fn into_message(self, session: i32) -> std::result::Result<types::Error, Self> {
         let msg = match self {
             Self::UpdateConflict => Msg::UpdateConflict,
@@ -105,7 +111,9 @@ impl Error {
                      that write to the log file. Roll back the transaction.",
                 ));
             }
-            Self::Unique { .. } | Self::Cancelled | Self::Restart => return Err(self),
+            Self::Unique { .. } | Self::Cancelled | Self::Restart | Self::Closed(_) => {
+                return Err(self);
+            }
         };
         Ok(msg.into())
     }

@@ -38,6 +38,7 @@ mod build;
 mod chain;
 pub mod error;
 mod garbage;
+mod gate;
 mod head;
 mod index;
 mod keys;

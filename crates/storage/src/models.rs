@@ -31,6 +31,7 @@ fn number(mutant: Mutant) -> u8 {
         Mutant::LockQueueForgotten => 4,
         Mutant::LockGrantOverlooked => 5,
         Mutant::LockVictimIsWhoSearches => 6,
+        Mutant::GateWithoutWait => 7,
     }
 }
 
@@ -72,11 +73,14 @@ const BY_KEY: IndexId = IndexId(1);
 
 fn table(kind: IndexKind) -> (Arc<Store>, Arc<Table>) {
     let store = Store::new(StoreOptions::default());
+    let table = store.create_table(spec_of(TableId(1), kind)).unwrap();
+    (store, table)
+}
+
+fn spec_of(id: TableId, kind: IndexKind) -> TableSpec {
     let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| key.push(row.bytes[0]));
     let indexes = vec![IndexSpec { id: BY_KEY, kind, uniqueness: Uniqueness::Unique, extractor }];
-    let spec = TableSpec { id: TableId(1), kind: TableKind::MemoryOptimized, indexes };
-    let table = store.create_table(spec).unwrap();
-    (store, table)
+    TableSpec { id, kind: TableKind::MemoryOptimized, indexes }
 }
 
 fn insert(table: &Table, bytes: &[u8]) -> Result<(), Error> {
@@ -111,7 +115,7 @@ fn commit_on_the_row() {
         row.image().bytes[1]
     };
     let first = look();
-    let newest = table.read_point(BY_KEY, &[0], |image| image.bytes[1]).unwrap();
+    let newest = table.read_point(BY_KEY, &[0], |image| image.bytes[1]).unwrap().unwrap();
     assert!(newest >= first, "the newest state is not older than a snapshot");
     let later = store.begin(TransactionOptions::EXPLICIT);
     let row = later.get(&table, BY_KEY, &[0], Read::SNAPSHOT).unwrap().unwrap();
@@ -121,12 +125,64 @@ fn commit_on_the_row() {
         writer.join().unwrap();
     }
     assert_eq!(look(), first, "a snapshot changed");
-    assert_eq!(table.read_point(BY_KEY, &[0], |image| image.bytes[1]), Some(2));
+    assert_eq!(table.read_point(BY_KEY, &[0], |image| image.bytes[1]), Ok(Some(2)));
 }
 
 #[test]
 fn snapshots_stay_and_no_update_is_lost() {
     prove(commit_on_the_row, Mutant::TimeBeforeLink);
+}
+
+/// Adds to the row in the table that is current; looks for another where it is closed.
+fn increment_current(tables: &[Arc<Table>; 2], is_moved: &sos::sync::AtomicBool) {
+    let mut buffer = RowBuffer::default();
+    let options = TransactionOptions::STATEMENT;
+    loop {
+        let table = &tables[usize::from(is_moved.load(sos::sync::Ordering::Acquire))];
+        let changed =
+            table.change_point::<Error>(BY_KEY, &[0], &options, &mut buffer, |before, buffer| {
+                buffer.bytes.extend([0, before.bytes[1] + 1]);
+                Ok(Decision::Update(Keys::Same))
+            });
+        match changed {
+            Ok(is_changed) => return assert!(is_changed, "the row is there"),
+            Err(Error::Closed(_)) => sos::sync::spin_hint(),
+            Err(other) => panic!("{other}"),
+        }
+    }
+}
+
+/// Two writers, and one who copies the table to another that takes its place: no increment is lost.
+fn copied_table() {
+    crate::reclaim::forget_pins();
+    let (store, old) = table(IndexKind::Hash { bucket_count: 0 });
+    insert(&old, &[0, 0]).unwrap();
+    let new = store.create_table(spec_of(TableId(2), IndexKind::Range)).unwrap();
+    let tables = Arc::new([old, new]);
+    let is_moved = Arc::new(sos::sync::AtomicBool::new(false));
+    let writers: Vec<_> = (0..2)
+        .map(|_| {
+            let (tables, is_moved) = (Arc::clone(&tables), Arc::clone(&is_moved));
+            spawn(move || increment_current(&tables, &is_moved))
+        })
+        .collect();
+    let session = crate::SessionTag { number: 1, deadlock_priority: 0, plan: 1 };
+    let owner = store.begin(TransactionOptions { session, ..TransactionOptions::STATEMENT });
+    let [old, new] = &*tables;
+    owner.close_for_alone(old).unwrap();
+    let count = old.read_point(BY_KEY, &[0], |image| image.bytes[1]).unwrap().unwrap();
+    insert(new, &[0, count]).unwrap();
+    is_moved.store(true, sos::sync::Ordering::Release);
+    old.retire();
+    for writer in writers {
+        writer.join().unwrap();
+    }
+    assert_eq!(new.read_point(BY_KEY, &[0], |image| image.bytes[1]), Ok(Some(2)));
+}
+
+#[test]
+fn no_write_is_lost_where_a_table_is_copied() {
+    prove(copied_table, Mutant::GateWithoutWait);
 }
 
 struct World {

@@ -51,12 +51,12 @@ impl Table {
         index: IndexId,
         key: &[u8],
         show: impl FnOnce(RowImage<'_>) -> R,
-    ) -> Option<R> {
+    ) -> Result<Option<R>> {
         let _label = labelled(Label::Index);
         let guard = pin();
-        let found = self.find_newest(index, key, &guard)?;
+        let Some(found) = self.find_newest(index, key, &guard)? else { return Ok(None) };
         label(Label::Row);
-        Some(show(found.version.image()))
+        Ok(Some(show(found.version.image())))
     }
 
     /// Changes the row with this key, as an autocommit statement of its own.
@@ -75,7 +75,7 @@ impl Table {
         mut change: impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<bool, E> {
         loop {
-            match self.try_change(index, key, buffer, &mut change)? {
+            match self.try_change((index, key), options, buffer, &mut change)? {
                 Attempt::Done(is_changed) => return Ok(is_changed),
                 Attempt::Raced => {}
                 Attempt::Owned(blocker) => {
@@ -94,15 +94,18 @@ impl Table {
 
     fn try_change<E: From<Error>>(
         &self,
-        index: IndexId,
-        key: &[u8],
+        (index, key): (IndexId, &[u8]),
+        options: &TransactionOptions,
         buffer: &mut RowBuffer,
         change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
     ) -> Result<Attempt, E> {
         let _label = labelled(Label::Index);
         let guard = pin();
         let set = self.index_set(&guard);
-        let Some(found) = self.find_newest(index, key, &guard) else {
+        if !set.gate.admits(options.session) {
+            return Err(Error::Closed(self.id()).into());
+        }
+        let Some(found) = self.find_newest(index, key, &guard)? else {
             return Ok(Attempt::Done(false));
         };
         if let Some(holder) = found.holder {
@@ -167,7 +170,8 @@ impl Table {
         let transaction = Store::of(&self.shared).begin(options.clone());
         transaction.ensure_slot();
         let guard = pin();
-        let Some(found) = self.find_newest(index, key, &guard) else { return Ok(false) };
+        let found = self.find_newest(index, key, &guard).map_err(Failure::from_write)?;
+        let Some(found) = found else { return Ok(false) };
         buffer.bytes.clear();
         buffer.blobs.clear();
         let decision = change(found.version.image(), buffer).map_err(Failure::User)?;
@@ -191,6 +195,9 @@ impl Table {
         loop {
             let guard = pin();
             let set = self.index_set(&guard);
+            if !set.gate.admits(options.session) {
+                return Err(Error::Closed(self.id()));
+            }
             if set.list.len() > 1 {
                 break;
             }
@@ -283,8 +290,8 @@ impl Table {
         index: IndexId,
         key: &[u8],
         guard: &'g Guard,
-    ) -> Option<Found<'g>> {
-        let index = self.index(index, guard);
+    ) -> Result<Option<Found<'g>>> {
+        let index = self.index(index, guard)?;
         let mut found = None;
         index.find(key, guard, |head| {
             let row = newest(head, std::ptr::null(), &self.shared.clock, guard);
@@ -300,7 +307,7 @@ impl Table {
             found = Some(Found { head, top: row.top, version, holder });
             ControlFlow::Break(())
         });
-        found
+        Ok(found)
     }
 }
 

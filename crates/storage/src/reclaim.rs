@@ -9,6 +9,8 @@ use crate::version::Version;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
 
+#[cfg(all(test, shuttle))]
+pub(crate) use model::forget_pins;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{Guard, Published, pin};
 
@@ -64,14 +66,59 @@ pub(crate) fn retire_arc<T: Send + Sync + 'static>(guard: &Guard, counted: Arc<T
     let _ = (guard, Arc::into_raw(counted));
 }
 
+/// Pause between two looks at who is still pinned.
+#[cfg(not(any(loom, shuttle)))]
+const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
+
+/// Waits until all pins that are held now have been dropped; `false` if the client gave up. The caller
+/// holds none.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn wait_for_pins(patience: &crate::wait::Patience) -> bool {
+    use sos::park::{Wake, sleep};
+    use sos::wait::WaitType;
+    let cancel = patience.cancel.as_deref();
+    sos::epoch::synchronize(|| {
+        sleep(LOOK_PAUSE, WaitType::LockSchemaModify, cancel) != Wake::Cancelled
+    })
+}
+
+/// The model's threads hold pins that end by themselves: it waits for a turn of each.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn wait_for_pins(_: &crate::wait::Patience) -> bool {
+    model::wait()
+}
+
 #[cfg(any(loom, shuttle))]
 mod model {
     use crate::sync::{AtomicPtr, Ordering};
 
+    /// Pins that are held. Not of `sos::sync`: counting is nothing to explore.
+    static PINS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
     pub(crate) struct Guard(());
 
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            PINS.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     pub(crate) fn pin() -> Guard {
+        PINS.fetch_add(1, Ordering::Relaxed);
         Guard(())
+    }
+
+    pub(crate) fn wait() -> bool {
+        while PINS.load(Ordering::Relaxed) != 0 {
+            sos::sync::spin_hint();
+        }
+        true
+    }
+
+    /// Forgets the pins of a model that failed.
+    #[cfg(shuttle)]
+    pub(crate) fn forget_pins() {
+        PINS.store(0, Ordering::Relaxed);
     }
 
     /// As `sos::epoch::Snapshot`, but never freed.

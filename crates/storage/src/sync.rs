@@ -25,6 +25,8 @@ pub(crate) enum Mutant {
     LockGrantOverlooked,
     /// Who finds a deadlock gives up itself, whoever else finds it too.
     LockVictimIsWhoSearches,
+    /// Who closes the gate of a table does not wait for the writers who found it open.
+    GateWithoutWait,
 }
 
 /// Whether the code shall make a mistake: never, but in a model that says so.

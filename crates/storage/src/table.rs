@@ -3,7 +3,8 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::gate::Gate;
 use crate::head::Heap;
 use crate::index::{Index, IndexSet, Trust};
 use crate::reclaim::{Guard, Published, pin, retire_version};
@@ -133,7 +134,11 @@ impl Table {
             id: spec.id,
             kind: spec.kind,
             heap: Heap::new(),
-            indexes: Published::new(IndexSet { list: indexes, trust: Trust::Plan }),
+            indexes: Published::new(IndexSet {
+                list: indexes,
+                trust: Trust::Plan,
+                gate: Gate::OPEN,
+            }),
             definition: SpinLock::new(SpinClass::XtpIndex, ()),
             shared,
             rows: ShardedCounter::default(),
@@ -166,13 +171,11 @@ impl Table {
         self.indexes.replace(change(self.indexes.load(&guard)));
     }
 
-    /// Finds an index.
-    ///
-    /// # Panics
-    /// The catalog and the table agree on the indexes there are.
-    pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> &'g Arc<Index> {
+    /// Finds an index. Fails with [`Error::Closed`] where it has been dropped since the statement was
+    /// planned.
+    pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
         let index = self.indexes(guard).iter().find(|index| index.id == id);
-        index.expect("the catalog asks for indexes that are there")
+        index.ok_or(Error::Closed(self.id))
     }
 
     /// Allocates a version and books its memory.

@@ -103,18 +103,20 @@ pub struct TransactionOptions {
 }
 
 /// The session that a transaction belongs to, as [`crate::lock::LockManager`] knows it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionTag {
     /// Its number; 0 for none: then nobody can tell whom it blocks, and its deadlocks are those of
     /// rows alone.
     pub number: u32,
     /// Of several in a deadlock, the lowest gives up.
     pub deadlock_priority: i8,
+    /// The version of the catalog that its statement was planned for; see [`Table::open_for`].
+    pub plan: u64,
 }
 
 impl SessionTag {
-    /// No session.
-    pub const NONE: Self = Self { number: 0, deadlock_priority: 0 };
+    /// No session, and a plan for any version.
+    pub const NONE: Self = Self { number: 0, deadlock_priority: 0, plan: u64::MAX };
 }
 
 impl TransactionOptions {
@@ -208,6 +210,31 @@ impl Transaction {
         self.patience.timeout_ms = lock_timeout_ms;
     }
 
+    /// Sets the version of the catalog that the statements to come are planned for.
+    pub fn set_plan(&mut self, plan: u64) {
+        self.patience.session.plan = plan;
+    }
+
+    /// Whose the transaction is.
+    pub(crate) fn session(&self) -> SessionTag {
+        self.patience.session
+    }
+
+    /// How long it waits.
+    pub(crate) fn patience(&self) -> &Patience {
+        &self.patience
+    }
+
+    /// What its versions say whose they are; null before the first.
+    pub(crate) fn state_address(&self) -> *const TxState {
+        self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr)
+    }
+
+    /// Tells whether it has written to a table.
+    pub(crate) fn has_written_to(&self, table: &Table) -> bool {
+        self.inner.borrow().writes.iter().any(|write| write.is_to(table))
+    }
+
     /// Sets the deadlock priority of the waits to come.
     pub fn set_deadlock_priority(&mut self, priority: i8) {
         self.patience.session.deadlock_priority = priority;
@@ -224,7 +251,7 @@ impl Transaction {
     ) -> Result<Option<RowRef<'t>>> {
         let from = self.view(table, read.isolation);
         self.note_range(table, index, Bounds::prefix(key), read.isolation);
-        let index = self.index_of(table, index);
+        let index = self.index_of(table, index)?;
         let mut heads: SmallVec<[&'t RowHead; 4]> = SmallVec::new();
         // Looking may wait, and must not do so pinned.
         index.find(key, &pin(), |head| {
@@ -251,7 +278,7 @@ impl Transaction {
     /// Continues a suspended scan of the same table.
     pub fn resume<'t>(&'t self, table: &'t Table, position: ScanPosition) -> Result<Scan<'t>> {
         let from = self.view(table, position.read().isolation);
-        let index = position.index().map(|index| self.index_of(table, index));
+        let index = position.index().map(|index| self.index_of(table, index)).transpose()?;
         Ok(Scan::new(self, table, from, index, position))
     }
 
@@ -459,12 +486,12 @@ impl Transaction {
     }
 
     /// Finds an index, for as long as the transaction's snapshot is held.
-    fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> &'t Index {
+    fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> Result<&'t Index> {
         debug_assert!(self.inner.borrow().slot.is_some(), "view() has taken a slot");
         let guard = pin();
-        let index: &Index = table.index(index, &guard);
+        let index: &Index = table.index(index, &guard)?;
         // SAFETY: a dropped index is freed when the snapshots of its time are gone.
-        unsafe { &*std::ptr::from_ref(index) }
+        Ok(unsafe { &*std::ptr::from_ref(index) })
     }
 
     fn see<'t>(&'t self, head: &RowHead, view: View) -> Result<Option<&'t Version>> {

@@ -111,7 +111,8 @@ fn may_come_first(state: &TxState, ts_me: Timestamp) -> bool {
 fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Result<()> {
     // SAFETY: a dropped table stays until every transaction that began before has ended.
     let table = unsafe { &*range.table };
-    let index = table.index(range.index, guard);
+    // An index that has been dropped since can't tell what has come.
+    let index = table.index(range.index, guard).map_err(|_| Error::SerializableFailure)?;
     let check = |head: &RowHead, key: &[u8]| -> Result<()> {
         let Some((version, ts)) = foreign_version(head, me, clock, guard)? else { return Ok(()) };
         let is_new = ts > range.snapshot && version.kind == VersionKind::Data;

@@ -23,11 +23,17 @@ use crate::txstate::TxState;
 use crate::version::Version;
 
 /// How long a wait may take.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Patience {
     pub(crate) timeout_ms: Option<u32>,
     pub(crate) cancel: Option<Arc<Cancel>>,
     pub(crate) session: SessionTag,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { timeout_ms: None, cancel: None, session: SessionTag::NONE }
+    }
 }
 
 /// A transaction that is in the way. Counts on its state.

@@ -42,6 +42,10 @@ impl Write {
         unsafe { &*self.table }
     }
 
+    pub(crate) fn is_to(&self, table: &Table) -> bool {
+        std::ptr::eq(self.table, table)
+    }
+
     fn head(&self) -> &RowHead {
         // SAFETY: heads live as long as their table.
         unsafe { &*self.head }
@@ -138,6 +142,7 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
+            self.admit(table, &guard)?;
             let head = table.heap.allocate();
             let version =
                 self.own_version(table, VersionKind::Data, &state, std::ptr::null_mut(), row);
@@ -172,6 +177,7 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
+            self.admit(row.table, &guard)?;
             let (top, version, is_own, is_changed) =
                 match self.ready(row, when_owned, &state, &guard)? {
                     Ready::Current { top, version, is_own } => (top, version, is_own, false),
@@ -210,6 +216,7 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
+            self.admit(row.table, &guard)?;
             let (top, before) = match self.writable(row, &state, &guard)? {
                 Writable::Yes(top, before) => (top, before),
                 Writable::Owned(other) => {
@@ -256,6 +263,7 @@ impl Transaction {
         let state = self.writing_state()?;
         loop {
             let guard = pin();
+            self.admit(row.table, &guard)?;
             let top = match self.writable(row, &state, &guard)? {
                 Writable::Yes(top, _) => top,
                 Writable::Owned(other) => {

@@ -20,6 +20,9 @@ const ROW_VERSION_FIRST: i64 = 2_001;
 /// Object ids go up by this, so that neighbours are not close, as there.
 const OBJECT_ID_STEP: i64 = 16;
 
+/// Versions of catalogs that belong to a session begin here: above all common ones.
+const OWN_VERSION_FIRST: u64 = 1 << 63;
+
 /// Where NEWSEQUENTIALID() begins: at the ticks of the clock, so that a restart repeats nothing.
 fn sequential_first() -> i64 {
     let (days, ticks) = sos::clock::utc_days_and_ticks();
@@ -32,6 +35,8 @@ fn sequential_first() -> i64 {
 pub struct CatalogCell {
     /// Alone on its line: every request reads it, and the ids below are written now and then.
     version: CachePadded<AtomicU64>,
+    /// The last version that a session has given to a catalog of its own.
+    own_version: AtomicU64,
     current: SpinLock<Arc<Catalog>>,
     /// Held by the one change under way; the next object id.
     changing: RwLatch<()>,
@@ -47,6 +52,7 @@ impl CatalogCell {
     pub fn new(catalog: Catalog) -> Self {
         Self {
             version: CachePadded::new(AtomicU64::new(catalog.version)),
+            own_version: AtomicU64::new(OWN_VERSION_FIRST),
             current: SpinLock::new(SpinClass::CmedHashSet, Arc::new(catalog)),
             changing: RwLatch::new(LatchClass::Catalog, ()),
             object_id: AtomicI64::new(OBJECT_ID_FIRST),
@@ -61,6 +67,12 @@ impl CatalogCell {
     pub fn version(&self) -> u64 {
         // Acquire: pairs with the Release in `change`, so that `load` gives at least this version.
         self.version.load(Ordering::Acquire)
+    }
+
+    /// Gives out a version for a catalog that belongs to one session: no plan of another has it.
+    pub(crate) fn next_own_version(&self) -> u64 {
+        // Relaxed: only uniqueness is asked for.
+        self.own_version.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Returns the current snapshot.

@@ -6,6 +6,11 @@ use super::name::Name;
 use super::{Catalog, Database, ModuleDef, Object, ProcedureDef, Schema, TableDef, UserType};
 
 impl Catalog {
+    /// Takes over what a session has changed in its own snapshot `mine` of `base`.
+    pub(crate) fn take_changes(&mut self, base: &Self, mine: &Self) {
+        super::merge::merge(base, mine, self);
+    }
+
     /// Finds a database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
         self.databases.get(&Name::new(name))

@@ -17,6 +17,7 @@ use types::value::ColumnType;
 mod bootstrap;
 mod cell;
 mod lookup;
+mod merge;
 pub mod name;
 pub mod password;
 mod sequence;

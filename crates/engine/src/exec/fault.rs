@@ -32,6 +32,9 @@ pub(crate) fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     }
     cx.fault = Some(error.clone());
     let session = i32::from(cx.session.id);
+    if let StorageError::Closed(_) = error {
+        return Msg::ModifiedByDefinition(&cx.session.database).into();
+    }
     match error.into_message(session) {
         Ok(message) => message,
         Err(other) => Error::custom(INTERNAL, 16, 1, other.to_string()),

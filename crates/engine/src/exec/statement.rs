@@ -141,6 +141,7 @@ pub(crate) fn in_transaction<T>(
             let options = &cx.session.options;
             transaction.set_lock_timeout(u32::try_from(options.lock_timeout_ms).ok());
             transaction.set_deadlock_priority(options.deadlock_priority);
+            transaction.set_plan(cx.session.catalog.version);
             transaction
         }
         None => {
@@ -401,9 +402,11 @@ fn read_row(scan: &Scan, cx: &mut Cx<'_>, key: &mut Vec<u8>) -> Result<bool> {
         return Ok(false);
     }
     let registers = &mut cx.registers;
-    let shown = table.rows.data.read_point(table.indexes[index].storage_id(), key, |image| {
+    let id = table.indexes[index].storage_id();
+    let shown = table.rows.data.read_point(id, key, |image| {
         load(&scan.columns, table, image, registers);
     });
+    let shown = shown.map_err(|error| fault::raise(cx, error))?;
     match (shown, &scan.residual) {
         (None, _) => Ok(false),
         (Some(()), None) => Ok(true),

@@ -61,6 +61,7 @@ pub(super) fn open(
     let id = instance.sessions.open_id();
     let locks = instance.store.locks().open(crate::session::session_number(id));
     Ok(SessionState {
+        definitions: None,
         id,
         locks,
         instance: Arc::clone(instance),

@@ -561,6 +561,7 @@ impl SessionState {
     /// Drops the temporary tables of all scopes.
     pub(crate) fn drop_temp_tables(&mut self) {
         if !self.temp.is_empty() {
+            self.undo_definitions();
             for table in self.temp.iter() {
                 self.counters.count(SessionCounter::TempTablesDropped);
                 self.instance.store.drop_table(table.rows.data.id());

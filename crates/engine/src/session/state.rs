@@ -13,6 +13,7 @@ use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::session::cache::ProgramCache;
+use crate::session::definition::Definitions;
 use crate::session::temp::TempTables;
 use crate::session::transaction::TransactionState;
 use crate::session::{ClientInfo, IsolationLevel, Options};
@@ -44,6 +45,8 @@ pub struct SessionState {
     pub client: ClientInfo,
     /// The open transaction, and what the session remembers of it.
     pub transaction: TransactionState,
+    /// What it has defined and neither kept nor undone.
+    pub(crate) definitions: Option<Box<Definitions>>,
     /// Application locks that it holds.
     pub(crate) locks: storage::lock::SessionLocks,
     /// Counts the session's transactions, for their descriptors.
@@ -133,7 +136,7 @@ impl SessionState {
     /// Takes the current catalog snapshot, if it is another one than that in hand: one load.
     pub fn refresh_catalog(&mut self) {
         if self.instance.catalog.version() != self.catalog.version {
-            self.catalog = self.instance.catalog.load();
+            self.take_catalog();
         }
     }
 
@@ -184,11 +187,14 @@ impl SessionState {
     /// The session as storage knows it.
     pub(crate) fn tag(&self) -> storage::SessionTag {
         let deadlock_priority = self.options.deadlock_priority;
-        storage::SessionTag { number: session_number(self.id), deadlock_priority }
+        let plan = self.catalog.version;
+        storage::SessionTag { number: session_number(self.id), deadlock_priority, plan }
     }
 
     /// Forgets the transaction once storage has ended it, and gives its locks back.
     pub(crate) fn end_transaction(&mut self) {
+        // What a commit keeps is kept by now.
+        self.undo_definitions();
         self.transaction = TransactionState::default();
         self.locks.owner().end_transaction();
         self.locks.end_transaction(self.instance.store.locks());

@@ -68,6 +68,22 @@ impl TempTables {
         before != self.scopes.iter().map(Vec::len).sum::<usize>()
     }
 
+    /// Takes a table out by id.
+    pub fn take(&mut self, id: i32) -> Option<Arc<TableDef>> {
+        let found = self.iter().find(|t| t.id == id).cloned();
+        self.remove(id);
+        found
+    }
+
+    /// Puts a table back as it was: in place of its changed definition, else in the innermost scope.
+    pub fn restore(&mut self, table: Arc<TableDef>) {
+        if self.iter().any(|t| t.id == table.id) {
+            self.replace(&table);
+        } else {
+            self.add(table);
+        }
+    }
+
     /// Drops all: at a reset.
     pub fn clear(&mut self) {
         self.scopes.clear();

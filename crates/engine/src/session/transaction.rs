@@ -1,6 +1,8 @@
 //! The session's transaction: `@@TRANCOUNT`, `XACT_STATE()`, savepoints, and the storage transaction
 //! that carries the rows.
 
+use crate::session::definition::DefinitionMark;
+
 /// What the session knows of its transaction.
 #[derive(Default)]
 pub struct TransactionState {
@@ -15,5 +17,5 @@ pub struct TransactionState {
     /// Name of the outermost BEGIN TRANSACTION.
     pub name: String,
     /// Named savepoints, oldest first.
-    pub savepoints: Vec<(String, storage::Savepoint)>,
+    pub(crate) savepoints: Vec<(String, storage::Savepoint, DefinitionMark)>,
 }

@@ -183,13 +183,17 @@ fn blocker(waiting: &Waiting, tasks: &[TaskRow]) -> Option<i16> {
 
 /// Describes a lock as `resource_description` of a wait does.
 fn describe(lock: &LockRow) -> String {
+    let mode = lock.key.mode_name(lock.mode);
+    if lock.key.table().is_some() {
+        return format!("objectlock lockPartition=0 id=lock{:x} mode={mode}", lock.address);
+    }
     format!(
         "applicationlock hash={:08x} databasePrincipalId={} dbid={} id=lock{:x} mode={}",
         hash(&lock.key),
         lock.key.principal,
         lock.key.database,
         lock.address,
-        lock.mode.short_name()
+        mode
     )
 }
 

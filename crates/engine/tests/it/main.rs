@@ -5,6 +5,7 @@
 mod cancel;
 mod client;
 mod concurrent;
+mod definitions;
 mod golden;
 mod grant;
 mod locks;

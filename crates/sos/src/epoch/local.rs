@@ -229,6 +229,32 @@ pub fn collect() {
     });
 }
 
+/// Waits until every read-side section that is open now has ended, and every worker has passed a
+/// quiescent point or waits without a pin: whoever pins from then on sees what was written before the
+/// call. `rest` lets time pass between two looks; where it says `false` the wait is given up, and
+/// `false` returned. The caller holds no pin.
+pub fn synchronize(mut rest: impl FnMut() -> bool) -> bool {
+    LOCAL.with(|local| {
+        let tag = {
+            let _pin = pin();
+            DOMAIN.tag(&local.slot)
+        };
+        debug_assert!(
+            local.depth.get() == u32::from(local.serving.get()),
+            "a pin of one's own never ends"
+        );
+        while !DOMAIN.is_free(tag) {
+            if local.serving.get() {
+                DOMAIN.quiescent(&local.slot);
+            }
+            if !DOMAIN.advance() && !rest() {
+                return false;
+            }
+        }
+        true
+    })
+}
+
 /// A worker starts to serve requests.
 pub(crate) fn enter() {
     LOCAL.with(|local| {

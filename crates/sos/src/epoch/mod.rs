@@ -17,7 +17,7 @@ mod snapshot;
 
 pub use domain::{Domain, Epoch, EpochOrders, Slot};
 #[cfg(not(any(loom, shuttle)))]
-pub use local::{Pin, collect, pending, pin, retire, retire_box};
+pub use local::{Pin, collect, pending, pin, retire, retire_box, synchronize};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use local::{Suspended, enter, leave, quiescent, suspend};
 #[cfg(not(any(loom, shuttle)))]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Index;
+use crate::gate::Gate;
 
 /// Whose word counts that an update changes no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum Trust {
 pub(crate) struct IndexSet {
     pub(crate) list: Vec<Arc<Index>>,
     pub(crate) trust: Trust,
+    /// Who may write.
+    pub(crate) gate: Gate,
 }
 
 impl IndexSet {
@@ -26,12 +29,17 @@ impl IndexSet {
         let mut list = self.list.clone();
         list.push(index);
         let trust = if self.trust == Trust::Nobody { Trust::Nobody } else { trust };
-        Self { list, trust }
+        Self { list, trust, gate: self.gate }
     }
 
     /// Returns the set without one.
     pub(crate) fn without(&self, index: &Index) -> Self {
         let list = self.list.iter().filter(|other| !std::ptr::eq(&raw const ***other, index));
-        Self { list: list.cloned().collect(), trust: self.trust }
+        Self { list: list.cloned().collect(), trust: self.trust, gate: self.gate }
+    }
+
+    /// Returns the set behind another gate.
+    pub(crate) fn behind(&self, gate: Gate) -> Self {
+        Self { list: self.list.clone(), trust: self.trust, gate }
     }
 }

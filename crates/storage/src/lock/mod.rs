@@ -38,6 +38,44 @@ pub struct LockKey {
     pub name: Arc<str>,
 }
 
+impl LockKey {
+    /// The principal in the key of a lock that is of a table's schema and of no application.
+    pub const SCHEMA: i32 = i32::MIN;
+
+    /// The lock of a table's schema: held while the table is redefined, asked for by who waits for that.
+    #[must_use]
+    pub fn schema(table: crate::TableId) -> Self {
+        Self { database: 0, principal: Self::SCHEMA, name: table.0.to_string().into() }
+    }
+
+    /// The table whose schema it locks, if it does.
+    #[must_use]
+    pub fn table(&self) -> Option<crate::TableId> {
+        let is_schema = self.principal == Self::SCHEMA;
+        is_schema.then(|| self.name.parse().ok().map(crate::TableId)).flatten()
+    }
+
+    /// The name of a mode in which it is held, as views show it.
+    #[must_use]
+    pub fn mode_name(&self, mode: LockMode) -> &'static str {
+        match (self.table(), mode) {
+            (None, mode) => mode.short_name(),
+            (Some(_), LockMode::Exclusive) => "Sch-M",
+            (Some(_), _) => "Sch-S",
+        }
+    }
+
+    /// How a wait for it is booked.
+    #[cfg(not(any(loom, shuttle)))]
+    fn wait_type(&self, mode: LockMode) -> sos::wait::WaitType {
+        match (self.principal == Self::SCHEMA, mode) {
+            (false, mode) => mode.wait_type(),
+            (true, LockMode::Exclusive) => sos::wait::WaitType::LockSchemaModify,
+            (true, _) => sos::wait::WaitType::LockSchemaStability,
+        }
+    }
+}
+
 /// Shards of the table; a power of two.
 const SHARDS: usize = if cfg!(any(test, shuttle)) { 2 } else { 64 };
 

@@ -100,7 +100,7 @@ impl SessionLocks {
         manager.begin_wait(&self.owner, patience.deadlock_priority, what);
         let first = manager.with_resource(key, |resource| resource.blockers(request));
         let blocker = first.and_then(|blockers| blockers.first().copied());
-        let impatient = rest(manager, request, patience, blocker);
+        let impatient = rest((manager, key), request, patience, blocker);
         let is_victim = self.owner.end_wait();
         match (request.decision(), impatient) {
             (Decision::Granted, _) => Acquired::AfterWait,
@@ -158,7 +158,7 @@ impl SessionLocks {
 /// Sleeps until a request is decided, or says why it is given up.
 #[cfg(not(any(loom, shuttle)))]
 fn rest(
-    _: &LockManager,
+    (_, key): (&LockManager, &LockKey),
     request: &Arc<Request>,
     patience: Patience<'_>,
     blocker: Option<u32>,
@@ -168,7 +168,7 @@ fn rest(
 
     let _blame = blocker.map(|session| sched::blame(sched::Blocker::Work(session)));
     let must_wait = || request.decision() == Decision::Waiting;
-    let wait_type = request.mode.wait_type();
+    let wait_type = key.wait_type(request.mode);
     match park(request.key(), wait_type, must_wait, patience.timeout, patience.cancel) {
         // Only who decides the request wakes it.
         Wake::Signalled => Acquired::AfterWait,
@@ -180,7 +180,7 @@ fn rest(
 /// As above, with a lot that the model checker knows. A timeout may pass at any time: at once.
 #[cfg(shuttle)]
 fn rest(
-    manager: &LockManager,
+    (manager, _): (&LockManager, &LockKey),
     request: &Arc<Request>,
     patience: Patience<'_>,
     _: Option<u32>,
@@ -197,7 +197,12 @@ fn rest(
 }
 
 #[cfg(loom)]
-fn rest(_: &LockManager, request: &Arc<Request>, _: Patience<'_>, _: Option<u32>) -> Acquired {
+fn rest(
+    _: (&LockManager, &LockKey),
+    request: &Arc<Request>,
+    _: Patience<'_>,
+    _: Option<u32>,
+) -> Acquired {
     while request.decision() == Decision::Waiting {
         sos::sync::spin_hint();
     }

@@ -80,7 +80,7 @@ impl Bank {
     }
 
     pub(crate) fn amount(&self, n: i64) -> Option<i64> {
-        self.table.read_point(BY_KEY, &key(n), |image| decode(image).2)
+        self.table.read_point(BY_KEY, &key(n), |image| decode(image).2).unwrap()
     }
 
     /// Adds to an amount as one autocommit statement.

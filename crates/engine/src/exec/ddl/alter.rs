@@ -31,7 +31,7 @@ enum Named {
 }
 
 pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
-    let table = table::find(&alter.name, cx)?;
+    let table = table::find_alone(&alter.name, cx)?;
     match &alter.action {
         AlterTableAction::Add { check, elements } => {
             add(&table, elements, *check != Some(false), cx)
@@ -234,10 +234,6 @@ fn rewrite(
     statement: &str,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let written = cx.session.transaction.active.as_ref().is_some_and(|t| t.has_written());
-    if written {
-        return refuse("ALTER TABLE that changes columns in a transaction that has changed rows");
-    }
     let instance = Arc::clone(&cx.session.instance);
     after.layout = layout_of(&after.columns);
     let shape = RowShape {
@@ -247,17 +243,15 @@ fn rewrite(
         memory_optimized: after.memory_optimized,
     };
     after.rows = create_rows(&instance.store, &instance.catalog, &shape)?;
-    let filled = fill(before, &Arc::new(after.clone()), sources, validate, cx);
-    if let Err(error) = filled {
-        instance.store.drop_table(after.rows.data.id());
-        return Err(in_words_of(statement, error));
-    }
+    cx.session.note_made(after.rows.data.id());
+    fill(before, &Arc::new(after.clone()), sources, validate, cx)
+        .map_err(|error| in_words_of(statement, error))?;
     publish(after, cx)?;
-    instance.store.drop_table(before.rows.data.id());
+    cx.session.note_gone(&before.rows.data);
     Ok(())
 }
 
-/// Copies the rows, in a transaction of their own.
+/// Copies the rows: in the transaction that is open, if there is one.
 fn fill(
     before: &Arc<TableDef>,
     after: &Arc<TableDef>,
@@ -276,14 +270,10 @@ fn fill(
     if !keeps_identity {
         session.identity_insert = None;
     }
-    let count = std::mem::take(&mut session.transaction.count);
-    let active = session.transaction.active.take();
     let row_limit = std::mem::take(&mut session.options.row_count);
     let filled = dml::run_insert(&insert, cx);
     let session = &mut *cx.session;
     session.options.row_count = row_limit;
-    session.transaction.active = active;
-    session.transaction.count = count;
     session.identity_insert = identity_insert;
     filled?;
     if keeps_identity {

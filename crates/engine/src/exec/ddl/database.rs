@@ -37,7 +37,7 @@ pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
     {
         return refuse("contained databases");
     }
-    cx.session.instance.catalog.change(|catalog| {
+    cx.session.change_catalog(|catalog| {
         if catalog.database(&create.name).is_some() {
             return Err(Error::custom(
                 1801,
@@ -139,7 +139,7 @@ pub(super) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
     if let AlterDatabaseAction::Rename(new) = &alter.action {
         return rename(name, new, cx);
     }
-    change_database(&cx.session.instance.catalog, name, |database| change(database, &alter.action))
+    change_database(cx.session, name, |database| change(database, &alter.action))
         .map_err(|error| if error.number == 911 { missing() } else { error })
 }
 
@@ -197,7 +197,7 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
 }
 
 fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
-    cx.session.instance.catalog.change(|catalog| {
+    cx.session.change_catalog(|catalog| {
         if catalog.database(new).is_some() {
             return Err(Error::custom(
                 1801,

@@ -88,15 +88,19 @@ fn place(name: &ast::ObjectName, cx: &Cx<'_>) -> (String, String) {
 fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     if name.is_temporary() && !name.object.starts_with("##") {
         let Some(table) = cx.session.temp.find(&name.object) else { return Ok(false) };
+        cx.session.note_temp(Arc::clone(&table));
         cx.session.temp.remove(table.id);
         cx.session.counters.count(SessionCounter::TempTablesDropped);
-        cx.session.instance.store.drop_table(table.rows.data.id());
+        cx.session.note_gone(&table.rows.data);
         return Ok(true);
     }
     let (database, schema) =
         if name.is_temporary() { ("tempdb".to_owned(), "dbo".to_owned()) } else { place(name, cx) };
-    let instance = Arc::clone(&cx.session.instance);
-    let dropped = change_database(&instance.catalog, &database, |database| {
+    let found =
+        cx.session.catalog.database(&database).and_then(|d| d.object(&schema, &name.object));
+    let Some(Object::Table(_)) = found else { return Ok(false) };
+    super::table::find_alone(name, cx)?;
+    let dropped = change_database(cx.session, &database, |database| {
         let Some(Object::Table(table)) = database.object(&schema, &name.object) else {
             return Ok(None);
         };
@@ -109,7 +113,7 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     });
     match dropped {
         Ok(Some(table)) => {
-            instance.store.drop_table(table.rows.data.id());
+            cx.session.note_gone(&table.rows.data);
             Ok(true)
         }
         Ok(None) => Ok(false),
@@ -140,7 +144,7 @@ fn procedure(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     if name.is_temporary() {
         let own = cx.session.temporary_module_name(&name.object);
         let key = (Name::new("dbo"), Name::new(&own));
-        return change_database(&cx.session.instance.catalog, "tempdb", |database| {
+        return change_database(cx.session, "tempdb", |database| {
             Ok(database.objects.remove(&key).is_some())
         });
     }
@@ -157,7 +161,7 @@ fn object(
     if found.object(&schema, &name.object).is_none_or(|o| !is_kind(o)) {
         return Ok(false);
     }
-    change_database(&cx.session.instance.catalog, &database, |database| {
+    change_database(cx.session, &database, |database| {
         let key = (Name::new(&schema), Name::new(&name.object));
         Ok(database.objects.remove(&key).is_some())
     })
@@ -165,7 +169,7 @@ fn object(
 
 fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let (database, schema) = place(name, cx);
-    change_database(&cx.session.instance.catalog, &database, |database| {
+    change_database(cx.session, &database, |database| {
         let used = database.tables().find(|t| {
             t.columns.iter().any(|c| {
                 c.user_type
@@ -199,7 +203,7 @@ fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
         ));
     }
     let instance = Arc::clone(&cx.session.instance);
-    let dropped = instance.catalog.change(|catalog| {
+    let dropped = cx.session.change_catalog(|catalog| {
         let Some(found) = catalog.database(wanted) else { return Ok(None) };
         if found.id <= SYSTEM_DATABASE_LAST {
             return Err(Error::custom(
@@ -220,7 +224,7 @@ fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
 
 fn schema(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let current = Arc::clone(&cx.session.database);
-    change_database(&cx.session.instance.catalog, &current, |database| {
+    change_database(cx.session, &current, |database| {
         let key = Name::new(&name.object);
         let holds = database.objects.keys().find(|(schema, _)| *schema == key);
         if let Some((_, object)) = holds {

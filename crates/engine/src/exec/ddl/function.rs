@@ -34,7 +34,7 @@ pub(super) fn create(
     };
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
-    change_database(&instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         let found = present(database, &to, create.mode, |object| match object {
             Object::Function(function) if same_kind(function.type_code, type_code) => {
                 Some(function.created.clone())

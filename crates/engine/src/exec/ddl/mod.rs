@@ -22,7 +22,7 @@ use tsql::ast::{self, StatementKind};
 use types::{Error, Msg, Result, Value};
 
 use crate::bind::{Binder, Level, Source, SourceColumn};
-use crate::catalog::{CatalogCell, ColumnDef, Database, TableDef, UserType};
+use crate::catalog::{ColumnDef, Database, TableDef, UserType};
 use crate::exec::Cx;
 use crate::plan::expr::Register;
 use crate::session::SessionState;
@@ -34,6 +34,11 @@ pub(crate) use table::{create_from_columns, image_of};
 /// # Errors
 /// Those of names, types and rights; 40517 for what is not supported.
 pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+    if let Some(what) = of_database(&statement.kind)
+        && cx.session.transaction.count > 0
+    {
+        return Err(Msg::NotInTransaction(what).into());
+    }
     match &statement.kind {
         StatementKind::CreateTable(create) => table::create(create, cx),
         StatementKind::AlterTable(alter) => alter::run(alter, cx),
@@ -65,6 +70,16 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         | StatementKind::DropEventSession(_) => refuse("EVENT SESSION statements"),
         StatementKind::BulkInsert(_) => refuse("BULK INSERT"),
         _ => refuse("this statement"),
+    }
+}
+
+/// Names the definitions of whole databases, which no transaction could undo.
+pub(crate) fn of_database(kind: &StatementKind) -> Option<&'static str> {
+    match kind {
+        StatementKind::CreateDatabase(_) => Some("CREATE DATABASE"),
+        StatementKind::AlterDatabase(_) => Some("ALTER DATABASE"),
+        StatementKind::Drop(drop) if drop.kind == ast::DropKind::Database => Some("DROP DATABASE"),
+        _ => None,
     }
 }
 
@@ -150,11 +165,11 @@ fn target(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Target> {
 /// # Errors
 /// 911 if it has gone meanwhile, and what `edit` returns.
 fn change_database<T>(
-    cell: &CatalogCell,
+    session: &mut SessionState,
     name: &str,
     edit: impl FnOnce(&mut Database) -> Result<T>,
 ) -> Result<T> {
-    cell.change(|catalog| match catalog.database_mut(name) {
+    session.change_catalog(|catalog| match catalog.database_mut(name) {
         Some(database) => edit(database),
         None => Err(Msg::DatabaseNotFound(name).into()),
     })

@@ -90,7 +90,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with what stands before CREATE: lines and offsets count from there.
     let text = cx.source.to_string();
-    change_database(&instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         let found = present(database, to, create.mode, |object| match object {
             Object::Procedure(procedure) => Some(procedure.created.clone()),
             _ => None,
@@ -243,7 +243,7 @@ pub(super) fn create_view(
             crate::bind::query::bind_query(&mut binder, &create.query)?;
         }
     }
-    change_database(&instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         let found = present(database, &to, create.mode, |object| match object {
             Object::View(view) => Some(view.created.clone()),
             _ => None,
@@ -270,7 +270,7 @@ pub(super) fn create_view(
 pub(super) fn create_synonym(create: &ast::CreateSynonym, cx: &mut Cx<'_>) -> Result<()> {
     let to = target(&create.name, cx)?;
     let instance = Arc::clone(&cx.session.instance);
-    change_database(&instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         present(database, &to, CreateMode::Create, |_| None)?;
         database.put(Object::Synonym(Arc::new(SynonymDef {
             id: instance.catalog.next_object_id(),
@@ -311,7 +311,7 @@ pub(super) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
         }
         TypeKind::External(_) => return refuse("CLR types"),
     };
-    change_database(&cx.session.instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         let key = (Name::new(&to.schema), Name::new(&to.name));
         if database.types.contains_key(&key) {
             return Err(Msg::TypeExists(&format!("{}.{}", to.schema, to.name)).into());
@@ -333,7 +333,7 @@ pub(super) fn create_schema(create: &ast::CreateSchema, cx: &mut Cx<'_>) -> Resu
         return Err(Msg::SyntaxNearKeyword("SCHEMA").into());
     };
     let database = Arc::clone(&cx.session.database);
-    change_database(&cx.session.instance.catalog, &database, |database| {
+    change_database(cx.session, &database, |database| {
         let key = Name::new(name);
         if database.schemas.contains_key(&key) {
             return Err(Msg::ObjectExists(name).into());

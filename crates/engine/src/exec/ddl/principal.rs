@@ -90,7 +90,7 @@ fn create(name: &str, kind: PrincipalKind, login: Option<String>, cx: &mut Cx<'_
         ));
     }
     let current = Arc::clone(&cx.session.database);
-    change_database(&cx.session.instance.catalog, &current, |database| {
+    change_database(cx.session, &current, |database| {
         let key = Name::new(name);
         if database.principals.contains_key(&key) {
             return Err(exists(name));
@@ -115,7 +115,7 @@ fn next_id(database: &Database) -> i32 {
 
 fn change_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) -> Result<()> {
     let current = Arc::clone(&cx.session.database);
-    change_database(&cx.session.instance.catalog, &current, |database| {
+    change_database(cx.session, &current, |database| {
         let role_id = match database.principals.get(&Name::new(role)) {
             Some(found) if found.kind == PrincipalKind::DatabaseRole => found.id,
             _ => return Err(no_principal(role)),
@@ -172,7 +172,7 @@ fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<
         return Err(Msg::SyntaxNear("LOGIN").into());
     };
     let default_database = default_database(options).unwrap_or_else(|| "master".to_owned());
-    cx.session.instance.catalog.change(|catalog| {
+    cx.session.change_catalog(|catalog| {
         let key = Name::new(name);
         if catalog.logins.contains_key(&key) {
             return Err(Error::custom(
@@ -205,7 +205,7 @@ fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<
 fn alter_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
     let password_hash = password_of(options, cx)?;
     let database = default_database(options);
-    cx.session.instance.catalog.change(|catalog| {
+    cx.session.change_catalog(|catalog| {
         let Some(found) = catalog.logins.get_mut(&Name::new(name)) else {
             return Err(no_principal(name));
         };
@@ -225,7 +225,7 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
     let wanted =
         if kind == DropKind::User { PrincipalKind::SqlUser } else { PrincipalKind::DatabaseRole };
     let current = Arc::clone(&cx.session.database);
-    change_database(&cx.session.instance.catalog, &current, |database| {
+    change_database(cx.session, &current, |database| {
         let key = Name::new(name);
         let Some(found) = database.principals.get(&key).filter(|p| p.kind == wanted) else {
             return Ok(false);
@@ -255,7 +255,7 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
 
 /// Drops a login; tells whether it was there.
 pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
-    cx.session.instance.catalog.change(|catalog| {
+    cx.session.change_catalog(|catalog| {
         if Name::same(name, "sa") {
             return Err(Error::custom(15150, 16, 1, "Cannot drop the login 'sa'."));
         }
@@ -274,7 +274,7 @@ pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result
         },
     };
     let current = Arc::clone(&cx.session.database);
-    change_database(&cx.session.instance.catalog, &current, |database| {
+    change_database(cx.session, &current, |database| {
         for principal in &statement.principals {
             let Some(found) = database.principals.get(&Name::new(principal)) else {
                 return Err(no_principal(principal));

@@ -34,7 +34,7 @@ pub(super) fn create(create: &ast::CreateSequence, cx: &mut Cx<'_>) -> Result<()
         return Err(Msg::InvalidOptionUsage(what, "ALTER SEQUENCE").into());
     }
     let instance = Arc::clone(&cx.session.instance);
-    change_database(&instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         let found = database.object(&to.schema, &to.name);
         let sequence = match (create.mode, found) {
             (CreateMode::Alter, Some(Object::Sequence(before))) => {

@@ -12,6 +12,7 @@ use crate::catalog::{ColumnDef, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper};
 use crate::exec::ddl::{change_database, created, refuse, target};
+use crate::exec::fault;
 use crate::instance::SessionCounter;
 use crate::session::SessionState;
 
@@ -61,9 +62,13 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
 }
 
 /// Puts a new table in the catalog, or drops it again.
-fn publish(cx: &Cx<'_>, database: &str, table: TableDef) -> Result<()> {
+fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
     let storage_id = table.rows.data.id();
-    change_database(&cx.session.instance.catalog, database, |database| {
+    cx.session.note_made(storage_id);
+    for key in &table.foreign_keys {
+        close_by_id(table.database_id, key.referenced, cx)?;
+    }
+    change_database(cx.session, database, |database| {
         if database.is_name_taken(&table.schema, &table.name) {
             return Err(Msg::ObjectExists(&table.name).into());
         }
@@ -73,7 +78,41 @@ fn publish(cx: &Cx<'_>, database: &str, table: TableDef) -> Result<()> {
         database.put(Object::Table(Arc::new(table)));
         Ok(())
     })
-    .inspect_err(|_| cx.session.instance.store.drop_table(storage_id))
+}
+
+/// Keeps others from writing to a table until the definition is kept or undone.
+///
+/// # Errors
+/// 1222 and 1205, as for any lock.
+pub(super) fn close(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    if table.id < 0 {
+        return Ok(());
+    }
+    let closed = cx.session.close_table(&table.rows.data);
+    closed.map_err(|error| fault::raise(cx, error))
+}
+
+fn close_by_id(database_id: i16, id: i32, cx: &mut Cx<'_>) -> Result<()> {
+    let database = cx.session.catalog.database_by_id(database_id);
+    let Some(table) = database.and_then(|d| d.table_by_id(id)).cloned() else { return Ok(()) };
+    close(&table, cx)
+}
+
+/// Finds a table, closes it to others, and returns its definition as it is then.
+///
+/// # Errors
+/// 4902 if there is none, 1222 and 1205.
+pub(super) fn find_alone(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<Arc<TableDef>> {
+    loop {
+        let table = find(name, cx)?;
+        close(&table, cx)?;
+        // Who had it closed before may have made another of it.
+        cx.session.refresh_catalog();
+        let now = find(name, cx)?;
+        if Arc::ptr_eq(&now.rows, &table.rows) {
+            return Ok(now);
+        }
+    }
 }
 
 fn mark_referenced(database: &mut crate::catalog::Database, id: i32) {
@@ -107,6 +146,8 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     }
     let place = temporary_place(cx.session, name, &cx.source);
     let table = shape(cx.session, &cx.session.database, place, content)?;
+    cx.session.note_temp_made(table.id);
+    cx.session.note_made(table.rows.data.id());
     cx.session.temp.add(Arc::new(table));
     cx.session.counters.count(SessionCounter::TempTablesMade);
     Ok(())
@@ -222,12 +263,16 @@ pub(super) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>>
 pub(super) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     let table = Arc::new(table);
     if table.id < 0 {
+        let before = cx.session.temp.iter().find(|t| t.id == table.id).cloned();
+        if let Some(before) = before {
+            cx.session.note_temp(before);
+        }
         cx.session.temp.replace(&table);
         return Ok(());
     }
     let database = cx.session.catalog.database_by_id(table.database_id);
     let name = database.map(|d| d.name.clone()).unwrap_or_default();
-    change_database(&cx.session.instance.catalog, &name, |database| {
+    change_database(cx.session, &name, |database| {
         if database.table_by_id(table.id).is_none() {
             return Err(Msg::AlterTableNotFound(&table.name).into());
         }
@@ -245,7 +290,10 @@ pub(super) fn mark_all_referenced(database_id: i16, ids: &[i32], cx: &mut Cx<'_>
         return Ok(());
     }
     let name = database.name.clone();
-    change_database(&cx.session.instance.catalog, &name, |database| {
+    for id in &wanted {
+        close_by_id(database_id, *id, cx)?;
+    }
+    change_database(cx.session, &name, |database| {
         wanted.iter().for_each(|id| mark_referenced(database, *id));
         Ok(())
     })
@@ -260,7 +308,7 @@ pub(super) fn move_references(
 ) -> Result<()> {
     let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };
     let name = database.name.clone();
-    change_database(&cx.session.instance.catalog, &name, |database| {
+    change_database(cx.session, &name, |database| {
         let refers = |t: &&Arc<TableDef>| {
             t.id != id && t.foreign_keys.iter().any(|key| key.referenced == id)
         };

@@ -21,8 +21,8 @@ pub(super) fn create(
     if on.is_temporary() {
         return Err(Msg::TriggerOnTemporary.into());
     }
-    let table =
-        table::find(on, cx).map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?;
+    let table = table::find_alone(on, cx)
+        .map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?;
     let mut name = create.name.clone();
     // A trigger is in the schema of its table.
     if name.schema.is_none() {
@@ -39,7 +39,7 @@ pub(super) fn create(
     cx.session.compile_trigger(create, &table, &cx.source, &to.database)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
-    change_database(&instance.catalog, &to.database, |database| {
+    change_database(cx.session, &to.database, |database| {
         let found = present(database, &to, create.mode, |object| match object {
             Object::Trigger(trigger) if trigger.parent_id == table.id => {
                 Some(trigger.created.clone())
@@ -119,7 +119,7 @@ pub(super) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<
     let TriggerTarget::Table(on) = &statement.target else {
         return refuse("DDL and logon triggers");
     };
-    let table = table::find(on, cx)?;
+    let table = table::find_alone(on, cx)?;
     let names: Vec<ast::Ident> = statement.names.iter().map(|n| n.object.clone()).collect();
     enable_on(&table, &names, statement.enable, cx)
 }
@@ -135,7 +135,7 @@ pub(super) fn enable_on(
         return Err(Msg::AlterTableNotFound(&table.name).into());
     };
     let name = database.name.clone();
-    change_database(&cx.session.instance.catalog, &name, |database| {
+    change_database(cx.session, &name, |database| {
         let own: Vec<Arc<ModuleDef>> =
             database.triggers_on(table.id).map(|(trigger, _)| Arc::clone(trigger)).collect();
         for name in names {

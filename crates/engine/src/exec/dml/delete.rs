@@ -149,6 +149,7 @@ pub(crate) fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<State
         transaction.truncate(&definition.rows.data).map_err(|e| fault::raise(cx, e))
     })?;
     let seed = crate::catalog::table::identity_seed(&definition.columns);
+    cx.session.note_identity(&definition.rows);
     // Relaxed: the counter orders nothing else.
     definition.rows.identity_next.store(seed, sos::sync::Ordering::Relaxed);
     Ok(StatementResult { command: Command::None, rows: 0 })

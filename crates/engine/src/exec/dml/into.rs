@@ -15,6 +15,13 @@ use crate::sink::Command;
 
 /// Runs SELECT .. INTO; a failure leaves no table behind.
 pub(crate) fn run_select_into(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> {
+    let mark = cx.session.mark_definitions();
+    let done = make_and_fill(into, cx);
+    cx.session.end_definition(&mark, done.is_err());
+    done
+}
+
+fn make_and_fill(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let table = ddl::create_from_columns(&into.target, &into.columns, cx)?;
     prepare(cx, into.registers);
     let limit = row_limit(cx);
@@ -51,7 +58,7 @@ fn forget(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
         cx.session.counters.count(SessionCounter::TempTablesDropped);
     } else {
         let key = (Name::new(&table.schema), Name::new(&table.name));
-        cx.session.instance.catalog.change(|catalog| {
+        cx.session.change_catalog(|catalog| {
             let database = catalog.database_by_id(table.database_id).map(|d| d.name.clone());
             if let Some(database) = database.and_then(|d| catalog.database_mut(&d)) {
                 database.objects.remove(&key);
@@ -59,6 +66,6 @@ fn forget(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
             Ok(())
         })?;
     }
-    cx.session.instance.store.drop_table(table.rows.data.id());
+    cx.session.note_gone(&table.rows.data);
     Ok(())
 }

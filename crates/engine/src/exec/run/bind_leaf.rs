@@ -29,7 +29,9 @@ impl Runner<'_> {
         if let Some(metadata) = &cx.session.instance.metadata {
             self.look_up(metadata, cx);
         }
-        if let Some(plan) = leaf.plan_in(self.program, &cx.session.database) {
+        if !self.is_stale(leaf, cx)
+            && let Some(plan) = leaf.plan_in(self.program, &cx.session.database)
+        {
             return run(plan, cx);
         }
         cx.session.meter.pause();
@@ -47,6 +49,16 @@ impl Runner<'_> {
             return run(&bound, cx);
         }
         run(leaf.keep(bound), cx)
+    }
+
+    /// Tells whether the catalog has changed since a statement was planned, as it may during a long
+    /// request: one load of a line that only definitions write.
+    fn is_stale(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> bool {
+        if !matches!(leaf.ast, LeafAst::Statement(_)) {
+            return false;
+        }
+        cx.session.refresh_catalog();
+        self.program.catalog_version != cx.session.catalog.version
     }
 
     /// Looks the running statement up as a server does that keeps metadata in shared tables.

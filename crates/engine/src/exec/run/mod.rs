@@ -349,8 +349,7 @@ impl Runner<'_> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
-        let (result, returned) =
-            self.with_plan(leaf, cx, |bound, cx| Ok((run_data(bound, cx)?, returns_rows(bound))))?;
+        let (result, returned) = self.data_admitted(leaf, cx)?;
         cx.session.meter.rows(self.program.statement_id(step.place), result.rows);
         cx.session.row_count = result.rows;
         let quiet = cx.session.options.no_count;
@@ -361,6 +360,40 @@ impl Runner<'_> {
         let rows = Some(result.rows).filter(|_| !quiet);
         let command = result.command;
         Ok(cx.sink.done(Done { kind, command, rows, error: false, more: true })?)
+    }
+
+    /// Runs a data statement; where a table is being redefined, waits until it is, and runs it again.
+    fn data_admitted(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(StatementResult, bool), Stop> {
+        loop {
+            cx.fault = None;
+            let (done, returns) = self
+                .with_plan(leaf, cx, |bound, cx| Ok((run_data(bound, cx), returns_rows(bound))))?;
+            let stop = match done {
+                Ok(result) => return Ok((result, returns)),
+                Err(stop) => stop,
+            };
+            let Some(storage::Error::Closed(table)) = cx.fault.take() else { return Err(stop) };
+            // The client has had its columns, perhaps rows.
+            if returns {
+                return Err(stop);
+            }
+            if let Err(error) = cx.session.wait_for_definition(table) {
+                return Err(self.failed_wait(error, cx));
+            }
+        }
+    }
+
+    /// The wait for a table that is being redefined has come to nothing.
+    fn failed_wait(&self, error: storage::Error, cx: &mut Cx<'_>) -> Stop {
+        if error == storage::Error::Deadlock && cx.session.transaction.count > 0 {
+            cx.session.transaction.doomed = true;
+        }
+        let error = crate::exec::fault::raise(cx, error);
+        match cx.interrupted.take() {
+            Some(Interruption::Cancelled) => Stop::Cancelled,
+            Some(Interruption::Disconnected) => Stop::Disconnected,
+            Some(Interruption::Reported) | None => Stop::Error(error),
+        }
     }
 
     /// Under FMTONLY a query returns its columns and no rows, and nothing is changed.

@@ -4,6 +4,7 @@ use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
 use types::{Error, Msg};
 
 use crate::exec::Cx;
+use crate::exec::fault::Interruption;
 use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop, done, transactions};
 use crate::plan::program::{Leaf, LeafAst};
@@ -42,10 +43,19 @@ impl Runner<'_> {
 
     /// DDL and what else changes the catalog.
     fn define(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if crate::exec::ddl::of_database(&statement.kind).is_none() {
+            if cx.session.transaction.doomed {
+                return Err(Msg::TransactionDoomed.into());
+            }
+            transactions::begin_implicit(cx)?;
+        }
         cx.session.refresh_catalog();
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
         cx.source = self.program.source.to_string();
-        crate::exec::ddl::run(statement, cx)?;
+        let mark = cx.session.mark_definitions();
+        let defined = crate::exec::ddl::run(statement, cx);
+        cx.session.end_definition(&mark, defined.is_err());
+        defined.map_err(|error| interrupted(error, cx))?;
         cx.session.refresh_catalog();
         cx.session.row_count = 0;
         done(cx, Command::None, None, false)?;
@@ -93,6 +103,15 @@ impl Runner<'_> {
             return Err(Msg::NotAnActiveSession(i64::from(id)).into());
         }
         Ok(())
+    }
+}
+
+/// What a failed definition stops: itself, or the request.
+fn interrupted(error: Error, cx: &mut Cx<'_>) -> Stop {
+    match cx.interrupted.take() {
+        Some(Interruption::Cancelled) => Stop::Cancelled,
+        Some(Interruption::Disconnected) => Stop::Disconnected,
+        Some(Interruption::Reported) | None => Stop::Error(error),
     }
 }
 

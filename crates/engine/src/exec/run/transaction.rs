@@ -89,10 +89,16 @@ pub(crate) fn commit(session: &mut SessionState, sink: &mut dyn ResultSink) -> R
 
 /// Lets storage commit the open transaction.
 fn end(session: &mut SessionState) -> storage::Result<()> {
-    let Some(active) = session.transaction.active.take() else { return Ok(()) };
+    let Some(active) = session.transaction.active.take() else {
+        session.keep_definitions();
+        return Ok(());
+    };
     let wrote = active.has_written();
     match active.commit() {
-        Ok(()) => session.database_counters.writes.add(u64::from(wrote)),
+        Ok(()) => {
+            session.database_counters.writes.add(u64::from(wrote));
+            session.keep_definitions();
+        }
         Err(error) => {
             session.counters.count_failed_commit(&error);
             return Err(error);
@@ -124,7 +130,7 @@ pub(crate) fn rollback(
 
 fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     let transaction = &mut session.transaction;
-    let found = transaction.savepoints.iter().rposition(|(n, _)| n.eq_ignore_ascii_case(name));
+    let found = transaction.savepoints.iter().rposition(|(n, ..)| n.eq_ignore_ascii_case(name));
     let Some(place) = found else {
         return Err(Msg::CannotRollBack(name).into());
     };
@@ -132,12 +138,15 @@ fn rollback_to(session: &mut SessionState, name: &str) -> Result<(), Stop> {
         return Err(Msg::TransactionDoomedSavepoint.into());
     }
     let savepoint = transaction.savepoints[place].1;
+    let mark = std::mem::take(&mut transaction.savepoints[place].2);
     // The savepoint stays: it can be rolled back to again.
     transaction.savepoints.truncate(place + 1);
     if let Some(active) = &mut transaction.active {
         active.rollback_to(savepoint);
         session.counters.count(SessionCounter::SavepointRollbacks);
     }
+    session.undo_definitions_to(&mark);
+    session.transaction.savepoints[place].2 = mark;
     Ok(())
 }
 
@@ -183,7 +192,8 @@ pub(crate) fn save(session: &mut SessionState, name: &str) -> Result<(), Stop> {
     };
     let savepoint = active.savepoint();
     session.counters.count(SessionCounter::Savepoints);
-    session.transaction.savepoints.push((cut(name).to_owned(), savepoint));
+    let mark = session.mark_definitions();
+    session.transaction.savepoints.push((cut(name).to_owned(), savepoint, mark));
     Ok(())
 }
 

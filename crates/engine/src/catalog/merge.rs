@@ -1,0 +1,77 @@
+//! Brings the definitions of a transaction into the catalog as it is at the commit.
+//!
+//! A transaction changes a snapshot of its own, so that nobody sees what may be rolled back. What it
+//! changed is what differs from the snapshot that it began with, entry by entry; others have changed
+//! other entries meanwhile, since the tables it touches are closed to them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{Catalog, Database, Object, Schema};
+
+/// Puts into `into` what `mine` has changed of `base`.
+pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
+    entries(&base.logins, &mine.logins, &mut into.logins, Arc::ptr_eq);
+    for (name, changed) in &mine.databases {
+        let Some(before) = base.databases.get(name) else { continue };
+        if Arc::ptr_eq(before, changed) {
+            continue;
+        }
+        if let Some(target) = into.database_mut(name.as_str()) {
+            database(before, changed, target);
+        }
+    }
+}
+
+fn database(base: &Database, mine: &Database, into: &mut Database) {
+    entries(&base.schemas, &mine.schemas, &mut into.schemas, same_schema);
+    entries(&base.objects, &mine.objects, &mut into.objects, same_object);
+    entries(&base.types, &mine.types, &mut into.types, Arc::ptr_eq);
+    entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
+    if base.permissions != mine.permissions {
+        into.permissions.clone_from(&mine.permissions);
+    }
+}
+
+/// Carries what has been added, replaced and removed from one map to another.
+fn entries<K: Ord + Clone, V: Clone>(
+    base: &BTreeMap<K, V>,
+    mine: &BTreeMap<K, V>,
+    into: &mut BTreeMap<K, V>,
+    same: impl Fn(&V, &V) -> bool,
+) {
+    for (key, value) in mine {
+        if base.get(key).is_none_or(|before| !same(before, value)) {
+            into.insert(key.clone(), value.clone());
+        }
+    }
+    for key in base.keys().filter(|key| !mine.contains_key(key)) {
+        into.remove(key);
+    }
+}
+
+fn same_schema(a: &Schema, b: &Schema) -> bool {
+    a.id == b.id && a.name == b.name && a.owner == b.owner
+}
+
+fn same_object(a: &Object, b: &Object) -> bool {
+    match (a, b) {
+        (Object::Table(a), Object::Table(b)) => Arc::ptr_eq(a, b),
+        (Object::Procedure(a), Object::Procedure(b)) => Arc::ptr_eq(a, b),
+        (Object::View(a), Object::View(b))
+        | (Object::Function(a), Object::Function(b))
+        | (Object::Trigger(a), Object::Trigger(b)) => Arc::ptr_eq(a, b),
+        (Object::Synonym(a), Object::Synonym(b)) => Arc::ptr_eq(a, b),
+        (Object::Sequence(a), Object::Sequence(b)) => Arc::ptr_eq(a, b),
+        (
+            Object::Table(_)
+            | Object::Procedure(_)
+            | Object::View(_)
+            | Object::Function(_)
+            | Object::Trigger(_)
+            | Object::Synonym(_)
+            | Object::Sequence(_),
+            _,
+        ) => false,
+    }
+}
