@@ -11,6 +11,7 @@ mod moment;
 mod number;
 mod rules;
 mod text;
+mod xml;
 
 pub use rules::check;
 
@@ -165,7 +166,8 @@ impl Context<'_> {
             Family::ApproximateNumeric => self.to_float(value),
             Family::DateTime => self.to_moment(value),
             Family::String => self.to_text(value),
-            Family::UnicodeString | Family::Xml => self.to_unicode_text(value),
+            Family::UnicodeString => self.to_unicode_text(value),
+            Family::Xml => self.to_xml(value),
             Family::Binary => self.to_bytes(value),
             Family::UniqueIdentifier => self.to_guid(value),
             Family::Variant => {

@@ -19,6 +19,7 @@ pub mod row;
 pub mod text;
 pub mod type_rules;
 pub mod value;
+pub mod xml;
 
 pub use bytes::Bytes;
 pub use collation::Collation;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::bind::expr::XmlScope;
 use crate::bind::Binder;
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
@@ -61,6 +62,7 @@ impl<'s> BinderContext<'s> {
             session_bound: false,
             depth: 0,
             ctes: Vec::new(),
+            xml: XmlScope::default(),
             recursion_max: None,
         }
     }

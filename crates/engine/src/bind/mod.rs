@@ -60,6 +60,8 @@ pub struct Binder<'a> {
     pub depth: u32,
     /// Common table expressions in scope, innermost last.
     pub ctes: Vec<Cte>,
+    /// What the methods of `xml` refer to.
+    pub(crate) xml: expr::XmlScope,
     /// OPTION (MAXRECURSION n) of the statement.
     pub recursion_max: Option<u32>,
 }
@@ -82,6 +84,7 @@ impl Binder<'_> {
             session_bound: false,
             depth: self.depth,
             ctes: Vec::new(),
+            xml: expr::XmlScope::default(),
             recursion_max: None,
         }
     }

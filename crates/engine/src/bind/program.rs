@@ -362,8 +362,15 @@ impl Compiler<'_, '_> {
                 let slot = self.slot(&set.variable.name)?;
                 Ok(self.declare_cursor(Some(slot), *cursor))
             }
-            ast::SetVariableValue::Method(method, _) => {
-                crate::bind::expr::not_supported(&format!("the method .{method}() of a variable"))
+            ast::SetVariableValue::Method(name, arguments) => {
+                let slot = self.slot(&set.variable.name)?;
+                let span = set.variable.span;
+                let target = ast::Expr { kind: ast::ExprKind::Variable(set.variable), span };
+                let name = crate::bind::expr::mutator(&name);
+                let method = ast::Method { target, name, arguments };
+                let value = ast::Expr { kind: ast::ExprKind::Method(Box::new(method)), span };
+                let ast = LeafAst::Assignment(slot, ast::AssignOp::Assign, value);
+                Ok(StepKind::Assign(slot, Leaf::new(ast)))
             }
         }
     }

@@ -80,6 +80,8 @@ pub struct Scratch {
     pub arguments: Vec<Value>,
     /// Variables as they were before a statement that may be restarted.
     pub variables: Vec<Value>,
+    /// What the methods of `xml` parsed, for the length of a request.
+    pub(crate) xml: Option<Box<crate::func::xml::cache::XmlCache>>,
 }
 
 impl<'a> Cx<'a> {
@@ -157,6 +159,7 @@ impl Cx<'_> {
     /// Gives the session its buffers back.
     pub(crate) fn keep_buffers(&mut self) {
         self.registers.clear();
+        self.scratch.xml = None;
         self.take_buffers();
     }
 

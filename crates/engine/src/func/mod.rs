@@ -32,6 +32,7 @@ mod sound;
 mod string;
 mod system;
 mod table;
+pub(crate) mod xml;
 
 pub(crate) use logic::new_guid;
 use types::value::ColumnType;
@@ -65,13 +66,14 @@ static SCALARS: &[&[Function]] = &[
     sound::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
+    xml::FUNCTIONS,
 ];
 
 /// All aggregates.
 static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS, approximate::AGGREGATES];
 
 /// All built-in table-valued functions.
-static TABLES: &[&[TableFunction]] = &[json::TABLES, table::FUNCTIONS];
+static TABLES: &[&[TableFunction]] = &[json::TABLES, table::FUNCTIONS, xml::TABLES];
 
 /// Finds a scalar function by its upper-case name (`@@` names included).
 pub fn find(name: &str) -> Option<&'static Function> {

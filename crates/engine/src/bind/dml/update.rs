@@ -8,7 +8,7 @@ use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::{add_reads, in_level, row};
-use crate::bind::expr::{assign, bind_condition, bind_expr, find_variable};
+use crate::bind::expr::{assign, bind_condition, bind_expr, bind_modify, find_variable};
 use crate::bind::query::{compound, top_of};
 use crate::bind::{Binder, Clause};
 use crate::catalog::TableDef;
@@ -127,7 +127,8 @@ fn first_column(binder: &Binder<'_>, source: usize, set: &[SetItem]) -> Result<O
                 &column.column
             }
             SetItemKind::Write { column, .. } => column,
-            SetItemKind::Variable { .. } | SetItemKind::Mutate { .. } => continue,
+            SetItemKind::Mutate { column, .. } => &column.column,
+            SetItemKind::Variable { .. } => continue,
         };
         let same = |c: &crate::bind::SourceColumn| crate::catalog::name::Name::same(&c.name, name);
         let place = source.columns.iter().position(same).ok_or(Msg::InvalidColumn(name))?;
@@ -215,8 +216,12 @@ impl Setter<'_> {
             SetItemKind::Write { column, value, offset, length } => {
                 self.write(binder, column, (value, offset, length))
             }
-            SetItemKind::Mutate { method, .. } => {
-                Err(Msg::NotSupported(&format!("the method .{method}()")).into())
+            SetItemKind::Mutate { column, method, arguments } => {
+                let ordinal = self.column(binder, &column.column)?;
+                let register = self.base.old.plus(usize::from(ordinal));
+                let old = Expr::new(ExprKind::Column(register), self.type_of(ordinal));
+                let changed = bind_modify(binder, (old, &column.column), method, arguments)?;
+                Ok(Assignment::Column(ordinal, changed))
             }
         }
     }

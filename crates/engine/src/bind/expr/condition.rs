@@ -53,7 +53,11 @@ pub(super) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Resul
             Ok(negate_if(*negated, any))
         }
         Kind::IsNull { negated, operand } => {
-            Ok(negate_if(*negated, is_null(bind_expr(binder, operand)?)))
+            let operand = match &operand.kind {
+                ast::ExprKind::Column(column) => super::name::find_column(binder, column)?,
+                _ => bind_expr(binder, operand)?,
+            };
+            Ok(negate_if(*negated, is_null(operand)))
         }
         Kind::IsDistinct { negated, left, right } => {
             Ok(negate_if(*negated, bind_distinct(binder, left, right)?))

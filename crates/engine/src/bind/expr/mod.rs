@@ -13,6 +13,7 @@ mod literal;
 mod name;
 mod user;
 mod window;
+mod xml;
 
 use tsql::ast;
 use types::type_rules::{self, BinaryOp, UnaryOp};
@@ -27,6 +28,7 @@ pub(crate) use condition::{compare, is_not_null};
 pub use convert::{assign, convert_to};
 pub(crate) use name::{find_variable, names_source};
 pub(crate) use user::{bind_arguments, find_function};
+pub(crate) use xml::{XmlScope, bind_modify, bind_nodes, mutator};
 
 /// Nesting of expressions that the binder and the evaluator follow. The parser has a bound of its own;
 /// this one guards against views and functions that unfold into each other.
@@ -102,9 +104,7 @@ fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         ast::ExprKind::Subquery(query) => bind_subquery(binder, query),
         ast::ExprKind::Collate { operand, collation } => bind_collate(binder, operand, collation),
         ast::ExprKind::AtTimeZone { .. } => not_supported("AT TIME ZONE"),
-        ast::ExprKind::Method(method) => {
-            not_supported(&format!("the method .{}() of a value", method.name))
-        }
+        ast::ExprKind::Method(method) => xml::bind_method(binder, method),
         ast::ExprKind::StaticMethod(method) => {
             not_supported(&format!("{}::{}", method.type_name, method.name))
         }

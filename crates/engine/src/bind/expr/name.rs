@@ -9,7 +9,20 @@ use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, ExprKind, Slot};
 
 /// Binds a column: looked up from the innermost query outwards; within a query it must be unique.
+///
+/// A column of `nodes()` is for methods alone; they take it by [`find_column`].
 pub(super) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
+    let found = find_column(binder, column)?;
+    match found.kind {
+        ExprKind::Column(register) if binder.xml.node_of(register).is_some() => {
+            Err(Msg::NodesColumn(column.column.as_str()).into())
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Finds a column, those of `nodes()` included.
+pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
     let name = column.column.as_str();
     for level in binder.levels.iter_mut().rev() {
         let mut found = None;

@@ -19,9 +19,7 @@ const ROUNDS_DEFAULT: u32 = 100;
 
 /// Puts the CTEs of a WITH in scope.
 pub(crate) fn declare(binder: &mut Binder<'_>, with: &With) -> Result<()> {
-    if !with.xml_namespaces.is_empty() {
-        return Err(Msg::NotSupported("WITH XMLNAMESPACES").into());
-    }
+    binder.xml.declare(&with.xml_namespaces);
     let first = binder.ctes.len();
     for cte in &with.ctes {
         if binder.ctes[first..].iter().any(|c| Name::same(&c.name, &cte.name)) {

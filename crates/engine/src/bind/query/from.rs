@@ -76,7 +76,9 @@ pub(crate) fn bind_table_ref(
             }
             Ok(left)
         }
-        TableRefKind::Method { .. } => Err(Msg::NotSupported("xml.nodes() in FROM").into()),
+        TableRefKind::Method { call, alias } => {
+            function::bind_nodes_source(binder, call, alias.as_ref(), lateral)
+        }
         TableRefKind::Pivot(pivot) => pivot::bind_pivot(binder, pivot),
         TableRefKind::Unpivot(unpivot) => pivot::bind_unpivot(binder, unpivot),
         TableRefKind::Dml { .. } => {
@@ -385,11 +387,13 @@ pub(super) fn bind_with(
     query: &QueryExpression,
 ) -> Result<Query> {
     let before = binder.ctes.len();
+    let names = std::mem::take(&mut binder.xml.namespaces);
     if let Some(with) = with {
         cte::declare(binder, with)?;
     }
     let bound = bind_query(binder, query);
     binder.ctes.truncate(before);
+    binder.xml.namespaces = names;
     bound
 }
 

@@ -11,7 +11,7 @@ use super::from::{
     Lateral, SourceName, add_query_source, add_source, bind_system_view, bind_with, hide_sources,
     show_sources,
 };
-use crate::bind::expr::{bind_arguments, bind_expr, convert_to, find_function};
+use crate::bind::expr::{bind_arguments, bind_expr, bind_nodes, convert_to, find_function};
 use crate::bind::types::DefaultLength;
 use crate::bind::{Binder, SourceColumn};
 use crate::catalog::ModuleDef;
@@ -89,6 +89,24 @@ fn scan(
 
 fn source_column(name: String, ty: ColumnType, register: Register) -> SourceColumn {
     SourceColumn { name, ty, register, used: false, identity: false }
+}
+
+/// Binds `x.nodes('p') AS t(c)`.
+pub(super) fn bind_nodes_source(
+    binder: &mut Binder<'_>,
+    call: &ast::Method,
+    alias: Option<&ast::TableAlias>,
+    lateral: Lateral,
+) -> Result<Node> {
+    let Some(alias) = alias else { return Err(Msg::SyntaxNear(")").into()) };
+    let [column] = alias.columns.as_slice() else { return Err(Msg::SyntaxNear(")").into()) };
+    let hidden = hide_sources(binder, lateral);
+    let bound = bind_nodes(binder, call);
+    show_sources(binder, hidden);
+    let (scan, register, ty) = bound?;
+    let columns = vec![source_column(column.to_string(), ty, register)];
+    add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;
+    Ok(scan)
 }
 
 /// A parameter of an inline function and what it stands for.

@@ -203,7 +203,7 @@ fn expand_star(
     if level.sources.is_empty() {
         return Err(Msg::MustSpecifyTable.into());
     }
-    let mut found = false;
+    let (mut found, xml) = (false, &binder.xml);
     for source in &mut level.sources {
         if qualifier.is_some_and(|q| !names_source(q, source)) {
             continue;
@@ -211,6 +211,7 @@ fn expand_star(
         found = true;
         for column in &mut source.columns {
             column.used = true;
+            xml.check_star(column.register, &column.name)?;
             let expr = Expr::new(ExprKind::Column(column.register), column.ty);
             let column =
                 OutputColumn { name: column.name.clone(), expr, identity: column.identity };

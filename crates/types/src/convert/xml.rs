@@ -1,0 +1,56 @@
+//! To `xml`: the text is read, and written back in its one form.
+
+use super::Context;
+use crate::xml::{self, Encoding, ROOT, Whitespace};
+use crate::{Msg, Result, Value, text};
+
+/// CONVERT's style bit that keeps white space between tags.
+const STYLE_PRESERVE: i32 = 1;
+/// The one that allows a document type definition.
+const STYLE_DTD: i32 = 2;
+
+impl Context<'_> {
+    /// Converts to `xml`.
+    pub(super) fn to_xml(self, value: &Value) -> Result<Value> {
+        if self.style & STYLE_DTD != 0 {
+            return Err(Msg::NotSupported("CONVERT to xml with a style that allows a DTD").into());
+        }
+        let (source, encoding) = match value {
+            Value::NVarChar(_) => (self.source_text(value), Encoding::Wide),
+            Value::VarChar(bytes) => (self.narrow_text(bytes, value), Encoding::Narrow),
+            Value::VarBinary(bytes) => binary_text(bytes),
+            _ => return Err(self.clash()),
+        };
+        let whitespace = if self.style & STYLE_PRESERVE == 0 {
+            Whitespace::Strip
+        } else {
+            Whitespace::Preserve
+        };
+        let document = xml::parse(&source, encoding, whitespace)?;
+        let mut out = String::with_capacity(source.len());
+        document.write(ROOT, &mut out);
+        Ok(Value::NVarChar(text::to_utf16(&out)))
+    }
+
+    /// Reads bytes of a code page; a declaration may say that they are UTF-8.
+    fn narrow_text(&self, bytes: &[u8], value: &Value) -> String {
+        let declared = bytes.starts_with(b"<?xml")
+            && bytes.split(|b| *b == b'>').next().is_some_and(|head| {
+                let head = head.to_ascii_lowercase();
+                head.windows(5).any(|w| w == b"utf-8")
+            });
+        match std::str::from_utf8(bytes) {
+            Ok(utf8) if declared => utf8.to_owned(),
+            _ => self.source_text(value),
+        }
+    }
+}
+
+/// Reads bytes: UTF-16 behind its byte order mark, else UTF-8.
+fn binary_text(bytes: &[u8]) -> (String, Encoding) {
+    match bytes {
+        [0xff, 0xfe, rest @ ..] => (text::from_utf16(rest), Encoding::Wide),
+        [b'<', 0, ..] => (text::from_utf16(bytes), Encoding::Wide),
+        _ => (String::from_utf8_lossy(bytes).into_owned(), Encoding::Narrow),
+    }
+}

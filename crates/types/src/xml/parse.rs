@@ -1,0 +1,506 @@
+//! Reads XML text: a document or a fragment of several elements and texts, with name spaces.
+//!
+//! What is not well formed is an error of the 9400 family with line and character. Documents with a
+//! DOCTYPE are refused, as CONVERT does without a style that allows them.
+
+use super::{Builder, DEPTH_MAX, Document, QName, XML_URI};
+use crate::{Error, Msg, Result};
+
+/// What the text was made of, which an encoding in its declaration must agree with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// UTF-16: `nvarchar`.
+    Wide,
+    /// Bytes of a code page or UTF-8.
+    Narrow,
+}
+
+/// What is done with text of nothing but white space between tags.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whitespace {
+    /// It is left out, where `xml:space="preserve"` does not say otherwise.
+    Strip,
+    /// It stays: style 1 of CONVERT.
+    Preserve,
+}
+
+/// Reads a document or fragment.
+///
+/// # Errors
+/// 9400 to 9459 for text that is not well formed, 6335 for too deep nesting, 6359 for a DOCTYPE.
+pub fn parse(text: &str, encoding: Encoding, whitespace: Whitespace) -> Result<Document> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut parser = Parser {
+        text,
+        at: 0,
+        builder: Builder::new(),
+        open: Vec::new(),
+        scope: Vec::new(),
+        whitespace,
+        pending: String::new(),
+        keep: false,
+    };
+    parser.declaration(encoding)?;
+    while parser.at < text.len() {
+        parser.item()?;
+    }
+    if !parser.open.is_empty() {
+        return Err(parser.unexpected_end());
+    }
+    parser.flush_text();
+    Ok(parser.builder.finish())
+}
+
+/// An element whose end is still to come.
+struct Open<'t> {
+    name: &'t str,
+    /// Declarations in scope before it.
+    scope: usize,
+    /// Whether `xml:space` says to keep white space.
+    preserve: bool,
+}
+
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+    builder: Builder,
+    open: Vec<Open<'t>>,
+    /// Prefix and URI, innermost last.
+    scope: Vec<(&'t str, String)>,
+    whitespace: Whitespace,
+    /// Text read but not yet added.
+    pending: String,
+    /// Whether the pending text holds more than white space as written: a reference or CDATA.
+    keep: bool,
+}
+
+/// Where a fault is, and which.
+type Fault = fn(i64, i64) -> Msg<'static>;
+
+impl<'t> Parser<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        self.fault_at(self.at, fault)
+    }
+
+    /// Makes an error for the character at a byte position.
+    fn fault_at(&self, at: usize, fault: Fault) -> Error {
+        let before = &self.text[..at.min(self.text.len())];
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().encode_utf16().count() + 1;
+        let number = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
+        fault(number(line), number(column)).into()
+    }
+
+    /// The end of the text is reported at the last character.
+    fn unexpected_end(&self) -> Error {
+        let last = self.text.char_indices().next_back().map_or(0, |(at, _)| at);
+        self.fault_at(last, Msg::XmlUnexpectedEnd)
+    }
+
+    fn expected<T>(&self, fault: Fault) -> Result<T> {
+        Err(if self.at >= self.text.len() { self.unexpected_end() } else { self.fault(fault) })
+    }
+
+    fn eat(&mut self, what: &str) -> bool {
+        let found = self.rest().starts_with(what);
+        if found {
+            self.at += what.len();
+        }
+        found
+    }
+
+    fn skip_space(&mut self) -> bool {
+        let before = self.at;
+        self.at += self.rest().len() - self.rest().trim_start_matches(is_space).len();
+        self.at > before
+    }
+
+    /// Reads `<?xml version=".." encoding=".."?>`.
+    fn declaration(&mut self, encoding: Encoding) -> Result<()> {
+        let Some(rest) = self.text.strip_prefix("<?xml") else { return Ok(()) };
+        if !rest.starts_with(is_space) {
+            return Ok(());
+        }
+        let Some(end) = rest.find("?>") else { return Err(self.unexpected_end()) };
+        let body = &rest[..end];
+        self.at = 5 + end + 2;
+        let version = pseudo_attribute(body, "version");
+        if !matches!(version, Some("1.0" | "1.1")) {
+            return Err(self.fault_at(5, Msg::XmlDeclarationSyntax));
+        }
+        let Some(name) = pseudo_attribute(body, "encoding") else { return Ok(()) };
+        let name = name.to_ascii_lowercase();
+        let wide = matches!(name.as_str(), "utf-16" | "ucs-2" | "utf-16le" | "unicode");
+        let known = wide
+            || name == "utf-8"
+            || name == "us-ascii"
+            || name.starts_with("windows-")
+            || name.starts_with("iso-8859-");
+        if !known {
+            return Err(self.fault_at(self.at - 1, Msg::XmlEncodingUnknown));
+        }
+        if wide != (encoding == Encoding::Wide) {
+            return Err(self.fault_at(self.at - 1, Msg::XmlEncodingSwitch));
+        }
+        Ok(())
+    }
+
+    /// Reads a tag, text, comment or instruction.
+    fn item(&mut self) -> Result<()> {
+        if !self.rest().starts_with('<') {
+            return self.character_data();
+        }
+        if self.eat("<![CDATA[") {
+            let Some(end) = self.rest().find("]]>") else { return Err(self.unexpected_end()) };
+            let data = &self.rest()[..end];
+            self.check_characters(data)?;
+            self.pending.push_str(&normal_lines(data));
+            self.keep = true;
+            self.at += end + 3;
+            return Ok(());
+        }
+        if self.rest().starts_with("</") {
+            return self.end_tag();
+        }
+        if self.rest().starts_with("<!DOCTYPE") {
+            return Err(Msg::XmlDtd.into());
+        }
+        if self.eat("<!--") {
+            return self.comment();
+        }
+        if self.eat("<?") {
+            return self.instruction();
+        }
+        self.start_tag()
+    }
+
+    fn comment(&mut self) -> Result<()> {
+        let Some(end) = self.rest().find("--") else { return Err(self.unexpected_end()) };
+        let text = &self.rest()[..end];
+        self.check_characters(text)?;
+        self.at += end + 2;
+        if !self.eat(">") {
+            return self.expected(Msg::XmlCommentSyntax);
+        }
+        self.flush_text();
+        self.builder.comment(&normal_lines(text));
+        Ok(())
+    }
+
+    fn instruction(&mut self) -> Result<()> {
+        let start = self.at;
+        let target = self.name()?;
+        if target.eq_ignore_ascii_case("xml") {
+            return Err(self.fault_at(start + 3, Msg::XmlDeclarationPlace));
+        }
+        let spaced = self.skip_space();
+        let Some(end) = self.rest().find("?>") else { return Err(self.unexpected_end()) };
+        if end > 0 && !spaced {
+            return Err(self.fault(Msg::XmlSpaceExpected));
+        }
+        let value = &self.rest()[..end];
+        self.check_characters(value)?;
+        self.at += end + 2;
+        self.flush_text();
+        self.builder.instruction(target, &normal_lines(value));
+        Ok(())
+    }
+
+    fn character_data(&mut self) -> Result<()> {
+        let rest = self.rest();
+        let end = rest.find(['<', '&']).unwrap_or(rest.len());
+        let data = &rest[..end];
+        if let Some(bad) = data.find("]]>") {
+            return Err(self.fault_at(self.at + bad + 2, Msg::XmlCdataSyntax));
+        }
+        self.check_characters(data)?;
+        self.pending.push_str(&normal_lines(data));
+        self.at += end;
+        if self.rest().starts_with('&') {
+            let c = self.reference()?;
+            self.pending.push(c);
+            self.keep = true;
+        }
+        Ok(())
+    }
+
+    fn check_characters(&self, text: &str) -> Result<()> {
+        let bad = text.char_indices().find(|(_, c)| !is_char(*c));
+        match bad {
+            None => Ok(()),
+            Some((at, _)) => {
+                let base = text.as_ptr().addr() - self.text.as_ptr().addr();
+                Err(self.fault_at(base + at, Msg::XmlIllegalCharacter))
+            }
+        }
+    }
+
+    /// Reads `&lt;`, `&#60;` or `&#x3C;`.
+    fn reference(&mut self) -> Result<char> {
+        self.eat("&");
+        if self.eat("#") {
+            return self.character_reference();
+        }
+        let name = self.name()?;
+        let c = match name {
+            "lt" => '<',
+            "gt" => '>',
+            "amp" => '&',
+            "quot" => '"',
+            "apos" => '\'',
+            _ => '\0',
+        };
+        if !self.eat(";") {
+            return self.expected(Msg::XmlSemicolonExpected);
+        }
+        if c == '\0' {
+            return Err(self.fault_at(self.at - 1, Msg::XmlUndeclaredEntity));
+        }
+        Ok(c)
+    }
+
+    fn character_reference(&mut self) -> Result<char> {
+        let (radix, fault): (u32, Fault) =
+            if self.eat("x") { (16, Msg::XmlHexExpected) } else { (10, Msg::XmlDigitExpected) };
+        let digits = self.rest().find(|c: char| !c.is_digit(radix)).unwrap_or(self.rest().len());
+        if digits == 0 {
+            return self.expected(fault);
+        }
+        let code = u32::from_str_radix(&self.rest()[..digits], radix).unwrap_or(u32::MAX);
+        self.at += digits;
+        if !self.rest().starts_with(';') {
+            return self.expected(Msg::XmlSemicolonExpected);
+        }
+        let c = char::from_u32(code).filter(|c| is_char(*c));
+        let c = c.ok_or_else(|| self.fault(Msg::XmlIllegalCharacter))?;
+        self.at += 1;
+        Ok(c)
+    }
+
+    fn name(&mut self) -> Result<&'t str> {
+        let rest = self.rest();
+        if !rest.starts_with(is_name_start) {
+            return self.expected(Msg::XmlIllegalName);
+        }
+        let end = rest.find(|c| !is_name_part(c)).unwrap_or(rest.len());
+        self.at += end;
+        let name = &rest[..end];
+        if name.matches(':').count() > 1 {
+            return Err(self.fault(Msg::XmlColons));
+        }
+        if name.starts_with(':') || name.ends_with(':') {
+            return Err(self.fault(Msg::XmlIllegalQualifiedName));
+        }
+        Ok(name)
+    }
+
+    fn start_tag(&mut self) -> Result<()> {
+        self.eat("<");
+        let name = self.name()?;
+        if self.open.len() >= DEPTH_MAX {
+            return Err(Msg::XmlTooDeep(i64::try_from(DEPTH_MAX).unwrap_or(i64::MAX)).into());
+        }
+        let mut attributes: Vec<(&'t str, String, usize)> = Vec::new();
+        let empty = loop {
+            let spaced = self.skip_space();
+            if self.eat("/>") {
+                break true;
+            }
+            if self.eat(">") {
+                break false;
+            }
+            if self.rest().starts_with('/') {
+                self.at += 1;
+                return self.expected(Msg::XmlGreaterExpected);
+            }
+            if !spaced {
+                return self.expected(if self.rest().starts_with(is_name_start) {
+                    Msg::XmlSpaceExpected
+                } else {
+                    Msg::XmlIllegalName
+                });
+            }
+            let (attribute, value) = self.attribute()?;
+            if attributes.iter().any(|(known, ..)| *known == attribute) {
+                return Err(self.fault_at(self.at - 1, Msg::XmlDuplicateAttribute));
+            }
+            attributes.push((attribute, value, self.at));
+        };
+        self.begin(name, attributes)?;
+        if empty {
+            self.finish_element();
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self) -> Result<(&'t str, String)> {
+        let name = self.name()?;
+        self.skip_space();
+        if !self.eat("=") {
+            return self.expected(Msg::XmlEqualExpected);
+        }
+        self.skip_space();
+        let quote = match self.peek() {
+            Some(quote @ ('"' | '\'')) => quote,
+            _ => return self.expected(Msg::XmlStringExpected),
+        };
+        self.at += 1;
+        let mut value = String::new();
+        loop {
+            let rest = self.rest();
+            let end = rest.find([quote, '<', '&']).unwrap_or(rest.len());
+            self.check_characters(&rest[..end])?;
+            // Line ends and tabs in a value are blanks unless written as references.
+            value.extend(normal_lines(&rest[..end]).chars().map(|c| match c {
+                '\n' | '\t' => ' ',
+                c => c,
+            }));
+            self.at += end;
+            match self.peek() {
+                Some('<') => return Err(self.fault(Msg::XmlLessInAttribute)),
+                Some('&') => value.push(self.reference()?),
+                Some(_) => break,
+                None => return Err(self.unexpected_end()),
+            }
+        }
+        self.at += 1;
+        Ok((name, value))
+    }
+
+    /// Adds an element with its attributes: declarations first, for they count for the tag itself.
+    fn begin(&mut self, name: &'t str, attributes: Vec<(&'t str, String, usize)>) -> Result<()> {
+        self.flush_text();
+        let scope = self.scope.len();
+        let mut preserve = self.open.last().is_some_and(|open| open.preserve);
+        for (attribute, value, at) in &attributes {
+            let prefix = match attribute.split_once(':') {
+                Some(("xmlns", prefix)) => prefix,
+                None if *attribute == "xmlns" => "",
+                _ => continue,
+            };
+            if !prefix.is_empty() && value.is_empty() {
+                return Err(self.fault_at(*at, Msg::XmlEmptyUri));
+            }
+            if prefix == "xmlns" || (prefix == "xml") != (value == XML_URI) {
+                return Err(self.fault_at(*at, Msg::XmlReservedPrefix));
+            }
+            self.scope.push((prefix, value.clone()));
+        }
+        let element = self.qualified(name, self.at, true)?;
+        self.builder.start_element(element);
+        let mut seen: Vec<QName> = Vec::new();
+        for (attribute, value, at) in &attributes {
+            match attribute.split_once(':') {
+                Some(("xmlns", prefix)) => self.builder.namespace(prefix, value),
+                None if *attribute == "xmlns" => self.builder.namespace("", value),
+                _ => {
+                    let name = self.qualified(attribute, *at, false)?;
+                    let same = |q: &QName| q.local == name.local && q.uri == name.uri;
+                    if !name.uri.is_empty() && seen.iter().any(same) {
+                        return Err(self.fault_at(*at, Msg::XmlDuplicateAttribute));
+                    }
+                    if *attribute == "xml:space" {
+                        preserve = value == "preserve";
+                    }
+                    self.builder.attribute(name.clone(), value);
+                    seen.push(name);
+                }
+            }
+        }
+        self.open.push(Open { name, scope, preserve });
+        Ok(())
+    }
+
+    /// Resolves a name; only elements are in the default name space.
+    fn qualified(&self, name: &str, at: usize, is_element: bool) -> Result<QName> {
+        let (prefix, local) = name.split_once(':').unwrap_or(("", name));
+        let found = self.scope.iter().rev().find(|(known, _)| *known == prefix);
+        let uri = match (prefix, found) {
+            ("xml", _) => XML_URI.to_owned(),
+            ("", _) if !is_element => String::new(),
+            (_, Some((_, uri))) => uri.clone(),
+            ("", None) => String::new(),
+            (_, None) => {
+                return Err(self.fault_at(at.saturating_sub(1), Msg::XmlUndeclaredPrefix));
+            }
+        };
+        Ok(QName { prefix: prefix.to_owned(), local: local.to_owned(), uri })
+    }
+
+    fn end_tag(&mut self) -> Result<()> {
+        self.eat("</");
+        let name = self.name()?;
+        match self.open.last() {
+            Some(open) if open.name == name => {}
+            Some(_) => return Err(self.fault(Msg::XmlEndTagMismatch)),
+            None => return Err(self.fault(Msg::XmlEndTagMismatch)),
+        }
+        self.skip_space();
+        if !self.eat(">") {
+            return self.expected(Msg::XmlGreaterExpected);
+        }
+        self.flush_text();
+        self.finish_element();
+        Ok(())
+    }
+
+    fn finish_element(&mut self) {
+        self.builder.end_element();
+        if let Some(open) = self.open.pop() {
+            self.scope.truncate(open.scope);
+        }
+    }
+
+    /// Adds the text read so far; white space between tags is left out.
+    fn flush_text(&mut self) {
+        let preserve = self.whitespace == Whitespace::Preserve
+            || self.open.last().is_some_and(|open| open.preserve);
+        let blank = !self.keep && self.pending.chars().all(is_space);
+        if preserve || !blank {
+            self.builder.text(&self.pending);
+        }
+        self.pending.clear();
+        self.keep = false;
+    }
+}
+
+/// The value of `name="value"` within an XML declaration.
+fn pseudo_attribute<'t>(body: &'t str, name: &str) -> Option<&'t str> {
+    let rest = body[body.find(name)? + name.len()..].trim_start_matches(is_space);
+    let rest = rest.strip_prefix('=')?.trim_start_matches(is_space);
+    let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+    rest[1..].split(quote).next()
+}
+
+/// Line ends are line feeds.
+fn normal_lines(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.contains('\r') {
+        text.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        text.into()
+    }
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\r' | '\n')
+}
+
+fn is_char(c: char) -> bool {
+    !matches!(c, '\u{0}'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn is_name_start(c: char) -> bool {
+    c.is_alphabetic() || matches!(c, '_' | ':')
+}
+
+fn is_name_part(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | ':' | '-' | '.' | '\u{b7}')
+}
