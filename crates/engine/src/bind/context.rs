@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::bind::expr::XmlScope;
 use crate::bind::Binder;
+use crate::bind::expr::XmlScope;
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
 use crate::session::{Options, SessionState};

@@ -83,7 +83,7 @@ pub(super) fn text(call: &Call<'_>, values: &[Value], place: usize) -> Option<St
 }
 
 /// Reads a whole number argument; digits in text read as the number.
-pub(super) fn whole(values: &[Value], place: usize) -> Option<i64> {
+pub(crate) fn whole(values: &[Value], place: usize) -> Option<i64> {
     match values.get(place)? {
         Value::Bit(b) => Some(i64::from(*b)),
         Value::TinyInt(n) => Some(i64::from(*n)),

@@ -17,7 +17,7 @@ mod caught;
 mod characters;
 mod compress;
 pub(crate) mod date;
-mod entry;
+pub(crate) mod entry;
 pub(crate) mod format;
 mod hash;
 pub(crate) mod json;

@@ -26,6 +26,8 @@ pub struct Document {
     pub register: Register,
     /// What no rows give.
     pub when_empty: WhenEmpty,
+    /// Whether a client gets it as one value: TYPE.
+    pub whole: bool,
 }
 
 /// What a document of no rows is.
@@ -44,6 +46,49 @@ pub enum DocumentFormat {
     Json(JsonFormat),
     /// FOR XML
     Xml(XmlFormat),
+    /// FOR XML EXPLICIT
+    Explicit(ExplicitFormat),
+}
+
+/// FOR XML EXPLICIT: each row makes an element that its first two columns place.
+#[derive(Clone, Debug)]
+pub struct ExplicitFormat {
+    /// ROOT.
+    pub root: Option<String>,
+    /// Declarations of name spaces.
+    pub declared: String,
+    /// What the columns behind Tag and Parent are.
+    pub columns: Vec<ExplicitColumn>,
+}
+
+/// `element!tag!name!directive`
+#[derive(Clone, Debug)]
+pub struct ExplicitColumn {
+    /// The element's name.
+    pub element: String,
+    /// The tag whose element it is of.
+    pub tag: i64,
+    /// The attribute's or inner element's name; empty for the content itself.
+    pub name: String,
+    /// What becomes of the value.
+    pub directive: ExplicitDirective,
+}
+
+/// What a column of FOR XML EXPLICIT becomes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExplicitDirective {
+    /// An attribute, or text where it has no name.
+    Plain,
+    /// `element`: an inner element.
+    Element,
+    /// `elementxsinil`: one that shows NULL.
+    ElementNil,
+    /// `xml`: an inner element, or content, whose text is markup.
+    Xml,
+    /// `cdata`: content as a CDATA section.
+    Cdata,
+    /// `hide`: nothing; the rows may be sorted by it.
+    Hide,
 }
 
 impl Document {
@@ -93,6 +138,8 @@ pub struct XmlFormat {
     pub root: Option<String>,
     /// ELEMENTS XSINIL: NULL shows as an element.
     pub show_nulls: bool,
+    /// Declarations of name spaces, as the outermost elements have them.
+    pub declared: String,
     /// The elements of a row, outermost first.
     pub levels: Vec<XmlLevel>,
 }

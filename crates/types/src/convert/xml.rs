@@ -21,11 +21,8 @@ impl Context<'_> {
             Value::VarBinary(bytes) => binary_text(bytes),
             _ => return Err(self.clash()),
         };
-        let whitespace = if self.style & STYLE_PRESERVE == 0 {
-            Whitespace::Strip
-        } else {
-            Whitespace::Preserve
-        };
+        let whitespace =
+            if self.style & STYLE_PRESERVE == 0 { Whitespace::Strip } else { Whitespace::Preserve };
         let document = xml::parse(&source, encoding, whitespace)?;
         let mut out = String::with_capacity(source.len());
         document.write(ROOT, &mut out);

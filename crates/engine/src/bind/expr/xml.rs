@@ -45,6 +45,18 @@ impl XmlScope {
         }
     }
 
+    /// The declarations as attributes, the last one first.
+    pub(crate) fn declarations(&self) -> String {
+        let mut text = String::new();
+        for (prefix, uri) in self.namespaces.iter().rev() {
+            let colon = if prefix.is_empty() { "" } else { ":" };
+            text.push_str(&format!(" xmlns{colon}{prefix}=\""));
+            types::xml::escape_attribute(uri, &mut text);
+            text.push('"');
+        }
+        text
+    }
+
     /// The declarations as the prolog of a query.
     fn prolog(&self) -> String {
         let mut prolog = String::new();
@@ -202,9 +214,8 @@ fn method_arguments(
     let [query] = arguments else { return Err(Msg::FunctionArguments(&method, 1).into()) };
     let text = binder.xml.prolog() + &literal(query, 1, &method)?;
     let query = xml::parse(&text, &method)?;
-    let constant = |text: &str| {
-        Expr::constant(Value::nvarchar(text), DataType::NVarChar(Length::Max))
-    };
+    let constant =
+        |text: &str| Expr::constant(Value::nvarchar(text), DataType::NVarChar(Length::Max));
     let mut bound = vec![instance, node, constant(&text), constant(name)];
     for external in &query.externals {
         let value = bind_external(binder, external)?;
@@ -217,7 +228,8 @@ fn method_arguments(
 fn bind_external(binder: &mut Binder<'_>, external: &External) -> Result<Expr> {
     match external {
         External::Variable(name) => {
-            let given = binder.given.iter().find(|(n, _)| crate::catalog::name::Name::same(n, name));
+            let given =
+                binder.given.iter().find(|(n, _)| crate::catalog::name::Name::same(n, name));
             if let Some((_, value)) = given {
                 return Ok(value.clone());
             }

@@ -2,14 +2,14 @@
 
 use tsql::ast::{ForClause, ForDirective, ForMode, QueryBody, QueryExpression};
 use types::value::ColumnType;
-use types::{Collation, DataType, Length, Msg, Result};
+use types::{Collation, DataType, Family, Length, Msg, Result};
 
-use super::{bind_body, spec};
+use super::{bind_body, explicit, spec};
 use crate::bind::Binder;
 use crate::func::json::form_of;
 use crate::plan::document::{
-    Document, DocumentFormat, JsonFormat, JsonLevel, JsonMember, WhenEmpty, XmlElement, XmlFormat,
-    XmlLevel, XmlMember,
+    Document, DocumentFormat, ExplicitFormat, JsonFormat, JsonLevel, JsonMember, WhenEmpty,
+    XmlElement, XmlFormat, XmlLevel, XmlMember,
 };
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
@@ -35,7 +35,8 @@ pub(crate) fn bind(
             (inner, Vec::new())
         }
     };
-    let (format, name, data_type) = format_of(clause, &inner.output, &owners)?;
+    let declared = binder.xml.declarations();
+    let (format, name, data_type) = format_of(clause, &inner.output, &owners, declared)?;
     let register = binder.new_register();
     let ty = ColumnType { data_type, collation: Collation::default(), nullable: true };
     let output = OutputColumn {
@@ -43,7 +44,8 @@ pub(crate) fn bind(
         expr: Expr::new(ExprKind::Column(register), ty),
         identity: false,
     };
-    let document = Document { query: inner, format, register, when_empty };
+    let whole = data_type == DataType::Xml;
+    let document = Document { query: inner, format, register, when_empty, whole };
     Ok(Query { root: Node::Document(Box::new(document)), output: vec![output] })
 }
 
@@ -51,21 +53,32 @@ fn format_of(
     clause: &ForClause,
     output: &[OutputColumn],
     owners: &[Option<String>],
+    declared: String,
 ) -> Result<(DocumentFormat, &'static str, DataType)> {
     let text = DataType::NVarChar(Length::Max);
     let json = match &clause.mode {
         ForMode::JsonAuto => Some(tables(output, owners, &Msg::JsonAutoNeedsTable)?),
         ForMode::JsonPath => Some(vec![(String::new(), all(output))]),
         ForMode::Browse => return Err(Msg::NotSupported("FOR BROWSE").into()),
-        ForMode::XmlExplicit => return Err(Msg::NotSupported("FOR XML EXPLICIT").into()),
-        ForMode::XmlRaw(_) | ForMode::XmlAuto | ForMode::XmlPath(_) => None,
+        ForMode::XmlExplicit | ForMode::XmlRaw(_) | ForMode::XmlAuto | ForMode::XmlPath(_) => None,
     };
     if let Some(levels) = json {
         let format = json_format(clause, output, levels)?;
         return Ok((DocumentFormat::Json(format), JSON_COLUMN, text));
     }
     let typed = clause.directives.contains(&ForDirective::Type);
-    let format = DocumentFormat::Xml(xml_format(clause, output, owners)?);
+    let format = match clause.mode {
+        ForMode::XmlExplicit => {
+            if !declared.is_empty() {
+                return Err(Msg::XmlNamespacesMode.into());
+            }
+            check_binary(clause, output)?;
+            let root = root_of(clause, "root");
+            let columns = explicit::columns(output)?;
+            DocumentFormat::Explicit(ExplicitFormat { root, declared, columns })
+        }
+        _ => DocumentFormat::Xml(XmlFormat { declared, ..xml_format(clause, output, owners)? }),
+    };
     Ok(if typed { (format, "", DataType::Xml) } else { (format, XML_COLUMN, text) })
 }
 
@@ -189,6 +202,7 @@ fn xml_format(
             | ForDirective::WithoutArrayWrapper => {}
         }
     }
+    check_binary(clause, output)?;
     let show_nulls = clause.directives.contains(&ForDirective::ElementsXsinil);
     let elements = show_nulls || clause.directives.contains(&ForDirective::Elements);
     let levels = match &clause.mode {
@@ -209,7 +223,23 @@ fn xml_format(
             Vec::new()
         }
     };
-    Ok(XmlFormat { root: root_of(clause, "root"), show_nulls, levels })
+    Ok(XmlFormat { root: root_of(clause, "root"), show_nulls, declared: String::new(), levels })
+}
+
+/// RAW and EXPLICIT write binary values only as BINARY BASE64; AUTO would write addresses of them.
+fn check_binary(clause: &ForClause, output: &[OutputColumn]) -> Result<()> {
+    let binary = |column: &&OutputColumn| column.expr.ty.data_type.family() == Family::Binary;
+    let found = output.iter().find(binary);
+    match (found, &clause.mode) {
+        _ if clause.directives.contains(&ForDirective::BinaryBase64) => Ok(()),
+        (Some(column), ForMode::XmlRaw(_) | ForMode::XmlExplicit) => {
+            Err(Msg::XmlBinaryUrl(&column.name).into())
+        }
+        (Some(_), ForMode::XmlAuto) => {
+            Err(Msg::NotSupported("addresses of binary values in FOR XML AUTO").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// RAW and AUTO: columns are attributes, or elements.

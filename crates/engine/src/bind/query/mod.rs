@@ -8,6 +8,7 @@
 
 mod cte;
 mod document;
+mod explicit;
 mod from;
 mod function;
 mod group;

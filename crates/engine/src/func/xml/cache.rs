@@ -46,8 +46,7 @@ impl XmlCache {
         }
         let text = text::from_utf16(source);
         // White space that is to go went when the value was made.
-        let document =
-            Arc::new(types::xml::parse(&text, Encoding::Wide, Whitespace::Preserve)?);
+        let document = Arc::new(types::xml::parse(&text, Encoding::Wide, Whitespace::Preserve)?);
         if self.documents.len() >= DOCUMENTS_MAX {
             self.documents.remove(0);
         }

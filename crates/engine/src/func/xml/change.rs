@@ -69,7 +69,8 @@ struct Copier<'d> {
 impl Copier<'_> {
     fn insert(&self, node: NodeId, wanted: impl Fn(Place, bool) -> bool, builder: &mut Builder) {
         let Some(edit) = self.edits.get(&node) else { return };
-        let chosen = edit.inserted.iter().filter(|(place, item)| wanted(*place, is_attribute(item)));
+        let chosen =
+            edit.inserted.iter().filter(|(place, item)| wanted(*place, is_attribute(item)));
         let items: Sequence = chosen.map(|(_, item)| item.clone()).collect();
         eval::add(&items, builder);
     }

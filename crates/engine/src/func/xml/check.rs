@@ -177,7 +177,9 @@ impl<'q> Checker<'q> {
                 }
                 steps.iter().try_for_each(|step| match step {
                     Step::Each(expr) => self.walk(expr),
-                    Step::Axis(_, _, predicates) => predicates.iter().try_for_each(|p| self.walk(p)),
+                    Step::Axis(_, _, predicates) => {
+                        predicates.iter().try_for_each(|p| self.walk(p))
+                    }
                 })
             }
             Expr::Filter(inner, predicates) => {

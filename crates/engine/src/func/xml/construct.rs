@@ -1,7 +1,7 @@
 //! Parses constructors: `<a b="{c}">d{e}</a>` and the computed ones.
 
-use types::xml::QName;
 use types::Result;
+use types::xml::QName;
 
 use super::parse::{Parser, is_name_start, unescape};
 use super::syntax::{Constructor, Expr};
@@ -17,7 +17,8 @@ impl Parser<'_> {
         if let Some(rest) = self.rest().strip_prefix("<?") {
             let Some(end) = rest.find("?>") else { return self.fail() };
             self.at += 2 + end + 2;
-            let (target, text) = rest[..end].split_once(char::is_whitespace).unwrap_or((&rest[..end], ""));
+            let (target, text) =
+                rest[..end].split_once(char::is_whitespace).unwrap_or((&rest[..end], ""));
             return Ok(Expr::Instruction(target.to_owned(), text.trim_start().to_owned()));
         }
         self.expect("<")?;
@@ -38,7 +39,8 @@ impl Parser<'_> {
                 Ok((name, parts))
             })
             .collect();
-        let mut made = Constructor { name, namespaces, attributes: attributes?, content: Vec::new() };
+        let mut made =
+            Constructor { name, namespaces, attributes: attributes?, content: Vec::new() };
         if !self.eat("/>") {
             self.expect(">")?;
             self.content(&mut made.content)?;

@@ -7,9 +7,7 @@ use types::Result;
 use types::xml::{Builder, Document, NodeId, NodeKind, ROOT};
 
 use super::library::same_node;
-use super::syntax::{
-    Axis, Clause, Comparison, Constructor, Expr, Operator, Start, Step, Test,
-};
+use super::syntax::{Axis, Clause, Comparison, Constructor, Expr, Operator, Start, Step, Test};
 
 /// A node or a value.
 #[derive(Clone, Debug)]
@@ -336,7 +334,9 @@ impl<'q> Evaluation<'q> {
                 let value = self.eval(predicate, &focus)?;
                 let holds = match value.as_slice() {
                     [Item::Integer(n)] => *n == position,
-                    [number @ Item::Double(_)] => number.number() == Item::Integer(position).number(),
+                    [number @ Item::Double(_)] => {
+                        number.number() == Item::Integer(position).number()
+                    }
                     _ => truth(&value),
                 };
                 if holds {
@@ -447,9 +447,8 @@ fn asks_position(expr: &Expr) -> bool {
 
 /// Calls `found` for the nodes of an axis, in document order.
 fn along(document: &Document, node: NodeId, axis: Axis, found: &mut dyn FnMut(NodeId)) {
-    let is_inner = |n: &NodeId| {
-        !matches!(document.kind(*n), NodeKind::Attribute | NodeKind::Namespace)
-    };
+    let is_inner =
+        |n: &NodeId| !matches!(document.kind(*n), NodeKind::Attribute | NodeKind::Namespace);
     match axis {
         Axis::Child => document.children(node).for_each(found),
         Axis::Attribute => document.attributes(node).for_each(found),
@@ -562,9 +561,10 @@ fn compare(op: Comparison, left: &Sequence, right: &Sequence) -> Sequence {
         Comparison::Is | Comparison::Precedes | Comparison::Follows => false,
     };
     let right: Vec<Item> = right.iter().map(Item::atomized).collect();
-    let any = left.iter().map(Item::atomized).any(|a| {
-        right.iter().any(|b| order_values(&a, b).is_some_and(holds))
-    });
+    let any = left
+        .iter()
+        .map(Item::atomized)
+        .any(|a| right.iter().any(|b| order_values(&a, b).is_some_and(holds)));
     vec![Item::Bool(any)]
 }
 

@@ -202,10 +202,8 @@ fn sum(sequence: &Sequence) -> Item {
         Item::Untyped(text) => total.checked_add(text.trim().parse().ok()?),
         _ => None,
     });
-    whole.map_or_else(
-        || Item::Double(sequence.iter().filter_map(Item::number).sum()),
-        Item::Integer,
-    )
+    whole
+        .map_or_else(|| Item::Double(sequence.iter().filter_map(Item::number).sum()), Item::Integer)
 }
 
 fn average(sequence: &Sequence) -> Sequence {

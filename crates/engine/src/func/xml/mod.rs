@@ -56,7 +56,13 @@ const fn method(
     name: &'static str,
     eval: fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>,
 ) -> Function {
-    Function { name, arity: (4, 255), bind: refuse, eval: Evaluate::Full(eval), deterministic: false }
+    Function {
+        name,
+        arity: (4, 255),
+        bind: refuse,
+        eval: Evaluate::Full(eval),
+        deterministic: false,
+    }
 }
 
 /// Methods are no functions that a text could call.
@@ -83,7 +89,12 @@ const EXTERNALS: usize = 4;
 
 impl Work {
     /// Takes the arguments of a method; `None` for an instance that is NULL.
-    fn new(cx: &mut Cx<'_>, method: &str, types: &[ColumnType], values: &[Value]) -> Result<Option<Self>> {
+    fn new(
+        cx: &mut Cx<'_>,
+        method: &str,
+        types: &[ColumnType],
+        values: &[Value],
+    ) -> Result<Option<Self>> {
         let [Value::NVarChar(instance), _, Value::NVarChar(query), ..] = values else {
             return Ok(None);
         };

@@ -7,7 +7,8 @@ use types::xml::XML_URI;
 use types::{Error, Msg, Result};
 
 use super::syntax::{
-    Axis, Body, Change, Clause, Comparison, Expr, External, Operator, Place, Query, Start, Step, Test,
+    Axis, Body, Change, Clause, Comparison, Expr, External, Operator, Place, Query, Start, Step,
+    Test,
 };
 use super::{check, library};
 
@@ -28,14 +29,8 @@ pub(crate) fn parse(text: &str, method: &str) -> Result<Query> {
         ("sql", "urn:schemas-microsoft-com:xml-sql"),
     ];
     let known = known.map(|(prefix, uri)| (prefix.to_owned(), uri.to_owned()));
-    let mut parser = Parser {
-        text,
-        at: 0,
-        method,
-        namespaces: known.into(),
-        externals: Vec::new(),
-        depth: 0,
-    };
+    let mut parser =
+        Parser { text, at: 0, method, namespaces: known.into(), externals: Vec::new(), depth: 0 };
     parser.prolog()?;
     let body = if method == "modify" {
         Body::Change(parser.change()?)
@@ -538,8 +533,7 @@ impl<'t> Parser<'t> {
         let name = self.name();
         self.space();
         let rest = self.rest();
-        let braced = rest.starts_with('{')
-            || rest.starts_with(is_name_start) && rest.contains('{');
+        let braced = rest.starts_with('{') || rest.starts_with(is_name_start) && rest.contains('{');
         let call = match name {
             Ok(("", "text" | "node" | "comment" | "processing-instruction")) => {
                 rest.starts_with('{')
@@ -554,7 +548,9 @@ impl<'t> Parser<'t> {
 
     fn step(&mut self) -> Result<Step> {
         self.space();
-        if self.rest().starts_with('(') || self.rest().starts_with(is_name_start) && self.call_or_constructor_follows() {
+        if self.rest().starts_with('(')
+            || self.rest().starts_with(is_name_start) && self.call_or_constructor_follows()
+        {
             let primary = self.primary()?;
             let predicates = self.predicates()?;
             return Ok(Step::Each(match predicates.is_empty() {
@@ -745,7 +741,6 @@ impl<'t> Parser<'t> {
             self.externals.len() - 1
         })))
     }
-
 }
 
 /// The step that `//` stands for.

@@ -3,6 +3,7 @@
 //! Both formats open an object or element for each of their levels. While the columns of an outer level
 //! stay the same, rows go into the one that is open.
 
+mod explicit;
 mod json;
 mod xml;
 
@@ -12,7 +13,7 @@ use types::{Result, Value};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
-use crate::plan::document::{Document, DocumentFormat, WhenEmpty};
+use crate::plan::document::{Document, DocumentFormat, ExplicitFormat, WhenEmpty};
 use crate::plan::query::OutputColumn;
 
 /// What writes one of the formats.
@@ -44,6 +45,9 @@ pub(super) fn run<'p>(
     let mut writer: Box<dyn Writer> = match &document.format {
         DocumentFormat::Json(format) => Box::new(json::JsonWriter::new(format)),
         DocumentFormat::Xml(format) => Box::new(xml::XmlWriter::new(format)),
+        DocumentFormat::Explicit(format) => {
+            return run_explicit(document, format, cx, rows, receive);
+        }
     };
     let output = &document.query.output;
     let levels = writer.levels();
@@ -68,16 +72,64 @@ pub(super) fn run<'p>(
         keys = next;
         Ok(Flow::More)
     })?;
-    if keys.is_empty() && document.when_empty == WhenEmpty::NoRow {
-        return Ok(Flow::More);
-    }
-    cx.registers[document.register.index()] = if keys.is_empty() {
+    let text = if keys.is_empty() {
         Value::Null
     } else {
         (0..levels).rev().for_each(|level| writer.close(level));
         Value::nvarchar(&writer.finish())
     };
-    receive(cx, rows)
+    hand_over(document, text, cx, rows, receive)
+}
+
+/// UTF-16 units of a row, where a document goes to a client.
+const PIECE_UNITS: usize = 2_033;
+
+/// Gives the text as one value, or to a client in pieces, as SQL Server sends it.
+fn hand_over<'p>(
+    document: &'p Document,
+    text: Value,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let place = document.register.index();
+    if document.when_empty == WhenEmpty::Null || document.whole {
+        if text.is_null() && document.when_empty == WhenEmpty::NoRow {
+            return Ok(Flow::More);
+        }
+        cx.registers[place] = text;
+        return receive(cx, rows);
+    }
+    let Value::NVarChar(units) = text else { return Ok(Flow::More) };
+    for piece in units.chunks(PIECE_UNITS * 2) {
+        cx.registers[place] = Value::NVarChar(types::Bytes::copy_from(piece));
+        if receive(cx, rows)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn run_explicit<'p>(
+    document: &'p Document,
+    format: &'p ExplicitFormat,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let output = &document.query.output;
+    let mut writer = explicit::ExplicitWriter::new(format);
+    let mut values = Vec::with_capacity(output.len());
+    run_node(&document.query.root, cx, rows, &mut |cx, _| {
+        values.clear();
+        for column in output {
+            values.push(eval(&column.expr, cx)?);
+        }
+        writer.row(&Row { values: &values, output })?;
+        Ok(Flow::More)
+    })?;
+    let text = writer.finish();
+    hand_over(document, text, cx, rows, receive)
 }
 
 fn key_of(columns: &[usize], row: &Row<'_>) -> Vec<u8> {

@@ -7,7 +7,7 @@ use crate::func::json::{base64, xsd_text};
 use crate::plan::document::{XmlElement, XmlFormat, XmlMember};
 
 /// The name space of `xsi:nil`.
-const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
+pub(super) const XSI: &str = " xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\"";
 
 /// Text under construction.
 pub(super) struct XmlWriter<'f> {
@@ -15,11 +15,13 @@ pub(super) struct XmlWriter<'f> {
     out: String,
     /// Whether the start tag written last still lacks its `>`.
     tag_open: bool,
+    /// How many elements are open.
+    depth: usize,
 }
 
 impl<'f> XmlWriter<'f> {
     pub(super) fn new(format: &'f XmlFormat) -> Self {
-        Self { format, out: String::new(), tag_open: false }
+        Self { format, out: String::new(), tag_open: false, depth: 0 }
     }
 
     fn end_tag(&mut self) {
@@ -35,6 +37,8 @@ impl<'f> XmlWriter<'f> {
         self.end_tag();
         self.out.push('<');
         self.out.push_str(&element.name);
+        self.declare();
+        self.depth += 1;
         for (name, column) in &element.attributes {
             if let Some(text) = text_of(row, *column)? {
                 self.out.push(' ');
@@ -48,10 +52,21 @@ impl<'f> XmlWriter<'f> {
         Ok(())
     }
 
+    /// The outermost elements declare the name spaces, where there is no root to do it.
+    fn declare(&mut self) {
+        if self.depth == 0 && self.format.root.is_none() {
+            if self.format.show_nulls {
+                self.out.push_str(XSI);
+            }
+            self.out.push_str(&self.format.declared);
+        }
+    }
+
     fn stop(&mut self, element: &XmlElement) {
         if element.name.is_empty() {
             return;
         }
+        self.depth -= 1;
         if std::mem::take(&mut self.tag_open) {
             self.out.push_str("/>");
             return;
@@ -100,7 +115,9 @@ impl<'f> XmlWriter<'f> {
         if is_null(element, row) {
             if self.format.show_nulls {
                 self.end_tag();
-                self.out.push_str(&format!("<{} xsi:nil=\"true\"/>", element.name));
+                self.out.push_str(&format!("<{}", element.name));
+                self.declare();
+                self.out.push_str(" xsi:nil=\"true\"/>");
             }
             return Ok(());
         }
@@ -140,10 +157,6 @@ impl Writer for XmlWriter<'_> {
         let format = self.format;
         let element = &format.levels[level].element;
         self.start(element, row)?;
-        if format.show_nulls && format.root.is_none() && level == 0 && self.tag_open {
-            let at = self.out.rfind('<').map_or(self.out.len(), |at| at + 1 + element.name.len());
-            self.out.insert_str(at, XSI);
-        }
         self.content(&element.content, row)
     }
 
@@ -157,14 +170,15 @@ impl Writer for XmlWriter<'_> {
             None => self.out,
             Some(root) => {
                 let xsi = if self.format.show_nulls { XSI } else { "" };
-                format!("<{root}{xsi}>{}</{root}>", self.out)
+                let declared = &self.format.declared;
+                format!("<{root}{xsi}{declared}>{}</{root}>", self.out)
             }
         }
     }
 }
 
 /// The text of a value; `None` for NULL.
-fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
+pub(super) fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
     let ty = &row.output[column].expr.ty;
     let (value, ty) = match &row.values[column] {
         Value::Variant(inner) => (&inner.0, &inner.1),
@@ -180,12 +194,12 @@ fn text_of(row: &Row<'_>, column: usize) -> Result<Option<String>> {
 
 /// Where text stands: in an attribute more has to be written otherwise.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Text,
     Attribute,
 }
 
-fn escape(text: &str, place: Place, out: &mut String) {
+pub(super) fn escape(text: &str, place: Place, out: &mut String) {
     for c in text.chars() {
         match (c, place) {
             ('&', _) => out.push_str("&amp;"),
