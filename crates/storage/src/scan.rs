@@ -1,5 +1,7 @@
 //! Scans: the rows of a table that a transaction sees, in heap or index order.
 
+mod batch;
+
 use std::collections::VecDeque;
 use std::ops::Bound;
 

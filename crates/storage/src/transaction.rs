@@ -22,7 +22,7 @@ use crate::snapshots::Slot;
 use crate::store::Store;
 use crate::sync::{Label, labelled};
 use crate::table::{IndexId, Table, TableKind};
-use crate::time::Timestamp;
+use crate::time::{Clock, Timestamp};
 use crate::txstate::{TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
 use crate::version::{Begin, Version};
@@ -459,8 +459,7 @@ impl Transaction {
         index: Option<(&Index, &[u8])>,
         read: Read,
     ) -> Result<Option<RowRef<'t>>> {
-        let me = self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
-        let view = View { me, ..view };
+        let view = View { me: self.me(), ..view };
         let Some(version) = self.see(head, view)? else { return Ok(None) };
         let row = RowRef { table, head, version, basis };
         if !index.is_none_or(|(index, key)| is_under(index, key, row)) {
@@ -483,6 +482,25 @@ impl Transaction {
                 .filter(|row| index.is_none_or(|(index, key)| has_index_key(index, key, row)))),
             Claim::Gone | Claim::Skipped => Ok(None),
         }
+    }
+
+    /// Tells whether reading rows of the table so leaves a trace: a row is claimed, or noted to be
+    /// looked at again at commit.
+    pub(crate) fn remembers(&self, table: &Table, read: Read) -> bool {
+        let claims = self.scope == Scope::Explicit
+            && table.kind() == TableKind::Ordinary
+            && read.isolation >= Isolation::RepeatableRead;
+        claims || read.lock != RowLock::None || self.is_tracked(table, read.isolation)
+    }
+
+    /// Returns the state under which the transaction writes; null if it has written nothing.
+    pub(crate) fn me(&self) -> *const TxState {
+        self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr)
+    }
+
+    /// Returns the store's clock.
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.store.shared().clock
     }
 
     /// Finds an index, for as long as the transaction's snapshot is held.

@@ -6,9 +6,13 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::{Just, Strategy, prop_oneof, proptest};
-use storage::{Bounds, Error, IndexId, Keys, Order, Read, Savepoint, TableKind, Transaction};
+use storage::{
+    Bounds, Error, IndexId, Keys, Order, Read, Savepoint, ScanSpec, TableKind, Transaction,
+};
 
-use crate::support::{BY_GROUP, BY_HASH, BY_KEY, Bank, Row, decode, encode, get, image, key, scan};
+use crate::support::{
+    BY_GROUP, BY_HASH, BY_KEY, Bank, Row, decode, encode, get, image, key, scan, scan_images,
+};
 
 const SESSIONS: usize = 3;
 const KEYS: i64 = 6;
@@ -238,7 +242,14 @@ impl World {
         bounds: Bounds<'_>,
         order: Order,
     ) -> Vec<Row> {
-        scan(&session.tx, &self.bank, index, bounds, order, Read::SNAPSHOT).unwrap()
+        let read = Read::SNAPSHOT;
+        let rows = scan(&session.tx, &self.bank, index, bounds, order, read).unwrap();
+        for step in [1, 2, 100] {
+            let spec = ScanSpec { index, bounds, order, read };
+            let images = scan_images(&session.tx, &self.bank, spec, step).unwrap();
+            assert_eq!(images, rows, "{step} rows at a time");
+        }
+        rows
     }
 
     fn check_scans(&self, session: &Session) {

@@ -150,6 +150,28 @@ pub(crate) fn scan(
     Ok(rows)
 }
 
+/// As [`scan`], reading `step` rows at a time.
+pub(crate) fn scan_images(
+    tx: &Transaction,
+    bank: &Bank,
+    spec: ScanSpec<'_>,
+    step: usize,
+) -> Result<Vec<Row>, Error> {
+    let mut scan = tx.scan(&bank.table, spec)?;
+    let mut rows = Vec::new();
+    let mut images = Vec::new();
+    loop {
+        scan.next_images(&mut images, step)?;
+        assert!(images.len() <= step, "no more rows than asked for");
+        if images.is_empty() {
+            return Ok(rows);
+        }
+        rows.extend(images.drain(..).map(decode));
+        // The position behind the last row given is that of a scan row by row.
+        scan = tx.resume(&bank.table, scan.suspend())?;
+    }
+}
+
 pub(crate) fn all(tx: &Transaction, bank: &Bank, read: Read) -> Vec<Row> {
     scan(tx, bank, Some(BY_KEY), Bounds::ALL, Order::Forward, read).unwrap()
 }

@@ -1,0 +1,111 @@
+//! Reading many rows per call: for who looks at whole tables and changes none of it.
+//!
+//! A row at a time costs a pin of the epoch, a borrow of the transaction and a call for each row.
+//! Here they are paid once for the heads read ahead, and the loads of one row's version do not wait
+//! for those of the row before.
+
+use super::Scan;
+use crate::chain::{Sight, View, visible};
+use crate::error::Result;
+use crate::head::RowHead;
+use crate::index::Index;
+use crate::keys::has_key;
+use crate::reclaim::{Guard, pin};
+use crate::row::RowImage;
+use crate::time::Clock;
+use crate::version::{Begin, Version, VersionKind};
+
+impl<'t> Scan<'t> {
+    /// Appends the next rows to `images` until it holds `images_max` of them; appends nothing only at
+    /// the end. The images are valid as long as the borrow of the transaction.
+    ///
+    /// # Errors
+    /// As [`Scan::next`]; the rows before the one that failed are in `images`.
+    pub fn next_images(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> Result<()> {
+        if self.transaction.remembers(self.table, self.position.read) {
+            while images.len() < images_max
+                && let Some(row) = self.next()?
+            {
+                images.push(row.image());
+            }
+            return Ok(());
+        }
+        while images.len() < images_max {
+            if self.batch.is_empty() {
+                if self.position.is_done {
+                    return Ok(());
+                }
+                self.fill();
+                continue;
+            }
+            if self.see(images, images_max) {
+                // The next row needs another transaction's outcome: it takes the way that waits.
+                let Some(row) = self.next()? else { return Ok(()) };
+                images.push(row.image());
+            }
+        }
+        Ok(())
+    }
+
+    /// Appends those of the rows read ahead that the view shows; `true` if it came to one that is
+    /// undecided, which then is the next.
+    fn see(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
+        let view = View { me: self.transaction.me(), ..self.view };
+        let clock = self.transaction.clock();
+        let guard = pin();
+        let mut seen = 0;
+        let mut undecided = false;
+        for (key, head) in &self.batch {
+            if images.len() == images_max {
+                break;
+            }
+            let version = match look(head, view, clock, &guard) {
+                Sight::Row(version) => version,
+                Sight::Nothing => {
+                    seen += 1;
+                    continue;
+                }
+                Sight::Undecided(_) => {
+                    undecided = true;
+                    break;
+                }
+            };
+            seen += 1;
+            // SAFETY: as in `Transaction::see`: the version is visible to a snapshot whose slot is
+            // held, or the transaction's own, so it stays as long as the borrow.
+            let version: &'t Version = unsafe { &*std::ptr::from_ref(version) };
+            let image = version.image();
+            if self
+                .index
+                .zip(key.as_deref())
+                .is_none_or(|(index, key)| is_under(index, head, image, key))
+            {
+                images.push(image);
+            }
+        }
+        if let Some((Some(key), head)) = self.batch.drain(..seen).last() {
+            self.position.after = Some((key, head.id()));
+        }
+        undecided
+    }
+}
+
+/// [`visible`], with the usual case first: the newest version is committed and within the snapshot.
+fn look<'g>(head: &RowHead, view: View, clock: &Clock, guard: &'g Guard) -> Sight<'g> {
+    let top = head.latest();
+    // SAFETY: a linked version is freed only through `reclaim`, so it is alive under the guard.
+    if let Some(version) = unsafe { top.as_ref::<'g>() }
+        && version.kind == VersionKind::Data
+        && let Begin::Committed(ts) = version.begin()
+        && ts <= view.snapshot
+    {
+        return Sight::Row(version);
+    }
+    visible(head, view, clock, guard)
+}
+
+/// Tells whether a row really has the key under which an index led to it.
+fn is_under(index: &Index, head: &RowHead, image: RowImage<'_>, key: &[u8]) -> bool {
+    // The note is read after the version: whoever links a version with another key notes it before.
+    !index.is_verified_by_reader(head) || has_key(index, image, key)
+}
