@@ -83,7 +83,7 @@ impl<'t> Scan<'t> {
                 images.push(image);
             }
         }
-        if let Some((Some(key), head)) = self.batch.drain(..seen).last() {
+        if let Some((Some(key), head)) = self.batch.drain(..seen).next_back() {
             self.position.after = Some((key, head.id()));
         }
         undecided
