@@ -11,10 +11,12 @@ mod sessions;
 use std::sync::Arc;
 
 use sos::ledger::{self, State};
+use sos::sync::{AtomicU32, Ordering};
 use types::{Collation, DataType, Value};
 
 use crate::catalog::{Catalog, CatalogCell, Login, password};
 use crate::exec::grant::Workspace;
+use crate::exec::vector::ExecutionMode;
 use crate::stats::Statistics;
 
 pub(crate) use card::datetime_of;
@@ -63,6 +65,8 @@ pub struct Instance {
     pub(crate) workspace: Arc<Workspace>,
     /// What statements and logins look up under a lock; none in the default mode.
     pub(crate) metadata: Option<MetadataCache>,
+    /// Row or vector mode, where a test forces one.
+    execution_mode: AtomicU32,
     /// Start time, as `datetime`.
     pub started: Value,
     /// Start time on the machine's monotonic clock, in ms.
@@ -103,10 +107,27 @@ impl Instance {
             programs: SharedPrograms::default(),
             statistics: Arc::default(),
             history: History::default(),
+            execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
             started,
             started_ms: sos::clock::monotonic_ns() / 1_000_000,
         })
     }
+
+    /// Returns how queries run.
+    pub fn execution_mode(&self) -> ExecutionMode {
+        // Relaxed: it says nothing about any other memory.
+        match self.execution_mode.load(Ordering::Relaxed) {
+            1 => ExecutionMode::Row,
+            2 => ExecutionMode::Vector,
+            _ => ExecutionMode::Automatic,
+        }
+    }
+
+    /// Forces a mode on all queries opened from now on; for tests.
+    pub fn set_execution_mode(&self, mode: ExecutionMode) {
+        self.execution_mode.store(mode as u32, Ordering::Relaxed);
+    }
+
     /// Keeps where the time has gone until now; for a background task, every [`PERIOD_SECONDS`].
     pub fn remember(&self) {
         let before = ledger::to(State::Observing);

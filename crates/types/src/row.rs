@@ -10,10 +10,12 @@
 //! [`Bytes`] in a side list, so that row versions which do not change it share it: its end has the top
 //! bit set, and in its place stands its index in the list.
 
+mod decode;
 mod fixed;
 mod variant;
 
 use crate::{Bytes, ColumnType, DataType, Value};
+pub use decode::Images;
 use fixed::FixedKind;
 
 /// The longest variable value that is stored within the row, in bytes.

@@ -121,9 +121,13 @@ fn bind_avg(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType>
 }
 
 /// Adds up in the widest form of the type, so that only the result can overflow.
-enum Total {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Total {
+    /// Integers and money.
     Whole(i128),
+    /// Decimals; `None` before the first.
     Decimal(Option<Decimal>),
+    /// Floats.
     Float(f64),
 }
 
@@ -177,32 +181,40 @@ impl Accumulator for Sum {
         self.nulls
     }
     fn finish(&mut self) -> Result<Value> {
-        if self.rows == 0 {
-            return Ok(Value::Null);
+        finish_total(&self.total, self.rows, self.average, &self.ty)
+    }
+}
+
+/// Makes the result of SUM or AVG of what was added up over so many rows.
+pub(crate) fn finish_total(
+    total: &Total,
+    rows: i64,
+    average: bool,
+    ty: &DataType,
+) -> Result<Value> {
+    if rows == 0 {
+        return Ok(Value::Null);
+    }
+    let overflow = || Error::from(Msg::ArithmeticOverflow(ty.name()));
+    match total {
+        Total::Whole(total) => {
+            let n = if average { total / i128::from(rows) } else { *total };
+            let n = i64::try_from(n).map_err(|_| overflow())?;
+            match ty {
+                DataType::Money => Ok(Value::Money(n)),
+                DataType::BigInt => Ok(Value::BigInt(n)),
+                _ => i32::try_from(n).map(Value::Int).map_err(|_| overflow()),
+            }
         }
-        let overflow = || Error::from(Msg::ArithmeticOverflow(self.ty.name()));
-        match &self.total {
-            Total::Whole(total) => {
-                let n = if self.average { total / i128::from(self.rows) } else { *total };
-                let n = i64::try_from(n).map_err(|_| overflow())?;
-                match self.ty {
-                    DataType::Money => Ok(Value::Money(n)),
-                    DataType::BigInt => Ok(Value::BigInt(n)),
-                    _ => i32::try_from(n).map(Value::Int).map_err(|_| overflow()),
-                }
-            }
-            // Floats have no exact count of rows beyond 2^53, which no table reaches.
-            #[expect(clippy::cast_precision_loss, reason = "as said")]
-            Total::Float(total) => {
-                Ok(Value::Float(if self.average { total / self.rows as f64 } else { *total }))
-            }
-            Total::Decimal(None) => Ok(Value::Null),
-            Total::Decimal(Some(total)) if self.average => {
-                let rows = Value::Decimal(Decimal::new(i128::from(self.rows), 19, 0));
-                arith::binary(BinaryOp::Divide, &Value::Decimal(*total), &rows, &self.ty)
-            }
-            Total::Decimal(Some(total)) => Ok(Value::Decimal(*total)),
+        // Floats have no exact count of rows beyond 2^53, which no table reaches.
+        #[expect(clippy::cast_precision_loss, reason = "as said")]
+        Total::Float(total) => Ok(Value::Float(if average { total / rows as f64 } else { *total })),
+        Total::Decimal(None) => Ok(Value::Null),
+        Total::Decimal(Some(total)) if average => {
+            let rows = Value::Decimal(Decimal::new(i128::from(rows), 19, 0));
+            arith::binary(BinaryOp::Divide, &Value::Decimal(*total), &rows, ty)
         }
+        Total::Decimal(Some(total)) => Ok(Value::Decimal(*total)),
     }
 }
 

@@ -34,6 +34,7 @@ mod system;
 mod table;
 pub(crate) mod xml;
 
+pub(crate) use aggregate::{Total, finish_total};
 pub(crate) use logic::new_guid;
 use types::value::ColumnType;
 use types::{Result, Value};

@@ -26,19 +26,30 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use engine::exec::vector::ExecutionMode;
 use engine::session::{Reset, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest};
 
 use crate::client::{Answer, batch, describe, instance, login};
 
 #[test]
 fn scripts_give_what_they_say() {
+    run_scripts(ExecutionMode::Row);
+}
+
+/// Every query that can run in vector mode does.
+#[test]
+fn scripts_give_the_same_in_vector_mode() {
+    run_scripts(ExecutionMode::Vector);
+}
+
+fn run_scripts(mode: ExecutionMode) {
     let only = std::env::var("SCRIPT").unwrap_or_default();
     let mut failures = String::new();
     let mut blocks = 0;
     for path in scripts() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name.contains(&only) {
-            blocks += run(&name, &std::fs::read_to_string(&path).unwrap(), &mut failures);
+            blocks += run(&name, &std::fs::read_to_string(&path).unwrap(), mode, &mut failures);
         }
     }
     assert!(blocks > 0, "there are scripts");
@@ -86,8 +97,9 @@ pub(crate) fn blocks(text: &str) -> Vec<Block<'_>> {
     found
 }
 
-fn run(name: &str, text: &str, failures: &mut String) -> usize {
+fn run(name: &str, text: &str, mode: ExecutionMode, failures: &mut String) -> usize {
     let instance = instance();
+    instance.set_execution_mode(mode);
     let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
     let mut current = "a".to_owned();
     let blocks = blocks(text);

@@ -46,6 +46,15 @@ impl Vector {
         self.append_rows(source, rows);
     }
 
+    /// Becomes what `source` is; keeps the memory where the forms are the same.
+    pub fn copy_from(&mut self, source: &Self) {
+        self.clear();
+        match source.constant_value() {
+            Some(value) => self.set_constant(value.clone(), source.len()),
+            None => self.append(source, &Selection::all(source.len())),
+        }
+    }
+
     /// Appends one row of `source`.
     ///
     /// # Panics

@@ -28,6 +28,11 @@ impl Vector {
         Self { home: *of, data: Data::of_type(of), nulls: Nulls::default() }
     }
 
+    /// Makes a vector without rows or memory, for a place that has none at the moment.
+    pub fn empty() -> Self {
+        Self::of_type(&DataType::Int)
+    }
+
     /// Makes a vector of `rows` times one value.
     pub fn constant(value: Value, of: &ColumnType, rows: usize) -> Self {
         Self { home: of.data_type, data: Data::Constant(value, rows), nulls: Nulls::default() }

@@ -173,7 +173,7 @@ impl FixedKind {
 }
 
 /// Copies `N` bytes from `at` on.
-fn take<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
+pub(super) fn take<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut taken = [0; N];
     taken.copy_from_slice(&bytes[at..at + N]);
     taken

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::batch::{Selection, Vector};
 use crate::{Decimal, Length};
 
 fn columns() -> Vec<ColumnType> {
@@ -108,4 +109,100 @@ fn a_row_of_many_long_columns_has_wide_ends() {
     layout.encode(&values, &mut row);
     assert_eq!(read(&layout, &row), values);
     assert!(row.blobs.is_empty());
+}
+
+fn encode(layout: &RowLayout, values: &[Value]) -> RowBuffer {
+    let mut row = RowBuffer::default();
+    layout.encode(values, &mut row);
+    row
+}
+
+/// Columns of the other fixed types.
+fn more_columns() -> Vec<ColumnType> {
+    [
+        DataType::TinyInt,
+        DataType::SmallInt,
+        DataType::BigInt,
+        DataType::Money,
+        DataType::Real,
+        DataType::Float,
+        DataType::Date,
+        DataType::Time(7),
+        DataType::SmallDateTime,
+        DataType::DateTime2(7),
+        DataType::VarChar(Length::Limited(20)),
+    ]
+    .map(ColumnType::nullable)
+    .to_vec()
+}
+
+fn more_row() -> impl Strategy<Value = Vec<Value>> {
+    let values = (any::<i64>(), any::<i16>(), any::<u32>(), any::<f32>(), any::<u16>());
+    (values, any::<u16>()).prop_map(|((big, small, word, real, half), nulls)| {
+        let ticks = i64::from(word) * 200;
+        let days = i32::from(half) * 50;
+        let mut row = vec![
+            Value::TinyInt(big.to_le_bytes()[0]),
+            Value::SmallInt(small),
+            Value::BigInt(big),
+            Value::Money(big),
+            Value::Real(if real.is_nan() { 0.0 } else { real }),
+            Value::Float(f64::from(small) / 3.0),
+            Value::Date(days),
+            Value::Time(ticks),
+            Value::SmallDateTime { days: half, minutes: half % 1440 },
+            Value::DateTime2 { days, ticks },
+            Value::VarChar(Bytes::from(vec![b'x'; usize::from(half % 20)])),
+        ];
+        (0..row.len()).filter(|i| nulls >> i & 3 == 3).for_each(|i| row[i] = Value::Null);
+        row
+    })
+}
+
+/// Encoded rows in a list.
+struct List(Vec<RowBuffer>);
+
+impl Images for List {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+    fn bytes(&self, row: usize) -> &[u8] {
+        &self.0[row].bytes
+    }
+    fn blobs(&self, row: usize) -> &[Bytes] {
+        &self.0[row].blobs
+    }
+}
+
+proptest! {
+    #[test]
+    fn columns_hold_what_the_rows_hold(
+        first in proptest::collection::vec(row(), 0..20),
+        second in proptest::collection::vec(more_row(), 0..20),
+        selected in any::<u32>(),
+        is_all in any::<bool>(),
+    ) {
+        for (columns, rows) in [(columns(), first), (more_columns(), second)] {
+            check_columns(&columns, &rows, (!is_all).then_some(selected));
+        }
+    }
+}
+
+fn check_columns(columns: &[ColumnType], rows: &[Vec<Value>], selected: Option<u32>) {
+    let layout = RowLayout::new(columns);
+    let images = List(rows.iter().map(|row| encode(&layout, row)).collect());
+    let mut selection = Selection::all(rows.len());
+    if let Some(selected) = selected {
+        selection.filter(&Selection::all(rows.len()), |row| selected >> row & 1 != 0);
+    }
+    for (ordinal, column) in columns.iter().enumerate() {
+        let mut vector = Vector::with_capacity_for(column);
+        // Twice: what was there before does not matter.
+        layout.decode_column(ordinal, &images, &Selection::all(rows.len()), &mut vector);
+        layout.decode_column(ordinal, &images, &selection, &mut vector);
+        assert_eq!(vector.len(), rows.len());
+        for row in selection.iter() {
+            assert_eq!(vector.get(row), rows[row][ordinal]);
+        }
+    }
 }

@@ -19,7 +19,7 @@ use crate::plan::query::{Aggregate, AggregateCall};
 const STATE_BYTES: usize = 160;
 
 /// One aggregate over one group.
-pub(super) struct State {
+pub(crate) struct State {
     accumulator: Box<dyn Accumulator>,
     /// Arguments seen, for DISTINCT.
     seen: Option<HashSet<Box<[u8]>>>,
@@ -28,7 +28,8 @@ pub(super) struct State {
 }
 
 impl State {
-    pub(super) fn new(call: &AggregateCall) -> Self {
+    /// Makes an empty one.
+    pub(crate) fn new(call: &AggregateCall) -> Self {
         let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
         Self {
             accumulator: (call.function.start)(&call.ty, &types),
@@ -38,7 +39,7 @@ impl State {
     }
 
     /// Adds the current row.
-    fn add(&mut self, call: &AggregateCall, cx: &mut Cx<'_>, charge: &mut Charge) -> Result<()> {
+    pub(crate) fn add(&mut self, call: &AggregateCall, cx: &mut Cx<'_>, charge: &mut Charge) -> Result<()> {
         if let Some(filter) = &call.filter
             && !truth(filter, cx)?.is_true()
         {
@@ -76,7 +77,8 @@ impl State {
         added
     }
 
-    fn finish(&mut self, cx: &mut Cx<'_>) -> Result<Value> {
+    /// Returns the result.
+    pub(crate) fn finish(&mut self, cx: &mut Cx<'_>) -> Result<Value> {
         if let Some((keys, rows)) = &self.kept {
             for i in order_of(keys) {
                 self.accumulator.add(&rows[i])?;

@@ -101,7 +101,7 @@ pub(super) fn clear(live: &Live, cx: &mut Cx<'_>, rows: &mut Rows<'_>) {
 
 /// Encoded keys of kept rows, one behind the other.
 #[derive(Default)]
-pub(super) struct Keys {
+pub(crate) struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
 }
@@ -117,8 +117,14 @@ impl Keys {
         Ok(())
     }
 
+    /// Adds a key.
+    pub(crate) fn push_bytes(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.ends.push(self.bytes.len());
+    }
+
     /// Returns a key.
-    pub(super) fn get(&self, i: usize) -> &[u8] {
+    pub(crate) fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };
         &self.bytes[start..self.ends[i]]
     }
@@ -134,12 +140,12 @@ impl Keys {
     }
 
     /// Returns the number of keys.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Keeps only the keys at `places`, in that order.
-    pub(super) fn retain(&mut self, places: &[usize]) {
+    pub(crate) fn retain(&mut self, places: &[usize]) {
         let mut kept = Self::default();
         for &i in places {
             kept.bytes.extend_from_slice(self.get(i));

@@ -26,13 +26,17 @@ use crate::exec::Cx;
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
+use crate::exec::vector;
 use crate::plan::expr::Expr;
 use crate::plan::query::{
-    FunctionScan, Limit, Node, Query, UserFunctionScan, ValuesScan, ViewScan,
+    FunctionScan, Limit, Node, OutputColumn, Query, UserFunctionScan, ValuesScan, ViewScan,
 };
-use crate::plan::walk;
+use crate::plan::walk::{self, Registers};
 
-pub(crate) use scan::{encode_seek_key, load, when_owned};
+pub(crate) use aggregate::State as RowState;
+pub(crate) use buffer::Keys as SortKeys;
+pub(crate) use scan::{encode_seek_key, load, only_looks, open, when_owned};
+pub(crate) use window::Input as WindowInput;
 
 /// Whether the receiver of rows wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +89,7 @@ pub fn run_query(
     cx: &mut Cx<'_>,
     receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
 ) -> Result<()> {
-    run_node(&query.root, cx, receive)
+    run_tree(&query.root, Some(&query.output), cx, receive)
 }
 
 /// As [`run_query`], for a tree of operators.
@@ -94,15 +98,34 @@ pub(crate) fn run_node(
     cx: &mut Cx<'_>,
     receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
 ) -> Result<()> {
+    run_tree(node, None, cx, receive)
+}
+
+/// Runs a tree in the mode that suits it. `output` is what reads its registers; all may be read where
+/// that is not known.
+fn run_tree(
+    node: &Node,
+    output: Option<&[OutputColumn]>,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
+) -> Result<()> {
     let Some(transaction) = cx.transaction else {
         if matches!(node, Node::OneRow) {
             receive(cx)?;
             return Ok(());
         }
-        return in_transaction(cx, &mut |cx| run_node(node, cx, receive));
+        return in_transaction(cx, &mut |cx| run_tree(node, output, cx, receive));
     };
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    if vector::is_chosen(node, cx) {
+        let needed = match output {
+            Some(columns) => vector::with(&Registers::default(), columns.iter().map(|c| &c.expr)),
+            None => walk::fills(node).0,
+        };
+        vector::run(node, &needed, cx, &mut rows, &mut |cx, _| receive(cx))?;
+        return Ok(());
+    }
     run(node, cx, &mut rows, &mut |cx, _| receive(cx))?;
     Ok(())
 }
@@ -403,6 +426,6 @@ fn run_percent<'p>(
     clippy::cast_sign_loss,
     reason = "a share of a row count, between 0 and the count"
 )]
-fn percent_of(total: usize, percent: f64) -> usize {
+pub(crate) fn percent_of(total: usize, percent: f64) -> usize {
     (total as f64 * percent / 100.0).ceil() as usize
 }

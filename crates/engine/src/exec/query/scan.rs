@@ -28,10 +28,7 @@ pub(super) fn run<'p>(
     let _label = ledger::labelled(Label::Scan);
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
-    let table: &'p Table = match &scan.table {
-        TableSource::Variable(slot, _) => &rows.tables[*slot as usize].data,
-        TableSource::Table(table) | TableSource::Trigger(_, table) => &table.rows.data,
-    };
+    let table = data_of(scan, rows);
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();
     let found = encode_access(scan, definition, cx, &mut lower, &mut upper);
@@ -52,6 +49,46 @@ pub(super) fn run<'p>(
     };
     cx.scratch.key = lower;
     flow
+}
+
+fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
+    match &scan.table {
+        TableSource::Variable(slot, _) => &rows.tables[*slot as usize].data,
+        TableSource::Table(table) | TableSource::Trigger(_, table) => &table.rows.data,
+    }
+}
+
+/// Opens storage's cursor on the rows of a scan; `None` if there can be none.
+///
+/// # Errors
+/// Those of the key's expressions, 41368, and of storage.
+pub(crate) fn open<'p>(
+    scan: &'p Scan,
+    cx: &mut Cx<'_>,
+    rows: &Rows<'p>,
+) -> Result<Option<storage::Scan<'p>>> {
+    let definition = table_of(&scan.table);
+    let read = read_mode(definition, scan.hints, cx)?;
+    let mut lower = std::mem::take(&mut cx.scratch.key);
+    let mut upper = Vec::new();
+    let path = encode_access(scan, definition, cx, &mut lower, &mut upper);
+    let cursor = path.and_then(|path| {
+        let Some(path) = path else { return Ok(None) };
+        let spec = path.spec(&lower, &upper, read);
+        let cursor = rows.transaction.scan(data_of(scan, rows), spec);
+        cursor.map(Some).map_err(|e| fault::raise(cx, e))
+    });
+    cx.scratch.key = lower;
+    cursor
+}
+
+/// Tells whether a scan only looks: it takes no row, and nothing checks later what it has read.
+///
+/// # Errors
+/// 41368, as the scan itself.
+pub(crate) fn only_looks(scan: &Scan, cx: &Cx<'_>) -> Result<bool> {
+    let read = read_mode(table_of(&scan.table), scan.hints, cx)?;
+    Ok(read.lock == RowLock::None && read.isolation <= Isolation::Snapshot)
 }
 
 /// Gives the one row with a whole unique key.

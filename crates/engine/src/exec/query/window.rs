@@ -45,16 +45,17 @@ pub(super) fn run<'p>(
 }
 
 /// What one call needs of the kept rows.
-struct Input {
+pub(crate) struct Input {
     /// Places of the rows, by partition and order.
-    order: Vec<usize>,
+    pub(crate) order: Vec<usize>,
     /// By place of the row.
-    partitions: Keys,
+    pub(crate) partitions: Keys,
     /// Partition and order keys.
-    sorts: Keys,
-    arguments: Vec<Vec<Value>>,
+    pub(crate) sorts: Keys,
+    /// By place of the row.
+    pub(crate) arguments: Vec<Vec<Value>>,
     /// What it holds is the query's.
-    _charge: Charge,
+    pub(crate) charge: Charge,
 }
 
 impl Input {
@@ -86,10 +87,11 @@ impl Input {
         }
         let mut order = order_of(&sorts);
         order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
-        Ok(Self { order, partitions, sorts, arguments, _charge: charge })
+        Ok(Self { order, partitions, sorts, arguments, charge })
     }
 
-    fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
+    /// Returns the result of a call for each row, by its place.
+    pub(crate) fn compute(&self, call: &WindowCall, cx: &mut Cx<'_>) -> Result<Vec<Value>> {
         let mut values = vec![Value::Null; self.order.len()];
         let mut start = 0;
         while start < self.order.len() {

@@ -1,3 +1,183 @@
 //! The vector executor: the same bound trees as `exec/query`, a batch of rows at a time.
+//!
+//! A tree is first compiled ([`compile`]): each node becomes an [`Operator`] whose batches have a fixed
+//! layout, a register per column, and whose expressions are kernels over that layout. Then it runs as
+//! row mode does: an operator pushes its batches to the one above, which says whether it wants more.
+//!
+//! ```text
+//! Scan ──batch──► Filter ──batch──► HashJoin ──batch──► Aggregate ──batch──► rows of registers
+//! ```
+//! - a batch travels by `&mut`: the receiver may narrow its selection and add columns, which it takes
+//!   off again; what is below reads nothing of it afterwards;
+//! - what an operator evaluates, it evaluates for a whole batch before it passes anything on. If that
+//!   fails, it does so row by row instead ([`stream`]): so the rows before the failing one arrive,
+//!   and whoever above has seen enough spares the error, as in row mode;
+//! - what has no operator here runs in row mode below an adaptor (`adapt.rs`).
+//!
+//! `choice.rs` says which trees run here.
 
+mod adapt;
+mod aggregate;
+mod choice;
+mod distinct;
+mod filter;
+mod hash_join;
+mod interner;
 pub mod kernel;
+mod keys;
+mod limit;
+mod loop_join;
+mod scan;
+mod set;
+mod sort;
+mod store;
+mod table;
+mod total;
+mod window;
+
+use types::Result;
+use types::batch::{Batch, Selection};
+
+use super::query::{Flow, Rows};
+use crate::exec::Cx;
+use crate::plan::expr::{Expr, Register};
+use crate::plan::query::{JoinMethod, Node};
+use crate::plan::walk::{self, Registers};
+
+pub use choice::ExecutionMode;
+pub(crate) use choice::is_chosen;
+
+/// The operator above: called for each batch.
+type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>, &mut Batch) -> Result<Flow>;
+
+/// A compiled node. It runs once.
+trait Operator<'p> {
+    /// Returns the registers that the columns of its batches stand for.
+    fn layout(&self) -> &[Register];
+
+    /// Runs it; `receive` is called with each batch.
+    fn run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow>;
+}
+
+type Input<'p> = Box<dyn Operator<'p> + 'p>;
+
+/// Runs a tree; `receive` is called for each row with those of its registers filled that are in
+/// `needed`.
+pub(crate) fn run<'p>(
+    node: &'p Node,
+    needed: &Registers,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: super::query::Receive<'_, 'p>,
+) -> Result<Flow> {
+    let mut operator = compile(node, needed);
+    let columns: Vec<(usize, Register)> =
+        operator.layout().iter().copied().enumerate().filter(|c| needed.contains(c.1)).collect();
+    operator.run(cx, rows, &mut |cx, rows, batch| {
+        for row in batch.selection.iter() {
+            for (column, register) in &columns {
+                cx.registers[register.index()] = batch.columns[*column].get(row);
+            }
+            if receive(cx, rows)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    })
+}
+
+/// Makes the operator of a node whose output is asked for these registers.
+fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
+    match node {
+        Node::Scan(scan) => Box::new(scan::TableScan::new(scan, needed)),
+        Node::Filter(filter) => {
+            let input = compile(&filter.0, &with(needed, [&filter.1]));
+            Box::new(filter::Filter::new(input, &filter.1))
+        }
+        Node::Compute(compute) => {
+            let input = compile(&compute.0, &with(needed, compute.1.iter().map(|c| &c.1)));
+            Box::new(filter::Compute::new(input, &compute.1))
+        }
+        Node::Join(join) => match &join.method {
+            JoinMethod::Hash(keys) => Box::new(hash_join::HashJoin::new(join, keys, needed)),
+            JoinMethod::Loop => Box::new(loop_join::LoopJoin::new(join, needed)),
+        },
+        Node::Aggregate(aggregate) => Box::new(aggregate::Grouping::new(aggregate)),
+        Node::Window(window) => Box::new(window::WindowSort::new(window, needed)),
+        Node::Sort(sort) => Box::new(sort::Sorting::new(sort, needed)),
+        Node::Distinct(distinct) => Box::new(distinct::Distinct::new(distinct, needed)),
+        Node::Limit(limit) => limit::compile(limit, needed),
+        Node::SetOperation(operation) => Box::new(set::SetOperator::new(operation)),
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::WorkTable(..) => Box::new(adapt::RowSource::new(node)),
+    }
+}
+
+/// Returns a set with what expressions read added to it.
+pub(crate) fn with<'e>(needed: &Registers, exprs: impl IntoIterator<Item = &'e Expr>) -> Registers {
+    let mut all = needed.clone();
+    exprs.into_iter().for_each(|expr| all.extend(&walk::reads(expr)));
+    all
+}
+
+/// What an operator does to each batch on its way up.
+trait Stage<'p> {
+    /// Evaluates what it has to evaluate for the selected rows of a batch, and leaves the batch alone
+    /// if that fails.
+    fn prepare(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<()>;
+
+    /// Passes on what it has prepared.
+    fn give(
+        &mut self,
+        batch: &mut Batch,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow>;
+}
+
+/// Takes a batch through a stage: as a whole, or row by row if that fails.
+fn stream<'p>(
+    stage: &mut (impl Stage<'p> + ?Sized),
+    batch: &mut Batch,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    if batch.selection.is_empty() {
+        return Ok(Flow::More);
+    }
+    let Err(error) = stage.prepare(batch, cx) else { return stage.give(batch, cx, rows, receive) };
+    if batch.selection.len() == 1 || cx.fault.is_some() || cx.interrupted.is_some() {
+        return Err(error);
+    }
+    let all = std::mem::take(&mut batch.selection);
+    for row in all.iter() {
+        batch.selection = only(row);
+        stage.prepare(batch, cx)?;
+        if stage.give(batch, cx, rows, receive)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// The selection of one row.
+fn only(row: usize) -> Selection {
+    let mut selection = Selection::all(0);
+    selection.clear();
+    selection.push(row);
+    selection
+}

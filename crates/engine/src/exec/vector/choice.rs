@@ -1,0 +1,119 @@
+//! Which trees run in vector mode: those that read many rows and only look at them.
+//!
+//! Asked once when a tree is opened. A tree whose scans are all seeks of a few rows is answered after a
+//! look at its nodes; counts of rows come from storage, not from the plan, so that a plan made for an
+//! empty table is right for a full one.
+
+use super::kernel::is_volatile;
+use crate::exec::{Cx, query};
+use crate::plan::query::{Access, JoinMethod, Node, Scan, TableSource};
+use crate::plan::walk;
+
+/// Rows that the scans of a tree read from which it pays to make batches.
+const ROWS_MIN: u64 = 500;
+
+/// How an instance runs its queries: a setting for tests, no part of T-SQL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExecutionMode {
+    /// As the number of rows says.
+    #[default]
+    Automatic,
+    /// All in row mode.
+    Row,
+    /// In vector mode whatever can be.
+    Vector,
+}
+
+/// Tells whether a tree runs in vector mode.
+pub(crate) fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
+    let enough = match cx.session.instance.execution_mode() {
+        ExecutionMode::Automatic => reads(node, cx) >= ROWS_MIN,
+        ExecutionMode::Row => false,
+        ExecutionMode::Vector => true,
+    };
+    enough && is_possible(node, cx) && !has_volatile(node)
+}
+
+/// Returns the rows that the scans of a tree read at most, without those of its seeks.
+fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
+    match node {
+        Node::Scan(scan) => scan_reads(scan, cx),
+        Node::Filter(filter) => reads(&filter.0, cx),
+        Node::Compute(compute) => reads(&compute.0, cx),
+        Node::Distinct(distinct) => reads(&distinct.0, cx),
+        Node::Aggregate(aggregate) => reads(&aggregate.input, cx),
+        Node::Window(window) => reads(&window.input, cx),
+        Node::Sort(sort) => reads(&sort.input, cx),
+        Node::Limit(limit) => reads(&limit.input, cx),
+        Node::Join(join) => match join.method {
+            JoinMethod::Hash(_) => reads(&join.left, cx).saturating_add(reads(&join.right, cx)),
+            // The right side runs in row mode.
+            JoinMethod::Loop => reads(&join.left, cx),
+        },
+        Node::SetOperation(operation) => {
+            reads(&operation.left.root, cx).saturating_add(reads(&operation.right.root, cx))
+        }
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::WorkTable(..) => 0,
+    }
+}
+
+fn scan_reads(scan: &Scan, cx: &Cx<'_>) -> u64 {
+    let all = || match &scan.table {
+        TableSource::Variable(slot, _) => cx.frame.tables[*slot as usize].data.row_count(),
+        TableSource::Table(table) | TableSource::Trigger(_, table) => table.rows.data.row_count(),
+    };
+    match &scan.access {
+        Access::Full => all(),
+        Access::Seek { .. } => 0,
+        // Between two bounds there are mostly few rows, behind one there may be many.
+        Access::Range { prefix, lower, upper, .. } => {
+            let is_narrow = !prefix.is_empty() || (lower.is_some() && upper.is_some());
+            if is_narrow { 0 } else { all() }
+        }
+    }
+}
+
+/// Tells whether no scan of a tree takes rows or notes what it has read: a batch would take more of
+/// them than row mode. What may not be read at all (41368) fails in row mode, where it is opened.
+fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
+    match node {
+        Node::Scan(scan) => query::only_looks(scan, cx).is_ok_and(|only_looks| only_looks),
+        Node::Filter(filter) => is_possible(&filter.0, cx),
+        Node::Compute(compute) => is_possible(&compute.0, cx),
+        Node::Distinct(distinct) => is_possible(&distinct.0, cx),
+        Node::Aggregate(aggregate) => is_possible(&aggregate.input, cx),
+        Node::Window(window) => is_possible(&window.input, cx),
+        Node::Sort(sort) => is_possible(&sort.input, cx),
+        Node::Limit(limit) => is_possible(&limit.input, cx),
+        Node::Join(join) => is_possible(&join.left, cx) && is_possible(&join.right, cx),
+        Node::SetOperation(operation) => {
+            is_possible(&operation.left.root, cx) && is_possible(&operation.right.root, cx)
+        }
+        Node::Recursive(recursive) => {
+            is_possible(&recursive.anchor.root, cx) && is_possible(&recursive.step.root, cx)
+        }
+        Node::Document(document) => is_possible(&document.query.root, cx),
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::WorkTable(..) => true,
+    }
+}
+
+/// Tells whether it shows in which order, or how often, the expressions of a tree are evaluated.
+fn has_volatile(node: &Node) -> bool {
+    let mut found = false;
+    walk::visit_node(node, &mut |expr| found |= is_volatile(expr));
+    found
+}

@@ -1,0 +1,200 @@
+//! Table scans: row images from storage's cursor, their columns decoded into vectors.
+//!
+//! The columns that the predicate reads come first; the others are decoded for the rows it leaves. The
+//! first batches are small, so that whoever wants only a few rows (TOP, EXISTS) does not pay for a
+//! thousand.
+
+use sos::ledger::{self, Label};
+use storage::RowImage;
+use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
+use types::row::Images;
+use types::{Bytes, Result};
+
+use super::kernel::Kernel;
+use super::{Flow, Operator, Receive, Rows, Stage, stream};
+use crate::catalog::TableDef;
+use crate::exec::{Cx, fault, query};
+use crate::plan::expr::Register;
+use crate::plan::query::Scan;
+use crate::plan::statement::table_of;
+use crate::plan::walk::{self, Registers};
+
+/// Rows of the first batch.
+const FIRST_ROWS: usize = if cfg!(debug_assertions) { 3 } else { 64 };
+
+/// A scan of a table.
+pub(super) struct TableScan<'p> {
+    scan: &'p Scan,
+    layout: Vec<Register>,
+    decode: Decode<'p>,
+}
+
+impl<'p> TableScan<'p> {
+    pub(super) fn new(scan: &'p Scan, needed: &Registers) -> Self {
+        let tested = scan.residual.as_ref().map(walk::reads).unwrap_or_default();
+        let definition = table_of(&scan.table);
+        let (first, rest): (Vec<(u16, Register)>, Vec<(u16, Register)>) = scan
+            .columns
+            .iter()
+            .copied()
+            .filter(|(_, register)| tested.contains(*register) || needed.contains(*register))
+            .partition(|(_, register)| tested.contains(*register));
+        let layout: Vec<Register> = first.iter().chain(&rest).map(|column| column.1).collect();
+        let columns = |list: &[(u16, Register)]| {
+            let column = |ordinal: u16| Column {
+                ordinal: usize::from(ordinal),
+                vector: Vector::with_capacity_for(
+                    &definition.layout.columns()[usize::from(ordinal)],
+                ),
+            };
+            list.iter().map(|(ordinal, _)| column(*ordinal)).collect()
+        };
+        let decode = Decode {
+            definition,
+            images: ImageRows(Vec::new()),
+            residual: scan.residual.as_ref().map(|e| Kernel::new(e, &layout[..first.len()])),
+            first: columns(&first),
+            rest: columns(&rest),
+            kept: Selection::default(),
+        };
+        Self { scan, layout, decode }
+    }
+}
+
+impl<'p> Operator<'p> for TableScan<'p> {
+    fn layout(&self) -> &[Register] {
+        &self.layout
+    }
+
+    fn run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        let label = ledger::labelled(Label::Scan);
+        let Some(mut cursor) = query::open(self.scan, cx, rows)? else { return Ok(Flow::More) };
+        let mut batch = Batch::default();
+        let mut rows_max = FIRST_ROWS;
+        drop(label);
+        loop {
+            let read = {
+                let _label = ledger::labelled(Label::Scan);
+                self.decode.images.0.clear();
+                cursor.next_images(&mut self.decode.images.0, rows_max)
+            };
+            // The rows before the one that failed arrive.
+            let count = self.decode.images.0.len();
+            if count > 0 {
+                fault::check_cancel(cx)?;
+                self.decode.start(&mut batch);
+                if stream(&mut self.decode, &mut batch, cx, rows, receive)? == Flow::Enough {
+                    return Ok(Flow::Enough);
+                }
+            }
+            read.map_err(|e| fault::raise(cx, e))?;
+            if count == 0 {
+                return Ok(Flow::More);
+            }
+            rows_max = (rows_max * 2).min(BATCH_ROWS);
+        }
+    }
+}
+
+/// Makes batches of row images.
+struct Decode<'p> {
+    definition: &'p TableDef,
+    images: ImageRows<'p>,
+    /// Columns that the predicate reads.
+    first: Vec<Column>,
+    /// The others.
+    rest: Vec<Column>,
+    residual: Option<Kernel<'p>>,
+    kept: Selection,
+}
+
+/// A column of the table, and its vector while it is not in a batch.
+struct Column {
+    ordinal: usize,
+    vector: Vector,
+}
+
+impl Decode<'_> {
+    /// Makes a batch of the predicate's columns.
+    fn start(&mut self, batch: &mut Batch) {
+        let _label = ledger::labelled(Label::Scan);
+        let all = Selection::all(self.images.count());
+        take_off(&mut self.first, batch);
+        add(&mut self.first, (self.definition, &self.images), &all, batch);
+        batch.set_rows(self.images.count());
+    }
+}
+
+/// Reads columns and adds them to a batch.
+fn add(
+    columns: &mut [Column],
+    (definition, images): (&TableDef, &ImageRows<'_>),
+    selection: &Selection,
+    batch: &mut Batch,
+) {
+    for column in columns {
+        let mut vector = std::mem::replace(&mut column.vector, Vector::empty());
+        definition.layout.decode_column(column.ordinal, images, selection, &mut vector);
+        batch.columns.push(vector);
+    }
+}
+
+/// Takes the last columns off a batch, so that their memory serves the next one; none if it has none.
+fn take_off(columns: &mut [Column], batch: &mut Batch) {
+    let first = batch.columns.len().saturating_sub(columns.len());
+    for (column, vector) in columns.iter_mut().zip(batch.columns.drain(first..)) {
+        column.vector = vector;
+    }
+}
+
+impl<'p> Stage<'p> for Decode<'p> {
+    fn prepare(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<()> {
+        if let Some(residual) = &mut self.residual {
+            residual.select(batch, &batch.selection, cx, &mut self.kept)?;
+            std::mem::swap(&mut batch.selection, &mut self.kept);
+        }
+        Ok(())
+    }
+
+    fn give(
+        &mut self,
+        batch: &mut Batch,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        if batch.selection.is_empty() {
+            return Ok(Flow::More);
+        }
+        let label = ledger::labelled(Label::Scan);
+        let selection = std::mem::take(&mut batch.selection);
+        add(&mut self.rest, (self.definition, &self.images), &selection, batch);
+        batch.selection = selection;
+        drop(label);
+        let flow = receive(cx, rows, batch);
+        take_off(&mut self.rest, batch);
+        flow
+    }
+}
+
+/// Rows as storage holds them.
+struct ImageRows<'t>(Vec<RowImage<'t>>);
+
+impl Images for ImageRows<'_> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn bytes(&self, row: usize) -> &[u8] {
+        self.0[row].bytes
+    }
+
+    fn blobs(&self, row: usize) -> &[Bytes] {
+        self.0[row].blobs
+    }
+}

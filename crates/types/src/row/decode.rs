@@ -1,0 +1,193 @@
+//! Rows to columns: one column of many encoded rows straight into a vector, with no [`Value`] between.
+
+use super::fixed::take;
+use super::{Column, FixedKind, RowLayout, VariableKind};
+use crate::batch::{ByteKind, Data, Nulls, Selection, Vector};
+use crate::{Bytes, Value};
+
+/// Many encoded rows: the bytes and the blobs of each, by number.
+pub trait Images {
+    /// Returns how many they are.
+    fn count(&self) -> usize;
+    /// Returns the bytes of a row.
+    fn bytes(&self, row: usize) -> &[u8];
+    /// Returns the blobs of a row.
+    fn blobs(&self, row: usize) -> &[Bytes];
+}
+
+impl RowLayout {
+    /// Reads a column of the selected rows over `vector`, which then has a row for each image: those
+    /// that are not selected are holes.
+    ///
+    /// # Panics
+    /// If the rows were not encoded with this layout.
+    pub fn decode_column<I: Images>(
+        &self,
+        ordinal: usize,
+        images: &I,
+        selection: &Selection,
+        vector: &mut Vector,
+    ) {
+        vector.clear();
+        let done = match self.columns[ordinal] {
+            Column::Fixed(kind, at) => {
+                let (data, nulls) = vector.parts_mut();
+                let done = decode_fixed(kind, at, images, selection, data);
+                if done {
+                    note_nulls(ordinal, images, selection, nulls);
+                }
+                done
+            }
+            Column::Variable(kind, index) => {
+                self.decode_bytes((ordinal, kind, index), images, selection, vector)
+            }
+        };
+        if !done {
+            self.decode_values(ordinal, images, selection, vector);
+        }
+    }
+
+    /// Reads a string or binary column; `false` if it is none, or the vector has another form.
+    fn decode_bytes<I: Images>(
+        &self,
+        (ordinal, kind, index): (usize, VariableKind, usize),
+        images: &I,
+        selection: &Selection,
+        vector: &mut Vector,
+    ) -> bool {
+        let kind = match kind {
+            VariableKind::VarChar => ByteKind::VarChar,
+            VariableKind::NVarChar => ByteKind::NVarChar,
+            VariableKind::VarBinary => ByteKind::VarBinary,
+            VariableKind::Variant => return false,
+        };
+        let (data, nulls) = vector.parts_mut();
+        let Data::Bytes(rows) = data else { return false };
+        if rows.kind != kind {
+            return false;
+        }
+        selection.for_each(|row| {
+            while rows.len() < row {
+                rows.push(&[]);
+            }
+            let view = self.view(images.bytes(row), images.blobs(row));
+            // A NULL has no bytes.
+            rows.push(view.slot(index).as_slice());
+        });
+        while rows.len() < images.count() {
+            rows.push(&[]);
+        }
+        note_nulls(ordinal, images, selection, nulls);
+        true
+    }
+
+    /// Reads a column of any type.
+    fn decode_values<I: Images>(
+        &self,
+        ordinal: usize,
+        images: &I,
+        selection: &Selection,
+        vector: &mut Vector,
+    ) {
+        selection.for_each(|row| {
+            while vector.len() < row {
+                vector.push_hole();
+            }
+            let value: Value = self.view(images.bytes(row), images.blobs(row)).get(ordinal);
+            vector.push(&value);
+        });
+        while vector.len() < images.count() {
+            vector.push_hole();
+        }
+    }
+}
+
+fn note_nulls<I: Images>(ordinal: usize, images: &I, selection: &Selection, nulls: &mut Nulls) {
+    let (byte, mask) = (ordinal / 8, 1 << (ordinal % 8));
+    selection.for_each(|row| {
+        if images.bytes(row)[byte] & mask != 0 {
+            nulls.set(row);
+        }
+    });
+}
+
+/// Reads a column of fixed size, zero where it is NULL; `false` if the vector has another form.
+fn decode_fixed<I: Images>(
+    kind: FixedKind,
+    at: usize,
+    images: &I,
+    selection: &Selection,
+    data: &mut Data,
+) -> bool {
+    macro_rules! read {
+        ($rows:expr, |$b:ident| $value:expr) => {
+            fill($rows, images, selection, |bytes| {
+                let $b = &bytes[at..at + kind.size()];
+                $value
+            })
+        };
+    }
+    match (kind, data) {
+        (FixedKind::Bit, Data::Bit(rows)) => read!(rows, |b| b[0] != 0),
+        (FixedKind::TinyInt, Data::TinyInt(rows)) => read!(rows, |b| b[0]),
+        (FixedKind::SmallInt, Data::SmallInt(rows)) => {
+            read!(rows, |b| i16::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::Int, Data::Int(rows)) | (FixedKind::Date, Data::Date(rows)) => {
+            read!(rows, |b| i32::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::BigInt, Data::BigInt(rows))
+        | (FixedKind::Money, Data::Money(rows))
+        | (FixedKind::Time, Data::Time(rows)) => {
+            read!(rows, |b| i64::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::ShortDecimal(p, s), Data::ShortDecimal { digits, precision, scale })
+            if p == *precision && s == *scale =>
+        {
+            read!(digits, |b| i64::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::Decimal(p, s), Data::Decimal { digits, precision, scale })
+            if p == *precision && s == *scale =>
+        {
+            read!(digits, |b| i128::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::Real, Data::Real(rows)) => {
+            read!(rows, |b| f32::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::Float, Data::Float(rows)) => {
+            read!(rows, |b| f64::from_le_bytes(take(b, 0)));
+        }
+        (FixedKind::DateTime, Data::DateTime(rows)) => read!(rows, |b| {
+            let days = i32::from_le_bytes(take(b, 0));
+            Data::pack_datetime(days, u32::from_le_bytes(take(b, 4)))
+        }),
+        (FixedKind::SmallDateTime, Data::SmallDateTime(rows)) => read!(rows, |b| {
+            let days = u32::from(u16::from_le_bytes(take(b, 0)));
+            days << 16 | u32::from(u16::from_le_bytes(take(b, 2)))
+        }),
+        (FixedKind::DateTime2, Data::DateTime2(rows)) => read!(rows, |b| {
+            let days = i32::from_le_bytes(take(b, 0));
+            Data::pack_datetime2(days, i64::from_le_bytes(take(b, 4)))
+        }),
+        _ => return false,
+    }
+    true
+}
+
+fn fill<T: Copy + Default, I: Images>(
+    rows: &mut Vec<T>,
+    images: &I,
+    selection: &Selection,
+    read: impl Fn(&[u8]) -> T,
+) {
+    match selection.list() {
+        None => rows.extend((0..selection.len()).map(|row| read(images.bytes(row)))),
+        Some(list) => {
+            rows.resize(images.count(), T::default());
+            for row in list {
+                rows[usize::from(*row)] = read(images.bytes(usize::from(*row)));
+            }
+        }
+    }
+    rows.resize(images.count(), T::default());
+}
