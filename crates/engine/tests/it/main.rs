@@ -9,6 +9,7 @@ mod definitions;
 mod golden;
 mod grant;
 mod locks;
+mod modes;
 mod point_bench;
 mod script;
 mod statistics;

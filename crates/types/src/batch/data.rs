@@ -144,6 +144,18 @@ impl Data {
         self.len() == 0
     }
 
+    /// Returns the bytes of memory that the rows take; those of a long value as if it had no other holder.
+    pub(super) fn memory(&self) -> usize {
+        match_fixed!(self, rows => size_of_val(rows.as_slice()),
+            Self::Bytes(rows) => rows.total() + rows.len() * size_of::<u32>(),
+            Self::Values(rows) => {
+                let outside = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
+                size_of_val(rows.as_slice()) + rows.iter().map(outside).sum::<usize>()
+            },
+            Self::Constant(..) => 0,
+        )
+    }
+
     /// Packs a `datetime` into a number that orders as it does.
     pub fn pack_datetime(days: i32, ticks: u32) -> i64 {
         i64::from(days) << 32 | i64::from(ticks)

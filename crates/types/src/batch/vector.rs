@@ -145,6 +145,11 @@ impl Vector {
         self.data.push_zero();
     }
 
+    /// Returns the bytes of memory that the rows take.
+    pub fn memory(&self) -> usize {
+        self.data.memory() + size_of_val(self.nulls.words())
+    }
+
     /// Drops all rows; keeps the memory. A vector that became one of `Value`s or a constant is in the
     /// plain form of its type again.
     pub fn clear(&mut self) {

@@ -16,7 +16,7 @@ use crate::func::Accumulator;
 use crate::plan::query::{Aggregate, AggregateCall};
 
 /// What the state of one aggregate takes, its accumulator with it, as far as that does not grow.
-const STATE_BYTES: usize = 160;
+pub(crate) const STATE_BYTES: usize = 160;
 
 /// One aggregate over one group.
 pub(crate) struct State {
@@ -39,7 +39,12 @@ impl State {
     }
 
     /// Adds the current row.
-    pub(crate) fn add(&mut self, call: &AggregateCall, cx: &mut Cx<'_>, charge: &mut Charge) -> Result<()> {
+    pub(crate) fn add(
+        &mut self,
+        call: &AggregateCall,
+        cx: &mut Cx<'_>,
+        charge: &mut Charge,
+    ) -> Result<()> {
         if let Some(filter) = &call.filter
             && !truth(filter, cx)?.is_true()
         {

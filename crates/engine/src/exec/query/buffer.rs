@@ -139,6 +139,11 @@ impl Keys {
         self.bytes.len() + self.ends.len() * size_of::<usize>()
     }
 
+    /// Returns the bytes of memory that they take.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes.len() + self.ends.len() * size_of::<usize>()
+    }
+
     /// Returns the number of keys.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()

@@ -33,7 +33,7 @@ use crate::plan::query::{
 };
 use crate::plan::walk::{self, Registers};
 
-pub(crate) use aggregate::State as RowState;
+pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use scan::{encode_seek_key, load, only_looks, open, when_owned};
 pub(crate) use window::Input as WindowInput;

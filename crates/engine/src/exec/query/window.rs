@@ -55,7 +55,7 @@ pub(crate) struct Input {
     /// By place of the row.
     pub(crate) arguments: Vec<Vec<Value>>,
     /// What it holds is the query's.
-    pub(crate) charge: Charge,
+    pub(crate) _charge: Charge,
 }
 
 impl Input {
@@ -87,7 +87,7 @@ impl Input {
         }
         let mut order = order_of(&sorts);
         order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
-        Ok(Self { order, partitions, sorts, arguments, charge })
+        Ok(Self { order, partitions, sorts, arguments, _charge: charge })
     }
 
     /// Returns the result of a call for each row, by its place.

@@ -14,7 +14,8 @@ use super::keys::{KeyRows, Keys, NullKeys};
 use super::table::KeyTable;
 use super::total::{Groups, Totals};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
-use crate::exec::query::RowState;
+use crate::exec::grant::Charge;
+use crate::exec::query::{RowState, STATE_BYTES};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Aggregate, AggregateCall};
@@ -35,6 +36,8 @@ struct Collect<'p> {
     sets: Vec<Set>,
     /// An error of an accumulator: the batch is half in, so it must not come again.
     broken: Option<types::Error>,
+    /// What the groups take of the query's memory: typed ones, and those fed row by row.
+    charges: Option<(Charge, Charge)>,
 }
 
 /// An aggregate call: what is evaluated for it.
@@ -69,6 +72,9 @@ enum State {
     Rows(Vec<RowState>),
 }
 
+/// What a typed accumulator takes at most.
+const TOTAL_BYTES: usize = 32;
+
 /// DISTINCT: arguments seen in each group.
 struct FirstOfGroup {
     keys: Keys,
@@ -95,7 +101,12 @@ impl<'p> Grouping<'p> {
         let mut layout: Vec<Register> = aggregate.keys.iter().map(|key| key.1).collect();
         layout.extend(aggregate.aggregates.iter().map(|call| call.register));
         layout.extend(aggregate.grouping_id);
-        Self { aggregate, input, layout, stage: Collect { keys, calls, sets, broken: None } }
+        Self {
+            aggregate,
+            input,
+            layout,
+            stage: Collect { keys, calls, sets, broken: None, charges: None },
+        }
     }
 }
 
@@ -176,6 +187,9 @@ impl<'p> Stage<'p> for Collect<'p> {
             evaluated.push(Evaluated { filtered, arguments });
             loads.push((call.call, &call.loads));
         }
+        let (charge, row_charge) = self
+            .charges
+            .get_or_insert_with(|| (cx.session.grant.charge(0), cx.session.grant.charge(0)));
         for set in &mut self.sets {
             set.number(&keys, batch);
             for ((state, (call, loads)), values) in
@@ -187,7 +201,7 @@ impl<'p> Stage<'p> for Collect<'p> {
                     State::Typed(totals, first) => add_typed(totals, first, groups, values),
                     State::Rows(states) => {
                         let loads = loads.as_deref().unwrap_or_default();
-                        add_rows(states, (call, loads), groups, batch, cx)
+                        add_rows(states, (call, loads, &mut *row_charge), groups, batch, cx)
                     }
                 };
                 if let Err(error) = added {
@@ -196,6 +210,7 @@ impl<'p> Stage<'p> for Collect<'p> {
                 }
             }
         }
+        self.broken = charge.set(self.sets.iter().map(Set::memory).sum()).err();
         Ok(())
     }
 
@@ -224,7 +239,7 @@ fn add_typed(
 
 fn add_rows(
     states: &mut Vec<RowState>,
-    (call, loads): (&AggregateCall, &[(usize, Register)]),
+    (call, loads, charge): (&AggregateCall, &[(usize, Register)], &mut Charge),
     groups: Groups<'_>,
     batch: &Batch,
     cx: &mut Cx<'_>,
@@ -234,8 +249,20 @@ fn add_rows(
         for (column, register) in loads {
             cx.registers[register.index()] = batch.columns[*column].get(row);
         }
-        states[groups.numbers[row] as usize].add(call, cx)
+        states[groups.numbers[row] as usize].add(call, cx, charge)
     })
+}
+
+impl State {
+    fn memory(&self, groups: usize) -> usize {
+        match self {
+            Self::Typed(_, first) => {
+                let seen = |f: &FirstOfGroup| f.keys.memory() + f.table.memory();
+                groups * TOTAL_BYTES + first.as_ref().map_or(0, seen)
+            }
+            Self::Rows(_) => groups * STATE_BYTES,
+        }
+    }
 }
 
 impl FirstOfGroup {
@@ -286,6 +313,13 @@ impl Set {
             found: Vec::new(),
             numbers: Vec::new(),
         }
+    }
+
+    /// Returns the bytes of memory that the groups take.
+    fn memory(&self) -> usize {
+        let values: usize = self.values.iter().map(Vector::memory).sum();
+        let states: usize = self.states.iter().map(|state| state.memory(self.groups)).sum();
+        self.keys.memory() + self.table.memory() + values + states
     }
 
     /// Finds the group of each selected row; makes those that are new.

@@ -2,7 +2,7 @@
 
 use sos::ledger::{self, Label};
 use types::Result;
-use types::batch::{Batch, Selection};
+use types::batch::{Batch, Selection, Vector};
 use types::value::ColumnType;
 
 use super::interner::Unknown;
@@ -11,6 +11,7 @@ use super::keys::{KeyRows, Keys, NullKeys};
 use super::table::KeyTable;
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
 use crate::exec::Cx;
+use crate::exec::grant::Charge;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::Node;
 use crate::plan::walk::Registers;
@@ -59,7 +60,7 @@ impl<'p> Stage<'p> for FirstOfEach<'p> {
         for kernel in &mut self.kernels {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
-        let kept = self.seen.new_rows(&vectors, &batch.selection);
+        let kept = self.seen.new_rows(&vectors, &batch.selection, cx)?;
         batch.selection = kept;
         Ok(())
     }
@@ -81,21 +82,27 @@ pub(super) struct Seen {
     table: KeyTable,
     rows: KeyRows,
     numbers: Vec<u32>,
+    /// What it takes of the query's memory.
+    charge: Option<Charge>,
 }
 
 impl Seen {
     pub(super) fn new(types: &[ColumnType]) -> Self {
         let keys = Keys::new(types, NullKeys::Equal);
         let table = KeyTable::new(keys.width());
-        Self { keys, table, rows: KeyRows::default(), numbers: Vec::new() }
+        Self { keys, table, rows: KeyRows::default(), numbers: Vec::new(), charge: None }
     }
 
     /// Adds the keys of the selected rows; returns those whose keys are new.
+    ///
+    /// # Errors
+    /// 701 where the query has no memory left.
     pub(super) fn new_rows(
         &mut self,
-        vectors: &[&types::batch::Vector],
+        vectors: &[&Vector],
         selection: &Selection,
-    ) -> Selection {
+        cx: &Cx<'_>,
+    ) -> Result<Selection> {
         let _label = ledger::labelled(Label::Aggregate);
         let mut next = u32::try_from(self.table.len()).unwrap_or(u32::MAX);
         self.number(vectors, selection, Unknown::Add);
@@ -107,13 +114,15 @@ impl Seen {
                 kept.push(row);
             }
         }
-        kept
+        let charge = self.charge.get_or_insert_with(|| cx.session.grant.charge(0));
+        charge.set(self.keys.memory() + self.table.memory())?;
+        Ok(kept)
     }
 
     /// Returns the rows whose keys have been seen (or have not been).
     pub(super) fn rows_seen(
         &mut self,
-        vectors: &[&types::batch::Vector],
+        vectors: &[&Vector],
         selection: &Selection,
         wanted: bool,
     ) -> Selection {
@@ -131,12 +140,7 @@ impl Seen {
         kept
     }
 
-    fn number(
-        &mut self,
-        vectors: &[&types::batch::Vector],
-        selection: &Selection,
-        unknown: Unknown,
-    ) {
+    fn number(&mut self, vectors: &[&Vector], selection: &Selection, unknown: Unknown) {
         self.keys.encode(vectors, selection, unknown, &mut self.rows);
         self.numbers.clear();
         let (words, rows) = (&self.rows.words, self.rows.rows);

@@ -20,6 +20,7 @@ use super::keys::{KeyRows, Keys, NullKeys};
 use super::store::Store;
 use super::table::{KeyTable, NONE};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, only, stream, with};
+use crate::exec::grant::Charge;
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{Join, JoinKind};
@@ -60,6 +61,7 @@ impl<'p> HashJoin<'p> {
                 is_unique: true,
                 store,
                 matched: Vec::new(),
+                charge: None,
             },
             found: Vec::new(),
             key_rows: KeyRows::default(),
@@ -79,6 +81,7 @@ impl<'p> HashJoin<'p> {
         table.numbers = KeyTable::new(table.keys.width());
         let mut key_rows = KeyRows::default();
         let mut numbers = Vec::new();
+        let mut charge = cx.session.grant.charge(0);
         right.run(cx, rows, &mut |cx, _, batch| {
             let _label = ledger::labelled(Label::Join);
             let mut vectors = Vec::with_capacity(right_keys.len());
@@ -89,8 +92,10 @@ impl<'p> HashJoin<'p> {
             numbers.clear();
             table.numbers.insert_all(&key_rows.words, key_rows.rows, &mut numbers);
             table.add(batch, &numbers, &key_rows.without, keeps_all);
+            charge.set(table.memory())?;
             Ok(Flow::More)
         })?;
+        table.charge = Some(charge);
         table.finish(keeps_all);
         Ok(())
     }
@@ -131,6 +136,8 @@ struct Table {
     store: Store,
     /// FULL: by row, whether a left row has matched it.
     matched: Vec<bool>,
+    /// What it takes of the query's memory, as long as it stands.
+    charge: Option<Charge>,
 }
 
 impl Table {
@@ -169,6 +176,12 @@ impl Table {
     /// Makes empty vectors of the form of the columns kept.
     fn forms(&self) -> impl Iterator<Item = Vector> {
         self.store.columns.iter().map(|column| Vector::of_type(column.data_type()))
+    }
+
+    fn memory(&self) -> usize {
+        let links = self.heads.len() + self.next.len();
+        let tables = self.keys.memory() + self.numbers.memory();
+        tables + self.store.memory() + links * size_of::<u32>()
     }
 
     /// The number of the row of NULLs.

@@ -93,7 +93,7 @@ pub(crate) fn run<'p>(
 
 /// Makes the operator of a node whose output is asked for these registers.
 fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
-    match node {
+    let inner: Input<'p> = match node {
         Node::Scan(scan) => Box::new(scan::TableScan::new(scan, needed)),
         Node::Filter(filter) => {
             let input = compile(&filter.0, &with(needed, [&filter.1]));
@@ -121,7 +121,41 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         | Node::UserFunction(_)
         | Node::Recursive(_)
         | Node::Document(_)
-        | Node::WorkTable(..) => Box::new(adapt::RowSource::new(node)),
+        | Node::WorkTable(..) => return Box::new(adapt::RowSource::new(node)),
+    };
+    Box::new(Profiled { node, inner })
+}
+
+/// Counts what an operator does, for a statement that is profiled. Row mode counts its own.
+struct Profiled<'p> {
+    node: &'p Node,
+    inner: Input<'p>,
+}
+
+impl<'p> Operator<'p> for Profiled<'p> {
+    fn layout(&self) -> &[Register] {
+        self.inner.layout()
+    }
+
+    fn run(
+        &mut self,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        let Some(place) = cx.profile.as_mut().map(|profile| profile.open(self.node)) else {
+            return self.inner.run(cx, rows, receive);
+        };
+        let flow = self.inner.run(cx, rows, &mut |cx, rows, batch| {
+            if let Some(profile) = &mut cx.profile {
+                profile.count_rows(place, batch.selection.len() as u64);
+            }
+            receive(cx, rows, batch)
+        });
+        if let Some(profile) = &mut cx.profile {
+            profile.close(place);
+        }
+        flow
     }
 }
 

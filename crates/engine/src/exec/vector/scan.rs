@@ -85,6 +85,9 @@ impl<'p> Operator<'p> for TableScan<'p> {
             };
             // The rows before the one that failed arrive.
             let count = self.decode.images.0.len();
+            if let Some(profile) = &mut cx.profile {
+                profile.count_reads(self.scan, count as u64);
+            }
             if count > 0 {
                 fault::check_cancel(cx)?;
                 self.decode.start(&mut batch);

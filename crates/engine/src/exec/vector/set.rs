@@ -103,14 +103,14 @@ impl<'p> Stage<'p> for Output<'p> {
         let vectors: Vec<&Vector> = self.batch.columns.iter().collect();
         self.batch.selection = match &mut self.rule {
             Rule::All => all,
-            Rule::New(seen) => seen.new_rows(&vectors, &all),
+            Rule::New(seen) => seen.new_rows(&vectors, &all, cx)?,
             Rule::Note(seen) => {
-                seen.new_rows(&vectors, &all);
+                seen.new_rows(&vectors, &all, cx)?;
                 return Ok(Flow::More);
             }
             Rule::Among { seen, others, wanted } => {
                 let found = others.rows_seen(&vectors, &all, *wanted);
-                seen.new_rows(&vectors, &found)
+                seen.new_rows(&vectors, &found, cx)?
             }
         };
         if self.batch.selection.is_empty() {

@@ -14,7 +14,7 @@ pub(super) struct Store {
     pub(super) layout: Vec<Register>,
     /// Their places in the batches that come.
     places: Vec<usize>,
-    /// The columns; `None` until the first batch shows their form.
+    /// The columns; none until the first batch shows their form.
     pub(super) columns: Vec<Vector>,
     pub(super) len: usize,
 }
@@ -25,6 +25,11 @@ impl Store {
         let kept = layout.iter().enumerate().filter(|(_, register)| needed.contains(**register));
         let (places, layout): (Vec<usize>, Vec<Register>) = kept.map(|(p, r)| (p, *r)).unzip();
         Self { layout, places, columns: Vec::new(), len: 0 }
+    }
+
+    /// Returns the bytes of memory that the rows take.
+    pub(super) fn memory(&self) -> usize {
+        self.columns.iter().map(Vector::memory).sum()
     }
 
     /// Keeps the selected rows of a batch.
@@ -49,8 +54,7 @@ impl Store {
         self.len = rows.len();
     }
 
-    /// Passes on the rows with these numbers, in that order. `finish` may add columns for a part of
-    /// them, given their numbers, and takes them off again.
+    /// Passes on the rows with these numbers, in that order.
     pub(super) fn give<'p>(
         &self,
         order: &[u32],

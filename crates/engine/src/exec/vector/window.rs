@@ -32,6 +32,8 @@ struct Call<'p> {
     partitions: SortKeys,
     sorts: SortKeys,
     values: Vec<Vec<Value>>,
+    /// Bytes of the values.
+    value_bytes: usize,
 }
 
 impl<'p> WindowSort<'p> {
@@ -63,6 +65,7 @@ impl<'p> Call<'p> {
             partitions: SortKeys::default(),
             sorts: SortKeys::default(),
             values: Vec::new(),
+            value_bytes: 0,
         }
     }
 
@@ -85,9 +88,15 @@ impl<'p> Call<'p> {
         for kernel in &mut self.arguments {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
+        let width = size_of::<Vec<Value>>() + vectors.len() * size_of::<Value>();
+        self.value_bytes += width * batch.selection.len();
         let values = |row| vectors.iter().map(|vector| vector.get(row)).collect();
         self.values.extend(batch.selection.iter().map(values));
         Ok(())
+    }
+
+    fn memory(&self) -> usize {
+        self.value_bytes + self.partitions.memory() + self.sorts.memory()
     }
 
     /// Returns the order of the rows and the result of each.
@@ -97,7 +106,8 @@ impl<'p> Call<'p> {
         let mut order: Vec<usize> = order_of(&sorts).into_iter().map(|r| r as usize).collect();
         order.sort_by(|&a, &b| partitions.get(a).cmp(partitions.get(b)));
         let arguments = std::mem::take(&mut self.values);
-        let input = WindowInput { order, partitions, sorts, arguments };
+        let charge = cx.session.grant.charge(0);
+        let input = WindowInput { order, partitions, sorts, arguments, _charge: charge };
         let values = input.compute(self.call, cx)?;
         Ok((input.order, values))
     }
@@ -115,9 +125,11 @@ impl<'p> Operator<'p> for WindowSort<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let Self { input, store, calls, .. } = self;
+        let mut charge = cx.session.grant.charge(0);
         input.run(cx, rows, &mut |cx, _, batch| {
             calls.iter_mut().try_for_each(|call| call.push(batch, cx))?;
             store.push(batch, &batch.selection);
+            charge.set(store.memory() + calls.iter().map(Call::memory).sum::<usize>())?;
             Ok(Flow::More)
         })?;
         let mut order: Vec<usize> = (0..store.len).collect();

@@ -1,0 +1,140 @@
+//! Row mode and vector mode give the same rows, errors and warnings, over tables of several batches.
+
+use engine::exec::vector::ExecutionMode;
+
+use crate::client::{Answer, batch, describe, instance, login};
+
+/// Tables with duplicates, NULLs, and keys that match none, one and many rows of the other.
+const TABLES: &str = "
+CREATE TABLE n (i int NOT NULL PRIMARY KEY);
+INSERT n SELECT value FROM GENERATE_SERIES(1, 3000);
+CREATE TABLE a (id int NOT NULL PRIMARY KEY, k int NULL, big bigint NULL, d decimal(12, 2) NULL,
+    wide decimal(30, 4) NULL, m money NULL, f float NULL, s varchar(20) NULL, u nvarchar(40) NULL,
+    day date NULL, at datetime NULL, at2 datetime2 NULL, b bit NULL, g uniqueidentifier NULL,
+    blob varbinary(max) NULL);
+INSERT a SELECT i, NULLIF(i % 97, 3), i * 3000000000 % 1000003, NULLIF(i % 13, 5) * 1.25,
+    i * 12345678901.0001, i % 7 * 1.5, i % 11 / 4.0, NULLIF(CHAR(65 + i % 5), 'C') + 'x',
+    CASE WHEN i % 2 = 0 THEN N'ab' ELSE N'AB ' END + CAST(i % 3 AS nvarchar(2)),
+    DATEADD(day, i % 31, '2024-01-01'), DATEADD(minute, i % 50, '2024-01-01'),
+    DATEADD(second, i % 60, '2024-01-01'), i % 2, NULL, CAST(REPLICATE('z', i % 40) AS varbinary(max))
+    FROM n;
+CREATE TABLE b (id int NOT NULL PRIMARY KEY, k int NULL, s char(4) NULL, d decimal(12, 2) NULL, x int NOT NULL);
+INSERT b SELECT i, NULLIF(i % 50, 7), CHAR(97 + i % 7) + 'X', i % 10 * 0.5, i FROM n WHERE i <= 700;
+CREATE TABLE one (k int NOT NULL PRIMARY KEY, name varchar(10) NOT NULL);
+INSERT one SELECT i, 'n' + CAST(i AS varchar(8)) FROM n WHERE i <= 60;
+CREATE TABLE none (k int NULL, v int NULL);
+";
+
+/// Queries whose answers must be equal.
+const QUERIES: &[&str] = &[
+    "SELECT COUNT(*) FROM a",
+    "SELECT COUNT(*), COUNT(k), SUM(k), AVG(k), MIN(k), MAX(k) FROM a WHERE id > 1500",
+    "SELECT k, COUNT(*), SUM(big), SUM(d), AVG(d), SUM(wide), SUM(m), AVG(f), MIN(s), MAX(u) FROM a GROUP BY k",
+    "SELECT s, u, MIN(day), MAX(at), MIN(at2), MAX(d), MIN(wide), MAX(big), MIN(f), COUNT(DISTINCT k) FROM a GROUP BY s, u",
+    "SELECT d, b, COUNT(DISTINCT s), SUM(DISTINCT k), AVG(DISTINCT d) FROM a GROUP BY d, b",
+    "SELECT g, f, COUNT(*) FROM a GROUP BY g, f",
+    "SELECT s, STRING_AGG(CAST(id AS varchar(5)), ',') WITHIN GROUP (ORDER BY id DESC) FROM a WHERE id < 60 GROUP BY s",
+    "SELECT s, STDEV(f), VAR(k), CHECKSUM_AGG(k) FROM a GROUP BY s",
+    "SELECT s, b, SUM(k), GROUPING_ID(s, b) FROM a GROUP BY CUBE (s, b)",
+    "SELECT s, b, SUM(k) FROM a GROUP BY GROUPING SETS ((s), (b), ())",
+    "SELECT SUM(v), COUNT(*), MAX(k) FROM none",
+    "SELECT k, SUM(v) FROM none GROUP BY k",
+    "SELECT k, SUM(v) FROM none GROUP BY ROLLUP (k)",
+    "SELECT a.id, b.id FROM a JOIN b ON a.k = b.k WHERE a.id < 400",
+    "SELECT a.id, one.name FROM a JOIN one ON a.k = one.k",
+    "SELECT a.id, one.name FROM a LEFT JOIN one ON a.k = one.k",
+    "SELECT a.id, one.name FROM a LEFT JOIN one ON a.k = one.k AND one.name > 'n3'",
+    "SELECT a.id, b.id FROM a LEFT JOIN b ON a.k = b.k AND b.x > a.id + 300",
+    "SELECT a.id, b.id FROM a FULL JOIN b ON a.k = b.k AND a.id = b.x",
+    "SELECT a.id, none.v FROM a LEFT JOIN none ON a.k = none.k",
+    "SELECT a.id, none.v FROM none FULL JOIN a ON a.k = none.k",
+    "SELECT a.id, b.s FROM a JOIN b ON a.s = b.s",
+    "SELECT a.id, b.s FROM a JOIN b ON a.d = b.d AND a.k = b.k",
+    "SELECT x.id, y.id FROM a x JOIN a y ON x.big = y.big",
+    "SELECT a.id FROM a WHERE EXISTS (SELECT * FROM b WHERE b.k = a.k)",
+    "SELECT a.id FROM a WHERE NOT EXISTS (SELECT * FROM b WHERE b.k = a.k AND b.x > a.id)",
+    "SELECT a.id FROM a WHERE a.k IN (SELECT k FROM b)",
+    "SELECT a.id FROM a WHERE a.k NOT IN (SELECT k FROM b)",
+    "SELECT a.id FROM a WHERE a.k NOT IN (SELECT k FROM b WHERE k IS NOT NULL)",
+    "SELECT a.id, t.x FROM a CROSS APPLY (SELECT TOP 2 x FROM b WHERE b.k = a.k ORDER BY x DESC) t",
+    "SELECT a.id, t.x FROM a OUTER APPLY (SELECT TOP 1 x FROM b WHERE b.k = a.k AND b.x > a.id ORDER BY x) t",
+    "SELECT a.id, (SELECT MAX(x) FROM b WHERE b.k = a.k) FROM a WHERE id < 500",
+    "SELECT a.id, b.id FROM a, b WHERE a.id < 60 AND b.id < 60 AND a.id + b.id = 70",
+    "SELECT id, k FROM a ORDER BY k DESC, id",
+    "SELECT TOP 37 id, s, d FROM a ORDER BY s, d DESC, id",
+    "SELECT TOP 10 WITH TIES k, s FROM a ORDER BY k",
+    "SELECT TOP 3 PERCENT id FROM a ORDER BY f, id",
+    "SELECT TOP 1 PERCENT WITH TIES f FROM a ORDER BY f",
+    "SELECT id FROM a ORDER BY wide OFFSET 1010 ROWS FETCH NEXT 1100 ROWS ONLY",
+    "SELECT TOP 5 id FROM a WHERE id > 100",
+    "SELECT DISTINCT k, s FROM a",
+    "SELECT DISTINCT u FROM a",
+    "SELECT k FROM a UNION SELECT k FROM b",
+    "SELECT k, s FROM a UNION ALL SELECT k, s FROM b",
+    "SELECT k FROM a EXCEPT SELECT k FROM b",
+    "SELECT k, d FROM a INTERSECT SELECT k, d FROM b",
+    "SELECT id, ROW_NUMBER() OVER (PARTITION BY k ORDER BY id), RANK() OVER (ORDER BY s), SUM(k) OVER (PARTITION BY s ORDER BY id ROWS 3 PRECEDING) FROM a",
+    "SELECT id, LAG(d, 2) OVER (ORDER BY id), FIRST_VALUE(s) OVER (PARTITION BY b ORDER BY id), NTILE(7) OVER (ORDER BY id) FROM a",
+    "SELECT id, blob, at, at2, m, g FROM a WHERE b = 1 AND at > '2024-01-01 00:20'",
+    "SELECT CASE WHEN k > 50 THEN s ELSE u END, COALESCE(k, id), d * 2 + wide, LEN(s), UPPER(u) FROM a",
+    "SELECT x.s, SUM(x.d * (1 - y.d)) FROM a x JOIN b y ON x.k = y.k GROUP BY x.s HAVING SUM(x.d) > 100 ORDER BY 2 DESC",
+    "WITH r AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM r WHERE i < 90) SELECT r.i, a.id FROM r JOIN a ON a.k = r.i",
+    "SELECT value, s FROM GENERATE_SERIES(1, 100) g JOIN a ON a.k = g.value",
+    "SELECT id, 100 / (k - 50) FROM a WHERE id < 200",
+    "SELECT TOP 3 id, 100 / (k - 50) FROM a WHERE 100 / (id - 700) < 5 ORDER BY id",
+    "SELECT COUNT(*) FROM a WHERE 1 / (id - 2000) = 0",
+    "SELECT TOP 2 id FROM a WHERE 1 / (id - 2000) = 0",
+    "SELECT SUM(CAST(big AS int) * 1000) FROM a",
+    "SELECT SUM(i * 1000000) FROM n",
+    "SELECT SUM(CAST(wide * 100000000000000000 AS decimal(38, 4))) FROM a",
+    "SELECT id, CAST(s AS int) FROM a",
+    "SELECT (SELECT k FROM a WHERE id IN (1, 2)) FROM n",
+    "SELECT x.id FROM a x JOIN b y ON x.k = y.k AND 10 / (y.x - 400) > 100",
+    "SELECT s, SUM(k) FROM a GROUP BY s FOR JSON PATH",
+    "SELECT p.[Ax], p.[Bx] FROM (SELECT s, k FROM a) t PIVOT (SUM(k) FOR s IN ([Ax], [Bx])) p",
+    "SELECT TOP (SELECT 3) id FROM a ORDER BY id",
+    "SELECT i FROM n WHERE i IN (SELECT id FROM b) AND i NOT IN (1, 2, 3) ORDER BY i DESC",
+];
+
+#[test]
+fn both_modes_give_the_same() {
+    let instance = instance();
+    let mut session = login(&instance);
+    let made = batch(&mut session, TABLES);
+    assert!(made.errors.is_empty(), "{}", describe(&made.errors[0]));
+    let mut failures = String::new();
+    for query in QUERIES {
+        let [row, vector] = [ExecutionMode::Row, ExecutionMode::Vector].map(|mode| {
+            instance.set_execution_mode(mode);
+            outcome(&batch(&mut session, query), query.contains("ORDER BY"))
+        });
+        if row != vector {
+            let at = row.iter().zip(&vector).position(|(a, b)| a != b);
+            let at = at.unwrap_or(row.len().min(vector.len()));
+            failures += &format!(
+                "{query}\n  row mode {} lines, vector mode {}; at {at}:\n    {:?}\n    {:?}\n",
+                row.len(),
+                vector.len(),
+                row.get(at),
+                vector.get(at)
+            );
+        }
+    }
+    assert!(failures.is_empty(), "\n{failures}");
+}
+
+/// What a query gave: its rows, in their order if it asks for one, and its errors and messages. Of a
+/// query that fails the rows before do not count: how many they are is nobody's promise.
+fn outcome(answer: &Answer, is_ordered: bool) -> Vec<String> {
+    let mut lines: Vec<String> =
+        answer.errors.iter().chain(&answer.messages).map(describe).collect();
+    if answer.errors.is_empty() {
+        let mut rows: Vec<String> =
+            answer.sets.iter().flatten().map(|row| row.join(" | ")).collect();
+        if !is_ordered {
+            rows.sort();
+        }
+        lines.extend(rows);
+    }
+    lines
+}
