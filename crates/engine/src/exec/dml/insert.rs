@@ -9,7 +9,7 @@ use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
 use crate::catalog::{TableDef, TableRows};
-use crate::exec::query::{Flow, count_of, run_query};
+use crate::exec::query::{Flow, count_of, run_node};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
@@ -101,7 +101,7 @@ fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Re
         Ok(Flow::More)
     };
     match &insert.source {
-        InsertSource::Query(query) => run_query(query, cx, &mut one)?,
+        InsertSource::Query(query) => run_node(&query.root, cx, &mut one)?,
         InsertSource::Default => {
             one(cx)?;
         }
