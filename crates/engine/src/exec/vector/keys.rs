@@ -101,6 +101,9 @@ impl Keys {
         out.words.clear();
         out.words.resize(out.rows * self.width, 0);
         out.without.clear();
+        if out.rows == 0 {
+            return;
+        }
         let (width, null_word) = (self.width, self.null_word);
         for (number, (column, vector)) in self.columns.iter_mut().zip(vectors).enumerate() {
             let mut target = Target { out, width, at: column.at };
