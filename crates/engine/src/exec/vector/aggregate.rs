@@ -68,7 +68,7 @@ struct Set {
 
 /// The accumulators of one call, all groups.
 enum State {
-    Typed(Totals, Option<FirstOfGroup>),
+    Typed(Totals, Option<Box<FirstOfGroup>>),
     Rows(Vec<RowState>),
 }
 
@@ -134,9 +134,10 @@ impl<'p> Call<'p> {
     fn state(&self) -> State {
         let name = self.call.function.name;
         match Totals::new(name, self.types.first(), &self.call.ty) {
-            Some(totals) if self.loads.is_none() => {
-                State::Typed(totals, self.call.distinct.then(|| FirstOfGroup::new(&self.types)))
-            }
+            Some(totals) if self.loads.is_none() => State::Typed(
+                totals,
+                self.call.distinct.then(|| Box::new(FirstOfGroup::new(&self.types))),
+            ),
             _ => State::Rows(Vec::new()),
         }
     }
@@ -227,7 +228,7 @@ impl<'p> Stage<'p> for Collect<'p> {
 
 fn add_typed(
     totals: &mut Totals,
-    first: &mut Option<FirstOfGroup>,
+    first: &mut Option<Box<FirstOfGroup>>,
     groups: Groups<'_>,
     values: &Evaluated<'_>,
 ) -> Result<()> {
@@ -258,7 +259,7 @@ impl State {
         match self {
             Self::Typed(_, first) => {
                 let seen = |f: &FirstOfGroup| f.keys.memory() + f.table.memory();
-                groups * TOTAL_BYTES + first.as_ref().map_or(0, seen)
+                groups * TOTAL_BYTES + first.as_deref().map_or(0, seen)
             }
             Self::Rows(_) => groups * STATE_BYTES,
         }

@@ -22,6 +22,9 @@ use crate::plan::walk::{self, Registers};
 /// Rows of the first batch.
 const FIRST_ROWS: usize = if cfg!(debug_assertions) { 3 } else { 64 };
 
+/// Ordinals of columns, and the registers they go to.
+type Places = Vec<(u16, Register)>;
+
 /// A scan of a table.
 pub(super) struct TableScan<'p> {
     scan: &'p Scan,
@@ -33,7 +36,7 @@ impl<'p> TableScan<'p> {
     pub(super) fn new(scan: &'p Scan, needed: &Registers) -> Self {
         let tested = scan.residual.as_ref().map(walk::reads).unwrap_or_default();
         let definition = table_of(&scan.table);
-        let (first, rest): (Vec<(u16, Register)>, Vec<(u16, Register)>) = scan
+        let (first, rest): (Places, Places) = scan
             .columns
             .iter()
             .copied()

@@ -37,13 +37,13 @@ struct Output<'p> {
 enum Rule {
     All,
     /// Those that are new.
-    New(Seen),
+    New(Box<Seen>),
     /// None: they are only noted.
-    Note(Seen),
+    Note(Box<Seen>),
     /// Those that are new and among the others, or not among them.
     Among {
-        seen: Seen,
-        others: Seen,
+        seen: Box<Seen>,
+        others: Box<Seen>,
         wanted: bool,
     },
 }
@@ -133,16 +133,16 @@ impl<'p> Operator<'p> for SetOperator<'p> {
     ) -> Result<Flow> {
         match self.kind {
             SetKind::UnionAll => {}
-            SetKind::Union => self.left.output.rule = Rule::New(Seen::new(&self.types)),
+            SetKind::Union => self.left.output.rule = Rule::New(Box::new(Seen::new(&self.types))),
             SetKind::Except | SetKind::Intersect => {
-                self.right.output.rule = Rule::Note(Seen::new(&self.types));
+                self.right.output.rule = Rule::Note(Box::new(Seen::new(&self.types)));
                 self.right.run(cx, rows, receive)?;
                 let Rule::Note(others) = std::mem::replace(&mut self.right.output.rule, Rule::All)
                 else {
                     unreachable!("set above")
                 };
                 let wanted = self.kind == SetKind::Intersect;
-                let seen = Seen::new(&self.types);
+                let seen = Box::new(Seen::new(&self.types));
                 self.left.output.rule = Rule::Among { seen, others, wanted };
                 return self.left.run(cx, rows, receive);
             }
