@@ -7,6 +7,7 @@
 mod books;
 mod cache;
 mod capacity;
+mod census;
 mod ledger_cost;
 mod locks;
 mod machine;
