@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use sos::clock;
 use sos::ledger::{self, Label};
+use sos::lock::{LatchClass, RwLatch};
 use sos::park::{self, Cancel, Wake};
 use sos::sched::{
     self, Blocker, Connection, Interrupt, Machine, MachineConfig, Next, Ready, StopOutcome, Task,
     TaskWaker,
 };
-use sos::sync::{Arc, AtomicU32, Ordering};
+use sos::sync::{Arc, AtomicU32, OnceLock, Ordering};
 use sos::sys::{Direction, Listener, Socket, poll_fd};
 use sos::wait::WaitType;
 
@@ -32,6 +33,8 @@ pub(crate) const BUSY: u8 = 0x86;
 pub(crate) const BLOCK: u8 = 0x87;
 /// How long those two take.
 pub(crate) const STALL_MS: u64 = 300;
+/// Takes a latch that all share, and holds it for half a second.
+pub(crate) const HOLD: u8 = 0x8b;
 /// A short request that parses.
 pub(crate) const PARSE: u8 = 0x88;
 /// A long one that scans.
@@ -108,6 +111,7 @@ impl Echo {
             SPIN => self.spin(),
             BUSY => busy(),
             BLOCK => block(),
+            HOLD => hold(),
             PARSE => labelled(&[Label::Parse], Duration::from_micros(100)),
             SCAN => labelled(&[Label::Scan], Duration::from_millis(200)),
             LOOK_UP => labelled(&[Label::Index, Label::Row], Duration::from_millis(200)),
@@ -133,6 +137,13 @@ impl Echo {
         }
         format!("spun {}", self.shared.cancel.is_set()).into_bytes()
     }
+}
+
+fn hold() -> Vec<u8> {
+    static LATCH: OnceLock<RwLatch<()>> = OnceLock::new();
+    let _held = LATCH.get_or_init(|| RwLatch::new(LatchClass::Other, ())).write();
+    park::sleep(Duration::from_millis(500), WaitType::WaitFor, None);
+    b"held".to_vec()
 }
 
 /// A request that runs for so long, ten microseconds under each label.
