@@ -30,6 +30,13 @@ impl LoginFailure {
     }
 }
 
+fn check_language(language: &str) -> Result<(), Vec<Error>> {
+    if language.is_empty() || option::is_known_language(language) {
+        return Ok(());
+    }
+    Err(vec![Error::from(Msg::NotSupported(option::OTHER_LANGUAGES)).at_line(1)])
+}
+
 /// Checks a login and makes its session's state.
 pub(super) fn open(
     instance: &Arc<Instance>,
@@ -49,10 +56,7 @@ pub(super) fn open(
             LoginFailure::UnknownDatabase.error(&request.user),
         ]);
     };
-    if !request.language.is_empty() && !option::is_known_language(&request.language) {
-        let refused = Error::from(Msg::NotSupported(option::OTHER_LANGUAGES));
-        return Err(vec![refused.at_line(1)]);
-    }
+    check_language(&request.language)?;
     let counters = Arc::<crate::instance::SessionCounters>::default();
     let database_counters = counters.of_database(database.id);
     let database: Arc<str> = database.name.as_str().into();
