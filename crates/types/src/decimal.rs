@@ -151,6 +151,10 @@ impl Decimal {
         if self.scale == 0 {
             return self.mantissa() as f64;
         }
+        // Of two numbers that floats have exactly, the quotient is rounded once.
+        if self.mantissa().unsigned_abs() <= 1 << 53 && self.scale <= 22 {
+            return self.mantissa() as f64 / POWERS[usize::from(self.scale)] as f64;
+        }
         // Through the text, since a quotient of two rounded numbers is rounded twice.
         self.to_string().parse().unwrap_or(0.0)
     }

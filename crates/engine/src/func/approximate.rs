@@ -51,7 +51,10 @@ fn not_null(data_type: DataType) -> ColumnType {
 
 fn eval_grouping(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let mask = whole(values, 0).unwrap_or(0);
-    let bit = |place: usize| mask >> whole(values, place).unwrap_or(0) & 1;
+    let bit = |place: usize| {
+        let bit = whole(values, place).and_then(|n| u32::try_from(n).ok());
+        bit.and_then(|bit| mask.checked_shr(bit)).unwrap_or(0) & 1
+    };
     let id = (1..values.len()).fold(0_i64, |id, place| id << 1 | bit(place));
     Ok(match call.ty.data_type {
         DataType::TinyInt => Value::TinyInt(u8::try_from(id).unwrap_or(0)),

@@ -46,7 +46,7 @@ fn eval_bucket(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Valu
     };
     let start = match (months, ticks_of(part)) {
         (Some(months), _) if !matches!(ty, DataType::Time(_)) => {
-            by_months(at, from, months * width)
+            by_months(at, from, width.saturating_mul(months))
         }
         (None, Some(ticks)) => by_ticks(at, from, i128::from(ticks) * i128::from(width)),
         _ => {

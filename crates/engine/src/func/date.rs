@@ -92,7 +92,7 @@ fn utc(cx: &mut Cx<'_>, data_type: &DataType) -> Value {
 }
 
 /// Reads the date part that the binder put first.
-pub(super) fn part(values: &[Value]) -> Result<DatePart> {
+pub(crate) fn part(values: &[Value]) -> Result<DatePart> {
     match values.first() {
         Some(Value::Int(place)) => usize::try_from(*place).ok().and_then(|p| PARTS.get(p)),
         _ => None,

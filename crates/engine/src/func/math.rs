@@ -235,7 +235,7 @@ fn round_digits(n: i128, digits: i64, cut: bool) -> i128 {
     };
     let rest = n % unit;
     let down = n - rest;
-    if cut || rest.abs() * 2 < unit { down } else { down + unit * n.signum() }
+    if cut || rest.abs() < unit - rest.abs() { down } else { down + unit * n.signum() }
 }
 
 fn round_float(x: f64, places: i64, cut: bool) -> f64 {

@@ -94,6 +94,12 @@ pub fn find(name: &str) -> Option<&'static Function> {
     SCALARS.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
 }
 
+/// Returns every scalar function: what holds for all of them is tested over it.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = &'static Function> {
+    SCALARS.iter().flat_map(|list| list.iter())
+}
+
 /// Finds an aggregate by its upper-case name.
 pub fn find_aggregate(name: &str) -> Option<&'static AggregateFunction> {
     AGGREGATES.iter().flat_map(|list| list.iter()).find(|f| f.name == name)

@@ -279,7 +279,7 @@ fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Op
 }
 
 fn eval_charindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let from = if values.len() == 3 { (int(values, 2) - 1).max(0) } else { 0 };
+    let from = if values.len() == 3 { int(values, 2).saturating_sub(1).max(0) } else { 0 };
     let found = find(&values[1], &values[0], from, call.ty.collation);
     let position = found.map_or(0, |at| at + 1);
     Ok(whole(usize::try_from(position).unwrap_or(0), call.ty))
@@ -403,7 +403,7 @@ fn eval_stuff(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     }
     let mut out = raw(&slice(&values[0], 0, start - 1)).to_vec();
     out.extend_from_slice(raw(&values[3]));
-    out.extend_from_slice(raw(&slice(&values[0], start - 1 + length, units)));
+    out.extend_from_slice(raw(&slice(&values[0], length.saturating_add(start - 1), units)));
     bounded(&values[0], out, call.ty)
 }
 

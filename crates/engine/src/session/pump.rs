@@ -52,6 +52,12 @@ impl Session {
         &self.state
     }
 
+    /// Returns the state for a test that evaluates expressions without a request.
+    #[cfg(test)]
+    pub(crate) fn state_mut(&mut self) -> &mut SessionState {
+        &mut self.state
+    }
+
     /// Says how the owner of the connection ends it when another session KILLs this one.
     pub fn on_kill(&self, on_kill: crate::instance::OnKill) {
         self.state.instance.sessions.set_on_kill(self.state.id, on_kill);

@@ -87,6 +87,12 @@ impl ByteRows {
         self.end_row();
     }
 
+    /// Appends empty rows.
+    pub fn push_empty(&mut self, rows: usize) {
+        let end = self.ends.last().copied().unwrap_or(0);
+        self.ends.resize(self.ends.len() + rows, end);
+    }
+
     /// Appends a row that `write` appends to the arena.
     ///
     /// # Panics

@@ -3,6 +3,7 @@
 use super::data::{Data, match_fixed};
 use super::selection::Selection;
 use super::vector::Vector;
+use crate::Value;
 
 /// Which rows are copied, in which order.
 trait Rows {
@@ -145,9 +146,9 @@ impl Vector {
     pub fn reset(&mut self, rows: usize) {
         self.clear();
         match_fixed!(&mut self.data, data => data.resize(rows, Default::default()),
-            Data::Bytes(_) | Data::Values(_) | Data::Constant(..) => {
-                (0..rows).for_each(|_| self.data.push_zero());
-            }
+            Data::Bytes(data) => data.push_empty(rows),
+            Data::Values(data) => data.resize(rows, Value::Null),
+            Data::Constant(..) => unreachable!("a vector is in its plain form once it is cleared"),
         );
     }
 }

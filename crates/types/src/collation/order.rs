@@ -47,6 +47,23 @@ impl Collation {
             .unwrap_or_else(|| self.compare_general(left, right, Encoding::Utf16))
     }
 
+    /// Tells whether two `varchar` values are equal, as [`Self::compare_varchar`] says; most that are not
+    /// differ in their first letter.
+    pub fn equals_varchar(self, left: &[u8], right: &[u8]) -> bool {
+        let heads = left.first().zip(right.first());
+        !heads.is_some_and(|(a, b)| starts_otherwise(*a, *b))
+            && self.compare_varchar(left, right).is_eq()
+    }
+
+    /// Tells whether two `nvarchar` values are equal, as [`Self::compare_nvarchar`] says.
+    pub fn equals_nvarchar(self, left: &[u8], right: &[u8]) -> bool {
+        let differs = match (left, right) {
+            ([a, 0, ..], [b, 0, ..]) => starts_otherwise(*a, *b),
+            _ => false,
+        };
+        !differs && self.compare_nvarchar(left, right).is_eq()
+    }
+
     /// Appends the sort key of a `varchar` value: equal values have equal keys, and `memcmp` of two
     /// keys orders as [`Self::compare_varchar`]. A key ends itself: none is a prefix of another.
     pub fn sort_key_varchar(self, value: &[u8], out: &mut Vec<u8>) {
@@ -171,6 +188,12 @@ impl Collation {
     ) -> impl Iterator<Item = Element> + Clone + 'a {
         Characters::of(value, encoding, self).flat_map(move |c| Expansion::of(c, rules))
     }
+}
+
+/// Tells whether strings that start with these bytes differ under any collation: both are ASCII and
+/// visible, and not one letter in two cases. No mark that follows changes a letter's first weight.
+const fn starts_otherwise(left: u8, right: u8) -> bool {
+    left.is_ascii_graphic() && right.is_ascii_graphic() && !left.eq_ignore_ascii_case(&right)
 }
 
 /// Compares while all is ASCII; `None` if that does not decide.

@@ -162,6 +162,18 @@ proptest! {
     }
 
     #[test]
+    fn equality_is_that_of_the_order(a in texts(), b in texts(), which in any::<prop::sample::Index>()) {
+        let all: Vec<Collation> = Collation::all().collect();
+        let collation = all[which.index(all.len())];
+        let (wide_a, wide_b) = (text::to_utf16(&a), text::to_utf16(&b));
+        let equal = collation.compare_nvarchar(&wide_a, &wide_b).is_eq();
+        prop_assert_eq!(collation.equals_nvarchar(&wide_a, &wide_b), equal, "{}", collation);
+        let (a, b) = (text::to_code_page(&a, collation), text::to_code_page(&b, collation));
+        let equal = collation.compare_varchar(&a, &b).is_eq();
+        prop_assert_eq!(collation.equals_varchar(&a, &b), equal, "{}", collation);
+    }
+
+    #[test]
     fn prefix_keys_start_the_keys(a in texts(), b in texts(), which in any::<prop::sample::Index>()) {
         let all: Vec<Collation> = Collation::all().filter(|c| !c.name().contains("_BIN_")).collect();
         let collation = all[which.index(all.len())];
@@ -189,5 +201,21 @@ proptest! {
         prop_assert!(like.matches(&make(&value)).is_some());
         let all = LikePattern::new(&make("%"), None, collation).unwrap().unwrap();
         prop_assert_eq!(all.matches(&make(&value)), Some(true));
+    }
+
+    #[test]
+    fn prepared_pattern_matches_the_same(
+        value in "[abAß%_é \u{301}Ж-]{0,12}", pattern in "[abA%_\\[\\]^!éß -]{0,12}",
+        which in any::<prop::sample::Index>(), wide in any::<bool>(),
+    ) {
+        let all: Vec<Collation> = Collation::all().collect();
+        let collation = all[which.index(all.len())];
+        let make = |t: &str| if wide { Value::nvarchar(t) } else { Value::varchar(t, collation) };
+        let like = LikePattern::new(&make(&pattern), Some(&make("!")), collation).unwrap().unwrap();
+        let value = make(&value);
+        let (kind, bytes) = crate::batch::ByteKind::of(&value).unwrap();
+        let wanted = like.matches(&value).unwrap();
+        let found = like.prepared().matches_bytes(kind, bytes, &mut Vec::new());
+        prop_assert_eq!(found, wanted, "{}", collation);
     }
 }

@@ -172,7 +172,7 @@ fn add(part: DatePart, number: i64, moment: Moment) -> Option<Moment> {
 fn add_ticks(part: DatePart, number: i64) -> Option<i64> {
     match part {
         // To the nearest 100 ns.
-        DatePart::Nanosecond => Some((number + 50 * number.signum()) / 100),
+        DatePart::Nanosecond => Some(number.saturating_add(50 * number.signum()) / 100),
         _ => number.checked_mul(part.ticks()),
     }
 }

@@ -118,6 +118,13 @@ proptest! {
         }
         prop_assert_eq!(a.order(&a.without_trailing_zeros()), Ordering::Equal);
     }
+
+    #[test]
+    fn float_is_the_one_nearest_to_the_text(digits in any::<i64>(), shift in 0..60_u32, scale in 0..38_u8) {
+        let decimal = Decimal::new(i128::from(digits >> shift), 38, scale);
+        let text: f64 = decimal.to_string().parse().unwrap();
+        prop_assert_eq!(decimal.to_f64().to_bits(), text.to_bits());
+    }
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn strings(
 }
 
 /// Compares two strings of a kind.
-pub(super) fn order(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> Ordering {
+fn order(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> Ordering {
     match kind {
         ByteKind::VarChar => collation.compare_varchar(left, right),
         ByteKind::NVarChar => collation.compare_nvarchar(left, right),
@@ -195,7 +195,11 @@ pub(super) fn order(kind: ByteKind, left: &[u8], right: &[u8], collation: Collat
 
 /// Tells whether two strings of a kind are equal.
 pub(super) fn equal(kind: ByteKind, left: &[u8], right: &[u8], collation: Collation) -> bool {
-    left == right || order(kind, left, right, collation).is_eq()
+    match kind {
+        ByteKind::VarChar => collation.equals_varchar(left, right),
+        ByteKind::NVarChar => collation.equals_nvarchar(left, right),
+        ByteKind::VarBinary => types::compare::order_binary(left, right).is_eq(),
+    }
 }
 
 /// Compares whatever there is.

@@ -5,7 +5,7 @@ use types::batch::{ByteKind, Data, Selection, Vector};
 use types::compare::Truth;
 use types::{Collation, Result, Value};
 
-use super::compare::{bits, order, truths, write};
+use super::compare::{bits, equal, truths, write};
 use super::side::{Operand, Side, Strings, map};
 use super::step::{Scope, Step};
 use crate::exec::Cx;
@@ -132,7 +132,7 @@ impl Step for InList<'_> {
             Items::None | Items::Values => false,
             Items::Integers(items) => find_integers(items, needles, rows, found),
             Items::FewStrings(kind, items) => find_strings(*kind, needles, rows, found, |needle| {
-                items.iter().any(|item| order(*kind, needle, item, self.collation).is_eq())
+                items.iter().any(|item| equal(*kind, needle, item, self.collation))
             }),
             Items::Strings(kind, items) => {
                 let mut key = Vec::new();

@@ -14,8 +14,8 @@ mod call;
 mod case;
 mod compare;
 mod convert;
-pub mod hash;
-pub mod keys;
+#[cfg(test)]
+mod differential;
 mod like;
 mod list;
 mod logic;

@@ -1,4 +1,9 @@
-//! Functions of the library: their row implementation, called with arguments out of vectors.
+//! Functions of the library: some in loops of their own, all others by their row implementation, called
+//! with arguments out of vectors.
+
+mod date;
+mod hash;
+mod text;
 
 use smallvec::SmallVec;
 use types::batch::{Selection, Vector};
@@ -10,9 +15,40 @@ use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
 
+/// What a loop of a function's own reads.
+struct Inputs<'a> {
+    /// Values of the arguments.
+    vectors: &'a [&'a Vector],
+    /// The arguments as bound.
+    arguments: &'a [Expr],
+    /// The type of the result.
+    ty: &'a ColumnType,
+}
+
+/// A function over vectors: `false`, and the output is of no use, if it does not know the form of its
+/// inputs, or a row failed. The output comes with a row for each of the batch.
+type Loop = fn(&Inputs<'_>, &Selection, &mut Vector) -> bool;
+
+/// Functions with a loop of their own.
+static LOOPS: &[(&str, Loop)] = &[
+    ("YEAR", date::year),
+    ("MONTH", date::month),
+    ("DAY", date::day),
+    ("DATEPART", date::part),
+    ("LEN", text::len),
+    ("LEFT", text::left),
+    ("RIGHT", text::right),
+    ("SUBSTRING", text::substring),
+    ("CONCAT", text::concat),
+    ("UPPER", text::upper),
+    ("LOWER", text::lower),
+    ("HASHBYTES", hash::hash_bytes),
+];
+
 /// Calls a function.
 pub(super) struct CallStep<'p> {
     function: &'static Function,
+    own: Option<Loop>,
     arguments: &'p [Expr],
     ty: &'p ColumnType,
     steps: Vec<Box<dyn Step + 'p>>,
@@ -26,7 +62,8 @@ impl<'p> CallStep<'p> {
         ty: &'p ColumnType,
         steps: Vec<Box<dyn Step + 'p>>,
     ) -> Self {
-        Self { function, arguments, ty, steps, output: Vector::with_capacity_for(ty) }
+        let own = LOOPS.iter().find(|(name, _)| *name == function.name).map(|(_, own)| *own);
+        Self { function, own, arguments, ty, steps, output: Vector::with_capacity_for(ty) }
     }
 }
 
@@ -37,7 +74,7 @@ impl Step for CallStep<'_> {
         }
         let total = scope.batch.rows();
         let inputs = self.steps.iter().map(|step| step.output(scope));
-        let inputs = inputs.collect::<SmallVec<[&Vector; 4]>>();
+        let vectors = inputs.collect::<SmallVec<[&Vector; 4]>>();
         let (evaluate, strict) = match self.function.eval {
             Evaluate::Session(read) => {
                 return fill(&mut self.output, rows, total, |_| Ok(read(cx)));
@@ -45,19 +82,26 @@ impl Step for CallStep<'_> {
             Evaluate::Strict(evaluate) => (evaluate, true),
             Evaluate::Full(evaluate) => (evaluate, false),
         };
+        if let Some(own) = self.own {
+            let inputs = Inputs { vectors: &vectors, arguments: self.arguments, ty: self.ty };
+            self.output.reset(total);
+            if own(&inputs, rows, &mut self.output) {
+                return Ok(());
+            }
+        }
         let call = Call { arguments: self.arguments, ty: self.ty };
-        let mut values = SmallVec::<[Value; 4]>::from_elem(Value::Null, inputs.len());
+        let mut values = SmallVec::<[Value; 4]>::from_elem(Value::Null, vectors.len());
         // A constant is put in its place once.
         let mut changing = SmallVec::<[usize; 4]>::new();
-        for (place, input) in inputs.iter().enumerate() {
-            match input.constant_value() {
+        for (place, vector) in vectors.iter().enumerate() {
+            match vector.constant_value() {
                 Some(value) => values[place] = value.clone(),
                 None => changing.push(place),
             }
         }
         fill(&mut self.output, rows, total, |row| {
             for place in &changing {
-                values[*place] = inputs[*place].get(row);
+                values[*place] = vectors[*place].get(row);
             }
             if strict && values.iter().any(Value::is_null) {
                 return Ok(Value::Null);

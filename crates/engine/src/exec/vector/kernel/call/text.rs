@@ -1,0 +1,185 @@
+//! LEN, LEFT, RIGHT, SUBSTRING, CONCAT, UPPER and LOWER without a value per row.
+
+use smallvec::SmallVec;
+use types::batch::{ByteKind, ByteRows, Data, Selection, Vector};
+use types::text::{self, LetterCase};
+
+use super::super::arithmetic::push_holes;
+use super::super::side::{Operand, Side, Strings};
+use super::Inputs;
+
+/// `LEN(text)`, where every character is of one size.
+pub(super) fn len(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    let text = inputs.vectors[0];
+    let Some(Strings::Rows(strings)) = Strings::of(text) else { return false };
+    let collation = inputs.arguments[0].ty.collation;
+    let (Data::Int(out), nulls) = out.parts_mut() else { return false };
+    let is_single = match strings.kind {
+        ByteKind::VarChar => collation.code_page() != types::collation::CodePage::Utf8,
+        ByteKind::NVarChar => !collation.is_supplementary_aware(),
+        ByteKind::VarBinary => true,
+    };
+    if !is_single {
+        return false;
+    }
+    rows.for_each(|row| {
+        let bytes = strings.get(row);
+        let len = match strings.kind {
+            ByteKind::VarChar => bytes.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1),
+            ByteKind::NVarChar => {
+                let units = bytes.as_chunks::<2>().0;
+                units.iter().rposition(|unit| unit != b" \0").map_or(0, |last| last + 1)
+            }
+            ByteKind::VarBinary => bytes.len(),
+        };
+        out[row] = i32::try_from(len).unwrap_or(i32::MAX);
+    });
+    nulls.add(text.nulls());
+    true
+}
+
+/// `LEFT(text, count)`
+pub(super) fn left(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    let Some(count) = numbers(inputs.vectors[1]) else { return false };
+    slices(inputs, rows, out, |row, _| {
+        let count = count.at(row);
+        (count >= 0).then_some((0, count))
+    })
+}
+
+/// `RIGHT(text, count)`
+pub(super) fn right(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    let Some(count) = numbers(inputs.vectors[1]) else { return false };
+    slices(inputs, rows, out, |row, units| {
+        let count = count.at(row);
+        (count >= 0).then_some((units.saturating_sub(count), units))
+    })
+}
+
+/// `SUBSTRING(text, start, count)`
+pub(super) fn substring(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    let (Some(start), Some(count)) = (numbers(inputs.vectors[1]), numbers(inputs.vectors[2]))
+    else {
+        return false;
+    };
+    slices(inputs, rows, out, |row, _| {
+        let (start, count) = (start.at(row).saturating_sub(1), count.at(row));
+        (count >= 0).then_some((start, start.saturating_add(count)))
+    })
+}
+
+fn numbers(vector: &Vector) -> Option<Side<'_, i64>> {
+    match Operand::of(vector) {
+        Operand::BigInt(side) => Some(side),
+        _ => None,
+    }
+}
+
+/// Cuts units out of each text: those that `cut` says of row and length. `false`, and `out` is of no use,
+/// if it says that the row fails, or the text is none of plain strings.
+fn slices(
+    inputs: &Inputs<'_>,
+    rows: &Selection,
+    out: &mut Vector,
+    cut: impl Fn(usize, i64) -> Option<(i64, i64)>,
+) -> bool {
+    each(inputs, rows, out, |row, kind, text, own| {
+        let unit = if kind == ByteKind::NVarChar { 2 } else { 1 };
+        let units = i64::try_from(text.len() / unit).unwrap_or(i64::MAX);
+        let Some((from, to)) = cut(row, units) else { return false };
+        let from = from.clamp(0, units);
+        let at = |n: i64| usize::try_from(n).unwrap_or(0) * unit;
+        own.push(&text[at(from)..at(to.clamp(from, units))]);
+        true
+    })
+}
+
+/// Writes a string for each row whose inputs are not NULL.
+fn each(
+    inputs: &Inputs<'_>,
+    rows: &Selection,
+    out: &mut Vector,
+    mut write: impl FnMut(usize, ByteKind, &[u8], &mut ByteRows) -> bool,
+) -> bool {
+    let Some(Strings::Rows(strings)) = Strings::of(inputs.vectors[0]) else { return false };
+    let total = strings.len();
+    out.clear();
+    if out.byte_rows().is_none_or(|own| own.kind != strings.kind) {
+        return false;
+    }
+    for row in rows.iter() {
+        push_holes(out, row);
+        if inputs.vectors.iter().any(|vector| vector.is_null(row)) {
+            out.push_null();
+            continue;
+        }
+        let text = strings.get(row);
+        let own = out.byte_rows_mut().filter(|own| own.has_room(text.len()));
+        if !own.is_some_and(|own| write(row, strings.kind, text, own)) {
+            return false;
+        }
+    }
+    push_holes(out, total);
+    true
+}
+
+/// `CONCAT(text, ..)`: NULL counts as an empty string.
+pub(super) fn concat(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    let total = out.len();
+    out.clear();
+    let Some(kind) = out.byte_rows().map(|own| own.kind) else { return false };
+    let Some(bytes_max) = inputs.ty.data_type.bytes_max().map(usize::from) else { return false };
+    let texts = inputs.vectors.iter().map(|vector| Strings::of(vector));
+    let Some(texts) = texts.collect::<Option<SmallVec<[Strings<'_>; 4]>>>() else { return false };
+    if texts.iter().any(|text| text.kind() != Some(kind)) {
+        return false;
+    }
+    for row in rows.iter() {
+        push_holes(out, row);
+        let parts = texts.iter().zip(inputs.vectors).filter(|(_, vector)| !vector.is_null(row));
+        let parts = parts.map(|(text, _)| text.get(row, kind).unwrap_or(&[]));
+        let bytes: usize = parts.clone().map(<[u8]>::len).sum();
+        let own = out.byte_rows_mut().filter(|own| bytes <= bytes_max && own.has_room(bytes));
+        let Some(own) = own else { return false };
+        own.push_with(|arena| parts.for_each(|part| arena.extend_from_slice(part)));
+    }
+    push_holes(out, total);
+    true
+}
+
+/// `UPPER(text)`
+pub(super) fn upper(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    fold(inputs, rows, out, LetterCase::Upper)
+}
+
+/// `LOWER(text)`
+pub(super) fn lower(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector) -> bool {
+    fold(inputs, rows, out, LetterCase::Lower)
+}
+
+fn fold(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector, case: LetterCase) -> bool {
+    each(inputs, rows, out, |_, kind, text, own| {
+        let is_plain = match kind {
+            ByteKind::VarChar => text.is_ascii(),
+            ByteKind::NVarChar => {
+                text.as_chunks::<2>().0.iter().all(|[low, high]| *high == 0 && *low < 0x80)
+            }
+            ByteKind::VarBinary => return false,
+        };
+        if !is_plain {
+            let folded = text::fold(&kind.value(text.into()), case, inputs.ty.collation);
+            let Some((_, bytes)) = ByteKind::of(&folded) else { return false };
+            own.push(bytes);
+            return true;
+        }
+        own.push_with(|arena| {
+            let start = arena.len();
+            arena.extend_from_slice(text);
+            match case {
+                LetterCase::Upper => arena[start..].make_ascii_uppercase(),
+                LetterCase::Lower => arena[start..].make_ascii_lowercase(),
+            }
+        });
+        true
+    })
+}
