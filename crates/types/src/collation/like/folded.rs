@@ -70,7 +70,7 @@ enum Run {
     /// Each one class.
     Literal(Vec<u8>),
     /// Each a set of classes.
-    Sets(Vec<Box<[bool; 256]>>),
+    Sets(Vec<[bool; 256]>),
 }
 
 impl Program {
@@ -130,7 +130,7 @@ impl Run {
             return Self::Literal(literal);
         }
         let set = |token: &Token| {
-            let mut set = Box::new([false; 256]);
+            let mut set = [false; 256];
             let holds = of_class.iter().map(|weight| matches_one(token, *weight));
             set.iter_mut().zip(holds).for_each(|(member, holds)| *member = holds);
             set

@@ -19,6 +19,7 @@ use storage::{Store, StoreOptions};
 use tsql::QuotedIdentifier;
 use tsql::ast::{self, QueryBody, SelectItemKind, StatementKind};
 use types::batch::{Batch, Selection};
+use types::date::Moment;
 use types::{Error, Value};
 
 use super::Kernel;
@@ -133,6 +134,8 @@ impl Lab {
         let mut sink = Nobody;
         let mut cx = Cx::new(self.session.state_mut(), &mut frame, &mut sink);
         cx.reserve(registers);
+        // The clock is read once a statement; here, all evaluations are of one.
+        cx.now = Some(Moment { days: 738_944, ticks: 432_001_234_567, offset: 0 });
         run(&mut cx, &self.table)
     }
 
@@ -315,7 +318,8 @@ fn nests_are_the_same_both_ways() {
 /// Functions that give another value at each call, or none at all but in a place of their own.
 const RESTLESS: [&str; 3] = ["NEWID", "RAND", "CRYPT_GEN_RANDOM"];
 /// Functions that no expression over a table binds.
-const ELSEWHERE: [&str; 3] = ["NEWSEQUENTIALID", "COLUMNS_UPDATED", "XML.MODIFY()"];
+const ELSEWHERE: [&str; 4] =
+    ["NEWSEQUENTIALID", "COLUMNS_UPDATED", "UPDATE COLUMN", "XML.MODIFY()"];
 
 #[test]
 fn every_function_of_the_registry_is_the_same_both_ways() {

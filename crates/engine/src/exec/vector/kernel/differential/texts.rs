@@ -194,6 +194,10 @@ pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
         // A method, which has a syntax of its own.
         return (0..20).flat_map(|_| special_calls(name, random)).collect();
     }
+    if function.arity == (0, 0) {
+        // Some are words of the grammar, without parentheses.
+        return vec![format!("{name}()"), name.to_owned()];
+    }
     let (fewest, most) = (usize::from(function.arity.0), usize::from(function.arity.1).min(12));
     let columns = columns();
     let rounds = if most == 0 { 1 } else { 60 + 40 * most };
@@ -269,7 +273,8 @@ fn special_calls(name: &str, random: &mut Random) -> Vec<String> {
         "JSON_OBJECT" => vec![format!("JSON_OBJECT('k': {small}, 't': {text})")],
         "JSON_ARRAY" => vec![format!("JSON_ARRAY({small}, {text})")],
         "FORMAT" => vec![format!("FORMAT({small}, 'N2')"), format!("FORMAT({date}, 'd')")],
-        "PARSE" | "TRY_PARSE" => vec![format!("{name}({text} AS int)")],
+        "PARSE AS" => vec![format!("PARSE({text} AS int)")],
+        "TRY_PARSE AS" => vec![format!("TRY_PARSE({text} AS date USING 'en-US')")],
         "XML.VALUE()" => {
             let ty = random.pick(&["int", "varchar(3)", "float"]);
             vec![
