@@ -1,3 +1,5 @@
+//! Vectors and selections: what goes in comes back, whatever the form.
+
 use proptest::prelude::*;
 
 use super::*;
