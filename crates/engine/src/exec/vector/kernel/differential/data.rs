@@ -290,6 +290,11 @@ fn strings() -> Vec<TypeOf> {
     let mut types = vec![
         ("char", of(DataType::Char(4), ""), ["", "ab", "AB", "1", "zz z"].map(padded).to_vec()),
         ("max", of(DataType::VarChar(Length::Max), ""), narrow_of("")),
+        (
+            "text",
+            of(DataType::Text, ""),
+            ["", "ab", "12"].map(|t| Value::varchar(t, Collation::default())).to_vec(),
+        ),
         ("nmax", of(DataType::NVarChar(Length::Max), ""), wides.clone()),
         (
             "nchar",

@@ -190,8 +190,8 @@ pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
     if name.starts_with("@@") {
         return vec![name.to_owned()];
     }
-    if name.contains('.') {
-        // A method, which has a syntax of its own.
+    if name.contains(['.', ' ']) {
+        // A method or a clause, which has a syntax of its own.
         return (0..20).flat_map(|_| special_calls(name, random)).collect();
     }
     if function.arity == (0, 0) {
@@ -273,6 +273,14 @@ fn special_calls(name: &str, random: &mut Random) -> Vec<String> {
         "JSON_OBJECT" => vec![format!("JSON_OBJECT('k': {small}, 't': {text})")],
         "JSON_ARRAY" => vec![format!("JSON_ARRAY({small}, {text})")],
         "FORMAT" => vec![format!("FORMAT({small}, 'N2')"), format!("FORMAT({date}, 'd')")],
+        "AT TIME ZONE" => {
+            let zone = random.pick(&["UTC", "Central European Standard Time", "none"]);
+            vec![format!("{date} AT TIME ZONE '{zone}'")]
+        }
+        "TEXTPTR" => vec!["TEXTPTR(a_text)".to_owned()],
+        "CRYPT_GEN_RANDOM" => {
+            vec!["CRYPT_GEN_RANDOM(a_int2)".to_owned(), "CRYPT_GEN_RANDOM(4)".to_owned()]
+        }
         "PARSE AS" => vec![format!("PARSE({text} AS int)")],
         "TRY_PARSE AS" => vec![format!("TRY_PARSE({text} AS date USING 'en-US')")],
         "XML.VALUE()" => {
