@@ -55,7 +55,7 @@ pub enum Uniqueness {
 /// Writes the key of a row for one index; the engine makes it of `types::row` and `types::key`.
 ///
 /// The key must be a function of the row alone, and keys must end themselves (no key is a proper
-/// prefix of another), as those of `types::key` do.
+/// prefix of another), as those of `types::key` do. A row that the index leaves out has the empty key.
 pub trait KeyExtractor: Send + Sync {
     /// Appends the key of `row` to `key`.
     fn key(&self, row: RowImage<'_>, key: &mut Vec<u8>);

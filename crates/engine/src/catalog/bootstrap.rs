@@ -67,6 +67,7 @@ impl Database {
             options: DatabaseOptions::default(),
             files: default_files(name),
             permissions: Vec::new(),
+            properties: BTreeMap::new(),
         }
     }
 }

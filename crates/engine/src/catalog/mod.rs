@@ -16,16 +16,20 @@ use types::value::ColumnType;
 
 mod bootstrap;
 mod cell;
+mod filter;
 mod lookup;
 mod merge;
 pub mod name;
 pub mod password;
+mod property;
 mod sequence;
 pub mod table;
 
 pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
+pub use filter::{ColumnTest, IndexFilter, Test};
 use name::Name;
+pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceDef};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 
@@ -84,6 +88,8 @@ pub struct Database {
     pub files: Vec<DatabaseFile>,
     /// Permissions granted and denied.
     pub permissions: Vec<Permission>,
+    /// Extended properties by what they are attached to and their name.
+    pub properties: BTreeMap<(Securable, Name), Arc<ExtendedProperty>>,
 }
 
 /// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.
@@ -306,6 +312,8 @@ pub struct IndexDef {
     pub ignore_dup_key: bool,
     /// Whether the name of the constraint was made by the system.
     pub system_named: bool,
+    /// WHERE of a filtered index.
+    pub filter: Option<Arc<IndexFilter>>,
 }
 
 /// Constraints that an index enforces.

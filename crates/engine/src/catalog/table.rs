@@ -61,6 +61,7 @@ pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayou
         .iter()
         .map(|&(c, d)| (usize::from(c), key_part(&columns[usize::from(c)], d)))
         .collect();
+    let filter = index.filter.clone();
     IndexSpec {
         id: index.storage_id(),
         kind: match index.kind {
@@ -72,6 +73,9 @@ pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayou
         uniqueness: if index.unique { Uniqueness::Unique } else { Uniqueness::NotUnique },
         extractor: Box::new(move |row: RowImage<'_>, key: &mut Vec<u8>| {
             let view = layout.view(row.bytes, row.blobs);
+            if filter.as_ref().is_some_and(|filter| !filter.admits(&view)) {
+                return;
+            }
             for &(ordinal, part) in &parts {
                 encode_value(&view.get(ordinal), part, key);
             }
@@ -91,6 +95,11 @@ impl IndexDef {
     /// Returns the id by which storage knows the index.
     pub fn storage_id(&self) -> IndexId {
         IndexId(self.id.unsigned_abs())
+    }
+
+    /// Tells whether no two rows of the table have the same values of its columns.
+    pub fn is_key(&self) -> bool {
+        self.unique && self.filter.is_none()
     }
 }
 

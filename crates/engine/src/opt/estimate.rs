@@ -199,7 +199,7 @@ fn column_distinct(scan: &Scan, register: Register) -> Option<f64> {
     let (ordinal, _) = scan.columns.iter().find(|c| c.1 == register)?;
     let table = table_of(&scan.table);
     let alone = |i: &&crate::catalog::IndexDef| i.keys.len() == 1 && i.keys[0].0 == *ordinal;
-    if table.indexes.iter().filter(alone).any(|i| i.unique) {
+    if table.indexes.iter().filter(alone).any(|i| i.is_key()) {
         return Some(table_rows(scan).max(1.0));
     }
     let leading = |i: &&crate::catalog::IndexDef| i.keys[0].0 == *ordinal;

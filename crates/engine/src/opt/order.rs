@@ -75,7 +75,7 @@ fn provide_scan(scan: &mut Scan, keys: &[SortKey]) -> bool {
     // Whether index columns behind the first `skip` give the wanted order, and if so backwards.
     let direction = |index: usize, skip: usize| -> Option<bool> {
         let index = &table.indexes[index];
-        if index.kind != IndexKind::Range {
+        if index.kind != IndexKind::Range || index.filter.is_some() {
             return None;
         }
         let rest = index.keys.get(skip..)?;

@@ -5,9 +5,9 @@
 //! other side (an `int` column and a `bigint` parameter), the key is brought to the column's type
 //! instead, NULL if it does not fit, and the comparison stays to be checked on the row.
 
-use types::Mode;
+use types::{Mode, Value};
 
-use crate::catalog::{IndexDef, IndexKind, TableDef};
+use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
 use crate::opt::{is_full, join_conjuncts};
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
 use crate::plan::query::{Access, Node, Scan, TableSource};
@@ -99,7 +99,33 @@ fn best_of(table: &TableDef, sargs: &[Sarg]) -> Option<Best> {
     })
 }
 
+/// Tells whether every row that meets the comparisons is in a filtered index.
+fn implies(sargs: &[Sarg], filter: &IndexFilter) -> bool {
+    filter.tests.iter().all(|test| {
+        sargs.iter().filter(|sarg| sarg.column == test.column).any(|sarg| match &test.test {
+            Test::Null => false,
+            // A comparison with NULL is never true.
+            Test::NotNull => true,
+            Test::Compare(op, constant, _) => {
+                sarg.op == *op && sarg.exact && is_constant(&sarg.key, constant)
+            }
+            Test::In(list, _) => {
+                sarg.op == CompareOp::Equal
+                    && sarg.exact
+                    && list.iter().any(|constant| is_constant(&sarg.key, constant))
+            }
+        })
+    })
+}
+
+fn is_constant(key: &Expr, constant: &Value) -> bool {
+    matches!(&key.kind, ExprKind::Constant(value) if value == constant)
+}
+
 fn candidate(place: usize, index: &IndexDef, sargs: &[Sarg]) -> Option<Best> {
+    if index.filter.as_ref().is_some_and(|filter| !implies(sargs, filter)) {
+        return None;
+    }
     let mut equals = Vec::new();
     for &(column, _) in &index.keys {
         // An exact comparison first: nothing is left to check on the row.

@@ -6,6 +6,7 @@
 mod app_lock;
 mod catalog;
 pub(crate) mod dbcc;
+mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
 pub mod prepared;
@@ -33,8 +34,13 @@ pub struct SystemProcedure {
 static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_SESSIONS, catalog::PROCEDURES];
 
 /// Those that are not queries over the catalog.
-static OF_SESSIONS: &[&[SystemProcedure]] =
-    &[app_lock::PROCEDURES, sql::PROCEDURES, prepared::PROCEDURES, statistics::PROCEDURES];
+static OF_SESSIONS: &[&[SystemProcedure]] = &[
+    app_lock::PROCEDURES,
+    extended_property::PROCEDURES,
+    sql::PROCEDURES,
+    prepared::PROCEDURES,
+    statistics::PROCEDURES,
+];
 
 /// Iterates over all of them.
 fn all() -> impl Iterator<Item = &'static SystemProcedure> {
@@ -59,8 +65,7 @@ const CURSOR_PROCEDURES: [&str; 9] = [
 
 /// Procedures of SQL Server that drivers and scripts call and that are not here: refused by name, so
 /// that nobody looks for a mistake of their own.
-const MISSING: [&str; 21] = [
-    "sp_addextendedproperty",
+const MISSING: [&str; 20] = [
     "sp_addlinkedserver",
     "sp_addmessage",
     "sp_addrole",

@@ -61,9 +61,9 @@ const COLUMNS: &[Column<GrantRow>] = &[
     col("pool_id", INT, |_| int(2)),
     col("is_small", DataType::TinyInt, |r| types::Value::TinyInt(u8::from(r.is_small()))),
     col("ideal_memory_kb", BIGINT, |r| kb(r.requested())),
-    opt("reserved_worker_count", INT, |_| int(0)),
-    opt("used_worker_count", INT, |_| int(0)),
-    opt("max_used_worker_count", INT, |_| int(0)),
+    opt("reserved_worker_count", BIGINT, |_| big(0)),
+    opt("used_worker_count", BIGINT, |_| big(0)),
+    opt("max_used_worker_count", BIGINT, |_| big(0)),
     unknown("reserved_node_bitmap", BIGINT),
 ];
 

@@ -1,17 +1,20 @@
-//! `sys.extended_properties`: none exist, since sp_addextendedproperty is refused.
+//! `sys.extended_properties`: what sp_addextendedproperty has attached.
+
+use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{Column, INT, SYSNAME, TINYINT, VARIANT, col, nv, opt, rows, shape};
+use super::column::{Column, INT, SYSNAME, TINYINT, VARIANT, col, int, nv, opt, rows, shape, text};
 use super::{Rows, Scope, SystemView};
+use crate::catalog::{ExtendedProperty, Securable};
 
-const COLUMNS: &[Column<()>] = &[
-    col("class", TINYINT, |_| Value::Null),
-    opt("class_desc", nv(60), |_| Value::Null),
-    col("major_id", INT, |_| Value::Null),
-    col("minor_id", INT, |_| Value::Null),
-    col("name", SYSNAME, |_| Value::Null),
-    opt("value", VARIANT, |_| Value::Null),
+const COLUMNS: &[Column<(Securable, Arc<ExtendedProperty>)>] = &[
+    col("class", TINYINT, |r| Value::TinyInt(r.0.class as u8)),
+    opt("class_desc", nv(60), |r| text(r.0.class.description())),
+    col("major_id", INT, |r| int(r.0.major_id)),
+    col("minor_id", INT, |r| int(r.0.minor_id)),
+    col("name", SYSNAME, |r| text(&r.1.name)),
+    opt("value", VARIANT, |r| r.1.value.clone()),
 ];
 
 /// The view.
@@ -23,6 +26,9 @@ pub(super) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-fn read(_: &Scope<'_>) -> Rows {
-    rows(COLUMNS, None)
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(
+        COLUMNS,
+        scope.database.properties.iter().map(|((of, _), property)| (*of, Arc::clone(property))),
+    )
 }

@@ -27,8 +27,10 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("is_ignored_in_optimization", BIT, |_| bit(false)),
     opt("allow_row_locks", BIT, |_| bit(true)),
     opt("allow_page_locks", BIT, |_| bit(true)),
-    opt("has_filter", BIT, |_| bit(false)),
-    opt("filter_definition", NVMAX, |_| Value::Null),
+    opt("has_filter", BIT, |r| bit(r.index().is_some_and(|i| i.filter.is_some()))),
+    opt("filter_definition", NVMAX, |r| {
+        r.index().and_then(|i| i.filter.as_ref()).map_or(Value::Null, |f| text(&f.text))
+    }),
     opt("compression_delay", INT, |_| Value::Null),
     opt("suppress_dup_key_messages", BIT, |_| bit(false)),
     opt("auto_created", BIT, |_| bit(false)),

@@ -61,6 +61,7 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::dm_tran_session_transactions::VIEW,
     &super::extended_properties::VIEW,
     &super::filegroups::VIEW,
+    &super::fn_listextendedproperty::VIEW,
     &super::fn_time_ledger::VIEW,
     &super::foreign_key_columns::VIEW,
     &super::foreign_keys::VIEW,

@@ -547,7 +547,7 @@ pub(crate) fn referenced_key<'t>(
     foreign: &ForeignKeyDef,
 ) -> Option<&'t IndexDef> {
     let covers = |index: &&IndexDef| {
-        index.unique
+        index.is_key()
             && index.keys.len() == foreign.referenced_columns.len()
             && foreign.referenced_columns.iter().all(|c| index.keys.iter().any(|k| k.0 == *c))
     };

@@ -61,8 +61,11 @@ impl Index {
     }
 
     /// Tells whether two keys share the entry of one row: the same key, or in a hash index the same
-    /// hash.
+    /// hash. No key shares none.
     pub(crate) fn is_same_entry(&self, key: &[u8], other: &[u8]) -> bool {
+        if key.is_empty() || other.is_empty() {
+            return false;
+        }
         key == other
             || match &self.entries {
                 Entries::Hash(index) => index.hash(key) == index.hash(other),
@@ -81,7 +84,8 @@ impl Index {
 
     /// Adds the entry unless it is there. Under the latch, `check` sees the other heads that may have
     /// this key and may refuse; `publish` runs when the entry is in, still under the latch. Nobody
-    /// else adds the key meanwhile, if the index is unique.
+    /// else adds the key meanwhile, if the index is unique. A row without a key has no entry: there is
+    /// only something to publish.
     pub(crate) fn add<E>(
         &self,
         key: &[u8],
@@ -90,6 +94,10 @@ impl Index {
         check: impl FnMut(&RowHead) -> Result<(), E>,
         publish: impl FnOnce(),
     ) -> Result<(), E> {
+        if key.is_empty() {
+            publish();
+            return Ok(());
+        }
         match &self.entries {
             Entries::Hash(index) => index.add(key, head, check, publish),
             Entries::Range(index) => index.add((key, head), self.uniqueness, guard, check, publish),
@@ -104,6 +112,9 @@ impl Index {
         guard: &Guard,
         is_dead: impl FnOnce() -> bool,
     ) {
+        if key.is_empty() {
+            return;
+        }
         match &self.entries {
             Entries::Hash(index) => index.remove(key, head, is_dead),
             Entries::Range(index) => index.remove(key, head, guard, is_dead),

@@ -11,7 +11,8 @@ use storage::{
 };
 
 use crate::support::{
-    BY_GROUP, BY_HASH, BY_KEY, Bank, Row, decode, encode, get, image, key, scan, scan_images,
+    BY_GROUP, BY_HASH, BY_KEY, BY_LARGE, Bank, LARGE, Row, decode, encode, get, image, key, scan,
+    scan_images,
 };
 
 const SESSIONS: usize = 3;
@@ -259,6 +260,8 @@ impl World {
         let mut backward = self.rows(session, Some(BY_KEY), Bounds::ALL, Order::Backward);
         backward.reverse();
         assert_eq!(backward, expected);
+        let large: Vec<Row> = expected.iter().filter(|row| row.0 >= LARGE).copied().collect();
+        assert_eq!(self.rows(session, Some(BY_LARGE), Bounds::ALL, Order::Forward), large);
         let mut heap = self.rows(session, None, Bounds::ALL, Order::Forward);
         heap.sort_unstable();
         assert_eq!(heap, expected);
@@ -319,5 +322,8 @@ proptest! {
         for index in [BY_KEY, BY_GROUP, BY_HASH] {
             assert_eq!(world.bank.table.index_statistics(index).unwrap().entries, rows);
         }
+        let large = world.committed.range(LARGE..).count();
+        let entries = world.bank.table.index_statistics(BY_LARGE).unwrap().entries;
+        assert_eq!(entries, u64::try_from(large).unwrap());
     }
 }

@@ -14,6 +14,10 @@ pub(crate) const BY_GROUP: IndexId = IndexId(2);
 /// A hash index over the same key as `BY_KEY`.
 pub(crate) const BY_HASH: IndexId = IndexId(3);
 
+/// An index over the same key that leaves out rows with a key below `LARGE`.
+pub(crate) const BY_LARGE: IndexId = IndexId(4);
+pub(crate) const LARGE: i64 = 3;
+
 pub(crate) type Row = (i64, i64, i64);
 
 pub(crate) struct Bank {
@@ -51,6 +55,16 @@ pub(crate) fn index(id: IndexId, kind: IndexKind, uniqueness: Uniqueness, n: usi
     IndexSpec { id, kind, uniqueness, extractor: column(n) }
 }
 
+fn large() -> IndexSpec {
+    let extractor = Box::new(|row: RowImage<'_>, key: &mut Vec<u8>| {
+        if word(row, 0) >= LARGE {
+            key.extend_from_slice(&row.bytes[..8]);
+        }
+    });
+    let (kind, uniqueness) = (IndexKind::Range, Uniqueness::Unique);
+    IndexSpec { id: BY_LARGE, kind, uniqueness, extractor }
+}
+
 impl Bank {
     pub(crate) fn new(kind: TableKind) -> Self {
         let store = Store::new(StoreOptions::default());
@@ -58,6 +72,7 @@ impl Bank {
             index(BY_KEY, IndexKind::Range, Uniqueness::Unique, 0),
             index(BY_GROUP, IndexKind::Range, Uniqueness::NotUnique, 1),
             index(BY_HASH, IndexKind::Hash { bucket_count: 1 << 25 }, Uniqueness::Unique, 0),
+            large(),
         ];
         let table = store.create_table(TableSpec { id: TableId(1), kind, indexes }).unwrap();
         Self { store, table }

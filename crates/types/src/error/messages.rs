@@ -578,6 +578,9 @@ messages! {
     MergeActionMatched(action: &'a str) = 10711, 15, "An action of type '{action}' is not allowed in the 'WHEN MATCHED' clause of a MERGE statement.";
     MergeNeedsSemicolon = 10713, 15, "A MERGE statement must be terminated by a semi-colon (;).";
     MergeActionTwice(action: &'a str, clause: &'a str) = 10714, 15, "An action of type '{action}' cannot appear more than once in a '{clause}' clause of a MERGE statement.";
+    FilterComputed(index: &'a str, table: &'a str, column: &'a str) = 10609, 16, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
+    FilterConverts(index: &'a str, table: &'a str, column: &'a str, same: &'a str) = 10611, 16, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant of higher data type precedence or of a different collation. Converting a column to the data type of a constant is not supported for filtered indexes. To resolve this error, explicitly convert the constant to the same data type and collation as the column '{same}'.";
+    FilterIncorrect(index: &'a str, table: &'a str) = 10735, 15, "Incorrect WHERE clause for filtered index '{index}' on table '{table}'.";
     TooManyRowValues = 10738, 15, "The number of row value expressions in the INSERT statement exceeds the maximum allowed number of 1000 row values.";
     TopWithOffset = 10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.";
     OffsetNegative = 10742, 15, "The offset specified in a OFFSET clause may not be negative.";
@@ -626,10 +629,14 @@ messages! {
     ObjectInvalidIn(object: &'a str, database: &'a str) = 15009, 16, "The object '{object}' does not exist in database '{database}' or is invalid for this operation.";
     PrincipalExists(name: &'a str) = 15023, 16, "User, group, or role '{name}' already exists in the current database.";
     LoginExists(name: &'a str) = 15025, 16, "The server principal '{name}' already exists.";
+    PropertyTooLong = 15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes.";
     ConfigurationNotFound(name: &'a str) = 15123, 16, "The configuration option '{name}' does not exist, or it may be an advanced option.";
     ConfigurationValue(value: i64, name: &'a str) = 15129, 16, "'{value}' is not a valid value for configuration option '{name}'.";
+    PropertyNotPermitted(name: &'a str) = 15135, 16, "Object is invalid. Extended properties are not permitted on '{name}', or the object does not exist.";
     PrincipalNotFound(verb: &'a str, kind: &'a str, name: &'a str) = 15151, 16, "Cannot {verb} the {kind} '{name}', because it does not exist or you do not have permission.";
+    PropertyMissing(property: &'a str, name: &'a str) = 15217, 16, "Property cannot be updated or deleted. Property '{property}' does not exist for '{name}'.";
     NoItemByName(name: &'a str, database: &'a str, kind: &'a str) = 15225, 11, "No item by the name of '{name}' could be found in the current database '{database}', given that @itemtype was input as '{kind}'.";
+    PropertyExists(property: &'a str, name: &'a str) = 15233, 16, "Property cannot be added. Property '{property}' already exists for '{name}'.";
     NoPermissionForAction = 15247, 16, "User does not have permission to perform this action.";
     NewNameInUse(name: &'a str, kind: &'a str) = 15335, 11, "Error: The new name '{name}' is already in use as a {kind} name and would cause a duplicate that is not permitted.";
     ConfigurationChanged(name: &'a str, before: i64, after: i64) = 15457, 0, "Configuration option '{name}' changed from {before} to {after}. Run the RECONFIGURE statement to install.";

@@ -121,7 +121,7 @@ fn lookup(
     register: &dyn Fn(usize) -> Register,
 ) -> Option<Lookup> {
     let place = referenced.indexes.iter().position(|index| {
-        index.unique
+        index.is_key()
             && index.keys.len() == key.referenced_columns.len()
             && index.keys.iter().all(|(c, _)| key.referenced_columns.contains(c))
     })?;

@@ -172,7 +172,10 @@ fn keys_of(table: &TableDef, changed: &[u16]) -> storage::Keys {
     let mut mask = storage::IndexMask::default();
     let mut is_any = false;
     for index in &table.indexes {
-        if index.keys.iter().any(|(column, _)| changed.contains(column)) {
+        let filters = |column: &u16| index.filter.as_ref().is_some_and(|f| f.reads(*column));
+        if index.keys.iter().any(|(column, _)| changed.contains(column))
+            || changed.iter().any(filters)
+        {
             mask.insert(index.storage_id());
             is_any = true;
         }

@@ -38,21 +38,36 @@ pub(super) fn bind(
     {
         return bind_user(binder, source, &module, lateral);
     }
+    let schema = name.schema.as_deref().unwrap_or_default();
+    // Those called fn_.. need no schema.
+    let of_sys = || crate::view::find("sys", &name.object).filter(|v| v.name.starts_with("fn_"));
+    let of_system = crate::view::find(schema, &name.object)
+        .or_else(|| schema.is_empty().then(of_sys).flatten())
+        .filter(|v| v.arity > 0);
     let hidden = hide_sources(binder, lateral);
-    let arguments: Result<Vec<Expr>> =
-        source.call.arguments.iter().map(|a| bind_expr(binder, a)).collect();
+    let arguments: Result<Vec<Expr>> = source
+        .call
+        .arguments
+        .iter()
+        .map(|argument| match argument.kind {
+            // No function of the system has another default than NULL.
+            ast::ExprKind::Default if of_system.is_some() => {
+                Ok(Expr::constant(Value::Null, DataType::NVarChar(Length::Max)))
+            }
+            _ => bind_expr(binder, argument),
+        })
+        .collect();
     show_sources(binder, hidden);
     let arguments = arguments?;
     let alias = source.alias.as_ref();
     let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
-    let schema = name.schema.as_deref().unwrap_or_default();
     if !source.schema.is_empty() {
         if name.as_simple().is_some_and(|n| n.is("openjson")) {
             return bind_open_json(binder, source, arguments, source_name);
         }
         return Err(Msg::NotSupported(&format!("WITH of {}", name.object)).into());
     }
-    if let Some(view) = crate::view::find(schema, &name.object).filter(|v| v.arity > 0) {
+    if let Some(view) = of_system {
         let database = name.database.as_deref().unwrap_or(binder.database).to_owned();
         match arguments.len().cmp(&usize::from(view.arity)) {
             Ordering::Less => return Err(Msg::TooFewArguments(view.name).into()),

@@ -18,7 +18,8 @@ use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    ColumnDef, IndexConstraint, IndexDef, RowShape, TableDef, create_rows, index_spec, layout_of,
+    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, TableDef, create_rows, index_spec,
+    layout_of,
 };
 use crate::exec::{Cx, dml, fault};
 
@@ -393,10 +394,11 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
     if let Some(statistics) = statistics {
         return Some(("statistics", statistics.name.clone()));
     }
-    let index = table
-        .indexes
-        .iter()
-        .find(|i| i.keys.iter().any(|(c, _)| *c == ordinal) || i.included.contains(&ordinal));
+    let index = table.indexes.iter().find(|i| {
+        i.keys.iter().any(|(c, _)| *c == ordinal)
+            || i.included.contains(&ordinal)
+            || i.filter.as_ref().is_some_and(|filter| filter.reads(ordinal))
+    });
     if let Some(index) = index {
         return Some((
             if index.constraint.is_some() { "object" } else { "index" },
@@ -473,6 +475,9 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
     for index in &mut next.indexes {
         index.keys.iter_mut().for_each(|(c, _)| moved(c));
         index.included.iter_mut().for_each(moved);
+        let renumbered =
+            |f: &Arc<IndexFilter>| Arc::new(f.renumbered(|c| c - u16::from(c > ordinal)));
+        index.filter = index.filter.as_ref().map(renumbered);
     }
     next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
     next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
@@ -486,6 +491,13 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
     let sources = kept.map(Rewrite::Keep).collect();
     let (id, database_id) = (table.id, table.database_id);
     rewrite(table, next, sources, false, STATEMENT, cx)?;
+    if id > 0 {
+        let database = database_of(table, cx);
+        super::change_database(cx.session, &database, |database| {
+            database.forget_column(id, i32::from(ordinal) + 1);
+            Ok(())
+        })?;
+    }
     if id > 0 && table.referenced {
         table::move_references(database_id, id, ordinal, cx)?;
     }

@@ -6,6 +6,7 @@
 mod alter;
 mod database;
 mod drop;
+mod filter;
 mod function;
 mod index;
 mod module;
@@ -170,7 +171,11 @@ fn change_database<T>(
     edit: impl FnOnce(&mut Database) -> Result<T>,
 ) -> Result<T> {
     session.change_catalog(|catalog| match catalog.database_mut(name) {
-        Some(database) => edit(database),
+        Some(database) => {
+            let edited = edit(database)?;
+            database.prune_properties();
+            Ok(edited)
+        }
         None => Err(Msg::DatabaseNotFound(name).into()),
     })
 }

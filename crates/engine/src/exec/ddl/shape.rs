@@ -9,12 +9,14 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{DataType, Error, Msg, Result, Value};
 
+use super::filter::{self, Filtered};
 use crate::bind::Binder;
 use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
     CatalogCell, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IndexConstraint, IndexDef,
-    IndexKind, ModuleText, ReferenceAction, RowShape, TableDef, create_rows, layout_of,
+    IndexFilter, IndexKind, ModuleText, ReferenceAction, RowShape, TableDef, create_rows,
+    layout_of,
 };
 
 /// Columns that a table may have.
@@ -374,9 +376,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
         index: &ast::InlineIndex,
         own: Option<&[ast::Ident; 1]>,
     ) -> Result<()> {
-        if index.filter.is_some() {
-            return refuse("filtered indexes");
-        }
         let keys = match own {
             Some([column]) if index.columns.is_empty() => vec![(self.ordinal(column)?, false)],
             _ => self.keys(&index.columns)?,
@@ -387,11 +386,35 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let mut defined =
             self.index_of(index.name.to_string(), keys, index.structure, &index.options)?;
         defined.unique = index.unique;
+        if let Some(condition) = &index.filter {
+            defined.filter = Some(Arc::new(self.filter(&index.name, condition, &defined)?));
+        }
         for column in &index.include {
             defined.included.push(self.ordinal(column)?);
         }
         self.indexes.push(defined);
         Ok(())
+    }
+
+    fn filter(
+        &self,
+        name: &str,
+        condition: &ast::Condition,
+        index: &IndexDef,
+    ) -> Result<IndexFilter> {
+        if self.memory_optimized {
+            return Err(Msg::NotSupportedWith(
+                "feature",
+                "filtered index",
+                "indexes on memory optimized tables",
+            )
+            .into());
+        }
+        if index.clustered {
+            return Err(Msg::FilterIncorrect(name, self.place.name).into());
+        }
+        let (table, columns) = (self.place.name, self.columns.as_slice());
+        filter::bind(self.binder, &Filtered { index: name, table, columns }, condition)
     }
 
     fn index_of(
@@ -440,6 +463,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             bucket_count: None,
             ignore_dup_key: false,
             system_named: false,
+            filter: None,
         };
         for option in options {
             index_option(&mut index, option)?;
@@ -710,7 +734,7 @@ fn referenced_columns(target: &TableDef, names: &[ast::Ident]) -> Result<Vec<u16
         wanted.push(place.ok_or_else(|| Error::from(Msg::InvalidColumn(name)))?);
     }
     let is_key = |index: &IndexDef| {
-        index.unique
+        index.is_key()
             && index.keys.len() == wanted.len()
             && index.keys.iter().all(|(o, _)| wanted.contains(o))
     };

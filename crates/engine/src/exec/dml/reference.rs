@@ -216,6 +216,9 @@ fn referring<'t>(
     cx: &mut Cx<'_>,
 ) -> Result<Vec<RowRef<'t>>> {
     let place = child.indexes.iter().position(|index| {
+        if index.filter.is_some() {
+            return false;
+        }
         let leading = index.keys.get(..key.columns.len());
         let all = leading.is_some_and(|l| l.iter().all(|(c, _)| key.columns.contains(c)));
         all && (index.kind == IndexKind::Range || index.keys.len() == key.columns.len())
