@@ -92,6 +92,7 @@ impl Instance {
             principal_id: SA_PRINCIPAL,
             default_database: "master".to_owned(),
             sysadmin: true,
+            roles: Vec::new(),
             created: started.clone(),
         };
         config.sa_password.clear();

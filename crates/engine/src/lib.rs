@@ -13,6 +13,7 @@ pub mod instance;
 pub mod opt;
 pub mod plan;
 pub mod proc;
+mod security;
 pub mod session;
 pub mod sink;
 pub mod stats;

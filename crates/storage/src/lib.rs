@@ -51,7 +51,6 @@ mod point;
 mod reclaim;
 pub mod row;
 pub mod scan;
-mod shards;
 mod snapshots;
 pub mod store;
 mod sync;

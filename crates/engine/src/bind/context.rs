@@ -6,6 +6,7 @@ use crate::bind::Binder;
 use crate::bind::expr::XmlScope;
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
+use crate::security::Rights;
 use crate::session::{Options, SessionState};
 
 /// Finds a temporary table by name.
@@ -15,6 +16,7 @@ type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
 pub struct BinderContext<'s> {
     catalog: Arc<Catalog>,
     database: &'s str,
+    rights: Option<&'s Rights>,
     options: &'s Options,
     variables: &'s [VariableDef],
     table_variables: &'s [TableVariableDef],
@@ -28,10 +30,17 @@ impl<'s> BinderContext<'s> {
         let database =
             if program.switches_database { &session.database } else { &program.database };
         Self {
+            rights: (program.is_text() && !session.rights.is_all()).then_some(&session.rights),
             variables: &program.variables,
             table_variables: &program.table_variables,
             ..Self::bare(session, database)
         }
+    }
+
+    /// Without variables, for what the login may be forbidden.
+    pub(crate) fn checked(session: &'s SessionState, database: &'s str) -> Self {
+        let rights = (!session.rights.is_all()).then_some(&session.rights);
+        Self { rights, ..Self::bare(session, database) }
     }
 
     /// Without variables.
@@ -39,6 +48,7 @@ impl<'s> BinderContext<'s> {
         Self {
             catalog: Arc::clone(&session.catalog),
             database,
+            rights: None,
             options: &session.options,
             variables: &[],
             table_variables: &[],
@@ -51,6 +61,7 @@ impl<'s> BinderContext<'s> {
         Binder {
             catalog: &self.catalog,
             database: self.database,
+            rights: self.rights,
             options: self.options,
             variables: self.variables,
             given: Vec::new(),

@@ -30,6 +30,7 @@ use crate::catalog::{Catalog, TableDef};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
+use crate::security::Rights;
 use crate::session::Options;
 
 /// Binds one leaf.
@@ -38,6 +39,8 @@ pub struct Binder<'a> {
     pub catalog: &'a Arc<Catalog>,
     /// Current database.
     pub database: &'a str,
+    /// What the login may do; none where it need not be asked.
+    pub(crate) rights: Option<&'a Rights>,
     /// SET options that change meaning (QUOTED_IDENTIFIER, ANSI_NULLS, DATEFORMAT, ..).
     pub options: &'a Options,
     /// Variables of the program.
@@ -73,6 +76,7 @@ impl Binder<'_> {
         Binder {
             catalog: self.catalog,
             database: self.database,
+            rights: None,
             options: self.options,
             variables: &[],
             given: Vec::new(),
@@ -119,10 +123,6 @@ pub struct Level {
     /// `inserted` and `deleted` of OUTPUT and triggers are sources with these aliases; none here
     /// means that the level has no such rows.
     pub has_output: bool,
-    /// Whether this is the level of a SELECT, not that of another statement.
-    pub is_spec: bool,
-    /// NEXT VALUE FOR .. OVER met so far.
-    pub(crate) next_values: Vec<expr::OrderedValue>,
     /// Windows of the WINDOW clause.
     pub named: Vec<(tsql::ast::Ident, tsql::ast::Over)>,
 }

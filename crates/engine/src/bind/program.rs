@@ -68,11 +68,13 @@ pub fn compile(
         loops: 0,
         statements: 0,
         switches_database: false,
+        alone: false,
     };
     compiler.declare_all(&statements)?;
     let mut labels = Vec::new();
     collect_labels(&statements, &mut labels)?;
     check_gotos(&statements, &labels)?;
+    compiler.alone = statements.len() == 1 && compiler.body == Body::Batch;
     let body = compiler.steps(statements)?;
     let Compiler { variables, tables, statements, switches_database, .. } = compiler;
     Ok(Program {
@@ -106,6 +108,8 @@ struct Compiler<'a, 'b> {
     statements: u32,
     /// Whether a USE was met.
     switches_database: bool,
+    /// Whether the batch has one statement.
+    alone: bool,
 }
 
 impl Compiler<'_, '_> {
@@ -198,6 +202,9 @@ impl Compiler<'_, '_> {
                 StepKind::InsertExecute(self.insert_execute(*insert)?)
             }
             kind @ StatementKind::Insert(_) => data(ast::Statement { kind, span, line }),
+            kind if crate::explain::sets_plans(&kind) && !self.alone => {
+                return Err(Msg::ShowplanAlone.into());
+            }
             StatementKind::Use(_) if self.body != Body::Batch => {
                 let place = "a procedure, function or trigger";
                 return Err(Msg::NotAllowedIn("a USE database statement", place).into());

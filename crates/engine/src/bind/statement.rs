@@ -17,6 +17,7 @@ use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
 use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, SelectInto};
 use crate::plan::walk::{self, Registers};
+use crate::security::require_target;
 use crate::sink::{ColumnInfo, ResultShape};
 
 /// Ids of result shapes: unique in the process, since a server may hold several instances.
@@ -34,18 +35,32 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
         StatementKind::Select(select) => bind_select(binder, select),
         StatementKind::Insert(insert) => {
             set_hints(binder, &insert.options)?;
+            require_target(binder, &insert.target, &[], &["INSERT"])?;
             dml::bind_insert(binder, insert).map(Bound::Insert)
         }
         StatementKind::Update(update) => {
             set_hints(binder, &update.options)?;
+            let reads =
+                if update.filter.is_some() { &["UPDATE", "SELECT"][..] } else { &["UPDATE"] };
+            require_target(binder, &update.target, &update.from, reads)?;
             dml::bind_update(binder, update).map(Bound::Update)
         }
         StatementKind::Delete(delete) => {
             set_hints(binder, &delete.options)?;
+            let reads =
+                if delete.filter.is_some() { &["DELETE", "SELECT"][..] } else { &["DELETE"] };
+            require_target(binder, &delete.target, &delete.from, reads)?;
             dml::bind_delete(binder, delete).map(Bound::Delete)
         }
         StatementKind::Merge(merge) => {
             set_hints(binder, &merge.options)?;
+            let mut permissions = vec!["SELECT"];
+            permissions.extend(merge.clauses.iter().map(|clause| match clause.action {
+                ast::MergeAction::Update(_) => "UPDATE",
+                ast::MergeAction::Delete => "DELETE",
+                ast::MergeAction::Insert { .. } => "INSERT",
+            }));
+            require_target(binder, &merge.target, &[], &permissions)?;
             dml::bind_merge(binder, merge).map(|m| Bound::Merge(Box::new(m)))
         }
         StatementKind::Truncate(truncate) => {
@@ -154,6 +169,12 @@ fn assignment(
 
 fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Result<Bound> {
     binder.session_bound = true;
+    if let (Some(rights), Some(database)) =
+        (binder.rights, binder.catalog.database(binder.database))
+        && !into.table.is_temporary()
+    {
+        rights.check_database(database, "CREATE TABLE")?;
+    }
     let mut columns = Vec::with_capacity(query.output.len());
     for column in &query.output {
         if column.name.is_empty() {

@@ -39,6 +39,7 @@ impl Catalog {
             version: 1,
             databases: databases.collect(),
             logins: BTreeMap::from([(Name::new(&sa.name), Arc::new(sa))]),
+            server_permissions: Vec::new(),
         }
     }
 

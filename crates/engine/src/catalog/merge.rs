@@ -12,6 +12,9 @@ use super::{Catalog, Database, Object, Schema};
 /// Puts into `into` what `mine` has changed of `base`.
 pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
     entries(&base.logins, &mine.logins, &mut into.logins, Arc::ptr_eq);
+    if base.server_permissions != mine.server_permissions {
+        into.server_permissions.clone_from(&mine.server_permissions);
+    }
     for (name, changed) in &mine.databases {
         let Some(before) = base.databases.get(name) else { continue };
         if Arc::ptr_eq(before, changed) {

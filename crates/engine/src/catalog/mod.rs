@@ -7,6 +7,7 @@
 //! Object ids are positive and unique in the instance; temporary tables and table variables have
 //! negative ones.
 
+pub use crate::security::Class;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub struct Catalog {
     pub databases: BTreeMap<Name, Arc<Database>>,
     /// Server logins.
     pub logins: BTreeMap<Name, Arc<Login>>,
+    /// GRANT and DENY of permissions of the server; the grantee is a login's `principal_id`.
+    pub server_permissions: Vec<Permission>,
 }
 
 /// A login.
@@ -59,6 +62,8 @@ pub struct Login {
     pub default_database: String,
     /// Whether it may do everything.
     pub sysadmin: bool,
+    /// The fixed server roles that it is a member of, sysadmin aside.
+    pub roles: Vec<&'static str>,
     /// Creation time, as `datetime`.
     pub created: types::Value,
 }
@@ -163,7 +168,9 @@ pub enum PrincipalKind {
 /// A GRANT or DENY in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permission {
-    /// Object id; 0 for the database.
+    /// What it is about.
+    pub class: Class,
+    /// Id of the object or schema; 0 for the whole.
     pub object_id: i32,
     /// Grantee.
     pub principal_id: i32,

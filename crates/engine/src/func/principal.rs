@@ -1,5 +1,4 @@
-//! Who the session is and what it may do. There is one level of rights so far: a login is `sysadmin`
-//! or has what its database user was granted.
+//! Who the session is and what it may do.
 
 use types::{DataType, Length, Result, Value};
 
@@ -123,7 +122,7 @@ fn user_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> 
 }
 
 /// Fixed server roles.
-const SERVER_ROLES: [&str; 9] = [
+pub(crate) const SERVER_ROLES: [&str; 9] = [
     "public",
     "sysadmin",
     "securityadmin",
@@ -142,7 +141,8 @@ fn is_server_role_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> 
         return Ok(Value::Null);
     }
     let Some(login) = login(cx, text(call, values, 1).as_deref()) else { return Ok(Value::Null) };
-    Ok(flag(login.sysadmin || Name::same(&role, "public")))
+    let is_member = login.roles.iter().any(|r| Name::same(r, &role));
+    Ok(flag(login.sysadmin || is_member || Name::same(&role, "public")))
 }
 
 fn is_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -177,23 +177,21 @@ fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     if is_sysadmin(cx) {
         return Ok(flag(true));
     }
-    let session = &cx.session;
-    let (Some(database), Some(user)) = (session.catalog.database(&session.database), user(cx))
-    else {
-        return Ok(Value::Null);
+    let (catalog, rights) = (&cx.session.catalog, &cx.session.rights);
+    let Some(database) = catalog.database(&cx.session.database) else { return Ok(Value::Null) };
+    let permission = permission.to_ascii_uppercase();
+    let Some(name) = text(call, values, 0) else {
+        let of_database = text(call, values, 1).is_some_and(|class| Name::same(&class, "DATABASE"));
+        return Ok(flag(match of_database {
+            true => rights.check_database(database, &permission).is_ok(),
+            false => rights.has_of_server(catalog, &permission),
+        }));
     };
-    let object = text(call, values, 0)
-        .and_then(|name| crate::bind::fragment::parse_object_name(&name).ok())
+    let object = crate::bind::fragment::parse_object_name(&name)
+        .ok()
         .and_then(|name| database.object(name.schema.as_deref().unwrap_or("dbo"), &name.object));
-    let object_id = object.map_or(0, crate::catalog::Object::id);
-    let rules = database.permissions.iter().filter(|p| {
-        (p.object_id == object_id || p.object_id == 0)
-            && (p.principal_id == user.id
-                || p.principal_id == 0
-                || user.member_of.contains(&p.principal_id))
-            && p.permission.eq_ignore_ascii_case(&permission)
-    });
-    let (granted, denied): (Vec<_>, Vec<_>) = rules.partition(|p| p.granted);
-    let owner = user.member_of.contains(&DB_OWNER);
-    Ok(flag(owner || (denied.is_empty() && !granted.is_empty())))
+    let Some(object) = object else { return Ok(Value::Null) };
+    let schema = database.schemas.get(&Name::new(object.schema()));
+    let ids = (object.id(), schema.map_or(0, |s| s.id));
+    Ok(flag(crate::security::has_on_object(rights, database, ids, &permission)))
 }

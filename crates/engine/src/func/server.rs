@@ -9,7 +9,7 @@ use crate::func::entry::{
 use crate::func::{Call, Function};
 
 /// The version of SQL Server whose behaviour is followed.
-const PRODUCT_VERSION: &str = "16.0.1000.6";
+pub(crate) const PRODUCT_VERSION: &str = "16.0.1000.6";
 /// Enterprise, as `EngineEdition` and `EditionID` number it.
 const ENGINE_EDITION: i32 = 3;
 const EDITION_ID: i64 = 1_804_890_536;

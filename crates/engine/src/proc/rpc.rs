@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::ProcedureDef;
-use crate::exec::run::{Argument, Invocation, Stop, invoke, not_found, resolve_procedure};
+use crate::exec::run::{
+    Argument, Invocation, Stop, check_execute, invoke, not_found, resolve_procedure,
+};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
 use crate::proc::{find, find_by_id};
@@ -39,6 +41,8 @@ pub(crate) fn run(
     let Some(procedure) = resolve_procedure(session, &parsed) else {
         return Err(crate::proc::missing(&parsed));
     };
+    // Once for a version of the catalog: the key that it is kept under is of this login.
+    check_execute(session, &procedure)?;
     let program = session.take_program_of(&procedure)?;
     let call = Callee { key, text: name.as_bytes().into(), procedure, program };
     run_stored(call, rpc.parameters, session, sink)

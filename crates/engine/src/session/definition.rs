@@ -65,13 +65,15 @@ impl SessionState {
         }
         let definitions = self.definitions.get_or_insert_default();
         if definitions.base.is_none() {
-            self.catalog = cell.load();
+            let current = cell.load();
+            self.set_catalog(current);
         }
         let mut next = Catalog::clone(&self.catalog);
         let done = edit(&mut next)?;
-        next.version = cell.next_own_version();
+        next.version = self.instance.catalog.next_own_version();
+        let definitions = self.definitions.get_or_insert_default();
         definitions.base.get_or_insert_with(|| Arc::clone(&self.catalog));
-        self.catalog = Arc::new(next);
+        self.set_catalog(Arc::new(next));
         Ok(done)
     }
 
@@ -81,7 +83,8 @@ impl SessionState {
         let cell = &self.instance.catalog;
         let own = self.definitions.as_mut().and_then(|definitions| definitions.base.as_mut());
         let Some(base) = own else {
-            self.catalog = cell.load();
+            let current = cell.load();
+            self.set_catalog(current);
             return;
         };
         if base.version == cell.version() {
@@ -92,7 +95,7 @@ impl SessionState {
         next.take_changes(base, &self.catalog);
         next.version = cell.next_own_version();
         *base = current;
-        self.catalog = Arc::new(next);
+        self.set_catalog(Arc::new(next));
     }
 
     /// Waits until nobody else writes to a table or redefines it, and keeps others from it until the
@@ -214,9 +217,10 @@ impl SessionState {
         }
         definitions.gone.truncate(mark.gone);
         match &mark.catalog {
-            Some(catalog) => self.catalog = Arc::clone(catalog),
+            Some(catalog) => self.set_catalog(Arc::clone(catalog)),
             None if definitions.base.take().is_some() => {
-                self.catalog = self.instance.catalog.load();
+                let current = self.instance.catalog.load();
+                self.set_catalog(current);
             }
             None => {}
         }
@@ -262,7 +266,8 @@ impl SessionState {
                 Ok(())
             });
             debug_assert!(merged.is_ok(), "a merge does not fail");
-            self.catalog = self.instance.catalog.load();
+            let current = self.instance.catalog.load();
+            self.set_catalog(current);
         }
         let version = self.instance.catalog.version();
         for (table, _) in &closed {

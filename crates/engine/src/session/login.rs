@@ -7,6 +7,7 @@ use types::{Bytes, Error, Msg, Value};
 use crate::catalog::{Catalog, Login};
 use crate::exec::run::option;
 use crate::instance::Instance;
+use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
@@ -30,13 +31,6 @@ impl LoginFailure {
     }
 }
 
-fn check_language(language: &str) -> Result<(), Vec<Error>> {
-    if language.is_empty() || option::is_known_language(language) {
-        return Ok(());
-    }
-    Err(vec![Error::from(Msg::NotSupported(option::OTHER_LANGUAGES)).at_line(1)])
-}
-
 /// Checks a login and makes its session's state.
 pub(super) fn open(
     instance: &Arc<Instance>,
@@ -50,7 +44,8 @@ pub(super) fn open(
         check_password(&catalog, &request).map_err(|failure| vec![failure.error(&request.user)])?;
     let name =
         if request.database.is_empty() { &login.default_database } else { &request.database };
-    let Some(database) = catalog.database(name) else {
+    let rights = Rights::of(&catalog, &login.name);
+    let Some(database) = catalog.database(name).filter(|database| rights.enters(database)) else {
         return Err(vec![
             Error::from(Msg::CannotOpenDatabase(name)).at_line(1),
             LoginFailure::UnknownDatabase.error(&request.user),
@@ -60,12 +55,12 @@ pub(super) fn open(
     let counters = Arc::<crate::instance::SessionCounters>::default();
     let database_counters = counters.of_database(database.id);
     let database: Arc<str> = database.name.as_str().into();
-    let options = login_options();
-    let login = login.name.clone();
+    let (options, login) = (login_options(), login.name.clone());
     let id = instance.sessions.open_id();
     let locks = instance.store.locks().open(crate::session::session_number(id));
     Ok(SessionState {
         definitions: None,
+        rights,
         id,
         locks,
         instance: Arc::clone(instance),
@@ -88,7 +83,6 @@ pub(super) fn open(
         last_identity: None,
         identity_insert: None,
         context_info: Bytes::new(),
-        text_pointers: crate::session::pointer::TextPointers::default(),
         session_context: Vec::new(),
         nest_level: 0,
         trigger_level: 0,
@@ -106,11 +100,19 @@ pub(super) fn open(
         counters,
         database_counters,
         programs: ProgramCache::default(),
+        compile_ns: 0,
         grant: Arc::new(crate::exec::grant::Grant::new(&instance.workspace)),
         books: Arc::default(),
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),
     })
+}
+
+fn check_language(language: &str) -> Result<(), Vec<Error>> {
+    if language.is_empty() || option::is_known_language(language) {
+        return Ok(());
+    }
+    Err(vec![Error::from(Msg::NotSupported(option::OTHER_LANGUAGES)).at_line(1)])
 }
 
 fn check_password<'c>(

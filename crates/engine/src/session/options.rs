@@ -1,5 +1,7 @@
 //! SET options of a session, with the values that a login gives them.
 
+use crate::explain::Explain;
+
 /// Transaction isolation levels, with the numbers that `sys.dm_exec_sessions` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum IsolationLevel {
@@ -66,6 +68,8 @@ pub struct Options {
     pub lock_timeout_ms: i32,
     /// DEADLOCK_PRIORITY, -10 to 10.
     pub deadlock_priority: i8,
+    /// SHOWPLAN_.. and STATISTICS ..
+    pub explain: Explain,
 }
 
 impl Options {
@@ -101,6 +105,7 @@ impl Default for Options {
             language: "us_english".to_owned(),
             lock_timeout_ms: -1,
             deadlock_priority: 0,
+            explain: Explain::default(),
         }
     }
 }

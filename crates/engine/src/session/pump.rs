@@ -12,6 +12,7 @@ use crate::bind::{Binder, BinderContext};
 use crate::catalog::ProcedureDef;
 use crate::exec::run::{Invocation, Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
+use crate::explain::Explain;
 use crate::instance::{Instance, SessionCard, SessionCounter, SessionCounters};
 use crate::plan::program::Program;
 use crate::session::cache::{Entry, ProgramKey};
@@ -99,7 +100,11 @@ impl Session {
         let outcome = {
             let mut cx = Cx::new(&mut self.state, &mut frame, sink);
             cx.take_buffers();
-            let outcome = Runner { program: &entry.program, procedure: "" }.run(&mut cx);
+            let runner = Runner { program: &entry.program, procedure: "" };
+            let outcome = match cx.session.options.explain.has(Explain::TIME) {
+                true => crate::explain::parse_time(&mut cx).and_then(|()| runner.run(&mut cx)),
+                false => runner.run(&mut cx),
+            };
             cx.keep_buffers();
             outcome
         };
@@ -367,15 +372,15 @@ impl SessionState {
         state.identity_insert = None;
         state.context_info = types::Bytes::new();
         state.session_context.clear();
-        state.text_pointers.clear();
         state.pending_bulk = None;
     }
 
     /// Returns the cache key of a text: the same text means something else in another database or
-    /// under another QUOTED_IDENTIFIER.
+    /// under another QUOTED_IDENTIFIER, and may be forbidden to another login.
     pub(crate) fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
         let mode = [u8::from(self.options.quoted_identifier), u8::from(self.options.ansi_nulls)];
-        let context = [&mode, self.database.as_bytes()];
+        let rights = self.rights.key().to_le_bytes();
+        let context: [&[u8]; 3] = [&mode, &rights, self.database.as_bytes()];
         ProgramKey::Text(self.programs.hash(context.iter().chain(parts)))
     }
 
@@ -409,10 +414,13 @@ impl SessionState {
         origin: Origin,
     ) -> Result<Arc<Program>, Stop> {
         self.meter.pause();
+        let began = sos::clock::now_ticks();
         let program = with_clerk(MemoryClerk::SqlPlans, || {
             let program = self.parse_and_compile(text, parameters);
             program.map(|program| self.register(program, origin))
         });
+        let ticks = sos::clock::now_ticks().saturating_sub(began);
+        self.compile_ns = self.compile_ns.saturating_add(sos::clock::ticks_to_ns(ticks));
         self.meter.unpause();
         program
     }

@@ -12,9 +12,9 @@ use crate::exec::Scratch;
 use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
+use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::definition::Definitions;
-use crate::session::pointer::TextPointers;
 use crate::session::temp::TempTables;
 use crate::session::transaction::TransactionState;
 use crate::session::{ClientInfo, IsolationLevel, Options};
@@ -32,6 +32,8 @@ pub struct SessionState {
     pub id: i16,
     /// Login name.
     pub login: String,
+    /// What the login may do, by the catalog in hand.
+    pub(crate) rights: Rights,
     /// Current database, as created.
     pub database: Arc<str>,
     /// Database at login, to go back to at a reset.
@@ -70,8 +72,6 @@ pub struct SessionState {
     pub identity_insert: Option<i32>,
     /// `CONTEXT_INFO()`
     pub context_info: Bytes,
-    /// What TEXTPTR gave.
-    pub(crate) text_pointers: TextPointers,
     /// `SESSION_CONTEXT()`: key, value, read-only.
     pub session_context: Vec<(String, Value, bool)>,
     /// `@@NESTLEVEL`
@@ -106,6 +106,8 @@ pub struct SessionState {
     pub(crate) database_counters: Arc<DatabaseCounters>,
     /// Programs that this session ran lately.
     pub(crate) programs: ProgramCache,
+    /// What compiling has taken since it was told last, in ns.
+    pub(crate) compile_ns: u64,
     /// What it counts and times.
     pub(crate) meter: Meter,
     /// What its running query has taken for the rows that it keeps.
@@ -141,6 +143,12 @@ impl SessionState {
         if self.instance.catalog.version() != self.catalog.version {
             self.take_catalog();
         }
+    }
+
+    /// Goes by another catalog from now on.
+    pub(crate) fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.rights = Rights::of(&catalog, &self.login);
+        self.catalog = catalog;
     }
 
     /// Tells whether the running statement is one of a procedure: DONEINPROC and not DONE.

@@ -4,8 +4,10 @@
 //! anew after a change of the catalog. The books go when the last program of theirs does, and with
 //! them what was counted: as in SQL Server, statistics live as long as the plan is cached.
 
-use std::sync::{Arc, Weak};
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock, Weak};
 
+use smallvec::SmallVec;
 use sos::clock;
 use sos::lock::{SpinClass, SpinLock};
 use sos::sync::{AtomicBool, AtomicU32, Ordering};
@@ -39,12 +41,14 @@ pub(crate) struct Module {
 pub struct ProgramBooks {
     /// Names these books and no others, ever.
     pub(crate) serial: u64,
-    /// `plan_handle`
-    pub(crate) plan_handle: Handle,
-    /// `sql_handle`
-    pub(crate) sql_handle: Handle,
+    /// By which the instance finds them: a hash of what they are of.
+    pub(super) key: u64,
+    /// Made when a view asks: hashing a text by MD5 costs more than parsing it.
+    handles: OnceLock<[Handle; 2]>,
     /// What it was compiled from.
     pub(crate) origin: Origin,
+    database_id: i16,
+    options: SmallVec<[u8; 4]>,
     /// The text that spans refer to.
     pub(crate) source: Arc<str>,
     /// Ticks at which it was first compiled.
@@ -80,25 +84,16 @@ impl Identity<'_> {
         }
     }
 
-    fn sql_handle(&self) -> Handle {
-        let text = [self.declared().as_bytes(), self.source.as_bytes()];
-        match &self.origin {
-            Origin::Batch | Origin::Prepared(_) => Handle::new(HandleKind::Text, 0, &text),
-            Origin::Procedure(module) => {
-                let id = module.object_id.to_le_bytes();
-                Handle::new(HandleKind::ObjectText, module.database_id, &[&id, text[1]])
-            }
+    /// Returns the hash by which books of this are found.
+    pub(super) fn key(&self) -> u64 {
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        self.source.hash(&mut hasher);
+        self.declared().hash(&mut hasher);
+        if let Origin::Procedure(module) = &self.origin {
+            (module.database_id, module.object_id).hash(&mut hasher);
         }
-    }
-
-    /// Returns the handle of its plan.
-    pub(crate) fn plan_handle(&self) -> Handle {
-        let kind = match self.origin {
-            Origin::Batch | Origin::Prepared(_) => HandleKind::Plan,
-            Origin::Procedure(_) => HandleKind::ObjectPlan,
-        };
-        let sql = self.sql_handle();
-        Handle::new(kind, self.database_id, &[sql.bytes(), self.options])
+        (self.database_id, self.options).hash(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -116,8 +111,10 @@ impl ProgramBooks {
     ) -> Self {
         Self {
             serial,
-            plan_handle: identity.plan_handle(),
-            sql_handle: identity.sql_handle(),
+            key: identity.key(),
+            handles: OnceLock::new(),
+            database_id: identity.database_id,
+            options: identity.options.into(),
             origin: identity.origin.clone(),
             source: Arc::clone(identity.source),
             created: clock::now_ticks(),
@@ -127,6 +124,44 @@ impl ProgramBooks {
             latest: SpinLock::new(SpinClass::PlanCache, Weak::new()),
             home: Arc::downgrade(home),
         }
+    }
+
+    /// Tells whether the books are of this: a hash alone could be met by another text.
+    pub(super) fn is_of(&self, identity: &Identity<'_>) -> bool {
+        self.source == *identity.source
+            && self.origin == identity.origin
+            && self.database_id == identity.database_id
+            && self.options.as_slice() == identity.options
+    }
+
+    /// Returns `sql_handle`.
+    pub(crate) fn sql_handle(&self) -> &Handle {
+        &self.handles()[0]
+    }
+
+    /// Returns `plan_handle`.
+    pub(crate) fn plan_handle(&self) -> &Handle {
+        &self.handles()[1]
+    }
+
+    fn handles(&self) -> &[Handle; 2] {
+        self.handles.get_or_init(|| {
+            let source = self.source.as_bytes();
+            let text =
+                |declared: &str| Handle::new(HandleKind::Text, 0, &[declared.as_bytes(), source]);
+            let (sql, kind) = match &self.origin {
+                Origin::Batch => (text(""), HandleKind::Plan),
+                Origin::Prepared(declared) => (text(declared), HandleKind::Plan),
+                Origin::Procedure(module) => {
+                    let id = module.object_id.to_le_bytes();
+                    let kind = HandleKind::ObjectText;
+                    let sql = Handle::new(kind, module.database_id, &[&id, source]);
+                    (sql, HandleKind::ObjectPlan)
+                }
+            };
+            let plan = Handle::new(kind, self.database_id, &[sql.bytes(), &self.options]);
+            [sql, plan]
+        })
     }
 
     /// Returns the id of the program itself.
@@ -205,6 +240,11 @@ impl Program {
     #[inline]
     pub(crate) fn statement_id(&self, place: StatementPlace) -> u32 {
         self.books.as_ref().map_or(OVERFLOW, |books| books.ids.id(place.0))
+    }
+
+    /// Tells whether the program is a batch or a parameterised statement, and no module's body.
+    pub(crate) fn is_text(&self) -> bool {
+        self.books.as_ref().is_some_and(|books| books.module().is_none())
     }
 
     /// Tells whether the program may still run.

@@ -33,7 +33,7 @@ pub use handle::Handle;
 pub(crate) use ids::{COMPILE, OVERFLOW};
 pub(crate) use live::Live;
 pub(crate) use meter::{Cost, Meter};
-pub(crate) use report::{StatementRow, statement_of, statements};
+pub(crate) use report::{StatementRow, hashes, planned, statement_of, statements};
 pub(crate) use spend::{Part, Spend};
 
 use crate::plan::program::Program;
@@ -44,10 +44,13 @@ use shard::Shards;
 #[derive(Default)]
 pub struct Statistics {
     ids: SpinLockOf<Ids>,
-    programs: SpinLockOf<HashMap<Handle, Weak<ProgramBooks>>>,
+    programs: SpinLockOf<Known>,
     shards: Arc<Shards>,
     next_serial: AtomicU64,
 }
+
+/// Books by the hash of what they are of.
+type Known = HashMap<u64, Weak<ProgramBooks>, foldhash::fast::RandomState>;
 
 /// A lock of the plan cache's class: taken when something is compiled, evicted or shown.
 struct SpinLockOf<T>(SpinLock<T>);
@@ -73,8 +76,10 @@ impl Statistics {
     }
 
     fn books(self: &Arc<Self>, identity: &Identity<'_>, count: u32) -> Arc<ProgramBooks> {
-        let handle = identity.plan_handle();
-        if let Some(known) = self.find_plan(&handle) {
+        let key = identity.key();
+        let known = self.programs.0.lock().get(&key).and_then(Weak::upgrade);
+        let is_good = |books: &Arc<ProgramBooks>| !books.is_evicted() && books.is_of(identity);
+        if let Some(known) = known.filter(is_good) {
             return known;
         }
         let ids = self.ids.0.lock().take(count);
@@ -84,21 +89,16 @@ impl Statistics {
         let mut programs = self.programs.0.lock();
         // Another session may have been faster: then its books are everybody's. What is dropped is
         // dropped behind the lock, which it takes.
-        let faster = programs.get(&handle).and_then(Weak::upgrade);
-        let is_known = faster.as_ref().is_some_and(|books| !books.is_evicted());
+        let faster = programs.get(&key).and_then(Weak::upgrade);
+        let is_known = faster.as_ref().is_some_and(is_good);
         if !is_known {
-            programs.insert(handle, Arc::downgrade(&books));
+            programs.insert(key, Arc::downgrade(&books));
         }
         drop(programs);
         match faster {
             Some(faster) if is_known => faster,
             _ => books,
         }
-    }
-
-    fn find_plan(&self, handle: &Handle) -> Option<Arc<ProgramBooks>> {
-        let known = self.programs.0.lock().get(handle).and_then(Weak::upgrade);
-        known.filter(|books| !books.is_evicted())
     }
 
     /// Returns the books of all cached programs, in the order of their first compilation.
@@ -112,7 +112,7 @@ impl Statistics {
     /// Finds a cached program by its `plan_handle`, or one of its text by `sql_handle`.
     pub(crate) fn find(&self, handle: &[u8]) -> Option<Arc<ProgramBooks>> {
         let is_it = |books: &Arc<ProgramBooks>| {
-            books.plan_handle.bytes() == handle || books.sql_handle.bytes() == handle
+            books.plan_handle().bytes() == handle || books.sql_handle().bytes() == handle
         };
         self.programs().into_iter().find(is_it)
     }
@@ -137,9 +137,9 @@ impl Statistics {
     /// Takes the ids of books that go back: nobody counts under them any more.
     fn forget(&self, books: &ProgramBooks) {
         let mut programs = self.programs.0.lock();
-        let known = programs.get(&books.plan_handle);
+        let known = programs.get(&books.key);
         if known.is_some_and(|known| std::ptr::eq(known.as_ptr(), books)) {
-            programs.remove(&books.plan_handle);
+            programs.remove(&books.key);
         }
         drop(programs);
         if books.ids != Range::NONE {

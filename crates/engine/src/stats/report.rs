@@ -10,6 +10,7 @@ use super::handle::Fingerprint;
 use super::shape;
 use super::{StatementPlace, Statistics};
 use crate::plan::program::{CursorStep, Leaf, LeafAst, Program, Step, StepKind};
+use crate::plan::statement::Bound;
 
 /// A statement of a cached program.
 pub(crate) struct StatementRow {
@@ -96,6 +97,18 @@ impl Found<'_> {
             totals,
         }
     }
+}
+
+/// Returns `query_hash` and `query_plan_hash` of a statement.
+pub(crate) fn hashes(text: &str, bound: &Bound) -> ([u8; 8], [u8; 8]) {
+    let mut query_hash = Fingerprint::default();
+    query_hash.bytes(&tsql::normalized(text));
+    (query_hash.finish(), shape::plan_hash(bound))
+}
+
+/// Returns the leaves of a program's statements, with their places in the text.
+pub(crate) fn planned(program: &Program) -> Vec<(Span, &Leaf)> {
+    places(program).into_iter().filter_map(|found| Some((found.span, found.leaf?))).collect()
 }
 
 /// Finds the statements of a program.

@@ -33,7 +33,7 @@ const COLUMNS: &[Column<PlanRow>] = &[
     unknown("memory_object_address", ADDRESS),
     col("cacheobjtype", nv(34), |_| text("Compiled Plan")),
     col("objtype", nv(16), |r| text(r.object_type())),
-    col("plan_handle", vb(64), |r| binary(r.books.plan_handle.bytes())),
+    col("plan_handle", vb(64), |r| binary(r.books.plan_handle().bytes())),
     // The default pool.
     col("pool_id", INT, |_| int(2)),
 ];

@@ -44,7 +44,7 @@ const COLUMNS: &[Column<ConnectionRow>] = &[
     col("connection_id", GUID, |r| r.session.card.connection_id.clone()),
     unknown("parent_connection_id", GUID),
     opt("most_recent_sql_handle", vb(64), |r| {
-        or_null(r.recent.as_ref(), |books| binary(books.sql_handle.bytes()))
+        or_null(r.recent.as_ref(), |books| binary(books.sql_handle().bytes()))
     }),
 ];
 

@@ -23,11 +23,13 @@ struct LedgerRow {
 }
 
 const COLUMNS: &[Column<LedgerRow>] = &[
-    opt("sql_handle", vb(64), |r| or_null(r.of.as_ref(), |of| binary(of.books.sql_handle.bytes()))),
+    opt("sql_handle", vb(64), |r| {
+        or_null(r.of.as_ref(), |of| binary(of.books.sql_handle().bytes()))
+    }),
     opt("statement_start_offset", INT, |r| or_null(r.of.as_ref(), |of| int(of.start))),
     opt("statement_end_offset", INT, |r| or_null(r.of.as_ref(), |of| int(of.end))),
     opt("plan_handle", vb(64), |r| {
-        or_null(r.of.as_ref(), |of| binary(of.books.plan_handle.bytes()))
+        or_null(r.of.as_ref(), |of| binary(of.books.plan_handle().bytes()))
     }),
     col("execution_count", BIGINT, |r| big(r.executions)),
     col("timed_count", BIGINT, |r| big(r.timed)),

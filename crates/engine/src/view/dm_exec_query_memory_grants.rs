@@ -51,10 +51,10 @@ const COLUMNS: &[Column<GrantRow>] = &[
     unknown("is_next_candidate", BIT),
     unknown("wait_time_ms", BIGINT),
     opt("plan_handle", vb(64), |r| {
-        or_null(r.request.books.as_ref(), |b| binary(b.plan_handle.bytes()))
+        or_null(r.request.books.as_ref(), |b| binary(b.plan_handle().bytes()))
     }),
     opt("sql_handle", vb(64), |r| {
-        or_null(r.request.books.as_ref(), |b| binary(b.sql_handle.bytes()))
+        or_null(r.request.books.as_ref(), |b| binary(b.sql_handle().bytes()))
     }),
     // The default group and pool.
     col("group_id", INT, |_| int(2)),

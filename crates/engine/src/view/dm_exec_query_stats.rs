@@ -9,11 +9,11 @@ use crate::instance::datetime_of;
 use crate::stats::{StatementRow, statements};
 
 const COLUMNS: &[Column<StatementRow>] = &[
-    col("sql_handle", vb(64), |r| binary(r.books.sql_handle.bytes())),
+    col("sql_handle", vb(64), |r| binary(r.books.sql_handle().bytes())),
     col("statement_start_offset", INT, |r| int(r.start)),
     col("statement_end_offset", INT, |r| int(r.end)),
     col("plan_generation_num", BIGINT, |r| big(r.books.compilations())),
-    col("plan_handle", vb(64), |r| binary(r.books.plan_handle.bytes())),
+    col("plan_handle", vb(64), |r| binary(r.books.plan_handle().bytes())),
     opt("creation_time", DATETIME, |r| datetime_of(r.books.created)),
     opt("last_execution_time", DATETIME, |r| datetime_of(r.totals.last_start)),
     col("execution_count", BIGINT, |r| big(r.totals.executions)),

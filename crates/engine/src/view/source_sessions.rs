@@ -123,5 +123,9 @@ pub(crate) fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
             card,
         }
     };
-    scope.session.instance.sessions.cards().into_iter().map(row).collect()
+    let session = scope.session;
+    // Without VIEW SERVER STATE everybody sees their own.
+    let seen =
+        |card: &Arc<SessionCard>| card.id == session.id || session.rights.views_server_state();
+    session.instance.sessions.cards().into_iter().filter(seen).map(row).collect()
 }

@@ -33,9 +33,8 @@ pub use process::{
 };
 pub use signal::{StopSignals, ignore_sigpipe};
 pub use socket::{Listener, Socket};
-pub(crate) use switches::{
-    RunBook, SwitchRing, armed_value, sequence_word, sequences_work, thread_cpu_ns,
-};
+pub use switches::thread_cpu_ns;
+pub(crate) use switches::{RunBook, SwitchRing, armed_value, sequence_word, sequences_work};
 pub(crate) use task::thread_handle;
 pub use task::{StackBounds, ThreadTimes, stack_bounds, thread_times};
 pub use tasks::{ForeignThread, foreign_threads, own_cpu_ns};

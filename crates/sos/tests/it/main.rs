@@ -9,4 +9,3 @@ mod machine;
 mod memory;
 mod monitor;
 mod park;
-mod parts;

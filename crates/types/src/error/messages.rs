@@ -173,6 +173,7 @@ messages! {
     SmallMoneyFromCharOverflow = 294, 16, "The conversion from char data type to smallmoney data type resulted in a smallmoney overflow error.";
     SmallDateTimeFromString = 295, 16, "Conversion failed when converting character string to smalldatetime data type.";
     NoPermission = 297, 16, "The user does not have permission to perform this action.";
+    ServerPermissionDenied(permission: &'a str) = 300, 14, "{permission} permission was denied on object 'server', database 'master'.";
     SmallDateTimeOverflow = 298, 16, "The conversion from datetime data type to smalldatetime data type resulted in a smalldatetime overflow error.";
     XmlNotComparable = 305, 16, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
     TextNotComparable = 306, 16, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.";
@@ -260,6 +261,7 @@ messages! {
     TopMustBeInteger = 1060, 15, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.";
     TiesNeedOrderBy = 1062, 15, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
     NoLockTarget = 1065, 15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, DELETE or MERGE statements.";
+    ShowplanAlone = 1067, 15, "The SET SHOWPLAN statements must be the only statements in the batch.";
     IntegerOutOfRange(text: &'a str) = 1080, 15, "The integer value {text} is out of range.";
     MustDeclareTable(name: &'a str) = 1087, 15, "Must declare the table variable \"{name}\".";
     ObjectNotFound(name: &'a str) = 1088, 16, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
@@ -565,7 +567,6 @@ messages! {
     TimeZoneOverflow(function: &'a str) = 9813, 16, "The timezone provided to builtin function {function} would cause the datetimeoffset to overflow the range of valid date range in either UTC or local time.";
     CultureNotSupported(culture: &'a str) = 9818, 16, "The culture parameter '{culture}' provided in the function call is not supported.";
     ParseFailed(value: &'a str, of: &'a str, culture: &'a str) = 9819, 16, "Error converting string value '{value}' into data type {of} using culture '{culture}'.";
-    UnknownTimeZone(name: &'a str) = 9820, 16, "The time zone parameter '{name}' provided to AT TIME ZONE clause is invalid.";
     TranslateLengths = 9828, 16, "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.";
     StringAggLimit = 9829, 16, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
     BucketWidth = 9834, 16, "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.";
@@ -602,11 +603,6 @@ messages! {
     SequenceType(name: &'a str) = 11702, 16, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.";
     SequenceStart(name: &'a str) = 11703, 16, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     SequenceBounds(name: &'a str) = 11705, 16, "The minimum value for sequence object '{name}' must be less than its maximum value.";
-    NextValuePartition = 11716, 15, "NEXT VALUE FOR function does not support the PARTITION BY clause.";
-    NextValueOverPlace = 11717, 15, "NEXT VALUE FOR function does not support the OVER clause in default constraints, UPDATE statements, or MERGE statements.";
-    NextValueEmptyOver = 11718, 15, "NEXT VALUE FOR function does not support an empty OVER clause.";
-    NextValueNested = 11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.";
-    NextValueClause = 11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.";
     SequenceExhausted(name: &'a str) = 11728, 16, "The sequence object '{name}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.";
     NativeNullableKey(with: &'a str) = 12301, 16, "Nullable columns in the index key are not supported with {with}.";
     NativeUpdateKey(with: &'a str) = 12302, 16, "Updating columns that are part of the PRIMARY KEY constraint is not supported with {with}.";

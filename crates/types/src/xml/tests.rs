@@ -1,5 +1,3 @@
-//! XML read and written back, and what is not well formed.
-
 use super::*;
 
 fn round(text: &str) -> Result<String, (i32, String)> {

@@ -109,6 +109,7 @@ pub(super) fn bind_rows_into(
     columns: &[Ident],
     types: &[ColumnType],
 ) -> Result<Insert> {
+    crate::security::require_target(binder, target, &[], &["INSERT"])?;
     let target = resolve(binder, target)?;
     let definition = Arc::clone(table_of(&target));
     let columns = named_columns(&definition, columns)?;

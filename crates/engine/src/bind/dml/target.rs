@@ -70,7 +70,13 @@ pub(super) fn add_target(
             let name = SourceName { alias: &variable.name, schema: None };
             add_table_source(binder, TableSource::Variable(slot, definition), name, hints)
         }
-        TargetKind::Name(name) => bind_named_source(binder, name, None, &target.hints),
+        TargetKind::Name(name) => {
+            // What the statement may do to it has been asked: `bind/statement.rs`.
+            let rights = binder.rights.take();
+            let node = bind_named_source(binder, name, None, &target.hints);
+            binder.rights = rights;
+            node
+        }
         TargetKind::Function(call) => {
             Err(Msg::NotSupported(&format!("{} as a target", call.name)).into())
         }

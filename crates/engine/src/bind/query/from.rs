@@ -21,6 +21,7 @@ use crate::plan::query::{
     ViewScan,
 };
 use crate::plan::walk;
+use crate::security;
 use crate::view::SystemView;
 
 /// Synonyms that may stand for each other.
@@ -157,7 +158,9 @@ pub(crate) fn bind_named_source(
         let table = TableSource::Variable(slot, definition);
         return add_table_source(binder, table, name, scan_hints(hints));
     }
-    match resolve_table(binder, table)? {
+    let resolved = resolve_table(binder, table)?;
+    security::require(binder, &resolved, "SELECT")?;
+    match resolved {
         Resolved::Table(table) => {
             check_index_hints(&table, hints)?;
             let schema = alias.is_none().then(|| table.schema.clone());
@@ -334,6 +337,7 @@ pub(super) fn bind_system_view(
     (view, database, arguments): (&'static SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
 ) -> Result<Node> {
+    security::require_view(binder, view)?;
     let shape = (view.columns)();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {
@@ -369,7 +373,10 @@ fn bind_view<'a>(
     let variables = std::mem::take(&mut binder.variables);
     let given = std::mem::take(&mut binder.given);
     let outer = std::mem::replace(&mut binder.database, database);
+    // What the view reads is its owner's matter.
+    let rights = binder.rights.take();
     let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
+    binder.rights = rights;
     binder.database = outer;
     binder.variables = variables;
     binder.given = given;

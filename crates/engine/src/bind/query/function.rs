@@ -36,6 +36,7 @@ pub(super) fn bind(
         .flatten()
         .filter(|module| module.type_code != "FN")
     {
+        crate::security::require_module(binder, &module, "SELECT")?;
         return bind_user(binder, source, &module, lateral);
     }
     let schema = name.schema.as_deref().unwrap_or_default();
@@ -76,10 +77,7 @@ pub(super) fn bind(
         }
         return bind_system_view(binder, (view, &database, arguments), source_name);
     }
-    // Functions of the system may be called by their schema, which the others have not.
-    let of_system = schema.eq_ignore_ascii_case("sys") && name.object.starts_with("fn_");
-    let simple = name.as_simple().or(of_system.then_some(&name.object));
-    let found = simple.and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
+    let found = name.as_simple().and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
     let Some(function) = found else { return Err(Msg::InvalidObject(&name.to_string()).into()) };
     let (node, mut columns) = scan(binder, function, arguments)?;
     for (column, name) in columns.iter_mut().zip(alias.map(|a| &a.columns[..]).unwrap_or_default())
@@ -144,7 +142,10 @@ pub(crate) fn bind_inline(
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
     let outer = std::mem::replace(&mut binder.given, given);
+    // What the function reads is its owner's matter.
+    let rights = binder.rights.take();
     let bound = bind_with(binder, with, query);
+    binder.rights = rights;
     binder.given = outer;
     binder.variables = variables;
     binder.ctes = ctes;

@@ -84,6 +84,74 @@ pub(crate) fn of_database(kind: &StatementKind) -> Option<&'static str> {
     }
 }
 
+/// Checks that the session may run a definition. Temporary objects are everybody's to make.
+///
+/// # Errors
+/// 262 for what a permission of the database allows, 15247 for what an owner or a fixed role may do.
+pub(crate) fn check_permission(statement: &ast::Statement, cx: &Cx<'_>) -> Result<()> {
+    let session = &cx.session;
+    let rights = &session.rights;
+    if rights.is_all() || is_temporary(&statement.kind) {
+        return Ok(());
+    }
+    let (catalog, Some(database)) = (&session.catalog, session.catalog.database(&session.database))
+    else {
+        return Ok(());
+    };
+    let create = match &statement.kind {
+        StatementKind::CreateTable(_) => "CREATE TABLE",
+        StatementKind::CreateProcedure(_) => "CREATE PROCEDURE",
+        StatementKind::CreateView(_) => "CREATE VIEW",
+        StatementKind::CreateFunction(_) => "CREATE FUNCTION",
+        StatementKind::CreateSynonym(_) => "CREATE SYNONYM",
+        StatementKind::CreateType(_) => "CREATE TYPE",
+        StatementKind::CreateSchema(_) => "CREATE SCHEMA",
+        StatementKind::CreateSequence(_) => "CREATE SEQUENCE",
+        StatementKind::CreateDatabase(_) if rights.makes_databases(catalog) => return Ok(()),
+        StatementKind::CreateDatabase(_) => {
+            return Err(Msg::DatabasePermissionDenied("CREATE DATABASE", "master").into());
+        }
+        StatementKind::Principal(principal) => {
+            let of_server = matches!(
+                principal.kind,
+                ast::PrincipalKind::Login | ast::PrincipalKind::ServerRole
+            );
+            let allowed = match of_server {
+                true => rights.secures_server(catalog),
+                false => rights.owns(database),
+            };
+            return allowed.then_some(()).ok_or_else(not_permitted);
+        }
+        StatementKind::Permission(permission) => {
+            let allowed = match principal::is_of_server(permission) {
+                true => rights.secures_server(catalog),
+                false => rights.owns(database),
+            };
+            return allowed.then_some(()).ok_or_else(not_permitted);
+        }
+        // Everything else changes what is there: ALTER, which owners and db_ddladmin have.
+        _ => return rights.check_database(database, "ALTER").map_err(|_| not_permitted()),
+    };
+    rights.check_database(database, create)
+}
+
+fn not_permitted() -> Error {
+    Msg::NoPermissionForAction.into()
+}
+
+/// Tells whether a definition is of temporary tables or procedures only.
+fn is_temporary(kind: &StatementKind) -> bool {
+    match kind {
+        StatementKind::CreateTable(create) => create.name.is_temporary(),
+        StatementKind::AlterTable(alter) => alter.name.is_temporary(),
+        StatementKind::Truncate(truncate) => truncate.table.is_temporary(),
+        StatementKind::CreateIndex(create) => create.table.is_temporary(),
+        StatementKind::CreateProcedure(create) => create.name.is_temporary(),
+        StatementKind::Drop(drop) => drop.names.iter().all(ast::ObjectName::is_temporary),
+        _ => false,
+    }
+}
+
 fn refuse<T>(what: &str) -> Result<T> {
     Err(Msg::NotSupported(what).into())
 }

@@ -1,7 +1,6 @@
 //! Logins, users, roles and permissions.
 //!
-//! Kept and shown in the catalog views. Permissions are not checked yet: every login acts as a member
-//! of sysadmin, and a server that has other logins than `sa` says so when one is made.
+//! Kept and shown in the catalog views; `security.rs` asks them.
 
 use std::sync::Arc;
 
@@ -13,9 +12,11 @@ use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
-use crate::catalog::{Database, Login, Permission, Principal, PrincipalKind, password};
+use crate::catalog::{Class, Database, Login, Permission, Principal, PrincipalKind, password};
 use crate::exec::Cx;
 use crate::exec::ddl::{change_database, created, refuse};
+use crate::func::principal::SERVER_ROLES;
+use crate::security::SERVER_PUBLIC;
 
 /// First `principal_id` of users' own in a database, and of logins.
 const PRINCIPAL_FIRST: i32 = 5;
@@ -74,6 +75,12 @@ pub(super) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
             create_login(name, options, cx)
         }
         (AstKind::Login, PrincipalAction::AlterLogin(options)) => alter_login(name, options, cx),
+        (AstKind::ServerRole, PrincipalAction::AddMember(member)) => {
+            change_server_member(name, member, true, cx)
+        }
+        (AstKind::ServerRole, PrincipalAction::DropMember(member)) => {
+            change_server_member(name, member, false, cx)
+        }
         (kind, action) => refuse(&format!("{action:?} of a {kind:?}")),
     }
 }
@@ -127,6 +134,30 @@ fn change_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) -> Result
         principal.member_of.retain(|id| *id != role_id);
         if add {
             principal.member_of.push(role_id);
+        }
+        Ok(())
+    })
+}
+
+fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) -> Result<()> {
+    let Some(role) = SERVER_ROLES.iter().find(|r| Name::same(r, role) && **r != "public") else {
+        return Err(no_principal(role));
+    };
+    if !add && *role == "sysadmin" && Name::same(member, "sa") {
+        return Err(Error::custom(15405, 11, 1, "Cannot use the special principal 'sa'."));
+    }
+    cx.session.change_catalog(|catalog| {
+        let Some(found) = catalog.logins.get_mut(&Name::new(member)) else {
+            return Err(no_principal(member));
+        };
+        let login = Arc::make_mut(found);
+        if *role == "sysadmin" {
+            login.sysadmin = add;
+            return Ok(());
+        }
+        login.roles.retain(|r| r != role);
+        if add {
+            login.roles.push(role);
         }
         Ok(())
     })
@@ -190,16 +221,12 @@ fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<
             principal_id: highest.map_or(LOGIN_FIRST, |id| (id + 1).max(LOGIN_FIRST)),
             default_database,
             sysadmin: false,
+            roles: Vec::new(),
             created: created(),
         };
         catalog.logins.insert(key, Arc::new(login));
         Ok(())
-    })?;
-    let text = format!(
-        "Clearway does not check permissions yet: the login '{name}' may do everything that 'sa' may."
-    );
-    let warning = Error::custom(40517, 10, 1, text);
-    crate::exec::fault::sent_message(cx, &warning)
+    })
 }
 
 fn alter_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
@@ -263,16 +290,33 @@ pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
     })
 }
 
-/// GRANT, DENY and REVOKE: kept for `sys.database_permissions`.
+/// Permissions of the server that can be granted.
+const SERVER_PERMISSIONS: [&str; 12] = [
+    "ADMINISTER BULK OPERATIONS",
+    "ALTER ANY CONNECTION",
+    "ALTER ANY LOGIN",
+    "ALTER SERVER STATE",
+    "ALTER TRACE",
+    "CONNECT SQL",
+    "CONTROL SERVER",
+    "VIEW ANY DATABASE",
+    "VIEW ANY DEFINITION",
+    "VIEW SERVER PERFORMANCE STATE",
+    "VIEW SERVER SECURITY STATE",
+    "VIEW SERVER STATE",
+];
+
+/// GRANT, DENY and REVOKE.
 pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
-    let object_id = match &statement.securable {
-        None => 0,
-        Some(securable) => match securable.class.as_deref() {
-            None | Some("OBJECT") => object_id(&securable.name, cx)?,
-            Some(class) if class == "SCHEMA" || class == "DATABASE" || class == "TYPE" => 0,
-            Some(class) => return refuse(&format!("permissions on {class}::")),
-        },
-    };
+    if statement.permissions.iter().any(|(_, columns)| !columns.is_empty())
+        || statement.securable.as_ref().is_some_and(|s| !s.columns.is_empty())
+    {
+        return refuse("permissions on columns");
+    }
+    if is_of_server(statement) {
+        return server_permission(statement, cx);
+    }
+    let (class, object_id) = securable(statement, cx)?;
     let current = Arc::clone(&cx.session.database);
     change_database(cx.session, &current, |database| {
         for principal in &statement.principals {
@@ -280,22 +324,85 @@ pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result
                 return Err(no_principal(principal));
             };
             let principal_id = found.id;
-            for (permission, _) in &statement.permissions {
-                database.permissions.retain(|p| {
-                    p.object_id != object_id
-                        || p.principal_id != principal_id
-                        || p.permission != **permission
-                });
-                if statement.action == PermissionAction::Revoke {
-                    continue;
-                }
-                database.permissions.push(Permission {
-                    object_id,
-                    principal_id,
-                    permission: permission.to_string(),
-                    granted: statement.action == PermissionAction::Grant,
-                });
-            }
+            let rule = Permission {
+                class,
+                object_id,
+                principal_id,
+                permission: String::new(),
+                granted: true,
+            };
+            change_rules(&mut database.permissions, &rule, statement);
+        }
+        Ok(())
+    })
+}
+
+/// Tells whether a statement is about permissions of the server.
+pub(super) fn is_of_server(statement: &ast::Permission) -> bool {
+    let of_server = |p: &str| SERVER_PERMISSIONS.contains(&p);
+    statement.securable.is_none() && statement.permissions.iter().any(|(p, _)| of_server(p))
+}
+
+/// What a permission is about: its class, and the id of the object or schema.
+fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
+    let Some(securable) = &statement.securable else { return Ok((Class::Whole, 0)) };
+    match securable.class.as_deref() {
+        None | Some("OBJECT") => Ok((Class::Object, object_id(&securable.name, cx)?)),
+        Some("DATABASE") => Ok((Class::Whole, 0)),
+        Some("SCHEMA") => {
+            let name = &securable.name.object;
+            let database = cx.session.catalog.database(&cx.session.database);
+            let found = database.and_then(|d| d.schemas.get(&Name::new(name)));
+            let missing = || {
+                let text = format!(
+                    "Cannot find the schema '{name}', because it does not exist or you do not have permission."
+                );
+                Error::custom(15151, 16, 1, text)
+            };
+            Ok((Class::Schema, found.ok_or_else(missing)?.id))
+        }
+        Some(class) => refuse(&format!("permissions on {class}::")),
+    }
+}
+
+/// Puts the permissions of a statement in the place of those that were there.
+fn change_rules(rules: &mut Vec<Permission>, rule: &Permission, statement: &ast::Permission) {
+    for (permission, _) in &statement.permissions {
+        rules.retain(|p| {
+            (p.class, p.object_id) != (rule.class, rule.object_id)
+                || p.principal_id != rule.principal_id
+                || p.permission != **permission
+        });
+        if statement.action != PermissionAction::Revoke {
+            let granted = statement.action == PermissionAction::Grant;
+            rules.push(Permission { permission: permission.to_string(), granted, ..rule.clone() });
+        }
+    }
+}
+
+fn server_permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
+    if !Name::same(&cx.session.database, "master") {
+        let text = "Permissions at the server scope can only be granted when the current database is master";
+        return Err(Error::custom(4621, 16, 10, text));
+    }
+    cx.session.change_catalog(|catalog| {
+        for principal in &statement.principals {
+            let login = catalog.logins.get(&Name::new(principal)).map(|l| l.principal_id);
+            let public = Name::same(principal, "public").then_some(SERVER_PUBLIC);
+            let Some(principal_id) = login.or(public) else {
+                let text = format!(
+                    "Cannot find the login '{principal}', because it does not exist or you do not have permission."
+                );
+                return Err(Error::custom(15151, 16, 1, text));
+            };
+            let rule = Permission {
+                class: Class::Whole,
+                object_id: 0,
+                principal_id,
+                permission: String::new(),
+                granted: true,
+            };
+            change_rules(&mut catalog.server_permissions, &rule, statement);
         }
         Ok(())
     })

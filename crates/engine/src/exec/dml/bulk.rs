@@ -70,7 +70,7 @@ pub fn bulk_insert(
     });
     let insert = {
         let database = Arc::clone(&cx.session.database);
-        let context = BinderContext::bare(cx.session, &database);
+        let context = BinderContext::checked(cx.session, &database);
         let mut binder = context.binder();
         let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
         let types: Vec<ColumnType> = columns.iter().map(|c| c.column_type).collect();

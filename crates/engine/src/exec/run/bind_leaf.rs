@@ -20,7 +20,7 @@ use types::type_rules::BinaryOp;
 impl Runner<'_> {
     /// Runs something with the leaf's plan. The plan is not counted up and down: it stays in the leaf,
     /// and the leaf in the program that the session holds.
-    pub(super) fn with_plan<R>(
+    pub(crate) fn with_plan<R>(
         &self,
         leaf: &Leaf,
         cx: &mut Cx<'_>,

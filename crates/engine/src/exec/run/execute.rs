@@ -290,6 +290,26 @@ pub(crate) fn not_found(name: &str) -> Stop {
     Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
 }
 
+/// Checks that the session may call a procedure.
+///
+/// # Errors
+/// 229.
+pub(crate) fn check_execute(
+    session: &SessionState,
+    procedure: &ProcedureDef,
+) -> Result<(), types::Error> {
+    // Temporary procedures are the session's own.
+    if session.rights.is_all() || procedure.name.starts_with('#') {
+        return Ok(());
+    }
+    let Some(database) = session.catalog.database_by_id(procedure.database_id) else {
+        return Ok(());
+    };
+    let ids = (procedure.id, procedure.schema_id);
+    let names = (procedure.schema.as_str(), procedure.name.as_str());
+    crate::security::check_object(&session.rights, database, ids, names, "EXECUTE")
+}
+
 /// Finds a procedure by name: in the schema named, else in `dbo`, of the database named, else of the
 /// current one.
 pub(crate) fn resolve_procedure(
@@ -365,6 +385,9 @@ impl Runner<'_> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
             return Err(proc::missing(name));
         };
+        if self.program.is_text() {
+            check_execute(cx.session, &procedure)?;
+        }
         let program = cx.session.take_program_of(&procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;

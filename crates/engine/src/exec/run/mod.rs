@@ -21,7 +21,6 @@ mod level;
 mod message;
 pub(crate) mod option;
 mod other;
-mod read_text;
 pub(crate) mod transaction;
 mod wait;
 
@@ -40,16 +39,19 @@ pub(crate) use self::transaction as transactions;
 pub use class::ErrorClass;
 pub use cursor::Cursor;
 pub(crate) use execute::{
-    Argument, Invocation, convert_argument, invoke, not_found, resolve_procedure, text_type,
+    Argument, Invocation, check_execute, convert_argument, invoke, not_found, resolve_procedure,
+    text_type,
 };
 pub(crate) use level::{enter, report_scope};
-pub(crate) use message::format_message;
 
 /// Nesting of procedures, functions and triggers: error 217 beyond it.
 pub const NEST_LEVEL_MAX: u32 = 32;
 
 /// The message that follows the error of a statement whose changes were undone.
 const STATEMENT_TERMINATED: i32 = 3621;
+
+/// The error that names a missing permission of the server: it never comes alone.
+const SERVER_PERMISSION: i32 = 300;
 
 /// Why a program stops before its end.
 #[derive(Debug)]
@@ -122,6 +124,11 @@ impl Runner<'_> {
     /// [`Stop`], except for errors that were reported and end no more than their statement or, in a
     /// procedure, the procedure.
     pub fn run(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+        if cx.session.options.explain.is_any()
+            && let Some(shown) = self.run_explained(cx)
+        {
+            return shown;
+        }
         let outer = cx.session.meter.enter(self.program);
         let outcome = self.steps(&self.program.body, cx);
         cx.session.meter.leave(self.program, outer);
@@ -161,6 +168,9 @@ impl Runner<'_> {
     /// Passes an error to the TRY block around it, or reports it and says how much it ends.
     fn handle(&self, error: Error, step: &Step, thrown: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let error = self.placed(error, step);
+        if error.number == SERVER_PERMISSION {
+            return self.refuse(&error, step, cx);
+        }
         if cx.session.try_depth > 0 {
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
@@ -187,7 +197,16 @@ impl Runner<'_> {
         }
     }
 
-    fn at_line(&self, stop: Stop, line: u32) -> Stop {
+    /// A permission of the server that is missing is named, and then the action is refused.
+    fn refuse(&self, named: &Error, step: &Step, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        if cx.session.try_depth == 0 {
+            cx.sink.message(named)?;
+        }
+        let refused = Error::from(Msg::NoPermission).at_line(named.line);
+        self.handle(refused.in_procedure(&named.procedure), step, false, cx)
+    }
+
+    pub(crate) fn at_line(&self, stop: Stop, line: u32) -> Stop {
         let placed = |error: Error| error.at_line(line).in_procedure(self.procedure);
         match stop {
             Stop::Error(error) => Stop::Error(placed(error)),
@@ -231,7 +250,11 @@ impl Runner<'_> {
                 return Ok(Outcome::Return(0));
             }
             StepKind::Assign(slot, leaf) => {
-                let value = self.value(leaf, cx)?;
+                let value = if cx.session.options.explain.is_any() {
+                    self.scalar_observed(cx, |cx| self.value(leaf, cx))?
+                } else {
+                    self.value(leaf, cx)?
+                };
                 cx.frame.variables[slot.0 as usize] = value;
                 cx.session.row_count = 1;
             }
@@ -351,7 +374,21 @@ impl Runner<'_> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
+        if cx.session.options.explain.is_any() {
+            return self.data_observed(step, leaf, cx);
+        }
         let (result, returned) = self.data_admitted(leaf, cx)?;
+        self.data_done(step, result, returned, cx)
+    }
+
+    /// Tells the client what a data statement did.
+    pub(crate) fn data_done(
+        &self,
+        step: &Step,
+        result: StatementResult,
+        returned: bool,
+        cx: &mut Cx<'_>,
+    ) -> Result<(), Stop> {
         cx.session.meter.rows(self.program.statement_id(step.place), result.rows);
         cx.session.row_count = result.rows;
         let quiet = cx.session.options.no_count;
@@ -374,15 +411,19 @@ impl Runner<'_> {
                 Ok(result) => return Ok((result, returns)),
                 Err(stop) => stop,
             };
-            let Some(storage::Error::Closed(table)) = cx.fault.take() else { return Err(stop) };
-            // The client has had its columns, perhaps rows.
-            if returns {
-                return Err(stop);
-            }
-            if let Err(error) = cx.session.wait_for_definition(table) {
-                return Err(self.failed_wait(error, cx));
-            }
+            self.admit(stop, returns, cx)?;
         }
+    }
+
+    /// Waits until a table that closed a statement out has been redefined; what stopped the statement
+    /// comes back if it was anything else.
+    pub(crate) fn admit(&self, stop: Stop, returns: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let Some(storage::Error::Closed(table)) = cx.fault.take() else { return Err(stop) };
+        // The client has had its columns, perhaps rows.
+        if returns {
+            return Err(stop);
+        }
+        cx.session.wait_for_definition(table).map_err(|error| self.failed_wait(error, cx))
     }
 
     /// The wait for a table that is being redefined has come to nothing.
@@ -417,6 +458,9 @@ impl Runner<'_> {
     }
 
     fn condition(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<bool, Stop> {
+        if cx.session.options.explain.is_any() {
+            return self.scalar_observed(cx, |cx| self.condition(leaf, cx));
+        }
         self.with_plan(leaf, cx, |bound, cx| {
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
@@ -452,7 +496,7 @@ fn forget_last(cx: &mut Cx<'_>) {
     cx.session.row_count = 0;
 }
 
-fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
+pub(crate) fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
     if reads_or_writes(bound) {
         transactions::begin_implicit(cx)?;
     }
@@ -475,7 +519,7 @@ fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult, Stop> {
 }
 
 /// Tells whether a statement has a result set, whose end has to be told even under NOCOUNT.
-fn returns_rows(bound: &Bound) -> bool {
+pub(crate) fn returns_rows(bound: &Bound) -> bool {
     let to_client = |outputs: &[OutputClause]| {
         outputs.iter().any(|output| matches!(output.target, OutputTarget::Client(_)))
     };

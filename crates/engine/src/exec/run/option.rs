@@ -7,6 +7,7 @@ use types::{Bytes, Msg, Value};
 use crate::exec::Cx;
 use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop};
+use crate::explain::Explain;
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::IsolationLevel;
 use crate::sink::EnvChange;
@@ -30,7 +31,7 @@ impl Runner<'_> {
             }
             SetOption::Statistics { options, on } => {
                 for option in options {
-                    statistics(*option, *on)?;
+                    statistics(*option, *on, cx);
                 }
                 Ok(())
             }
@@ -209,17 +210,14 @@ fn set_context_info(value: &Value, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-fn statistics(option: StatisticsOption, on: bool) -> Result<(), Stop> {
-    if !on {
-        return Ok(());
-    }
-    let name = match option {
-        StatisticsOption::Io => "SET STATISTICS IO ON",
-        StatisticsOption::Time => "SET STATISTICS TIME ON",
-        StatisticsOption::Profile => "SET STATISTICS PROFILE ON",
-        StatisticsOption::Xml => "SET STATISTICS XML ON",
+fn statistics(option: StatisticsOption, on: bool, cx: &mut Cx<'_>) {
+    let option = match option {
+        StatisticsOption::Io => Explain::IO,
+        StatisticsOption::Time => Explain::TIME,
+        StatisticsOption::Profile => Explain::PROFILE,
+        StatisticsOption::Xml => Explain::XML,
     };
-    Err(Msg::NotSupported(name).into())
+    cx.session.options.explain.set(option, on);
 }
 
 fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -256,17 +254,14 @@ fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         | SwitchOption::ForcePlan
         | SwitchOption::NoBrowseTable
         | SwitchOption::RemoteProcTransactions
-        | SwitchOption::ShowplanAll
-        | SwitchOption::ShowplanText
-        | SwitchOption::ShowplanXml
             if !on => {}
         SwitchOption::DisableDefCnstChk => return not_on("DISABLE_DEF_CNST_CHK"),
         SwitchOption::ForcePlan => return not_on("FORCEPLAN"),
         SwitchOption::NoBrowseTable => return not_on("NO_BROWSETABLE"),
         SwitchOption::RemoteProcTransactions => return not_on("REMOTE_PROC_TRANSACTIONS"),
-        SwitchOption::ShowplanAll => return not_on("SHOWPLAN_ALL"),
-        SwitchOption::ShowplanText => return not_on("SHOWPLAN_TEXT"),
-        SwitchOption::ShowplanXml => return not_on("SHOWPLAN_XML"),
+        SwitchOption::ShowplanAll => options.explain.set(Explain::PLAN_ALL, on),
+        SwitchOption::ShowplanText => options.explain.set(Explain::PLAN_TEXT, on),
+        SwitchOption::ShowplanXml => options.explain.set(Explain::PLAN_XML, on),
     }
     Ok(())
 }

@@ -30,7 +30,7 @@ impl Runner<'_> {
             StatementKind::Reconfigure { .. } => {}
             StatementKind::ExecuteAs(_) => return Err(Msg::NotSupported("EXECUTE AS").into()),
             StatementKind::Revert(_) => return Err(Msg::NotSupported("REVERT").into()),
-            StatementKind::ReadText(read) => return self.read_text(read, cx),
+            StatementKind::ReadText(_) => return Err(Msg::NotSupported("READTEXT").into()),
             StatementKind::Unsupported(unsupported) => {
                 return Err(Msg::NotSupported(&unsupported.name).into());
             }
@@ -50,6 +50,9 @@ impl Runner<'_> {
             transactions::begin_implicit(cx)?;
         }
         cx.session.refresh_catalog();
+        if self.program.is_text() {
+            crate::exec::ddl::check_permission(statement, cx)?;
+        }
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
         cx.source = self.program.source.to_string();
         let mark = cx.session.mark_definitions();
@@ -92,6 +95,10 @@ impl Runner<'_> {
         if kill.status_only {
             return Err(Msg::NotSupported("KILL .. WITH STATUSONLY").into());
         }
+        if !cx.session.rights.alters_server(&cx.session.catalog) {
+            let text = "User does not have permission to use the KILL statement.";
+            return Err(Error::custom(6102, 14, 1, text).into());
+        }
         let leaf = Leaf::new(LeafAst::Value(kill.target.clone()));
         let Some(id) = self.int(&leaf, cx)? else {
             return Err(Msg::NotSupported("KILL of a unit of work").into());
@@ -120,6 +127,9 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let Some(database) = cx.session.catalog.database(name) else {
         return Err(Msg::DatabaseNotFound(name).into());
     };
+    if !cx.session.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&cx.session.login, &database.name).into());
+    }
     let new: std::sync::Arc<str> = database.name.as_str().into();
     let old = cx.session.enter_database(std::sync::Arc::clone(&new));
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;

@@ -7,7 +7,7 @@
 mod books;
 mod cache;
 mod capacity;
-mod census;
+mod compile;
 mod ledger_cost;
 mod locks;
 mod machine;
@@ -52,6 +52,8 @@ enum Verb {
     },
     /// Compares the server's ledger with the kernel's own books under load
     Books(books::BooksArguments),
+    /// Measures what finding or making the plan of a statement costs the server
+    Compile(compile::CompileArguments),
     /// Compares a server with the ledger to one that was built without it
     LedgerCost(ledger_cost::CostArguments),
     /// Measures the locks beside std's and parking_lot's
@@ -172,6 +174,7 @@ fn main() -> ExitCode {
     let result = match line.verb {
         Some(Verb::Echo { request_bytes }) => echo(request_bytes).map(|()| ExitCode::SUCCESS),
         Some(Verb::Books(arguments)) => books::run(&arguments),
+        Some(Verb::Compile(arguments)) => compile::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),

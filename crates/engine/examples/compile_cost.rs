@@ -1,0 +1,153 @@
+//! What compiling a statement costs, in CPU time, warm: parsing alone; and a text that was never seen
+//! beside one that is cached, which is parsing, binding, planning and keeping the program.
+//! `cargo run --release -p engine --example compile_cost`
+#![expect(clippy::print_stdout, reason = "it is a measuring tool")]
+
+use std::sync::Arc;
+
+use engine::instance::{Config, Instance, LockMode};
+use engine::session::{ClientInfo, LoginRequest, Session};
+use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
+use sos::sched::{Machine, MachineConfig};
+use sos::sys::thread_cpu_ns;
+use storage::{Store, StoreOptions};
+use types::{Error, Value};
+
+const WARM_UP: u32 = 5_000;
+const ROUNDS: u32 = 40_000;
+
+/// Takes results and keeps the number of errors.
+#[derive(Default)]
+struct Nobody {
+    errors: u32,
+}
+
+impl ResultSink for Nobody {
+    fn columns(&mut self, _: &ResultShape) -> Sent {
+        Ok(())
+    }
+    fn row(&mut self, _: &[Value]) -> Sent {
+        Ok(())
+    }
+    fn done(&mut self, _: Done) -> Sent {
+        Ok(())
+    }
+    fn message(&mut self, message: &Error) -> Sent {
+        self.errors += u32::from(message.severity > 10);
+        Ok(())
+    }
+    fn return_status(&mut self, _: i32) -> Sent {
+        Ok(())
+    }
+    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
+        Ok(())
+    }
+    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
+        Ok(())
+    }
+    fn flush(&mut self) -> Sent {
+        Ok(())
+    }
+}
+
+fn session() -> Result<Session, String> {
+    let machine = Machine::start(&MachineConfig { schedulers: 1, ..MachineConfig::default() })
+        .map_err(|error| error.to_string())?;
+    let config = Config {
+        sa_password: "secret".to_owned(),
+        server_name: "cost".to_owned(),
+        memory_max: 1 << 30,
+        query_memory_max: 0,
+        lock_mode: LockMode::default(),
+    };
+    let instance = Instance::new(config, Arc::new(machine), Store::new(StoreOptions::default()));
+    let request = LoginRequest {
+        user: "sa".to_owned(),
+        password: "secret".to_owned(),
+        database: String::new(),
+        language: String::new(),
+        client: ClientInfo::default(),
+    };
+    Session::login(&instance, request).map_err(|errors| format!("{errors:?}"))
+}
+
+fn run(session: &mut Session, text: &str) -> Result<(), String> {
+    let mut sink = Nobody::default();
+    session.batch(text, &mut sink).map_err(|_| "disconnected".to_owned())?;
+    if sink.errors > 0 { Err(format!("an error in: {text}")) } else { Ok(()) }
+}
+
+/// CPU nanoseconds of a round, warm.
+fn cost(mut round: impl FnMut(u32) -> Result<(), String>) -> Result<u64, String> {
+    (0..WARM_UP).try_for_each(&mut round)?;
+    let before = thread_cpu_ns();
+    (WARM_UP..WARM_UP + ROUNDS).try_for_each(&mut round)?;
+    Ok((thread_cpu_ns() - before) / u64::from(ROUNDS))
+}
+
+/// Statements of some 140 characters each; `n` makes them differ.
+type Statement = fn(u32) -> String;
+
+const STATEMENTS: [(&str, Statement); 4] = [
+    ("point select", |n| {
+        format!(
+            "SELECT o.id, o.customer, o.amount, o.state FROM dbo.orders AS o WHERE o.id = {n:>7} \
+             AND o.state = 'open' AND o.customer <> N'nobody at all'"
+        )
+    }),
+    ("point update", |n| {
+        format!(
+            "UPDATE dbo.orders SET amount = amount + 1.25, state = 'paid', customer = N'shop-{n:0>7}' \
+             WHERE id = 17 AND state <> 'shipped' AND amount < 100000"
+        )
+    }),
+    ("insert", |n| {
+        format!(
+            "INSERT INTO dbo.journal (id, at, customer, amount, state) VALUES ({n}, '2024-05-06T07:08:09', \
+             N'customer of the shop', 1234.56, 'entered by hand')"
+        )
+    }),
+    ("join of three", |n| {
+        format!(
+            "SELECT o.id, c.name, i.name FROM dbo.orders o JOIN dbo.customers c ON c.id = o.cid \
+             JOIN dbo.items i ON i.id = o.iid WHERE o.id = {n:>7} AND c.id > 0"
+        )
+    }),
+];
+
+fn main() -> Result<(), String> {
+    let mut session = session()?;
+    for text in [
+        "CREATE TABLE dbo.orders (id int NOT NULL PRIMARY KEY, customer nvarchar(40), amount decimal(18,2), \
+         state varchar(10), cid int NOT NULL, iid int NOT NULL)",
+        "CREATE TABLE dbo.journal (id int NOT NULL, at datetime2(0), customer nvarchar(40), \
+         amount decimal(18,2), state varchar(20))",
+        "CREATE TABLE dbo.customers (id int NOT NULL PRIMARY KEY, name nvarchar(40))",
+        "CREATE TABLE dbo.items (id int NOT NULL PRIMARY KEY, name nvarchar(40))",
+        "INSERT dbo.orders SELECT value, N'shop', 1, 'open', value, value FROM GENERATE_SERIES(1, 100)",
+        "INSERT dbo.customers SELECT value, N'customer' FROM GENERATE_SERIES(1, 100)",
+        "INSERT dbo.items SELECT value, N'item' FROM GENERATE_SERIES(1, 100)",
+    ] {
+        run(&mut session, text)?;
+    }
+    for (name, statement) in STATEMENTS {
+        let length = statement(1).len();
+        let parse = cost(|n| {
+            let text = statement(n);
+            let parsed = tsql::parse(&text, tsql::QuotedIdentifier::On);
+            parsed.map(drop).map_err(|error| error.to_string())
+        })?;
+        let writing = cost(|n| if statement(n).is_empty() { Err(String::new()) } else { Ok(()) })?;
+        let cached = cost(|_| run(&mut session, &statement(1)))?;
+        let new = cost(|n| run(&mut session, &statement(n)))?;
+        println!(
+            "{name}, {length} characters: parse {} ns, run from the cache {} ns, of a new text {} ns: \
+             compiling takes {} ns",
+            parse.saturating_sub(writing),
+            cached.saturating_sub(writing),
+            new.saturating_sub(writing),
+            new.saturating_sub(cached)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! Plans of a program that is not run: SHOWPLAN, and `sys.dm_exec_query_plan` for what is cached.
+
+use std::sync::Arc;
+
+use tsql::ast::{SetOption, StatementKind, SwitchOption};
+use types::{DataType, Length, Value};
+
+use super::rows::{self, Detail, column};
+use super::statement::{Body, Shown, World};
+use super::{Explain, XML_COLUMN, xml};
+use crate::bind::shape_of;
+use crate::catalog::Catalog;
+use crate::exec::Cx;
+use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, resolve_procedure};
+use crate::func::PRODUCT_VERSION;
+use crate::plan::program::{
+    CursorStep, ExecuteStep, ExecuteTarget, InsertedCall, Leaf, Program, Step, StepKind,
+};
+use crate::plan::statement::Bound;
+use crate::sink::{ColumnInfo, Command};
+use crate::stats::planned;
+
+/// Goes through the steps of programs.
+struct Collector<'r> {
+    runner: &'r Runner<'r>,
+    next: u32,
+    /// Procedures that are being gone through, to stop at one that calls itself.
+    calls: Vec<i32>,
+}
+
+impl Runner<'_> {
+    /// Shows the plans of the program instead of running it.
+    pub(crate) fn show_plans(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+        let mut collector = Collector { runner: self, next: 1, calls: Vec::new() };
+        let statements = collector.steps(&self.program.body, cx)?;
+        let explain = cx.session.options.explain;
+        if explain.has(Explain::PLAN_XML) {
+            send_document(&statements, cx)?;
+        } else if explain.has(Explain::PLAN_ALL) {
+            let rows = rows::rows(&statements, Detail::Estimates);
+            send(rows::columns(Detail::Estimates), &rows, cx)?;
+        } else {
+            for statement in &statements {
+                send_lines(&[statement.text.as_str()], cx)?;
+                let lines = rows::lines(statement);
+                if !lines.is_empty() {
+                    send_lines(&lines.iter().map(String::as_str).collect::<Vec<_>>(), cx)?;
+                }
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// Tells whether a program is a `SET SHOWPLAN_..` alone: the one thing that is run while plans are
+/// shown.
+pub(super) fn is_switch(program: &Program) -> bool {
+    matches!(program.body.as_slice(), [Step { kind: StepKind::Other(statement), .. }]
+        if sets_plans(&statement.kind))
+}
+
+/// Tells whether a statement switches SHOWPLAN: it has to be alone in its batch.
+pub(crate) fn sets_plans(kind: &StatementKind) -> bool {
+    let StatementKind::SetOption(option) = kind else { return false };
+    let SetOption::Switch { options, .. } = &**option else { return false };
+    options.iter().any(|option| {
+        matches!(
+            option,
+            SwitchOption::ShowplanAll | SwitchOption::ShowplanText | SwitchOption::ShowplanXml
+        )
+    })
+}
+
+/// Sends the document of statements.
+pub(super) fn send_document(statements: &[Shown], cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let text = xml::document(statements, PRODUCT_VERSION);
+    let columns = vec![column(XML_COLUMN, DataType::NVarChar(Length::Max))];
+    send(columns, &[vec![Value::nvarchar(&text)]], cx)
+}
+
+fn send_lines(lines: &[&str], cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let rows: Vec<Vec<Value>> = lines.iter().map(|line| vec![Value::nvarchar(line)]).collect();
+    send(vec![column("StmtText", DataType::NVarChar(Length::Max))], &rows, cx)
+}
+
+/// Sends a result set.
+pub(super) fn send(
+    columns: Vec<ColumnInfo>,
+    rows: &[Vec<Value>],
+    cx: &mut Cx<'_>,
+) -> Result<(), Stop> {
+    cx.sink.columns(&shape_of(columns))?;
+    for row in rows {
+        cx.sink.row(row)?;
+    }
+    Ok(done(cx, Command::Select, u64::try_from(rows.len()).ok(), false)?)
+}
+
+impl Collector<'_> {
+    fn steps(&mut self, steps: &[Step], cx: &mut Cx<'_>) -> Result<Vec<Shown>, Stop> {
+        let mut shown = Vec::new();
+        for step in steps {
+            self.step(step, &mut shown, cx).map_err(|stop| self.runner.at_line(stop, step.line))?;
+        }
+        Ok(shown)
+    }
+
+    fn step(&mut self, step: &Step, shown: &mut Vec<Shown>, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let text = step.span.text(&self.runner.program.source);
+        match &step.kind {
+            StepKind::Block(body) | StepKind::Atomic { body, .. } => {
+                shown.extend(self.steps(body, cx)?);
+            }
+            StepKind::TryCatch(body, catch) => {
+                shown.extend(self.steps(body, cx)?);
+                shown.extend(self.steps(catch, cx)?);
+            }
+            StepKind::If(branches, otherwise) => {
+                let mut otherwise = self.steps(otherwise, cx)?;
+                for branch in branches.iter().rev() {
+                    let then = self.steps(&branch.then, cx)?;
+                    otherwise =
+                        vec![self.condition(text, &branch.condition, then, otherwise, cx)?];
+                }
+                shown.extend(otherwise);
+            }
+            StepKind::While(condition, body) => {
+                let then = self.steps(body, cx)?;
+                shown.push(self.condition(text, condition, then, Vec::new(), cx)?);
+            }
+            StepKind::Data(leaf)
+            | StepKind::Assign(_, leaf)
+            | StepKind::Return(Some(leaf))
+            | StepKind::ReturnValue(leaf)
+            | StepKind::Cursor(CursorStep::Declare(_, _, leaf)) => {
+                let id = self.id();
+                shown.push(self.leaf(id, text, leaf, cx)?);
+            }
+            StepKind::Execute(call) => shown.push(self.call(text, call, cx)?),
+            StepKind::InsertExecute(insert) => {
+                if let InsertedCall::Procedure(call) = &insert.source {
+                    shown.push(self.call(text, call, cx)?);
+                } else {
+                    shown.push(Shown::new(self.id(), text, "INSERT EXEC", Body::Nothing));
+                }
+            }
+            StepKind::Other(statement) => {
+                let kind = kind_of(&statement.kind);
+                shown.push(Shown::new(self.id(), text, kind, Body::Nothing));
+            }
+            StepKind::Print(_) => shown.push(Shown::new(self.id(), text, "PRINT", Body::Nothing)),
+            StepKind::ExecuteString(_) => {
+                shown.push(Shown::new(self.id(), text, "EXECUTE STRING", Body::Nothing));
+            }
+            StepKind::RaisError(_) | StepKind::Throw(_) => {
+                shown.push(Shown::new(self.id(), text, "RAISERROR", Body::Nothing));
+            }
+            StepKind::WaitFor(..) => {
+                shown.push(Shown::new(self.id(), text, "WAITFOR", Body::Nothing));
+            }
+            StepKind::SetValue(..) => {
+                shown.push(Shown::new(self.id(), text, "SET STATEMENT", Body::Nothing));
+            }
+            StepKind::Cursor(_)
+            | StepKind::Break
+            | StepKind::Continue
+            | StepKind::Goto(_)
+            | StepKind::Label(_)
+            | StepKind::Return(None)
+            | StepKind::Declare => {}
+        }
+        Ok(())
+    }
+
+    fn id(&mut self) -> u32 {
+        self.next += 1;
+        self.next - 1
+    }
+
+    fn leaf(&self, id: u32, text: &str, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<Shown, Stop> {
+        let variables = &self.runner.program.variables;
+        self.runner.with_plan(leaf, cx, |bound, cx| {
+            let catalog = &cx.session.catalog;
+            let world = World { catalog, variables, profile: None, changed: 0 };
+            Ok(Shown::of_bound(id, text, bound, &world))
+        })
+    }
+
+    fn condition(
+        &mut self,
+        text: &str,
+        condition: &Leaf,
+        then: Vec<Shown>,
+        otherwise: Vec<Shown>,
+        cx: &mut Cx<'_>,
+    ) -> Result<Shown, Stop> {
+        let id = self.id();
+        let head = text.lines().next().unwrap_or_default();
+        let shown = self.leaf(id, head, condition, cx)?;
+        let plan = match shown.body {
+            Body::Plan(plan) => Some(plan),
+            Body::Nothing | Body::Call(_) | Body::Condition { .. } => None,
+        };
+        Ok(Shown { kind: "COND", body: Body::Condition { plan, then, otherwise }, ..shown })
+    }
+
+    /// A call, with the statements of what it calls.
+    fn call(&mut self, text: &str, call: &ExecuteStep, cx: &mut Cx<'_>) -> Result<Shown, Stop> {
+        let shown = Shown::new(self.id(), text, "EXECUTE PROC", Body::Nothing);
+        let ExecuteTarget::Name(name) = &call.procedure else { return Ok(shown) };
+        let Some(procedure) = resolve_procedure(cx.session, name) else { return Ok(shown) };
+        let too_deep = self.calls.len() >= NEST_LEVEL_MAX as usize;
+        if too_deep || self.calls.contains(&procedure.id) {
+            return Ok(shown);
+        }
+        let program = cx.session.take_program_of(&procedure)?;
+        let runner = Runner { program: &program, procedure: &procedure.name };
+        self.calls.push(procedure.id);
+        let mut inner =
+            Collector { runner: &runner, next: self.next, calls: std::mem::take(&mut self.calls) };
+        let statements = inner.steps(&program.body, cx);
+        (self.next, self.calls) = (inner.next, inner.calls);
+        self.calls.pop();
+        let callee = super::scalar::bracketed(&[&procedure.schema, &procedure.name]);
+        Ok(Shown { body: Body::Call(statements?), callee, ..shown })
+    }
+}
+
+/// `StatementType` of what is run from its syntax tree.
+fn kind_of(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::SetOption(_) => "SET ON/OFF",
+        StatementKind::Transaction(_) => "TRANSACTION",
+        StatementKind::Use(_) => "USE DATABASE",
+        StatementKind::Dbcc(_) => "DBCC",
+        StatementKind::Kill(_) => "KILL",
+        _ => "DDL",
+    }
+}
+
+/// Makes the document of a cached program: all of its statements that have been bound, or those from
+/// `first` to `last` in the text.
+pub(crate) fn cached_document(
+    program: &Arc<Program>,
+    catalog: &Catalog,
+    range: Option<(u32, u32)>,
+) -> Option<String> {
+    let mut statements = Vec::new();
+    let world = World { catalog, variables: &program.variables, profile: None, changed: 0 };
+    for (id, (span, leaf)) in (1..).zip(planned(program)) {
+        let wanted = range.is_none_or(|(first, last)| first <= span.start && span.start <= last);
+        let Some(bound) = leaf.plan.get().filter(|_| wanted) else { continue };
+        let text = span.text(&program.source);
+        let shown = Shown::of_bound(id, text, bound, &world);
+        let has_plan = matches!(shown.body, Body::Plan(_));
+        if has_plan || !matches!(**bound, Bound::Scalar(_)) {
+            statements.push(shown);
+        }
+    }
+    (!statements.is_empty()).then(|| xml::document(&statements, PRODUCT_VERSION))
+}

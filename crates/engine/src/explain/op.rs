@@ -1,0 +1,343 @@
+//! `Op`: an operator of a plan as it is shown, made from a bound tree.
+//!
+//! ```text
+//!   Node (what runs) ─► Builder ─► Op (names, texts, prepared XML) ─► rows.rs | xml.rs
+//! ```
+//!
+//! Operators have SQL Server's names for what they do here: a hash join's first input is the one that
+//! is read into the table, which is the right one of the bound tree.
+
+use std::fmt::Write as _;
+
+use sos::clock;
+
+use super::profile::{Profile, address};
+use super::scalar::{Column, Names};
+use crate::opt::{Estimate, estimate};
+use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation};
+use crate::plan::walk;
+
+/// An operator as it is shown.
+#[derive(Debug, Default)]
+pub(super) struct Op {
+    pub(super) physical: &'static str,
+    pub(super) logical: &'static str,
+    /// What it does, as text: `OBJECT:(..), WHERE:(..)`.
+    pub(super) argument: String,
+    /// What ends that text: the order of an index.
+    pub(super) tail: &'static str,
+    /// What it makes, as text.
+    pub(super) defined: String,
+    /// The columns that it gives.
+    pub(super) output: Vec<Column>,
+    pub(super) rows: f64,
+    pub(super) row_bytes: f64,
+    /// Its own cost.
+    pub(super) io: f64,
+    pub(super) cpu: f64,
+    /// With what is below it.
+    pub(super) cost: f64,
+    pub(super) executions: f64,
+    /// Rows of the table that it reads.
+    pub(super) table_rows: Option<f64>,
+    /// Name of its element in the XML, that element's attributes, and what it has before and behind
+    /// the inputs.
+    pub(super) element: &'static str,
+    pub(super) attributes: String,
+    pub(super) before: String,
+    pub(super) after: String,
+    pub(super) inputs: Vec<Op>,
+    /// Operators of subqueries in its expressions, in their order in `before` and `after`.
+    pub(super) subplans: Vec<Op>,
+    /// What it did.
+    pub(super) actual: Option<Actual>,
+}
+
+/// What an operator did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Actual {
+    pub(super) rows: u64,
+    pub(super) executions: u64,
+    /// Rows that storage handed to it, if it is a scan.
+    pub(super) reads: Option<u64>,
+    pub(super) elapsed_ms: u64,
+}
+
+impl Op {
+    pub(super) fn new(
+        physical: &'static str,
+        logical: &'static str,
+        element: &'static str,
+    ) -> Self {
+        Self { physical, logical, element, executions: 1.0, ..Self::default() }
+    }
+
+    /// Adds a part to the text of what it does.
+    pub(super) fn argue(&mut self, part: &str) {
+        if !self.argument.is_empty() {
+            self.argument.push_str(", ");
+        }
+        self.argument.push_str(part);
+    }
+}
+
+/// Which part of an operator's XML an expression goes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Before the inputs.
+    Before,
+    /// Behind them.
+    After,
+}
+
+/// Makes operators.
+pub(super) struct Builder<'p> {
+    pub(super) names: Names<'p>,
+    pub(super) profile: Option<&'p Profile>,
+}
+
+impl Builder<'_> {
+    /// Makes the operators of a query, with the computation of its output on top.
+    pub(super) fn query(&mut self, query: &Query, executions: f64) -> Op {
+        let input = self.node(&query.root, executions);
+        let exprs: Vec<&Expr> = query.output.iter().map(|c| &c.expr).collect();
+        self.outputs(input, &exprs)
+    }
+
+    /// Puts a Compute Scalar over an operator, if what is asked of it is more than its columns.
+    pub(super) fn outputs(&mut self, input: Op, exprs: &[&Expr]) -> Op {
+        let columns = |names: &mut Names<'_>| -> Vec<Column> {
+            exprs.iter().filter_map(|e| bare(e, names)).collect()
+        };
+        if exprs.iter().all(|e| matches!(e.kind, ExprKind::Column(_))) {
+            return Op { output: columns(&mut self.names), ..input };
+        }
+        let mut op = Op::new("Compute Scalar", "Compute Scalar", "ComputeScalar");
+        op.output = columns(&mut self.names);
+        let computed = exprs.iter().filter(|e| !matches!(e.kind, ExprKind::Column(_)));
+        let defined: Vec<(Column, &Expr)> =
+            computed.map(|e| (self.names.fresh("Expr"), *e)).collect();
+        self.define(&mut op, &defined);
+        op.output.extend(defined.into_iter().map(|(column, _)| column));
+        inherit(&mut op, &input);
+        op.inputs.push(input);
+        op
+    }
+
+    /// Makes an operator with all below it, which is opened so many times.
+    pub(super) fn node(&mut self, node: &Node, executions: f64) -> Op {
+        let mut op = self.shape(node, executions);
+        let Estimate { rows, row_bytes, cpu, io } = estimate(node);
+        let below = |cost: fn(&Op) -> f64| -> f64 {
+            op.inputs.iter().map(|i| cost(i) * (i.executions / executions).max(1.0)).sum()
+        };
+        let own = |whole: f64, below: f64| (whole - below).max(0.0);
+        let inputs = below(|i| i.cost);
+        (op.cpu, op.io) = (own(cpu + io, inputs + io), own(io, below(|i| i.io)));
+        op.cost = (cpu + io).max(inputs);
+        (op.rows, op.row_bytes, op.executions) = (rows, row_bytes, executions);
+        op.actual = self.actual(node);
+        op
+    }
+
+    fn actual(&self, node: &Node) -> Option<Actual> {
+        let profile = self.profile?;
+        let count = profile.count(address(node));
+        let reads = match node {
+            Node::Scan(scan) => Some(profile.reads(std::ptr::from_ref(&**scan).addr())),
+            _ => None,
+        };
+        let elapsed_ms = clock::ticks_to_ns(count.ticks) / 1_000_000;
+        Some(Actual { rows: count.rows, executions: count.executions, reads, elapsed_ms })
+    }
+
+    fn shape(&mut self, node: &Node, executions: f64) -> Op {
+        match node {
+            Node::OneRow | Node::Empty => Op::new("Constant Scan", "Constant Scan", "ConstantScan"),
+            Node::Scan(scan) => self.scan(scan),
+            Node::View(view) => self.view(view),
+            Node::Values(values) => self.values(values),
+            Node::Function(function) => {
+                let name = function.function.name.to_ascii_lowercase();
+                self.function(&name, &function.arguments, &function.registers)
+            }
+            Node::UserFunction(function) => {
+                let name =
+                    super::scalar::bracketed(&[&function.module.schema, &function.module.name]);
+                self.function(&name, &function.arguments, &function.registers)
+            }
+            Node::Filter(filter) => {
+                let input = self.node(&filter.0, executions);
+                let mut op = Op::new("Filter", "Filter", "Filter");
+                op.attributes = " StartupExpression=\"0\"".to_owned();
+                op.output = input.output.clone();
+                op.inputs.push(input);
+                self.predicate(&mut op, "WHERE", "Predicate", &filter.1, Part::After);
+                op
+            }
+            Node::Join(join) => self.join(join, executions),
+            Node::Aggregate(aggregate) => self.aggregate(aggregate, executions),
+            Node::Window(window) => self.window(window, executions),
+            Node::Sort(sort) => self.sort(sort, executions),
+            Node::Distinct(distinct) => self.distinct(&distinct.0, &distinct.1, executions),
+            Node::Limit(limit) => self.limit(limit, executions),
+            Node::SetOperation(operation) => self.set(operation, executions),
+            Node::Recursive(recursive) => {
+                for register in &recursive.registers {
+                    let column = self.names.fresh("Recr");
+                    self.names.define(*register, column);
+                }
+                let mut op = Op::new("Concatenation", "Concatenation", "Concat");
+                op.inputs.push(self.query(&recursive.anchor, executions));
+                op.inputs.push(self.query(&recursive.step, executions));
+                op.output = self.columns(&recursive.registers);
+                op
+            }
+            Node::WorkTable(_, registers) => {
+                let mut op = Op::new("Table Spool", "Lazy Spool", "Spool");
+                op.attributes = " Stack=\"1\"".to_owned();
+                op.output = self.columns(registers);
+                op
+            }
+            Node::Document(document) => {
+                let mut op = Op::new("UDX", "UDX", "Udx");
+                let name = if document.is_json() { "FOR JSON" } else { "FOR XML" };
+                let _ = write!(op.attributes, " UDXName=\"{name}\"");
+                op.inputs.push(self.query(&document.query, executions));
+                op.output = vec![self.names.of(document.register)];
+                op
+            }
+            Node::Compute(compute) => {
+                let input = self.node(&compute.0, executions);
+                let mut op = Op::new("Compute Scalar", "Compute Scalar", "ComputeScalar");
+                op.output = input.output.clone();
+                op.inputs.push(input);
+                let computed = compute.1.iter();
+                let defined: Vec<_> =
+                    computed.map(|(register, e)| (self.names.of(*register), e)).collect();
+                self.define(&mut op, &defined);
+                op.output.extend(defined.into_iter().map(|(column, _)| column));
+                op
+            }
+        }
+    }
+
+    fn join(&mut self, join: &Join, executions: f64) -> Op {
+        let left = self.node(&join.left, executions);
+        match &join.method {
+            JoinMethod::Loop => {
+                let right = self.node(&join.right, executions * left.rows.max(1.0));
+                let logical = match join.kind {
+                    JoinKind::Inner => "Inner Join",
+                    JoinKind::Left => "Left Outer Join",
+                    JoinKind::Full => "Full Outer Join",
+                    JoinKind::Semi => "Left Semi Join",
+                    JoinKind::Anti => "Left Anti Semi Join",
+                };
+                let mut op = Op::new("Nested Loops", logical, "NestedLoops");
+                op.attributes = " Optimized=\"0\"".to_owned();
+                op.output = outputs_of(join.kind, &left, &right);
+                if let Some(on) = &join.on {
+                    self.predicate(&mut op, "WHERE", "Predicate", on, Part::Before);
+                }
+                self.outer_references(join, &mut op);
+                op.inputs = vec![left, right];
+                op
+            }
+            JoinMethod::Hash(keys) => {
+                let right = self.node(&join.right, executions);
+                let logical = match join.kind {
+                    JoinKind::Inner => "Inner Join",
+                    JoinKind::Left => "Right Outer Join",
+                    JoinKind::Full => "Full Outer Join",
+                    JoinKind::Semi => "Right Semi Join",
+                    JoinKind::Anti => "Right Anti Semi Join",
+                };
+                let mut op = Op::new("Hash Match", logical, "Hash");
+                op.output = outputs_of(join.kind, &left, &right);
+                let build: Vec<&Expr> = keys.iter().map(|k| &k.1).collect();
+                let probe: Vec<&Expr> = keys.iter().map(|k| &k.0).collect();
+                let texts = [&build, &probe].map(|side| self.list(side));
+                op.argue(&format!("HASH:({})=({})", texts[0], texts[1]));
+                self.key_columns(&mut op, "HashKeysBuild", &build);
+                self.key_columns(&mut op, "HashKeysProbe", &probe);
+                if let Some(on) = &join.on {
+                    self.predicate(&mut op, "RESIDUAL", "ProbeResidual", on, Part::Before);
+                }
+                // The input that is read into the table comes first.
+                op.inputs = vec![right, left];
+                op
+            }
+        }
+    }
+
+    /// The columns of the left input that the right one reads.
+    fn outer_references(&mut self, join: &Join, op: &mut Op) {
+        let mut reads = walk::Registers::default();
+        walk::visit_node(&join.right, &mut |e| {
+            if let ExprKind::Column(register) = e.kind {
+                reads.insert(register);
+            }
+        });
+        let live = walk::live(&join.left);
+        let outer = live.registers.iter().filter(|r| reads.contains(**r));
+        let columns: Vec<Column> = outer.map(|r| self.names.of(*r)).collect();
+        if columns.is_empty() {
+            return;
+        }
+        let list = columns.iter().map(Column::text).collect::<Vec<_>>().join(", ");
+        op.argue(&format!("OUTER REFERENCES:({list})"));
+        op.before.push_str("<OuterReferences>");
+        columns.iter().for_each(|column| column.xml(&mut op.before));
+        op.before.push_str("</OuterReferences>");
+    }
+
+    fn set(&mut self, operation: &SetOperation, executions: f64) -> Op {
+        let left = self.query(&operation.left, executions);
+        let right = self.query(&operation.right, executions);
+        for register in &operation.registers {
+            let column = self.names.fresh("Union");
+            self.names.define(*register, column);
+        }
+        let (mut op, inputs) = match operation.kind {
+            SetKind::UnionAll => {
+                (Op::new("Concatenation", "Concatenation", "Concat"), vec![left, right])
+            }
+            SetKind::Union => (Op::new("Hash Match", "Union", "Hash"), vec![left, right]),
+            // The right side is read into the table.
+            SetKind::Except => {
+                (Op::new("Hash Match", "Right Anti Semi Join", "Hash"), vec![right, left])
+            }
+            SetKind::Intersect => {
+                (Op::new("Hash Match", "Right Semi Join", "Hash"), vec![right, left])
+            }
+        };
+        op.inputs = inputs;
+        op.output = self.columns(&operation.registers);
+        op
+    }
+}
+
+/// Returns the column that an expression is, if it is a bare one.
+fn bare(expr: &Expr, names: &mut Names<'_>) -> Option<Column> {
+    match expr.kind {
+        ExprKind::Column(register) => Some(names.of(register)),
+        _ => None,
+    }
+}
+
+/// Gives an operator that only adds columns what its input has.
+pub(super) fn inherit(op: &mut Op, input: &Op) {
+    (op.rows, op.row_bytes, op.executions) = (input.rows, input.row_bytes, input.executions);
+    op.cost = input.cost;
+    op.actual = input.actual.map(|actual| Actual { reads: None, ..actual });
+}
+
+fn outputs_of(kind: JoinKind, left: &Op, right: &Op) -> Vec<Column> {
+    let mut output = left.output.clone();
+    if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
+        output.extend(right.output.iter().cloned());
+    }
+    output
+}

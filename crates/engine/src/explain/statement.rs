@@ -1,0 +1,186 @@
+//! Statements as plans show them, and the operators of those that have any.
+
+use super::op::{Actual, Builder, Op, inherit};
+use super::profile::Profile;
+use super::scalar::{Names, bracketed};
+use crate::catalog::{Catalog, TableDef};
+use crate::plan::expr::Expr;
+use crate::plan::program::VariableDef;
+use crate::plan::query::Node;
+use crate::plan::statement::{Bound, InsertSource, table_of};
+use crate::plan::walk;
+
+/// Cost of writing a row.
+const WRITE: f64 = 0.000_001;
+
+/// A statement as it is shown.
+#[derive(Debug)]
+pub(super) struct Shown {
+    /// Its number in the batch.
+    pub(super) id: u32,
+    pub(super) text: String,
+    /// `StatementType`
+    pub(super) kind: &'static str,
+    pub(super) body: Body,
+    /// The procedure that it calls.
+    pub(super) callee: String,
+    pub(super) query_hash: Option<[u8; 8]>,
+    pub(super) plan_hash: Option<[u8; 8]>,
+    /// What its run took.
+    pub(super) spent: Option<Spent>,
+}
+
+/// What a statement has inside.
+#[derive(Debug)]
+pub(super) enum Body {
+    /// No plan.
+    Nothing,
+    /// A plan.
+    Plan(Box<Op>),
+    /// The statements of the procedure that it calls.
+    Call(Vec<Shown>),
+    /// IF and WHILE.
+    Condition {
+        /// What the condition reads.
+        plan: Option<Box<Op>>,
+        /// What is done if it holds.
+        then: Vec<Shown>,
+        /// What is done if not.
+        otherwise: Vec<Shown>,
+    },
+}
+
+/// What a statement took.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spent {
+    pub(super) cpu_ms: u64,
+    pub(super) elapsed_ms: u64,
+}
+
+impl Shown {
+    pub(super) fn new(id: u32, text: &str, kind: &'static str, body: Body) -> Self {
+        Self {
+            id,
+            text: text.to_owned(),
+            kind,
+            body,
+            callee: String::new(),
+            query_hash: None,
+            plan_hash: None,
+            spent: None,
+        }
+    }
+
+    /// Makes what is shown of a bound statement.
+    pub(super) fn of_bound(id: u32, text: &str, bound: &Bound, world: &World<'_>) -> Self {
+        let body = match world.plan(bound) {
+            Some(op) => Body::Plan(Box::new(op)),
+            None => Body::Nothing,
+        };
+        let (query_hash, plan_hash) = crate::stats::hashes(text, bound);
+        Self {
+            query_hash: Some(query_hash),
+            plan_hash: Some(plan_hash),
+            ..Self::new(id, text, kind_of(bound), body)
+        }
+    }
+}
+
+/// What names a plan's objects, and the counts of its run if there was one.
+pub(super) struct World<'p> {
+    pub(super) catalog: &'p Catalog,
+    pub(super) variables: &'p [VariableDef],
+    pub(super) profile: Option<&'p Profile>,
+    /// Rows that the statement changed.
+    pub(super) changed: u64,
+}
+
+/// `StatementType` of a bound statement.
+pub(super) fn kind_of(bound: &Bound) -> &'static str {
+    match bound {
+        Bound::Select(_) | Bound::SelectAssign(_) => "SELECT",
+        Bound::SelectInto(_) => "SELECT INTO",
+        Bound::Insert(_) => "INSERT",
+        Bound::Update(_) => "UPDATE",
+        Bound::Delete(_) => "DELETE",
+        Bound::Merge(_) => "MERGE",
+        Bound::Truncate(_) => "TRUNCATE TABLE",
+        Bound::Scalar(_) => "ASSIGN",
+    }
+}
+
+impl World<'_> {
+    /// Makes the operators of a bound statement; none if it has none.
+    pub(super) fn plan(&self, bound: &Bound) -> Option<Op> {
+        let names = Names::new(self.catalog, self.variables);
+        let mut builder = Builder { names, profile: self.profile };
+        match bound {
+            Bound::Select(select) => Some(builder.query(&select.query, 1.0)),
+            Bound::SelectAssign(select) => {
+                let input = builder.node(&select.root, 1.0);
+                let exprs: Vec<&Expr> = select.assignments.iter().map(|(_, e)| e).collect();
+                Some(builder.outputs(input, &exprs))
+            }
+            Bound::SelectInto(into) => {
+                let input = builder.query(&into.query, 1.0);
+                let mut op = Op::new("Table Insert", "Insert", "Update");
+                op.argue(&format!("OBJECT:({})", bracketed(&[&into.target.object])));
+                op.attributes = " DMLRequestSort=\"0\"".to_owned();
+                Some(self.over(op, input))
+            }
+            Bound::Insert(insert) => {
+                let input = match &insert.source {
+                    InsertSource::Query(query) => builder.query(query, 1.0),
+                    InsertSource::Default => builder.node(&Node::OneRow, 1.0),
+                };
+                let table = table_of(&insert.target);
+                Some(self.write(&builder, ["Table Insert", "Insert"], table, input))
+            }
+            Bound::Update(update) => {
+                let input = builder.node(&update.root, 1.0);
+                let table = table_of(&update.target);
+                Some(self.write(&builder, ["Table Update", "Update"], table, input))
+            }
+            Bound::Delete(delete) => {
+                let input = builder.node(&delete.root, 1.0);
+                let table = table_of(&delete.target);
+                Some(self.write(&builder, ["Table Delete", "Delete"], table, input))
+            }
+            Bound::Merge(merge) => {
+                let input = builder.node(&merge.root, 1.0);
+                let table = table_of(&merge.target);
+                Some(self.write(&builder, ["Table Merge", "Merge"], table, input))
+            }
+            Bound::Scalar(scalar) if walk::has_own_subquery(&scalar.expr) => {
+                let input = builder.node(&Node::OneRow, 1.0);
+                Some(builder.outputs(input, &[&scalar.expr]))
+            }
+            Bound::Scalar(_) | Bound::Truncate(_) => None,
+        }
+    }
+
+    fn write(
+        &self,
+        builder: &Builder<'_>,
+        [physical, logical]: [&'static str; 2],
+        table: &TableDef,
+        input: Op,
+    ) -> Op {
+        let mut op = Op::new(physical, logical, "Update");
+        let [database, schema, name] = builder.names.table(table);
+        op.argue(&format!("OBJECT:({})", bracketed(&[&database, &schema, &name])));
+        op.attributes = " DMLRequestSort=\"0\"".to_owned();
+        builder.object(&mut op, table, None);
+        self.over(op, input)
+    }
+
+    /// Puts an operator that writes over what it writes.
+    fn over(&self, mut op: Op, input: Op) -> Op {
+        inherit(&mut op, &input);
+        op.cpu = input.rows * WRITE;
+        op.cost += op.cpu;
+        op.actual = op.actual.map(|actual| Actual { rows: self.changed, executions: 1, ..actual });
+        op.inputs.push(input);
+        op
+    }
+}

@@ -1,0 +1,384 @@
+//! What a login may do: fixed server roles, permissions of the server, and those of a database's user.
+//!
+//! Asked when a statement is bound, not for each row. A plan that was bound with checks belongs to
+//! texts of that login alone ([`Rights::key`] is part of a text's key in the caches); GRANT, DENY and
+//! REVOKE make a new version of the catalog, and with it new plans. What a procedure, function, view or
+//! trigger does inside is not asked again: everything has one owner, so the chain of ownership holds.
+
+use std::sync::Arc;
+
+use tsql::ast::{ObjectName, TableRef, TableRefKind, Target, TargetKind};
+use types::{Error, Msg, Result};
+
+use crate::bind::Binder;
+use crate::bind::query::{Resolved, resolve_table};
+use crate::catalog::name::Name;
+use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind};
+use crate::view::SystemView;
+
+/// Server roles that imply VIEW SERVER STATE, since they have ALTER SERVER STATE.
+const STATE_ROLES: [&str; 2] = ["serveradmin", "processadmin"];
+/// Permissions of the server that imply VIEW SERVER STATE.
+const STATE_PERMISSIONS: [&str; 3] =
+    ["VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "ALTER SERVER STATE"];
+/// `principal_id` of the server's public role.
+pub(crate) const SERVER_PUBLIC: i32 = 2;
+
+/// Ids of principals that every database has.
+const PUBLIC: i32 = 0;
+const GUEST: i32 = 2;
+const DB_OWNER: i32 = 16_384;
+const DB_DDL_ADMIN: i32 = 16_387;
+const DB_DATA_READER: i32 = 16_390;
+const DB_DATA_WRITER: i32 = 16_391;
+const DB_DENY_DATA_READER: i32 = 16_392;
+const DB_DENY_DATA_WRITER: i32 = 16_393;
+
+/// What a permission is about, as `sys.database_permissions.class` numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Class {
+    /// The database, or the server: 0 or 100.
+    #[default]
+    Whole,
+    /// An object: 1.
+    Object,
+    /// A schema: 3.
+    Schema,
+}
+
+/// What a login may do, as of a version of the catalog.
+#[derive(Clone, Debug)]
+pub(crate) struct Rights {
+    login: String,
+    id: i32,
+    all: bool,
+    server_state: bool,
+}
+
+impl Rights {
+    /// Finds out what a login may do.
+    pub(crate) fn of(catalog: &Catalog, login: &str) -> Self {
+        let found = catalog.logins.get(&Name::new(login));
+        let all = found.is_some_and(|l| l.sysadmin || holds(catalog, l, &["CONTROL SERVER"]));
+        Self {
+            login: login.to_owned(),
+            id: found.map_or(-1, |l| l.principal_id),
+            all,
+            server_state: all || found.is_some_and(|l| may_view_state(catalog, l)),
+        }
+    }
+
+    /// Tells whether nothing is forbidden.
+    #[inline]
+    pub(crate) fn is_all(&self) -> bool {
+        self.all
+    }
+
+    /// Tells whose plans the login can share: 0 for those that were bound without a check.
+    #[inline]
+    pub(crate) fn key(&self) -> i32 {
+        if self.all { 0 } else { self.id }
+    }
+
+    /// Tells whether the login may enter a database: it has a user there, or guests are let in.
+    pub(crate) fn enters(&self, database: &Database) -> bool {
+        const WITH_GUEST: [&str; 3] = ["master", "tempdb", "msdb"];
+        let has_guest = WITH_GUEST.iter().any(|name| Name::same(name, &database.name));
+        self.all || has_guest || !self.principals(database).contains(&GUEST)
+    }
+
+    /// Tells whether the login may end sessions and empty caches: ALTER ANY CONNECTION and ALTER SERVER
+    /// STATE, which the same roles have.
+    pub(crate) fn alters_server(&self, catalog: &Catalog) -> bool {
+        let login = catalog.logins.get(&Name::new(&self.login));
+        let by_role =
+            |login: &Arc<Login>| login.roles.iter().any(|role| STATE_ROLES.contains(role));
+        self.all
+            || login.is_some_and(|l| {
+                by_role(l) || holds(catalog, l, &["ALTER SERVER STATE", "ALTER ANY CONNECTION"])
+            })
+    }
+
+    /// Tells whether the login may make logins and grant permissions of the server.
+    pub(crate) fn secures_server(&self, catalog: &Catalog) -> bool {
+        let login = catalog.logins.get(&Name::new(&self.login));
+        self.all
+            || login.is_some_and(|l| {
+                l.roles.contains(&"securityadmin") || holds(catalog, l, &["ALTER ANY LOGIN"])
+            })
+    }
+
+    /// Tells whether the login may make databases.
+    pub(crate) fn makes_databases(&self, catalog: &Catalog) -> bool {
+        let login = catalog.logins.get(&Name::new(&self.login));
+        self.all || login.is_some_and(|l| l.roles.contains(&"dbcreator"))
+    }
+
+    /// Tells whether the login has a permission of the server.
+    pub(crate) fn has_of_server(&self, catalog: &Catalog, permission: &str) -> bool {
+        if STATE_PERMISSIONS[..2].contains(&permission) {
+            return self.server_state;
+        }
+        let login = catalog.logins.get(&Name::new(&self.login));
+        self.all || login.is_some_and(|l| holds(catalog, l, &[permission]))
+    }
+
+    /// Tells whether the login has VIEW SERVER STATE.
+    pub(crate) fn views_server_state(&self) -> bool {
+        self.server_state
+    }
+
+    /// Checks that a system view may be read.
+    ///
+    /// # Errors
+    /// 300, which 297 follows, if the login lacks VIEW SERVER STATE.
+    fn check_view(&self, view: &SystemView) -> Result<()> {
+        if self.server_state || !needs_server_state(view.name) {
+            return Ok(());
+        }
+        Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into())
+    }
+
+    /// Checks a permission on an object.
+    fn check(&self, database: &Database, object: &Securable<'_>, permission: &str) -> Result<()> {
+        if self.has(database, object, permission) {
+            return Ok(());
+        }
+        let denied = Msg::PermissionDenied(permission, object.name, &database.name, object.schema);
+        Err(Error::from(denied).with_state(5))
+    }
+
+    fn has(&self, database: &Database, object: &Securable<'_>, permission: &str) -> bool {
+        let ids = self.principals(database);
+        if ids.contains(&DB_OWNER) {
+            return true;
+        }
+        let reads = permission == "SELECT";
+        let writes = matches!(permission, "INSERT" | "UPDATE" | "DELETE");
+        let is_member = |role: i32| ids.contains(&role);
+        if (reads && is_member(DB_DENY_DATA_READER)) || (writes && is_member(DB_DENY_DATA_WRITER)) {
+            return false;
+        }
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => true,
+                Class::Object => p.object_id == object.id,
+                Class::Schema => p.object_id == object.schema_id,
+            };
+            let named = p.permission == permission
+                || p.permission == "CONTROL"
+                || (p.permission == "ALL" && p.class == Class::Object);
+            covers && named && ids.contains(&p.principal_id)
+        };
+        let (granted, denied): (Vec<&Permission>, Vec<_>) =
+            database.permissions.iter().filter(about).partition(|p| p.granted);
+        if !denied.is_empty() {
+            return false;
+        }
+        !granted.is_empty()
+            || (reads && is_member(DB_DATA_READER))
+            || (writes && is_member(DB_DATA_WRITER))
+    }
+
+    /// Checks a permission of the database itself, such as CREATE TABLE.
+    ///
+    /// # Errors
+    /// 262.
+    pub(crate) fn check_database(&self, database: &Database, permission: &str) -> Result<()> {
+        if self.all {
+            return Ok(());
+        }
+        let ids = self.principals(database);
+        let admin = ids.contains(&DB_OWNER) || ids.contains(&DB_DDL_ADMIN);
+        let about = |p: &&Permission| {
+            p.class == Class::Whole
+                && (p.permission == permission || p.permission == "CONTROL")
+                && ids.contains(&p.principal_id)
+        };
+        let (granted, denied): (Vec<&Permission>, Vec<_>) =
+            database.permissions.iter().filter(about).partition(|p| p.granted);
+        if denied.is_empty() && (admin || !granted.is_empty()) {
+            return Ok(());
+        }
+        Err(Msg::DatabasePermissionDenied(permission, &database.name).into())
+    }
+
+    /// Tells whether the login owns a database, as `dbo` or as a member of `db_owner`.
+    pub(crate) fn owns(&self, database: &Database) -> bool {
+        self.all || self.principals(database).contains(&DB_OWNER)
+    }
+
+    /// The login's user in a database, `guest` if it has none, with all roles that it is a member of.
+    fn principals(&self, database: &Database) -> Vec<i32> {
+        let is_it = |p: &&Arc<Principal>| {
+            p.kind == PrincipalKind::SqlUser
+                && p.login.as_ref().is_some_and(|l| Name::same(l, &self.login))
+        };
+        let user = database.principals.values().find(is_it);
+        let mut ids = vec![PUBLIC, user.map_or(GUEST, |u| u.id)];
+        let mut next = 1;
+        while let Some(id) = ids.get(next).copied() {
+            next += 1;
+            let roles = database.principals.values().filter(|p| p.id == id);
+            for role in roles.flat_map(|p| &p.member_of) {
+                if !ids.contains(role) {
+                    ids.push(*role);
+                }
+            }
+        }
+        ids
+    }
+}
+
+/// Tells whether a login has one of these permissions of the server, and is denied none of them.
+fn holds(catalog: &Catalog, login: &Login, permissions: &[&str]) -> bool {
+    let about = |p: &&Permission| {
+        (p.principal_id == login.principal_id || p.principal_id == SERVER_PUBLIC)
+            && permissions.contains(&p.permission.as_str())
+    };
+    let mut rules = catalog.server_permissions.iter().filter(about).peekable();
+    rules.peek().is_some() && rules.all(|p| p.granted)
+}
+
+fn may_view_state(catalog: &Catalog, login: &Login) -> bool {
+    let denied = catalog.server_permissions.iter().any(|p| {
+        !p.granted && p.principal_id == login.principal_id && p.permission == "VIEW SERVER STATE"
+    });
+    let by_role = login.roles.iter().any(|role| STATE_ROLES.contains(role));
+    !denied && (by_role || holds(catalog, login, &STATE_PERMISSIONS))
+}
+
+/// Tells whether a view shows the state of the server. Those of sessions and requests show everybody
+/// their own.
+fn needs_server_state(view: &str) -> bool {
+    const OWN: [&str; 4] =
+        ["dm_exec_sessions", "dm_exec_requests", "dm_exec_sql_text", "dm_exec_input_buffer"];
+    let of_server = ["dm_os_", "dm_exec_", "dm_tran_", "fn_time_ledger"];
+    of_server.iter().any(|prefix| view.starts_with(prefix)) && !OWN.contains(&view)
+}
+
+/// An object that is asked for.
+struct Securable<'o> {
+    id: i32,
+    schema_id: i32,
+    schema: &'o str,
+    name: &'o str,
+}
+
+/// Tells whether a login has a permission on an object.
+pub(crate) fn has_on_object(
+    rights: &Rights,
+    database: &Database,
+    (id, schema_id): (i32, i32),
+    permission: &str,
+) -> bool {
+    rights.all
+        || rights.has(database, &Securable { id, schema_id, schema: "", name: "" }, permission)
+}
+
+/// Checks a permission on an object of a database.
+///
+/// # Errors
+/// 229.
+pub(crate) fn check_object(
+    rights: &Rights,
+    database: &Database,
+    (id, schema_id): (i32, i32),
+    (schema, name): (&str, &str),
+    permission: &str,
+) -> Result<()> {
+    rights.check(database, &Securable { id, schema_id, schema, name }, permission)
+}
+
+/// Checks that a system view may be read.
+///
+/// # Errors
+/// 300, which 297 follows.
+pub(crate) fn require_view(binder: &Binder<'_>, view: &SystemView) -> Result<()> {
+    binder.rights.map_or(Ok(()), |rights| rights.check_view(view))
+}
+
+/// Checks a permission on what a name has been resolved to.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require(
+    binder: &Binder<'_>,
+    resolved: &Resolved<'_>,
+    permission: &str,
+) -> Result<()> {
+    let Some(rights) = binder.rights else { return Ok(()) };
+    match resolved {
+        Resolved::Table(table) => {
+            let Some(database) = binder.catalog.database_by_id(table.database_id) else {
+                return Ok(());
+            };
+            let object = Securable {
+                id: table.id,
+                schema_id: table.schema_id,
+                schema: &table.schema,
+                name: &table.name,
+            };
+            // Temporary tables are the session's own.
+            if table.name.starts_with('#') {
+                Ok(())
+            } else {
+                rights.check(database, &object, permission)
+            }
+        }
+        Resolved::View(view, _) => require_module(binder, view, permission),
+        Resolved::System(..) => Ok(()),
+    }
+}
+
+/// Checks a permission on a view or function.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_module(
+    binder: &Binder<'_>,
+    module: &crate::catalog::ModuleDef,
+    permission: &str,
+) -> Result<()> {
+    let Some(rights) = binder.rights else { return Ok(()) };
+    let Some(database) = binder.catalog.database_by_id(module.database_id) else { return Ok(()) };
+    let (schema, name) = (module.schema.as_str(), module.name.as_str());
+    rights.check(
+        database,
+        &Securable { id: module.id, schema_id: module.schema_id, schema, name },
+        permission,
+    )
+}
+
+/// Checks permissions on the target of a data-changing statement; `from` is where its alias may be.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_target(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    from: &[TableRef],
+    permissions: &[&str],
+) -> Result<()> {
+    let TargetKind::Name(name) = &target.kind else { return Ok(()) };
+    if binder.rights.is_none() {
+        return Ok(());
+    }
+    let name = name.as_simple().and_then(|alias| named(from, alias)).unwrap_or(name);
+    // A name that does not resolve is the binder's to report.
+    let Ok(resolved) = resolve_table(binder, name) else { return Ok(()) };
+    permissions.iter().try_for_each(|permission| require(binder, &resolved, permission))
+}
+
+/// Finds the table that an alias of FROM stands for.
+fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
+    from.iter().find_map(|table| match &table.kind {
+        TableRefKind::Table(source) => {
+            let is_it = source.alias.as_deref().is_some_and(|a| Name::same(a, alias));
+            is_it.then_some(&source.name)
+        }
+        TableRefKind::Joined { first, joins } => named(std::slice::from_ref(first), alias)
+            .or_else(|| joins.iter().find_map(|j| named(std::slice::from_ref(&j.right), alias))),
+        _ => None,
+    })
+}

@@ -1,0 +1,168 @@
+//! What other logins than `sa` may do. Each test names the rule of SQL Server's documentation that it
+//! holds the engine to.
+
+use std::sync::Arc;
+
+use crate::client::{Answer, batch, instance, login};
+use engine::instance::Instance;
+use engine::session::{ClientInfo, LoginRequest, Rpc, RpcTarget, Session};
+
+fn login_as(instance: &Arc<Instance>, user: &str) -> Session {
+    let request = LoginRequest {
+        user: user.to_owned(),
+        password: "secret".to_owned(),
+        database: String::new(),
+        language: String::new(),
+        client: ClientInfo { odbc: true, ..ClientInfo::default() },
+    };
+    Session::login(instance, request).map_err(|e| format!("{e:?}")).unwrap()
+}
+
+fn run(session: &mut Session, text: &str) -> Answer {
+    let answer = batch(session, text);
+    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+    answer
+}
+
+fn errors(session: &mut Session, text: &str) -> Vec<i32> {
+    batch(session, text).errors.iter().map(|e| e.number).collect()
+}
+
+fn server() -> (Arc<Instance>, Session, Session) {
+    let instance = instance();
+    let mut sa = login(&instance);
+    for text in [
+        "CREATE LOGIN poor WITH PASSWORD = 'secret'; CREATE USER poor",
+        "CREATE TABLE dbo.t (a int)",
+        "INSERT dbo.t VALUES (1)",
+        "CREATE PROCEDURE dbo.p AS SELECT a FROM dbo.t",
+        "CREATE VIEW dbo.v AS SELECT a FROM dbo.t",
+    ] {
+        run(&mut sa, text);
+    }
+    let poor = login_as(&instance, "poor");
+    (instance, sa, poor)
+}
+
+#[test]
+fn the_state_of_the_server_takes_view_server_state() {
+    let (_instance, mut sa, mut poor) = server();
+    let read = "SELECT COUNT(*) FROM sys.dm_os_wait_stats";
+    let answer = batch(&mut poor, read);
+    let told: Vec<(i32, &str)> =
+        answer.errors.iter().map(|e| (e.number, e.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (300, "VIEW SERVER STATE permission was denied on object 'server', database 'master'."),
+            (297, "The user does not have permission to perform this action.")
+        ]
+    );
+    // The same text by somebody who may, before and after.
+    run(&mut sa, read);
+    assert_eq!(errors(&mut poor, read), [300, 297]);
+    run(&mut sa, "GRANT VIEW SERVER STATE TO poor");
+    run(&mut poor, read);
+    run(&mut sa, "DENY VIEW SERVER STATE TO poor");
+    assert_eq!(errors(&mut poor, read), [300, 297]);
+    run(&mut sa, "REVOKE VIEW SERVER STATE TO poor");
+    assert_eq!(errors(&mut poor, "SELECT * FROM sys.dm_exec_query_stats"), [300, 297]);
+    run(&mut sa, "ALTER SERVER ROLE sysadmin ADD MEMBER poor");
+    run(&mut poor, read);
+    run(&mut sa, "ALTER SERVER ROLE sysadmin DROP MEMBER poor");
+    assert_eq!(errors(&mut poor, read), [300, 297]);
+}
+
+#[test]
+fn a_try_block_catches_the_refusal() {
+    let (_instance, _sa, mut poor) = server();
+    let text = "BEGIN TRY SELECT * FROM sys.dm_os_wait_stats END TRY \
+                BEGIN CATCH SELECT ERROR_NUMBER() END CATCH";
+    assert_eq!(run(&mut poor, text).sets.last().unwrap()[0][0], "297");
+}
+
+#[test]
+fn everybody_sees_their_own_session() {
+    let (_instance, mut sa, mut poor) = server();
+    let count = "SELECT COUNT(*), MAX(session_id) - @@SPID FROM sys.dm_exec_sessions";
+    assert_eq!(run(&mut poor, count).sets[0][0], ["1", "0"]);
+    let all: i32 = run(&mut sa, count).sets[0][0][0].parse().unwrap();
+    assert!(all >= 2);
+}
+
+#[test]
+fn objects_take_permissions_of_their_own() {
+    let (_instance, mut sa, mut poor) = server();
+    let answer = batch(&mut poor, "SELECT * FROM dbo.t");
+    assert_eq!(answer.errors[0].number, 229);
+    assert_eq!(answer.errors[0].severity, 14);
+    assert_eq!(
+        answer.errors[0].message,
+        "The SELECT permission was denied on the object 't', database 'master', schema 'dbo'."
+    );
+    for (text, permission) in [
+        ("INSERT dbo.t VALUES (2)", "INSERT"),
+        ("UPDATE dbo.t SET a = 1", "UPDATE"),
+        ("DELETE dbo.t", "DELETE"),
+    ] {
+        assert_eq!(errors(&mut poor, text), [229], "{text}");
+        run(&mut sa, &format!("GRANT {permission} ON dbo.t TO poor"));
+        run(&mut poor, text);
+    }
+    assert_eq!(errors(&mut poor, "DELETE dbo.t WHERE a = 1"), [229]);
+    assert_eq!(errors(&mut poor, "TRUNCATE TABLE dbo.t"), [15247]);
+    assert_eq!(errors(&mut poor, "CREATE TABLE dbo.x (a int)"), [262]);
+    run(&mut poor, "CREATE TABLE #x (a int); INSERT #x VALUES (1); SELECT * FROM #x");
+}
+
+#[test]
+fn views_and_procedures_stand_for_what_they_read() {
+    let (_instance, mut sa, mut poor) = server();
+    assert_eq!(errors(&mut poor, "SELECT * FROM dbo.v"), [229]);
+    assert_eq!(errors(&mut poor, "EXEC dbo.p"), [229]);
+    run(&mut sa, "GRANT SELECT ON dbo.v TO poor; GRANT EXECUTE ON dbo.p TO poor");
+    run(&mut poor, "SELECT * FROM dbo.v");
+    run(&mut poor, "EXEC dbo.p");
+    let call = |session: &mut Session| {
+        let mut answer = Answer::default();
+        let target = RpcTarget::Name("dbo.p");
+        session.rpc(Rpc { target, parameters: &mut [], more: false }, &mut answer).unwrap();
+        answer.errors.iter().map(|e| e.number).collect::<Vec<_>>()
+    };
+    assert!(call(&mut poor).is_empty());
+    assert_eq!(errors(&mut poor, "SELECT * FROM dbo.t"), [229]);
+    run(&mut sa, "DENY EXECUTE ON dbo.p TO poor");
+    assert_eq!(call(&mut poor), [229]);
+    assert!(call(&mut sa).is_empty());
+}
+
+#[test]
+fn roles_and_schemas_grant_and_a_denial_wins() {
+    let (_instance, mut sa, mut poor) = server();
+    run(&mut sa, "ALTER ROLE db_datareader ADD MEMBER poor");
+    run(&mut poor, "SELECT * FROM dbo.t");
+    run(&mut sa, "DENY SELECT ON SCHEMA::dbo TO poor");
+    assert_eq!(errors(&mut poor, "SELECT * FROM dbo.t"), [229]);
+    run(&mut sa, "REVOKE SELECT ON SCHEMA::dbo TO poor; ALTER ROLE db_datareader DROP MEMBER poor");
+    assert_eq!(errors(&mut poor, "SELECT * FROM dbo.t"), [229]);
+    run(
+        &mut sa,
+        "CREATE ROLE readers; ALTER ROLE readers ADD MEMBER poor; GRANT SELECT ON dbo.t TO readers",
+    );
+    run(&mut poor, "SELECT * FROM dbo.t");
+    run(&mut sa, "ALTER ROLE db_owner ADD MEMBER poor");
+    run(&mut poor, "CREATE TABLE dbo.y (a int); DROP TABLE dbo.y");
+}
+
+#[test]
+fn a_database_without_a_user_of_the_login_is_closed_to_it() {
+    let (_instance, mut sa, mut poor) = server();
+    run(&mut sa, "CREATE DATABASE other");
+    assert_eq!(errors(&mut poor, "USE other"), [916]);
+    run(&mut sa, "USE other; CREATE USER poor");
+    run(&mut poor, "USE other");
+    assert_eq!(errors(&mut poor, "GRANT VIEW SERVER STATE TO poor"), [15247]);
+    assert_eq!(errors(&mut poor, "CREATE LOGIN friend WITH PASSWORD = 'x'"), [15247]);
+    assert_eq!(errors(&mut poor, "CREATE DATABASE mine"), [262]);
+    assert_eq!(errors(&mut sa, "GRANT VIEW SERVER STATE TO poor"), [4621]);
+}

@@ -1,0 +1,145 @@
+//! `bench compile`: what it costs the server to find or make the plan of a statement, by server CPU.
+//!
+//! One connection sends one kind of request after the other: a statement with parameters, the same
+//! text with its values in it, texts that were never seen; and a join of three tables by their keys
+//! that gives 100 rows. What a new text costs beyond a cached one is its compilation.
+
+use std::time::Duration;
+
+use clap::Args;
+use load::{Answer, Result, Script, ServerProcess};
+use tds::ProcedureId;
+use tds::client::{ClientSettings, RpcBuilder, batch};
+use types::{ColumnType, DataType, Length, Value};
+
+use crate::setup::{Schedulers, apart, connect, run_batches, start_clearway};
+use crate::{Plan, say};
+
+/// Texts that differ: more than any cache of the server keeps.
+const TEXTS: i32 = 40_000;
+const DATABASE: &str = "BenchCompile";
+
+/// Arguments of `bench compile`.
+#[derive(Args)]
+pub(crate) struct CompileArguments {
+    /// The server's binary; default the one beside this
+    #[arg(long, value_name = "FILE")]
+    server: Option<std::path::PathBuf>,
+    /// Rounds of each kind of request; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    rounds: usize,
+    /// Milliseconds of each
+    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    window_ms: u64,
+}
+
+/// A kind of request.
+struct Kind {
+    name: &'static str,
+    requests: Vec<Vec<u8>>,
+    rows: usize,
+}
+
+/// Measures and says what came out.
+pub(crate) fn run(arguments: &CompileArguments) -> Result<()> {
+    let plan = Plan::of_server(arguments.server.as_ref(), std::path::Path::new("tests/workloads"))?;
+    let server = start_clearway(&plan, Schedulers::One, apart())?;
+    prepare(&server)?;
+    let window = Duration::from_millis(arguments.window_ms);
+    let mut medians = Vec::new();
+    for kind in kinds() {
+        let cost = measure(&server, &kind, arguments.rounds, window)?;
+        say(&format!("{:<40} {:>8.2} us of server CPU", kind.name, cost));
+        medians.push(cost);
+    }
+    if let [_, cached, new, ..] = medians[..] {
+        say(&format!(
+            "{:<40} {:>8.2} us (asked: 5 at most)",
+            "parse and bind of a new text",
+            new - cached
+        ));
+    }
+    Ok(())
+}
+
+fn prepare(server: &ServerProcess) -> Result<()> {
+    run_batches(&mut connect(server, "")?, [format!("create database [{DATABASE}]").as_str()])?;
+    let mut client = connect(server, DATABASE)?;
+    run_batches(
+        &mut client,
+        [
+            "create table dbo.orders (id int not null primary key, customer nvarchar(40), \
+             amount decimal(18,2), state varchar(10), cid int not null, iid int not null)",
+            "create table dbo.customers (id int not null primary key, name nvarchar(40))",
+            "create table dbo.items (id int not null primary key, name nvarchar(40))",
+            "insert dbo.orders select value, N'shop', 1, 'open', value, value \
+             from generate_series(1, 10000)",
+            "insert dbo.customers select value, N'customer' from generate_series(1, 10000)",
+            "insert dbo.items select value, N'item' from generate_series(1, 10000)",
+        ],
+    )
+}
+
+fn kinds() -> Vec<Kind> {
+    let text = |id: &str| {
+        format!(
+            "select o.id, o.customer, o.amount, o.state from dbo.orders as o where o.id = {id} \
+             and o.state = 'open' and o.customer <> N'nobody at all'"
+        )
+    };
+    let ask = |text: &str| batch(text, ClientSettings::default());
+    let id = |n: i32| format!("{:>7}", 1 + n % 10_000);
+    // Blanks at the end make a text of its own of each.
+    let new = |n: i32| format!("{} /* {n:>6} */", text(&id(n)));
+    let join = "select o.id, c.name, i.name from dbo.orders o join dbo.customers c on c.id = o.cid \
+                join dbo.items i on i.id = o.iid where o.id between 1 and 100";
+    vec![
+        Kind { name: "with parameters", requests: vec![prepared(&text("@id"))], rows: 1 },
+        Kind { name: "the same text again", requests: vec![ask(&new(1))], rows: 1 },
+        Kind {
+            name: "a new text each time",
+            requests: (0..TEXTS).map(|n| ask(&new(n))).collect(),
+            rows: 1,
+        },
+        Kind { name: "join of three, 100 rows (asked: 60)", requests: vec![ask(join)], rows: 100 },
+    ]
+}
+
+fn prepared(statement: &str) -> Vec<u8> {
+    let text = ColumnType::nullable(DataType::NVarChar(Length::Limited(4_000)));
+    let int = ColumnType::nullable(DataType::Int);
+    RpcBuilder::new(ClientSettings::default())
+        .call_id(ProcedureId::ExecuteSql)
+        .input("", text, &Value::nvarchar(statement))
+        .input("", text, &Value::nvarchar("@id int"))
+        .input("@id", int, &Value::Int(17))
+        .finish()
+}
+
+/// Returns the median of the rounds, in microseconds of server CPU per request.
+fn measure(server: &ServerProcess, kind: &Kind, rounds: usize, window: Duration) -> Result<f64> {
+    let mut client = connect(server, DATABASE)?;
+    let answer = Answer::decode(&client.ask(&kind.requests[0])?)?.check()?;
+    if answer.rows().len() != kind.rows {
+        return Err(format!("{}: {} rows and not {}", kind.name, answer.rows().len(), kind.rows));
+    }
+    let script = Script::new(kind.requests.clone(), kind.requests.len());
+    client.run(&script, window)?;
+    let mut costs = Vec::with_capacity(rounds);
+    for _ in 0..rounds.max(1) {
+        let before = server.cpu_ns()?;
+        let outcome = client.run(&script, window)?;
+        let used = server.cpu_ns()?.saturating_sub(before);
+        if let Some(trouble) = &outcome.first_trouble {
+            return Err(format!("{}: {trouble}", kind.name));
+        }
+        costs.push(per_request(used, outcome.requests()));
+    }
+    costs.sort_by(f64::total_cmp);
+    Ok(costs[costs.len() / 2])
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a cost is for readers")]
+fn per_request(ns: u64, requests: u64) -> f64 {
+    ns as f64 / 1_000.0 / requests.max(1) as f64
+}
