@@ -27,8 +27,11 @@ fn ticks_of([hour, minute, second, fraction]: [i32; 4], scale: u8) -> Option<i64
         && (0..60).contains(&minute)
         && (0..60).contains(&second)
         && (0..TICKS_PER_SECOND / unit).contains(&fraction);
-    let seconds = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
-    valid.then_some(seconds * TICKS_PER_SECOND + fraction * unit)
+    // Not before the parts are known to be within their ranges: others would overflow.
+    valid.then(|| {
+        let seconds = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
+        seconds * TICKS_PER_SECOND + fraction * unit
+    })
 }
 
 /// Makes a `time(scale)` from hour, minute, second and a fraction in units of 10^-`scale` s.
