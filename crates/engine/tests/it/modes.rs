@@ -56,8 +56,8 @@ const QUERIES: &[&str] = &[
     "SELECT a.id FROM a WHERE a.k IN (SELECT k FROM b)",
     "SELECT a.id FROM a WHERE a.k NOT IN (SELECT k FROM b)",
     "SELECT a.id FROM a WHERE a.k NOT IN (SELECT k FROM b WHERE k IS NOT NULL)",
-    "SELECT a.id, t.x FROM a CROSS APPLY (SELECT TOP 2 x FROM b WHERE b.k = a.k ORDER BY x DESC) t",
-    "SELECT a.id, t.x FROM a OUTER APPLY (SELECT TOP 1 x FROM b WHERE b.k = a.k AND b.x > a.id ORDER BY x) t",
+    "SELECT a.id, t.x FROM a CROSS APPLY (SELECT TOP 2 x FROM b WHERE b.k = a.k ORDER BY x DESC) t WHERE a.id < 300",
+    "SELECT a.id, t.x FROM a OUTER APPLY (SELECT TOP 1 x FROM b WHERE b.k = a.k AND b.x > a.id ORDER BY x) t WHERE a.id < 300",
     "SELECT a.id, (SELECT MAX(x) FROM b WHERE b.k = a.k) FROM a WHERE id < 500",
     "SELECT a.id, b.id FROM a, b WHERE a.id < 60 AND b.id < 60 AND a.id + b.id = 70",
     "SELECT id, k FROM a ORDER BY k DESC, id",
@@ -86,14 +86,26 @@ const QUERIES: &[&str] = &[
     "SELECT TOP 2 id FROM a WHERE 1 / (id - 2000) = 0",
     "SELECT SUM(CAST(big AS int) * 1000) FROM a",
     "SELECT SUM(i * 1000000) FROM n",
-    "SELECT SUM(CAST(wide * 100000000000000000 AS decimal(38, 4))) FROM a",
+    "SELECT SUM(CAST(wide * 1000000000000000000 AS decimal(38, 4))) FROM a",
     "SELECT id, CAST(s AS int) FROM a",
     "SELECT (SELECT k FROM a WHERE id IN (1, 2)) FROM n",
     "SELECT x.id FROM a x JOIN b y ON x.k = y.k AND 10 / (y.x - 400) > 100",
-    "SELECT s, SUM(k) FROM a GROUP BY s FOR JSON PATH",
+    "SELECT s, SUM(k) AS k FROM a GROUP BY s FOR JSON PATH",
     "SELECT p.[Ax], p.[Bx] FROM (SELECT s, k FROM a) t PIVOT (SUM(k) FOR s IN ([Ax], [Bx])) p",
     "SELECT TOP (SELECT 3) id FROM a ORDER BY id",
     "SELECT i FROM n WHERE i IN (SELECT id FROM b) AND i NOT IN (1, 2, 3) ORDER BY i DESC",
+];
+
+/// Those of them that fail, by how they start, and with what.
+const FAILING: &[(&str, &str)] = &[
+    ("SELECT id, 100 / (k - 50) FROM", "8134"),
+    ("SELECT COUNT(*) FROM a WHERE 1 /", "8134"),
+    ("SELECT SUM(CAST(big", "8115"),
+    ("SELECT SUM(i *", "8115"),
+    ("SELECT SUM(CAST(wide", "8115"),
+    ("SELECT id, CAST(s AS int)", "245"),
+    ("SELECT (SELECT k FROM a WHERE id IN (1, 2))", "512"),
+    ("SELECT x.id FROM a x JOIN b y", "8134"),
 ];
 
 #[test]
@@ -108,6 +120,12 @@ fn both_modes_give_the_same() {
             instance.set_execution_mode(mode);
             outcome(&batch(&mut session, query), query.contains("ORDER BY"))
         });
+        let number = row.first().and_then(|line| line.strip_prefix("msg ")?.split(' ').next());
+        let fails = number.filter(|number| *number != "8153");
+        let wanted = FAILING.iter().find(|(start, _)| query.starts_with(start)).map(|f| f.1);
+        if fails != wanted {
+            failures += &format!("{query}\n  expected {wanted:?}, got {:?}\n", row.first());
+        }
         if row != vector {
             let at = row.iter().zip(&vector).position(|(a, b)| a != b);
             let at = at.unwrap_or(row.len().min(vector.len()));

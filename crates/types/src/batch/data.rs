@@ -144,16 +144,20 @@ impl Data {
         self.len() == 0
     }
 
-    /// Returns the bytes of memory that the rows take; those of a long value as if it had no other holder.
+    /// Returns the bytes of memory that the rows take, without what values hold outside of themselves.
     pub(super) fn memory(&self) -> usize {
         match_fixed!(self, rows => size_of_val(rows.as_slice()),
             Self::Bytes(rows) => rows.total() + rows.len() * size_of::<u32>(),
-            Self::Values(rows) => {
-                let outside = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
-                size_of_val(rows.as_slice()) + rows.iter().map(outside).sum::<usize>()
-            },
+            Self::Values(rows) => size_of_val(rows.as_slice()),
             Self::Constant(..) => 0,
         )
+    }
+
+    /// Returns the bytes that the values from a row on hold outside, each as if it were alone.
+    pub(super) fn memory_outside(&self, first: usize) -> usize {
+        let Self::Values(rows) = self else { return 0 };
+        let outside = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
+        rows[first..].iter().map(outside).sum()
     }
 
     /// Packs a `datetime` into a number that orders as it does.

@@ -145,9 +145,15 @@ impl Vector {
         self.data.push_zero();
     }
 
-    /// Returns the bytes of memory that the rows take.
+    /// Returns the bytes of memory that the rows take, without what long values hold: it costs the same
+    /// however many rows there are.
     pub fn memory(&self) -> usize {
         self.data.memory() + size_of_val(self.nulls.words())
+    }
+
+    /// Returns the bytes that long values hold in the rows from `first` on.
+    pub fn memory_outside(&self, first: usize) -> usize {
+        self.data.memory_outside(first)
     }
 
     /// Drops all rows; keeps the memory. A vector that became one of `Value`s or a constant is in the

@@ -17,6 +17,8 @@ pub(super) struct Store {
     /// The columns; none until the first batch shows their form.
     pub(super) columns: Vec<Vector>,
     pub(super) len: usize,
+    /// Bytes that long values among the rows hold.
+    outside: usize,
 }
 
 impl Store {
@@ -24,12 +26,12 @@ impl Store {
     pub(super) fn new(layout: &[Register], needed: &Registers) -> Self {
         let kept = layout.iter().enumerate().filter(|(_, register)| needed.contains(**register));
         let (places, layout): (Vec<usize>, Vec<Register>) = kept.map(|(p, r)| (p, *r)).unzip();
-        Self { layout, places, columns: Vec::new(), len: 0 }
+        Self { layout, places, columns: Vec::new(), len: 0, outside: 0 }
     }
 
     /// Returns the bytes of memory that the rows take.
     pub(super) fn memory(&self) -> usize {
-        self.columns.iter().map(Vector::memory).sum()
+        self.outside + self.columns.iter().map(Vector::memory).sum::<usize>()
     }
 
     /// Keeps the selected rows of a batch.
@@ -40,6 +42,7 @@ impl Store {
         }
         for (column, place) in self.columns.iter_mut().zip(&self.places) {
             column.append(&batch.columns[*place], selection);
+            self.outside += column.memory_outside(self.len);
         }
         self.len += selection.len();
     }
@@ -51,6 +54,7 @@ impl Store {
             kept.take(column, rows);
             *column = kept;
         }
+        self.outside = self.columns.iter().map(|column| column.memory_outside(0)).sum();
         self.len = rows.len();
     }
 
