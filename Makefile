@@ -5,6 +5,9 @@
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
 # make bench-ledger compares a server with the ledger to one without it, on the same page
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
+# make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
+# make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
+# make differential  10,000 statements made at random, against DuckDB; SEED=N repeats a run
 # make drivers  only the tests through real drivers
 # make support  writes docs/support.md from the engine's test scripts
 # make lint     format and lints
@@ -23,7 +26,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-tpch bench-smoke lint doc models census fuzz support
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-tpch bench-aggregate bench-smoke slt differential lint doc models census fuzz support
 build:
 	cargo build --release --locked
 
@@ -32,7 +35,15 @@ setup:
 
 test: setup build bench-smoke
 	cargo test --workspace --locked
+	.venv/bin/python tests/slt --count 100
+	.venv/bin/python tests/differential --count 300
 	$(PYTEST) tests/drivers
+
+slt: setup build
+	.venv/bin/python tests/slt
+
+differential: setup build
+	.venv/bin/python tests/differential --count 10000 $(if $(SEED),--seed $(SEED))
 
 drivers: setup build
 	$(PYTEST) tests/drivers
@@ -74,6 +85,10 @@ bench-ledger:
 bench-tpch: setup
 	cargo build --release --locked -p clearway -p load
 	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
+
+bench-aggregate:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench aggregate --json target/aggregate.json --page docs/benchmarks.md
 
 bench-smoke:
 	cargo build --release --locked -p clearway -p load

@@ -1,5 +1,6 @@
 //! Tests of the `clearway` binary as a process: what it says, what it answers, and that it lives on.
 
+mod bad_text;
 mod books;
 mod client;
 mod command_line;

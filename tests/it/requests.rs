@@ -146,6 +146,29 @@ fn attention_stops_a_running_statement() {
     assert_eq!(client.value_of("1"), Value::Int(1));
 }
 
+/// On one scheduler, which the query does not leave of itself: a cross join of small tables, so that no one
+/// operator reads many rows at a time.
+#[test]
+fn long_query_lets_others_work_and_is_stopped_by_an_attention() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    let fill = "CREATE TABLE t (i int); INSERT t SELECT value FROM GENERATE_SERIES(1, 50)";
+    assert_eq!(error_numbers(&client.batch(fill)), []);
+    let tables: Vec<_> = (0..12).map(|number| format!("t AS t{number}")).collect();
+    let query = format!("SELECT COUNT_BIG(*) FROM {} OPTION (FORCE ORDER)", tables.join(", "));
+    client.send(&client::batch(&query, client.settings));
+    let mut witness = Client::log_in(server.address);
+    for _ in 0..5 {
+        assert_eq!(witness.value_of("1"), Value::Int(1));
+    }
+    client.send(&client::attention());
+    let mut responses = Responses::default();
+    while !responses.acknowledged {
+        responses.read(&mut client);
+    }
+    assert_eq!(client.value_of("1"), Value::Int(1));
+}
+
 #[test]
 fn attention_right_behind_its_request_stops_it() {
     let server = ServerProcess::start(&[]);

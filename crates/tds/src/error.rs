@@ -64,6 +64,8 @@ pub enum ProtocolError {
     UnknownTransactionRequest(u16),
     /// A token that does not belong where it stands (2.2.7).
     UnknownToken(u8),
+    /// A procedure call with more than so many parameters (2.2.6.6).
+    TooManyParameters(u16),
     /// A feature of TDS that is not spoken here, by name.
     Unsupported(&'static str),
 }
@@ -80,6 +82,9 @@ impl ProtocolError {
             Self::InvalidLength { .. } => 8016,
             Self::InvalidValue(_) => 8023,
             Self::Rpc(_) => 8004,
+            Self::TooManyParameters(max) => {
+                return types::Msg::TooManyRpcParameters(i64::from(max)).into();
+            }
             Self::Unsupported(_) => 40517,
             Self::UnknownTransactionRequest(_) => 3991,
             Self::Truncated
@@ -103,6 +108,7 @@ impl ProtocolError {
             | Self::InvalidLength { .. }
             | Self::InvalidValue(_)
             | Self::Unsupported(_)
+            | Self::TooManyParameters(_)
             | Self::UnknownTransactionRequest(_) => 16,
             Self::Truncated
             | Self::UnknownPacketType(_)
@@ -126,6 +132,9 @@ impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unsupported(what) => return write!(f, "Clearway does not support {what} yet."),
+            Self::TooManyParameters(max) => {
+                return write!(f, "{}", types::Msg::TooManyRpcParameters(i64::from(*max)));
+            }
             Self::Prelogin(why) => return write!(f, "The prelogin packet is invalid: {why}."),
             Self::Login(why) => return write!(f, "The login packet is invalid: {why}."),
             Self::Version(version) => {
@@ -163,7 +172,11 @@ impl fmt::Display for ProtocolError {
                 write!(f, "Transaction manager request {kind} is unknown.")
             }
             Self::UnknownToken(token) => write!(f, "Token 0x{token:02X} is unknown."),
-            Self::Unsupported(_) | Self::Prelogin(_) | Self::Login(_) | Self::Version(_) => Ok(()),
+            Self::Unsupported(_)
+            | Self::TooManyParameters(_)
+            | Self::Prelogin(_)
+            | Self::Login(_)
+            | Self::Version(_) => Ok(()),
         }
     }
 }

@@ -207,7 +207,7 @@ impl<'a> RpcReader<'a> {
         }
         self.parameters_read += 1;
         if self.parameters_read > PARAMETERS_MAX {
-            return Err(ProtocolError::Rpc("The call has more than 2100 parameters"));
+            return Err(ProtocolError::TooManyParameters(PARAMETERS_MAX));
         }
         self.read_parameter(byte).map(Some)
     }

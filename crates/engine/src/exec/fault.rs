@@ -41,8 +41,24 @@ pub(crate) fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     }
 }
 
-/// Stops the statement if the client asked for it.
+/// Rows between two looks at whether to go on.
+const ROWS_PER_CHECK: u32 = 64;
+
+/// Counts a row that an operator reads or makes, and now and then looks whether to go on. The count goes on
+/// from one opening of an operator to the next, so that many short inner loops are stopped as well.
+#[inline]
+pub(crate) fn row_passed(cx: &mut Cx<'_>) -> types::Result<()> {
+    cx.scratch.rows_passed = cx.scratch.rows_passed.wrapping_add(1);
+    match cx.scratch.rows_passed % ROWS_PER_CHECK {
+        0 => check_cancel(cx),
+        _ => Ok(()),
+    }
+}
+
+/// Lets others have the scheduler when the quantum is over, which is also when an attention is received,
+/// and stops the statement if the client asked for it.
 pub(crate) fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
+    sos::sched::yield_if_quantum_due();
     if !cx.session.cancel.is_set() {
         return Ok(());
     }

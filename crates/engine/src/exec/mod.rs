@@ -82,6 +82,8 @@ pub struct Scratch {
     pub variables: Vec<Value>,
     /// What the methods of `xml` parsed, for the length of a request.
     pub(crate) xml: Option<Box<crate::func::xml::cache::XmlCache>>,
+    /// Counts rows, for [`fault::row_passed`].
+    pub(crate) rows_passed: u32,
 }
 
 impl<'a> Cx<'a> {

@@ -330,30 +330,35 @@ fn expected_rows(node: &Node, conjuncts: &[Expr]) -> f64 {
 }
 
 fn push_left(join: Join, conjuncts: Vec<Expr>, outer: &Registers, all: &Registers) -> Node {
-    let Join { left, right, on, .. } = join;
+    let Join { left, right, on, method, .. } = join;
     let mut readable = outer.clone();
     readable.extend(&walk::fills(&left).0);
     let (below, above) = part(conjuncts, &readable, all);
     let left = push(left, below, outer, all);
-    let mut on_conjuncts = Vec::new();
-    if let Some(on) = on {
-        split(on, &mut on_conjuncts);
-    }
+    let on_conjuncts = conditions(on, method);
     filter(attach(JoinKind::Left, (left, right), on_conjuncts, &readable, all), above)
 }
 
+/// All conditions of a join, also those that a derived table's pass has made hash keys of.
+fn conditions(on: Option<Expr>, method: JoinMethod) -> Vec<Expr> {
+    let mut conditions = match method {
+        JoinMethod::Loop => Vec::new(),
+        JoinMethod::Hash(keys) => keys.into_iter().map(equal).collect(),
+    };
+    if let Some(on) = on {
+        split(on, &mut conditions);
+    }
+    conditions
+}
+
 fn push_full(join: Join, conjuncts: Vec<Expr>, outer: &Registers, all: &Registers) -> Node {
-    let Join { left, right, on, left_live, right_live, .. } = join;
+    let Join { left, right, on, left_live, right_live, method, .. } = join;
     let left = push(left, Vec::new(), outer, all);
     let right = push(right, Vec::new(), outer, all);
     let (left_fills, right_fills) = (walk::fills(&left).0, walk::fills(&right).0);
     let mut keys = Vec::new();
     let mut rest = Vec::new();
-    let mut on_conjuncts = Vec::new();
-    if let Some(on) = on {
-        split(on, &mut on_conjuncts);
-    }
-    for conjunct in on_conjuncts {
+    for conjunct in conditions(on, method) {
         match equi(conjunct, &left_fills, &right_fills, all) {
             Ok((l, r, _)) => keys.push((l, r)),
             Err(conjunct) => rest.push(conjunct),

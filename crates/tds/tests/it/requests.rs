@@ -219,7 +219,7 @@ fn malformed_calls_are_refused() {
     let long_name = [&call_with(&[])[..], &[0x81]].concat();
     assert_eq!(calls(&long_name), ProtocolError::Rpc("A parameter name is too long"));
     let many = call_with(&[0, 0, 0x1F].repeat(2_101));
-    assert_eq!(calls(&many), ProtocolError::Rpc("The call has more than 2100 parameters"));
+    assert_eq!(calls(&many), ProtocolError::TooManyParameters(2_100));
     let encrypted = call_with(&[0, 8, 0x1F]);
     assert_eq!(calls(&encrypted), ProtocolError::Unsupported("encrypted parameters"));
 }

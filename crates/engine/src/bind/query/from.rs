@@ -481,12 +481,14 @@ pub(super) fn add_query_source(
     Ok(query.root)
 }
 
-/// Gives every output column of a query that is no bare column a register of its own.
+/// Gives every output column of a query that is no bare column of its own a register. A column of a query
+/// around it must have one too: under an outer join it is NULL where there is no row, unlike the original.
 pub(crate) fn to_columns(binder: &mut Binder<'_>, query: Query) -> Query {
     let Query { root, mut output } = query;
+    let own = walk::fills(&root).0;
     let mut computed = Vec::new();
     for column in &mut output {
-        if matches!(column.expr.kind, ExprKind::Column(_)) {
+        if matches!(column.expr.kind, ExprKind::Column(register) if own.contains(register)) {
             continue;
         }
         let register = binder.new_register();

@@ -36,23 +36,18 @@ pub(crate) use spec::{bind_spec_parts, compound, top_of};
 
 /// Levels of views, derived tables and CTEs that may unfold into each other.
 const NESTING_MAX: u32 = 64;
+/// UNIONs side by side that count as a level: each of them is one node above the last.
+const SET_OPERATIONS_PER_LEVEL: usize = if cfg!(debug_assertions) { 8 } else { 16 };
 
 /// Binds a query expression in a level of its own: a subquery, a derived table, the source of INSERT.
 ///
 /// # Errors
 /// Those of names (207, 208, 209, 4104), types and clauses.
 pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
-    binder.depth += 1;
-    if binder.depth > NESTING_MAX {
-        binder.depth -= 1;
-        return Err(Msg::NestedTooDeeply.into());
-    }
-    let bound = match &query.for_clause {
+    deeper(binder, 1, |binder| match &query.for_clause {
         Some(clause) => document::bind(binder, query, clause, WhenEmpty::Null),
         None => bind_body(binder, &query.body, &query.order_by, query.offset.as_ref()),
-    };
-    binder.depth -= 1;
-    bound
+    })
 }
 
 /// Binds a subquery: nothing outside reads its registers, so what it does not read is left out.
@@ -92,10 +87,28 @@ fn bind_body(
             set::order_output(binder, query, order_by, offset)
         }
         QueryBody::SetOperation { first, rest } => {
-            let query = set::bind_chain(binder, first, rest)?;
+            let query = deeper(binder, rest.len() / SET_OPERATIONS_PER_LEVEL, |binder| {
+                set::bind_chain(binder, first, rest)
+            })?;
             set::order_output(binder, query, order_by, offset)
         }
     }
+}
+
+/// Goes some levels deeper, if there are that many left.
+fn deeper(
+    binder: &mut Binder<'_>,
+    levels: usize,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<Query>,
+) -> Result<Query> {
+    let before = binder.depth;
+    binder.depth = before.saturating_add(u32::try_from(levels).unwrap_or(u32::MAX));
+    let bound = match binder.depth > NESTING_MAX {
+        true => Err(Msg::NestedTooDeeply.into()),
+        false => bind(binder),
+    };
+    binder.depth = before;
+    bound
 }
 
 impl Binder<'_> {

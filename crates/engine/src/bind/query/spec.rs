@@ -22,6 +22,9 @@ pub(crate) struct Item {
     pub assign: Option<Slot>,
 }
 
+/// Columns that a result may have: "Maximum capacity specifications for SQL Server".
+const SELECT_ITEMS_MAX: usize = 4_096;
+
 /// A bound SELECT before its output is given a meaning.
 pub(crate) struct Parts {
     /// How rows are made.
@@ -166,6 +169,9 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
                 bound.push(Item { column, assign: Some(slot) });
             }
         }
+    }
+    if bound.len() > SELECT_ITEMS_MAX {
+        return Err(Msg::TooManySelectItems(4_096).into());
     }
     Ok(bound)
 }

@@ -8,8 +8,8 @@ use types::compare::group_key;
 
 use super::buffer::{Buffer, clear};
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
-use crate::exec::Cx;
 use crate::exec::eval::{eval, truth};
+use crate::exec::{Cx, fault};
 use crate::plan::expr::Expr;
 use crate::plan::query::{Join, JoinKind, JoinMethod};
 
@@ -120,6 +120,7 @@ fn run_hash<'p>(
             return if wanted { receive(cx, rows) } else { Ok(Flow::More) };
         }
         while next != END {
+            fault::row_passed(cx)?;
             table.buffer.restore(next, &join.right_live, cx, rows);
             if holds(join.on.as_ref(), cx)? {
                 matched = true;

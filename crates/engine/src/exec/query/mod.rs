@@ -22,11 +22,11 @@ use types::compare::group_key;
 use types::{Msg, Result, Value};
 
 use crate::catalog::TableRows;
-use crate::exec::Cx;
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
 use crate::exec::vector;
+use crate::exec::{Cx, fault};
 use crate::plan::expr::Expr;
 use crate::plan::query::{
     FunctionScan, Limit, Node, OutputColumn, Query, UserFunctionScan, ValuesScan, ViewScan,
@@ -247,6 +247,7 @@ fn run_function<'p>(
 ) -> Result<Flow> {
     let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
     for row in (function.function.rows)(cx, &arguments)? {
+        fault::row_passed(cx)?;
         for (register, value) in function.registers.iter().zip(row) {
             cx.registers[register.index()] = value;
         }

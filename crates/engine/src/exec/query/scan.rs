@@ -16,8 +16,8 @@ use crate::plan::query::{Access, Scan, ScanHints, TableSource};
 use crate::plan::statement::table_of;
 use crate::session::IsolationLevel;
 
-/// Rows between two looks at the cancellation flag.
-const ROWS_PER_CHECK: u32 = 256;
+/// Rows between two notes in the profile.
+const ROWS_PER_NOTE: u32 = 256;
 
 pub(super) fn run<'p>(
     scan: &'p Scan,
@@ -127,13 +127,13 @@ fn walk<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let mut cursor = rows.transaction.scan(table, spec).map_err(|e| fault::raise(cx, e))?;
-    let mut until_check = ROWS_PER_CHECK;
+    let mut until_note = ROWS_PER_NOTE;
     while let Some(row) = cursor.next().map_err(|e| fault::raise(cx, e))? {
-        until_check -= 1;
-        if until_check == 0 {
-            until_check = ROWS_PER_CHECK;
-            fault::check_cancel(cx)?;
-            note_reads(scan, ROWS_PER_CHECK, cx);
+        fault::row_passed(cx)?;
+        until_note -= 1;
+        if until_note == 0 {
+            until_note = ROWS_PER_NOTE;
+            note_reads(scan, ROWS_PER_NOTE, cx);
         }
         load(&scan.columns, definition, row.image(), &mut cx.registers);
         if let Some(residual) = &scan.residual
@@ -143,11 +143,11 @@ fn walk<'p>(
         }
         rows.set(scan.row, Some(row));
         if receive(cx, rows)? == Flow::Enough {
-            note_reads(scan, ROWS_PER_CHECK - until_check, cx);
+            note_reads(scan, ROWS_PER_NOTE - until_note, cx);
             return Ok(Flow::Enough);
         }
     }
-    note_reads(scan, ROWS_PER_CHECK - until_check, cx);
+    note_reads(scan, ROWS_PER_NOTE - until_note, cx);
     Ok(Flow::More)
 }
 

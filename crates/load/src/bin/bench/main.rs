@@ -4,6 +4,7 @@
 //! measured; 2 when the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod books;
 mod cache;
 mod capacity;
@@ -60,6 +61,8 @@ enum Verb {
     Locks(locks::LocksArguments),
     /// Predicts throughput on more CPUs than there are: a model
     Model(model::ModelArguments),
+    /// Compares a GROUP BY in one session with the same in two at once
+    Aggregate(aggregate::AggregateArguments),
     /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
     Tpch(tpch::TpchArguments),
     /// Becomes another program that may not make some system calls, as in many containers
@@ -178,6 +181,7 @@ fn main() -> ExitCode {
         Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Aggregate(arguments)) => aggregate::run(&arguments),
         Some(Verb::Tpch(arguments)) => tpch::run(&arguments),
         Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),
         Some(Verb::Spin) => {
