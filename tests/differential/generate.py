@@ -170,7 +170,9 @@ class Statements:
             wanted = types or [rng.choice(["int", "str", "dec", "date", "big", "int", "flt"]) for _ in range(rng.randint(1, 4))]
             query.items = [(self.expression(t, scope, depth), self.name("x")) for t in wanted]
             query.distinct = rng.random() < 0.15
-        if depth < 2 and rng.random() < 0.12 and not query.ctes:
+        # DuckDB loses the one row of an aggregate without groups in a set operation that reads outer columns.
+        loses = outer and shape < 0.3 and not query.group
+        if depth < 2 and rng.random() < 0.12 and not query.ctes and not loses:
             kinds = [e.type for e, _ in query.items]
             for _ in range(rng.randint(1, 2)):
                 operator = rng.choice(["UNION ALL", "UNION", "INTERSECT", "EXCEPT"])
@@ -212,7 +214,8 @@ class Statements:
             elif kind < 0.35 and not query.distinct and not query.group and query.top:
                 query.ties = True
                 query.order = query.order[:1]
-                if not always and any(" OVER " in e.tsql for e, _ in query.items):
+                # DuckDB has no WITH TIES: a window says it, and windows do not nest.
+                if any(" OVER " in e.tsql for e, _ in query.items):
                     query.ties, query.order = False, [(c, False) for c in columns]
 
     def source(self, tables: list, outer: list, depth: int):
@@ -573,7 +576,8 @@ class Statements:
             return Expr("str", f"REPLICATE({{0}}, {times})", f"REPEAT({{0}}, {times})", [one])
         if shape == 8:
             return Expr("str", "CONCAT_WS('/', {0}, {1})", None, [one, self.expression("str", scope, depth + 1, plain)])
-        return Expr("str", "ISNULL({0}, 'none')", "COALESCE({0}, 'none')", [one])
+        # ISNULL is of the type of its first operand, which may be too short.
+        return Expr("str", "ISNULL(CAST({0} AS varchar(40)), 'none')", "COALESCE({0}, 'none')", [one])
 
     def make_date(self, scope, depth, plain) -> Expr:
         rng = self.rng
