@@ -399,7 +399,7 @@ pub enum ReferenceAction {
 }
 
 /// A stored procedure.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ProcedureDef {
     /// `object_id`
     pub id: i32,
@@ -487,7 +487,7 @@ pub struct Routine {
 }
 
 /// A synonym.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SynonymDef {
     /// `object_id`
     pub id: i32,
@@ -500,7 +500,7 @@ pub struct SynonymDef {
 }
 
 /// An alias type or table type.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct UserType {
     /// `user_type_id`, 257 and more.
     pub id: i32,

@@ -6,7 +6,7 @@ use sos::sync::{AtomicBool, AtomicI64, Ordering};
 use types::{DataType, Decimal, Msg, Result, Value};
 
 /// A sequence.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SequenceDef {
     /// `object_id`
     pub id: i32,
@@ -79,6 +79,28 @@ impl SequenceDef {
                 return Ok(self.value(current));
             }
         }
+    }
+
+    /// Returns the last value given, as far as the counter tells.
+    pub(crate) fn last(&self) -> Option<i64> {
+        let next = self.counter.peek();
+        if self.is_exhausted() {
+            return Some(next);
+        }
+        let last = next.checked_sub(self.increment)?;
+        (next != self.start && (self.minimum..=self.maximum).contains(&last)).then_some(last)
+    }
+
+    /// Tells whether all values have been given.
+    pub(crate) fn is_exhausted(&self) -> bool {
+        // Relaxed: a statistic.
+        self.counter.exhausted.load(Ordering::Relaxed)
+    }
+
+    /// Makes a `sql_variant` of the sequence's type.
+    pub(crate) fn variant(&self, number: i64) -> Value {
+        let ty = types::value::ColumnType::nullable(self.data_type);
+        Value::Variant(Box::new((self.value(number), ty)))
     }
 
     /// Makes a value of the sequence's type.

@@ -5,6 +5,7 @@
 //! - `dml/` changes rows; `ddl/` changes the catalog;
 //! - `run.rs` runs the steps of a program: control flow, errors, transactions.
 
+pub(crate) mod bulk;
 pub mod ddl;
 pub mod dml;
 pub mod eval;

@@ -5,10 +5,13 @@
 
 mod app_lock;
 mod catalog;
+pub(crate) mod cursor;
 pub(crate) mod dbcc;
+mod describe;
 mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
+mod identity;
 pub mod prepared;
 pub(crate) mod rpc;
 mod sql;
@@ -36,6 +39,8 @@ static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_SESSIONS, catalog::PROCEDURES
 /// Those that are not queries over the catalog.
 static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
+    cursor::PROCEDURES,
+    describe::PROCEDURES,
     extended_property::PROCEDURES,
     sql::PROCEDURES,
     prepared::PROCEDURES,
@@ -50,22 +55,9 @@ fn all() -> impl Iterator<Item = &'static SystemProcedure> {
     lists.flat_map(|list| list.iter())
 }
 
-/// Cursor procedures by ProcID, for the message that names what is missing.
-const CURSOR_PROCEDURES: [&str; 9] = [
-    "sp_cursor",
-    "sp_cursoropen",
-    "sp_cursorprepare",
-    "sp_cursorexecute",
-    "sp_cursorprepexec",
-    "sp_cursorunprepare",
-    "sp_cursorfetch",
-    "sp_cursoroption",
-    "sp_cursorclose",
-];
-
 /// Procedures of SQL Server that drivers and scripts call and that are not here: refused by name, so
 /// that nobody looks for a mistake of their own.
-const MISSING: [&str; 20] = [
+const MISSING: [&str; 12] = [
     "sp_addlinkedserver",
     "sp_addmessage",
     "sp_addrole",
@@ -73,19 +65,11 @@ const MISSING: [&str; 20] = [
     "sp_attach_db",
     "sp_bindefault",
     "sp_configure",
+    "sp_cursor",
     "sp_dboption",
     "sp_depends",
-    "sp_describe_first_result_set",
     "sp_describe_undeclared_parameters",
-    "sp_help",
-    "sp_lock",
     "sp_monitor",
-    "sp_recompile",
-    "sp_rename",
-    "sp_server_info",
-    "sp_spaceused",
-    "sp_special_columns",
-    "sp_sproc_columns",
 ];
 
 /// Returns the name of a system procedure that SQL Server has and Clearway has not.
@@ -108,29 +92,21 @@ fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
 /// Finds a system procedure by ProcID.
 ///
 /// # Errors
-/// 40517 for the cursor procedures, 2812 for an id that means nothing.
+/// 40517 for sp_cursor, 2812 for an id that means nothing.
 pub(crate) fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
     let found = all().find(|p| p.id == id && id != 0);
     if let Some(found) = found {
         return Ok(found);
     }
-    let cursor = usize::from(id).checked_sub(1).and_then(|at| CURSOR_PROCEDURES.get(at));
-    match cursor {
-        Some(name) => Err(cursors_not_supported(name)),
-        None => Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into()),
+    match id {
+        1 => Err(Msg::NotSupported("sp_cursor (changes through a cursor of an API)").into()),
+        _ => Err(Msg::ProcedureNotFound(&format!("ProcID {id}")).into()),
     }
-}
-
-fn cursors_not_supported(name: &str) -> Stop {
-    Msg::NotSupported(&format!("{name} (server cursors of an API)")).into()
 }
 
 /// The error for a procedure that was not found: some are known to be missing.
 pub(crate) fn missing(name: &tsql::ast::ObjectName) -> Stop {
-    match CURSOR_PROCEDURES.iter().find(|known| known.eq_ignore_ascii_case(&name.object)) {
-        Some(known) => cursors_not_supported(known),
-        None => not_found(&name.to_string()),
-    }
+    not_found(&name.to_string())
 }
 
 /// Runs a system procedure.

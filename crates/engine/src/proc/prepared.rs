@@ -27,13 +27,13 @@ const HANDLES_MAX: usize = 100_000;
 #[derive(Debug)]
 pub struct Prepared {
     /// The text as sent.
-    statement: Value,
+    pub(super) statement: Value,
     /// The declarations of its parameters as sent; NULL for none.
-    declared: Value,
+    pub(super) declared: Value,
 }
 
 /// `sp_prepare @handle OUTPUT, @params, @stmt [, @options]`
-fn sp_prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+pub(super) fn sp_prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let prepared = statement_of(arguments, "sp_prepare")?;
     // Syntax errors are the client's at once, names are resolved when it runs.
     let (key, entry) = prepare(&prepared.statement, &prepared.declared, cx.session)?;
@@ -52,7 +52,7 @@ fn statement_of(arguments: &[Argument], procedure: &str) -> Result<Prepared, Sto
     Ok(Prepared { statement, declared })
 }
 
-fn keep(prepared: Prepared, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+pub(super) fn keep(prepared: Prepared, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handles = &mut cx.session.prepared;
     if handles.len() >= HANDLES_MAX {
         return Err(Error::from(Msg::OutOfMemory).into());
@@ -78,7 +78,7 @@ fn sp_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> 
     run_prepared(entry, arguments.get_mut(1..).unwrap_or_default(), cx)
 }
 
-fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
+pub(super) fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
     let handles = &cx.session.prepared;
     let place = handles.binary_search_by_key(&handle, |(handle, _)| i64::from(*handle));
     place.map(|place| Arc::clone(&handles[place].1)).map_err(|_| unknown(handle))
@@ -107,7 +107,7 @@ fn sp_prepexecrpc(_: &mut [Argument], _: &mut Cx<'_>) -> Result<i32, Stop> {
 }
 
 /// `sp_unprepare @handle`
-fn sp_unprepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+pub(super) fn sp_unprepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
     if drop_handle(handle, cx) { Ok(0) } else { Err(unknown(handle)) }
 }

@@ -36,7 +36,7 @@ pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
 }
 
 /// An argument as text: a string, or a name that stands alone.
-fn word(argument: &ast::Expr) -> Option<&str> {
+pub(super) fn word(argument: &ast::Expr) -> Option<&str> {
     match &argument.kind {
         ast::ExprKind::Literal(ast::Literal::String(text) | ast::Literal::NString(text)) => {
             Some(text)

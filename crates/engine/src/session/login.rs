@@ -61,6 +61,7 @@ pub(super) fn open(
     Ok(SessionState {
         definitions: None,
         rights,
+        api_cursors: Vec::new(),
         id,
         locks,
         instance: Arc::clone(instance),

@@ -357,6 +357,7 @@ impl SessionState {
         state.locks.end_session(state.instance.store.locks());
         state.drop_temp_tables();
         state.cursors.clear();
+        state.api_cursors.clear();
         state.prepared.clear();
         if state.options != *state.login_options {
             state.options.clone_from(&state.login_options);

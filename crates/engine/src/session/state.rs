@@ -13,6 +13,7 @@ use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::security::Rights;
+use crate::proc::cursor::ApiCursor;
 use crate::session::cache::ProgramCache;
 use crate::session::definition::Definitions;
 use crate::session::temp::TempTables;
@@ -98,6 +99,8 @@ pub struct SessionState {
     pub login_time: Value,
     /// An INSERT BULK statement whose rows have not come yet.
     pub pending_bulk: Option<tsql::ast::InsertBulk>,
+    /// Open cursors of the client's API.
+    pub(crate) api_cursors: Vec<ApiCursor>,
     /// Prepared statements by handle.
     pub prepared: Vec<(i32, Arc<crate::proc::prepared::Prepared>)>,
     /// What the session counts of its own doing.

@@ -5,12 +5,16 @@
 //! their own folder. What several views show is gathered in `source.rs`. A column that has no
 //! truthful value here is NULL, never invented.
 
+mod absent;
 mod all_columns;
 mod all_objects;
+mod all_parameters;
+mod all_sql_modules;
 mod all_views;
 mod check_constraints;
 mod column;
 mod columns;
+mod computed_columns;
 mod configurations;
 mod data_spaces;
 mod database_files;
@@ -69,9 +73,12 @@ mod key_constraints;
 mod master_files;
 mod objects;
 mod parameters;
+mod partitions;
 mod procedures;
 mod registry;
 mod schemas;
+mod sequences;
+mod server_list;
 mod server_principals;
 pub(crate) mod source;
 mod source_counters;
@@ -79,12 +86,16 @@ mod source_ledger;
 pub(crate) mod source_properties;
 pub(crate) mod source_requests;
 pub(crate) mod source_sessions;
+mod source_statistics;
 pub(crate) mod source_tasks;
+mod source_triggers;
 pub(crate) mod source_types;
 mod spt_values;
 mod spt_words;
 mod sql_logins;
 mod sql_modules;
+mod stats;
+mod stats_columns;
 mod synonyms;
 mod sysdatabases;
 mod sysobjects;
@@ -93,6 +104,8 @@ mod system_objects;
 mod system_views;
 mod table_types;
 mod tables;
+mod trigger_events;
+mod triggers;
 mod types;
 mod views;
 
@@ -172,12 +185,16 @@ pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
                 || (v.schema.is_empty()
                     && (Name::same(schema, "sys") || Name::same(schema, "dbo"))))
     };
-    registry::VIEWS.iter().copied().find(found)
+    registered().find(found)
+}
+
+fn registered() -> impl Iterator<Item = &'static SystemView> {
+    registry::VIEWS.iter().chain(absent::VIEWS).copied()
 }
 
 /// Iterates over all system views with their object ids, which lie below those of temporary tables.
 pub(crate) fn all() -> impl Iterator<Item = (i32, &'static SystemView)> {
-    (SYSTEM_VIEW_ID..).zip(registry::VIEWS.iter().copied())
+    (SYSTEM_VIEW_ID..).zip(registered())
 }
 
 /// Object id of the first system view.

@@ -9,7 +9,8 @@ use super::column::{
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ParameterRow, parameters};
 
-const COLUMNS: &[Column<ParameterRow>] = &[
+/// The columns, which another view shares.
+pub(super) const COLUMNS: &[Column<ParameterRow>] = &[
     col("object_id", INT, |r| int(r.object_id)),
     opt("name", SYSNAME, |r| text(&r.definition.name)),
     col("parameter_id", INT, |r| int(r.id)),

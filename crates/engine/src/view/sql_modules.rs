@@ -6,7 +6,8 @@ use super::column::{BIT, Column, INT, NVMAX, bit, col, int, opt, rows, shape, te
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ModuleRow, modules};
 
-const COLUMNS: &[Column<ModuleRow>] = &[
+/// The columns, which another view shares.
+pub(super) const COLUMNS: &[Column<ModuleRow>] = &[
     col("object_id", INT, |r| int(r.id)),
     opt("definition", NVMAX, |r| text(&r.text)),
     opt("uses_ansi_nulls", BIT, |r| bit(r.ansi_nulls)),

@@ -29,7 +29,7 @@ pub use poll::{Direction, Event, Events, Poller, Timeout, poll_fd};
 pub(crate) use poll::{Polled, poll_two};
 pub use process::{
     CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, pin_to_cpus, raise_open_files,
-    random_bytes, resident_bytes, run_times, total_memory_bytes,
+    random_bytes, read_file, resident_bytes, run_times, total_memory_bytes,
 };
 pub use signal::{StopSignals, ignore_sigpipe};
 pub use socket::{Listener, Socket};

@@ -131,6 +131,14 @@ pub fn pin_to_cpus(cpus: &[usize]) -> io::Result<()> {
     Ok(call(SysCause::Process, || sched_setaffinity(None, &set))?)
 }
 
+/// Reads a file whole.
+///
+/// # Errors
+/// What the system says of it.
+pub fn read_file(path: &str) -> io::Result<Vec<u8>> {
+    call(SysCause::FileRead, || fs::read(path))
+}
+
 /// Returns random bytes from the operating system, for salts and passwords.
 ///
 /// # Panics

@@ -8,7 +8,7 @@ use types::{DataType, Mode, Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
-use super::{in_level, row};
+use super::{in_level, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_expr};
 use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
@@ -22,9 +22,8 @@ use crate::plan::walk;
 /// Binds INSERT.
 pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
     in_level(binder, insert.with.as_ref(), |binder| {
-        let target = resolve(binder, &insert.target)?;
+        let (target, columns) = resolve_columns(binder, insert)?;
         let definition = Arc::clone(table_of(&target));
-        let columns = named_columns(&definition, &insert.columns)?;
         let top = insert.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
         if top.as_ref().is_some_and(|t| t.percent) {
             return Err(Msg::NotSupported("TOP PERCENT in INSERT").into());
@@ -51,6 +50,35 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         finish(binder, &mut bound);
         Ok(bound)
     })
+}
+
+/// Resolves the target, and the ordinals of the columns that get values: through a view, those of the
+/// table behind it.
+fn resolve_columns(
+    binder: &mut Binder<'_>,
+    insert: &ast::Insert,
+) -> Result<(TableSource, Vec<usize>)> {
+    let TargetKind::Name(name) = &insert.target.kind else {
+        let target = resolve(binder, &insert.target)?;
+        let columns = named_columns(table_of(&target), &insert.columns)?;
+        return Ok((target, columns));
+    };
+    let target = match resolve_table(binder, name)? {
+        Resolved::Table(table) => TableSource::Table(table),
+        Resolved::System(..) => return Err(Msg::SystemCatalogUpdate.into()),
+        Resolved::View(..) if !insert.output.is_empty() => {
+            return Err(Msg::NotSupported("OUTPUT of an INSERT into a view").into());
+        }
+        Resolved::View(..) => {
+            let through = view::through(binder, name, &insert.columns)?;
+            let columns = named_columns(table_of(&through.target), &through.columns)?;
+            return Ok((through.target, columns));
+        }
+    };
+    // Hints on the target of INSERT change no result; they are checked by being resolved.
+    let _ = scan_hints(&insert.target.hints);
+    let columns = named_columns(table_of(&target), &insert.columns)?;
+    Ok((target, columns))
 }
 
 /// Lets the statement fire the table's triggers; an INSERT counts as naming all columns.
@@ -147,7 +175,9 @@ fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSourc
     match resolve_table(binder, name)? {
         Resolved::Table(table) => Ok(TableSource::Table(table)),
         Resolved::System(..) => Err(Msg::SystemCatalogUpdate.into()),
-        Resolved::View(..) => Err(Msg::NotSupported("INSERT into a view").into()),
+        Resolved::View(..) => {
+            Err(Msg::NotSupported("INSERT .. EXEC and bulk loads into a view").into())
+        }
     }
 }
 

@@ -13,6 +13,7 @@ mod row;
 mod target;
 mod trigger;
 mod update;
+mod view;
 
 pub(crate) use delete::{bind_delete, bind_truncate};
 pub(crate) use insert::bind_insert;

@@ -11,6 +11,7 @@ mod function;
 mod index;
 mod module;
 mod principal;
+pub(crate) mod rename;
 mod sequence;
 mod shape;
 mod statistics;
@@ -69,7 +70,6 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::CreateEventSession(_)
         | StatementKind::AlterEventSession(_)
         | StatementKind::DropEventSession(_) => refuse("EVENT SESSION statements"),
-        StatementKind::BulkInsert(_) => refuse("BULK INSERT"),
         _ => refuse("this statement"),
     }
 }

@@ -37,6 +37,7 @@ use crate::stats::{Cost, StatementPlace};
 
 pub(crate) use self::transaction as transactions;
 pub use class::ErrorClass;
+pub(crate) use cursor::Capture;
 pub use cursor::Cursor;
 pub(crate) use execute::{
     Argument, Invocation, check_execute, convert_argument, invoke, not_found, resolve_procedure,

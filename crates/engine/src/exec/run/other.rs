@@ -24,6 +24,7 @@ impl Runner<'_> {
             StatementKind::Use(name) => use_database(name, cx)?,
             StatementKind::Dbcc(dbcc) => crate::proc::dbcc::run(dbcc, cx)?,
             StatementKind::Kill(kill) => self.kill(kill, cx)?,
+            StatementKind::BulkInsert(bulk) => return crate::exec::bulk::run(bulk, cx),
             StatementKind::InsertBulk(bulk) => cx.session.pending_bulk = Some((**bulk).clone()),
             // Nothing is written that a checkpoint would shorten, nothing configured that waits.
             StatementKind::Checkpoint(_) => {}

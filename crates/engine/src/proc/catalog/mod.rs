@@ -3,6 +3,9 @@
 //! As in SQL Server, each is a query over the catalog views, compiled and kept like a statement of a
 //! client's.
 
+mod help;
+mod odbc;
+mod rename;
 mod tables;
 mod types_;
 mod who;
@@ -15,8 +18,14 @@ use crate::exec::run::{Argument, Stop};
 use crate::proc::sql::{prepare, run_prepared};
 use crate::proc::{SystemProcedure, argument};
 
-pub(super) static PROCEDURES: &[&[SystemProcedure]] =
-    &[tables::PROCEDURES, types_::PROCEDURES, who::PROCEDURES];
+pub(super) static PROCEDURES: &[&[SystemProcedure]] = &[
+    help::PROCEDURES,
+    odbc::PROCEDURES,
+    rename::PROCEDURES,
+    tables::PROCEDURES,
+    types_::PROCEDURES,
+    who::PROCEDURES,
+];
 
 /// A procedure that is a text: its parameters with their declarations, and the statements.
 struct TextProcedure {

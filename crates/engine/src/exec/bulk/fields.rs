@@ -1,0 +1,171 @@
+//! Takes the text of a data file apart: rows by their terminator, fields by theirs.
+//!
+//! Without FORMAT = 'CSV' a quote is a character like any other. With it, fields may stand in quotes and
+//! then hold both terminators, and a quote twice (RFC 4180).
+
+/// How rows and fields end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Behind each field but a row's last.
+    pub(super) field: Vec<u8>,
+    /// Behind each row; may be missing behind the last one.
+    pub(super) row: Vec<u8>,
+    /// Whether a carriage return before the row's terminator belongs to it.
+    pub(super) drops_return: bool,
+    /// What fields may stand in.
+    pub(super) quote: Option<u8>,
+}
+
+/// A field, as its bytes and whether it stood in quotes.
+pub(super) type Field = (Vec<u8>, bool);
+
+/// Hands out the rows of a file.
+pub(super) struct Rows<'a> {
+    text: &'a [u8],
+    shape: &'a Shape,
+    at: usize,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(text: &'a [u8], shape: &'a Shape) -> Self {
+        Self { text, shape, at: 0 }
+    }
+
+    /// Takes one field of a row that has `last` of them; tells whether the row has ended with it. In a
+    /// file without quotes a row has as many fields as the table has columns: only the last one ends at
+    /// the row's terminator, as SQL Server reads it.
+    fn field(&mut self, is_last: bool) -> Option<(Field, bool)> {
+        if self.shape.quote.is_some_and(|quote| self.text.get(self.at) == Some(&quote)) {
+            return self.quoted();
+        }
+        let rest = &self.text[self.at..];
+        let field_end = find(rest, &self.shape.field);
+        let row_end = find(rest, &self.shape.row);
+        let ends_row = match (field_end, row_end) {
+            (Some(field), Some(row)) => row < field || (is_last && self.shape.quote.is_none()),
+            (Some(_), None) => is_last && self.shape.quote.is_none(),
+            (None, _) => true,
+        };
+        if !ends_row {
+            let end = field_end?;
+            self.at += end + self.shape.field.len();
+            return Some(((rest[..end].to_vec(), false), false));
+        }
+        let end = row_end.unwrap_or(rest.len());
+        self.at += (end + self.shape.row.len()).min(rest.len());
+        let mut value = &rest[..end];
+        if self.shape.drops_return {
+            value = value.strip_suffix(b"\r").unwrap_or(value);
+        }
+        Some(((value.to_vec(), false), true))
+    }
+
+    /// Takes a field in quotes.
+    fn quoted(&mut self) -> Option<(Field, bool)> {
+        let quote = self.shape.quote?;
+        let mut value = Vec::new();
+        let mut at = self.at + 1;
+        loop {
+            match (self.text.get(at), self.text.get(at + 1)) {
+                (Some(&byte), Some(&next)) if byte == quote && next == quote => {
+                    value.push(quote);
+                    at += 2;
+                }
+                (Some(&byte), _) if byte == quote => break,
+                (Some(&byte), _) => {
+                    value.push(byte);
+                    at += 1;
+                }
+                (None, _) => return None,
+            }
+        }
+        let rest = &self.text[at + 1..];
+        if rest.starts_with(&self.shape.field) {
+            self.at = at + 1 + self.shape.field.len();
+            return Some(((value, true), false));
+        }
+        let skipped = usize::from(self.shape.drops_return && rest.first() == Some(&b'\r'));
+        if rest[skipped..].starts_with(&self.shape.row) {
+            self.at = at + 1 + skipped + self.shape.row.len();
+            return Some(((value, true), true));
+        }
+        self.at = self.text.len();
+        rest[skipped..].is_empty().then_some(((value, true), true))
+    }
+
+    /// Takes the next row; `None` at the end, an error where the file ends within a row or a field.
+    pub(super) fn next(&mut self, columns: usize) -> Option<Result<Vec<Field>, UnexpectedEnd>> {
+        if self.at >= self.text.len() {
+            return None;
+        }
+        let mut fields = Vec::with_capacity(columns);
+        loop {
+            let is_last = fields.len() + 1 == columns;
+            let Some((field, ends)) = self.field(is_last) else {
+                self.at = self.text.len();
+                return Some(Err(UnexpectedEnd));
+            };
+            fields.push(field);
+            if ends {
+                break;
+            }
+        }
+        // A row that ends too early goes on in the next one, unless quotes say where it ends.
+        if fields.len() < columns && self.at >= self.text.len() {
+            return Some(Err(UnexpectedEnd));
+        }
+        Some(Ok(fields))
+    }
+}
+
+/// The file ended within a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct UnexpectedEnd;
+
+fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    if what.is_empty() {
+        return None;
+    }
+    text.windows(what.len()).position(|window| window == what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str, quote: Option<u8>, columns: usize) -> Vec<Vec<String>> {
+        let shape = Shape { field: b",".to_vec(), row: b"\n".to_vec(), drops_return: true, quote };
+        let mut rows = Rows::new(text.as_bytes(), &shape);
+        let text = |field: Field| String::from_utf8(field.0).unwrap();
+        std::iter::from_fn(|| rows.next(columns))
+            .map(|row| match row {
+                Ok(fields) => fields.into_iter().map(text).collect(),
+                Err(UnexpectedEnd) => vec!["<end>".to_owned()],
+            })
+            .collect()
+    }
+
+    #[test]
+    fn rows_end_at_their_terminator_and_the_last_may_lack_it() {
+        assert_eq!(rows("1,a\r\n2,b\n3,", None, 2), [["1", "a"], ["2", "b"], ["3", ""]]);
+    }
+
+    #[test]
+    fn the_last_field_takes_what_is_left_of_the_row() {
+        assert_eq!(rows("1,a,b\n", None, 2), [["1", "a,b"]]);
+    }
+
+    #[test]
+    fn quotes_hold_terminators_and_quotes() {
+        assert_eq!(
+            rows("1,\"a,\n\"\"b\"\"\"\r\n2,c\n", Some(b'"'), 2),
+            [["1", "a,\n\"b\""], ["2", "c"]]
+        );
+    }
+
+    #[test]
+    fn a_file_that_ends_within_a_row_says_so() {
+        assert_eq!(rows("1,a\n2", None, 2), [vec!["1", "a"], vec!["<end>"]]);
+        assert_eq!(rows("1,\"a", Some(b'"'), 2), [vec!["<end>"]]);
+    }
+}

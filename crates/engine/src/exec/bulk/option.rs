@@ -1,0 +1,252 @@
+//! The options of BULK INSERT.
+
+use tsql::ast::{self, BulkOption, ExprKind, Literal};
+use types::collation::CodePage;
+use types::value::ColumnType;
+use types::{DataType, Error, Msg, Result};
+
+use super::fields::Shape;
+
+/// How bytes are characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    /// Of this code page.
+    Page(CodePage),
+    /// As the column's collation says.
+    Raw,
+    /// UTF-16: DATAFILETYPE = 'widechar'.
+    Wide,
+}
+
+/// What WITH says, and what goes without saying.
+#[derive(Clone, Debug)]
+pub(super) struct Options {
+    pub(super) shape: Shape,
+    pub(super) first_row: u64,
+    pub(super) last_row: Option<u64>,
+    pub(super) max_errors: u64,
+    pub(super) batch_size: Option<usize>,
+    pub(super) keep_nulls: bool,
+    pub(super) keep_identity: bool,
+    pub(super) check_constraints: bool,
+    pub(super) fire_triggers: bool,
+    encoding: Encoding,
+}
+
+/// Rows that may be left out where MAXERRORS is not said.
+const MAX_ERRORS_DEFAULT: u64 = 10;
+
+/// Reads the options.
+///
+/// # Errors
+/// 40517 for those that need a file besides; 102 for a value that means nothing.
+pub(super) fn parse(bulk: &ast::BulkInsert) -> Result<Options> {
+    let shape =
+        Shape { field: b"\t".to_vec(), row: b"\n".to_vec(), drops_return: true, quote: None };
+    let mut options = Options {
+        shape,
+        first_row: 1,
+        last_row: None,
+        max_errors: MAX_ERRORS_DEFAULT,
+        batch_size: None,
+        keep_nulls: false,
+        keep_identity: false,
+        check_constraints: false,
+        fire_triggers: false,
+        encoding: Encoding::Page(CodePage::Cp437),
+    };
+    let is_csv = bulk.options.iter().any(|option| match option {
+        BulkOption::Value(name, value) => {
+            &**name == "FORMAT" && text(value).is_some_and(|v| v.eq_ignore_ascii_case("CSV"))
+        }
+        BulkOption::Word(_) | BulkOption::Order(_) => false,
+    });
+    if is_csv {
+        options.shape.field = b",".to_vec();
+        options.shape.quote = Some(b'"');
+    }
+    for option in &bulk.options {
+        match option {
+            BulkOption::Word(word) => options.word(word)?,
+            BulkOption::Value(name, value) => options.value(name, value)?,
+            // A hint: rows are sorted by nothing here.
+            BulkOption::Order(_) => {}
+        }
+    }
+    Ok(options)
+}
+
+fn text(value: &ast::Expr) -> Option<&str> {
+    match &value.kind {
+        ExprKind::Literal(Literal::String(text) | Literal::NString(text)) => Some(text),
+        ExprKind::Column(column) => Some(&column.column),
+        _ => None,
+    }
+}
+
+fn number(name: &str, value: &ast::Expr) -> Result<u64> {
+    let wrong = || Error::from(Msg::SyntaxNear(name));
+    match &value.kind {
+        ExprKind::Literal(Literal::Int(number)) => u64::try_from(*number).map_err(|_| wrong()),
+        ExprKind::Literal(Literal::Decimal(text)) => text.parse().map_err(|_| wrong()),
+        _ => Err(wrong()),
+    }
+}
+
+/// A terminator: `\t`, `\n`, `\r`, `\0`, `\\`, `0x0a`, or the characters themselves.
+fn terminator(text: &str) -> Vec<u8> {
+    if let Some(bytes) = text.strip_prefix("0x").and_then(hex) {
+        return bytes;
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut characters = text.chars();
+    while let Some(character) = characters.next() {
+        let escaped = match character {
+            '\\' => characters.as_str().chars().next(),
+            _ => None,
+        };
+        let byte = match escaped {
+            Some('t') => b'\t',
+            Some('n') => b'\n',
+            Some('r') => b'\r',
+            Some('0') => 0,
+            Some('\\') => b'\\',
+            _ => {
+                let mut buffer = [0; 4];
+                bytes.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+                continue;
+            }
+        };
+        characters.next();
+        bytes.push(byte);
+    }
+    bytes
+}
+
+pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+        return None;
+    }
+    let byte = |i: usize| u8::from_str_radix(&digits[i..i + 2], 16).ok();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+impl Options {
+    fn word(&mut self, word: &str) -> Result<()> {
+        match word {
+            "KEEPNULLS" => self.keep_nulls = true,
+            "KEEPIDENTITY" => self.keep_identity = true,
+            "CHECK_CONSTRAINTS" => self.check_constraints = true,
+            "FIRE_TRIGGERS" => self.fire_triggers = true,
+            // The lock of a table is that of its rows here.
+            "TABLOCK" => {}
+            _ => return Err(Msg::SyntaxNear(word).into()),
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, name: &str, value: &ast::Expr) -> Result<()> {
+        let said = || text(value).ok_or_else(|| Error::from(Msg::SyntaxNear(name)));
+        match name {
+            "FIELDTERMINATOR" => self.shape.field = terminator(said()?),
+            "ROWTERMINATOR" => {
+                self.shape.row = terminator(said()?);
+                // `\n` means a line's end as the file has it; bytes mean themselves.
+                self.shape.drops_return = said()? == "\\n";
+            }
+            "FIRSTROW" => self.first_row = number(name, value)?.max(1),
+            "LASTROW" => self.last_row = Some(number(name, value)?).filter(|last| *last > 0),
+            "MAXERRORS" => self.max_errors = number(name, value)?,
+            "BATCHSIZE" => {
+                let size = usize::try_from(number(name, value)?).unwrap_or(usize::MAX);
+                self.batch_size = Some(size).filter(|size| *size > 0);
+            }
+            "CODEPAGE" => self.encoding = encoding(said()?)?,
+            "DATAFILETYPE" => match said()?.to_ascii_lowercase().as_str() {
+                "char" => {}
+                "widechar" => self.encoding = Encoding::Wide,
+                other => {
+                    return Err(Msg::NotSupported(&format!("DATAFILETYPE = '{other}'")).into());
+                }
+            },
+            "FORMAT" if said()?.eq_ignore_ascii_case("CSV") => {}
+            "FIELDQUOTE" => match said()?.as_bytes() {
+                [quote] => self.shape.quote = Some(*quote),
+                _ => return Err(Msg::SyntaxNear(name).into()),
+            },
+            // Hints for pages and sorting, of which there are none.
+            "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH" => drop(number(name, value)?),
+            other => {
+                return Err(Msg::NotSupported(&format!("{other} of BULK INSERT")).into());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_utf8(&self) -> bool {
+        self.encoding == Encoding::Page(CodePage::Utf8)
+    }
+
+    /// Brings a file of UTF-16 to UTF-8, in which terminators are looked for.
+    ///
+    /// # Errors
+    /// 4864 is not known before the rows are: a file of half a character is refused as a whole.
+    pub(super) fn narrow(&self, text: &[u8]) -> Result<Vec<u8>> {
+        if self.encoding != Encoding::Wide {
+            return Ok(text.to_vec());
+        }
+        let text = text.strip_prefix(b"\xFF\xFE").unwrap_or(text);
+        if !text.len().is_multiple_of(2) {
+            return Err(Msg::BulkUnexpectedEnd.into());
+        }
+        let units: Vec<u16> =
+            text.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]])).collect();
+        Ok(String::from_utf16_lossy(&units).into_bytes())
+    }
+
+    /// Decodes a field for a column.
+    ///
+    /// # Errors
+    /// For bytes that are no characters.
+    pub(super) fn decode(&self, bytes: &[u8], to: &ColumnType) -> Result<String> {
+        let page = match self.encoding {
+            Encoding::Page(page) => page,
+            Encoding::Wide => CodePage::Utf8,
+            Encoding::Raw if matches!(to.data_type, DataType::Char(_) | DataType::VarChar(_)) => {
+                to.collation.code_page()
+            }
+            Encoding::Raw => CodePage::Cp1252,
+        };
+        if page == CodePage::Utf8 && std::str::from_utf8(bytes).is_err() {
+            return Err(Msg::InternalError.into());
+        }
+        Ok(page.decode(bytes))
+    }
+}
+
+fn encoding(name: &str) -> Result<Encoding> {
+    Ok(match name.to_ascii_uppercase().as_str() {
+        "RAW" => Encoding::Raw,
+        "ACP" | "1252" => Encoding::Page(CodePage::Cp1252),
+        "OEM" | "437" => Encoding::Page(CodePage::Cp437),
+        "850" => Encoding::Page(CodePage::Cp850),
+        "1250" => Encoding::Page(CodePage::Cp1250),
+        "1251" => Encoding::Page(CodePage::Cp1251),
+        "65001" => Encoding::Page(CodePage::Utf8),
+        other => return Err(Msg::NotSupported(&format!("CODEPAGE = '{other}'")).into()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::terminator;
+
+    #[test]
+    fn terminators_are_escapes_bytes_or_themselves() {
+        assert_eq!(terminator("\\t"), b"\t");
+        assert_eq!(terminator("0x0d0a"), b"\r\n");
+        assert_eq!(terminator("|"), b"|");
+        assert_eq!(terminator("\\\\x"), b"\\x");
+        assert_eq!(terminator("0x"), b"0x");
+    }
+}

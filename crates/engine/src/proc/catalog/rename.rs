@@ -1,0 +1,35 @@
+//! sp_rename.
+
+use types::{Error, Msg};
+
+use crate::exec::Cx;
+use crate::exec::ddl::rename::{self, Renamed};
+use crate::exec::run::{Argument, Stop};
+use crate::proc::{SystemProcedure, text};
+
+pub(super) static PROCEDURES: &[SystemProcedure] =
+    &[SystemProcedure { name: "sp_rename", id: 0, run }];
+
+/// `sp_rename @objname, @newname [, @objtype]`
+fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let missing = |name: &str| Stop::from(Msg::ParameterNotSupplied("sp_rename", name));
+    let old = text(arguments, 0, "@objname", cx).ok_or_else(|| missing("@objname"))?;
+    let new = text(arguments, 1, "@newname", cx).ok_or_else(|| missing("@newname"))?;
+    let kind = text(arguments, 2, "@objtype", cx).unwrap_or_default();
+    let kind = match kind.to_ascii_uppercase().as_str() {
+        "" | "OBJECT" => Renamed::Object,
+        "COLUMN" => Renamed::Column,
+        "INDEX" => Renamed::Index,
+        "USERDATATYPE" => Renamed::Type,
+        other => return Err(Msg::NotSupported(&format!("sp_rename of a {other}")).into()),
+    };
+    let caution =
+        "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    let mark = cx.session.mark_definitions();
+    let renamed = rename::run(kind, &old, &new, cx);
+    cx.session.end_definition(&mark, renamed.is_err());
+    renamed?;
+    cx.session.refresh_catalog();
+    cx.sink.message(&Error::custom(15_477, 0, 1, caution))?;
+    Ok(0)
+}

@@ -1,0 +1,43 @@
+//! `sys.partitions`: each table and index has one, with its rows.
+
+use types::Value;
+
+use super::column::{
+    BIGINT, BIT, Column, INT, SMALLINT, TINYINT, ascii, big, bit, col, int, nv, opt, rows, shape,
+    small, text, vc,
+};
+use super::{Rows, Scope, SystemView};
+use crate::view::source_types::{IndexRow, index_rows};
+
+const COLUMNS: &[Column<IndexRow>] = &[
+    col("partition_id", BIGINT, |r| big(partition_id(r))),
+    col("object_id", INT, |r| int(r.table.id)),
+    col("index_id", INT, |r| int(r.index().map_or(0, |i| i.id))),
+    col("partition_number", INT, |_| int(1)),
+    col("hobt_id", BIGINT, |r| big(partition_id(r))),
+    opt("rows", BIGINT, |r| big(r.table.rows.data.row_count())),
+    col("filestream_filegroup_id", SMALLINT, |_| small(0)),
+    col("data_compression", TINYINT, |_| Value::TinyInt(0)),
+    opt("data_compression_desc", nv(60), |_| text("NONE")),
+    opt("xml_compression", BIT, |_| bit(false)),
+    opt("xml_compression_desc", vc(3), |_| ascii("OFF")),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "partitions",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+/// The table of storage and the index, in one number.
+pub(super) fn partition_id(row: &IndexRow) -> i64 {
+    let index = row.index().map_or(0, |index| i64::from(index.id));
+    i64::from(row.table.rows.data.id().0) << 16 | index
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, index_rows(scope.session, scope.database))
+}

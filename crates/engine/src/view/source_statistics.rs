@@ -1,0 +1,42 @@
+//! Statistics as the catalog views show them: one for each index, and those that were asked for by name.
+
+use super::Scope;
+use super::source::tables;
+
+/// One set of statistics.
+pub(super) struct StatisticsRow {
+    /// Table.
+    pub(super) object_id: i32,
+    /// `stats_id`: the index's, else one above them all.
+    pub(super) id: i32,
+    /// Its name.
+    pub(super) name: String,
+    /// Whether it is of no index.
+    pub(super) user_created: bool,
+    /// Columns by `column_id`.
+    pub(super) columns: Vec<i32>,
+}
+
+/// Returns the statistics of a database.
+pub(super) fn statistics(scope: &Scope<'_>) -> Vec<StatisticsRow> {
+    let mut rows = Vec::new();
+    for table in tables(scope.session, scope.database) {
+        let id = |ordinal: u16| i32::from(ordinal) + 1;
+        rows.extend(table.indexes.iter().map(|index| StatisticsRow {
+            object_id: table.id,
+            id: index.id,
+            name: index.name.clone(),
+            user_created: false,
+            columns: index.keys.iter().map(|(ordinal, _)| id(*ordinal)).collect(),
+        }));
+        let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
+        rows.extend((highest + 1..).zip(&table.statistics).map(|(number, named)| StatisticsRow {
+            object_id: table.id,
+            id: number,
+            name: named.name.clone(),
+            user_created: true,
+            columns: named.columns.iter().map(|ordinal| id(*ordinal)).collect(),
+        }));
+    }
+    rows
+}

@@ -1,0 +1,157 @@
+//! BULK INSERT from files that the test writes.
+
+use engine::session::Session;
+
+use crate::client::{batch, instance, login};
+
+/// A file that goes when the test ends.
+struct File(std::path::PathBuf);
+
+impl File {
+    fn new(name: &str, content: &[u8]) -> Self {
+        let path =
+            std::env::temp_dir().join(format!("clearway-bulk-{}-{name}", std::process::id()));
+        std::fs::write(&path, content).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn session() -> Session {
+    let mut session = login(&instance());
+    run(&mut session, "CREATE DATABASE d");
+    run(&mut session, "USE d");
+    run(
+        &mut session,
+        "CREATE TABLE t (id int NOT NULL PRIMARY KEY, name nvarchar(5) NULL DEFAULT N'none', n decimal(9, 2) NULL)",
+    );
+    session
+}
+
+fn run(session: &mut Session, sql: &str) -> Vec<Vec<Vec<String>>> {
+    let answer = batch(session, sql);
+    assert!(answer.errors.is_empty(), "{sql}: {:?}", answer.errors);
+    answer.sets
+}
+
+fn load(session: &mut Session, file: &File, with: &str) -> Vec<i32> {
+    let with = if with.is_empty() { String::new() } else { format!(" WITH ({with})") };
+    let answer = batch(session, &format!("BULK INSERT t FROM '{}'{with}", file.0.display()));
+    answer.errors.iter().map(|error| error.number).collect()
+}
+
+fn rows(session: &mut Session) -> Vec<Vec<String>> {
+    run(session, "SELECT id, name, n FROM t ORDER BY id").remove(0)
+}
+
+#[test]
+fn rows_of_tabs_and_lines_are_loaded() {
+    let mut session = session();
+    let file = File::new("tabs", b"1\ta\t1.5\r\n2\t\t\n3\tc\t-7");
+    assert_eq!(load(&mut session, &file, ""), [0; 0]);
+    assert_eq!(
+        rows(&mut session),
+        [["1", "a", "1.50"], ["2", "none", "NULL"], ["3", "c", "-7.00"]]
+    );
+}
+
+#[test]
+fn empty_fields_stay_null_where_nulls_are_kept() {
+    let mut session = session();
+    let file = File::new("nulls", b"2|||\n");
+    assert_eq!(
+        load(&mut session, &file, "FIELDTERMINATOR = '|', ROWTERMINATOR = '|\\n', KEEPNULLS"),
+        [0; 0]
+    );
+    assert_eq!(rows(&mut session), [["2", "NULL", "NULL"]]);
+}
+
+#[test]
+fn csv_has_quotes_and_a_header() {
+    let mut session = session();
+    let file = File::new("csv", "id,name,n\n1,\"a,\"\"b\",2\n2,\"é\",3\n3,x,4\n".as_bytes());
+    let with = "FORMAT = 'CSV', FIRSTROW = 2, LASTROW = 3, CODEPAGE = '65001', TABLOCK";
+    assert_eq!(load(&mut session, &file, with), [0; 0]);
+    assert_eq!(rows(&mut session), [["1", "a,\"b", "2.00"], ["2", "é", "3.00"]]);
+}
+
+#[test]
+fn rows_that_do_not_convert_are_told_and_left_out() {
+    let mut session = session();
+    let file = File::new("errors", b"1,a,1\nx,b,2\n3,toolong,3\n4,d,4\n");
+    assert_eq!(load(&mut session, &file, "FIELDTERMINATOR = ','"), [4864, 4863]);
+    assert_eq!(rows(&mut session), [["1", "a", "1.00"], ["4", "d", "4.00"]]);
+}
+
+#[test]
+fn more_errors_than_are_allowed_undo_the_batch() {
+    let mut session = session();
+    let file = File::new("most", b"1,a,1\nx,b,2\ny,c,3\n");
+    assert_eq!(
+        load(&mut session, &file, "FIELDTERMINATOR = ',', MAXERRORS = 1"),
+        [4864, 4864, 4865]
+    );
+    assert!(rows(&mut session).is_empty());
+    let file = File::new("batches", b"1,a,1\n2,b,2\n2,c,3\n");
+    assert_eq!(load(&mut session, &file, "FIELDTERMINATOR = ',', BATCHSIZE = 2"), [2627]);
+    assert_eq!(rows(&mut session).len(), 2);
+}
+
+#[test]
+fn a_file_that_ends_within_a_row_is_refused() {
+    let mut session = session();
+    let file = File::new("end", b"1,a,1\n2,b");
+    assert_eq!(load(&mut session, &file, "FIELDTERMINATOR = ','"), [4832]);
+    assert!(rows(&mut session).is_empty());
+}
+
+#[test]
+fn identities_constraints_and_triggers_are_as_the_options_say() {
+    let mut session = session();
+    run(
+        &mut session,
+        "CREATE TABLE log (n int); DROP TABLE t; \
+         CREATE TABLE t (id int IDENTITY(100, 1) PRIMARY KEY, name nvarchar(5), n decimal(9, 2) CHECK (n > 0))",
+    );
+    run(
+        &mut session,
+        "CREATE TRIGGER g ON t AFTER INSERT AS INSERT log SELECT COUNT(*) FROM inserted",
+    );
+    let file = File::new("identity", b"1,a,1\n2,b,-2\n");
+    assert_eq!(load(&mut session, &file, "FIELDTERMINATOR = ','"), [0; 0]);
+    assert_eq!(rows(&mut session), [["100", "a", "1.00"], ["101", "b", "-2.00"]]);
+    let checked = "FIELDTERMINATOR = ',', CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEPIDENTITY";
+    assert_eq!(load(&mut session, &file, checked), [547]);
+    let file = File::new("kept", b"7,a,1\n8,b,2\n");
+    assert_eq!(load(&mut session, &file, checked), [0; 0]);
+    assert_eq!(
+        run(&mut session, "SELECT MAX(id), (SELECT SUM(n) FROM log) FROM t WHERE id < 100"),
+        [[["8", "2"]]]
+    );
+}
+
+#[test]
+fn a_load_belongs_to_the_open_transaction() {
+    let mut session = session();
+    let file = File::new("transaction", b"1\ta\t1\n");
+    run(&mut session, "BEGIN TRAN");
+    assert_eq!(load(&mut session, &file, ""), [0; 0]);
+    run(&mut session, "ROLLBACK");
+    assert!(rows(&mut session).is_empty());
+}
+
+#[test]
+fn wide_files_are_utf_16() {
+    let mut session = session();
+    let text = "1\té\t1\n";
+    let wide: Vec<u8> =
+        [0xFEFF].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
+    let file = File::new("wide", &wide);
+    assert_eq!(load(&mut session, &file, "DATAFILETYPE = 'widechar'"), [0; 0]);
+    assert_eq!(rows(&mut session), [["1", "é", "1.00"]]);
+}
