@@ -221,7 +221,7 @@ ELSE
     SELECT CAST('No identity column defined.' AS nvarchar(128)) AS [Identity], CAST(NULL AS numeric(38, 0)) AS Seed,
         CAST(NULL AS numeric(38, 0)) AS Increment, CAST(NULL AS int) AS [Not For Replication]
 SELECT ISNULL((SELECT name FROM sys.columns WHERE object_id = OBJECT_ID(@objname) AND is_rowguidcol = 1),
-    N'No rowguidcol column defined.') AS RowGuidCol
+    N'No rowguidcol column defined.') AS [RowGuidCol]
 SELECT CAST('PRIMARY' AS nvarchar(128)) AS Data_located_on_filegroup"
     ),
 };
