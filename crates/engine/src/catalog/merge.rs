@@ -32,6 +32,7 @@ fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.types, &mine.types, &mut into.types, Arc::ptr_eq);
     entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
     entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
+    entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
     if base.permissions != mine.permissions {
         into.permissions.clone_from(&mine.permissions);
     }

@@ -31,6 +31,13 @@ impl LoginFailure {
     }
 }
 
+fn no_database(name: &str, user: &str) -> Vec<Error> {
+    vec![
+        Error::from(Msg::CannotOpenDatabase(name)).at_line(1),
+        LoginFailure::UnknownDatabase.error(user),
+    ]
+}
+
 /// Checks a login and makes its session's state.
 pub(super) fn open(
     instance: &Arc<Instance>,
@@ -45,12 +52,8 @@ pub(super) fn open(
     let name =
         if request.database.is_empty() { &login.default_database } else { &request.database };
     let rights = Rights::of(&catalog, &login.name);
-    let Some(database) = catalog.database(name).filter(|database| rights.enters(database)) else {
-        return Err(vec![
-            Error::from(Msg::CannotOpenDatabase(name)).at_line(1),
-            LoginFailure::UnknownDatabase.error(&request.user),
-        ]);
-    };
+    let database = catalog.database(name).filter(|database| rights.enters(database));
+    let database = database.ok_or_else(|| no_database(name, &request.user))?;
     check_language(&request.language)?;
     let counters = Arc::<crate::instance::SessionCounters>::default();
     let database_counters = counters.of_database(database.id);
