@@ -41,6 +41,8 @@ pub struct Config {
     pub query_memory_max: u64,
     /// What stands between a statement and its metadata.
     pub lock_mode: LockMode,
+    /// How much plans are optimized: less than everything is for tests.
+    pub optimizer: crate::opt::Level,
 }
 
 /// An engine.

@@ -143,6 +143,7 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
         memory_max: options.memory_max,
         query_memory_max: options.query_memory_max.unwrap_or(0),
         lock_mode: options.lock_mode,
+        optimizer: engine::opt::Level::Full,
     };
     Ok(Shared {
         instance: instance(config, machine)?,

@@ -21,6 +21,8 @@ pub struct BinderContext<'s> {
     variables: &'s [VariableDef],
     table_variables: &'s [TableVariableDef],
     temp_tables: Box<FindTable<'s>>,
+    level: crate::opt::Level,
+    store: &'s Arc<storage::Store>,
 }
 
 impl<'s> BinderContext<'s> {
@@ -53,6 +55,8 @@ impl<'s> BinderContext<'s> {
             variables: &[],
             table_variables: &[],
             temp_tables: Box::new(|name| session.temp.find(name)),
+            level: session.instance.config.optimizer,
+            store: &session.instance.store,
         }
     }
 
@@ -75,6 +79,12 @@ impl<'s> BinderContext<'s> {
             ctes: Vec::new(),
             xml: XmlScope::default(),
             recursion_max: None,
+            store: self.store,
+            level: self.level,
+            hints: crate::opt::Hints::default(),
+            subqueries: false,
+            assigns: false,
+            once: 0,
         }
     }
 }

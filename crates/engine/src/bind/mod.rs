@@ -67,6 +67,18 @@ pub struct Binder<'a> {
     pub(crate) xml: expr::XmlScope,
     /// OPTION (MAXRECURSION n) of the statement.
     pub recursion_max: Option<u32>,
+    /// Where the optimizer reads samples of tables.
+    pub store: &'a Arc<storage::Store>,
+    /// How much is optimized.
+    pub level: crate::opt::Level,
+    /// What OPTION and join hints ask of the optimizer.
+    pub hints: crate::opt::Hints,
+    /// Whether a subquery was met.
+    pub subqueries: bool,
+    /// Whether the statement assigns variables as it goes through its rows.
+    pub assigns: bool,
+    /// Numbers given to subqueries that are run once.
+    pub once: u32,
 }
 
 impl Binder<'_> {
@@ -90,6 +102,12 @@ impl Binder<'_> {
             ctes: Vec::new(),
             xml: expr::XmlScope::default(),
             recursion_max: None,
+            store: self.store,
+            level: self.level,
+            hints: self.hints,
+            subqueries: false,
+            assigns: false,
+            once: 0,
         }
     }
 }

@@ -68,7 +68,9 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
         }
         _ => Err(Msg::NotSupported("this statement here").into()),
     };
-    bound.map_err(|error| error.at_line(statement.line))
+    let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
+    opt::leftovers(binder, &mut bound);
+    Ok(bound)
 }
 
 /// Binds an expression that stands alone.
@@ -76,13 +78,22 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
 /// # Errors
 /// Those of names and types.
 pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> {
-    let expr = bind_expr(binder, expr)?;
+    let mut expr = bind_expr(binder, expr)?;
+    opt::expression(binder, &mut expr);
     Ok(Scalar { expr, registers: binder.registers })
 }
 
-/// Resolves OPTION: MAXRECURSION acts; hints that only guide an optimiser change no result.
+/// Resolves OPTION: MAXRECURSION and the order and method of joins act; other hints change no result.
 fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
     for hint in hints {
+        if let QueryHintKind::Plain(name) = &hint.kind {
+            match &**name {
+                "FORCE ORDER" => binder.hints.force_order = true,
+                "LOOP JOIN" => binder.hints.method = Some(opt::Method::Loop),
+                "HASH JOIN" | "MERGE JOIN" => binder.hints.method = Some(opt::Method::Hash),
+                _ => {}
+            }
+        }
         let QueryHintKind::Number(name, value) = &hint.kind else { continue };
         if &**name != "MAXRECURSION" {
             continue;
@@ -136,8 +147,8 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
     }
 }
 
-fn rows(binder: &Binder<'_>, mut query: Query) -> Select {
-    opt::prune_query(&mut query);
+fn rows(binder: &mut Binder<'_>, mut query: Query) -> Select {
+    opt::query(binder, &mut query);
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
     let shape = new_shape(&query.output);
@@ -149,10 +160,12 @@ fn course(root: &Node, plain: bool) -> Course {
 }
 
 fn assignment(
-    binder: &Binder<'_>,
+    binder: &mut Binder<'_>,
     mut root: Node,
     assignments: Vec<(crate::plan::expr::Slot, Expr)>,
 ) -> SelectAssign {
+    binder.assigns = true;
+    opt::root(binder, &mut root);
     let mut used = Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {
@@ -182,7 +195,7 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         }
         columns.push((column.name.clone(), column.expr.ty, column.identity));
     }
-    opt::prune_query(&mut query);
+    opt::query(binder, &mut query);
     let target = into.table.clone();
     Ok(Bound::SelectInto(SelectInto { query, target, columns, registers: binder.registers }))
 }

@@ -249,6 +249,8 @@ pub struct TableRows {
     pub data: Arc<storage::Table>,
     /// The next identity value to give.
     pub identity_next: sos::sync::AtomicI64,
+    /// What the optimizer knows of the values.
+    pub statistics: crate::opt::StatisticsCell,
 }
 
 /// A column.

@@ -45,7 +45,9 @@ pub fn create_rows(
         indexes: indexes.collect(),
     };
     let data = store.create_table(spec).map_err(|_| types::Msg::OutOfMemory)?;
-    Ok(Arc::new(TableRows { data, identity_next: AtomicI64::new(identity_seed(shape.columns)) }))
+    let identity_next = AtomicI64::new(identity_seed(shape.columns));
+    let statistics = crate::opt::StatisticsCell::default();
+    Ok(Arc::new(TableRows { data, identity_next, statistics }))
 }
 
 /// Returns the first identity value of a table with these columns; 0 without an identity column.

@@ -66,6 +66,8 @@ pub struct Cx<'a> {
     pub(crate) profile: Option<Box<Profile>>,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
+    /// What subqueries gave that are run once in a statement, by number.
+    pub(crate) kept: Vec<Option<eval::Kept>>,
 }
 
 /// Buffers that live as long as their [`Cx`].
@@ -109,6 +111,7 @@ impl<'a> Cx<'a> {
             source: String::new(),
             profile: None,
             work_tables: Vec::new(),
+            kept: Vec::new(),
             fires: false,
             pending: Vec::new(),
         }

@@ -22,6 +22,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     cx.null_eliminated = false;
     cx.fault = None;
     cx.fires = false;
+    cx.kept.clear();
     let done = match bound {
         Bound::Select(select) => run_select(select, cx),
         Bound::SelectAssign(select) => run_assign(select, cx),
@@ -52,6 +53,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
 /// What the expression fails with.
 pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
     cx.now = None;
+    cx.kept.clear();
     prepare(cx, scalar.registers);
     eval(&scalar.expr, cx)
 }
@@ -238,6 +240,7 @@ fn lend<T>(
         source: std::mem::take(&mut cx.source),
         profile: cx.profile.take(),
         work_tables: std::mem::take(&mut cx.work_tables),
+        kept: Vec::new(),
         fires: cx.fires,
         pending: Vec::new(),
     };

@@ -4,7 +4,7 @@
 //! the guesses that are usual in this trade (a tenth of the rows for an equality, a third for a range).
 //! Costs are in the unit that SQL Server's plans have: 1.0 was once a second.
 
-use crate::catalog::IndexKind;
+use crate::catalog::{IndexDef, IndexKind};
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, Aggregate, Join, JoinKind, JoinMethod, Limit, Node, Scan, SetKind, SetOperation,
@@ -33,17 +33,19 @@ impl Estimate {
 }
 
 /// Cost of handing a row to the operator above.
-const ROW: f64 = 0.000_000_1;
+const ROW: f64 = 0.000_000_02;
 /// Cost of reading a row by walking a table or an index.
-const READ: f64 = 0.000_000_3;
+const READ: f64 = 0.000_000_1;
 /// Cost of finding a place in an index.
-const SEEK: f64 = 0.000_001_5;
+const SEEK: f64 = 0.000_000_8;
 /// Cost of evaluating a predicate once.
-const TEST: f64 = 0.000_000_1;
+const TEST: f64 = 0.000_000_03;
 /// Cost of putting a row into a hash table.
-const BUILD: f64 = 0.000_000_8;
+const BUILD: f64 = 0.000_000_25;
 /// Cost of looking a row up in one.
-const PROBE: f64 = 0.000_000_4;
+const PROBE: f64 = 0.000_000_1;
+/// Cost of making a hash table.
+const TABLE: f64 = 0.000_003;
 /// Cost of comparing two rows in a sort.
 const COMPARE: f64 = 0.000_000_05;
 /// Rows of what nothing is known about: a function, a view of the system.
@@ -71,7 +73,7 @@ pub fn estimate(node: &Node) -> Estimate {
         Node::WorkTable(_, registers) => leaf(UNKNOWN, registers.len()),
         Node::Filter(filter) => {
             let input = estimate(&filter.0);
-            let rows = input.rows * selectivity(&filter.1, &|r| distinct(&filter.0, r));
+            let rows = input.rows * selectivity(&filter.1, &|r| column_of(&filter.0, r));
             Estimate { rows, cpu: input.cpu + input.rows * TEST, ..input }
         }
         Node::Compute(compute) => {
@@ -122,6 +124,28 @@ pub fn estimate(node: &Node) -> Estimate {
 /// Bytes that a value is taken to have.
 const WIDTH: f64 = 9.0;
 
+/// Cost of joining rows by a hash table over the right ones.
+pub(super) fn hash_cost(left: f64, right: f64) -> f64 {
+    TABLE + right * BUILD + left * PROBE
+}
+
+/// Cost of comparing all left rows with all right ones, which are kept.
+pub(super) fn product_cost(left: f64, right: f64) -> f64 {
+    TABLE + right * BUILD + left * right * TEST
+}
+
+/// Cost of handing rows on.
+pub(super) fn given_cost(rows: f64) -> f64 {
+    rows * ROW
+}
+
+/// Cost of a look-up in a scan by an index.
+pub(super) fn seek_cost(scan: &Scan, best: &super::seek::Best) -> f64 {
+    let rows = table_rows(scan);
+    let found = if best.unique { 1.0 } else { seek_rows(scan, best.index, best.equal, rows) };
+    SEEK + found * (READ + TEST)
+}
+
 fn leaf(rows: f64, columns: usize) -> Estimate {
     let row_bytes = WIDTH.mul_add(count(columns), 8.0);
     Estimate { rows, row_bytes, cpu: rows * READ, io: 0.0 }
@@ -146,32 +170,40 @@ fn bounded(limit: &Expr, rows: f64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-fn float(n: i64) -> f64 {
+pub(super) fn float(n: i64) -> f64 {
     n as f64
 }
+
+/// Rows that a table is taken to have at least: it may be filled later, and the plan stays.
+const ROWS_MIN: f64 = 10.0;
 
 /// Rows of a table now.
 pub(super) fn table_rows(scan: &Scan) -> f64 {
     let rows = table_of(&scan.table).rows.data.row_count();
-    float(i64::try_from(rows).unwrap_or(i64::MAX))
+    float(i64::try_from(rows).unwrap_or(i64::MAX)).max(ROWS_MIN)
 }
 
 fn of_scan(scan: &Scan) -> Estimate {
     let table = table_of(&scan.table);
     let rows = table_rows(scan);
-    let values = |r: Register| column_distinct(scan, r);
-    let share = scan.predicate.as_ref().map_or(1.0, |p| selectivity(p, &values));
+    let find = |register: Register| {
+        let (ordinal, _) = *scan.columns.iter().find(|c| c.1 == register)?;
+        Some(Column { scan, ordinal })
+    };
+    let share = scan.predicate.as_ref().map_or(1.0, |p| selectivity(p, &find));
     let left = rows * share;
     let row_bytes = WIDTH.mul_add(count(scan.columns.len()), 8.0);
     let (read, find) = match &scan.access {
         Access::Full => (rows, 0.0),
         Access::Seek { index, key } => {
-            let index = &table.indexes[usize::from(*index)];
-            let found = if index.unique { rows.min(1.0) } else { seek_rows(scan, key.len(), rows) };
-            (found.max(left), SEEK)
+            let place = usize::from(*index);
+            let unique = table.indexes[place].unique;
+            let many = || seek_rows(scan, place, key.len(), rows);
+            (if unique { rows.min(1.0) } else { many().max(left) }, SEEK)
         }
-        Access::Range { prefix, lower, upper, .. } => {
-            let mut found = if prefix.is_empty() { rows } else { seek_rows(scan, 1, rows) };
+        Access::Range { index, prefix, lower, upper, .. } => {
+            let place = usize::from(*index);
+            let mut found = seek_rows(scan, place, prefix.len(), rows);
             for _ in lower.iter().chain(upper) {
                 found *= RANGE;
             }
@@ -188,42 +220,69 @@ fn of_scan(scan: &Scan) -> Estimate {
 }
 
 /// Rows that have one value of the leading columns of an index that is not unique.
-fn seek_rows(scan: &Scan, columns: usize, rows: f64) -> f64 {
-    let share = EQUAL.powi(i32::try_from(columns.min(3)).unwrap_or(1));
-    let _ = scan;
-    (rows * share).max(rows.min(1.0))
+fn seek_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> f64 {
+    let keys = table_of(&scan.table).indexes[index].keys.iter().take(columns);
+    let share =
+        |ordinal: u16| Column { scan, ordinal }.distinct().map_or(EQUAL, |n| 1.0 / n.max(1.0));
+    let shares: f64 = keys.map(|k| share(k.0)).product();
+    (rows * shares).max(rows.min(1.0))
 }
 
-/// Number of distinct values that a column of a scan is taken to have; `None` if nothing is known.
-fn column_distinct(scan: &Scan, register: Register) -> Option<f64> {
-    let (ordinal, _) = scan.columns.iter().find(|c| c.1 == register)?;
-    let table = table_of(&scan.table);
-    let alone = |i: &&crate::catalog::IndexDef| i.keys.len() == 1 && i.keys[0].0 == *ordinal;
-    if table.indexes.iter().filter(alone).any(|i| i.is_key()) {
-        return Some(table_rows(scan).max(1.0));
-    }
-    let leading = |i: &&crate::catalog::IndexDef| i.keys[0].0 == *ordinal;
-    let indexed = table.indexes.iter().filter(|i| i.kind == IndexKind::Range).any(|i| leading(&i));
-    indexed.then(|| (table_rows(scan) / 10.0).max(1.0))
+/// A column of a table, as a scan reads it.
+#[derive(Clone, Copy)]
+pub(super) struct Column<'n> {
+    scan: &'n Scan,
+    ordinal: u16,
 }
 
-/// Distinct values of a register that the node fills.
-pub(super) fn distinct(node: &Node, register: Register) -> Option<f64> {
-    match node {
-        Node::Scan(scan) => column_distinct(scan, register),
-        Node::Filter(inner) => distinct(&inner.0, register),
-        Node::Compute(inner) => distinct(&inner.0, register),
-        Node::Join(join) => {
-            distinct(&join.left, register).or_else(|| distinct(&join.right, register))
+impl Column<'_> {
+    /// Number of distinct values; `None` if nothing is known.
+    pub(super) fn distinct(self) -> Option<f64> {
+        let table = table_of(&self.scan.table);
+        let rows = table_rows(self.scan);
+        let alone = |i: &&IndexDef| i.keys.len() == 1 && i.keys[0].0 == self.ordinal;
+        if table.indexes.iter().filter(alone).any(|i| i.is_key()) {
+            return Some(rows);
         }
-        Node::Sort(sort) => distinct(&sort.input, register),
-        Node::Limit(limit) => distinct(&limit.input, register),
-        Node::Distinct(inner) => distinct(&inner.0, register),
-        Node::Window(window) => distinct(&window.input, register),
+        if let Some(known) = table.rows.statistics.get() {
+            return known.columns.get(usize::from(self.ordinal)).map(|c| c.distinct.min(rows));
+        }
+        let leads = |i: &IndexDef| i.kind == IndexKind::Range && i.keys[0].0 == self.ordinal;
+        table.indexes.iter().any(leads).then(|| (rows / 10.0).max(1.0))
+    }
+
+    /// Share of the rows for which a comparison with a value is true.
+    fn share(self, op: CompareOp, value: &types::Value) -> Option<f64> {
+        let known = table_of(&self.scan.table).rows.statistics.get()?;
+        known.columns.get(usize::from(self.ordinal))?.share(op, value)
+    }
+
+    fn nulls(self) -> Option<f64> {
+        let known = table_of(&self.scan.table).rows.statistics.get()?;
+        known.columns.get(usize::from(self.ordinal)).map(|c| c.nulls)
+    }
+}
+
+/// Finds the column of a table that a register holds above a node.
+pub(super) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
+    match node {
+        Node::Scan(scan) => {
+            let (ordinal, _) = *scan.columns.iter().find(|c| c.1 == register)?;
+            Some(Column { scan, ordinal })
+        }
+        Node::Filter(inner) => column_of(&inner.0, register),
+        Node::Compute(inner) => column_of(&inner.0, register),
+        Node::Join(join) => {
+            column_of(&join.left, register).or_else(|| column_of(&join.right, register))
+        }
+        Node::Sort(sort) => column_of(&sort.input, register),
+        Node::Limit(limit) => column_of(&limit.input, register),
+        Node::Distinct(inner) => column_of(&inner.0, register),
+        Node::Window(window) => column_of(&window.input, register),
         Node::Aggregate(aggregate) => {
             let key = aggregate.keys.iter().find(|k| k.1 == register)?;
             match key.0.kind {
-                ExprKind::Column(input) => distinct(&aggregate.input, input),
+                ExprKind::Column(input) => column_of(&aggregate.input, input),
                 _ => None,
             }
         }
@@ -240,35 +299,36 @@ pub(super) fn distinct(node: &Node, register: Register) -> Option<f64> {
     }
 }
 
-/// Returns the share of rows for which a predicate is true. `values` tells how many distinct values a
-/// register has.
-pub(super) fn selectivity(predicate: &Expr, values: &dyn Fn(Register) -> Option<f64>) -> f64 {
+/// Distinct values of a register that the node fills.
+pub(super) fn distinct(node: &Node, register: Register) -> Option<f64> {
+    column_of(node, register)?.distinct()
+}
+
+/// Finds the column that a register holds.
+type Find<'f, 'n> = &'f dyn Fn(Register) -> Option<Column<'n>>;
+
+/// Returns the share of rows for which a predicate is true.
+pub(super) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
     match &predicate.kind {
-        ExprKind::And(all) => {
-            // The most selective counts whole, the others ever less: predicates go together.
-            let mut shares: Vec<f64> = all.iter().map(|e| selectivity(e, values)).collect();
-            shares.sort_by(f64::total_cmp);
-            let power = |i: usize| 1.0 / count(1 << i.min(3));
-            shares.iter().enumerate().map(|(i, s)| s.powf(power(i))).product()
-        }
-        ExprKind::Or(any) => {
-            1.0 - any.iter().map(|e| 1.0 - selectivity(e, values)).product::<f64>()
-        }
-        ExprKind::Not(operand) => (1.0 - selectivity(operand, values)).clamp(0.01, 1.0),
+        ExprKind::And(all) => conjunction(all, find),
+        ExprKind::Or(any) => 1.0 - any.iter().map(|e| 1.0 - selectivity(e, find)).product::<f64>(),
+        ExprKind::Not(operand) => (1.0 - selectivity(operand, find)).clamp(0.01, 1.0),
         ExprKind::Compare(op, _, pair) => match op {
-            CompareOp::Equal => equal_share(&pair.0, &pair.1, values),
-            CompareOp::NotEqual => 1.0 - equal_share(&pair.0, &pair.1, values),
+            CompareOp::Equal => equal_share(&pair.0, &pair.1, find),
+            CompareOp::NotEqual => 1.0 - equal_share(&pair.0, &pair.1, find),
             CompareOp::Less
             | CompareOp::LessOrEqual
             | CompareOp::Greater
-            | CompareOp::GreaterOrEqual => RANGE,
+            | CompareOp::GreaterOrEqual => range_share(predicate, find).map_or(RANGE, |r| r.2),
         },
         ExprKind::InList(_, operand, list) => {
-            let one = bare(operand).and_then(values).map_or(EQUAL, |n| 1.0 / n);
-            (one * count(list.len())).min(0.5)
+            let known = bare(operand).and_then(|r| find(r)?.distinct());
+            (known.map_or(EQUAL, |n| 1.0 / n) * count(list.len())).min(0.5)
         }
         ExprKind::Like(..) => LIKE,
-        ExprKind::IsNull(_) => NULL,
+        ExprKind::IsNull(operand) => {
+            bare(operand).and_then(|r| find(r)?.nulls()).map_or(NULL, |n| n.max(0.001))
+        }
         ExprKind::Constant(types::Value::Bit(true)) => 1.0,
         ExprKind::Constant(_) => 0.0,
         ExprKind::Exists(_) | ExprKind::Quantified(_) => 0.5,
@@ -276,8 +336,46 @@ pub(super) fn selectivity(predicate: &Expr, values: &dyn Fn(Register) -> Option<
     }
 }
 
-fn equal_share(a: &Expr, b: &Expr, values: &dyn Fn(Register) -> Option<f64>) -> f64 {
-    let of = |e: &Expr| bare(e).and_then(values);
+/// Share of the rows that satisfy all conjuncts.
+fn conjunction(all: &[Expr], find: Find<'_, '_>) -> f64 {
+    let mut shares = Vec::with_capacity(all.len());
+    let mut bounds: Vec<(Register, bool, f64)> = Vec::new();
+    for conjunct in all {
+        let Some((register, above, share)) = range_share(conjunct, find) else {
+            shares.push(selectivity(conjunct, find));
+            continue;
+        };
+        // Two bounds of one column leave what lies between.
+        match bounds.iter_mut().find(|b| b.0 == register && b.1 != above) {
+            Some(other) => other.2 = (other.2 + share - 1.0).max(0.005),
+            None => bounds.push((register, above, share)),
+        }
+    }
+    shares.extend(bounds.into_iter().map(|b| b.2));
+    // The most selective counts whole, the others ever less: predicates go together.
+    shares.sort_by(f64::total_cmp);
+    let power = |i: usize| 1.0 / count(1 << i.min(3));
+    shares.iter().enumerate().map(|(i, s)| s.powf(power(i))).product()
+}
+
+/// A bound of a column by a constant: the column, whether it bounds from below, and the share inside.
+fn range_share(conjunct: &Expr, find: Find<'_, '_>) -> Option<(Register, bool, f64)> {
+    let ExprKind::Compare(op, _, pair) = &conjunct.kind else { return None };
+    if matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
+        return None;
+    }
+    let (column, value, op) = match (pair.1.as_constant(), pair.0.as_constant()) {
+        (Some(value), _) => (&pair.0, value, *op),
+        (None, Some(value)) => (&pair.1, value, op.swapped()),
+        (None, None) => return None,
+    };
+    let register = bare(column)?;
+    let above = matches!(op, CompareOp::Greater | CompareOp::GreaterOrEqual);
+    Some((register, above, find(register)?.share(op, value)?))
+}
+
+fn equal_share(a: &Expr, b: &Expr, find: Find<'_, '_>) -> f64 {
+    let of = |e: &Expr| bare(e).and_then(|r| find(r)?.distinct());
     match (of(a), of(b)) {
         (Some(a), Some(b)) => 1.0 / a.max(b).max(1.0),
         (Some(n), None) | (None, Some(n)) => 1.0 / n.max(1.0),
@@ -297,15 +395,15 @@ pub(super) fn bare(expr: &Expr) -> Option<Register> {
 
 fn of_join(join: &Join) -> Estimate {
     let (left, right) = (estimate(&join.left), estimate(&join.right));
-    let values = |r: Register| distinct(&join.left, r).or_else(|| distinct(&join.right, r));
-    let on = join.on.as_ref().map_or(1.0, |on| selectivity(on, &values));
+    let find = |r: Register| column_of(&join.left, r).or_else(|| column_of(&join.right, r));
+    let on = join.on.as_ref().map_or(1.0, |on| selectivity(on, &find));
     let (pairs, cpu) = match &join.method {
         JoinMethod::Loop => {
             let opened = left.rows.max(1.0);
             (left.rows * right.rows * on, left.cpu + opened * right.cpu)
         }
         JoinMethod::Hash(keys) => {
-            let shares = keys.iter().map(|(l, r)| equal_share(l, r, &values));
+            let shares = keys.iter().map(|(l, r)| equal_share(l, r, &find));
             let share = shares.fold(1.0_f64, |all, one| all * one.max(1e-9));
             let work = right.rows * BUILD + left.rows * PROBE;
             (left.rows * right.rows * share * on, left.cpu + right.cpu + work)

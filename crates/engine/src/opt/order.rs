@@ -4,7 +4,7 @@ use crate::catalog::IndexKind;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
 use crate::plan::statement::table_of;
-use crate::plan::walk;
+use crate::plan::walk::{self, Registers};
 
 /// Sorts a node's rows, unless it can be made to give them in that order.
 pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> Node {
@@ -33,6 +33,7 @@ fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,
         Node::Filter(inner) => provide(&mut inner.0, keys),
+        Node::Distinct(inner) => provide(&mut inner.0, keys),
         Node::Compute(inner) => {
             let made = inner.1.iter().map(|c| c.0).collect();
             keys.iter().all(|k| walk::reads(&k.expr).is_disjoint(&made))
@@ -51,8 +52,57 @@ fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
         | Node::Function(_)
         | Node::Window(_)
         | Node::Sort(_)
-        | Node::Distinct(_)
         | Node::Limit(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::UserFunction(_)
+        | Node::WorkTable(..) => false,
+    }
+}
+
+/// Tells whether no two rows of a node agree in all of these registers.
+pub(super) fn is_unique(node: &Node, registers: &Registers) -> bool {
+    match node {
+        Node::OneRow | Node::Empty => true,
+        Node::Scan(scan) => {
+            let table = table_of(&scan.table);
+            let has = |ordinal: u16| {
+                scan.columns.iter().any(|c| c.0 == ordinal && registers.contains(c.1))
+            };
+            let one = match &scan.access {
+                Access::Seek { index, .. } => table.indexes[usize::from(*index)].unique,
+                Access::Full | Access::Range { .. } => false,
+            };
+            one || table.indexes.iter().any(|i| i.is_key() && i.keys.iter().all(|k| has(k.0)))
+        }
+        Node::Filter(inner) => is_unique(&inner.0, registers),
+        Node::Compute(inner) => is_unique(&inner.0, registers),
+        Node::Sort(sort) => is_unique(&sort.input, registers),
+        Node::Limit(limit) => is_unique(&limit.input, registers),
+        Node::Window(window) => is_unique(&window.input, registers),
+        Node::Distinct(inner) => {
+            inner.1.iter().all(|e| match e.kind {
+                ExprKind::Column(register) => registers.contains(register),
+                _ => false,
+            }) || is_unique(&inner.0, registers)
+        }
+        Node::Join(join) => match join.kind {
+            JoinKind::Semi | JoinKind::Anti => is_unique(&join.left, registers),
+            JoinKind::Inner => {
+                is_unique(&join.left, registers) && is_unique(&join.right, registers)
+            }
+            // Rows without a match are alike on the missing side.
+            JoinKind::Left => is_unique(&join.left, registers) && is_unique(&join.right, registers),
+            JoinKind::Full => false,
+        },
+        Node::Aggregate(aggregate) => {
+            let plain = aggregate.sets.len() <= 1;
+            plain && aggregate.keys.iter().all(|k| registers.contains(k.1))
+        }
+        Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
         | Node::Document(_)

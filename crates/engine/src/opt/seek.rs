@@ -7,8 +7,8 @@
 
 use types::{Mode, Value};
 
+use super::conjunct::{join_conjuncts, split};
 use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
-use crate::opt::{is_full, join_conjuncts};
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
 use crate::plan::query::{Access, Node, Scan, TableSource};
 use crate::plan::statement::table_of;
@@ -30,7 +30,7 @@ struct Sarg {
 
 /// The best index for a scan.
 pub(super) struct Best {
-    index: usize,
+    pub index: usize,
     /// Sargs that give the equal key columns, in key order.
     equals: Vec<usize>,
     lower: Option<usize>,
@@ -45,7 +45,7 @@ pub(super) struct Best {
 pub(super) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     let mut conjuncts = conjuncts;
     if let Some(predicate) = scan.predicate.take() {
-        super::split(predicate, &mut conjuncts);
+        split(predicate, &mut conjuncts);
     }
     scan.access = Access::Full;
     let sargs = sargs(&scan, &conjuncts);
@@ -84,7 +84,7 @@ fn in_clustered_order(table: &TableDef) -> Access {
 pub(super) fn best(scan: &Scan, conjuncts: &[Expr]) -> Option<Best> {
     let mut all = conjuncts.to_vec();
     if let Some(predicate) = scan.predicate.clone() {
-        super::split(predicate, &mut all);
+        split(predicate, &mut all);
     }
     best_of(table_of(&scan.table), &sargs(scan, &all))
 }
@@ -190,7 +190,7 @@ fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
     let mut found = Vec::new();
     for (i, conjunct) in conjuncts.iter().enumerate() {
         let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { continue };
-        let sides = [(&pair.0, &pair.1, *op), (&pair.1, &pair.0, swapped(*op))];
+        let sides = [(&pair.0, &pair.1, *op), (&pair.1, &pair.0, op.swapped())];
         for (column, key, op) in sides {
             let Some((ordinal, exact)) = column_of(scan, column) else { continue };
             if !walk::reads(key).is_disjoint(&own) || op == CompareOp::NotEqual {
@@ -232,15 +232,9 @@ fn column_of(scan: &Scan, expr: &Expr) -> Option<(u16, bool)> {
     }
 }
 
-fn swapped(op: CompareOp) -> CompareOp {
-    match op {
-        CompareOp::Equal => CompareOp::Equal,
-        CompareOp::NotEqual => CompareOp::NotEqual,
-        CompareOp::Less => CompareOp::Greater,
-        CompareOp::LessOrEqual => CompareOp::GreaterOrEqual,
-        CompareOp::Greater => CompareOp::Less,
-        CompareOp::GreaterOrEqual => CompareOp::LessOrEqual,
-    }
+/// Returns the collation by which values of a type are told apart.
+pub(super) fn key_collation(ty: &types::value::ColumnType) -> types::Collation {
+    if ty.data_type.is_string() { ty.collation } else { types::Collation::default() }
 }
 
 /// Returns the scan of a statement that touches one row by a whole unique key and evaluates no
@@ -253,6 +247,5 @@ pub(crate) fn is_point(node: &Node) -> Option<&Scan> {
     let plain = scan.residual.iter().chain(key).all(|e| !walk::has_subquery(e));
     let hints = scan.hints;
     let reads_only = !hints.exclusive && !hints.read_past && !hints.serializable;
-    let full = is_full(&scan.access);
-    (unique && plain && reads_only && !full).then_some(scan)
+    (unique && plain && reads_only).then_some(scan)
 }

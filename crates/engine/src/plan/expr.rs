@@ -66,6 +66,9 @@ pub enum ExprKind {
     /// Searched CASE: pairs of condition and result, then ELSE. The simple form is bound to the
     /// searched one over a [`ExprKind::Let`].
     Case(Box<[(Expr, Expr)]>, Option<Box<Expr>>),
+    /// Evaluates the operand once in a statement and keeps the value, by this number: a subquery that
+    /// reads nothing of the rows around it.
+    Once(u32, Box<Expr>),
     /// Evaluates the first into the register, then the second: an operand evaluated once.
     Let(Register, Box<(Expr, Expr)>),
     /// `CAST`, `CONVERT`, `TRY_..` and implicit conversions to `Expr::ty`.
@@ -101,6 +104,34 @@ pub enum CompareOp {
     Greater,
     /// `>=`, `!<`
     GreaterOrEqual,
+}
+
+impl CompareOp {
+    /// Returns the operator for the operands in the other order: `a < b` is `b > a`.
+    #[must_use]
+    pub fn swapped(self) -> Self {
+        match self {
+            Self::Equal => Self::Equal,
+            Self::NotEqual => Self::NotEqual,
+            Self::Less => Self::Greater,
+            Self::LessOrEqual => Self::GreaterOrEqual,
+            Self::Greater => Self::Less,
+            Self::GreaterOrEqual => Self::LessOrEqual,
+        }
+    }
+
+    /// Returns the operator that holds where this one does not, of operands that are not NULL.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Equal => Self::NotEqual,
+            Self::NotEqual => Self::Equal,
+            Self::Less => Self::GreaterOrEqual,
+            Self::LessOrEqual => Self::Greater,
+            Self::Greater => Self::LessOrEqual,
+            Self::GreaterOrEqual => Self::Less,
+        }
+    }
 }
 
 /// Operands of LIKE.
@@ -147,6 +178,9 @@ pub struct QuantifiedSubquery {
     pub collation: Collation,
     /// One column, converted to the type of `operand`.
     pub query: Query,
+    /// Number by which the values of the query are kept for the statement, where it reads nothing of
+    /// the rows around it.
+    pub once: Option<u32>,
 }
 
 /// ANY or ALL.

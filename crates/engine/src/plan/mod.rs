@@ -3,6 +3,7 @@
 //! Names are gone: a column is a register, a variable a slot, a table a handle. A statement's plan is
 //! immutable and shared between the connections that run it.
 
+pub mod children;
 pub mod document;
 pub mod expr;
 pub mod program;

@@ -12,6 +12,7 @@ use tsql::ast;
 use types::value::ColumnType;
 
 use crate::catalog::{TableDef, UserType};
+use crate::opt::watch::{Later, Watch};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
@@ -308,6 +309,10 @@ pub struct Leaf {
     pub(crate) database: OnceLock<Arc<str>>,
     /// What timing it would add to it: known with the plan.
     pub(crate) cost: OnceLock<Cost>,
+    /// The sizes of tables that the plan was made for, where it joins them.
+    pub(crate) watch: OnceLock<Watch>,
+    /// Plans for other sizes.
+    pub(crate) later: OnceLock<Box<Later>>,
 }
 
 /// What a leaf says.
@@ -342,11 +347,21 @@ impl Leaf {
     pub(crate) fn keep(&self, bound: Bound) -> &Bound {
         // Whoever is first: all bind the same.
         self.cost.get_or_init(|| bound.cost());
+        if let Some(watch) = Watch::of(&bound) {
+            self.watch.get_or_init(|| watch);
+        }
         self.plan.get_or_init(|| with_clerk(MemoryClerk::SqlPlans, || Arc::new(bound)))
     }
 
     /// Makes a leaf that is not bound yet.
     pub fn new(ast: LeafAst) -> Self {
-        Self { ast, plan: OnceLock::new(), database: OnceLock::new(), cost: OnceLock::new() }
+        Self {
+            ast,
+            plan: OnceLock::new(),
+            database: OnceLock::new(),
+            cost: OnceLock::new(),
+            watch: OnceLock::new(),
+            later: OnceLock::new(),
+        }
     }
 }

@@ -111,7 +111,8 @@ pub fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
         | ExprKind::BitNot(e)
         | ExprKind::Not(e)
         | ExprKind::IsNull(e)
-        | ExprKind::Collate(e) => visit(e, see),
+        | ExprKind::Collate(e)
+        | ExprKind::Once(_, e) => visit(e, see),
         ExprKind::Arithmetic(_, pair) | ExprKind::Compare(_, _, pair) | ExprKind::Let(_, pair) => {
             visit(&pair.0, see);
             visit(&pair.1, see);
@@ -250,6 +251,18 @@ pub fn fills(node: &Node) -> (Registers, Vec<u32>) {
     (live.registers.iter().copied().collect(), live.rows)
 }
 
+/// Returns the registers that an operator or anything below it fills, whether or not they are left
+/// behind.
+pub fn fills_all(node: &Node) -> Registers {
+    let mut set = Registers::default();
+    let mut nodes = vec![node];
+    while let Some(node) = nodes.pop() {
+        set.extend(&fills(node).0);
+        super::children::inputs(node, &mut |input| nodes.push(input));
+    }
+    set
+}
+
 /// As [`fills`], as the list that an operator keeps.
 pub fn live(node: &Node) -> Live {
     let mut live = Live::default();
@@ -316,7 +329,8 @@ pub fn rewrite(expr: &mut Expr, change: &mut dyn FnMut(&mut Expr) -> Rewrite) {
         | ExprKind::BitNot(e)
         | ExprKind::Not(e)
         | ExprKind::IsNull(e)
-        | ExprKind::Collate(e) => rewrite(e, change),
+        | ExprKind::Collate(e)
+        | ExprKind::Once(_, e) => rewrite(e, change),
         ExprKind::Arithmetic(_, pair) | ExprKind::Compare(_, _, pair) | ExprKind::Let(_, pair) => {
             rewrite(&mut pair.0, change);
             rewrite(&mut pair.1, change);

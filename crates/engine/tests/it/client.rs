@@ -30,6 +30,7 @@ pub(crate) fn instance_with(change: impl FnOnce(&mut Config)) -> Arc<Instance> {
         memory_max: 1 << 30,
         query_memory_max: 0,
         lock_mode: LockMode::default(),
+        optimizer: engine::opt::Level::Full,
     };
     change(&mut config);
     Instance::new(config, machine, Store::new(StoreOptions::default()))

@@ -12,6 +12,7 @@ mod golden;
 mod grant;
 mod locks;
 mod modes;
+mod optimizer;
 mod point_bench;
 mod prefixes;
 mod script;

@@ -5,7 +5,7 @@ use types::{Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
-use super::update::{bind_top, condition, is_simple_output, output_reads};
+use super::update::{bind_top, condition, filtered, is_simple_output, output_reads};
 use super::{add_reads, in_level, target};
 use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
@@ -20,7 +20,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let bound = target::bind_with_from(binder, &delete.target, &delete.from)?;
         let filter = condition(binder, delete.filter.as_ref())?;
         let base = target::base_of(binder, &bound.from, bound.source, None)?;
-        let mut root = opt::place(bound.from, filter);
+        let mut root = filtered(bound.from, filter);
         let register = |i: usize| base.old.plus(i);
         let deleted = Pseudo {
             name: "deleted",
@@ -32,6 +32,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let images = Images { inserted: None, deleted: Some(&register) };
         trigger::add(binder, &base.table, Event::Delete, &images, &|_| false, &mut output)?;
         let top = bind_top(binder, delete.top.as_ref(), &mut root)?;
+        opt::root(binder, &mut root);
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         output_reads(&output, &mut used);

@@ -364,6 +364,9 @@ fn bind_output(
 
 /// Leaves unread columns out of the source and decides how the statement runs.
 pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
+    if let InsertSource::Query(query) = &mut insert.source {
+        opt::rows(binder, query);
+    }
     let mut used = walk::Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {

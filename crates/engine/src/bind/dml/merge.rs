@@ -42,14 +42,14 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         let by_source = merge.clauses.iter().any(|c| c.kind == MergeKind::NotMatchedBySource);
         let join = Join {
             kind: if by_source { JoinKind::Full } else { JoinKind::Left },
-            method: JoinMethod::Loop,
+            method: if by_source { JoinMethod::Hash(Vec::new()) } else { JoinMethod::Loop },
             left_live: walk::live(&source),
             right_live: walk::live(&target_node),
             left: source,
             right: target_node,
             on: Some(on),
         };
-        let mut root = opt::place(Node::Join(Box::new(join)), None);
+        let mut root = Node::Join(Box::new(join));
         let clauses = bind_clauses(binder, &base, &merge.clauses)?;
         let inserted = binder.new_registers(base.definition.columns.len());
         let action = binder.new_register();
@@ -58,6 +58,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         if top.as_ref().is_some_and(|t| t.percent) {
             return Err(Msg::NotSupported("TOP PERCENT in MERGE").into());
         }
+        opt::root(binder, &mut root);
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         used.insert(source_present);

@@ -25,7 +25,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let filter = condition(binder, update.filter.as_ref())?;
         let column = first_column(binder, bound.source, &update.set)?;
         let base = target::base_of(binder, &bound.from, bound.source, column)?;
-        let mut root = opt::place(bound.from, filter);
+        let mut root = filtered(bound.from, filter);
         let set = bind_set(binder, &base, bound.source, &update.set)?;
         let (old, new) = (set.old, set.new);
         let changed = set.changed.clone();
@@ -38,6 +38,11 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let named = |i: usize| set.assignments.iter().any(|a| names(a, i));
         trigger::add(binder, &base.table, Event::Update, &images, &named, &mut output)?;
         let top = bind_top(binder, update.top.as_ref(), &mut root)?;
+        binder.assigns |= set
+            .assignments
+            .iter()
+            .any(|a| matches!(a, Assignment::Variable(..) | Assignment::VariableAndColumn(..)));
+        opt::root(binder, &mut root);
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         set_reads(&set, &mut used);
@@ -80,6 +85,14 @@ pub(super) fn condition(
         level.clause = Clause::Plain;
     }
     bind_condition(binder, filter).map(Some)
+}
+
+/// Puts WHERE over FROM.
+pub(super) fn filtered(from: Node, filter: Option<Expr>) -> Node {
+    match filter {
+        Some(filter) => Node::Filter(Box::new((from, filter))),
+        None => from,
+    }
 }
 
 /// Binds TOP (n); a percentage becomes a limit over the rows.

@@ -236,6 +236,6 @@ fn quantified(
     let ty = ColumnType { data_type, collation, nullable: true };
     let operand = convert_to(operand, &ty, Mode::Implicit)?;
     column.expr = convert_to(column.expr.clone(), &ty, Mode::Implicit)?;
-    let subquery = QuantifiedSubquery { operand, op, quantifier, collation, query };
+    let subquery = QuantifiedSubquery { operand, op, quantifier, collation, query, once: None };
     Ok(predicate(ExprKind::Quantified(Box::new(subquery))))
 }

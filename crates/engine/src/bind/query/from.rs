@@ -113,7 +113,20 @@ fn bind_join(
         make_nullable(binder, &left);
     }
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
-    let method = JoinMethod::Loop;
+    let method = match kind {
+        // The one method that finds the right rows without a match.
+        JoinKind::Full => JoinMethod::Hash(Vec::new()),
+        _ => JoinMethod::Loop,
+    };
+    if let Some(hint) = join.hint {
+        // A join's own hint fixes the order of all joins, too.
+        binder.hints.force_order = true;
+        binder.hints.method = match hint {
+            ast::JoinHint::Loop => Some(crate::opt::Method::Loop),
+            ast::JoinHint::Hash | ast::JoinHint::Merge => Some(crate::opt::Method::Hash),
+            ast::JoinHint::Remote => binder.hints.method,
+        };
+    }
     Ok(Node::Join(Box::new(Join { kind, method, left, right, on, left_live, right_live })))
 }
 

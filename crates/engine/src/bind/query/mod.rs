@@ -1,7 +1,7 @@
 //! Binds queries: SELECT, its clauses, and set operations.
 //!
-//! A query becomes one tree of operators. FROM and WHERE are bound as written; `opt` then pushes
-//! predicates down to the tables and picks their indexes.
+//! A query becomes one tree of operators. FROM and WHERE are bound as written; `opt`
+//! makes a plan of it once the statement is whole.
 //!
 //! - `spec.rs` binds one SELECT; `from.rs` its sources; `group.rs` what grouping does to expressions;
 //! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
@@ -56,6 +56,7 @@ pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Qu
 /// As [`bind_query`].
 pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
     let mut query = bind_query(binder, query)?;
+    binder.subqueries = true;
     opt::prune_query(&mut query);
     Ok(query)
 }
@@ -67,6 +68,7 @@ pub fn bind_subquery(binder: &mut Binder<'_>, query: &QueryExpression) -> Result
 pub fn bind_exists(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
     let mut query = bind_query(binder, query)?;
     query.output.clear();
+    binder.subqueries = true;
     opt::prune_query(&mut query);
     Ok(query)
 }

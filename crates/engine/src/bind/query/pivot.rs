@@ -29,7 +29,7 @@ fn with_source<T>(
     binder.levels.push(Level::default());
     let bound: Result<_> = (|| {
         let node = bind_table_ref(binder, source, Lateral::No)?;
-        Ok((opt::place(node, None), inner(binder)?))
+        Ok((node, inner(binder)?))
     })();
     let level = binder.levels.pop().unwrap_or_default();
     let (node, inner) = bound?;

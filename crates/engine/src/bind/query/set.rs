@@ -8,7 +8,6 @@ use super::from::to_columns;
 use super::{bind_body, spec};
 use crate::bind::expr::{common_type, convert_to};
 use crate::bind::{Binder, Level, Source, SourceColumn};
-use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
 
@@ -85,7 +84,7 @@ pub(super) fn order_output(
         spec::check_sortable(&expr)?;
         keys.push(SortKey { expr, descending: key.descending });
     }
-    let mut root = opt::sort(root, keys, None);
+    let mut root = spec::sorted(root, keys, None);
     if let Some(offset) = offset {
         let skip = spec::row_count(binder, &offset.offset)?;
         let count = offset.fetch.as_ref().map(|f| spec::row_count(binder, f)).transpose()?;

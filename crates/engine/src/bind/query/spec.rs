@@ -9,9 +9,8 @@ use crate::bind::expr::{arithmetic, arithmetic_op, assign, bind_condition, bind_
 use crate::bind::expr::{find_variable, names_source};
 use crate::bind::{Binder, Clause, Level};
 use crate::catalog::name::Name;
-use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register, Slot};
-use crate::plan::query::{Aggregate, Limit, Node, OutputColumn, Query, SortKey, Window};
+use crate::plan::query::{Aggregate, Limit, Node, OutputColumn, Query, Sort, SortKey, Window};
 use crate::plan::walk;
 
 /// One bound item of a select list.
@@ -102,7 +101,10 @@ fn bind_in_level(
     let from = super::bind_from(binder, &spec.from)?;
     set_clause(binder, Clause::Plain);
     let filter = spec.filter.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
-    let mut root = opt::place(from, filter);
+    let mut root = match filter {
+        Some(filter) => Node::Filter(Box::new((from, filter))),
+        None => from,
+    };
     let mut grouping = group::bind_group_by(binder, spec.group_by.as_ref())?;
     set_clause(binder, Clause::Output);
     let mut items = bind_items(binder, &spec.items)?;
@@ -400,7 +402,7 @@ fn apply_order(
             (Some(top), None) if !top.percent && !top.ties => Some(top.count.clone()),
             _ => None,
         };
-        opt::sort(input, keys, limit)
+        sorted(input, keys, limit)
     };
     Ok(match (top, offset) {
         (Some(Top { count, percent, .. }), _) => Node::Limit(Box::new(Limit {
@@ -419,6 +421,15 @@ fn apply_order(
         })),
         (None, None) => root,
     })
+}
+
+/// Sorts rows, if there is anything to sort by.
+pub(super) fn sorted(input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> Node {
+    if keys.is_empty() {
+        return input;
+    }
+    let live = walk::live(&input);
+    Node::Sort(Box::new(Sort { input, keys, limit, live }))
 }
 
 /// A bound TOP.

@@ -3,6 +3,8 @@
 //! Operands that are constants, variables or columns are read in place; only computed ones are moved
 //! around. Conditions are evaluated to [`Truth`], not to a `bit`.
 
+mod once;
+
 use std::cmp::Ordering;
 
 use types::collation::LikePattern;
@@ -17,6 +19,8 @@ use crate::plan::expr::{
     CompareOp, Conversion, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier,
 };
 use crate::plan::query::Query;
+
+pub(crate) use once::Kept;
 
 /// Evaluates an expression.
 ///
@@ -51,6 +55,7 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
         ExprKind::CallUser(call) => crate::exec::function::call_scalar(call, cx),
         ExprKind::NextValue(sequence) => sequence.take(),
         ExprKind::ScalarSubquery(query) => eval_scalar_subquery(query, cx),
+        ExprKind::Once(number, operand) => once::once(*number, operand, cx),
         ExprKind::Compare(..)
         | ExprKind::And(_)
         | ExprKind::Or(_)
@@ -290,6 +295,9 @@ fn quantified(subquery: &QuantifiedSubquery, cx: &mut Cx<'_>) -> Result<Truth> {
     let [column] = subquery.query.output.as_slice() else {
         return Err(Msg::SubqueryOneColumn.into());
     };
+    if let Some(number) = subquery.once {
+        return once::quantified(number, subquery, cx);
+    }
     let operand = eval(&subquery.operand, cx)?;
     let (start, enough) = match subquery.quantifier {
         Quantifier::Any => (Truth::False, Truth::True),

@@ -11,6 +11,7 @@ use crate::bind::{Binder, BinderContext};
 use crate::exec::Cx;
 use crate::exec::run::{ErrorClass, Runner, Stop};
 use crate::instance::{MetadataCache, SessionCounter};
+use crate::opt::watch::{self, Found, Watch};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::plan::statement::{Bound, Scalar};
@@ -32,6 +33,10 @@ impl Runner<'_> {
         if !self.is_stale(leaf, cx)
             && let Some(plan) = leaf.plan_in(self.program, &cx.session.database)
         {
+            // One load; statements without a join have nothing there.
+            if leaf.watch.get().is_some_and(Watch::is_stale) {
+                return self.replanned(leaf, cx, run);
+            }
             return run(plan, cx);
         }
         cx.session.meter.pause();
@@ -49,6 +54,34 @@ impl Runner<'_> {
             return run(&bound, cx);
         }
         run(leaf.keep(bound), cx)
+    }
+
+    /// Runs something with a plan for tables that have far more or fewer rows than the first plan was
+    /// made for.
+    #[cold]
+    fn replanned<R>(
+        &self,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+        run: impl FnOnce(&Bound, &mut Cx<'_>) -> Result<R, Stop>,
+    ) -> Result<R, Stop> {
+        let room = match watch::find(&leaf.later) {
+            Found::Plan(plan) => return run(plan, cx),
+            Found::Room(place) => Some(place),
+            Found::Full => None,
+        };
+        cx.session.meter.pause();
+        let bound = with_clerk(MemoryClerk::SqlPlans, || self.bind(leaf, cx));
+        cx.session.meter.unpause();
+        let (bound, _) = bound.map_err(|error| self.unbound(error))?;
+        cx.session.counters.count(SessionCounter::Recompilations);
+        match room {
+            Some(place) => {
+                let plan = with_clerk(MemoryClerk::SqlPlans, || Found::keep(place, bound));
+                run(plan, cx)
+            }
+            None => run(&bound, cx),
+        }
     }
 
     /// Tells whether the catalog has changed since a statement was planned, as it may during a long
@@ -91,32 +124,33 @@ impl Runner<'_> {
             LeafAst::Statement(statement) => crate::bind::bind_statement(&mut binder, statement)?,
             LeafAst::Value(value) => {
                 let expr = bind_expr(&mut binder, value)?;
-                scalar(expr, &binder)
+                scalar(expr, &mut binder)
             }
             LeafAst::Typed(value, ty) => {
                 let expr = bind_expr(&mut binder, value)?;
-                scalar(convert_to(expr, ty, Mode::Implicit)?, &binder)
+                scalar(convert_to(expr, ty, Mode::Implicit)?, &mut binder)
             }
             LeafAst::Returned(value, ty) => {
                 let expr = bind_expr(&mut binder, value)?;
-                scalar(assign(expr, ty, Mode::Implicit)?, &binder)
+                scalar(assign(expr, ty, Mode::Implicit)?, &mut binder)
             }
             LeafAst::Condition(condition) => {
                 let expr = bind_condition(&mut binder, condition)?;
-                scalar(expr, &binder)
+                scalar(expr, &mut binder)
             }
             LeafAst::Assignment(slot, op, value) => {
                 let expr = bind_expr(&mut binder, value)?;
                 let expr =
                     assignment(self.program.variables[slot.0 as usize].ty, *slot, *op, expr)?;
-                scalar(expr, &binder)
+                scalar(expr, &mut binder)
             }
         };
         Ok((bound, binder.session_bound))
     }
 }
 
-fn scalar(expr: Expr, binder: &Binder<'_>) -> Bound {
+fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Bound {
+    crate::opt::expression(binder, &mut expr);
     Bound::Scalar(Scalar { expr, registers: binder.registers })
 }
 

@@ -454,6 +454,7 @@ impl Runner<'_> {
         self.with_plan(leaf, cx, |bound, cx| {
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
+            cx.kept.clear();
             Ok(eval::eval(&scalar.expr, cx)?)
         })
     }
@@ -465,6 +466,7 @@ impl Runner<'_> {
         self.with_plan(leaf, cx, |bound, cx| {
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
+            cx.kept.clear();
             Ok(eval::truth(&scalar.expr, cx)?.is_true())
         })
     }

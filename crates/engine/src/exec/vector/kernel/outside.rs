@@ -22,6 +22,7 @@ const RESTLESS: [&str; 3] = ["NEWID", "NEWSEQUENTIALID", "RAND"];
 pub(super) fn is_outside(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => true,
+        ExprKind::Once(..) => true,
         ExprKind::Call(function, _) => {
             matches!(function.eval, Evaluate::Session(_)) && !RESTLESS.contains(&function.name)
         }

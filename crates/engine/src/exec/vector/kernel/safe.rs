@@ -31,6 +31,7 @@ pub(super) fn cannot_fail(expr: &Expr) -> bool {
         | ExprKind::Call(..)
         | ExprKind::CallUser(_)
         | ExprKind::NextValue(_)
+        | ExprKind::Once(..)
         | ExprKind::ScalarSubquery(_)
         | ExprKind::Exists(_)
         | ExprKind::Quantified(_) => false,

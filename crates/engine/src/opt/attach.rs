@@ -1,0 +1,184 @@
+//! Joins two inputs by predicates: the method is chosen by cost where it is not given.
+
+use super::Hints;
+use super::conjunct::{filter, join_conjuncts, node_reads, part};
+use super::estimate::{self, estimate};
+use super::seek;
+use crate::plan::expr::{CompareOp, Expr, ExprKind};
+use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
+use crate::plan::walk::{self, Registers};
+
+/// The inputs of a join, each optimized by itself.
+pub(super) struct Sides {
+    pub left: Node,
+    pub right: Node,
+}
+
+/// How a join is to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The right side is opened for each left row, with the predicates inside it.
+    Loop,
+    /// The right side is read once.
+    Hash,
+}
+
+/// Joins by the cheaper method.
+pub(super) fn attach(
+    kind: JoinKind,
+    sides: Sides,
+    conjuncts: Vec<Expr>,
+    outer: &Registers,
+    all: &Registers,
+    hints: Hints,
+) -> Node {
+    let method = choose(kind, &sides, &conjuncts, all, hints);
+    join(kind, sides, conjuncts, (outer, all), method)
+}
+
+/// Chooses how to join.
+fn choose(
+    kind: JoinKind,
+    sides: &Sides,
+    conjuncts: &[Expr],
+    all: &Registers,
+    hints: Hints,
+) -> Method {
+    let (left_fills, right_fills) = (walk::fills(&sides.left).0, walk::fills(&sides.right).0);
+    if kind == JoinKind::Full {
+        return Method::Hash;
+    }
+    if !node_reads(&sides.right).is_disjoint(&left_fills) {
+        return Method::Loop;
+    }
+    let has_key = conjuncts.iter().any(|c| is_equi(c, &left_fills, &right_fills, all));
+    if let Some(method) = hints.method {
+        return if method == Method::Hash && !has_key { Method::Loop } else { method };
+    }
+    let (left, right) = (estimate(&sides.left), estimate(&sides.right));
+    let by_loop = match found_by_seek(&sides.right, conjuncts) {
+        Some(each) => left.rows * each,
+        // What is opened for each row stops at the first match of a semi-join.
+        None if matches!(kind, JoinKind::Semi | JoinKind::Anti) => left.rows * right.cost() * 0.5,
+        None => left.rows * right.cost(),
+    };
+    let by_hash = if has_key {
+        estimate::hash_cost(left.rows, right.rows) + right.cost()
+    } else {
+        estimate::product_cost(left.rows, right.rows) + right.cost()
+    };
+    if by_loop <= by_hash { Method::Loop } else { Method::Hash }
+}
+
+/// Returns the cost of finding the rows of one left row by an index of the right side.
+pub(super) fn found_by_seek(node: &Node, conjuncts: &[Expr]) -> Option<f64> {
+    match node {
+        Node::Scan(scan) => {
+            let best = seek::best(scan, conjuncts)?;
+            (best.equal > 0).then(|| estimate::seek_cost(scan, &best))
+        }
+        Node::Filter(inner) => found_by_seek(&inner.0, conjuncts),
+        Node::Compute(inner) => found_by_seek(&inner.0, conjuncts),
+        _ => None,
+    }
+}
+
+/// Joins by a method.
+pub(super) fn join(
+    kind: JoinKind,
+    sides: Sides,
+    conjuncts: Vec<Expr>,
+    (outer, all): (&Registers, &Registers),
+    method: Method,
+) -> Node {
+    let Sides { left, right } = sides;
+    let (left_live, right_live) = (walk::live(&left), walk::live(&right));
+    if method == Method::Loop {
+        let right = push_more(right, conjuncts);
+        let (method, on) = (JoinMethod::Loop, None);
+        let join = Join { kind, method, left, right, on, left_live, right_live };
+        return Node::Join(Box::new(join));
+    }
+    let (left_fills, mut own) = (walk::fills(&left).0, walk::fills(&right).0);
+    let mut keys = Vec::new();
+    let mut rest = Vec::new();
+    for conjunct in conjuncts {
+        match equi(conjunct, &left_fills, &own, all) {
+            Ok(pair) => keys.push(pair),
+            Err(conjunct) => rest.push(conjunct),
+        }
+    }
+    own.extend(outer);
+    let own = own.difference(&left_fills);
+    // A FULL join gives the right rows that do not match, too.
+    let (below, on) =
+        if kind == JoinKind::Full { (Vec::new(), rest) } else { part(rest, &own, all) };
+    let right = push_more(right, below);
+    let (method, on) = (JoinMethod::Hash(keys), join_conjuncts(on));
+    Node::Join(Box::new(Join { kind, method, left, right, on, left_live, right_live }))
+}
+
+/// Puts more conjuncts into an input that is optimized already.
+pub(super) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
+    if conjuncts.is_empty() {
+        return node;
+    }
+    match node {
+        Node::Scan(scan) => Node::Scan(Box::new(seek::choose(*scan, conjuncts))),
+        Node::Filter(inner) => {
+            let (input, predicate) = *inner;
+            let mut merged = Vec::new();
+            super::conjunct::split(predicate, &mut merged);
+            push_more(input, conjuncts).filtered(merged)
+        }
+        Node::Compute(inner) => {
+            let (input, computed) = *inner;
+            let made: Registers = computed.iter().map(|c| c.0).collect();
+            let (below, above): (Vec<_>, Vec<_>) =
+                conjuncts.into_iter().partition(|c| walk::reads(c).is_disjoint(&made));
+            let input = push_more(input, below);
+            filter(Node::Compute(Box::new((input, computed))), above)
+        }
+        other => filter(other, conjuncts),
+    }
+}
+
+impl Node {
+    fn filtered(self, conjuncts: Vec<Expr>) -> Self {
+        filter(self, conjuncts)
+    }
+}
+
+/// Tells whether a conjunct is an equality between the two sides.
+pub(super) fn is_equi(
+    conjunct: &Expr,
+    left: &Registers,
+    right: &Registers,
+    all: &Registers,
+) -> bool {
+    let ExprKind::Compare(CompareOp::Equal, _, pair) = &conjunct.kind else { return false };
+    let of = |e: &Expr| walk::reads(e).intersection(all);
+    let (a, b) = (of(&pair.0), of(&pair.1));
+    if a.is_empty() || b.is_empty() || walk::has_subquery(conjunct) {
+        return false;
+    }
+    (a.is_subset(left) && b.is_subset(right)) || (b.is_subset(left) && a.is_subset(right))
+}
+
+/// Takes `left = right` apart where one side reads the left input only and the other the right one.
+fn equi(
+    conjunct: Expr,
+    left: &Registers,
+    right: &Registers,
+    all: &Registers,
+) -> Result<(Expr, Expr), Expr> {
+    if !is_equi(&conjunct, left, right, all) {
+        return Err(conjunct);
+    }
+    let ExprKind::Compare(_, collation, pair) = conjunct.kind else { return Err(conjunct) };
+    let (mut a, mut b) = *pair;
+    a.ty.collation = collation;
+    b.ty.collation = collation;
+    let first_is_left = walk::reads(&a).intersection(all).is_subset(left);
+    Ok(if first_is_left { (a, b) } else { (b, a) })
+}

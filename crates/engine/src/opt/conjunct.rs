@@ -1,0 +1,234 @@
+//! Predicates as lists of conjuncts, and what can be told of an expression without running it.
+
+use crate::plan::children;
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{JoinKind, Node, Query};
+use crate::plan::statement::table_of;
+use crate::plan::walk::{self, Registers};
+
+/// Splits a predicate into its conjuncts.
+pub(crate) fn split(predicate: Expr, conjuncts: &mut Vec<Expr>) {
+    match predicate.kind {
+        ExprKind::And(list) => list.into_vec().into_iter().for_each(|e| split(e, conjuncts)),
+        kind => conjuncts.push(Expr { kind, ty: predicate.ty }),
+    }
+}
+
+/// Makes one predicate of conjuncts; `None` of none.
+pub(crate) fn join_conjuncts(mut conjuncts: Vec<Expr>) -> Option<Expr> {
+    match conjuncts.len() {
+        0 => None,
+        1 => conjuncts.pop(),
+        _ => {
+            let ty = conjuncts[0].ty;
+            Some(Expr { kind: ExprKind::And(conjuncts.into()), ty })
+        }
+    }
+}
+
+/// Puts conjuncts above a node.
+pub(super) fn filter(node: Node, conjuncts: Vec<Expr>) -> Node {
+    match join_conjuncts(conjuncts) {
+        Some(predicate) => Node::Filter(Box::new((node, predicate))),
+        None => node,
+    }
+}
+
+/// Parts conjuncts into those that read, of `all`, only `readable`, and others.
+pub(super) fn part(
+    conjuncts: Vec<Expr>,
+    readable: &Registers,
+    all: &Registers,
+) -> (Vec<Expr>, Vec<Expr>) {
+    conjuncts.into_iter().partition(|c| walk::reads(c).intersection(all).is_subset(readable))
+}
+
+/// Functions whose every evaluation gives another value.
+const VOLATILE: [&str; 4] = ["NEWID", "NEWSEQUENTIALID", "RAND", "CRYPT_GEN_RANDOM"];
+
+/// Tells whether it matters how often an expression is evaluated: it makes random values, takes a value
+/// of a sequence or calls a user's function.
+pub(super) fn is_volatile(expr: &Expr) -> bool {
+    let mut found = false;
+    walk::visit(expr, &mut |e| {
+        found |= match &e.kind {
+            ExprKind::NextValue(_) | ExprKind::CallUser(_) => true,
+            ExprKind::Call(function, _) => VOLATILE.contains(&function.name),
+            _ => false,
+        };
+    });
+    found
+}
+
+/// As [`is_volatile`], of a whole query.
+pub(super) fn is_query_volatile(query: &Query) -> bool {
+    is_node_volatile(&query.root) || query.output.iter().any(|c| is_volatile(&c.expr))
+}
+
+/// As [`is_volatile`], of an operator and all below it.
+pub(super) fn is_node_volatile(node: &Node) -> bool {
+    let mut found = false;
+    walk::visit_node(node, &mut |e| {
+        found |= match &e.kind {
+            ExprKind::NextValue(_) | ExprKind::CallUser(_) => true,
+            ExprKind::Call(function, _) => VOLATILE.contains(&function.name),
+            _ => false,
+        };
+    });
+    let mut nodes = vec![node];
+    while let Some(node) = nodes.pop() {
+        found |= matches!(node, Node::UserFunction(_));
+        children::inputs(node, &mut |input| nodes.push(input));
+    }
+    found
+}
+
+/// Returns the registers that a node's expressions read.
+pub(super) fn node_reads(node: &Node) -> Registers {
+    let mut set = Registers::default();
+    walk::visit_node(node, &mut |e| {
+        if let ExprKind::Column(register) = e.kind {
+            set.insert(register);
+        }
+    });
+    set
+}
+
+/// Returns the registers that are filled anywhere inside a node, those of subqueries included.
+pub(super) fn made_inside(node: &Node) -> Registers {
+    let mut set = Registers::default();
+    add_made(node, &mut set);
+    set
+}
+
+fn add_made(node: &Node, set: &mut Registers) {
+    let mut nodes = vec![node];
+    while let Some(node) = nodes.pop() {
+        set.extend(&walk::fills(node).0);
+        children::inputs(node, &mut |input| nodes.push(input));
+    }
+    walk::visit_node(node, &mut |e| match &e.kind {
+        ExprKind::Let(register, _) => set.insert(*register),
+        ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => {
+            set.extend(&walk::fills_all(&query.root));
+        }
+        ExprKind::Quantified(quantified) => set.extend(&walk::fills_all(&quantified.query.root)),
+        _ => {}
+    });
+}
+
+/// Returns the registers that a query reads and does not fill: those of the queries around it.
+pub(super) fn free(query: &Query) -> Registers {
+    let mut read = node_reads(&query.root);
+    let mut made = made_inside(&query.root);
+    for column in &query.output {
+        read.extend(&walk::reads(&column.expr));
+        walk::visit(&column.expr, &mut |e| match &e.kind {
+            ExprKind::Let(register, _) => made.insert(*register),
+            ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => {
+                made.extend(&made_inside(&query.root));
+            }
+            ExprKind::Quantified(quantified) => made.extend(&made_inside(&quantified.query.root)),
+            _ => {}
+        });
+    }
+    read.difference(&made)
+}
+
+/// Tells whether a value can be NULL; columns are looked up among what the nodes give.
+pub(super) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(value) => value.is_null(),
+        ExprKind::Column(register) => !nodes.iter().any(|n| is_never_null(n, *register)),
+        ExprKind::Collate(operand) | ExprKind::Negate(operand) | ExprKind::BitNot(operand) => {
+            is_nullable(operand, nodes)
+        }
+        ExprKind::Convert(conversion) => {
+            conversion.mode == types::Mode::Try
+                || conversion.style.is_some()
+                || is_nullable(&conversion.operand, nodes)
+        }
+        _ => true,
+    }
+}
+
+/// Tells whether a node gives no NULL in a register: a column that is NOT NULL, on no side of an outer
+/// join that may be missing.
+pub(super) fn is_never_null(node: &Node, register: Register) -> bool {
+    match node {
+        Node::Scan(scan) => scan.columns.iter().any(|c| {
+            c.1 == register && !table_of(&scan.table).columns[usize::from(c.0)].ty.nullable
+        }),
+        Node::Filter(inner) => is_never_null(&inner.0, register),
+        Node::Compute(inner) => is_never_null(&inner.0, register),
+        Node::Distinct(inner) => is_never_null(&inner.0, register),
+        Node::Sort(sort) => is_never_null(&sort.input, register),
+        Node::Limit(limit) => is_never_null(&limit.input, register),
+        Node::Window(window) => is_never_null(&window.input, register),
+        Node::Join(join) => match join.kind {
+            JoinKind::Inner => {
+                is_never_null(&join.left, register) || is_never_null(&join.right, register)
+            }
+            JoinKind::Left | JoinKind::Semi | JoinKind::Anti => is_never_null(&join.left, register),
+            JoinKind::Full => false,
+        },
+        Node::Aggregate(aggregate) => {
+            let plain = !aggregate.scalar && aggregate.sets.len() <= 1;
+            let key = aggregate.keys.iter().find(|k| k.1 == register);
+            plain
+                && key.is_some_and(|(e, _)| match e.kind {
+                    ExprKind::Column(input) => is_never_null(&aggregate.input, input),
+                    _ => false,
+                })
+        }
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::WorkTable(..) => false,
+    }
+}
+
+/// Tells whether a predicate is never true where all of these registers are NULL.
+pub(super) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
+    match &predicate.kind {
+        ExprKind::And(all) => all.iter().any(|e| rejects_null(e, registers)),
+        ExprKind::Or(any) => any.iter().all(|e| rejects_null(e, registers)),
+        ExprKind::Compare(_, _, pair) => {
+            is_strict(&pair.0, registers) || is_strict(&pair.1, registers)
+        }
+        ExprKind::Not(inner) => match &inner.kind {
+            ExprKind::IsNull(operand) => is_strict(operand, registers),
+            ExprKind::Compare(_, _, pair) => {
+                is_strict(&pair.0, registers) || is_strict(&pair.1, registers)
+            }
+            ExprKind::Like(_, like) => is_strict(&like.text, registers),
+            ExprKind::InList(_, operand, _) => is_strict(operand, registers),
+            _ => false,
+        },
+        ExprKind::InList(_, operand, _) => is_strict(operand, registers),
+        ExprKind::Like(_, like) => is_strict(&like.text, registers),
+        _ => false,
+    }
+}
+
+/// Tells whether an expression is NULL where all of these registers are.
+fn is_strict(expr: &Expr, registers: &Registers) -> bool {
+    match &expr.kind {
+        ExprKind::Column(register) => registers.contains(*register),
+        ExprKind::Collate(operand) | ExprKind::Negate(operand) | ExprKind::BitNot(operand) => {
+            is_strict(operand, registers)
+        }
+        ExprKind::Convert(conversion) => is_strict(&conversion.operand, registers),
+        // Text + NULL is text where CONCAT_NULL_YIELDS_NULL is off.
+        ExprKind::Arithmetic(_, pair) if !expr.ty.data_type.is_string() => {
+            is_strict(&pair.0, registers) || is_strict(&pair.1, registers)
+        }
+        _ => false,
+    }
+}

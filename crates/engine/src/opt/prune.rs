@@ -1,0 +1,62 @@
+//! Leaves out what nobody reads: columns of scans, computed values, values kept by buffers.
+
+use crate::plan::expr::ExprKind;
+use crate::plan::query::{Live, Node, Query};
+use crate::plan::walk::{self, Registers};
+
+/// Leaves out of a query's scans and buffers the registers that nothing in it reads.
+pub(crate) fn prune_query(query: &mut Query) {
+    let mut used = Registers::default();
+    walk::visit_query(query, &mut |e| {
+        if let ExprKind::Column(register) = e.kind {
+            used.insert(register);
+        }
+    });
+    prune(&mut query.root, &used);
+}
+
+/// Leaves out of a node the registers that are not in `used`.
+pub(crate) fn prune(node: &mut Node, used: &Registers) {
+    let keep = |live: &mut Live| live.registers.retain(|r| used.contains(*r));
+    match node {
+        Node::OneRow
+        | Node::Empty
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::UserFunction(_)
+        | Node::WorkTable(..) => {}
+        Node::Scan(scan) => scan.columns.retain(|c| used.contains(c.1)),
+        Node::View(view) => view.columns.retain(|c| used.contains(c.1)),
+        Node::Filter(inner) => prune(&mut inner.0, used),
+        Node::Join(join) => {
+            prune(&mut join.left, used);
+            prune(&mut join.right, used);
+            keep(&mut join.left_live);
+            keep(&mut join.right_live);
+        }
+        Node::Aggregate(aggregate) => prune(&mut aggregate.input, used),
+        Node::Window(window) => {
+            prune(&mut window.input, used);
+            keep(&mut window.live);
+        }
+        Node::Sort(sort) => {
+            prune(&mut sort.input, used);
+            keep(&mut sort.live);
+        }
+        Node::Distinct(inner) => prune(&mut inner.0, used),
+        Node::Limit(limit) => prune(&mut limit.input, used),
+        Node::SetOperation(operation) => {
+            prune(&mut operation.left.root, used);
+            prune(&mut operation.right.root, used);
+        }
+        Node::Recursive(recursive) => {
+            prune(&mut recursive.anchor.root, used);
+            prune(&mut recursive.step.root, used);
+        }
+        Node::Document(document) => prune(&mut document.query.root, used),
+        Node::Compute(inner) => {
+            inner.1.retain(|c| used.contains(c.0));
+            prune(&mut inner.0, used);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Makes less of predicates, and more: constants are folded, contradictions found, what all branches of
+//! an OR share is pulled out of it, and what follows from equalities is added.
+//!
+//! Everything here keeps, for each row, whether the predicate is true; between false and unknown it may
+//! choose, since a filter drops both.
+
+use types::Value;
+use types::compare::Truth;
+
+use super::conjunct::{is_volatile, join_conjuncts, split};
+use crate::exec::eval::compare;
+use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
+use crate::plan::walk::{self, Registers};
+
+/// Whether rows can satisfy conjuncts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// They may.
+    Possible,
+    /// None does.
+    Never,
+}
+
+/// Simplifies conjuncts in place.
+pub(super) fn simplify(conjuncts: &mut Vec<Expr>) -> Verdict {
+    if conjuncts.iter().any(|c| matches!(c.kind, ExprKind::Or(_))) {
+        let all = std::mem::take(conjuncts);
+        all.into_iter().for_each(|c| factor(c, conjuncts));
+    }
+    let mut verdict = Verdict::Possible;
+    conjuncts.retain(|c| match known(c) {
+        Some(Truth::True) => false,
+        Some(Truth::False | Truth::Unknown) => {
+            verdict = Verdict::Never;
+            true
+        }
+        None => true,
+    });
+    if verdict == Verdict::Possible && conjuncts.len() > 1 && contradict(conjuncts) {
+        verdict = Verdict::Never;
+    }
+    verdict
+}
+
+/// Returns what a conjunct is for every row, if that is known.
+fn known(conjunct: &Expr) -> Option<Truth> {
+    match &conjunct.kind {
+        ExprKind::Constant(Value::Bit(holds)) => Some((*holds).into()),
+        ExprKind::Constant(Value::Null) => Some(Truth::Unknown),
+        ExprKind::Compare(op, collation, pair) => {
+            let (left, right) = (pair.0.as_constant()?, pair.1.as_constant()?);
+            Some(compare(*op, left, right, *collation))
+        }
+        ExprKind::Not(operand) => known(operand).map(|t| !t),
+        _ => None,
+    }
+}
+
+/// Pulls out of an OR what all its branches share: `(a AND b) OR (a AND c)` is `a AND (b OR c)`.
+fn factor(conjunct: Expr, out: &mut Vec<Expr>) {
+    let Expr { kind: ExprKind::Or(branches), ty } = conjunct else {
+        out.push(conjunct);
+        return;
+    };
+    let mut parts: Vec<Vec<Expr>> = Vec::with_capacity(branches.len());
+    for branch in branches {
+        let mut part = Vec::new();
+        split(branch, &mut part);
+        parts.push(part);
+    }
+    let candidates = parts.first().cloned().unwrap_or_default();
+    for shared in candidates {
+        let everywhere = parts.iter().all(|p| p.iter().any(|e| walk::same(e, &shared)));
+        if !everywhere || is_volatile(&shared) {
+            continue;
+        }
+        parts.iter_mut().for_each(|p| p.retain(|e| !walk::same(e, &shared)));
+        out.push(shared);
+    }
+    if parts.iter().any(Vec::is_empty) {
+        // `a OR (a AND b)` is `a`.
+        return;
+    }
+    let branches = parts.into_iter().filter_map(join_conjuncts).collect();
+    out.push(Expr { kind: ExprKind::Or(branches), ty });
+}
+
+/// A comparison of a column with a constant.
+struct Bound<'e> {
+    register: Register,
+    op: CompareOp,
+    value: &'e Value,
+    collation: types::Collation,
+}
+
+fn bound_of(conjunct: &Expr) -> Option<Bound<'_>> {
+    let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { return None };
+    match (&pair.0.kind, &pair.1.kind) {
+        (ExprKind::Column(register), ExprKind::Constant(value)) => {
+            Some(Bound { register: *register, op: *op, value, collation: *collation })
+        }
+        (ExprKind::Constant(value), ExprKind::Column(register)) => {
+            Some(Bound { register: *register, op: op.swapped(), value, collation: *collation })
+        }
+        _ => None,
+    }
+}
+
+/// Tells whether two bounds of one column leave no value between them.
+fn contradict(conjuncts: &[Expr]) -> bool {
+    let bounds: Vec<Bound<'_>> = conjuncts.iter().filter_map(bound_of).collect();
+    let exclude = |a: &Bound<'_>, b: &Bound<'_>| {
+        a.register == b.register
+            && a.collation == b.collation
+            && match (a.op, b.op) {
+                // What is equal to one value has to satisfy the other bound.
+                (CompareOp::Equal, op) => {
+                    compare(op, a.value, b.value, a.collation) == Truth::False
+                }
+                (
+                    CompareOp::Less | CompareOp::LessOrEqual,
+                    CompareOp::Greater | CompareOp::GreaterOrEqual,
+                ) => compare(CompareOp::Less, a.value, b.value, a.collation) == Truth::True,
+                _ => false,
+            }
+    };
+    bounds
+        .iter()
+        .enumerate()
+        .any(|(i, a)| bounds.iter().enumerate().any(|(j, b)| i != j && exclude(a, b)))
+}
+
+/// Adds what follows from equalities of columns: `a = b AND a < 5` gives `b < 5`.
+pub(super) fn add_implied(conjuncts: &mut Vec<Expr>) {
+    let mut equal: Vec<(Register, Register, Expr, Expr)> = Vec::new();
+    for conjunct in conjuncts.iter() {
+        if let ExprKind::Compare(CompareOp::Equal, _, pair) = &conjunct.kind
+            && let (ExprKind::Column(a), ExprKind::Column(b)) = (&pair.0.kind, &pair.1.kind)
+            && pair.0.ty.data_type == pair.1.ty.data_type
+            && pair.0.ty.collation == pair.1.ty.collation
+        {
+            equal.push((*a, *b, pair.0.clone(), pair.1.clone()));
+        }
+    }
+    if equal.is_empty() {
+        return;
+    }
+    let mut next = 0;
+    while next < conjuncts.len() {
+        let conjunct = conjuncts[next].clone();
+        next += 1;
+        let Some(register) = restricted(&conjunct) else { continue };
+        for (a, b, left, right) in &equal {
+            let other = match register {
+                r if r == *a => right,
+                r if r == *b => left,
+                _ => continue,
+            };
+            let implied = replaced(&conjunct, register, other);
+            if !conjuncts.iter().any(|c| walk::same(c, &implied)) {
+                conjuncts.push(implied);
+            }
+        }
+    }
+}
+
+/// Returns the column that a comparison restricts by a constant or a variable, bare.
+fn restricted(conjunct: &Expr) -> Option<Register> {
+    let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { return None };
+    if *op == CompareOp::NotEqual {
+        return None;
+    }
+    let fixed = |e: &Expr| matches!(e.kind, ExprKind::Constant(_) | ExprKind::Variable(_));
+    let column = if fixed(&pair.1) {
+        &pair.0
+    } else if fixed(&pair.0) {
+        &pair.1
+    } else {
+        return None;
+    };
+    let ExprKind::Column(register) = column.kind else { return None };
+    let text = column.ty.data_type.is_string();
+    (!text || column.ty.collation == *collation).then_some(register)
+}
+
+/// Returns an expression with another column in the place of one.
+fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
+    let mut expr = expr.clone();
+    walk::rewrite(&mut expr, &mut |e| {
+        if matches!(e.kind, ExprKind::Column(r) if r == register) {
+            *e = other.clone();
+            return walk::Rewrite::Done;
+        }
+        walk::Rewrite::Enter
+    });
+    expr
+}
+
+/// Returns what an OR over several inputs says of one of them: the OR of what its branches say, if all
+/// do. `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` says `a.x = 1 OR a.x = 3` of `a`.
+pub(super) fn implied_by_or(conjunct: &Expr, own: &Registers, all: &Registers) -> Option<Expr> {
+    let ExprKind::Or(branches) = &conjunct.kind else { return None };
+    if walk::has_subquery(conjunct) || is_volatile(conjunct) {
+        return None;
+    }
+    let mut parts = Vec::with_capacity(branches.len());
+    for branch in branches {
+        let mut conjuncts = Vec::new();
+        split(branch.clone(), &mut conjuncts);
+        conjuncts.retain(|c| {
+            let read = walk::reads(c).intersection(all);
+            !read.is_empty() && read.is_subset(own)
+        });
+        parts.push(join_conjuncts(conjuncts)?);
+    }
+    Some(Expr { kind: ExprKind::Or(parts.into()), ty: conjunct.ty })
+}

@@ -1,0 +1,206 @@
+//! Subqueries of WHERE as joins: EXISTS, IN and ANY become semi-joins, NOT EXISTS, NOT IN and ALL
+//! anti-joins.
+//!
+//! A conjunct of the subquery that reads the rows outside becomes part of the join's ON. NOT IN is
+//! where NULL bites: a row goes if its comparison with any row of the subquery is *not false*, so that
+//! ON is `x = y OR x IS NULL OR y IS NULL`, unless both are known not to be NULL. Where that would cost
+//! the join its key, and the subquery reads nothing outside, it stays a subquery that is run once.
+
+use super::Optimizer;
+use super::conjunct::{
+    free, is_nullable, is_query_volatile, is_volatile, join_conjuncts, node_reads, split,
+};
+use crate::plan::expr::{CompareOp, Expr, ExprKind, QuantifiedSubquery, Quantifier};
+use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query};
+use crate::plan::walk::{self, Registers};
+
+/// A condition with a subquery, taken apart.
+struct Quest {
+    kind: JoinKind,
+    query: Query,
+    /// The comparison with the subquery's column, if there is one.
+    compare: Option<Comparison>,
+}
+
+struct Comparison {
+    operand: Expr,
+    op: CompareOp,
+    collation: types::Collation,
+    /// Whether unknown counts as a match, as it does for NOT IN and ALL.
+    unknown_matches: bool,
+}
+
+impl Optimizer<'_> {
+    /// Makes a join of a conjunct over `input`, if it can be one; else gives the conjunct back.
+    pub(super) fn unnest(&self, input: Node, conjunct: Expr) -> (Node, Option<Expr>) {
+        let Some(mut quest) = quest_of(&conjunct) else { return (input, Some(conjunct)) };
+        let outside = walk::fills(&input).0;
+        let root = std::mem::replace(&mut quest.query.root, Node::Empty);
+        let root = stripped(root, quest.compare.is_none());
+        let mut on = Vec::new();
+        let right = lift(root, &outside, &mut on);
+        let correlated = !on.is_empty();
+        if !node_reads(&right).is_disjoint(&outside) || (quest.compare.is_none() && !correlated) {
+            return (input, Some(conjunct));
+        }
+        if let Some(compare) = quest.compare {
+            let Some(column) = quest.query.output.first() else { return (input, Some(conjunct)) };
+            if !walk::reads(&column.expr).is_disjoint(&outside) {
+                return (input, Some(conjunct));
+            }
+            match condition(compare, &column.expr, (&input, &right), correlated) {
+                Some(condition) => on.push(condition),
+                None => return (input, Some(conjunct)),
+            }
+        }
+        let (left_live, right_live) = (walk::live(&input), walk::live(&right));
+        let join = Join {
+            kind: quest.kind,
+            method: JoinMethod::Loop,
+            left: input,
+            right,
+            on: join_conjuncts(on),
+            left_live,
+            right_live,
+        };
+        (Node::Join(Box::new(join)), None)
+    }
+}
+
+/// Takes a conjunct apart that may become a join.
+fn quest_of(conjunct: &Expr) -> Option<Quest> {
+    let (negated, inner) = match &conjunct.kind {
+        ExprKind::Not(inner) => (true, &**inner),
+        _ => (false, conjunct),
+    };
+    let kind = |negated: bool| if negated { JoinKind::Anti } else { JoinKind::Semi };
+    match &inner.kind {
+        ExprKind::Exists(query) if !is_query_volatile(query) => {
+            Some(Quest { kind: kind(negated), query: Query::clone(query), compare: None })
+        }
+        ExprKind::Quantified(quantified) => {
+            let QuantifiedSubquery { operand, op, quantifier, collation, query, once } =
+                &**quantified;
+            let simple = !is_volatile(operand) && !walk::has_subquery(operand);
+            if once.is_some() || !simple || is_query_volatile(query) || query.output.len() != 1 {
+                return None;
+            }
+            // `x op ALL q` holds where no row of q makes `x op y` anything but true.
+            let all = *quantifier == Quantifier::All;
+            let compare = Comparison {
+                operand: operand.clone(),
+                op: if all { op.negated() } else { *op },
+                collation: *collation,
+                unknown_matches: all != negated,
+            };
+            let kind = kind(negated != all);
+            Some(Quest { kind, query: query.clone(), compare: Some(compare) })
+        }
+        _ => None,
+    }
+}
+
+/// The part of ON that compares the operand with the subquery's column; `None` if it is better left.
+fn condition(
+    compare: Comparison,
+    column: &Expr,
+    (left, right): (&Node, &Node),
+    correlated: bool,
+) -> Option<Expr> {
+    let Comparison { operand, op, collation, unknown_matches } = compare;
+    let ty = types::value::ColumnType { nullable: true, ..bit() };
+    let mut any = Vec::new();
+    if unknown_matches {
+        for (side, node) in [(&operand, left), (column, right)] {
+            if is_nullable(side, &[node]) {
+                any.push(Expr { kind: ExprKind::IsNull(Box::new(side.clone())), ty });
+            }
+        }
+        if !any.is_empty() && !correlated {
+            return None;
+        }
+    }
+    let pair = Box::new((operand, column.clone()));
+    let equal = Expr { kind: ExprKind::Compare(op, collation, pair), ty };
+    if any.is_empty() {
+        return Some(equal);
+    }
+    any.insert(0, equal);
+    Some(Expr { kind: ExprKind::Or(any.into()), ty })
+}
+
+pub(super) fn bit() -> types::value::ColumnType {
+    types::value::ColumnType {
+        data_type: types::DataType::Bit,
+        collation: types::Collation::default(),
+        nullable: true,
+    }
+}
+
+/// Takes off a subquery what changes nothing about which values it has, or, if only the existence of a
+/// row matters, about whether it has any.
+fn stripped(node: Node, existence: bool) -> Node {
+    match node {
+        Node::Sort(sort) if sort.limit.is_none() => stripped(sort.input, existence),
+        Node::Distinct(inner) => stripped(inner.0, existence),
+        Node::Limit(limit)
+            if existence
+                && !limit.percent
+                && limit.offset.is_none()
+                && limit.count.as_ref().is_some_and(is_positive) =>
+        {
+            match limit.input {
+                Node::Sort(sort) => stripped(sort.input, existence),
+                input => stripped(input, existence),
+            }
+        }
+        Node::Compute(inner) if existence => stripped(inner.0, existence),
+        other => other,
+    }
+}
+
+fn is_positive(count: &Expr) -> bool {
+    matches!(count.as_constant(), Some(types::Value::BigInt(n)) if *n > 0)
+}
+
+/// Takes the conjuncts out of a node that read registers outside, as far as they stand in filters and
+/// inner joins at its top.
+pub(super) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> Node {
+    match node {
+        Node::Filter(inner) => {
+            let (input, predicate) = *inner;
+            let mut conjuncts = Vec::new();
+            split(predicate, &mut conjuncts);
+            let (kept, taken): (Vec<_>, Vec<_>) =
+                conjuncts.into_iter().partition(|c| walk::reads(c).is_disjoint(outside));
+            lifted.extend(taken);
+            let input = lift(input, outside, lifted);
+            super::conjunct::filter(input, kept)
+        }
+        Node::Compute(inner) => {
+            let (input, computed) = *inner;
+            Node::Compute(Box::new((lift(input, outside, lifted), computed)))
+        }
+        Node::Join(mut join)
+            if join.kind == JoinKind::Inner && matches!(join.method, JoinMethod::Loop) =>
+        {
+            let mut conjuncts = Vec::new();
+            if let Some(on) = join.on.take() {
+                split(on, &mut conjuncts);
+            }
+            let (kept, taken): (Vec<_>, Vec<_>) =
+                conjuncts.into_iter().partition(|c| walk::reads(c).is_disjoint(outside));
+            lifted.extend(taken);
+            join.on = join_conjuncts(kept);
+            join.left = lift(join.left, outside, lifted);
+            join.right = lift(join.right, outside, lifted);
+            Node::Join(join)
+        }
+        other => other,
+    }
+}
+
+/// Tells whether a query reads no register of the rows around it.
+pub(super) fn is_closed(query: &Query) -> bool {
+    free(query).is_empty()
+}
