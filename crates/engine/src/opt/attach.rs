@@ -58,6 +58,8 @@ fn choose(
     let (left, right) = (estimate(&sides.left), estimate(&sides.right));
     let by_loop = match found_by_seek(&sides.right, conjuncts) {
         Some(each) => left.rows * each,
+        // Estimates may be far off: a hash table never costs more than a little too much.
+        None if has_key => return Method::Hash,
         // What is opened for each row stops at the first match of a semi-join.
         None if matches!(kind, JoinKind::Semi | JoinKind::Anti) => left.rows * right.cost() * 0.5,
         None => left.rows * right.cost(),

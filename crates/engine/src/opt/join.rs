@@ -266,14 +266,14 @@ impl Optimizer<'_> {
     /// Optimizes the right side of a semi-join and joins it to the left one.
     fn attach_semi(&mut self, left: Node, semi: Semi, known: &Registers, all: &Registers) -> Node {
         let Semi { kind, right, mut on, ready } = semi;
-        if ready {
-            let sides = Sides { left, right };
-            return attach(kind, sides, on, &Registers::default(), all, self.hints);
-        }
-        on.iter_mut().for_each(|c| self.expression(c));
         let own = walk::fills(&right).0;
         let mut all = all.clone();
         all.extend(&own);
+        if ready {
+            let sides = Sides { left, right };
+            return attach(kind, sides, on, &Registers::default(), &all, self.hints);
+        }
+        on.iter_mut().for_each(|c| self.expression(c));
         // What reads the right side alone is its own.
         let (below, on) = part(on, &own, &all);
         let right = self.push(right, below, known, &all);

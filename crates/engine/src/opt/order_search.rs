@@ -15,6 +15,9 @@ use crate::plan::query::Node;
 use crate::plan::statement::table_of;
 use crate::plan::walk::{self, Registers};
 
+/// What a product of inputs costs that no predicate joins: it is a last resort.
+const PRODUCT: f64 = 1e6;
+
 /// An input of the joins, optimized by itself.
 pub(super) struct Relation {
     pub node: Node,
@@ -318,6 +321,13 @@ impl Search<'_> {
             return ready.then(|| entry(a.cost + a.rows.max(1.0) * b.cost, Method::Loop));
         }
         let keyed = self.predicates.iter().any(|p| p.joins(left, right));
+        let whole = left | right;
+        let joined = self
+            .predicates
+            .iter()
+            .any(|p| p.places & !whole == 0 && p.places & left != 0 && p.places & right != 0);
+        // However few rows are expected: estimates may be far off.
+        let product = if joined { 0.0 } else { PRODUCT };
         let seek = if right.count_ones() == 1 { self.seek(left, right) } else { None };
         let by_hash = if keyed {
             a.cost + b.cost + hash_cost(a.rows, b.rows)
@@ -335,7 +345,7 @@ impl Search<'_> {
             None => by_loop <= by_hash,
         };
         let (cost, method) = if loops { (by_loop, Method::Loop) } else { (by_hash, Method::Hash) };
-        Some(entry(cost, method))
+        Some(entry(cost + product, method))
     }
 
     fn needs(&self, set: u64) -> u64 {

@@ -20,4 +20,5 @@ mod security;
 mod slt;
 mod statistics;
 mod support;
+mod tpch;
 mod views;
