@@ -245,7 +245,7 @@ impl Column<'_> {
             return Some(rows);
         }
         if let Some(known) = table.rows.statistics.get() {
-            return known.columns.get(usize::from(self.ordinal)).map(|c| c.distinct.min(rows));
+            return known.column(self.ordinal).map(|c| c.distinct.min(rows));
         }
         let leads = |i: &IndexDef| i.kind == IndexKind::Range && i.keys[0].0 == self.ordinal;
         table.indexes.iter().any(leads).then(|| (rows / 10.0).max(1.0))
@@ -254,12 +254,12 @@ impl Column<'_> {
     /// Share of the rows for which a comparison with a value is true.
     fn share(self, op: CompareOp, value: &types::Value) -> Option<f64> {
         let known = table_of(&self.scan.table).rows.statistics.get()?;
-        known.columns.get(usize::from(self.ordinal))?.share(op, value)
+        known.column(self.ordinal)?.share(op, value)
     }
 
     fn nulls(self) -> Option<f64> {
         let known = table_of(&self.scan.table).rows.statistics.get()?;
-        known.columns.get(usize::from(self.ordinal)).map(|c| c.nulls)
+        known.column(self.ordinal).map(|c| c.nulls)
     }
 }
 

@@ -50,8 +50,15 @@ impl StatisticsCell {
 pub(super) struct TableStatistics {
     /// Rows of the table when it was taken.
     rows: u64,
-    /// By ordinal.
-    pub columns: Vec<ColumnStatistics>,
+    /// By ordinal; none of large values, which are not read.
+    columns: Vec<Option<ColumnStatistics>>,
+}
+
+impl TableStatistics {
+    /// Returns what is known of a column.
+    pub(super) fn column(&self, ordinal: u16) -> Option<&ColumnStatistics> {
+        self.columns.get(usize::from(ordinal))?.as_ref()
+    }
 }
 
 /// What a sample tells of a column.
@@ -186,12 +193,17 @@ impl Sample {
             let Ok(Some(row)) = cursor.next() else { return };
             let image = row.image();
             let view = table.layout.view(image.bytes, image.blobs);
-            self.rows.push((0..table.columns.len()).map(|i| view.get(i)).collect());
+            let is_small = |i: usize| !table.columns[i].ty.data_type.is_large();
+            let value = |i: usize| if is_small(i) { view.get(i) } else { Value::Null };
+            self.rows.push((0..table.columns.len()).map(value).collect());
         }
     }
 
     fn statistics(&self, table: &TableDef, rows: u64) -> TableStatistics {
-        let columns = (0..table.columns.len()).map(|i| self.column(table, i, rows)).collect();
+        let columns = table.columns.iter().enumerate().map(|(i, column)| {
+            (!column.ty.data_type.is_large()).then(|| self.column(table, i, rows))
+        });
+        let columns = columns.collect();
         TableStatistics { rows, columns }
     }
 

@@ -66,7 +66,7 @@ fn look(session: &Session, text: &str, see: &mut dyn FnMut(&Node)) {
 /// Tells whether all rows of the one side meet all rows of the other.
 fn is_product(join: &Join) -> bool {
     match &join.method {
-        JoinMethod::Hash(keys) => keys.is_empty(),
+        JoinMethod::Hash(keys) => keys.is_empty() && join.on.is_none(),
         JoinMethod::Loop => {
             let left = walk::fills(&join.left).0;
             let mut reads = false;
