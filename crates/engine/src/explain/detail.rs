@@ -505,7 +505,8 @@ fn subqueries(expr: &Expr) -> Vec<&Query> {
         | ExprKind::BitNot(x)
         | ExprKind::Not(x)
         | ExprKind::IsNull(x)
-        | ExprKind::Collate(x) => subqueries(x),
+        | ExprKind::Collate(x)
+        | ExprKind::Once(_, x) => subqueries(x),
         ExprKind::Let(_, pair) => subqueries(&pair.1),
         ExprKind::Arithmetic(_, pair) | ExprKind::Compare(_, _, pair) => {
             [subqueries(&pair.0), subqueries(&pair.1)].concat()

@@ -120,7 +120,7 @@ impl<'p> Names<'p> {
             ExprKind::BitNot(x) => format!("~{}", self.operand(x)),
             ExprKind::Not(x) => format!("NOT {}", self.operand(x)),
             ExprKind::IsNull(x) => format!("{} IS NULL", self.operand(x)),
-            ExprKind::Collate(x) => self.text(x),
+            ExprKind::Collate(x) | ExprKind::Once(_, x) => self.text(x),
             ExprKind::Arithmetic(op, pair) => {
                 format!("{}{}{}", self.operand(&pair.0), sign(*op).0, self.operand(&pair.1))
             }
@@ -254,6 +254,8 @@ impl<'p> Names<'p> {
             }
             ExprKind::Convert(conversion) => self.xml_convert(conversion, &expr.ty, out),
             ExprKind::Collate(x) => self.intrinsic("collate", &[x], out),
+            // Once for the statement: the plan shows what it is.
+            ExprKind::Once(_, x) => self.xml_body(x, text, out),
             ExprKind::InList(_, x, list) => {
                 let all: Vec<&Expr> = std::iter::once(&**x).chain(list.iter()).collect();
                 self.intrinsic("in", &all, out);
