@@ -59,6 +59,7 @@ fn session() -> Result<Session, String> {
         memory_max: 1 << 30,
         query_memory_max: 0,
         lock_mode: LockMode::default(),
+        optimizer: engine::opt::Level::Full,
     };
     let instance = Instance::new(config, Arc::new(machine), Store::new(StoreOptions::default()));
     let request = LoginRequest {

@@ -85,6 +85,7 @@ impl Lab {
             memory_max: 1 << 30,
             query_memory_max: 1 << 30,
             lock_mode: LockMode::default(),
+            optimizer: crate::opt::Level::Full,
         };
         let instance = Instance::new(config, machine, Store::new(StoreOptions::default()));
         let request = LoginRequest {
