@@ -93,9 +93,9 @@ impl TokenSink<'_> {
         }
         self.progress.tokens = Tokens::Broken;
         // Per row, since the query is under way: two stores beside the encoding of a row.
-        let before = ledger::label(Label::Encode);
+        let label = ledger::labelled(Label::Encode);
         token(self.writer);
-        ledger::label(before);
+        drop(label);
         self.progress.tokens = Tokens::Whole;
         if self.writer.sendable_bytes() < FLUSH_BYTES {
             return Ok(());

@@ -13,10 +13,10 @@ use crate::head::RowHead;
 use crate::index::Index;
 use crate::keys::remove_dead_keys;
 use crate::reclaim::{Guard, pin, retire_arc};
+use crate::shards::Shards;
 use crate::store::{Collected, Shared};
 use crate::sync::{
-    AtomicBool, AtomicU64, CachePadded, Label, Ordering, SHARDS, SpinClass, SpinLock, labelled,
-    shard,
+    AtomicBool, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock, labelled,
 };
 use crate::table::Table;
 use crate::time::Timestamp;
@@ -75,9 +75,16 @@ struct GarbageShard {
     horizon: AtomicU64,
 }
 
+impl Default for GarbageShard {
+    fn default() -> Self {
+        let queue = SpinLock::new(SpinClass::XtpTransaction, Queue::default());
+        Self { queue, horizon: AtomicU64::new(0) }
+    }
+}
+
 /// The garbage of a store.
 pub(crate) struct Garbage {
-    shards: [CachePadded<GarbageShard>; SHARDS],
+    shards: Shards<GarbageShard>,
     /// Whether the collector sleeps because there is none. Read with every note, and written only
     /// when the collector falls asleep or is woken: a line that everybody may share.
     is_unwatched: CachePadded<AtomicBool>,
@@ -85,14 +92,7 @@ pub(crate) struct Garbage {
 
 impl Garbage {
     pub(crate) fn new() -> Self {
-        let shard = || GarbageShard {
-            queue: SpinLock::new(SpinClass::XtpTransaction, Queue::default()),
-            horizon: AtomicU64::new(0),
-        };
-        Self {
-            shards: std::array::from_fn(|_| CachePadded::new(shard())),
-            is_unwatched: CachePadded::new(AtomicBool::new(false)),
-        }
+        Self { shards: Shards::default(), is_unwatched: CachePadded::new(AtomicBool::new(false)) }
     }
 
     /// Sleeps until there is garbage, or the flag ends the wait.
@@ -158,12 +158,12 @@ impl Garbage {
     }
 
     fn push(&self, ts: Timestamp, note: Note) {
-        self.shards[shard()].queue.lock().notes.push_back((ts, note));
+        self.shards.own().queue.lock().notes.push_back((ts, note));
         self.announce();
     }
 
     fn note(&self, shared: &Shared, ts: Timestamp, note: Note) {
-        let shard = &self.shards[shard()];
+        let shard = self.shards.own();
         let is_due = shard.queue.lock().add(ts, note);
         self.announce();
         if is_due && let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
@@ -183,7 +183,7 @@ impl Garbage {
         let _label = labelled(Label::Collect);
         let mut done = Collected::default();
         if let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
-            for shard in &self.shards {
+            for shard in self.shards.iter() {
                 shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
                 // Bounded by what is there now: working off may leave new notes.
                 let count = shard.queue.lock().notes.len();
@@ -200,7 +200,7 @@ impl Garbage {
 
     /// Forgets every note about a table.
     fn purge(&self, purged: &Table) {
-        for shard in &self.shards {
+        for shard in self.shards.iter() {
             shard.queue.lock().notes.retain(|(_, note)| match note {
                 Note::Row { table, .. } | Note::Head { table, .. } => !std::ptr::eq(*table, purged),
                 Note::Table(_) | Note::Index(_) => true,
@@ -210,7 +210,7 @@ impl Garbage {
 
     /// Forgets everything; for a store that goes.
     pub(crate) fn clear(&self) {
-        for shard in &self.shards {
+        for shard in self.shards.iter() {
             let notes = std::mem::take(&mut shard.queue.lock().notes);
             drop(notes);
         }

@@ -6,9 +6,8 @@
 use std::ptr::NonNull;
 
 use crate::row::RowId;
-use crate::sync::{
-    AtomicPtr, AtomicU64, CachePadded, Ordering, SHARDS, SpinClass, SpinLock, shard,
-};
+use crate::shards::{Shards, own_number};
+use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
 use crate::version::Version;
 
 /// The head of a row's chain of versions.
@@ -91,6 +90,15 @@ struct HeapShard {
     state: SpinLock<ShardState>,
 }
 
+impl Default for HeapShard {
+    fn default() -> Self {
+        Self {
+            first: AtomicPtr::new(std::ptr::null_mut()),
+            state: SpinLock::new(SpinClass::XtpTransaction, ShardState::default()),
+        }
+    }
+}
+
 impl HeapPosition {
     /// Moves back over the last `count` heads of the batch just walked, which lie in one segment.
     pub(crate) fn step_back(&mut self, count: usize) {
@@ -100,7 +108,8 @@ impl HeapPosition {
 
 /// The heads of a table.
 pub(crate) struct Heap {
-    shards: Box<[CachePadded<HeapShard>]>,
+    /// Apart from the table, which is as often there for few rows as for many.
+    shards: Box<Shards<HeapShard>>,
 }
 
 /// Where a walk over the heap stands.
@@ -113,19 +122,13 @@ pub(crate) struct HeapPosition {
 
 impl Heap {
     pub(crate) fn new() -> Self {
-        let shard = || {
-            CachePadded::new(HeapShard {
-                first: AtomicPtr::new(std::ptr::null_mut()),
-                state: SpinLock::new(SpinClass::XtpTransaction, ShardState::default()),
-            })
-        };
-        Self { shards: (0..SHARDS).map(|_| shard()).collect() }
+        Self { shards: Box::default() }
     }
 
     /// Takes a head that no thread can see yet; its chain is empty.
     pub(crate) fn allocate(&self) -> &RowHead {
-        let number = shard();
-        let shard = &self.shards[number];
+        let number = own_number();
+        let shard = self.shards.of(number);
         let head = {
             let mut state = shard.state.lock();
             let free = state.free.pop();
@@ -141,7 +144,7 @@ impl Heap {
         // KEYS_CHANGED stays: whoever still removes entries of old keys may be slow.
         let number = usize::try_from(head.id().0 >> SHARD_SHIFT).expect("a shard number");
         let head = NonNull::from(head);
-        self.shards[number].state.lock().free.push(head);
+        self.shards.of(number).state.lock().free.push(head);
     }
 
     /// Fills `batch` with the next heads in heap order, of one segment; leaves it empty at the end.
@@ -151,7 +154,8 @@ impl Heap {
         batch: &mut Vec<&'a RowHead>,
         batch_max: usize,
     ) {
-        while let Some(shard) = self.shards.get(position.shard) {
+        while let Some((number, shard)) = self.shards.from(position.shard) {
+            position.shard = number;
             let segment = shard.segment(position.segment);
             let used = segment.map_or(0, Segment::used);
             if let Some(segment) = segment
@@ -173,8 +177,9 @@ impl Heap {
 
     /// Returns the bytes of all segments.
     pub(crate) fn memory(&self) -> u64 {
-        let mut bytes = size_of::<CachePadded<HeapShard>>() * self.shards.len();
-        for shard in &self.shards {
+        let mut bytes = 0;
+        for shard in self.shards.iter() {
+            bytes += size_of::<CachePadded<HeapShard>>();
             let mut number = 0;
             while let Some(segment) = shard.segment(number) {
                 bytes += segment.lines.len() * size_of::<Line>() + size_of::<Segment>();
@@ -255,7 +260,7 @@ impl HeapShard {
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        for shard in &self.shards {
+        for shard in self.shards.iter() {
             let mut segment = shard.first.load(Ordering::Acquire);
             while !segment.is_null() {
                 // SAFETY: made by `Box::into_raw` in `add_segment`; `&mut self` is the only owner.

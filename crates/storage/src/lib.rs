@@ -51,6 +51,7 @@ mod point;
 mod reclaim;
 pub mod row;
 pub mod scan;
+mod shards;
 mod snapshots;
 pub mod store;
 mod sync;

@@ -6,7 +6,8 @@
 //! A slot says 1 before the snapshot is taken, so whoever computes the horizon (which takes the time
 //! first and reads the slots then) either meets the 1 and gives up, or the snapshot is the later one.
 
-use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering, SHARDS, shard};
+use crate::shards::Shards;
+use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering};
 use crate::time::{Clock, Timestamp};
 
 const FREE: u64 = 0;
@@ -22,7 +23,7 @@ struct Block {
 
 /// The snapshots of a store.
 pub(crate) struct Snapshots {
-    shards: [CachePadded<Block>; SHARDS],
+    shards: Shards<Block>,
 }
 
 /// A transaction's slot. Given back with [`Slot::release`].
@@ -57,12 +58,12 @@ impl Slot {
 
 impl Snapshots {
     pub(crate) fn new() -> Self {
-        Self { shards: Default::default() }
+        Self { shards: Shards::default() }
     }
 
     /// Takes a free slot of this thread's shard.
     pub(crate) fn acquire(&self) -> Slot {
-        let mut block = &*self.shards[shard()];
+        let mut block = self.shards.own();
         loop {
             for slot in &block.slots {
                 if slot.load(Ordering::Relaxed) == FREE
@@ -98,7 +99,7 @@ impl Snapshots {
 
     fn words(&self) -> impl Iterator<Item = u64> {
         self.shards.iter().flat_map(|shard| {
-            let mut block = Some(&**shard);
+            let mut block = Some(shard);
             let blocks = std::iter::from_fn(move || {
                 let current = block?;
                 block = current.next();

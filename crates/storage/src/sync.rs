@@ -1,6 +1,4 @@
-//! The atomics and latches of `sos`, and what storage shards by thread.
-
-use std::cell::Cell;
+//! The atomics, latches and labels of `sos`.
 
 #[cfg(not(shuttle))]
 pub(crate) use sos::ledger::{Label, label, labelled};
@@ -38,45 +36,6 @@ pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {
 #[cfg(all(test, shuttle))]
 pub(crate) use crate::models::is_mutant;
 
-/// The number of shards of counters and queues; a power of two.
-pub(crate) const SHARDS: usize = 16;
-
-/// Returns this thread's shard: threads take turns, so up to [`SHARDS`] of them write apart.
-#[inline]
-pub(crate) fn shard() -> usize {
-    // Not of `sos::sync`: which shard a thread gets is nothing to explore.
-    static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    thread_local! {
-        static SHARD: Cell<usize> = const { Cell::new(usize::MAX) };
-    }
-    SHARD.with(|cell| {
-        if cell.get() == usize::MAX {
-            cell.set(NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS);
-        }
-        cell.get()
-    })
-}
-
-/// A counter whose shards are written by different threads and folded by readers.
-#[derive(Default)]
-pub(crate) struct ShardedCounter {
-    shards: [CachePadded<AtomicI64>; SHARDS],
-}
-
-impl ShardedCounter {
-    /// Adds to this thread's shard.
-    #[inline]
-    pub(crate) fn add(&self, amount: i64) {
-        self.shards[shard()].fetch_add(amount, Ordering::Relaxed);
-    }
-
-    /// Folds the shards. A reader that races with a writer may see a partial sum; never below zero.
-    pub(crate) fn sum(&self) -> u64 {
-        let sum: i64 = self.shards.iter().map(|s| s.load(Ordering::Relaxed)).sum();
-        u64::try_from(sum).unwrap_or(0)
-    }
-}
-
 /// The ledger's labels, where there is a ledger.
 #[cfg(shuttle)]
 mod no_ledger {
@@ -88,9 +47,7 @@ mod no_ledger {
         Collect,
     }
 
-    pub(crate) fn label(label: Label) -> Label {
-        label
-    }
+    pub(crate) fn label(_: Label) {}
 
     #[must_use]
     pub(crate) struct LabelGuard;

@@ -9,8 +9,9 @@ use crate::head::Heap;
 use crate::index::{Index, IndexSet, Trust};
 use crate::reclaim::{Guard, Published, pin, retire_version};
 use crate::row::RowImage;
+use crate::shards::ShardedCounter;
 use crate::store::Shared;
-use crate::sync::{ShardedCounter, SpinClass, SpinLock};
+use crate::sync::{SpinClass, SpinLock};
 use crate::version::{Begin, Version, VersionKind};
 
 /// A table, by the id that the catalog gave it.

@@ -141,6 +141,10 @@ pub struct Level {
     /// `inserted` and `deleted` of OUTPUT and triggers are sources with these aliases; none here
     /// means that the level has no such rows.
     pub has_output: bool,
+    /// Whether this is the level of a SELECT, not that of another statement.
+    pub is_spec: bool,
+    /// NEXT VALUE FOR .. OVER met so far.
+    pub(crate) next_values: Vec<expr::OrderedValue>,
     /// Windows of the WINDOW clause.
     pub named: Vec<(tsql::ast::Ident, tsql::ast::Over)>,
 }

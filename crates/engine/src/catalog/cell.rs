@@ -121,6 +121,13 @@ impl CatalogCell {
         types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
     }
 
+    /// Returns the rowversion given out last.
+    pub fn last_row_version(&self) -> types::Value {
+        // Relaxed: what other sessions take meanwhile is theirs.
+        let version = self.row_version.load(Ordering::Relaxed) - 1;
+        types::Value::VarBinary(types::Bytes::copy_from(&version.to_be_bytes()))
+    }
+
     /// Gives out what NEWSEQUENTIALID() returns: each sorts behind the one before, as
     /// `uniqueidentifier` sorts, which reads the last bytes first. The version is that of an identifier
     /// made of a time.

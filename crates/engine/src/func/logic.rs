@@ -107,7 +107,10 @@ fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Cx<'_>) -> bool
 
 fn eval_is_numeric(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = &call.arguments[0].ty;
+    // Nothing converts to 0, but is no number.
+    let is_blank = values[0].as_text(from.collation).is_some_and(|text| text.trim().is_empty());
     let numeric = !values[0].is_null()
+        && !is_blank
         && (from.data_type.is_numeric()
             || (from.data_type.is_string()
                 && [

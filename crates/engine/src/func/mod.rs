@@ -15,6 +15,7 @@ mod bucket;
 mod calendar;
 mod caught;
 mod characters;
+mod collations;
 mod compress;
 pub(crate) mod date;
 pub(crate) mod entry;
@@ -23,22 +24,28 @@ mod hash;
 pub(crate) mod json;
 pub(crate) mod logic;
 mod math;
+mod message;
 mod metadata;
 mod number_text;
 mod pick;
+mod pointer;
 pub(crate) mod principal;
+mod random;
 mod server;
 mod sound;
 mod string;
 mod system;
 mod table;
+mod unsupported;
 pub(crate) mod xml;
+pub(crate) mod zone;
 
 pub(crate) use aggregate::{Total, finish_total};
 pub(crate) use logic::new_guid;
 pub(crate) use server::PRODUCT_VERSION;
 use types::value::ColumnType;
 use types::{Result, Value};
+pub(crate) use unsupported::is_known;
 
 use crate::bind::Binder;
 use crate::exec::Cx;
@@ -60,22 +67,28 @@ static SCALARS: &[&[Function]] = &[
     json::FUNCTIONS,
     logic::FUNCTIONS,
     math::FUNCTIONS,
+    message::FUNCTIONS,
     metadata::FUNCTIONS,
     number_text::FUNCTIONS,
     pick::FUNCTIONS,
+    pointer::FUNCTIONS,
     principal::FUNCTIONS,
+    random::FUNCTIONS,
     server::FUNCTIONS,
     sound::FUNCTIONS,
     string::FUNCTIONS,
     system::FUNCTIONS,
     xml::FUNCTIONS,
+    zone::FUNCTIONS,
 ];
 
 /// All aggregates.
-static AGGREGATES: &[&[AggregateFunction]] = &[aggregate::FUNCTIONS, approximate::AGGREGATES];
+static AGGREGATES: &[&[AggregateFunction]] =
+    &[aggregate::FUNCTIONS, approximate::AGGREGATES, json::AGGREGATES];
 
 /// All built-in table-valued functions.
-static TABLES: &[&[TableFunction]] = &[json::TABLES, table::FUNCTIONS, xml::TABLES];
+static TABLES: &[&[TableFunction]] =
+    &[collations::FUNCTIONS, json::TABLES, table::FUNCTIONS, xml::TABLES];
 
 /// Finds a scalar function by its upper-case name (`@@` names included).
 pub fn find(name: &str) -> Option<&'static Function> {

@@ -44,6 +44,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("@@IDENTITY", bind_identity, |cx| {
         cx.session.last_identity.clone().unwrap_or(Value::Null)
     }),
+    session("@@DBTS", bind_row_version, |cx| cx.session.instance.catalog.last_row_version()),
+    session("CURRENT_REQUEST_ID", bind_smallint, |_| Value::SmallInt(0)),
+    session("@@REMSERVER", bind_remote_server, |_| Value::Null),
     session("SCOPE_IDENTITY", bind_identity, |cx| {
         cx.frame.scope_identity.clone().unwrap_or(Value::Null)
     }),
@@ -123,6 +126,15 @@ fn bind_name(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
 
 fn bind_identity(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..of(DataType::Decimal { precision: 38, scale: 0 }) })
+}
+
+fn bind_row_version(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(of(DataType::VarBinary(Length::Limited(8))))
+}
+
+/// There are no remote servers that could have called.
+fn bind_remote_server(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(ColumnType { nullable: true, ..of(DataType::NVarChar(Length::Limited(128))) })
 }
 
 fn bind_context_info(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {

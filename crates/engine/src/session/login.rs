@@ -87,6 +87,7 @@ pub(super) fn open(
         last_identity: None,
         identity_insert: None,
         context_info: Bytes::new(),
+        text_pointers: crate::session::pointer::TextPointers::default(),
         session_context: Vec::new(),
         nest_level: 0,
         trigger_level: 0,

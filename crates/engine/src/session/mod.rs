@@ -9,6 +9,7 @@ pub(crate) mod definition;
 mod function;
 mod login;
 mod options;
+pub(crate) mod pointer;
 mod pump;
 mod state;
 pub mod temp;

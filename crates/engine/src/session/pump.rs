@@ -373,6 +373,7 @@ impl SessionState {
         state.identity_insert = None;
         state.context_info = types::Bytes::new();
         state.session_context.clear();
+        state.text_pointers.clear();
         state.pending_bulk = None;
     }
 

@@ -16,6 +16,7 @@ use crate::proc::cursor::ApiCursor;
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::definition::Definitions;
+use crate::session::pointer::TextPointers;
 use crate::session::temp::TempTables;
 use crate::session::transaction::TransactionState;
 use crate::session::{ClientInfo, IsolationLevel, Options};
@@ -73,6 +74,8 @@ pub struct SessionState {
     pub identity_insert: Option<i32>,
     /// `CONTEXT_INFO()`
     pub context_info: Bytes,
+    /// What TEXTPTR gave.
+    pub(crate) text_pointers: TextPointers,
     /// `SESSION_CONTEXT()`: key, value, read-only.
     pub session_context: Vec<(String, Value, bool)>,
     /// `@@NESTLEVEL`

@@ -58,12 +58,12 @@ pub(crate) struct Meter {
     /// What others see.
     live: Arc<Live>,
     open: Open,
-    /// The sums of the worker's account at the last edge that was looked at.
-    seen: Spend,
-    /// Number of that edge.
+    /// The sums of the worker's account when the open statement began, less what is not its own.
+    from: Spend,
+    /// Number of the edge that was looked at last.
     seen_edge: u64,
-    /// Of the open statement, what it has spent before that edge.
-    spent: Spend,
+    /// The sums when what is being compiled or bound began to be.
+    paused: Spend,
     /// The sums when the request began.
     begun: Spend,
     /// When it began, in ticks.
@@ -86,9 +86,9 @@ impl Meter {
             lease: None,
             live,
             open: Open::Nothing,
-            seen: Spend::default(),
+            from: Spend::default(),
             seen_edge: 0,
-            spent: Spend::default(),
+            paused: Spend::default(),
             begun: Spend::default(),
             begun_ticks: 0,
             whole: OVERFLOW,
@@ -103,10 +103,8 @@ impl Meter {
     /// Notes that a request begins, at the edge that the ledger took last.
     pub(crate) fn begin(&mut self, statistics: &Statistics) {
         self.lease = Some(statistics.shards.lease());
-        (self.seen, self.seen_edge) = spend::at_edge();
-        self.begun_ticks = self.seen_edge;
-        self.begun = self.seen;
-        self.spent = Spend::default();
+        (self.begun, self.begun_ticks) = spend::at_edge();
+        (self.from, self.seen_edge) = (self.begun, self.begun_ticks);
         self.open = Open::Request;
         self.whole = OVERFLOW;
         self.live.begin(self.begun.worker(), self.begun_ticks);
@@ -115,13 +113,11 @@ impl Meter {
     /// Notes that the request has ended, at the edge that the ledger took last.
     pub(crate) fn end(&mut self) {
         let (now, ticks) = spend::at_edge();
-        self.see(now);
-        self.close();
+        self.close(&now);
         self.open = Open::Nothing;
-        let whole = now - self.begun;
         if let Some(lease) = self.lease.take() {
             if self.whole != OVERFLOW {
-                lease.cell(self.whole).book_timed(&whole, 1);
+                lease.cell(self.whole).book_timed(&(now - self.begun), 1);
             }
             lease.put_back();
         }
@@ -174,19 +170,28 @@ impl Meter {
         } else {
             0
         };
+        // The usual statement: neither it nor what is open before it asks for the time.
+        let is_unseen = matches!(self.open, Open::Untimed(_) | Open::Request);
+        if weight == 0 && is_unseen && spend::edge() == self.seen_edge {
+            self.open = Open::Untimed(id);
+        } else {
+            self.change(id, weight);
+        }
+    }
+
+    /// Ends the open statement and opens one, where that takes more than a note of it.
+    fn change(&mut self, id: u32, weight: u64) {
         match (self.open, weight) {
-            (Open::Untimed(_) | Open::Request, 0) if spend::edge() == self.seen_edge => {}
-            (Open::Untimed(_), 0) => {
-                let (now, edge) = spend::at_edge();
-                self.see(now);
-                self.seen_edge = edge;
-                self.close();
-            }
             // It begins with the request.
             (Open::Request, _) => {}
+            (Open::Untimed(_), 0) => {
+                let (now, edge) = spend::at_edge();
+                self.close(&now);
+                self.seen_edge = edge;
+            }
             (Open::Nothing | Open::Untimed(_) | Open::Timed(..) | Open::Resumed(_), _) => {
-                self.look();
-                self.close();
+                let now = self.look();
+                self.close(&now);
             }
         }
         self.open = if weight == 0 { Open::Untimed(id) } else { Open::Timed(id, weight) };
@@ -195,8 +200,8 @@ impl Meter {
     /// Notes that a statement goes on after others that it has called.
     pub(crate) fn resume(&mut self, id: u32) {
         if self.lease.is_some() {
-            self.look();
-            self.close();
+            let now = self.look();
+            self.close(&now);
             self.live.set_statement(id);
             self.open = Open::Resumed(id);
         }
@@ -223,36 +228,36 @@ impl Meter {
     /// Notes that something is compiled or bound: its time is not the statement's.
     pub(crate) fn pause(&mut self) {
         if self.lease.is_some() {
-            self.look();
+            self.paused = self.look();
         }
     }
 
     /// Notes that it has been compiled or bound.
     pub(crate) fn unpause(&mut self) {
+        if self.lease.is_none() {
+            return;
+        }
+        let now = self.look();
+        let spent = now - self.paused;
+        self.from += spent;
+        // What is compiled may have had to compile something else, which has just been booked.
+        self.paused = now;
         let Some(lease) = &self.lease else { return };
-        let (now, edge) = spend::now();
         let cell = lease.cell(COMPILE);
         cell.count(self.begun_ticks);
-        cell.book_timed(&(now - self.seen), 1);
-        (self.seen, self.seen_edge) = (now, edge);
+        cell.book_timed(&spent, 1);
     }
 
-    /// Reads the clock; what has passed since the last look is the open statement's.
+    /// Reads the clock.
     fn look(&mut self) -> Spend {
         let (now, edge) = spend::now();
-        self.see(now);
         self.seen_edge = edge;
         now
     }
 
-    fn see(&mut self, now: Spend) {
-        self.spent += now - self.seen;
-        self.seen = now;
-    }
-
-    /// Books what the open statement has spent.
-    fn close(&mut self) {
-        let spent = std::mem::take(&mut self.spent);
+    /// Books what the open statement has spent up to now, from where on what comes next counts.
+    fn close(&mut self, now: &Spend) {
+        let spent = *now - std::mem::replace(&mut self.from, *now);
         let Some(lease) = &self.lease else { return };
         match self.open {
             Open::Nothing | Open::Request => {}

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sos::clock;
 use sos::sched::{Activity, Blocker, Role, Standing, Waiting};
+use sos::wait::WaitType;
 use storage::lock::{LockKey, LockMode, LockRow, LockStatus};
 use types::Value;
 
@@ -137,7 +138,24 @@ pub(crate) fn waiting_rows(scope: &Scope<'_>) -> Vec<WaitingRow> {
             rows.extend(rows_of(task, waiting, &tasks, &locks));
         }
     }
+    let schedulers = scope.session.instance.machine.schedulers();
+    rows.extend(schedulers.iter().flat_map(|scheduler| &scheduler.queued_since).map(queued_row));
     rows
+}
+
+/// A task that no worker has taken up yet: nobody knows whose it is until it is read.
+fn queued_row(since: &u64) -> WaitingRow {
+    let ticks = clock::now_ticks().saturating_sub(*since);
+    WaitingRow {
+        task_address: None,
+        session_id: None,
+        wait_type: WaitType::ThreadPool.name(),
+        ms: clock::ticks_to_ns(ticks) / 1_000_000,
+        resource: None,
+        description: None,
+        blocking_session: None,
+        blocking_task: None,
+    }
 }
 
 fn rows_of(

@@ -14,15 +14,19 @@ use super::session::SessionBooks;
 use super::spent::Spent;
 use super::state::{
     BACKGROUND, CELLS, KERNEL, Label, OBSERVING, RUNNING, SCHEDULING, State, TOP_OF, TOPS, TURN,
-    Top,
+    Top, yields_to_kernel,
 };
 use super::watch::{Source, Watch};
 use super::whole::Spread;
 use crate::clock;
 use crate::lock::{LatchClass, SpinCell, SpinClass, SpinLock};
+use crate::sched::QUANTUM;
 use crate::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sys::{self, SysCause};
 use crate::wait::{WaitCell, WaitType};
+
+/// Of each part of a long request one in so many is a timed unit: as of short requests.
+const LONG_UNIT_PARTS: u32 = 64;
 
 /// How often a thread looks into the scheduler's books until no switch falls into its look.
 const LOOKS_MAX: u32 = 8;
@@ -57,6 +61,10 @@ pub(super) struct Samples {
     pub(super) turns: Ratio<TURN_PARTS>,
     /// Labels of background work, which is always timed.
     pub(super) background: [Counter; Label::COUNT],
+    /// Until when the present part of a long request is a timed unit, in ticks; zero outside of one.
+    window: Counter,
+    /// Running time of long requests under labels that did not change: known, not sampled.
+    pub(super) long: [Counter; Label::COUNT],
 }
 
 /// One thread's books. Aligned so that no other thread's writes share its cache lines; what each
@@ -322,7 +330,7 @@ impl Account {
         self.tops[usize::from(TOP_OF[at])].add(wall);
         let (on_cpu, now) = if is_armed!(self) { (wall, now) } else { self.hit(at, wall, now) };
         if self.is_timed() {
-            self.book_label(at, on_cpu);
+            self.book_label(at, on_cpu, now);
         }
         now
     }
@@ -417,15 +425,28 @@ impl Account {
     }
 
     /// Books a stay of a timed request on its label, or on its part of the turn.
-    fn book_label(&self, at: usize, on_cpu: u64) {
+    fn book_label(&self, at: usize, on_cpu: u64, now: u64) {
         let label = self.label().index();
         match at {
-            RUNNING => self.samples.label_now[label].add(on_cpu),
+            RUNNING => self.book_running(label, on_cpu, now),
             BACKGROUND => self.samples.background[label].add(on_cpu),
             SCHEDULING => self.samples.turn_now[TURN_SCHEDULING].add(on_cpu),
             // Nothing else has labels.
             _ => {}
         }
+    }
+
+    /// Books a stay in the running state. That of a long request is a timed unit at first, and known
+    /// after that, for as long as its label stays.
+    fn book_running(&self, label: usize, on_cpu: u64, now: u64) {
+        let window = self.samples.window.get();
+        if window == 0 || now <= window {
+            self.samples.label_now[label].add(on_cpu);
+            return;
+        }
+        let known = on_cpu.min(now - window);
+        self.samples.label_now[label].add(on_cpu - known);
+        self.samples.long[label].add(known);
     }
 
     /// Moves to a state and returns the one before.
@@ -448,7 +469,7 @@ impl Account {
     #[inline]
     pub(super) fn call<R>(&self, cause: SysCause, call: impl FnOnce() -> R) -> R {
         let before = self.at();
-        if !State::of_index(before).yields_to_kernel() {
+        if !yields_to_kernel(before) {
             self.cells[KERNEL + cause.index()].count.add(1);
             return call();
         }
@@ -491,20 +512,27 @@ impl Account {
     }
 
     #[inline]
-    pub(super) fn set_label(&self, label: Label) -> Label {
-        let before = self.label();
+    pub(super) fn set_label(&self, label: u32) -> u32 {
+        let before = self.label.load(Ordering::Relaxed);
         if self.is_timed() && before != label {
             self.split_label();
         }
-        self.label.store(label as u32, Ordering::Relaxed);
+        self.label.store(label, Ordering::Relaxed);
         before
     }
 
     #[cold]
     fn split_label(&self) {
-        if matches!(self.at(), RUNNING | BACKGROUND) {
-            let now = self.settle();
-            self.since.publish(now);
+        if !matches!(self.at(), RUNNING | BACKGROUND) {
+            return;
+        }
+        let now = self.settle();
+        self.since.publish(now);
+        let window = self.samples.window.get();
+        if window != 0 && now > window {
+            // The rest of this part is split by its beginning, and by those of others.
+            self.close_unit();
+            self.timed.store(0, Ordering::Relaxed);
         }
     }
 
@@ -536,16 +564,17 @@ impl Account {
         }
     }
 
-    /// A request that runs long enters its next part, which is timed or not as a request is: so that
-    /// one scan is known as well as many lookups.
+    /// A request that runs long enters its next part. Each part is timed at its beginning, and on from
+    /// there until its label changes: so a scan is known as well as many lookups are.
     pub(super) fn next_part(&self) {
-        let next_is_timed = self.next_is_timed();
-        if self.at() != RUNNING || self.is_timed() == next_is_timed {
+        if self.at() != RUNNING {
             return;
         }
-        self.split_label();
+        let now = self.settle();
+        self.since.publish(now);
         self.close_unit();
-        self.timed.store(u32::from(next_is_timed), Ordering::Relaxed);
+        self.samples.window.set(now + clock::duration_to_ticks(QUANTUM / LONG_UNIT_PARTS));
+        self.timed.store(1, Ordering::Relaxed);
     }
 
     /// Counts down to the next timed request. The gaps are random, 64 on average, so that no pattern
@@ -580,6 +609,7 @@ impl Account {
             self.edge(if next_is_timed { SCHEDULING } else { TURN });
         }
         self.timed.store(u32::from(next_is_timed), Ordering::Relaxed);
+        self.samples.window.set(0);
         self.sent.store(0, Ordering::Relaxed);
         if !was_timed {
             return;
@@ -638,12 +668,11 @@ impl Account {
         self.booked().plus(&Spent::of(stay))
     }
 
-    /// The running sums by kind, up to the last edge.
+    /// The running sums by kind, up to the last edge. A correction may have taken more off a sum than
+    /// it had, for now: modulo 2^64.
     #[inline]
     pub(super) fn booked(&self) -> Spent {
-        // A correction may have taken more off a sum than it had: that is nothing yet.
-        let sum = |top: usize| self.tops[top].get();
-        Spent::of(std::array::from_fn(|top| if sum(top) > u64::MAX / 2 { 0 } else { sum(top) }))
+        Spent::of(std::array::from_fn(|top| self.tops[top].get()))
     }
 
     /// Adds another account's sums to this one; for the totals of threads that ended.
@@ -674,6 +703,9 @@ impl Account {
         self.samples.labels.absorb(&other.samples.labels);
         self.samples.turns.absorb(&other.samples.turns);
         for (mine, theirs) in self.samples.background.iter().zip(&other.samples.background) {
+            mine.add(theirs.get());
+        }
+        for (mine, theirs) in self.samples.long.iter().zip(&other.samples.long) {
             mine.add(theirs.get());
         }
     }

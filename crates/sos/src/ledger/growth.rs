@@ -11,7 +11,7 @@ use super::account::{Account, TURN_PARTS};
 use super::fold::Category;
 use super::rows::{Mix, Rows, Sums, Totals, UNWRAPPED};
 use super::sample::Shares;
-use super::state::{BACKGROUND, CELLS, Label, TURN};
+use super::state::{BACKGROUND, CELLS, Label, RUNNING, TURN};
 use crate::clock;
 use crate::sync::Arc;
 use crate::sys;
@@ -21,6 +21,7 @@ use crate::sys;
 pub(super) struct Growth {
     pub(super) cells: [Sums; CELLS],
     pub(super) background: [u64; Label::COUNT],
+    pub(super) long: [u64; Label::COUNT],
 }
 
 /// How an interval is split: by what all threads have timed.
@@ -37,6 +38,7 @@ struct Shared {
 struct Grown {
     cells: [Sums; CELLS],
     background: [u64; Label::COUNT],
+    long: [u64; Label::COUNT],
     /// Running time on a CPU from before the first timed request, to be split when there is one.
     pending: u64,
     /// Time that was split by the latest units: running and turns.
@@ -49,6 +51,7 @@ impl Default for Grown {
         Self {
             cells: [Sums::default(); CELLS],
             background: [0; Label::COUNT],
+            long: [0; Label::COUNT],
             pending: 0,
             leaned: [0.0; 2],
             rows: Rows::default(),
@@ -59,18 +62,14 @@ impl Default for Grown {
 impl Grown {
     /// What has been gained, which counts as put into rows from now on.
     fn grow(&mut self, totals: &Totals) -> Growth {
-        let mut growth = Growth { cells: [Sums::default(); CELLS], background: [0; Label::COUNT] };
+        let mut cells = [Sums::default(); CELLS];
         for (at, grown) in self.cells.iter_mut().enumerate() {
-            growth.cells[at] = gain(grown, totals.cell(at));
+            cells[at] = gain(grown, totals.cell(at));
         }
-        let mut left = growth.cells[BACKGROUND].on_cpu;
-        for label in 1..Label::COUNT {
-            let wanted = totals.background[label].saturating_sub(self.background[label]);
-            growth.background[label] = wanted.min(left);
-            left -= growth.background[label];
-            self.background[label] += growth.background[label];
-        }
-        growth
+        let of = |cell: usize| cells[cell].on_cpu;
+        let background = gain_known(&mut self.background, &totals.background, of(BACKGROUND));
+        let long = gain_known(&mut self.long, &totals.long, of(RUNNING));
+        Growth { cells, background, long }
     }
 
     /// The rows of an interval. Before the first timed request running time is kept back, unless the
@@ -113,6 +112,22 @@ fn gain(grown: &mut Sums, wanted: Sums) -> Sums {
     grown.blocked += gain.blocked;
     grown.count += gain.count;
     gain
+}
+
+/// What labels have gained whose time is known, as far as their cell has grown.
+fn gain_known(
+    grown: &mut [u64; Label::COUNT],
+    wanted: &[u64; Label::COUNT],
+    mut left: u64,
+) -> [u64; Label::COUNT] {
+    let mut gained = [0; Label::COUNT];
+    // What has none comes last.
+    for label in (1..Label::COUNT).chain([0]) {
+        gained[label] = wanted[label].saturating_sub(grown[label]).min(left);
+        left -= gained[label];
+        grown[label] += gained[label];
+    }
+    gained
 }
 
 /// What one folding of the books has found, besides the threads.
@@ -163,7 +178,8 @@ impl AllGrown {
         is_shown: bool,
     ) {
         let growth = self.all.grow(found.totals);
-        let of_running = growth.cells[super::state::RUNNING].on_cpu + self.all.pending;
+        let known: u64 = growth.long.iter().sum();
+        let of_running = growth.cells[RUNNING].on_cpu - known + self.all.pending;
         let shared = &mut self.shared;
         shared.labels.advance(&found.mix.labels);
         shared.turns.advance(&found.mix.turns);

@@ -52,22 +52,26 @@ thread_local! {
 /// Runs `f` on the calling thread's account, opening one if the thread has none yet.
 #[inline]
 pub fn with_current<R>(f: impl FnOnce(&Account) -> R) -> R {
-    let current = CURRENT.get();
-    if current.is_null() {
-        return with_new(f);
-    }
-    // SAFETY: `install`'s caller keeps the account until `forget` has replaced the pointer.
+    let current = current();
+    // SAFETY: `install`'s caller keeps the account until `forget` has replaced the pointer, which
+    // happens at the end of the thread, or with the older account kept for who uses it still.
     f(unsafe { &*current })
 }
 
+#[inline]
+fn current() -> *const Account {
+    let current = CURRENT.get();
+    if current.is_null() { open_one() } else { current }
+}
+
 #[cold]
-fn with_new<R>(f: impl FnOnce(&Account) -> R) -> R {
+fn open_one() -> *const Account {
     // Opening an account makes system calls, which are booked too.
     CURRENT.set(std::ptr::from_ref(afterlife()));
     let name = std::thread::current().name().unwrap_or("foreign").to_owned();
     let account = Arc::new(Account::new(&name, Source::WallOnly, None));
     keep(&account, Weak::new());
-    f(&account)
+    CURRENT.get()
 }
 
 /// Where threads book what they do before their accounts are open, and after they are closed: in
@@ -161,33 +165,38 @@ pub fn to(state: State) -> State {
     with_current(|account| account.to(state))
 }
 
-/// Says what the calling thread is busy with and returns what it was: one relaxed store, and in a
-/// timed request one clock read.
+/// Says what the calling thread is busy with: one relaxed store, and in a timed request one clock
+/// read.
 #[inline]
-pub fn label(label: Label) -> Label {
-    if IS_OFF {
-        return label;
+pub fn label(label: Label) {
+    if !IS_OFF {
+        with_current(|account| account.set_label(label as u32));
     }
-    with_current(|account| account.set_label(label))
 }
 
 /// Says what the calling thread is busy with until the guard is dropped.
 #[inline]
-pub fn labelled(label_: Label) -> LabelGuard {
-    LabelGuard { before: label(label_) }
+pub fn labelled(label: Label) -> LabelGuard {
+    if IS_OFF {
+        return LabelGuard { before: 0 };
+    }
+    with_current(|account| LabelGuard { before: account.set_label(label as u32) })
 }
 
 /// Restores the label that was there before.
 #[derive(Debug)]
 #[must_use]
 pub struct LabelGuard {
-    before: Label,
+    /// As the account has it: a label's number, which nobody needs to look up.
+    before: u32,
 }
 
 impl Drop for LabelGuard {
     #[inline]
     fn drop(&mut self) {
-        label(self.before);
+        if !IS_OFF {
+            with_current(|account| account.set_label(self.before));
+        }
     }
 }
 
@@ -198,16 +207,20 @@ pub fn request<R>(books: Option<&SessionBooks>, serve: impl FnOnce() -> R) -> R 
     if IS_OFF && books.is_none() {
         return serve();
     }
-    let _serving = with_current(|account| Serving {
+    // SAFETY: as in `with_current`; whoever serves returns to this thread, and here.
+    let account = unsafe { &*current() };
+    let _serving = Serving {
+        account,
         books,
         outer: account.set_session(books.map_or(std::ptr::null(), std::ptr::from_ref)),
         begin: account.booked(),
-    });
+    };
     serve()
 }
 
 /// A request that is being served; ended when dropped, so that a panic ends it too.
 struct Serving<'a> {
+    account: &'a Account,
     books: Option<&'a SessionBooks>,
     outer: *const SessionBooks,
     begin: Spent,
@@ -216,17 +229,16 @@ struct Serving<'a> {
 impl Drop for Serving<'_> {
     #[inline]
     fn drop(&mut self) {
-        with_current(|account| {
-            if IS_OFF {
-                account.set_session(self.outer);
-                return;
-            }
-            if let Some(books) = self.books {
-                books.add(&account.booked().since(&self.begin));
-            }
+        let account = self.account;
+        if IS_OFF {
             account.set_session(self.outer);
-            account.end_request();
-        });
+            return;
+        }
+        if let Some(books) = self.books {
+            books.add(&account.booked().since(&self.begin));
+        }
+        account.set_session(self.outer);
+        account.end_request();
     }
 }
 

@@ -38,7 +38,9 @@ pub(super) struct Totals {
     runnable: [u64; CELLS],
     blocked: [u64; CELLS],
     count: [u64; CELLS],
+    /// Labels whose time is known: of background work, and of long requests.
     pub(super) background: [u64; Label::COUNT],
+    pub(super) long: [u64; Label::COUNT],
 }
 
 impl Default for Totals {
@@ -50,6 +52,7 @@ impl Default for Totals {
             blocked: zeros,
             count: zeros,
             background: [0; Label::COUNT],
+            long: [0; Label::COUNT],
         }
     }
 }
@@ -67,6 +70,9 @@ impl Totals {
             self.count[at] += whole.count[at];
         }
         for (sum, label) in self.background.iter_mut().zip(&account.samples.background) {
+            *sum += label.get();
+        }
+        for (sum, label) in self.long.iter_mut().zip(&account.samples.long) {
             *sum += label.get();
         }
         // Labels are booked at their end: the one in progress has the stay in progress.
@@ -129,6 +135,9 @@ impl Rows {
     /// on a CPU, which is not put anywhere yet.
     pub(super) fn add(&mut self, growth: &Growth, turn: &Split<'_, TURN_PARTS>) -> u64 {
         let mut running = growth.cells[RUNNING].on_cpu;
+        running -= self.put_known(&growth.long) + growth.long[0];
+        let unlabelled = Sums { on_cpu: growth.long[0], ..Sums::default() };
+        self.put(Category::Dark, UNLABELLED, unlabelled, None);
         for (at, cell) in growth.cells.iter().enumerate() {
             let mut cell = *cell;
             match at {
@@ -160,10 +169,15 @@ impl Rows {
 
     /// Labels of background work are exact; what has none goes by the name of background.
     fn split_background(&mut self, cell: &mut Sums, growth: &Growth) {
-        for (label, &on_cpu) in Label::ALL.iter().zip(&growth.background).skip(1) {
-            cell.on_cpu -= on_cpu;
+        cell.on_cpu -= self.put_known(&growth.background);
+    }
+
+    /// Puts time whose label is known; returns how much it was.
+    fn put_known(&mut self, known: &[u64; Label::COUNT]) -> u64 {
+        for (label, &on_cpu) in Label::ALL.iter().zip(known).skip(1) {
             self.put(Category::User, label.name(), Sums { on_cpu, ..Sums::default() }, None);
         }
+        known.iter().skip(1).sum()
     }
 
     /// The running time of requests is split by the shares of the timed ones.

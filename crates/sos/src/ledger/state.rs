@@ -107,21 +107,13 @@ impl State {
     pub(super) const fn waits(self) -> bool {
         matches!(self, Self::Polling | Self::Idle | Self::Wait(_) | Self::Signal(_))
     }
+}
 
-    /// Whether a system call made in this state has a cell of its own. In the others the state says
-    /// more about the time than the call does.
-    pub(super) const fn yields_to_kernel(self) -> bool {
-        match self {
-            Self::Running | Self::Scheduling | Self::Background => true,
-            Self::Spin(_)
-            | Self::Polling
-            | Self::Idle
-            | Self::Observing
-            | Self::Kernel(_)
-            | Self::Wait(_)
-            | Self::Signal(_) => false,
-        }
-    }
+/// Whether a system call made in this cell's state has a cell of its own. In the others the state says
+/// more about the time than the call does.
+#[inline]
+pub(super) const fn yields_to_kernel(cell: usize) -> bool {
+    matches!(cell, RUNNING | TURN | SCHEDULING | BACKGROUND)
 }
 
 registry! {

@@ -46,7 +46,7 @@ mod real {
     use super::{Booking, LatchClass, Wanted};
     use crate::clock;
     use crate::ledger::{self, State};
-    use crate::sched::{self, Unblocked};
+    use crate::sched::{self, Blocker, Unblocked};
     use crate::wait::WaitType;
 
     /// The first round of pauses, and all of them.
@@ -148,14 +148,22 @@ mod real {
             self.started
         }
 
-        /// Sleeps until there is a decision.
-        pub(in super::super) fn sleep(&mut self, waiter: &LatchWaiter) -> u32 {
+        /// Sleeps until there is a decision about the latch at `address`. `owner` is the number of
+        /// its writer, 0 if there is none.
+        pub(in super::super) fn sleep(
+            &mut self,
+            waiter: &LatchWaiter,
+            address: usize,
+            owner: u32,
+        ) -> u32 {
             let wait_type = match self.wanted {
                 Wanted::Read => WaitType::LatchShared,
                 Wanted::Write => WaitType::LatchExclusive,
             };
             let started = clock::now_ticks();
             let mut decision = 0;
+            let _at = sched::wait_at(address);
+            let _blame = (owner != 0).then(|| sched::blame(Blocker::Thread(owner)));
             sched::blocking(wait_type, || {
                 decision = waiter.word.wait(None);
                 Unblocked::At(waiter.signalled_at())
@@ -256,6 +264,8 @@ mod model {
         pub(in super::super) fn sleep(
             &mut self,
             waiter: &super::super::latch_queue::LatchWaiter,
+            _address: usize,
+            _owner: u32,
         ) -> u32 {
             self.parks += 1;
             waiter.word.wait(None)

@@ -28,7 +28,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         if !self.enter(contest, &waiter) {
             return Next::TryAgain;
         }
-        match contest.sleep(&waiter) {
+        match contest.sleep(&waiter, self.address(), self.owner()) {
             HANDED => Next::Taken,
             _ => {
                 self.arrive();

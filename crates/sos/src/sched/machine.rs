@@ -83,6 +83,8 @@ pub struct SchedulerRow {
     pub runnable: u64,
     /// Tasks that wait for a worker, when all the workers there may be are waiting.
     pub queued: u64,
+    /// Ticks since when each of them has been seen to wait.
+    pub queued_since: Vec<u64>,
     /// Workers there may be, if each scheduler had as many.
     pub workers_ideal: u64,
     /// What it has counted.
@@ -174,6 +176,7 @@ impl Machine {
     /// them run when it returns.
     pub fn start(config: &MachineConfig) -> io::Result<Self> {
         memory::keep_freed_memory();
+        crate::lock::calibrate();
         let cpus = sys::allowed_cpus();
         let count = if config.schedulers == 0 { cpus.len().max(1) } else { config.schedulers };
         let workers_max =
@@ -374,6 +377,7 @@ impl Machine {
         let row = |scheduler: &Arc<Scheduler>| {
             let (runnable, idle) = scheduler.baton.queue_lengths();
             let (cpu_ns, delay_ns) = scheduler_times(scheduler, &activities).unzip();
+            let queued_since = scheduler.queued.lock().clone();
             SchedulerRow {
                 id: scheduler.id,
                 address: Arc::as_ptr(scheduler).addr(),
@@ -383,7 +387,8 @@ impl Machine {
                 workers: scheduler.workers.load(Ordering::Relaxed),
                 idle_workers: count(idle),
                 runnable: count(runnable),
-                queued: scheduler.queued.load(Ordering::Relaxed),
+                queued: count(queued_since.len()),
+                queued_since,
                 workers_ideal: count(self.shared.workers_max / self.schedulers.len().max(1)),
                 counts: scheduler.books.read(),
                 cpu_ns,

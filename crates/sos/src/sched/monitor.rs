@@ -70,8 +70,6 @@ struct Watched {
     progress: u64,
     since_ns: u64,
     stall: Option<Episode>,
-    /// Ticks at which tasks were first seen to wait for a worker.
-    queued: Vec<u64>,
 }
 
 /// A stall that may still go on.
@@ -95,7 +93,6 @@ impl Monitor {
             progress: 0,
             since_ns: clock::monotonic_ns(),
             stall: None,
-            queued: Vec::new(),
         };
         let watched = schedulers.iter().map(watched).collect();
         Self { shared: Arc::clone(shared), watched, quiet: 0, next: 0, late: None }
@@ -234,17 +231,19 @@ impl Watched {
     fn tend(&mut self) {
         let Some(queued) = self.scheduler.tend() else { return };
         let now = clock::now_ticks();
-        self.queued.resize(self.queued.len().max(queued), now);
+        let mut waiting = self.scheduler.queued.lock();
+        let count = waiting.len().max(queued);
+        waiting.resize(count, now);
     }
 
     /// The scheduler is served again: what waited for a worker has waited from when it was first seen
     /// until now, give or take a millisecond.
     fn book_queued(&mut self) {
+        let waited = std::mem::take(&mut *self.scheduler.queued.lock());
         let now = clock::now_ticks();
-        for since in self.queued.drain(..) {
+        for since in waited {
             let ticks = now.saturating_sub(since);
             ledger::with_current(|account| account.book_wait(WaitType::ThreadPool, ticks, 0));
-            self.scheduler.queued.store(0, Ordering::Relaxed);
         }
     }
 }

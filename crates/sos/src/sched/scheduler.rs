@@ -43,8 +43,9 @@ pub(super) struct Scheduler {
     pub(super) connections: AtomicU64,
     pub(super) workers: AtomicU64,
     pub(super) books: CachePadded<SchedulerBooks>,
-    /// Tasks that wait for a worker, when nobody holds the scheduler; see `monitor.rs`.
-    pub(super) queued: AtomicU64,
+    /// When tasks were first seen to wait for a worker, in ticks, while nobody holds the scheduler; the
+    /// monitor's.
+    pub(super) queued: SpinLock<Vec<u64>>,
     /// What workers that have ended spent on a CPU and waiting for one, in ns.
     pub(super) ended_cpu_ns: AtomicU64,
     pub(super) ended_delay_ns: AtomicU64,
@@ -75,7 +76,7 @@ impl Scheduler {
             connections: AtomicU64::new(0),
             workers: AtomicU64::new(0),
             books: CachePadded::default(),
-            queued: AtomicU64::new(0),
+            queued: SpinLock::new(SpinClass::SosScheduler, Vec::new()),
             ended_cpu_ns: AtomicU64::new(0),
             ended_delay_ns: AtomicU64::new(0),
             ended: AtomicBool::new(false),
@@ -383,7 +384,6 @@ impl Scheduler {
         for interrupt in interrupts {
             interrupt.interrupt();
         }
-        self.queued.store(u64::try_from(queued).unwrap_or(u64::MAX), Ordering::Relaxed);
         if queued == 0 || !Worker::hire(self) {
             self.baton.abandon();
         }

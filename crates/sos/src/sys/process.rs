@@ -64,18 +64,25 @@ pub fn run_times(thread_id: u32) -> Option<RunTimes> {
 impl RunTimes {
     /// Reads the three numbers of a `schedstat`.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
-        let mut fields = text.split(u8::is_ascii_whitespace).map(|field| {
-            let add = |sum: u64, &digit: &u8| {
-                let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-                sum.checked_mul(10)?.checked_add(digit)
-            };
-            field.iter().try_fold(0, add)
-        });
-        Some(Self {
-            on_cpu_ns: fields.next()??,
-            runnable_ns: fields.next()??,
-            timeslices: fields.next()??,
-        })
+        // A loop by hand: threads that are taken off their CPU often read this as often.
+        let mut numbers = [0_u64; 3];
+        let mut at = 0;
+        for number in &mut numbers {
+            let begin = at;
+            while let Some(digit) = text.get(at).map(|&byte| byte.wrapping_sub(b'0'))
+                && digit < 10
+            {
+                *number = number.wrapping_mul(10).wrapping_add(u64::from(digit));
+                at += 1;
+            }
+            // More digits than these may not fit.
+            if !(1..20).contains(&(at - begin)) {
+                return None;
+            }
+            at += 1;
+        }
+        let [on_cpu_ns, runnable_ns, timeslices] = numbers;
+        Some(Self { on_cpu_ns, runnable_ns, timeslices })
     }
 }
 

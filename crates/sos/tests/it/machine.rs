@@ -6,12 +6,14 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use sos::clock;
+use sos::ledger::{self, Label};
+use sos::lock::{LatchClass, RwLatch};
 use sos::park::{self, Cancel, Wake};
 use sos::sched::{
     self, Blocker, Connection, Interrupt, Machine, MachineConfig, Next, Ready, StopOutcome, Task,
     TaskWaker,
 };
-use sos::sync::{Arc, AtomicU32, Ordering};
+use sos::sync::{Arc, AtomicU32, OnceLock, Ordering};
 use sos::sys::{Direction, Listener, Socket, poll_fd};
 use sos::wait::WaitType;
 
@@ -31,6 +33,14 @@ pub(crate) const BUSY: u8 = 0x86;
 pub(crate) const BLOCK: u8 = 0x87;
 /// How long those two take.
 pub(crate) const STALL_MS: u64 = 300;
+/// Takes a latch that all share, and holds it for half a second.
+pub(crate) const HOLD: u8 = 0x8b;
+/// A short request that parses.
+pub(crate) const PARSE: u8 = 0x88;
+/// A long one that scans.
+pub(crate) const SCAN: u8 = 0x89;
+/// A long one that searches an index and reads a row, in turns.
+pub(crate) const LOOK_UP: u8 = 0x8a;
 
 /// Whom the tasks work for.
 pub(crate) const TAG: u32 = 77;
@@ -101,6 +111,10 @@ impl Echo {
             SPIN => self.spin(),
             BUSY => busy(),
             BLOCK => block(),
+            HOLD => hold(),
+            PARSE => labelled(&[Label::Parse], Duration::from_micros(100)),
+            SCAN => labelled(&[Label::Scan], Duration::from_millis(200)),
+            LOOK_UP => labelled(&[Label::Index, Label::Row], Duration::from_millis(200)),
             PANIC => panic!("as asked"),
             _ => request.to_vec(),
         }
@@ -123,6 +137,32 @@ impl Echo {
         }
         format!("spun {}", self.shared.cancel.is_set()).into_bytes()
     }
+}
+
+fn hold() -> Vec<u8> {
+    static LATCH: OnceLock<RwLatch<()>> = OnceLock::new();
+    let _held = LATCH.get_or_init(|| RwLatch::new(LatchClass::Other, ())).write();
+    park::sleep(Duration::from_millis(500), WaitType::WaitFor, None);
+    b"held".to_vec()
+}
+
+/// A request that runs for so long, ten microseconds under each label.
+fn labelled(labels: &[Label], duration: Duration) -> Vec<u8> {
+    ledger::request(None, || {
+        let end = clock::deadline_ns(duration);
+        for &label in labels.iter().cycle() {
+            let _label = ledger::labelled(label);
+            let change = clock::monotonic_ns() + 10_000;
+            while clock::monotonic_ns() < change {
+                std::hint::spin_loop();
+            }
+            sched::yield_if_quantum_due();
+            if clock::monotonic_ns() >= end {
+                break;
+            }
+        }
+        b"done".to_vec()
+    })
 }
 
 fn busy() -> Vec<u8> {

@@ -9,3 +9,4 @@ mod machine;
 mod memory;
 mod monitor;
 mod park;
+mod parts;

@@ -8,7 +8,7 @@ use sos::sched::{Blocker, MachineConfig, Role, Stall, StallKind, Standing};
 use sos::wait::WaitType;
 
 use crate::machine::{
-    BLOCK, BUSY, CANCEL, KEY, PARK, PARK_SHARED, SLEEP, STALL_MS, Server, TAG, ms_since,
+    BLOCK, BUSY, CANCEL, HOLD, KEY, PARK, PARK_SHARED, SLEEP, STALL_MS, Server, TAG, ms_since,
 };
 
 fn pause(ms: u64) {
@@ -60,6 +60,31 @@ fn waiting_task_shows_what_it_waits_for_and_behind_whom() {
 }
 
 #[test]
+fn wait_for_a_latch_names_the_thread_that_has_it() {
+    let server = Server::start(1);
+    let clients = [server.client(), server.client()];
+    clients.iter().for_each(|client| client.send(&[HOLD]));
+    let mut seen = None;
+    until("one of them waits for the latch", || {
+        let threads = server.machine.activities();
+        seen = threads.iter().find_map(|thread| {
+            let waiting = thread.waiting()?;
+            (waiting.wait_type == WaitType::LatchExclusive).then_some((thread.number(), waiting))
+        });
+        seen.is_some()
+    });
+    let (waiter, waiting) = seen.expect("was seen");
+    let Some(Blocker::Thread(holder)) = waiting.blocker else { panic!("{waiting:?}") };
+    assert_ne!(holder, waiter);
+    let threads = server.machine.activities();
+    let holder = threads.iter().find(|thread| thread.number() == holder).expect("it lives");
+    assert_eq!(holder.last_wait(), Some(WaitType::WaitFor));
+    assert_ne!(waiting.address, 0);
+    clients.iter().for_each(|client| assert_eq!(client.receive(), b"held"));
+    server.stop();
+}
+
+#[test]
 fn attention_reaches_a_request_when_every_worker_there_may_be_waits() {
     let server = with_workers(1);
     let client = server.client();
@@ -81,6 +106,8 @@ fn request_without_a_worker_is_a_threadpool_wait() {
     let start = clock::monotonic_ns();
     other.send(b"late");
     until("it is queued", || server.machine.schedulers()[0].queued == 1);
+    let since = server.machine.schedulers()[0].queued_since.clone();
+    assert!(since.len() == 1 && since[0] <= sos::clock::now_ticks(), "{since:?}");
     assert_eq!(other.receive(), b"late");
     let waited_ms = ms_since(start);
     assert_eq!(holder.receive(), b"TimedOut");

@@ -167,6 +167,10 @@ impl Parser<'_> {
                 item(self, &mut call.arguments)?;
             }
         }
+        // JSON_ARRAYAGG(x ORDER BY y)
+        if call.name.object.is("json_arrayagg") && self.at(Kw::Order) {
+            call.within_group = self.order_by()?;
+        }
         if !self.at_json_null_clause() {
             return Ok(());
         }

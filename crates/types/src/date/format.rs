@@ -174,7 +174,8 @@ impl<'a> Parts<'a> {
         let is_offset = matches!(self.of, DataType::DateTimeOffset(_));
         let text = offset_text(i32::from(self.moment.offset));
         let written = match style {
-            127 if is_offset || *self.of != DataType::Date => write!(out, "Z"),
+            // Other types have no zone that could be UTC.
+            127 if is_offset => write!(out, "Z"),
             126 if is_offset => write!(out, "{text}"),
             _ if is_offset => write!(out, " {text}"),
             _ => Ok(()),

@@ -174,7 +174,7 @@ fn styles_follow_the_documentation() {
         (22, "01/02/06  3:04:05 PM"),
         (23, "2006-01-02"),
         (126, "2006-01-02T15:04:05.123"),
-        (127, "2006-01-02T15:04:05.123Z"),
+        (127, "2006-01-02T15:04:05.123"),
         (131, " 2/12/1426  3:04:05:123PM"),
     ] {
         assert_eq!(shown(&datetime, DataType::DateTime, style), expected, "style {style}");

@@ -571,6 +571,7 @@ messages! {
     TimeZoneOverflow(function: &'a str) = 9813, 16, "The timezone provided to builtin function {function} would cause the datetimeoffset to overflow the range of valid date range in either UTC or local time.";
     CultureNotSupported(culture: &'a str) = 9818, 16, "The culture parameter '{culture}' provided in the function call is not supported.";
     ParseFailed(value: &'a str, of: &'a str, culture: &'a str) = 9819, 16, "Error converting string value '{value}' into data type {of} using culture '{culture}'.";
+    UnknownTimeZone(name: &'a str) = 9820, 16, "The time zone parameter '{name}' provided to AT TIME ZONE clause is invalid.";
     TranslateLengths = 9828, 16, "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.";
     StringAggLimit = 9829, 16, "STRING_AGG aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.";
     BucketWidth = 9834, 16, "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.";
@@ -607,6 +608,11 @@ messages! {
     SequenceType(name: &'a str) = 11702, 16, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.";
     SequenceStart(name: &'a str) = 11703, 16, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
     SequenceBounds(name: &'a str) = 11705, 16, "The minimum value for sequence object '{name}' must be less than its maximum value.";
+    NextValuePartition = 11716, 15, "NEXT VALUE FOR function does not support the PARTITION BY clause.";
+    NextValueOverPlace = 11717, 15, "NEXT VALUE FOR function does not support the OVER clause in default constraints, UPDATE statements, or MERGE statements.";
+    NextValueEmptyOver = 11718, 15, "NEXT VALUE FOR function does not support an empty OVER clause.";
+    NextValueNested = 11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.";
+    NextValueClause = 11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.";
     SequenceExhausted(name: &'a str) = 11728, 16, "The sequence object '{name}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.";
     NativeNullableKey(with: &'a str) = 12301, 16, "Nullable columns in the index key are not supported with {with}.";
     NativeUpdateKey(with: &'a str) = 12302, 16, "Updating columns that are part of the PRIMARY KEY constraint is not supported with {with}.";

@@ -1,3 +1,5 @@
+//! XML read and written back, and what is not well formed.
+
 use super::*;
 
 fn round(text: &str) -> Result<String, (i32, String)> {

@@ -37,6 +37,9 @@ pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
         return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
     }
     let Some(function) = func::find(&name) else {
+        if func::is_known(&name) {
+            return not_supported(&name);
+        }
         return Err(Msg::NotRecognized(&call.name.object, "built-in function name").into());
     };
     bind_function(binder, function, call)
@@ -81,8 +84,14 @@ fn special_argument(function: &str, special: ast::CallSpecial) -> Option<i32> {
         (ast::CallSpecial::TrimTrailing, _) => Some(2),
         (ast::CallSpecial::JsonNullOnNull, _) => Some(1),
         (ast::CallSpecial::JsonAbsentOnNull, _) => Some(0),
-        (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, "JSON_OBJECT") => Some(1),
-        (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, "JSON_ARRAY") => Some(0),
+        (
+            ast::CallSpecial::None | ast::CallSpecial::OdbcFunction,
+            "JSON_OBJECT" | "JSON_OBJECTAGG",
+        ) => Some(1),
+        (
+            ast::CallSpecial::None | ast::CallSpecial::OdbcFunction,
+            "JSON_ARRAY" | "JSON_ARRAYAGG",
+        ) => Some(0),
         (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, _) => None,
     }
 }
@@ -115,11 +124,27 @@ fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
 
 /// Binds `@@name`: a function without arguments.
 pub(super) fn bind_global(binder: &mut Binder<'_>, name: &str) -> Result<Expr> {
-    let Some(function) = func::find(&name.to_ascii_uppercase()) else {
+    let upper = name.to_ascii_uppercase();
+    let Some(function) = func::find(&upper) else {
+        if func::is_known(&upper) {
+            return not_supported(&upper);
+        }
         return Err(Msg::MustDeclareScalar(name).into());
     };
     let ty = (function.bind)(binder, &mut Vec::new())?;
     Ok(Expr::new(ExprKind::Call(function, Box::new([])), ty))
+}
+
+/// Binds `operand AT TIME ZONE zone`: a function of two arguments.
+pub(super) fn bind_at_zone(
+    binder: &mut Binder<'_>,
+    operand: &ast::Expr,
+    zone: &ast::Expr,
+) -> Result<Expr> {
+    let mut arguments = vec![bind_expr(binder, operand)?, bind_expr(binder, zone)?];
+    let function = func::find(func::zone::AT_TIME_ZONE).ok_or(Msg::InternalError)?;
+    let ty = (function.bind)(binder, &mut arguments)?;
+    Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
 pub(super) fn bind_niladic(binder: &mut Binder<'_>, niladic: ast::Niladic) -> Result<Expr> {
@@ -175,6 +200,9 @@ fn bind_aggregate_arguments(
     let outer = set_clause(binder, Clause::Plain);
     let bound = (|| {
         let mut arguments = Vec::with_capacity(call.arguments.len());
+        if let Some(special) = special_argument(function.name, call.special) {
+            arguments.push(Expr::constant(Value::Int(special), DataType::Int));
+        }
         for argument in &call.arguments {
             if !matches!(argument.kind, ast::ExprKind::Star) {
                 arguments.push(bind_expr(binder, argument)?);

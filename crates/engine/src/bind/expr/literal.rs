@@ -1,6 +1,6 @@
 //! Literals and the types that they have.
 
-use tsql::ast::{Literal, OdbcKind};
+use tsql::ast::{self, Literal, OdbcKind};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Decimal, Length, Mode, Msg, Result, Value};
 
@@ -73,4 +73,25 @@ fn odbc(kind: OdbcKind, text: &str, collation: Collation) -> Result<Expr> {
     };
     let target = ColumnType { data_type, collation, nullable: false };
     convert_to(varchar(text, collation), &target, Mode::Explicit)
+}
+
+/// Makes a decimal of just enough digits of a whole number that is written beside a decimal: `1.0 / 3` has
+/// six decimals, `1.0 / CAST(3 AS int)` has twelve.
+pub(super) fn beside_decimal(written: &ast::Expr, bound: Expr, other: &DataType) -> Expr {
+    let is_literal = match &written.kind {
+        ast::ExprKind::Literal(ast::Literal::Int(_)) => true,
+        ast::ExprKind::Unary { op: ast::UnaryOp::Minus | ast::UnaryOp::Plus, operand } => {
+            matches!(operand.kind, ast::ExprKind::Literal(ast::Literal::Int(_)))
+        }
+        _ => false,
+    };
+    match (other, bound.as_constant()) {
+        (DataType::Decimal { .. }, Some(Value::Int(n))) if is_literal => {
+            let digits = n.unsigned_abs().checked_ilog10().unwrap_or(0) + 1;
+            let precision = u8::try_from(digits).unwrap_or(10);
+            let value = Value::Decimal(Decimal::new(i128::from(*n), precision, 0));
+            Expr::constant(value, DataType::Decimal { precision, scale: 0 })
+        }
+        _ => bound,
+    }
 }

@@ -11,6 +11,7 @@ mod condition;
 mod convert;
 mod literal;
 mod name;
+mod next_value;
 mod user;
 mod window;
 mod xml;
@@ -27,6 +28,7 @@ pub(crate) use case::common_type;
 pub(crate) use condition::{compare, is_not_null};
 pub use convert::{assign, convert_to};
 pub(crate) use name::{find_variable, names_source};
+pub(crate) use next_value::{Ordered as OrderedValue, apply as apply_next_values};
 pub(crate) use user::{bind_arguments, find_function};
 pub(crate) use xml::{XmlScope, bind_modify, bind_nodes, mutator};
 
@@ -103,13 +105,13 @@ fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         ast::ExprKind::Niladic(niladic) => call::bind_niladic(binder, *niladic),
         ast::ExprKind::Subquery(query) => bind_subquery(binder, query),
         ast::ExprKind::Collate { operand, collation } => bind_collate(binder, operand, collation),
-        ast::ExprKind::AtTimeZone { .. } => not_supported("AT TIME ZONE"),
+        ast::ExprKind::AtTimeZone { operand, zone } => call::bind_at_zone(binder, operand, zone),
         ast::ExprKind::Method(method) => xml::bind_method(binder, method),
         ast::ExprKind::StaticMethod(method) => {
             not_supported(&format!("{}::{}", method.type_name, method.name))
         }
         ast::ExprKind::NextValue { sequence, over } => {
-            user::bind_next_value(binder, sequence, over.as_deref())
+            next_value::bind(binder, sequence, over.as_deref())
         }
         ast::ExprKind::Star => Err(Msg::SyntaxNear("*").into()),
         ast::ExprKind::Default => Err(Msg::SyntaxNearKeyword("DEFAULT").into()),
@@ -145,8 +147,14 @@ fn bind_chain(
     rest: &[(ast::ArithmeticOp, ast::Expr)],
 ) -> Result<Expr> {
     let mut left = bind_expr(binder, first)?;
+    let mut left_ast = Some(first);
     for (op, operand) in rest {
-        let right = bind_expr(binder, operand)?;
+        let mut right = bind_expr(binder, operand)?;
+        let (l, r) = (left.ty.data_type, right.ty.data_type);
+        if let Some(left_ast) = left_ast.take() {
+            left = literal::beside_decimal(left_ast, left, &r);
+        }
+        right = literal::beside_decimal(operand, right, &l);
         left = arithmetic(arithmetic_op(*op), left, right)?;
     }
     Ok(left)

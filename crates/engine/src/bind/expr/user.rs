@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use tsql::ast;
 use types::value::ColumnType;
-use types::{Collation, Mode, Msg, Result};
+use types::{Mode, Msg, Result};
 
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_expr};
-use crate::catalog::{ModuleDef, Object, SequenceDef};
+use crate::catalog::{ModuleDef, Object};
 use crate::plan::expr::{Expr, ExprKind, UserCall};
 
 /// Synonyms that may stand for each other.
 const SYNONYMS_MAX: u32 = 8;
 
 /// Finds an object of the current database or of the one that is named, through synonyms.
-fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
+pub(super) fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
     let mut found = lookup(binder, name)?;
     for _ in 0..SYNONYMS_MAX {
         let Object::Synonym(synonym) = found else { return Some(found) };
@@ -82,24 +82,4 @@ pub(crate) fn bind_arguments(
         bound.push(assign(value, &parameter.ty, Mode::Implicit)?);
     }
     Ok(bound)
-}
-
-/// Binds `NEXT VALUE FOR sequence`.
-pub(super) fn bind_next_value(
-    binder: &Binder<'_>,
-    name: &ast::ObjectName,
-    over: Option<&ast::Over>,
-) -> Result<Expr> {
-    if over.is_some() {
-        return Err(Msg::NotSupported("NEXT VALUE FOR .. OVER").into());
-    }
-    let Some(Object::Sequence(sequence)) = find(binder, name) else {
-        return Err(Msg::InvalidObject(&name.to_string()).into());
-    };
-    let ty = ColumnType {
-        data_type: sequence.data_type,
-        collation: Collation::default(),
-        nullable: false,
-    };
-    Ok(Expr::new(ExprKind::NextValue(Arc::<SequenceDef>::clone(sequence)), ty))
 }

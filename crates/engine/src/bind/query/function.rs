@@ -77,7 +77,10 @@ pub(super) fn bind(
         }
         return bind_system_view(binder, (view, &database, arguments), source_name);
     }
-    let found = name.as_simple().and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
+    // Functions of the system may be called by their schema, which the others have not.
+    let of_system = schema.eq_ignore_ascii_case("sys") && name.object.starts_with("fn_");
+    let simple = name.as_simple().or(of_system.then_some(&name.object));
+    let found = simple.and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
     let Some(function) = found else { return Err(Msg::InvalidObject(&name.to_string()).into()) };
     let (node, mut columns) = scan(binder, function, arguments)?;
     for (column, name) in columns.iter_mut().zip(alias.map(|a| &a.columns[..]).unwrap_or_default())

@@ -5,7 +5,9 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result, Value};
 
 use super::group::{self, Grouping};
-use crate::bind::expr::{arithmetic, arithmetic_op, assign, bind_condition, bind_expr, convert_to};
+use crate::bind::expr::{
+    apply_next_values, arithmetic, arithmetic_op, assign, bind_condition, bind_expr, convert_to,
+};
 use crate::bind::expr::{find_variable, names_source};
 use crate::bind::{Binder, Clause, Level};
 use crate::catalog::name::Name;
@@ -97,6 +99,7 @@ fn bind_in_level(
 ) -> Result<Parts> {
     if let Some(level) = binder.levels.last_mut() {
         level.named.clone_from(&spec.windows);
+        level.is_spec = true;
     }
     let from = super::bind_from(binder, &spec.from)?;
     set_clause(binder, Clause::Plain);
@@ -114,6 +117,7 @@ fn bind_in_level(
     let mut order = bind_order(binder, spec, order_by, &mut items)?;
     root = apply_grouping(binder, root, &mut grouping, &mut items, &mut having, &mut order)?;
     root = apply_windows(binder, root);
+    root = apply_next_values(binder, root);
     let computed = std::mem::take(&mut order.computed);
     if !computed.is_empty() {
         root = Node::Compute(Box::new((root, computed)));

@@ -148,6 +148,23 @@ pub(super) fn text_of(value: &Value, cx: &Cx<'_>) -> Option<String> {
     }
 }
 
+/// Fills a format's places in: FORMATMESSAGE.
+///
+/// # Errors
+/// 2786, 2787 as RAISERROR gives them.
+pub(crate) fn format_message(
+    text: &str,
+    arguments: &[Value],
+    cx: &Cx<'_>,
+) -> types::Result<String> {
+    format(text, arguments, cx).map_err(|stop| match stop {
+        Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error) => error,
+        Stop::Scope | Stop::Batch | Stop::Cancelled | Stop::Disconnected => {
+            Msg::InternalError.into()
+        }
+    })
+}
+
 /// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x`, `%X` with flags, width and precision, as printf does.
 fn format(text: &str, arguments: &[Value], cx: &Cx<'_>) -> Result<String, Stop> {
     let mut out = String::with_capacity(text.len());

@@ -21,6 +21,7 @@ mod level;
 mod message;
 pub(crate) mod option;
 mod other;
+mod read_text;
 pub(crate) mod transaction;
 mod wait;
 
@@ -44,6 +45,7 @@ pub(crate) use execute::{
     text_type,
 };
 pub(crate) use level::{enter, report_scope};
+pub(crate) use message::format_message;
 
 /// Nesting of procedures, functions and triggers: error 217 beyond it.
 pub const NEST_LEVEL_MAX: u32 = 32;

@@ -31,7 +31,7 @@ impl Runner<'_> {
             StatementKind::Reconfigure { .. } => {}
             StatementKind::ExecuteAs(_) => return Err(Msg::NotSupported("EXECUTE AS").into()),
             StatementKind::Revert(_) => return Err(Msg::NotSupported("REVERT").into()),
-            StatementKind::ReadText(_) => return Err(Msg::NotSupported("READTEXT").into()),
+            StatementKind::ReadText(read) => return self.read_text(read, cx),
             StatementKind::Unsupported(unsupported) => {
                 return Err(Msg::NotSupported(&unsupported.name).into());
             }

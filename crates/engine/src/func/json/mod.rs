@@ -6,6 +6,7 @@
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
+mod aggregate;
 mod build;
 mod modify;
 mod open;
@@ -15,6 +16,7 @@ mod text;
 use types::value::ColumnType;
 use types::{DataType, Family, Length, Msg, Result, Value};
 
+pub(super) use aggregate::AGGREGATES;
 pub(crate) use build::from_base64;
 pub(crate) use build::{base64, escape, form_of, push_string, push_value, xsd_text};
 pub(super) use open::FUNCTIONS as TABLES;

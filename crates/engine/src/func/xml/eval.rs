@@ -113,21 +113,17 @@ impl<'q> Evaluation<'q> {
             }
             Expr::Flwor(clauses, result) => self.flwor(clauses, result, focus)?,
             Expr::If(parts) => {
-                let chosen = if truth(&self.eval(&parts.0, focus)?) { &parts.1 } else { &parts.2 };
+                let chosen = if self.is_true(&parts.0, focus)? { &parts.1 } else { &parts.2 };
                 self.eval(chosen, focus)?
             }
             Expr::Quantified(every, bindings, test) => {
                 vec![Item::Bool(self.quantified(*every, bindings, test, focus)?)]
             }
             Expr::Or(pair) => {
-                let holds =
-                    truth(&self.eval(&pair.0, focus)?) || truth(&self.eval(&pair.1, focus)?);
-                vec![Item::Bool(holds)]
+                vec![Item::Bool(self.is_true(&pair.0, focus)? || self.is_true(&pair.1, focus)?)]
             }
             Expr::And(pair) => {
-                let holds =
-                    truth(&self.eval(&pair.0, focus)?) && truth(&self.eval(&pair.1, focus)?);
-                vec![Item::Bool(holds)]
+                vec![Item::Bool(self.is_true(&pair.0, focus)? && self.is_true(&pair.1, focus)?)]
             }
             Expr::Compare(op, pair) => {
                 let (left, right) = (self.eval(&pair.0, focus)?, self.eval(&pair.1, focus)?);
@@ -166,6 +162,10 @@ impl<'q> Evaluation<'q> {
             | Expr::Comment(_)
             | Expr::Instruction(..) => self.construct(expr, focus)?,
         })
+    }
+
+    fn is_true(&mut self, expr: &'q Expr, focus: &Focus) -> Result<bool> {
+        Ok(truth(&self.eval(expr, focus)?))
     }
 
     fn flwor(

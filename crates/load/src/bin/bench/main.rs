@@ -8,6 +8,7 @@ mod aggregate;
 mod books;
 mod cache;
 mod capacity;
+mod census;
 mod compile;
 mod ledger_cost;
 mod locks;

@@ -16,13 +16,14 @@ use std::path::PathBuf;
 use clap::Args;
 use load::Result;
 
+use crate::census::{self, Workload};
 use crate::locks::{line_rows, median_of};
 use crate::say;
 
 /// Arguments of `bench model`.
 #[derive(Args)]
 pub(crate) struct ModelArguments {
-    /// Shared writes per request: lines of an owner and a count; default one lookup per lock form
+    /// Shared writes per request: target/census.json of make census; default one lookup per lock form
     #[arg(long, value_name = "FILE")]
     census: Option<PathBuf>,
     /// CPU nanoseconds of a request that waits for nobody
@@ -77,7 +78,7 @@ fn predict(request: &Request, cpus: f64, line_ns: f64) -> f64 {
 /// Predicts, checks the model against what is published, and prints both.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<()> {
     let requests = match &arguments.census {
-        Some(path) => vec![census(path, arguments.cpu_ns)?],
+        Some(path) => census(path, arguments.cpu_ns)?,
         None => lock_forms(arguments.cpu_ns, arguments.lookups),
     };
     let mut lines = match arguments.line_ns {
@@ -100,26 +101,17 @@ fn measured_line(rows: &str) -> Option<f64> {
     Some(median_of(rows, "line", "shared line", "2")? / 2.0)
 }
 
-/// Reads a census: an owner and a number on each line.
-fn census(path: &PathBuf, cpu_ns: f64) -> Result<Request> {
+/// Reads a census: the requests of each of its workloads.
+fn census(path: &PathBuf, cpu_ns: f64) -> Result<Vec<Request>> {
     let text =
         std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let name = path.display().to_string();
-    Ok(Request { serials: parse_census(&text)?, name, cpu_ns })
-}
-
-fn parse_census(text: &str) -> Result<Vec<Serial>> {
-    let lines =
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let serial = |line: &str| {
-        let (name, count) = line.rsplit_once(char::is_whitespace)?;
-        let uses: f64 = count.parse().ok().filter(|uses: &f64| uses.is_finite() && *uses >= 0.0)?;
-        Some(Serial { name: name.trim().to_owned(), uses, hold_ns: 0.0 })
+    let serial = |(name, uses)| Serial { name, uses, hold_ns: 0.0 };
+    let request = |workload: Workload| Request {
+        name: workload.name,
+        cpu_ns,
+        serials: workload.owners.into_iter().map(serial).collect(),
     };
-    let parsed = lines.map(|line| {
-        serial(line).ok_or_else(|| format!("census: '{line}' is no owner and number of writes"))
-    });
-    parsed.collect()
+    Ok(census::parse(&text)?.into_iter().map(request).collect())
 }
 
 /// The lock forms of `--lock-mode`, with so many lookups per request.
@@ -280,14 +272,5 @@ mod tests {
             let ratio = check.predicted / check.published;
             assert!((0.55..1.8).contains(&ratio), "{} at {}: {ratio}", check.what, check.cpus);
         }
-    }
-
-    #[test]
-    fn census_is_read_line_by_line() {
-        let serials = parse_census("# per request\nLOG BUFFER 2\nlock hash 0.5\n").expect("good");
-        assert_eq!(serials.len(), 2);
-        assert_eq!((serials[0].name.as_str(), serials[0].uses), ("LOG BUFFER", 2.0));
-        assert!(parse_census("LOG BUFFER many").is_err());
-        assert!(parse_census("LOG -1").is_err());
     }
 }

@@ -1,0 +1,71 @@
+//! NEXT VALUE FOR, with and without the order in which rows get their values.
+
+use std::sync::Arc;
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{Collation, Msg, Result};
+
+use super::call::{bind_order, new_register};
+use super::user::find;
+use crate::bind::{Binder, Clause};
+use crate::catalog::{Object, SequenceDef};
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::query::{Node, Sort, SortKey};
+use crate::plan::walk;
+
+/// A value that rows get in an order: where it goes, what it is, by what rows are sorted.
+pub(crate) type Ordered = (Register, Expr, Vec<SortKey>);
+
+/// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`.
+pub(super) fn bind(
+    binder: &mut Binder<'_>,
+    name: &ast::ObjectName,
+    over: Option<&ast::Over>,
+) -> Result<Expr> {
+    let in_specs = binder.levels.iter().filter(|level| level.is_spec).count();
+    if in_specs > 1 {
+        return Err(Msg::NextValueNested.into());
+    }
+    let level = binder.levels.last();
+    let misplaced = level.is_some_and(|level| level.is_spec && level.clause != Clause::Output);
+    if misplaced {
+        return Err(Msg::NextValueClause.into());
+    }
+    let Some(Object::Sequence(sequence)) = find(binder, name).cloned() else {
+        return Err(Msg::InvalidObject(&name.to_string()).into());
+    };
+    let ty = ColumnType {
+        data_type: sequence.data_type,
+        collation: Collation::default(),
+        nullable: false,
+    };
+    let value = Expr::new(ExprKind::NextValue(Arc::<SequenceDef>::clone(&sequence)), ty);
+    let Some(over) = over else { return Ok(value) };
+    if !over.partition_by.is_empty() {
+        return Err(Msg::NextValuePartition.into());
+    }
+    if over.order_by.is_empty() {
+        return Err(Msg::NextValueEmptyOver.into());
+    }
+    if in_specs == 0 {
+        return Err(Msg::NextValueOverPlace.into());
+    }
+    let order = bind_order(binder, &over.order_by)?;
+    let register = new_register(binder);
+    if let Some(level) = binder.levels.last_mut() {
+        level.next_values.push((register, value, order));
+    }
+    Ok(Expr::new(ExprKind::Column(register), ty))
+}
+
+/// Puts what gives the rows of a level their ordered values above its operators.
+pub(crate) fn apply(binder: &mut Binder<'_>, mut root: Node) -> Node {
+    let values = binder.levels.last_mut().map(|level| std::mem::take(&mut level.next_values));
+    for (register, value, keys) in values.unwrap_or_default() {
+        let live = walk::live(&root);
+        let sort = Sort { input: root, keys, limit: None, live };
+        root = Node::Compute(Box::new((Node::Sort(Box::new(sort)), vec![(register, value)])));
+    }
+    root
+}

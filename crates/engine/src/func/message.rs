@@ -1,0 +1,35 @@
+//! FORMATMESSAGE: the text that RAISERROR would send.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Msg, Result, Value};
+
+use crate::bind::Binder;
+use crate::exec::Cx;
+use crate::exec::run::format_message;
+use crate::func::entry::of;
+use crate::func::{Call, Evaluate, Function};
+use crate::plan::expr::Expr;
+
+pub(super) static FUNCTIONS: &[Function] = &[Function {
+    name: "FORMATMESSAGE",
+    arity: (1, 21),
+    bind: bind_message,
+    eval: Evaluate::Full(message),
+    deterministic: false,
+}];
+
+fn bind_message(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let of_format = arguments[0].ty.data_type;
+    if !of_format.is_string() && !of_format.is_integer() {
+        return Err(Msg::InvalidArgumentType(of_format.name(), 1, "formatmessage").into());
+    }
+    Ok(of(DataType::NVarChar(Length::Limited(4_000))))
+}
+
+fn message(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (format, arguments) = values.split_first().ok_or(Msg::InternalError)?;
+    let collation = call.arguments.first().map_or_else(Collation::default, |a| a.ty.collation);
+    // There are no messages of the user's own, so a number has no text.
+    let Some(format) = format.as_text(collation) else { return Ok(Value::Null) };
+    format_message(&format, arguments, cx).map(|text| Value::nvarchar(&text))
+}
