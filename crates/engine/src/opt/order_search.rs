@@ -18,6 +18,9 @@ use crate::plan::walk::{self, Registers};
 /// What a product of inputs costs that no predicate joins: it is a last resort.
 const PRODUCT: f64 = 1e6;
 
+/// What a method costs that a hint has not asked for.
+const UNASKED: f64 = 1e3;
+
 /// An input of the joins, optimized by itself.
 pub(super) struct Relation {
     pub node: Node,
@@ -345,7 +348,12 @@ impl Search<'_> {
             None => by_loop <= by_hash,
         };
         let (cost, method) = if loops { (by_loop, Method::Loop) } else { (by_hash, Method::Hash) };
-        Some(entry(cost + product, method))
+        // What a hint asks for wins wherever any order allows it.
+        let unasked = match self.hints.method {
+            Some(asked) if asked != method => UNASKED,
+            _ => 0.0,
+        };
+        Some(entry(cost + product + unasked, method))
     }
 
     fn needs(&self, set: u64) -> u64 {
