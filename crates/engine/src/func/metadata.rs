@@ -80,7 +80,7 @@ fn numeric(
 }
 
 /// The current database.
-fn current(cx: &Cx<'_>) -> Option<Arc<Database>> {
+pub(super) fn current(cx: &Cx<'_>) -> Option<Arc<Database>> {
     cx.session.catalog.database(&cx.session.database).map(Arc::clone)
 }
 
@@ -217,7 +217,7 @@ fn col_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
 }
 
 /// The table whose id is the first argument.
-fn argument_table(cx: &Cx<'_>, values: &[Value]) -> Option<Arc<TableDef>> {
+pub(super) fn argument_table(cx: &Cx<'_>, values: &[Value]) -> Option<Arc<TableDef>> {
     table_by_id(cx, &*current(cx)?, id(values, 0)?)
 }
 

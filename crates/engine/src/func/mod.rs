@@ -19,6 +19,7 @@ mod collations;
 mod compress;
 pub(crate) mod date;
 pub(crate) mod entry;
+mod files;
 pub(crate) mod format;
 mod hash;
 pub(crate) mod json;
@@ -62,6 +63,7 @@ static SCALARS: &[&[Function]] = &[
     characters::FUNCTIONS,
     compress::FUNCTIONS,
     date::FUNCTIONS,
+    files::FUNCTIONS,
     format::FUNCTIONS,
     hash::FUNCTIONS,
     json::FUNCTIONS,
