@@ -1,7 +1,7 @@
 //! To `binary`, `varbinary`, `image`, `rowversion` and `uniqueidentifier`.
 
 use super::Context;
-use crate::date::{DAYS_1900, Moment};
+use crate::date::{DATETIME_DAYS_MAX, DATETIME_DAYS_MIN, DAYS_1900, Moment};
 use crate::{Bytes, DataType, Length, Msg, Result, Value, text};
 
 impl Context<'_> {
@@ -133,8 +133,9 @@ impl Context<'_> {
                 let stored = last(8);
                 let days = u32::try_from(stored >> 32).ok()?.cast_signed();
                 let ticks = u32::try_from(stored & u64::from(u32::MAX)).ok()?;
-                let valid = u64::from(ticks) < crate::date::DATETIME_TICKS_PER_DAY.unsigned_abs();
-                Moment::from_value(&Value::DateTime { days, ticks }).filter(|_| valid)
+                let valid = u64::from(ticks) < crate::date::DATETIME_TICKS_PER_DAY.unsigned_abs()
+                    && (DATETIME_DAYS_MIN..=DATETIME_DAYS_MAX).contains(&days);
+                valid.then(|| Moment::from_value(&Value::DateTime { days, ticks })).flatten()
             }
             DataType::SmallDateTime => {
                 let stored = last(4);
