@@ -38,6 +38,11 @@ impl Handle {
         Self(bytes)
     }
 
+    /// Takes the bytes of a handle; `None` if no handle is as long.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
     /// Returns its bytes.
     pub const fn bytes(&self) -> &[u8] {
         &self.0

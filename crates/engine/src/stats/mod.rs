@@ -45,12 +45,16 @@ use shard::Shards;
 pub struct Statistics {
     ids: SpinLockOf<Ids>,
     programs: SpinLockOf<Known>,
+    handles: SpinLockOf<ByHandle>,
     shards: Arc<Shards>,
     next_serial: AtomicU64,
 }
 
 /// Books by the hash of what they are of.
 type Known = HashMap<u64, Weak<ProgramBooks>, foldhash::fast::RandomState>;
+
+/// Books by their handles, as they were when a view last asked for one that was not there.
+type ByHandle = HashMap<Handle, Weak<ProgramBooks>, foldhash::fast::RandomState>;
 
 /// A lock of the plan cache's class: taken when something is compiled, evicted or shown.
 struct SpinLockOf<T>(SpinLock<T>);
@@ -111,10 +115,22 @@ impl Statistics {
 
     /// Finds a cached program by its `plan_handle`, or one of its text by `sql_handle`.
     pub(crate) fn find(&self, handle: &[u8]) -> Option<Arc<ProgramBooks>> {
-        let is_it = |books: &Arc<ProgramBooks>| {
-            books.plan_handle().bytes() == handle || books.sql_handle().bytes() == handle
-        };
-        self.programs().into_iter().find(is_it)
+        let handle = Handle::from_bytes(handle)?;
+        let known = self.handles.0.lock().get(&handle).and_then(Weak::upgrade);
+        if let Some(known) = known.filter(|books| !books.is_evicted()) {
+            return Some(known);
+        }
+        // Not there yet, or gone: all are entered anew. So a view that asks for the text of every
+        // program pays for this once.
+        let mut by_handle = ByHandle::default();
+        for books in self.programs() {
+            for handle in [*books.plan_handle(), *books.sql_handle()] {
+                by_handle.entry(handle).or_insert_with(|| Arc::downgrade(&books));
+            }
+        }
+        let found = by_handle.get(&handle).and_then(Weak::upgrade);
+        *self.handles.0.lock() = by_handle;
+        found
     }
 
     /// Finds a cached program by the serial number of its books.
