@@ -1,7 +1,7 @@
 //! Memory grants: what a query may take for the rows that it keeps (sorts, hash tables, buffers).
 //!
-//! An operator that keeps rows opens a [`Charge`] and adds to it what it takes. A charge reserves
-//! [`STEP_BYTES`] and more at a time, so that a row costs an addition: only a step is a store that
+//! An operator that keeps rows opens a `Charge` and adds to it what it takes. A charge reserves
+//! `STEP_BYTES` and more at a time, so that a row costs an addition: only a step is a store that
 //! others can see. Over the limit of one query, or of all queries together, the query that asks fails
 //! with error 701; what it had taken goes back when its operators are dropped, and the others go on.
 //!

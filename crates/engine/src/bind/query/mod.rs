@@ -86,13 +86,13 @@ fn bind_body(
         }
         QueryBody::Parenthesized(inner) => {
             let query = bind_query(binder, inner)?;
-            set::order_output(binder, query, order_by, offset)
+            set::order_output(binder, (query, body), order_by, offset)
         }
         QueryBody::SetOperation { first, rest } => {
             let query = deeper(binder, rest.len() / SET_OPERATIONS_PER_LEVEL, |binder| {
                 set::bind_chain(binder, first, rest)
             })?;
-            set::order_output(binder, query, order_by, offset)
+            set::order_output(binder, (query, body), order_by, offset)
         }
     }
 }

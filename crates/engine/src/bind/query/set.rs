@@ -1,6 +1,6 @@
 //! UNION, EXCEPT and INTERSECT, and ORDER BY over what is no single SELECT.
 
-use tsql::ast::{self, Literal, QueryBody, SetOp};
+use tsql::ast::{self, Literal, QueryBody, SelectItemKind, SetOp};
 use types::value::ColumnType;
 use types::{Mode, Msg, Result};
 
@@ -8,6 +8,7 @@ use super::from::to_columns;
 use super::{bind_body, spec};
 use crate::bind::expr::{common_type, convert_to};
 use crate::bind::{Binder, Level, Source, SourceColumn};
+use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
 
@@ -67,10 +68,10 @@ pub(super) fn unify(left: &mut Expr, right: &mut Expr) -> Result<ColumnType> {
     Ok(ty)
 }
 
-/// Applies ORDER BY, OFFSET and FETCH to a query by its output columns.
+/// Applies ORDER BY, OFFSET and FETCH to a query by its output columns; `body` is what it was bound from.
 pub(super) fn order_output(
     binder: &mut Binder<'_>,
-    query: Query,
+    (query, body): (Query, &QueryBody),
     order_by: &[ast::OrderBy],
     offset: Option<&ast::Offset>,
 ) -> Result<Query> {
@@ -80,7 +81,10 @@ pub(super) fn order_output(
     let Query { root, output } = to_columns(binder, query);
     let mut keys = Vec::with_capacity(order_by.len());
     for key in order_by {
-        let expr = output_key(binder, &output, &key.expr)?;
+        let expr = match qualified(body, &key.expr).and_then(|place| output.get(place)) {
+            Some(column) => column.expr.clone(),
+            None => output_key(binder, &output, &key.expr)?,
+        };
         spec::check_sortable(&expr)?;
         keys.push(SortKey { expr, descending: key.descending });
     }
@@ -97,6 +101,42 @@ pub(super) fn order_output(
         }));
     }
     Ok(Query { root, output })
+}
+
+/// Finds the item of the first SELECT that is the same column of the same table: `ORDER BY t.c` behind a
+/// UNION means what the first operand calls so.
+fn qualified(body: &QueryBody, key: &ast::Expr) -> Option<usize> {
+    let ast::ExprKind::Column(key) = &key.kind else { return None };
+    let table = key.table.as_ref()?;
+    let mut first = body;
+    let select = loop {
+        first = match first {
+            QueryBody::Select(select) => break select,
+            QueryBody::Parenthesized(inner) => &inner.body,
+            QueryBody::SetOperation { first, .. } => first,
+        };
+    };
+    let is_it = |item: &ast::SelectItem| match &item.kind {
+        SelectItemKind::Expr { expr, .. } => match &expr.kind {
+            ast::ExprKind::Column(column) => {
+                Name::same(&column.column, &key.column)
+                    && column
+                        .table
+                        .as_ref()
+                        .is_some_and(|own| Name::same(&own.object, &table.object))
+            }
+            _ => false,
+        },
+        SelectItemKind::Star | SelectItemKind::QualifiedStar(_) | SelectItemKind::Assign { .. } => {
+            false
+        }
+    };
+    // Behind a star the places are not those of the items.
+    let stars = |item: &ast::SelectItem| {
+        matches!(item.kind, SelectItemKind::Star | SelectItemKind::QualifiedStar(_))
+    };
+    let place = select.items.iter().position(is_it)?;
+    (!select.items[..place].iter().any(stars)).then_some(place)
 }
 
 /// Binds an ORDER BY item that sees the output columns only.

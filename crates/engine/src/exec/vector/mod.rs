@@ -1,6 +1,6 @@
 //! The vector executor: the same bound trees as `exec/query`, a batch of rows at a time.
 //!
-//! A tree is first compiled ([`compile`]): each node becomes an [`Operator`] whose batches have a fixed
+//! A tree is first compiled (`compile`): each node becomes an `Operator` whose batches have a fixed
 //! layout, a register per column, and whose expressions are kernels over that layout. Then it runs as
 //! row mode does: an operator pushes its batches to the one above, which says whether it wants more.
 //!
@@ -10,7 +10,7 @@
 //! - a batch travels by `&mut`: the receiver may narrow its selection and add columns, which it takes
 //!   off again; what is below reads nothing of it afterwards;
 //! - what an operator evaluates, it evaluates for a whole batch before it passes anything on. If that
-//!   fails, it does so row by row instead ([`stream`]): so the rows before the failing one arrive,
+//!   fails, it does so row by row instead (`stream`): so the rows before the failing one arrive,
 //!   and whoever above has seen enough spares the error, as in row mode;
 //! - what has no operator here runs in row mode below an adaptor (`adapt.rs`).
 //!

@@ -1,7 +1,7 @@
 //! Expressions over batches: a bound expression becomes a tree of steps, each a loop over vectors.
 //!
 //! What a step computes is aligned with the batch: row 5 of its output belongs to row 5 of the batch, and
-//! rows that were not asked for hold anything. Where there is no kernel, [`row`] loads the registers that
+//! rows that were not asked for hold anything. Where there is no kernel, `row` loads the registers that
 //! the expression reads, row by row, and calls the row executor's `eval`; so every expression works,
 //! and a kernel is an optimisation that `differential.rs` holds against it.
 //!
