@@ -40,7 +40,10 @@ impl Workspace {
     /// Makes the workspace of an instance that has `memory_max` bytes; `query_limit` is what one query
     /// may take of it, the default share if it is 0.
     pub(crate) fn new(memory_max: u64, query_limit: u64) -> Self {
-        let share = |percent: u64| (memory_max / 100).saturating_mul(percent);
+        let share = |percent: u64| {
+            let share = u128::from(memory_max) * u128::from(percent) / 100;
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
         let query_limit = if query_limit == 0 { share(QUERY_PERCENT) } else { query_limit };
         let limit = share(QUERIES_PERCENT);
         Self { used: AtomicU64::new(0), limit, query_limit }

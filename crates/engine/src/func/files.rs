@@ -43,7 +43,7 @@ fn file_id(cx: &Cx<'_>, call: &Call<'_>, values: &[Value]) -> Option<i32> {
 }
 
 fn file_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let place = id(values, 0).and_then(|n| usize::try_from(n - 1).ok());
+    let place = id(values, 0).and_then(|n| usize::try_from(n.checked_sub(1)?).ok());
     let name = current(cx).zip(place).and_then(|(database, place)| {
         database.files.get(place).map(|file| Value::nvarchar(&file.name))
     });
@@ -71,7 +71,7 @@ fn filegroup_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
 }
 
 fn filegroup_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let place = id(values, 0).and_then(|n| usize::try_from(n - 1).ok());
+    let place = id(values, 0).and_then(|n| usize::try_from(n.checked_sub(1)?).ok());
     let Some((database, place)) = current(cx).zip(place) else { return Ok(Value::Null) };
     Ok(filegroups(&database).get(place).map_or(Value::Null, |name| Value::nvarchar(name)))
 }
@@ -84,7 +84,7 @@ fn index_key_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Res
         return Ok(Value::Null);
     };
     let index = table.indexes.iter().find(|i| i.id == index);
-    let place = usize::try_from(place - 1).ok();
+    let place = place.checked_sub(1).and_then(|place| usize::try_from(place).ok());
     let Some((column, descending)) = index.zip(place).and_then(|(i, at)| i.keys.get(at)) else {
         return Ok(Value::Null);
     };
