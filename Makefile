@@ -36,7 +36,7 @@ setup:
 test: setup build bench-smoke
 	cargo test --workspace --locked
 	.venv/bin/python tests/slt --count 100
-	.venv/bin/python tests/differential --count 300
+	.venv/bin/python tests/differential --count 300 --seed 7
 	$(PYTEST) tests/drivers
 
 slt: setup build
