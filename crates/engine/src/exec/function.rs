@@ -127,7 +127,7 @@ fn raised(stop: Stop, cx: &mut Cx<'_>) -> Error {
 
 /// What a function would tell the client goes nowhere: its statements return no rows, and the counts of
 /// them are its own.
-struct Silent;
+pub(super) struct Silent;
 
 impl ResultSink for Silent {
     fn columns(&mut self, _: &ResultShape) -> Sent {

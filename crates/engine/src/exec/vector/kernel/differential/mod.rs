@@ -26,43 +26,13 @@ use super::Kernel;
 use crate::bind::expr::bind_expr;
 use crate::bind::{BinderContext, Level, Source, SourceColumn};
 use crate::exec::eval::{eval, truth};
+use crate::exec::function::Silent;
 use crate::exec::{Cx, Frame};
 use crate::instance::{Config, Instance, LockMode};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 use crate::session::{ClientInfo, LoginRequest, Session};
-use crate::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
 use data::{Random, Table};
-
-/// Takes what nobody looks at.
-struct Nobody;
-
-impl ResultSink for Nobody {
-    fn columns(&mut self, _: &ResultShape) -> Sent {
-        Ok(())
-    }
-    fn row(&mut self, _: &[Value]) -> Sent {
-        Ok(())
-    }
-    fn done(&mut self, _: Done) -> Sent {
-        Ok(())
-    }
-    fn message(&mut self, _: &Error) -> Sent {
-        Ok(())
-    }
-    fn return_status(&mut self, _: i32) -> Sent {
-        Ok(())
-    }
-    fn return_value(&mut self, _: u16, _: &ColumnInfo, _: &Value) -> Sent {
-        Ok(())
-    }
-    fn env_change(&mut self, _: &EnvChange<'_>) -> Sent {
-        Ok(())
-    }
-    fn flush(&mut self) -> Sent {
-        Ok(())
-    }
-}
 
 /// What evaluating an expression over the selected rows came to: their values, or the first error.
 type Outcome = Result<Vec<Value>, Error>;
@@ -132,7 +102,7 @@ impl Lab {
     /// Runs something in a context with registers.
     fn with_cx<R>(&mut self, registers: u32, run: impl FnOnce(&mut Cx<'_>, &Table) -> R) -> R {
         let mut frame = Frame::default();
-        let mut sink = Nobody;
+        let mut sink = Silent;
         let mut cx = Cx::new(self.session.state_mut(), &mut frame, &mut sink);
         cx.reserve(registers);
         // The clock is read once a statement; here, all evaluations are of one.
