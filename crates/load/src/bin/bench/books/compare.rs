@@ -18,6 +18,14 @@ const RUNNABLE_SHARE_MIN: f64 = 0.005;
 /// How far the ledger's kernel time may be from the kernel's, in CPU, beside the error of sampling.
 const KERNEL_TOLERANCE: f64 = 0.02;
 
+// What the promises are called.
+pub(crate) const DARK_OF_TIME: &str = "dark of non-idle time";
+pub(crate) const DARK_OF_CPU: &str = "dark of CPU";
+pub(crate) const PROCESS_CLOCK: &str = "CPU, process clock";
+pub(crate) const SCHEDSTAT: &str = "CPU, schedstat";
+pub(crate) const RUNNABLE: &str = "runnable, schedstat";
+pub(crate) const WALL: &str = "wall, threads times time";
+
 /// The source of a ledger that has nothing but its clock.
 const WALL_ONLY: &str = "wall_only";
 
@@ -109,9 +117,9 @@ fn darkness(window: &Window<'_>) -> Vec<Check> {
     let named = inside.sum(|place| place.category != "dark");
     let at_work = inside.sum(|place| place.category != "idle" && !is_rest(place));
     vec![
-        Check::small("dark of non-idle time", wall_of(&dark), wall_of(&busy), Some(DARK_MAX)),
+        Check::small(DARK_OF_TIME, wall_of(&dark), wall_of(&busy), Some(DARK_MAX)),
         Check::small("dark of time at work", wall_of(&dark), wall_of(&at_work), None),
-        Check::small("dark of CPU", float(dark.on_cpu_ns), float(busy.on_cpu_ns), Some(DARK_MAX)),
+        Check::small(DARK_OF_CPU, float(dark.on_cpu_ns), float(busy.on_cpu_ns), Some(DARK_MAX)),
         Check::small(
             "CPU without a name, by the process clock",
             unsigned(outside.clock_ns) - float(named.on_cpu_ns),
@@ -132,8 +140,8 @@ fn cpu(window: &Window<'_>) -> Vec<Check> {
     let total = float(inside.total().on_cpu_ns);
     let clock = unsigned(outside.clock_ns);
     let mut checks = [
-        Check::same("CPU, process clock", total, clock, Some(CPU_TOLERANCE)),
-        Check::same("CPU, schedstat", total, unsigned(outside.on_cpu_ns), Some(CPU_TOLERANCE)),
+        Check::same(PROCESS_CLOCK, total, clock, Some(CPU_TOLERANCE)),
+        Check::same(SCHEDSTAT, total, unsigned(outside.on_cpu_ns), Some(CPU_TOLERANCE)),
     ]
     .map(|check| check.within(window.edges.clock_ns, clock))
     .to_vec();
@@ -167,7 +175,7 @@ fn runnable(window: &Window<'_>) -> Vec<Check> {
     let enough = kernel >= unsigned(outside.at_ns) * RUNNABLE_SHARE_MIN;
     let total = float(inside.total().runnable_ns);
     let tolerance = enough.then_some(RUNNABLE_TOLERANCE);
-    let check = Check::same("runnable, schedstat", total, kernel, tolerance);
+    let check = Check::same(RUNNABLE, total, kernel, tolerance);
     vec![check.within(window.edges.runnable_ns, kernel)]
 }
 
@@ -179,7 +187,7 @@ fn wall(window: &Window<'_>) -> Vec<Check> {
     let threads = unsigned(outside.threads_ns - window.foreign_threads * outside.at_ns);
     let tolerance = Some(WALL_TOLERANCE);
     vec![
-        Check::same("wall, threads times time", wall_of(&total), threads, tolerance)
+        Check::same(WALL, wall_of(&total), threads, tolerance)
             .within(window.edges.threads_ns, threads),
         Check {
             what: "wall less CPU, runnable and blocked",

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use super::compare::{float, seconds};
-use super::{Books, Run, calls, profile};
+use super::compare::{Check, float, seconds};
+use super::{Books, Run, calls, compare, profile};
 use crate::report::quote;
 
 /// Where the section begins.
@@ -13,8 +13,20 @@ const OPENING: &str = "
 Written by `make bench-books`, from one run on the machine named below: the differences over a window of
 `sys.dm_os_time_ledger`, read by SQL, beside those of the kernel's own books on the server (the process
 CPU clock, `schedstat` of every thread, `perf stat`), while one spinning process per CPU competes. Both
-are read while the load rests. Thread time is that of all threads of the server.
+are read while the load rests. Thread time is that of all threads of the server. A figure in brackets has
+no tolerance: that source of the ledger can't tell it, and says so. `target/books.json` has every check
+with both amounts, and the rows of the ledger.
 ";
+
+/// The checks in the table, and what they are called above it.
+const SUMMARY: [(&str, &str); 6] = [
+    (compare::DARK_OF_TIME, "dark, of time (1 %)"),
+    (compare::DARK_OF_CPU, "dark, of CPU (1 %)"),
+    (compare::PROCESS_CLOCK, "process clock (0.5 %)"),
+    (compare::SCHEDSTAT, "schedstat (0.5 %)"),
+    (compare::RUNNABLE, "runnable (1 %)"),
+    (compare::WALL, "wall (0.5 %)"),
+];
 
 /// Rows of the ledger that are shown for each run, the largest first.
 const ROWS_SHOWN: usize = 12;
@@ -67,10 +79,10 @@ fn put_run(text: &mut String, run: &Run, slack: f64) {
         run.load,
         run.setting.name(),
         run.requests,
-        seconds(super::compare::unsigned(run.outside.at_ns)),
+        seconds(compare::unsigned(run.outside.at_ns)),
         run.outside.threads,
         run.inside.source,
-        seconds(super::compare::unsigned(run.edges_ns)),
+        seconds(compare::unsigned(run.edges_ns)),
     );
     for check in &run.checks {
         let _ = writeln!(
@@ -123,24 +135,8 @@ fn others(calls: &calls::Calls) -> String {
 /// The section of the page, without its heading.
 pub(crate) fn section(books: &Books) -> String {
     let mut page = OPENING.to_owned();
-    page.push_str("\n| load, server run by | check | ledger | kernel | difference | tolerance | |\n|---|---|---|---|---|---|---|\n");
-    for run in &books.runs {
-        for check in &run.checks {
-            let _ = writeln!(
-                page,
-                "| {}, {} ({}) | {} | {} | {} | {} | {} | {} |",
-                run.load,
-                run.setting.name(),
-                run.inside.source,
-                check.what,
-                check.ledger,
-                check.kernel,
-                percent(check.difference),
-                check.tolerance.map_or_else(String::new, percent),
-                check.verdict(books.slack)
-            );
-        }
-    }
+    put_summary(&mut page, books);
+    put_past(&mut page, books);
     for calls in &books.calls {
         page.push_str("\n| system calls | ledger | strace | difference |\n|---|---|---|---|\n");
         for count in &calls.rows {
@@ -169,6 +165,56 @@ pub(crate) fn section(books: &Books) -> String {
         let _ = writeln!(page, "\nNot measured: {what}");
     }
     page
+}
+
+/// A line for each run, of the promises alone.
+fn put_summary(page: &mut String, books: &Books) {
+    let _ = write!(page, "\n| load | server run by (source) |");
+    for (_, heading) in SUMMARY {
+        let _ = write!(page, " {heading} |");
+    }
+    let _ = writeln!(page, " past |\n|---|---|{}---|", "---|".repeat(SUMMARY.len()));
+    for run in &books.runs {
+        let _ = write!(page, "| {} | {} ({}) |", run.load, run.setting.name(), run.inside.source);
+        for (what, _) in SUMMARY {
+            let check = run.checks.iter().find(|check| check.what == what);
+            let shown = |check: &Check| match check.tolerance {
+                Some(_) => percent(check.difference),
+                None => format!("({})", percent(check.difference)),
+            };
+            let _ = write!(page, " {} |", check.map_or_else(String::new, shown));
+        }
+        let past = run.checks.iter().filter(|check| !check.holds(books.slack)).count();
+        let _ = writeln!(page, " {past} of {} |", run.checks.len());
+    }
+}
+
+/// The checks that were past their tolerance, whole.
+fn put_past(page: &mut String, books: &Books) {
+    let checks = books.runs.iter().flat_map(|run| run.checks.iter().map(move |check| (run, check)));
+    let past: Vec<_> = checks.filter(|(_, check)| !check.holds(books.slack)).collect();
+    if past.is_empty() {
+        page.push_str("\nNothing was past its tolerance.\n");
+        return;
+    }
+    page.push_str(
+        "\nPast a tolerance:\n\n| load, server run by | check | ledger | kernel | difference | tolerance |\n\
+         |---|---|---|---|---|---|\n",
+    );
+    for (run, check) in past {
+        let _ = writeln!(
+            page,
+            "| {}, {} ({}) | {} | {} | {} | {} | {} |",
+            run.load,
+            run.setting.name(),
+            run.inside.source,
+            check.what,
+            check.ledger,
+            check.kernel,
+            percent(check.difference),
+            check.tolerance.map_or_else(String::new, percent),
+        );
+    }
 }
 
 /// The whole for programs.
