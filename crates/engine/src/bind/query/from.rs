@@ -20,7 +20,7 @@ use crate::plan::query::{
     Access, Join, JoinKind, JoinMethod, Node, Query, Scan, ScanHints, TableSource, ValuesScan,
     ViewScan,
 };
-use crate::plan::walk;
+use crate::plan::walk::{self, Registers};
 use crate::security;
 use crate::view::SystemView;
 
@@ -495,13 +495,19 @@ pub(super) fn add_query_source(
 }
 
 /// Gives every output column of a query that is no bare column of its own a register. A column of a query
-/// around it must have one too: under an outer join it is NULL where there is no row, unlike the original.
+/// around it must have one too: under an outer join it is NULL where there is no row, unlike the original. So
+/// must one that is there twice: a grouping set may leave out one name of it and keep the other.
 pub(crate) fn to_columns(binder: &mut Binder<'_>, query: Query) -> Query {
     let Query { root, mut output } = query;
     let own = walk::fills(&root).0;
     let mut computed = Vec::new();
+    let mut named = Registers::default();
     for column in &mut output {
-        if matches!(column.expr.kind, ExprKind::Column(register) if own.contains(register)) {
+        if let ExprKind::Column(register) = column.expr.kind
+            && own.contains(register)
+            && !named.contains(register)
+        {
+            named.insert(register);
             continue;
         }
         let register = binder.new_register();
