@@ -85,6 +85,7 @@ impl<'s> BinderContext<'s> {
             subqueries: false,
             assigns: false,
             once: 0,
+            view_checks: Vec::new(),
         }
     }
 }

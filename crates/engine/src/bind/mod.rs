@@ -26,7 +26,7 @@ pub use context::BinderContext;
 
 use ::types::value::ColumnType;
 
-use crate::catalog::{Catalog, TableDef};
+use crate::catalog::{Catalog, ModuleDef, TableDef};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
@@ -79,6 +79,8 @@ pub struct Binder<'a> {
     pub assigns: bool,
     /// Numbers given to subqueries that are run once.
     pub once: u32,
+    /// What WITH CHECK OPTION of the views met so far asks.
+    pub view_checks: Vec<Expr>,
 }
 
 impl Binder<'_> {
@@ -108,6 +110,7 @@ impl Binder<'_> {
             subqueries: false,
             assigns: false,
             once: 0,
+            view_checks: Vec::new(),
         }
     }
 }
@@ -174,6 +177,19 @@ pub struct Source {
     pub columns: Vec<SourceColumn>,
     /// Register numbers are given when a column is first used, so that scans decode no more than that.
     pub table: Option<Arc<TableDef>>,
+    /// The view, if it is one.
+    pub view: Option<ViewSource>,
+}
+
+/// A view that is a source.
+pub struct ViewSource {
+    /// Its definition.
+    pub module: Arc<ModuleDef>,
+    /// What WITH CHECK OPTION asks of a row that is written through it, over the registers of the
+    /// tables behind it.
+    pub checks: Vec<Expr>,
+    /// Whether it has such conditions and joins tables.
+    pub joined: bool,
 }
 
 /// A column of a source.

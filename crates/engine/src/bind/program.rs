@@ -146,7 +146,12 @@ impl Compiler<'_, '_> {
                     let definition =
                         (self.make_table)(self.binder, &declaration.variable, &table.elements)?;
                     let user_type = Some(user_type);
-                    self.tables.push(TableVariableDef { name, definition, user_type });
+                    self.tables.push(TableVariableDef {
+                        name,
+                        definition,
+                        user_type,
+                        image_of: None,
+                    });
                     return Ok(());
                 }
                 let ty = self.binder.resolve_type(data_type, DefaultLength::Declaration)?;
@@ -157,7 +162,12 @@ impl Compiler<'_, '_> {
             }
             ast::DeclarationKind::Table(elements) => {
                 let definition = (self.make_table)(self.binder, &declaration.variable, elements)?;
-                self.tables.push(TableVariableDef { name, definition, user_type: None });
+                self.tables.push(TableVariableDef {
+                    name,
+                    definition,
+                    user_type: None,
+                    image_of: None,
+                });
             }
             ast::DeclarationKind::Cursor => {
                 let ty = text_type(self.binder);

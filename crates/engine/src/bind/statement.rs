@@ -43,14 +43,14 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
             let reads =
                 if update.filter.is_some() { &["UPDATE", "SELECT"][..] } else { &["UPDATE"] };
             require_target(binder, &update.target, &update.from, reads)?;
-            dml::bind_update(binder, update).map(Bound::Update)
+            dml::bind_update(binder, update)
         }
         StatementKind::Delete(delete) => {
             set_hints(binder, &delete.options)?;
             let reads =
                 if delete.filter.is_some() { &["DELETE", "SELECT"][..] } else { &["DELETE"] };
             require_target(binder, &delete.target, &delete.from, reads)?;
-            dml::bind_delete(binder, delete).map(Bound::Delete)
+            dml::bind_delete(binder, delete)
         }
         StatementKind::Merge(merge) => {
             set_hints(binder, &merge.options)?;

@@ -473,6 +473,8 @@ pub struct ModuleDef {
     pub routine: Option<Routine>,
     /// DISABLE TRIGGER has been said.
     pub disabled: bool,
+    /// Of a trigger on a view: the view's columns, as a table that never has rows.
+    pub shape: Option<Arc<TableDef>>,
 }
 
 /// What a function takes and gives.

@@ -30,6 +30,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
         Bound::Insert(insert) => dml::run_insert(insert, cx),
         Bound::Update(update) => dml::run_update(update, cx),
         Bound::Delete(delete) => dml::run_delete(delete, cx),
+        Bound::Instead(instead) => dml::run_instead(instead, cx),
         Bound::Merge(merge) => dml::run_merge(merge, cx),
         Bound::Truncate(table) => dml::run_truncate(table, cx),
         Bound::Scalar(scalar) => {

@@ -222,6 +222,7 @@ fn count_written(bound: &Bound, rows: u64, profile: &mut Profile) {
         | Bound::SelectAssign(_)
         | Bound::SelectInto(_)
         | Bound::Truncate(_)
+        | Bound::Instead(_)
         | Bound::Scalar(_) => return,
     };
     let table = table_of(target);

@@ -9,6 +9,7 @@ use crate::plan::program::VariableDef;
 use crate::plan::query::Node;
 use crate::plan::statement::{Bound, InsertSource, table_of};
 use crate::plan::walk;
+use crate::sink::Command;
 
 /// Cost of writing a row.
 const WRITE: f64 = 0.000_001;
@@ -103,6 +104,8 @@ pub(super) fn kind_of(bound: &Bound) -> &'static str {
         Bound::Insert(_) => "INSERT",
         Bound::Update(_) => "UPDATE",
         Bound::Delete(_) => "DELETE",
+        Bound::Instead(instead) if instead.command == Command::Update => "UPDATE",
+        Bound::Instead(_) => "DELETE",
         Bound::Merge(_) => "MERGE",
         Bound::Truncate(_) => "TRUNCATE TABLE",
         Bound::Scalar(_) => "ASSIGN",
@@ -146,6 +149,7 @@ impl World<'_> {
                 let table = table_of(&delete.target);
                 Some(self.write(&builder, ["Table Delete", "Delete"], table, input))
             }
+            Bound::Instead(instead) => Some(builder.node(&instead.root, 1.0)),
             Bound::Merge(merge) => {
                 let input = builder.node(&merge.root, 1.0);
                 let table = table_of(&merge.target);

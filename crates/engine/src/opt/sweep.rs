@@ -29,6 +29,10 @@ pub(crate) fn leftovers(binder: &mut Binder<'_>, bound: &mut Bound) {
             of_output(&mut delete.output, &mut each);
             delete.top.iter_mut().for_each(each);
         }
+        Bound::Instead(instead) => {
+            of_output(&mut instead.output, &mut each);
+            instead.top.iter_mut().for_each(each);
+        }
         Bound::Merge(merge) => {
             for clause in &mut merge.clauses {
                 clause.condition.iter_mut().for_each(&mut each);
@@ -55,6 +59,7 @@ fn set_registers(bound: &mut Bound, registers: u32) {
         Bound::Insert(insert) => insert.registers = registers,
         Bound::Update(update) => update.registers = registers,
         Bound::Delete(delete) => delete.registers = registers,
+        Bound::Instead(instead) => instead.registers = registers,
         Bound::Merge(merge) => merge.registers = registers,
         Bound::Scalar(scalar) => scalar.registers = registers,
         Bound::Truncate(_) => {}

@@ -36,6 +36,7 @@ impl Watch {
             },
             Bound::Update(update) => &update.root,
             Bound::Delete(delete) => &delete.root,
+            Bound::Instead(instead) => &instead.root,
             Bound::Merge(merge) => &merge.root,
             Bound::Truncate(_) | Bound::Scalar(_) => return None,
         };

@@ -65,6 +65,8 @@ pub struct TableVariableDef {
     pub definition: Arc<TableDef>,
     /// Its type, where it is declared by a table type.
     pub user_type: Option<Arc<UserType>>,
+    /// Of `inserted` and `deleted`: `object_id` of what the trigger is on.
+    pub image_of: Option<i32>,
 }
 
 /// One step of a program.

@@ -8,7 +8,7 @@ use crate::catalog::{ModuleDef, TableDef};
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
 use crate::plan::walk;
-use crate::sink::ResultShape;
+use crate::sink::{Command, ResultShape};
 use crate::stats::Cost;
 
 /// A bound leaf.
@@ -26,6 +26,8 @@ pub enum Bound {
     Update(Update),
     /// DELETE
     Delete(Delete),
+    /// UPDATE or DELETE of a view with an INSTEAD OF trigger.
+    Instead(Instead),
     /// TRUNCATE TABLE
     Truncate(TableSource),
     /// MERGE
@@ -57,9 +59,11 @@ impl Bound {
             Self::Update(update) => update.course,
             Self::Delete(delete) => delete.course,
             Self::Scalar(scalar) if is_plain(&scalar.expr) => Course::Point,
-            Self::Scalar(_) | Self::SelectInto(_) | Self::Truncate(_) | Self::Merge(_) => {
-                Course::General
-            }
+            Self::Scalar(_)
+            | Self::SelectInto(_)
+            | Self::Truncate(_)
+            | Self::Merge(_)
+            | Self::Instead(_) => Course::General,
         };
         match course {
             Course::Point => Cost::Cheap,
@@ -172,6 +176,18 @@ pub struct NewRow {
     pub checks: Vec<(String, Expr)>,
     /// Foreign keys: the referenced rows must be there.
     pub foreign: Vec<Lookup>,
+    /// WITH CHECK OPTION of the views that the row is written through.
+    pub views: Option<Box<ViewCheck>>,
+}
+
+/// What a row has to satisfy that is written through views WITH CHECK OPTION.
+#[derive(Debug)]
+pub struct ViewCheck {
+    /// The views' conditions, over the registers of the views' own scans.
+    pub predicates: Vec<Expr>,
+    /// Pairs of registers that change places while they are evaluated: a value as the views read it,
+    /// and the new row's.
+    pub swaps: Vec<(Register, Register)>,
 }
 
 /// A check of all rows of a table.
@@ -306,6 +322,24 @@ pub enum Assignment {
     VariableAndColumn(Slot, u16, Expr, Expr),
     /// `column.WRITE(expr, offset, length)`
     Write(u16, Box<(Expr, Expr, Expr)>),
+}
+
+/// UPDATE or DELETE of a view whose INSTEAD OF trigger takes the statement's place: the rows are handed
+/// to the trigger and nothing is changed.
+#[derive(Debug)]
+pub struct Instead {
+    /// UPDATE or DELETE.
+    pub command: Command,
+    /// The view's columns, as a table that never has rows.
+    pub target: TableSource,
+    /// Rows of the view, with the new values computed.
+    pub root: Node,
+    /// The trigger, and OUTPUT INTO.
+    pub output: Vec<OutputClause>,
+    /// TOP (n).
+    pub top: Option<Expr>,
+    /// Size of the register file.
+    pub registers: u32,
 }
 
 /// DELETE

@@ -93,6 +93,7 @@ fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
         Bound::Insert(insert) => &insert.output,
         Bound::Update(update) => &update.output,
         Bound::Delete(delete) => &delete.output,
+        Bound::Instead(instead) => &instead.output,
         Bound::Merge(merge) => &merge.output,
         Bound::SelectAssign(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {
             return None;

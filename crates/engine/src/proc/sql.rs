@@ -117,7 +117,12 @@ fn parse_parameters(declared: &str, session: &SessionState) -> Result<Parameters
         if let Some(user_type) = binder.find_table_type(&data_type.name) {
             let definition = crate::exec::ddl::table_of_type(session, &binder, &name, &user_type)?;
             let user_type = Some(user_type);
-            parameters.tables.push(TableVariableDef { name, definition, user_type });
+            parameters.tables.push(TableVariableDef {
+                name,
+                definition,
+                user_type,
+                image_of: None,
+            });
             continue;
         }
         let ty = binder.resolve_type(data_type, crate::bind::types::DefaultLength::Declaration)?;

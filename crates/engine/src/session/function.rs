@@ -60,7 +60,7 @@ impl SessionState {
             FunctionBody::Multi { variable, body, .. } => {
                 let definition = routine.table.clone().ok_or(Msg::InternalError)?;
                 let name = variable.name.to_string();
-                let table = TableVariableDef { name, definition, user_type: None };
+                let table = TableVariableDef { name, definition, user_type: None, image_of: None };
                 parameters.tables.insert(0, table);
                 body
             }
@@ -113,7 +113,13 @@ impl SessionState {
         for name in ["inserted", "deleted"] {
             let definition = crate::exec::ddl::image_of(self, name, table)?;
             let name = name.to_owned();
-            parameters.tables.push(TableVariableDef { name, definition, user_type: None });
+            let image_of = Some(table.id);
+            parameters.tables.push(TableVariableDef {
+                name,
+                definition,
+                user_type: None,
+                image_of,
+            });
         }
         self.compile_statements(body.clone(), text.into(), parameters, database)
     }

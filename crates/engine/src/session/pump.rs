@@ -558,8 +558,12 @@ impl SessionState {
                     let definition =
                         crate::exec::ddl::table_of_type(self, &binder, &name, user_type)?;
                     let user_type = Some(Arc::clone(user_type));
-                    let table =
-                        crate::plan::program::TableVariableDef { name, definition, user_type };
+                    let table = crate::plan::program::TableVariableDef {
+                        name,
+                        definition,
+                        user_type,
+                        image_of: None,
+                    };
                     parameters.tables.push(table);
                 }
             }

@@ -27,6 +27,7 @@ pub(super) fn is_query(bound: &Bound) -> bool {
         | Bound::Insert(_)
         | Bound::Update(_)
         | Bound::Delete(_)
+        | Bound::Instead(_)
         | Bound::Truncate(_)
         | Bound::Merge(_) => true,
     }
@@ -53,6 +54,10 @@ fn put_bound(bound: &Bound, hash: &mut Fingerprint) {
         Bound::Delete(delete) => put("delete", hash, |hash| {
             put_table(&delete.target, hash);
             put_node(&delete.root, hash);
+        }),
+        Bound::Instead(instead) => put("instead", hash, |hash| {
+            put_table(&instead.target, hash);
+            put_node(&instead.root, hash);
         }),
         Bound::Merge(merge) => put("merge", hash, |hash| {
             put_table(&merge.target, hash);

@@ -36,6 +36,8 @@ pub(crate) struct ObjectRow {
     pub(crate) modified: Value,
     /// Whether it is a part of the server.
     pub(crate) system: bool,
+    /// Whether it is a view WITH CHECK OPTION.
+    pub(crate) check_option: bool,
 }
 
 /// Returns `type_desc` of an object type.
@@ -94,6 +96,7 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
         created: table.created.clone(),
         modified: table.created.clone(),
         system: false,
+        check_option: false,
     };
     rows.push(row(&table.name, table.id, 0, "U"));
     for index in &table.indexes {
@@ -108,6 +111,12 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
     rows.extend(table.foreign_keys.iter().map(|f| row(&f.name, f.id, table.id, "F")));
     let defaults = table.columns.iter().filter_map(|c| c.default.as_ref());
     rows.extend(defaults.map(|d| row(&d.name, d.id, table.id, "D")));
+}
+
+/// Tells whether an object is a view WITH CHECK OPTION.
+pub(crate) fn checks_option(object: &Object) -> bool {
+    let Object::View(view) = object else { return false };
+    matches!(&view.ast.kind, StatementKind::CreateView(view) if view.check_option)
 }
 
 fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
@@ -136,6 +145,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
         created,
         modified,
         system: false,
+        check_option: checks_option(object),
     })
 }
 
@@ -154,6 +164,7 @@ pub(crate) fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
             created: started.clone(),
             modified: started.clone(),
             system: true,
+            check_option: false,
         }
     };
     super::all().map(row).collect()
@@ -433,6 +444,7 @@ pub(crate) fn table_row(table: &TableDef) -> ObjectRow {
         created: table.created.clone(),
         modified: table.created.clone(),
         system: false,
+        check_option: false,
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) const COLUMNS: &[Column<ObjectRow>] = &[
     opt("has_replication_filter", BIT, |_| bit(false)),
     col("has_opaque_metadata", BIT, |_| bit(false)),
     col("has_unchecked_assembly_data", BIT, |_| bit(false)),
-    col("with_check_option", BIT, |_| bit(false)),
+    col("with_check_option", BIT, |r| bit(r.check_option)),
     col("is_date_correlation_view", BIT, |_| bit(false)),
     opt("is_tracked_by_cdc", BIT, |_| bit(false)),
     opt("has_snapshot", BIT, |_| bit(false)),

@@ -6,18 +6,21 @@ use types::{Msg, Result};
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::update::{bind_top, condition, filtered, is_simple_output, output_reads};
-use super::{add_reads, in_level, target};
+use super::{add_reads, in_level, instead, target};
 use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
 use crate::opt;
 use crate::plan::query::TableSource;
-use crate::plan::statement::{Course, Delete};
+use crate::plan::statement::{Bound, Course, Delete};
 use crate::plan::walk::Registers;
 
 /// Binds DELETE.
-pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Delete> {
+pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Result<Bound> {
     in_level(binder, delete.with.as_ref(), |binder| {
         let bound = target::bind_with_from(binder, &delete.target, &delete.from)?;
+        if let Some(shape) = instead::shape_of_target(binder, &bound, Event::Delete) {
+            return instead::delete(binder, delete, bound, &shape).map(Bound::Instead);
+        }
         let filter = condition(binder, delete.filter.as_ref())?;
         let base = target::base_of(binder, &bound.from, bound.source, None)?;
         let mut root = filtered(bound.from, filter);
@@ -41,7 +44,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
             && top.is_none()
             && !base.definition.referenced
             && is_simple_output(&output);
-        Ok(Delete {
+        Ok(Bound::Delete(Delete {
             target: base.table,
             root,
             row: base.row,
@@ -49,7 +52,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
             top,
             registers: binder.registers,
             course: if point { Course::Point } else { Course::General },
-        })
+        }))
     })
 }
 

@@ -8,7 +8,7 @@ use types::{DataType, Mode, Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
-use super::{in_level, row, view};
+use super::{in_level, instead, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_expr};
 use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
@@ -16,13 +16,13 @@ use crate::catalog::TableDef;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Node, Query, TableSource, ValuesScan};
-use crate::plan::statement::{Course, Insert, InsertSource, InsertValue, table_of};
+use crate::plan::statement::{Course, Insert, InsertSource, InsertValue, ViewCheck, table_of};
 use crate::plan::walk;
 
 /// Binds INSERT.
 pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
     in_level(binder, insert.with.as_ref(), |binder| {
-        let (target, columns) = resolve_columns(binder, insert)?;
+        let Resolution { target, columns, check } = resolve_columns(binder, insert)?;
         let definition = Arc::clone(table_of(&target));
         let top = insert.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
         if top.as_ref().is_some_and(|t| t.percent) {
@@ -45,6 +45,11 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
             }
         };
         bound.top = top.map(|t| t.count);
+        bound.row.views = check.map(|(predicates, scanned)| {
+            let swaps = scanned.into_iter();
+            let swaps = swaps.map(|(i, register)| (register, bound.first.plus(i))).collect();
+            Box::new(ViewCheck { predicates, swaps })
+        });
         bound.output = bind_output(binder, &definition, &insert.output, bound.first)?;
         add_triggers(binder, &mut bound)?;
         finish(binder, &mut bound);
@@ -54,31 +59,42 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
 
 /// Resolves the target, and the ordinals of the columns that get values: through a view, those of the
 /// table behind it.
-fn resolve_columns(
-    binder: &mut Binder<'_>,
-    insert: &ast::Insert,
-) -> Result<(TableSource, Vec<usize>)> {
+fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Resolution> {
     let TargetKind::Name(name) = &insert.target.kind else {
         let target = resolve(binder, &insert.target)?;
         let columns = named_columns(table_of(&target), &insert.columns)?;
-        return Ok((target, columns));
+        return Ok(Resolution { target, columns, check: None });
     };
     let target = match resolve_table(binder, name)? {
         Resolved::Table(table) => TableSource::Table(table),
         Resolved::System(..) => return Err(Msg::SystemCatalogUpdate.into()),
+        Resolved::View(view, _) if instead::shape(binder, &view, Event::Insert).is_some() => {
+            let shape = instead::shape(binder, &view, Event::Insert).ok_or(Msg::InternalError)?;
+            TableSource::Table(shape)
+        }
         Resolved::View(..) if !insert.output.is_empty() => {
             return Err(Msg::NotSupported("OUTPUT of an INSERT into a view").into());
         }
         Resolved::View(..) => {
             let through = view::through(binder, name, &insert.columns)?;
             let columns = named_columns(table_of(&through.target), &through.columns)?;
-            return Ok((through.target, columns));
+            return Ok(Resolution { target: through.target, columns, check: through.check });
         }
     };
     // Hints on the target of INSERT change no result; they are checked by being resolved.
     let _ = scan_hints(&insert.target.hints);
     let columns = named_columns(table_of(&target), &insert.columns)?;
-    Ok((target, columns))
+    Ok(Resolution { target, columns, check: None })
+}
+
+/// What an INSERT names.
+struct Resolution {
+    /// The table, or the shape of a view whose trigger takes the rows.
+    target: TableSource,
+    /// The ordinals of the columns that get values.
+    columns: Vec<usize>,
+    /// WITH CHECK OPTION of the view.
+    check: Option<view::RowCheck>,
 }
 
 /// Lets the statement fire the table's triggers; an INSERT counts as naming all columns.
@@ -175,9 +191,10 @@ fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSourc
     match resolve_table(binder, name)? {
         Resolved::Table(table) => Ok(TableSource::Table(table)),
         Resolved::System(..) => Err(Msg::SystemCatalogUpdate.into()),
-        Resolved::View(..) => {
-            Err(Msg::NotSupported("INSERT .. EXEC and bulk loads into a view").into())
-        }
+        Resolved::View(view, _) => match instead::shape(binder, &view, Event::Insert) {
+            Some(shape) => Ok(TableSource::Table(shape)),
+            None => Err(Msg::NotSupported("INSERT .. EXEC and bulk loads into a view").into()),
+        },
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             source.alias = alias.to_string();
             source.schema = None;
         }
+        super::view::refuse_merge(binder)?;
         let base = target::base_of(binder, &target_node, 0, None)?;
         if super::trigger::has_any(binder, &base.definition) {
             return Err(Msg::NotSupported("MERGE into a table with triggers").into());

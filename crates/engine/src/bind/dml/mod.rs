@@ -6,6 +6,7 @@
 
 mod delete;
 mod insert;
+mod instead;
 mod merge;
 mod output;
 mod rewrite;

@@ -45,6 +45,7 @@ pub(super) fn bind(
             schema: None,
             columns: vec![column],
             table: None,
+            view: None,
         });
     }
     let count = sources.len();
@@ -68,7 +69,13 @@ fn source(pseudo: &Pseudo<'_>) -> Source {
         used: false,
         identity: false,
     });
-    Source { alias: pseudo.name.to_owned(), schema: None, columns: columns.collect(), table: None }
+    Source {
+        alias: pseudo.name.to_owned(),
+        schema: None,
+        columns: columns.collect(),
+        table: None,
+        view: None,
+    }
 }
 
 fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {

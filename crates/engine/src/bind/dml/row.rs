@@ -31,6 +31,7 @@ fn over_row<T>(
         schema: Some(table.schema.clone()),
         columns: columns.collect(),
         table: Some(Arc::clone(table)),
+        view: None,
     };
     let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);
@@ -141,6 +142,7 @@ fn lookup(
 pub(super) fn is_simple(row: &NewRow) -> bool {
     let plain = |e: &Expr| !crate::plan::walk::has_subquery(e);
     row.foreign.is_empty()
+        && row.views.iter().flat_map(|views| &views.predicates).all(plain)
         && row.checks.iter().all(|(_, e)| plain(e))
         && row.computed.iter().all(|(_, _, e)| plain(e))
 }

@@ -106,10 +106,13 @@ fn find(sources: &[Source], target: &Target) -> Result<Option<usize>> {
 }
 
 fn is_table(source: &Source, name: &ObjectName) -> bool {
-    let Some(table) = &source.table else { return false };
+    let (own, own_schema) = match (&source.table, &source.view) {
+        (Some(table), _) => (&table.name, &table.schema),
+        (None, Some(view)) => (&view.module.name, &view.module.schema),
+        (None, None) => return false,
+    };
     let schema = name.schema.as_deref().unwrap_or("dbo");
-    Name::same(&table.name, &name.object)
-        && (name.is_temporary() || Name::same(&table.schema, schema))
+    Name::same(own, &name.object) && (name.is_temporary() || Name::same(own_schema, schema))
 }
 
 /// Adds the hints of the target to those of its scan.

@@ -20,7 +20,7 @@ pub(super) enum Event {
 }
 
 impl Event {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Insert => "INSERT",
             Self::Update => "UPDATE",

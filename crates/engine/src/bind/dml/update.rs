@@ -7,7 +7,7 @@ use types::{DataType, Length, Mode, Msg, Result};
 use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
-use super::{add_reads, in_level, row};
+use super::{add_reads, in_level, instead, row, view};
 use crate::bind::expr::{assign, bind_condition, bind_expr, bind_modify, find_variable};
 use crate::bind::query::{compound, top_of};
 use crate::bind::{Binder, Clause};
@@ -15,18 +15,26 @@ use crate::catalog::TableDef;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::Node;
-use crate::plan::statement::{Assignment, Course, OutputClause, OutputTarget, SetRow, Update};
+use crate::plan::statement::{
+    Assignment, Bound, Course, OutputClause, OutputTarget, SetRow, Update,
+};
 use crate::plan::walk::{self, Registers};
 
 /// Binds UPDATE.
-pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Update> {
+pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Result<Bound> {
     in_level(binder, update.with.as_ref(), |binder| {
         let bound = target::bind_with_from(binder, &update.target, &update.from)?;
+        if let Some(shape) = instead::shape_of_target(binder, &bound, Event::Update) {
+            return instead::update(binder, update, bound, &shape).map(Bound::Instead);
+        }
         let filter = condition(binder, update.filter.as_ref())?;
         let column = first_column(binder, bound.source, &update.set)?;
         let base = target::base_of(binder, &bound.from, bound.source, column)?;
         let mut root = filtered(bound.from, filter);
-        let set = bind_set(binder, &base, bound.source, &update.set)?;
+        let mut set = bind_set(binder, &base, bound.source, &update.set)?;
+        let swaps = set.changed.iter().map(|&c| usize::from(c));
+        let swaps = swaps.map(|i| (set.old.plus(i), set.new.plus(i))).collect();
+        set.row.views = view::check(binder, bound.source, swaps)?;
         let (old, new) = (set.old, set.new);
         let changed = set.changed.clone();
         let register = |i: usize| new_register(old, new, &changed, i);
@@ -49,7 +57,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         output_reads(&output, &mut used);
         opt::prune(&mut root, &used);
         let course = course_of(&root, &set, &output, top.as_ref());
-        Ok(Update {
+        Ok(Bound::Update(Update {
             target: base.table,
             root,
             row: base.row,
@@ -58,7 +66,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
             top,
             registers: binder.registers,
             course,
-        })
+        }))
     })
 }
 
@@ -345,6 +353,8 @@ pub(super) fn set_reads(set: &SetRow, used: &mut Registers) {
     }
     set.row.computed.iter().for_each(|(_, _, e)| walk::visit(e, &mut see));
     set.row.checks.iter().for_each(|(_, e)| walk::visit(e, &mut see));
+    let predicates = set.row.views.iter().flat_map(|v| &v.predicates);
+    predicates.for_each(|e| walk::visit(e, &mut see));
     for assignment in &set.assignments {
         if let Assignment::Write(ordinal, _) = assignment {
             used.insert(set.old.plus(usize::from(*ordinal)));

@@ -3,13 +3,15 @@
 use tsql::ast::{Ident, ObjectName, Quoting};
 use types::{DataType, Msg, Result};
 
-use super::in_level;
 use super::target::scan_of;
+use super::trigger::Event;
+use super::{in_level, instead};
 use crate::bind::Binder;
 use crate::bind::query::bind_named_source;
 use crate::catalog::name::Name;
+use crate::plan::expr::{Expr, Register};
 use crate::plan::query::TableSource;
-use crate::plan::statement::table_of;
+use crate::plan::statement::{ViewCheck, table_of};
 
 /// What an INSERT into a view is an INSERT into.
 pub(super) struct Through {
@@ -17,6 +19,37 @@ pub(super) struct Through {
     pub(super) target: TableSource,
     /// The table's columns that get values, in the order of the INSERT.
     pub(super) columns: Vec<Ident>,
+    /// What WITH CHECK OPTION asks, over the registers of a scan of the table: those of the columns by
+    /// ordinal.
+    pub(super) check: Option<RowCheck>,
+}
+
+/// Conditions of views, and the registers of the table's columns by ordinal that they read.
+pub(super) type RowCheck = (Vec<Expr>, Vec<(usize, Register)>);
+
+/// Makes the check of a row that is written through the source, if a view asks for it.
+///
+/// # Errors
+/// 40517 for a view that joins tables.
+pub(super) fn check(
+    binder: &Binder<'_>,
+    source: usize,
+    swaps: Vec<(Register, Register)>,
+) -> Result<Option<Box<ViewCheck>>> {
+    let source = binder.levels.last().and_then(|level| level.sources.get(source));
+    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
+    if view.joined {
+        return Err(Msg::NotSupported("WITH CHECK OPTION of a view that joins tables").into());
+    }
+    let predicates = view.checks.clone();
+    Ok((!predicates.is_empty()).then(|| Box::new(ViewCheck { predicates, swaps })))
+}
+
+/// What is known of a view: its columns, what it asks of rows, and the registers of its table's columns.
+struct Known {
+    columns: Vec<Column>,
+    check: Option<Box<ViewCheck>>,
+    scanned: Vec<(usize, Register)>,
 }
 
 /// A column of a view: its name, and the table and ordinal that it is, if it is one.
@@ -31,7 +64,8 @@ pub(super) fn through(
     name: &ObjectName,
     named: &[Ident],
 ) -> Result<Through> {
-    let columns = in_level(binder, None, |binder| columns_of(binder, name))?;
+    let known = in_level(binder, None, |binder| known(binder, name))?;
+    let columns = &known.columns;
     let wanted: Vec<&Column> = match named {
         [] => columns.iter().filter(|column| takes_value(column)).collect(),
         named => {
@@ -55,7 +89,8 @@ pub(super) fn through(
         found.push(Ident::new(base.name.as_str(), Quoting::Brackets, name.span));
     }
     let target = target.ok_or(Msg::ViewMultipleTables(view))?;
-    Ok(Through { target: target.clone(), columns: found })
+    let check = known.check.map(|check| (check.predicates, known.scanned));
+    Ok(Through { target: target.clone(), columns: found, check })
 }
 
 /// A list that is not written leaves out what the system makes.
@@ -65,7 +100,7 @@ fn takes_value(column: &Column) -> bool {
     base.computed.is_none() && base.identity.is_none() && base.ty.data_type != DataType::RowVersion
 }
 
-fn columns_of(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Vec<Column>> {
+fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
     let node = bind_named_source(binder, name, None, &[])?;
     let source = binder.levels.last().and_then(|level| level.sources.last());
     let columns = source.map(|source| &source.columns[..]).unwrap_or_default();
@@ -74,5 +109,26 @@ fn columns_of(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Vec<Column>>
         let (ordinal, _) = scan.columns.iter().find(|(_, filled)| *filled == register)?;
         Some((scan.table.clone(), usize::from(*ordinal)))
     };
-    Ok(columns.iter().map(|column| (column.name.clone(), base(column.register))).collect())
+    let first = columns.iter().find_map(|column| scan_of(&node, column.register));
+    let scanned = first.map(|scan| scan.columns.iter().map(|c| (usize::from(c.0), c.1)).collect());
+    let named = columns.iter().map(|column| (column.name.clone(), base(column.register)));
+    Ok(Known {
+        columns: named.collect(),
+        check: check(binder, 0, Vec::new())?,
+        scanned: scanned.unwrap_or_default(),
+    })
+}
+
+/// Refuses a MERGE into a view that has more to say than which rows and columns are its own.
+pub(super) fn refuse_merge(binder: &Binder<'_>) -> Result<()> {
+    let source = binder.levels.last().and_then(|level| level.sources.first());
+    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(()) };
+    if !view.checks.is_empty() {
+        return Err(Msg::NotSupported("MERGE into a view WITH CHECK OPTION").into());
+    }
+    let events = [Event::Insert, Event::Update, Event::Delete];
+    if events.into_iter().any(|event| instead::shape(binder, &view.module, event).is_some()) {
+        return Err(Msg::NotSupported("MERGE into a view with triggers").into());
+    }
+    Ok(())
 }

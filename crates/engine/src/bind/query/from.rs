@@ -9,9 +9,9 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Msg, Result};
 
-use super::{bind_query, cte, function, pivot};
+use super::{bind_query, check_option, cte, function, pivot};
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
-use crate::bind::{Binder, Source, SourceColumn};
+use crate::bind::{Binder, Source, SourceColumn, ViewSource};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
 use crate::opt::inner_join;
@@ -324,6 +324,7 @@ pub(super) fn add_source(
         schema: name.schema.map(str::to_owned),
         columns,
         table,
+        ..Source::default()
     };
     let Some(level) = binder.levels.last_mut() else { return Ok(()) };
     let clash = level.sources.iter().find(|s| {
@@ -374,7 +375,7 @@ pub(super) fn bind_system_view(
 /// Binds the query of a view where no name of the user's statement is in scope.
 fn bind_view<'a>(
     binder: &mut Binder<'a>,
-    view: &ModuleDef,
+    view: &Arc<ModuleDef>,
     database: &'a str,
     name: SourceName<'_>,
 ) -> Result<Node> {
@@ -388,7 +389,9 @@ fn bind_view<'a>(
     let outer = std::mem::replace(&mut binder.database, database);
     // What the view reads is its owner's matter.
     let rights = binder.rights.take();
+    let around = std::mem::take(&mut binder.view_checks);
     let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
+    let mut checks = std::mem::replace(&mut binder.view_checks, around);
     binder.rights = rights;
     binder.database = outer;
     binder.variables = variables;
@@ -396,8 +399,17 @@ fn bind_view<'a>(
     binder.ctes = ctes;
     binder.levels = levels;
     let query = bound?;
+    if definition.check_option {
+        checks = check_option::predicates(&query.root);
+    }
+    binder.view_checks.extend(checks.iter().cloned());
+    let joined = !checks.is_empty() && check_option::is_joined(&query.root);
     let columns: Vec<&str> = definition.columns.iter().map(Ident::as_str).collect();
-    add_query_source(binder, query, name, &columns)
+    let node = add_query_source(binder, query, name, &columns)?;
+    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
+        source.view = Some(ViewSource { module: Arc::clone(view), checks, joined });
+    }
+    Ok(node)
 }
 
 /// Binds a query with the CTEs before it.

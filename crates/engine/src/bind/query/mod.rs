@@ -6,6 +6,7 @@
 //! - `spec.rs` binds one SELECT; `from.rs` its sources; `group.rs` what grouping does to expressions;
 //! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
 
+mod check_option;
 mod cte;
 mod document;
 mod explicit;

@@ -154,8 +154,13 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         used: false,
         identity: false,
     });
-    let source =
-        Source { alias: String::new(), schema: None, columns: columns.collect(), table: None };
+    let source = Source {
+        alias: String::new(),
+        schema: None,
+        columns: columns.collect(),
+        table: None,
+        view: None,
+    };
     binder.levels.push(Level { sources: vec![source], ..Level::default() });
     let bound = crate::bind::expr::bind_expr(binder, expr);
     binder.levels.pop();

@@ -163,7 +163,12 @@ fn object(
     }
     change_database(cx.session, &database, |database| {
         let key = (Name::new(&schema), Name::new(&name.object));
-        Ok(database.objects.remove(&key).is_some())
+        let Some(gone) = database.objects.remove(&key) else { return Ok(false) };
+        let id = gone.id();
+        let own =
+            |object: &Object| matches!(object, Object::Trigger(trigger) if trigger.parent_id == id);
+        database.objects.retain(|_, object| !own(object));
+        Ok(true)
     })
 }
 

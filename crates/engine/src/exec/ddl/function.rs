@@ -55,6 +55,7 @@ pub(super) fn create(
             created: found.created,
             routine: Some(routine),
             disabled: false,
+            shape: None,
         })));
         Ok(())
     })

@@ -220,9 +220,6 @@ pub(super) fn create_view(
     statement: &ast::Statement,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    if create.check_option {
-        return refuse("WITH CHECK OPTION");
-    }
     if create.name.is_temporary() {
         return Err(Error::custom(
             4103,
@@ -262,9 +259,17 @@ pub(super) fn create_view(
             created: found.created,
             routine: None,
             disabled: false,
+            shape: None,
         })));
         Ok(())
-    })
+    })?;
+    cx.session.refresh_catalog();
+    let database = cx.session.catalog.database(&to.database);
+    let Some(Object::View(view)) = database.and_then(|d| d.object(&to.schema, &to.name)) else {
+        return Ok(());
+    };
+    let view = Arc::clone(view);
+    super::trigger::refresh_shapes(&view, cx)
 }
 
 pub(super) fn create_synonym(create: &ast::CreateSynonym, cx: &mut Cx<'_>) -> Result<()> {

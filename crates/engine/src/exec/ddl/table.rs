@@ -8,13 +8,14 @@ use types::{Msg, Result};
 
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
-use crate::catalog::{ColumnDef, Object, TableDef};
+use crate::catalog::{ColumnDef, Database, ModuleDef, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper};
 use crate::exec::ddl::{change_database, created, refuse, target};
 use crate::exec::fault;
 use crate::instance::SessionCounter;
 use crate::session::SessionState;
+use crate::view::source::view_columns;
 
 /// `database_id` of tempdb.
 const TEMPDB: i16 = 2;
@@ -206,6 +207,38 @@ pub(crate) fn image_of(
     let columns = table.columns.iter().map(plain).collect();
     let place = temporary_place(session, name, "");
     shape(session, &session.database, place, Content::Columns(columns)).map(Arc::new)
+}
+
+/// Makes a table of the columns of a view, for its triggers: it never has rows.
+///
+/// # Errors
+/// 701 if there is no memory.
+pub(super) fn shape_of_view(
+    session: &SessionState,
+    database: &Database,
+    view: &ModuleDef,
+) -> Result<Arc<TableDef>> {
+    let columns = view_columns(session, database, &view.schema, &view.name);
+    let columns = columns.into_iter().map(|(name, ty)| ColumnDef {
+        name,
+        ty,
+        user_type: None,
+        identity: None,
+        default: None,
+        computed: None,
+        row_guid: false,
+    });
+    let place = Place {
+        id: view.id,
+        database_id: database.id,
+        schema: (view.schema_id, view.schema.clone()),
+        name: &view.name,
+        source: "",
+        created: view.created.clone(),
+    };
+    let shape = shape(session, &database.name, place, Content::Columns(columns.collect()))?;
+    session.instance.store.drop_table(shape.rows.data.id());
+    Ok(Arc::new(shape))
 }
 
 /// Makes the table of SELECT .. INTO: columns by name and type, and whether they are an identity.

@@ -21,8 +21,12 @@ pub(super) fn create(
     if on.is_temporary() {
         return Err(Msg::TriggerOnTemporary.into());
     }
-    let table = table::find_alone(on, cx)
-        .map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?;
+    let view = view_of(on, create.timing, cx)?;
+    let table = match &view {
+        Some(shape) => Arc::clone(shape),
+        None => table::find_alone(on, cx)
+            .map_err(|_| Error::from(Msg::InvalidForOperation(&on.to_string())))?,
+    };
     let mut name = create.name.clone();
     // A trigger is in the schema of its table.
     if name.schema.is_none() {
@@ -35,7 +39,8 @@ pub(super) fn create(
     if !Name::same(&to.schema, &table.schema) {
         return Err(Msg::TriggerSchema(&create.name.to_string()).into());
     }
-    check_instead(create, &table, &to.name, cx)?;
+    let kind = if view.is_some() { "view" } else { "table" };
+    check_instead(create, (&table, kind), &to.name, cx)?;
     cx.session.compile_trigger(create, &table, &cx.source, &to.database)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
@@ -59,6 +64,7 @@ pub(super) fn create(
             created: found.created,
             routine: None,
             disabled: false,
+            shape: view.clone(),
         })));
         Ok(())
     })
@@ -87,10 +93,48 @@ fn check_options(create: &ast::CreateTrigger) -> Result<()> {
     Ok(())
 }
 
+/// Returns the columns of the view that the trigger is on, if it is on one.
+fn view_of(
+    on: &ast::ObjectName,
+    timing: TriggerTiming,
+    cx: &mut Cx<'_>,
+) -> Result<Option<Arc<TableDef>>> {
+    let to = target(on, cx)?;
+    let database = cx.session.catalog.database(&to.database).map(Arc::clone);
+    let Some(database) = database else { return Ok(None) };
+    let Some(Object::View(view)) = database.object(&to.schema, &to.name) else { return Ok(None) };
+    let ast::StatementKind::CreateView(definition) = &view.ast.kind else { return Ok(None) };
+    if timing == TriggerTiming::After || definition.check_option {
+        return Err(Msg::InvalidForOperation(&on.to_string()).into());
+    }
+    table::shape_of_view(cx.session, &database, view).map(Some)
+}
+
+/// Gives the triggers of a view its columns as they are now.
+pub(super) fn refresh_shapes(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(view.database_id).map(Arc::clone) else {
+        return Ok(());
+    };
+    if database.triggers_on(view.id).next().is_none() {
+        return Ok(());
+    }
+    let shape = table::shape_of_view(cx.session, &database, view)?;
+    change_database(cx.session, &database.name, |database| {
+        let own: Vec<Arc<ModuleDef>> =
+            database.triggers_on(view.id).map(|(trigger, _)| Arc::clone(trigger)).collect();
+        for trigger in own {
+            let shape = Some(Arc::clone(&shape));
+            let changed = ModuleDef { shape, ..ModuleDef::clone(&trigger) };
+            database.put(Object::Trigger(Arc::new(changed)));
+        }
+        Ok(())
+    })
+}
+
 /// A table has one INSTEAD OF trigger for each action at most.
 fn check_instead(
     create: &ast::CreateTrigger,
-    table: &TableDef,
+    (table, kind): (&TableDef, &str),
     own: &str,
     cx: &Cx<'_>,
 ) -> Result<()> {
@@ -108,7 +152,7 @@ fn check_instead(
         });
         if other.is_some() {
             let object = table.qualified_name();
-            return Err(Msg::InsteadOfExists("create", own, "table", &object, event).into());
+            return Err(Msg::InsteadOfExists("create", own, kind, &object, event).into());
         }
     }
     Ok(())
@@ -119,7 +163,10 @@ pub(super) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<
     let TriggerTarget::Table(on) = &statement.target else {
         return refuse("DDL and logon triggers");
     };
-    let table = table::find_alone(on, cx)?;
+    let table = match view_of(on, TriggerTiming::InsteadOf, cx)? {
+        Some(shape) => shape,
+        None => table::find_alone(on, cx)?,
+    };
     let names: Vec<ast::Ident> = statement.names.iter().map(|n| n.object.clone()).collect();
     enable_on(&table, &names, statement.enable, cx)
 }

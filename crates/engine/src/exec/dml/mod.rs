@@ -6,6 +6,7 @@
 mod bulk;
 mod delete;
 mod insert;
+mod instead;
 mod into;
 mod merge;
 mod output;
@@ -16,6 +17,7 @@ mod write;
 pub use bulk::{bulk_insert, set_identity_insert, table_parameter};
 pub(crate) use delete::{run_delete, run_truncate, truncate};
 pub use insert::{insert_rows, run_insert};
+pub(crate) use instead::run_instead;
 pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;
 pub(crate) use update::run_update;

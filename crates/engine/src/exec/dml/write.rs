@@ -11,7 +11,7 @@ use crate::catalog::TableDef;
 use crate::exec::eval::{eval, truth};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::statement::{Assignment, NewRow, SetRow};
+use crate::plan::statement::{Assignment, NewRow, SetRow, ViewCheck};
 
 /// Which statement a message names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,29 @@ pub(super) fn complete(row: &NewRow, table: &TableDef, verb: Verb, cx: &mut Cx<'
             return Err(check_conflict(name, table, verb, cx));
         }
     }
-    Ok(())
+    match &row.views {
+        Some(views) => check_views(views, cx),
+        None => Ok(()),
+    }
+}
+
+/// Evaluates the conditions of views WITH CHECK OPTION over the new row in the place of the old one.
+fn check_views(check: &ViewCheck, cx: &mut Cx<'_>) -> Result<()> {
+    let swap = |cx: &mut Cx<'_>| {
+        for (seen, new) in &check.swaps {
+            cx.registers.swap(seen.index(), new.index());
+        }
+    };
+    swap(cx);
+    let mut all = Ok(true);
+    for predicate in &check.predicates {
+        all = truth(predicate, cx).map(Truth::is_true);
+        if !matches!(all, Ok(true)) {
+            break;
+        }
+    }
+    swap(cx);
+    if all? { Ok(()) } else { Err(Msg::CheckOption.into()) }
 }
 
 #[cold]

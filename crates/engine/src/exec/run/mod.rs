@@ -533,6 +533,7 @@ pub(crate) fn returns_rows(bound: &Bound) -> bool {
         Bound::Insert(insert) => to_client(&insert.output),
         Bound::Update(update) => to_client(&update.output),
         Bound::Delete(delete) => to_client(&delete.output),
+        Bound::Instead(instead) => to_client(&instead.output),
         Bound::Merge(merge) => to_client(&merge.output),
         Bound::SelectAssign(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {
             false
@@ -551,6 +552,7 @@ fn reads_or_writes(bound: &Bound) -> bool {
         | Bound::Insert(_)
         | Bound::Update(_)
         | Bound::Delete(_)
+        | Bound::Instead(_)
         | Bound::Merge(_)
         | Bound::Truncate(_) => true,
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::super::column::{Column, SYSNAME, ascii, col, nv, opt, rows, shape, text, vc};
 use super::super::{Rows, Scope, SystemView};
 use crate::catalog::{ModuleDef, Object};
+use crate::view::source::checks_option;
 
 const COLUMNS: &[Column<Row>] = &[
     opt("TABLE_CATALOG", SYSNAME, |r| text(&r.catalog)),
@@ -13,7 +14,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("VIEW_DEFINITION", nv(4000), |r| {
         text(&r.view.text.chars().take(4_000).collect::<String>())
     }),
-    opt("CHECK_OPTION", vc(7), |_| ascii("NONE")),
+    opt("CHECK_OPTION", vc(7), |r| ascii(if r.checked { "CASCADE" } else { "NONE" })),
     col("IS_UPDATABLE", vc(2), |_| ascii("NO")),
 ];
 
@@ -33,12 +34,14 @@ fn read(scope: &Scope<'_>) -> Rows {
 struct Row {
     catalog: String,
     view: Arc<ModuleDef>,
+    checked: bool,
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let views = scope.database.objects.values().filter_map(|o| match o {
-        Object::View(view) => Some(Arc::clone(view)),
+        Object::View(view) => Some((Arc::clone(view), checks_option(o))),
         _ => None,
     });
-    views.map(|view| Row { catalog: scope.database.name.clone(), view }).collect()
+    let row = |(view, checked)| Row { catalog: scope.database.name.clone(), view, checked };
+    views.map(row).collect()
 }
