@@ -226,6 +226,15 @@ impl Table {
         sums
     }
 
+    /// Returns the memory of an index alone; `None` if there is no such index.
+    pub fn index_memory(&self, index: IndexId) -> Option<TableMemory> {
+        let guard = pin();
+        let index = self.indexes(&guard).iter().find(|i| i.id == index)?;
+        let mut sums = TableMemory::default();
+        index.add_memory(&mut sums, &guard);
+        Some(sums)
+    }
+
     /// Walks an index and returns its figures; `None` if there is no such index.
     pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
         let guard = pin();

@@ -6,7 +6,7 @@ mod messages;
 
 use std::fmt;
 
-pub use messages::Msg;
+pub use messages::{MessageText, Msg};
 
 /// The result of everything that a user's request can make fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -8,6 +8,7 @@ use types::{Collation, Value};
 use super::name::Name;
 use super::{
     Catalog, Database, DatabaseFile, DatabaseOptions, Login, Principal, PrincipalKind, Schema,
+    UserMessages,
 };
 
 /// Databases that every instance has, with their ids.
@@ -40,6 +41,7 @@ impl Catalog {
             databases: databases.collect(),
             logins: BTreeMap::from([(Name::new(&sa.name), Arc::new(sa))]),
             server_permissions: Vec::new(),
+            messages: UserMessages::default(),
         }
     }
 

@@ -15,6 +15,10 @@ pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
     if base.server_permissions != mine.server_permissions {
         into.server_permissions.clone_from(&mine.server_permissions);
     }
+    if base.messages != mine.messages {
+        let messages = Arc::make_mut(&mut into.messages);
+        entries(&base.messages, &mine.messages, messages, |a, b| a == b);
+    }
     for (name, changed) in &mine.databases {
         let Some(before) = base.databases.get(name) else { continue };
         if Arc::ptr_eq(before, changed) {

@@ -20,6 +20,7 @@ mod cell;
 mod filter;
 mod lookup;
 mod merge;
+mod message;
 pub mod name;
 pub mod password;
 mod property;
@@ -29,6 +30,7 @@ pub mod table;
 pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
 pub use filter::{ColumnTest, IndexFilter, Test};
+pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceDef};
@@ -45,6 +47,8 @@ pub struct Catalog {
     pub logins: BTreeMap<Name, Arc<Login>>,
     /// GRANT and DENY of permissions of the server; the grantee is a login's `principal_id`.
     pub server_permissions: Vec<Permission>,
+    /// Messages of users.
+    pub messages: UserMessages,
 }
 
 /// A login.

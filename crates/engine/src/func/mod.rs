@@ -47,6 +47,7 @@ pub(crate) use server::PRODUCT_VERSION;
 use types::value::ColumnType;
 use types::{Result, Value};
 pub(crate) use unsupported::is_known;
+pub(crate) use zone::zones_now;
 
 use crate::bind::Binder;
 use crate::exec::Cx;

@@ -212,3 +212,14 @@ fn sunday(year: i32, month: i32, nth: i32) -> Option<i32> {
     let day = 6 - weekday(first) + (nth - 1) * 7;
     Some(first + if day < days_in_month(year, month)? { day } else { day - 7 })
 }
+
+/// Returns the zones with their offset from UTC in minutes as it is now, and whether it is summer's.
+pub(crate) fn zones_now() -> Vec<(&'static str, i16, bool)> {
+    let now = crate::exec::clock();
+    let minutes = minutes_of(now.days, now.ticks);
+    let of = |zone: &'static Zone| {
+        let offset = offset_at(minutes, zone).ok()?;
+        Some((zone.0, offset, offset != zone.1))
+    };
+    ZONES.iter().filter_map(of).collect()
+}

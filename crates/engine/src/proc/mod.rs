@@ -8,6 +8,7 @@ mod catalog;
 pub(crate) mod cursor;
 pub(crate) mod dbcc;
 mod describe;
+mod documented;
 mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
@@ -55,27 +56,10 @@ fn all() -> impl Iterator<Item = &'static SystemProcedure> {
     lists.flat_map(|list| list.iter())
 }
 
-/// Procedures of SQL Server that drivers and scripts call and that are not here: refused by name, so
-/// that nobody looks for a mistake of their own.
-const MISSING: [&str; 12] = [
-    "sp_addlinkedserver",
-    "sp_addmessage",
-    "sp_addrole",
-    "sp_addrolemember",
-    "sp_attach_db",
-    "sp_bindefault",
-    "sp_configure",
-    "sp_cursor",
-    "sp_dboption",
-    "sp_depends",
-    "sp_describe_undeclared_parameters",
-    "sp_monitor",
-];
-
 /// Returns the name of a system procedure that SQL Server has and Clearway has not.
 pub(crate) fn known_but_missing(name: &str) -> Option<&'static str> {
     let object = name.rsplit('.').next().unwrap_or(name).trim_matches(['[', ']', '"']);
-    MISSING.into_iter().find(|missing| missing.eq_ignore_ascii_case(object))
+    documented::find(object)
 }
 
 /// Finds a system procedure: `sp_x`, `sys.sp_x`, `master..sp_x`, `dbo.sp_x`.

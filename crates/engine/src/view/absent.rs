@@ -36,20 +36,21 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &XML_SCHEMA_COLLECTIONS,
 ];
 
-/// A view without rows.
-const fn absent(
+/// Makes a view without rows.
+pub(super) const fn absent(
     name: &'static str,
     columns: fn() -> Vec<(&'static str, types::value::ColumnType)>,
 ) -> SystemView {
     SystemView { schema: "sys", name, columns, rows: nothing, arity: 0 }
 }
 
-fn nothing(_: &Scope<'_>) -> Rows {
+/// Makes no rows.
+pub(super) fn nothing(_: &Scope<'_>) -> Rows {
     Ok(Vec::new())
 }
 
-/// A column that would never be NULL.
-const fn none(name: &'static str, data_type: DataType) -> Column<()> {
+/// Makes a column that would never be NULL.
+pub(super) const fn none(name: &'static str, data_type: DataType) -> Column<()> {
     col(name, data_type, |()| Value::Null)
 }
 

@@ -5,6 +5,7 @@ use types::{DataType, Value};
 
 use super::column::{BIT, Column, INT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
 use super::{Rows, Scope, SystemView};
+use crate::instance::Instance;
 
 const COLUMNS: &[Column<Setting>] = &[
     col("configuration_id", INT, |r| int(r.id)),
@@ -28,26 +29,36 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, items(scope))
+    rows(COLUMNS, settings(&scope.session.instance))
 }
 
-struct Setting {
-    id: i32,
-    name: &'static str,
-    value: i32,
-    minimum: i32,
-    maximum: i32,
-    description: &'static str,
-    dynamic: bool,
-    advanced: bool,
+/// A setting.
+pub(crate) struct Setting {
+    /// `configuration_id`
+    pub(crate) id: i32,
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it is set to, and is in use.
+    pub(crate) value: i32,
+    /// The least value.
+    pub(crate) minimum: i32,
+    /// The greatest value.
+    pub(crate) maximum: i32,
+    /// What it is.
+    pub(crate) description: &'static str,
+    /// Whether a change holds without a restart.
+    pub(crate) dynamic: bool,
+    /// Whether sp_configure shows it only with the advanced ones.
+    pub(crate) advanced: bool,
 }
 
 fn variant(value: i32) -> Value {
     Value::Variant(Box::new((Value::Int(value), ColumnType::nullable(DataType::Int))))
 }
 
-fn items(scope: &Scope<'_>) -> Vec<Setting> {
-    let memory_mb = scope.session.instance.config.memory_max / (1 << 20);
+/// Returns the settings by name.
+pub(crate) fn settings(instance: &Instance) -> Vec<Setting> {
+    let memory_mb = instance.config.memory_max / (1 << 20);
     vec![
         Setting {
             id: 115,

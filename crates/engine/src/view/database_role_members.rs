@@ -2,6 +2,7 @@
 
 use super::column::{Column, INT, col, int, rows, shape};
 use super::{Rows, Scope, SystemView};
+use crate::catalog::Database;
 
 const COLUMNS: &[Column<(i32, i32)>] =
     &[col("role_principal_id", INT, |r| int(r.0)), col("member_principal_id", INT, |r| int(r.1))];
@@ -16,10 +17,11 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, items(scope))
+    rows(COLUMNS, role_members(scope.database))
 }
 
-fn items(scope: &Scope<'_>) -> Vec<(i32, i32)> {
-    let members = scope.database.principals.values();
+/// Returns role and member by their ids.
+pub(super) fn role_members(database: &Database) -> Vec<(i32, i32)> {
+    let members = database.principals.values();
     members.flat_map(|p| p.member_of.iter().map(|role| (*role, p.id))).collect()
 }

@@ -6,22 +6,37 @@
 //! truthful value here is NULL, never invented.
 
 mod absent;
+mod absent_server;
 mod all_columns;
 mod all_objects;
 mod all_parameters;
 mod all_sql_modules;
 mod all_views;
+mod allocation_units;
 mod check_constraints;
 mod column;
 mod columns;
+mod compatibility;
 mod computed_columns;
-mod configurations;
+pub(crate) mod configurations;
 mod data_spaces;
 mod database_files;
+mod database_mirroring;
+mod database_permissions;
 mod database_principals;
+mod database_query_store_options;
+mod database_recovery_status;
 mod database_role_members;
 mod databases;
 mod default_constraints;
+mod dm_db_file_space_usage;
+mod dm_db_index_operational_stats;
+mod dm_db_index_physical_stats;
+mod dm_db_index_usage_stats;
+mod dm_db_log_space_usage;
+mod dm_db_partition_stats;
+mod dm_db_session_space_usage;
+mod dm_db_task_space_usage;
 mod dm_exec_cached_plans;
 mod dm_exec_connections;
 mod dm_exec_input_buffer;
@@ -36,6 +51,7 @@ mod dm_exec_session_wait_stats;
 mod dm_exec_sessions;
 mod dm_exec_sql_text;
 mod dm_exec_text_query_plan;
+mod dm_io_virtual_file_stats;
 mod dm_os_host_info;
 mod dm_os_latch_stats;
 mod dm_os_memory_clerks;
@@ -55,9 +71,12 @@ mod dm_os_time_ledger;
 mod dm_os_wait_stats;
 mod dm_os_waiting_tasks;
 mod dm_os_workers;
+mod dm_server_services;
 mod dm_tran_active_transactions;
 mod dm_tran_locks;
 mod dm_tran_session_transactions;
+mod documented;
+mod endpoints;
 mod extended_properties;
 mod filegroups;
 mod fn_listextendedproperty;
@@ -71,6 +90,7 @@ mod indexes;
 mod information_schema;
 mod key_constraints;
 mod master_files;
+mod messages;
 mod objects;
 mod parameters;
 mod partitions;
@@ -79,10 +99,14 @@ mod registry;
 mod schemas;
 mod sequences;
 mod server_list;
+mod server_permissions;
 mod server_principals;
+mod server_role_members;
 pub(crate) mod source;
 mod source_counters;
 mod source_ledger;
+pub(crate) mod source_messages;
+mod source_permissions;
 pub(crate) mod source_properties;
 pub(crate) mod source_requests;
 pub(crate) mod source_sessions;
@@ -100,14 +124,19 @@ mod synonyms;
 mod sysdatabases;
 mod sysobjects;
 mod system_columns;
+mod system_internals_allocation_units;
 mod system_objects;
 mod system_views;
 mod table_types;
 mod tables;
+mod tcp_endpoints;
+mod time_zone_info;
 mod trigger_events;
 mod triggers;
 mod types;
 mod views;
+
+pub(crate) use documented::known_but_missing;
 
 use ::types::value::ColumnType;
 use ::types::{Result, Value};
@@ -189,7 +218,7 @@ pub fn find(schema: &str, name: &str) -> Option<&'static SystemView> {
 }
 
 fn registered() -> impl Iterator<Item = &'static SystemView> {
-    registry::VIEWS.iter().chain(absent::VIEWS).copied()
+    registry::VIEWS.iter().chain(absent::VIEWS).chain(absent_server::VIEWS).copied()
 }
 
 /// Iterates over all system views with their object ids, which lie below those of temporary tables.

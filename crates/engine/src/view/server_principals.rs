@@ -53,7 +53,7 @@ struct Row {
 }
 
 /// Server roles with their principal ids.
-const ROLES: [(i32, &str); 10] = [
+pub(super) const ROLES: [(i32, &str); 10] = [
     (2, "public"),
     (3, "sysadmin"),
     (4, "securityadmin"),

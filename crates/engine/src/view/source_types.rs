@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use types::value::ColumnType;
-use types::{DataType, Length};
+use types::{DataType, Length, Value};
 
+use super::Scope;
 use super::source::{SYSNAME_ID, tables};
 use crate::catalog::{Database, IndexConstraint, IndexDef, IndexKind, TableDef, UserType};
 use crate::session::SessionState;
@@ -157,6 +158,37 @@ impl IndexRow {
         self.index().and_then(|i| i.constraint)
     }
 
+    /// Returns its memory, in pages of 8 KB: rows are with the heap or the clustered index.
+    pub(crate) fn pages(&self) -> Pages {
+        let data = &self.table.rows.data;
+        let index = self.index();
+        let own = index.and_then(|i| data.index_memory(i.storage_id())).unwrap_or_default();
+        if index.is_some_and(|i| !i.clustered) {
+            let used = pages(own.used_indexes_bytes);
+            return Pages { data: used, used, reserved: pages(own.allocated_indexes_bytes) };
+        }
+        let all = data.memory();
+        Pages {
+            data: pages(all.used_rows_bytes),
+            used: pages(all.used_rows_bytes + own.used_indexes_bytes),
+            reserved: pages(all.allocated_rows_bytes + own.allocated_indexes_bytes),
+        }
+    }
+
+    /// Returns its memory; that of the heap or the clustered index with that of the other indexes.
+    pub(crate) fn pages_with_others(&self) -> Pages {
+        let own = self.pages();
+        if self.index().is_some_and(|i| !i.clustered) {
+            return own;
+        }
+        let all = self.table.rows.data.memory();
+        Pages {
+            data: own.data,
+            used: pages(all.used_rows_bytes + all.used_indexes_bytes),
+            reserved: pages(all.allocated_rows_bytes + all.allocated_indexes_bytes),
+        }
+    }
+
     /// Returns `type` and `type_desc`.
     pub(crate) fn kind(&self) -> (u8, &'static str) {
         match self.index() {
@@ -168,6 +200,50 @@ impl IndexRow {
             },
         }
     }
+}
+
+/// Memory in pages of 8 KB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pages {
+    /// Of rows, for the heap or the clustered index; of the index, for another one.
+    pub(crate) data: u64,
+    /// In use.
+    pub(crate) used: u64,
+    /// Allocated.
+    pub(crate) reserved: u64,
+}
+
+/// Bytes of a page.
+const PAGE_BYTES: u64 = 8_192;
+
+fn pages(bytes: u64) -> u64 {
+    bytes.div_ceil(PAGE_BYTES)
+}
+
+/// Returns the indexes that the first three arguments of a table function name, with their databases:
+/// database, object and index by their ids; NULL and 0 are all of them, and so is -1 for the index.
+pub(crate) fn asked_indexes(scope: &Scope<'_>) -> Vec<(i16, IndexRow)> {
+    let argument = |place: usize| match scope.arguments.get(place) {
+        Some(Value::SmallInt(id)) => Some(i32::from(*id)),
+        Some(Value::Int(id)) => Some(*id),
+        _ => None,
+    };
+    let wanted = |asked: Option<i32>, id: i32| asked.is_none_or(|asked| asked == id);
+    let database = argument(0).filter(|id| *id != 0);
+    let object = argument(1).filter(|id| *id != 0);
+    let index = argument(2).filter(|id| *id >= 0);
+    let mut found = Vec::new();
+    for each in scope.session.catalog.databases.values() {
+        if !wanted(database, i32::from(each.id)) {
+            continue;
+        }
+        let rows = index_rows(scope.session, each).into_iter();
+        let rows = rows.filter(|row| {
+            wanted(object, row.table.id) && wanted(index, row.index().map_or(0, |i| i.id))
+        });
+        found.extend(rows.map(|row| (each.id, row)));
+    }
+    found
 }
 
 /// Returns the indexes of a database's tables, the heap first where no index is clustered.

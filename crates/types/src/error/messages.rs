@@ -5,6 +5,9 @@
 
 use std::fmt;
 
+/// A message of the registry: its number, severity and text, and the names and types of the places in it.
+pub type MessageText = (i32, u8, &'static str, &'static [(&'static str, &'static str)]);
+
 /// Declares [`Msg`]: per message a variant with its arguments, number, severity and text.
 macro_rules! messages {
     ($($name:ident $(($($arg:ident: $type:ty),+))? = $number:literal, $severity:literal, $text:literal;)+) => {
@@ -30,6 +33,11 @@ macro_rules! messages {
 
             /// The number and severity of every message, in the order of the registry.
             pub const ALL: &'static [(i32, u8)] = &[$(($number, $severity)),+];
+
+            /// Number, severity and text of every message, and the names and types of the places in it.
+            pub const TEXTS: &'static [MessageText] = &[
+                $(($number, $severity, $text, &[$($((stringify!($arg), stringify!($type))),+)?])),+
+            ];
         }
 
         impl fmt::Display for Msg<'_> {

@@ -10,6 +10,7 @@ use crate::bind::{Binder, Clause};
 use crate::func::{self, AggregateFunction, Function};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{AggregateCall, SortKey};
+use crate::view::known_but_missing;
 
 pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let Some(name) = call.name.as_simple() else { return bind_user(binder, call) };
@@ -166,6 +167,9 @@ fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let prefix = call.name.schema.as_deref().unwrap_or_default();
     if let Some(bound) = user::bind_scalar(binder, call)? {
         return Ok(bound);
+    }
+    if system && let Some(known) = known_but_missing(binder.database, "sys", &call.name.object) {
+        return not_supported(&known);
     }
     Err(Msg::FunctionNotFound(prefix, &name).into())
 }

@@ -22,7 +22,7 @@ use crate::plan::query::{
 };
 use crate::plan::walk::{self, Registers};
 use crate::security;
-use crate::view::SystemView;
+use crate::view::{SystemView, known_but_missing};
 
 /// Synonyms that may stand for each other.
 const SYNONYMS_MAX: u32 = 8;
@@ -266,7 +266,11 @@ pub(crate) fn resolve_table<'a>(
                 if let Some(view) = crate::view::find(schema, &target.object) {
                     return Ok(Resolved::System(view, database.name.as_str()));
                 }
-                break;
+                let missing = known_but_missing(&database.name, schema, &target.object);
+                return Err(match missing {
+                    Some(known) => Msg::NotSupported(&known).into(),
+                    None => Msg::InvalidObject(&name.to_string()).into(),
+                });
             }
         }
     }

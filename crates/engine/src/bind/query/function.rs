@@ -20,6 +20,7 @@ use crate::func::json::{Path, Wanted, default_path};
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{FunctionScan, Node, Query, UserFunctionScan};
+use crate::view::known_but_missing;
 
 /// Binds a function that stands in FROM.
 pub(super) fn bind(
@@ -81,7 +82,13 @@ pub(super) fn bind(
     let of_system = schema.eq_ignore_ascii_case("sys") && name.object.starts_with("fn_");
     let simple = name.as_simple().or(of_system.then_some(&name.object));
     let found = simple.and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
-    let Some(function) = found else { return Err(Msg::InvalidObject(&name.to_string()).into()) };
+    let Some(function) = found else {
+        let database = name.database.as_deref().unwrap_or(binder.database);
+        return Err(match known_but_missing(database, schema, &name.object) {
+            Some(known) => Msg::NotSupported(&known).into(),
+            None => Msg::InvalidObject(&name.to_string()).into(),
+        });
+    };
     let (node, mut columns) = scan(binder, function, arguments)?;
     for (column, name) in columns.iter_mut().zip(alias.map(|a| &a.columns[..]).unwrap_or_default())
     {

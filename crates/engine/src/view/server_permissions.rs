@@ -1,0 +1,36 @@
+//! `sys.server_permissions`: permissions of the server granted and denied.
+
+use types::Value;
+
+use super::column::{
+    Column, INT, TINYINT, ascii, ch, col, int, nv, opt, or_null, rows, shape, text,
+};
+use super::source_permissions::permission_type;
+use super::{Rows, Scope, SystemView};
+use crate::catalog::Permission;
+
+const COLUMNS: &[Column<Permission>] = &[
+    col("class", TINYINT, |_| Value::TinyInt(100)),
+    opt("class_desc", nv(60), |_| text("SERVER")),
+    col("major_id", INT, |_| int(0)),
+    col("minor_id", INT, |_| int(0)),
+    col("grantee_principal_id", INT, |r| int(r.principal_id)),
+    col("grantor_principal_id", INT, |_| int(1)),
+    opt("type", ch(4), |r| or_null(permission_type(&r.permission), |t| ascii(&format!("{t:<4}")))),
+    opt("permission_name", nv(128), |r| text(&r.permission)),
+    col("state", ch(1), |r| ascii(if r.granted { "G" } else { "D" })),
+    opt("state_desc", nv(60), |r| text(if r.granted { "GRANT" } else { "DENY" })),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "server_permissions",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    rows(COLUMNS, scope.session.catalog.server_permissions.iter().cloned())
+}
