@@ -11,10 +11,10 @@ pub(crate) fn known_but_missing(database: &str, schema: &str, name: &str) -> Opt
     let is = |list: &'static str| list.split(' ').find(|known| known.eq_ignore_ascii_case(name));
     let of_sys = schema.eq_ignore_ascii_case("sys");
     let of_dbo = schema.is_empty() || schema.eq_ignore_ascii_case("dbo");
-    if of_sys || of_dbo {
-        if let Some(known) = is(COMPATIBILITY_VIEWS) {
-            return Some(format!("the system view sys.{known}"));
-        }
+    if (of_sys || of_dbo)
+        && let Some(known) = is(COMPATIBILITY_VIEWS)
+    {
+        return Some(format!("the system view sys.{known}"));
     }
     if of_sys {
         let view = is(CATALOG_VIEWS).or_else(|| is(MANAGEMENT_VIEWS));
@@ -22,10 +22,10 @@ pub(crate) fn known_but_missing(database: &str, schema: &str, name: &str) -> Opt
             return Some(format!("the system view sys.{known}"));
         }
     }
-    if of_sys || schema.is_empty() {
-        if let Some(known) = is(FUNCTIONS) {
-            return Some(format!("the system function sys.{known}"));
-        }
+    if (of_sys || schema.is_empty())
+        && let Some(known) = is(FUNCTIONS)
+    {
+        return Some(format!("the system function sys.{known}"));
     }
     if schema.eq_ignore_ascii_case("INFORMATION_SCHEMA") {
         return is(INFORMATION_SCHEMA).map(|known| format!("the view INFORMATION_SCHEMA.{known}"));
