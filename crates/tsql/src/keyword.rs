@@ -546,15 +546,22 @@ const fn build_table() -> [u16; TABLE_SIZE] {
     table
 }
 
-/// FNV-1a over letters without their case.
+/// Mixes length and a few letters, without their case: all keywords that fall together are told apart
+/// by comparison.
 const fn hash(word: &[u8]) -> usize {
-    let mut hash: u32 = 0x811C_9DC5;
-    let mut index = 0;
-    while index < word.len() {
-        hash = (hash ^ (word[index] & 0xDF) as u32).wrapping_mul(0x0100_0193);
-        index += 1;
+    let length = word.len();
+    if length == 0 {
+        return 0;
     }
-    (hash ^ (hash >> 15)) as usize
+    let first = letter(word, 0) | letter(word, length / 4) << 8;
+    let middle = letter(word, length / 2) << 16 | letter(word, length - length.div_ceil(4)) << 24;
+    let last = letter(word, length - 1) << 32 | length << 40;
+    let mixed = (first | middle | last).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    mixed >> 53
+}
+
+const fn letter(word: &[u8], place: usize) -> usize {
+    (word[place] & 0xDF) as usize
 }
 
 #[cfg(test)]

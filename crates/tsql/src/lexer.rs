@@ -140,6 +140,31 @@ fn narrow(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(UNMATCHED)
 }
 
+/// Bytes that a name goes on with; those of other characters are looked at as characters.
+static IS_NAME_BYTE: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = matches!(
+            BYTES[byte],
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'@' | b'#' | b'$'
+        );
+        byte += 1;
+    }
+    table
+};
+
+/// The ASCII bytes, each at its own place.
+const BYTES: [u8; 128] = {
+    let mut bytes = [0; 128];
+    let mut byte = 0u8;
+    while byte < 128 {
+        bytes[byte as usize] = byte;
+        byte += 1;
+    }
+    bytes
+};
+
 struct Lexer<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -201,7 +226,9 @@ impl Lexer<'_> {
     fn skip_blanks(&mut self) -> Option<usize> {
         loop {
             match self.peek(0) {
+                // Nearly always one blank before a letter.
                 1..=b' ' => self.position += 1,
+                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => return None,
                 b'-' if self.peek(1) == b'-' => self.skip_line(),
                 b'/' if self.peek(1) == b'*' => {
                     let start = self.position;
@@ -262,10 +289,10 @@ impl Lexer<'_> {
 
     fn skip_name(&mut self) {
         loop {
+            let rest = &self.bytes[self.position..];
+            let plain = rest.iter().position(|&byte| !IS_NAME_BYTE[usize::from(byte)]);
+            self.position += plain.unwrap_or(rest.len());
             match self.peek(0) {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'@' | b'#' | b'$' => {
-                    self.position += 1
-                }
                 0x80.. => match self.char() {
                     Some(c) if is_name_char(c) => self.position += c.len_utf8(),
                     _ => return,

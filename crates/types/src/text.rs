@@ -23,9 +23,19 @@ pub enum LetterCase {
     Lower,
 }
 
+/// Bytes of a short text, which is encoded without memory of its own.
+const STACK_BYTES: usize = 64;
+
 /// Encodes as UTF-16LE.
 pub fn to_utf16(text: &str) -> Bytes {
-    let units: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    let bytes = text.as_bytes();
+    if 2 * bytes.len() <= STACK_BYTES && text.is_ascii() {
+        let mut units = [0; STACK_BYTES];
+        units.chunks_exact_mut(2).zip(bytes).for_each(|(unit, &byte)| unit[0] = byte);
+        return Bytes::copy_from(&units[..2 * bytes.len()]);
+    }
+    let mut units = Vec::with_capacity(2 * bytes.len());
+    text.encode_utf16().for_each(|unit| units.extend_from_slice(&unit.to_le_bytes()));
     Bytes::from(units)
 }
 

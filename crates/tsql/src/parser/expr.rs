@@ -51,13 +51,13 @@ impl Parser<'_> {
         op: fn(TokenKind) -> Option<ArithmeticOp>,
         operand: fn(&mut Self) -> Result<Expr>,
     ) -> Result<Expr> {
+        if op(self.kind()).is_none() {
+            return Ok(first);
+        }
         let mut rest = Vec::new();
         while let Some(op) = op(self.kind()) {
             self.advance();
             rest.push((op, operand(self)?));
-        }
-        if rest.is_empty() {
-            return Ok(first);
         }
         let span = self.span_from(first.span.start);
         Ok(Expr { kind: ExprKind::Arithmetic { first: Box::new(first), rest }, span })
@@ -168,12 +168,31 @@ impl Parser<'_> {
         if !self.at_ident() && !matches!(self.kind(), TokenKind::Dollar | TokenKind::Dot) {
             return Err(self.unexpected());
         }
+        if let Some(column) = self.plain_column()? {
+            return Ok(ExprKind::Column(column));
+        }
         let name = self.object_name()?;
         match self.kind() {
             TokenKind::LeftParen => self.call_by_name(name),
             TokenKind::DoubleColon => self.static_method(name),
             _ => Ok(ExprKind::Column(Box::new(column_of(name)))),
         }
+    }
+
+    /// Parses `c` and `t.c`: what most names are that are no function's.
+    fn plain_column(&mut self) -> Result<Option<Box<ColumnRef>>> {
+        let Some(parts) = self.plain_parts() else { return Ok(None) };
+        let behind = self.kind_at(2 * parts - 1);
+        if matches!(behind, TokenKind::LeftParen | TokenKind::DoubleColon) {
+            return Ok(None);
+        }
+        let first = self.take_ident()?;
+        if parts == 1 {
+            return Ok(Some(Box::new(ColumnRef { column: first, table: None })));
+        }
+        self.position += 1;
+        let column = self.take_ident()?;
+        Ok(Some(Box::new(ColumnRef { column, table: Some(ObjectName::simple(first)) })))
     }
 
     /// Parses a column as clauses name it: `c`, `t.c`.

@@ -84,6 +84,9 @@ impl Parser<'_> {
             TokenKind::DoubleQuoted => unquote(text, "\"\"", "\""),
             _ => unquote(text, "''", "'"),
         };
+        if !value.as_bytes().contains(&b'\\') {
+            return value;
+        }
         // A backslash at the end of a line joins it with the next.
         if value.contains("\\\n") || value.contains("\\\r\n") {
             return value.replace("\\\r\n", "").replace("\\\n", "").into();

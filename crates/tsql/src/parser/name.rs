@@ -53,7 +53,7 @@ impl Parser<'_> {
     }
 
     /// Takes the next token as a name.
-    fn take_ident(&mut self) -> Result<Ident> {
+    pub(super) fn take_ident(&mut self) -> Result<Ident> {
         let token = self.advance();
         let span = Span::new(token.start, token.end());
         let text = self.text_of(token);
@@ -85,6 +85,18 @@ impl Parser<'_> {
     /// Parses a name of one to four parts; parts may be left out: `a..b`.
     pub(super) fn object_name(&mut self) -> Result<ObjectName> {
         let start = self.start();
+        // Nearly all names have one part or two.
+        match self.plain_parts() {
+            Some(1) => return Ok(ObjectName::simple(self.take_ident()?)),
+            Some(_) => {
+                let schema = Some(self.take_ident()?);
+                self.position += 1;
+                let object = self.take_ident()?;
+                let span = self.span_from(start);
+                return Ok(ObjectName { object, schema, database: None, server: None, span });
+            }
+            None => {}
+        }
         let mut parts = [None, None, None, None];
         let mut count = 0;
         loop {
@@ -108,6 +120,18 @@ impl Parser<'_> {
         };
         let Some(object) = object else { return Err(self.unexpected()) };
         Ok(ObjectName { object, schema, database, server, span: self.span_from(start) })
+    }
+
+    /// Returns how many parts the name has that follows, if they are one or two and none is left out.
+    pub(super) fn plain_parts(&self) -> Option<usize> {
+        if !self.at_ident() {
+            return None;
+        }
+        if self.kind_at(1) != TokenKind::Dot {
+            return Some(1);
+        }
+        let two = self.is_ident(self.token_at(2)) && self.kind_at(3) != TokenKind::Dot;
+        two.then_some(2)
     }
 
     /// Parses a part of a name; behind a point a few reserved words are names in practice.
@@ -212,5 +236,9 @@ impl Parser<'_> {
 /// Returns what stands between quotes, with each doubled quote as one.
 pub(super) fn unquote(quoted: &str, doubled: &str, single: &str) -> Box<str> {
     let inner = &quoted[1..quoted.len() - 1];
-    if inner.contains(doubled) { inner.replace(doubled, single).into() } else { inner.into() }
+    if inner.as_bytes().contains(&doubled.as_bytes()[0]) {
+        inner.replace(doubled, single).into()
+    } else {
+        inner.into()
+    }
 }
