@@ -1,6 +1,7 @@
 //! What compiling a statement costs, in CPU time, warm: parsing alone; and a text that was never seen
 //! beside one that is cached, which is parsing, binding, planning and keeping the program.
-//! `cargo run --release -p engine --example compile_cost`
+//! `cargo run --release -p engine --example compile_cost`; with a stage (`writing`, `parse`, `cached`, `new`),
+//! the name of a statement and a number of rounds it runs that one, for a profiler.
 #![expect(clippy::print_stdout, reason = "it is a measuring tool")]
 
 use std::sync::Arc;
@@ -13,7 +14,9 @@ use sos::sys::thread_cpu_ns;
 use storage::{Store, StoreOptions};
 use types::{Error, Value};
 
-const WARM_UP: u32 = 5_000;
+#[global_allocator]
+static ALLOCATOR: sos::memory::Allocator = sos::memory::Allocator;
+
 const ROUNDS: u32 = 40_000;
 
 /// Takes results and keeps the number of errors.
@@ -79,11 +82,18 @@ fn run(session: &mut Session, text: &str) -> Result<(), String> {
 }
 
 /// CPU nanoseconds of a round, warm.
-fn cost(mut round: impl FnMut(u32) -> Result<(), String>) -> Result<u64, String> {
-    (0..WARM_UP).try_for_each(&mut round)?;
+fn cost(rounds: u32, mut round: impl FnMut(u32) -> Result<(), String>) -> Result<u64, String> {
+    let warm_up = rounds / 8;
+    (0..warm_up).try_for_each(&mut round)?;
     let before = thread_cpu_ns();
-    (WARM_UP..WARM_UP + ROUNDS).try_for_each(&mut round)?;
-    Ok((thread_cpu_ns() - before) / u64::from(ROUNDS))
+    measured(&mut || (warm_up..warm_up + rounds).try_for_each(&mut round))?;
+    Ok((thread_cpu_ns() - before) / u64::from(rounds))
+}
+
+/// What `callgrind --collect-atstart=no --toggle-collect='*measured*'` counts.
+#[inline(never)]
+fn measured(rounds: &mut dyn FnMut() -> Result<(), String>) -> Result<(), String> {
+    rounds()
 }
 
 /// Statements of some 140 characters each; `n` makes them differ.
@@ -117,6 +127,10 @@ const STATEMENTS: [(&str, Statement); 4] = [
 ];
 
 fn main() -> Result<(), String> {
+    let mut arguments = std::env::args().skip(1);
+    let stage = arguments.next().unwrap_or_default();
+    let name = arguments.next().unwrap_or_default();
+    let rounds = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(ROUNDS);
     let mut session = session()?;
     for text in [
         "CREATE TABLE dbo.orders (id int NOT NULL PRIMARY KEY, customer nvarchar(40), amount decimal(18,2), \
@@ -131,19 +145,20 @@ fn main() -> Result<(), String> {
     ] {
         run(&mut session, text)?;
     }
+    for (_, statement) in STATEMENTS.iter().filter(|(known, _)| *known == name) {
+        println!("{} ns", stage_cost(&stage, rounds, *statement, &mut session)?);
+    }
+    if !stage.is_empty() {
+        return Ok(());
+    }
     for (name, statement) in STATEMENTS {
-        let length = statement(1).len();
-        let parse = cost(|n| {
-            let text = statement(n);
-            let parsed = tsql::parse(&text, tsql::QuotedIdentifier::On);
-            parsed.map(drop).map_err(|error| error.to_string())
-        })?;
-        let writing = cost(|n| if statement(n).is_empty() { Err(String::new()) } else { Ok(()) })?;
-        let cached = cost(|_| run(&mut session, &statement(1)))?;
-        let new = cost(|n| run(&mut session, &statement(n)))?;
+        let [writing, parse, cached, new] = ["writing", "parse", "cached", "new"]
+            .map(|stage| stage_cost(stage, rounds, statement, &mut session));
+        let (writing, parse, cached, new) = (writing?, parse?, cached?, new?);
         println!(
-            "{name}, {length} characters: parse {} ns, run from the cache {} ns, of a new text {} ns: \
+            "{name}, {} characters: parse {} ns, run from the cache {} ns, of a new text {} ns: \
              compiling takes {} ns",
+            statement(1).len(),
             parse.saturating_sub(writing),
             cached.saturating_sub(writing),
             new.saturating_sub(writing),
@@ -151,4 +166,24 @@ fn main() -> Result<(), String> {
         );
     }
     Ok(())
+}
+
+/// What one stage costs: writing the text, parsing it, running it from the cache, running a new one.
+fn stage_cost(
+    stage: &str,
+    rounds: u32,
+    statement: Statement,
+    session: &mut Session,
+) -> Result<u64, String> {
+    match stage {
+        "writing" => {
+            cost(rounds, |n| if statement(n).is_empty() { Err(String::new()) } else { Ok(()) })
+        }
+        "parse" => cost(rounds, |n| {
+            let parsed = tsql::parse(&statement(n), tsql::QuotedIdentifier::On);
+            parsed.map(drop).map_err(|error| error.to_string())
+        }),
+        "cached" => cost(rounds, |_| run(session, &statement(1))),
+        _ => cost(rounds, |n| run(session, &statement(n))),
+    }
 }

@@ -192,10 +192,36 @@ pub struct ViewSource {
     pub joined: bool,
 }
 
+/// The name of a source's column: a table's columns have theirs already.
+#[derive(Clone)]
+pub enum ColumnName {
+    /// The name of that column of a table.
+    Of(Arc<TableDef>, u16),
+    /// A name of its own.
+    Own(String),
+}
+
+impl std::ops::Deref for ColumnName {
+    type Target = str;
+    #[inline]
+    fn deref(&self) -> &str {
+        match self {
+            Self::Of(table, ordinal) => &table.columns[usize::from(*ordinal)].name,
+            Self::Own(name) => name,
+        }
+    }
+}
+
+impl From<String> for ColumnName {
+    fn from(name: String) -> Self {
+        Self::Own(name)
+    }
+}
+
 /// A column of a source.
 pub struct SourceColumn {
     /// Its name.
-    pub name: String,
+    pub name: ColumnName,
     /// Its type.
     pub ty: ColumnType,
     /// Where its value is.

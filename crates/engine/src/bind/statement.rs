@@ -70,6 +70,9 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
     };
     let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
     opt::leftovers(binder, &mut bound);
+    if binder.hints.paths && !opt::takes_hinted_paths(binder, &bound) {
+        return Err(types::Error::from(Msg::NoPlanForHints).at_line(statement.line));
+    }
     Ok(bound)
 }
 
@@ -83,7 +86,8 @@ pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> 
     Ok(Scalar { expr, registers: binder.registers })
 }
 
-/// Resolves OPTION: MAXRECURSION and the order and method of joins act; other hints change no result.
+/// Resolves OPTION: MAXRECURSION, RECOMPILE and the order and method of joins act. Of the others some guide a
+/// choice that is not made here (FAST, KEEP PLAN), or ask for no more than is done anyway (MAXDOP).
 fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
     for hint in hints {
         if let QueryHintKind::Plain(name) = &hint.kind {
@@ -91,6 +95,8 @@ fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
                 "FORCE ORDER" => binder.hints.force_order = true,
                 "LOOP JOIN" => binder.hints.method = Some(opt::Method::Loop),
                 "HASH JOIN" | "MERGE JOIN" => binder.hints.method = Some(opt::Method::Hash),
+                // The plan serves one execution.
+                "RECOMPILE" => binder.session_bound = true,
                 _ => {}
             }
         }

@@ -50,8 +50,7 @@ impl Binder<'_> {
     /// Returns the collation of the current database: what variables and literals have.
     pub fn database_collation(&self) -> Collation {
         self.catalog
-            .databases
-            .get(&Name::new(self.database))
+            .database(self.database)
             .map_or_else(Collation::default, |database| database.collation)
     }
 }

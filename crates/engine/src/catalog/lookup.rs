@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::name::Name;
+use super::name::{Name, Parts};
 use super::{Catalog, Database, ModuleDef, Object, ProcedureDef, Schema, TableDef, UserType};
 
 impl Catalog {
@@ -13,7 +13,7 @@ impl Catalog {
 
     /// Finds a database by name.
     pub fn database(&self, name: &str) -> Option<&Arc<Database>> {
-        self.databases.get(&Name::new(name))
+        self.databases.get(&(name, "") as &dyn Parts)
     }
 
     /// Finds a database by id.
@@ -56,12 +56,12 @@ impl Catalog {
 impl Database {
     /// Finds a schema by name.
     pub fn schema(&self, name: &str) -> Option<&Schema> {
-        self.schemas.get(&Name::new(name))
+        self.schemas.get(&(name, "") as &dyn Parts)
     }
 
     /// Finds an object by schema and name.
     pub fn object(&self, schema: &str, name: &str) -> Option<&Object> {
-        self.objects.get(&(Name::new(schema), Name::new(name)))
+        self.objects.get(&(schema, name) as &dyn Parts)
     }
 
     /// Finds an object by id.
@@ -79,7 +79,7 @@ impl Database {
 
     /// Finds an alias type or table type by schema and name.
     pub fn user_type(&self, schema: &str, name: &str) -> Option<&Arc<UserType>> {
-        self.types.get(&(Name::new(schema), Name::new(name)))
+        self.types.get(&(schema, name) as &dyn Parts)
     }
 
     /// Iterates over the triggers of a table, with their definitions.

@@ -1,11 +1,14 @@
 //! Joins two inputs by predicates: the method is chosen by cost where it is not given.
 
 use super::Hints;
-use super::conjunct::{filter, join_conjuncts, node_reads, part};
+use super::conjunct::{filter, join_conjuncts, node_reads, part, split};
 use super::estimate::{self, estimate};
 use super::seek;
-use crate::plan::expr::{CompareOp, Expr, ExprKind};
-use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
+use super::simplify;
+use crate::plan::children;
+use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
+use crate::plan::query::{Access, Join, JoinKind, JoinMethod, Node, Scan};
+use crate::plan::statement::table_of;
 use crate::plan::walk::{self, Registers};
 
 /// The inputs of a join, each optimized by itself.
@@ -51,6 +54,9 @@ fn choose(
     if !node_reads(&sides.right).is_disjoint(&left_fills) {
         return Method::Loop;
     }
+    if wants_seek(&sides.right) && found_by_seek(&sides.right, conjuncts).is_some() {
+        return Method::Loop;
+    }
     let has_key = conjuncts.iter().any(|c| is_equi(c, &left_fills, &right_fills, all));
     if let Some(method) = hints.method {
         return if method == Method::Hash && !has_key { Method::Loop } else { method };
@@ -70,6 +76,16 @@ fn choose(
         estimate::product_cost(left.rows, right.rows) + right.cost()
     };
     if by_loop <= by_hash { Method::Loop } else { Method::Hash }
+}
+
+/// Tells whether a hint asks for a look-up that the input's own predicates do not give.
+fn wants_seek(node: &Node) -> bool {
+    match node {
+        Node::Scan(scan) => !seek::takes_hinted_path(scan),
+        Node::Filter(inner) => wants_seek(&inner.0),
+        Node::Compute(inner) => wants_seek(&inner.0),
+        _ => false,
+    }
 }
 
 /// Returns the cost of finding the rows of one left row by an index of the right side.
@@ -96,7 +112,10 @@ pub(super) fn join(
     let Sides { left, right } = sides;
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
     if method == Method::Loop {
-        let right = push_more(right, conjuncts);
+        let mut right = push_more(right, conjuncts);
+        if let Node::Scan(scan) = &mut right {
+            drop_carried(scan, &left);
+        }
         let (method, on) = (JoinMethod::Loop, None);
         let join = Join { kind, method, left, right, on, left_live, right_live };
         return Node::Join(Box::new(join));
@@ -118,6 +137,56 @@ pub(super) fn join(
     let right = push_more(right, below);
     let (method, on) = (JoinMethod::Hash(keys), join_conjuncts(on));
     Node::Join(Box::new(Join { kind, method, left, right, on, left_live, right_live }))
+}
+
+/// Leaves out of what is checked on the rows of a look-up by columns of the left side what the left side's
+/// rows satisfy already: `a = b AND a = 1` has become `b = 1`, too.
+fn drop_carried(scan: &mut Scan, left: &Node) {
+    let (index, keys) = match &scan.access {
+        Access::Seek { index, key } => (*index, key),
+        Access::Range { index, prefix, .. } => (*index, prefix),
+        Access::Full => return,
+    };
+    let table = table_of(&scan.table);
+    let columns = table.indexes[usize::from(index)].keys.iter();
+    let mut pairs: Vec<(Register, Expr)> = Vec::new();
+    for ((ordinal, _), key) in columns.zip(keys) {
+        let ty = &table.columns[usize::from(*ordinal)].ty;
+        let same = ty.data_type == key.ty.data_type && ty.collation == key.ty.collation;
+        let filled = scan.columns.iter().find(|c| c.0 == *ordinal);
+        if let (ExprKind::Column(_), true, Some((_, register))) = (&key.kind, same, filled) {
+            pairs.push((*register, key.clone()));
+        }
+    }
+    let Some(residual) = scan.residual.take_if(|_| !pairs.is_empty()) else { return };
+    let mut checks = Vec::new();
+    split(residual, &mut checks);
+    checks.retain(|check| {
+        let Some(register) = simplify::restricted(check) else { return true };
+        let carried = pairs.iter().find(|(own, _)| *own == register);
+        !carried
+            .is_some_and(|(_, key)| is_met(left, &simplify::replaced(check, register, key), key))
+    });
+    scan.residual = join_conjuncts(checks);
+}
+
+/// Tells whether the scan that fills a column checks this of it: then it is true, or the column is NULL by an
+/// outer join.
+fn is_met(node: &Node, conjunct: &Expr, key: &Expr) -> bool {
+    let ExprKind::Column(register) = key.kind else { return false };
+    let mut nodes = vec![node];
+    while let Some(node) = nodes.pop() {
+        if let Node::Scan(scan) = node
+            && scan.columns.iter().any(|c| c.1 == register)
+        {
+            return scan.predicate.as_ref().is_some_and(|predicate| match &predicate.kind {
+                ExprKind::And(list) => list.iter().any(|e| walk::same(e, conjunct)),
+                _ => walk::same(predicate, conjunct),
+            });
+        }
+        children::inputs(node, &mut |input| nodes.push(input));
+    }
+    false
 }
 
 /// Puts more conjuncts into an input that is optimized already.

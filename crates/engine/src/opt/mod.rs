@@ -36,7 +36,7 @@ use crate::plan::walk::{self, Registers};
 pub use attach::Method;
 pub use estimate::{Estimate, estimate};
 pub(crate) use prune::{prune, prune_query};
-pub(crate) use seek::is_point;
+pub(crate) use seek::{is_point, takes_hinted_paths};
 pub use statistics::StatisticsCell;
 pub(crate) use sweep::leftovers;
 
@@ -57,6 +57,8 @@ pub struct Hints {
     pub(crate) force_order: bool,
     /// LOOP JOIN, HASH JOIN.
     pub(crate) method: Option<Method>,
+    /// Whether a table has a hint about its access path.
+    pub(crate) paths: bool,
 }
 
 /// What a pass over one statement knows and counts.

@@ -342,7 +342,9 @@ impl Search<'_> {
             None if keyed || right.count_ones() > 1 => f64::MAX,
             None => a.cost + a.rows.max(1.0) * b.cost,
         };
+        let wants_seek = self.wants_seek(right);
         let loops = match self.hints.method {
+            _ if wants_seek && seek.is_some() => true,
             Some(Method::Loop) => by_loop < f64::MAX,
             Some(Method::Hash) => !keyed && by_loop <= by_hash,
             None => by_loop <= by_hash,
@@ -351,9 +353,18 @@ impl Search<'_> {
         // What a hint asks for wins wherever any order allows it.
         let unasked = match self.hints.method {
             Some(asked) if asked != method => UNASKED,
+            _ if self.wants_seek(left) || (wants_seek && seek.is_none()) => UNASKED,
             _ => 0.0,
         };
         Some(entry(cost + product + unasked, method))
+    }
+
+    /// Tells whether a hint asks that the one table of a set be looked up, and nothing does so yet.
+    fn wants_seek(&self, set: u64) -> bool {
+        self.hints.paths
+            && set.count_ones() == 1
+            && scan_of(&self.relations[set.trailing_zeros() as usize].node)
+                .is_some_and(|scan| !seek::takes_hinted_path(scan))
     }
 
     fn needs(&self, set: u64) -> u64 {

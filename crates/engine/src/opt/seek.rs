@@ -5,13 +5,17 @@
 //! other side (an `int` column and a `bigint` parameter), the key is brought to the column's type
 //! instead, NULL if it does not fit, and the comparison stays to be checked on the row.
 
+use smallvec::SmallVec;
 use types::{Mode, Value};
 
 use super::conjunct::{join_conjuncts, split};
+use super::watch::root_of;
+use crate::bind::Binder;
 use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
+use crate::plan::children;
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
-use crate::plan::query::{Access, Node, Scan, TableSource};
-use crate::plan::statement::table_of;
+use crate::plan::query::{Access, Node, Path, Scan, TableSource};
+use crate::plan::statement::{Bound, table_of};
 use crate::plan::walk::{self, Registers};
 
 /// A comparison of a column with something that is known when the scan is opened.
@@ -50,14 +54,19 @@ pub(super) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     scan.access = Access::Full;
     let sargs = sargs(&scan, &conjuncts);
     let table = std::sync::Arc::clone(table_of(&scan.table));
-    let best = best_of(&table, &sargs);
-    let mut consumed = Vec::new();
+    let best = best_of(&table, &sargs, scan.hints.path);
+    let mut consumed = SmallVec::<[usize; 4]>::new();
     match best {
         Some(best) => scan.access = access(&table, &best, &sargs, &mut consumed),
         None if !matches!(scan.table, TableSource::Trigger(..)) => {
-            scan.access = in_clustered_order(&table);
+            scan.access = all_rows(&table, scan.hints.path);
         }
         None => {}
+    }
+    if consumed.is_empty() {
+        scan.residual = join_conjuncts(conjuncts);
+        scan.predicate.clone_from(&scan.residual);
+        return scan;
     }
     scan.predicate = join_conjuncts(conjuncts.clone());
     let rest = conjuncts.into_iter().enumerate().filter(|(i, _)| !consumed.contains(i));
@@ -65,18 +74,61 @@ pub(super) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     scan
 }
 
-/// All rows, in the order of the clustered index where an ordinary table has one.
-fn in_clustered_order(table: &TableDef) -> Access {
+/// All rows: in the order of the index that a hint names, or of the clustered one where an ordinary table
+/// has one.
+fn all_rows(table: &TableDef, path: Path) -> Access {
+    let whole = |index| Access::Range {
+        index,
+        prefix: Vec::new(),
+        lower: None,
+        upper: None,
+        backward: false,
+    };
+    if let Path::Index(index) = path {
+        let hinted = &table.indexes[usize::from(index)];
+        if hinted.kind == IndexKind::Range && hinted.filter.is_none() {
+            return whole(index);
+        }
+    }
     let clustered = table.indexes.iter().position(|i| i.clustered && i.kind == IndexKind::Range);
-    match clustered {
-        Some(index) if !table.memory_optimized => Access::Range {
-            index: u16::try_from(index).unwrap_or(0),
-            prefix: Vec::new(),
-            lower: None,
-            upper: None,
-            backward: false,
-        },
+    match clustered.and_then(|index| u16::try_from(index).ok()) {
+        Some(index) if !table.memory_optimized => whole(index),
         _ => Access::Full,
+    }
+}
+
+/// Tells whether the scans of a statement's tree go the ways that hints ask for.
+pub(crate) fn takes_hinted_paths(binder: &Binder<'_>, bound: &Bound) -> bool {
+    let Some(root) = root_of(bound).filter(|_| binder.level == super::Level::Full) else {
+        return true;
+    };
+    let mut nodes = vec![root];
+    while let Some(node) = nodes.pop() {
+        if matches!(node, Node::Scan(scan) if !takes_hinted_path(scan)) {
+            return false;
+        }
+        children::inputs(node, &mut |input| nodes.push(input));
+    }
+    true
+}
+
+/// Tells whether a scan goes the way that a hint asks for.
+pub(super) fn takes_hinted_path(scan: &Scan) -> bool {
+    let (taken, seeks) = match &scan.access {
+        Access::Full => (None, false),
+        Access::Seek { index, .. } => (Some(*index), true),
+        Access::Range { index, prefix, lower, upper, .. } => {
+            (Some(*index), !prefix.is_empty() || lower.is_some() || upper.is_some())
+        }
+    };
+    match scan.hints.path {
+        Path::Any | Path::Scan => true,
+        // All rows of a hash index are all rows of the table.
+        Path::Index(index) => {
+            let hinted = &table_of(&scan.table).indexes[usize::from(index)];
+            taken == Some(index) || hinted.kind == IndexKind::Hash && hinted.filter.is_none()
+        }
+        Path::Seek(index) => seeks && (index.is_none() || index == taken),
     }
 }
 
@@ -86,11 +138,16 @@ pub(super) fn best(scan: &Scan, conjuncts: &[Expr]) -> Option<Best> {
     if let Some(predicate) = scan.predicate.clone() {
         split(predicate, &mut all);
     }
-    best_of(table_of(&scan.table), &sargs(scan, &all))
+    best_of(table_of(&scan.table), &sargs(scan, &all), scan.hints.path)
 }
 
-fn best_of(table: &TableDef, sargs: &[Sarg]) -> Option<Best> {
-    let candidates = table.indexes.iter().enumerate();
+fn best_of(table: &TableDef, sargs: &[Sarg], path: Path) -> Option<Best> {
+    let is_allowed = |place: usize| match path {
+        Path::Any | Path::Seek(None) => true,
+        Path::Scan => false,
+        Path::Index(index) | Path::Seek(Some(index)) => usize::from(index) == place,
+    };
+    let candidates = table.indexes.iter().enumerate().filter(|(i, _)| is_allowed(*i));
     let candidates = candidates.filter_map(|(i, index)| candidate(i, index, sargs));
     candidates.max_by_key(|b| {
         let bounds = usize::from(b.lower.is_some()) + usize::from(b.upper.is_some());
@@ -163,7 +220,12 @@ fn candidate(place: usize, index: &IndexDef, sargs: &[Sarg]) -> Option<Best> {
     Some(Best { index: place, equals, lower, upper, equal, unique: whole && index.unique })
 }
 
-fn access(table: &TableDef, best: &Best, sargs: &[Sarg], consumed: &mut Vec<usize>) -> Access {
+fn access(
+    table: &TableDef,
+    best: &Best,
+    sargs: &[Sarg],
+    consumed: &mut SmallVec<[usize; 4]>,
+) -> Access {
     let mut take = |place: usize| {
         let sarg = &sargs[place];
         if sarg.exact {

@@ -165,7 +165,7 @@ pub(super) fn add_implied(conjuncts: &mut Vec<Expr>) {
 }
 
 /// Returns the column that a comparison restricts by a constant or a variable, bare.
-fn restricted(conjunct: &Expr) -> Option<Register> {
+pub(super) fn restricted(conjunct: &Expr) -> Option<Register> {
     let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { return None };
     if *op == CompareOp::NotEqual {
         return None;
@@ -184,7 +184,7 @@ fn restricted(conjunct: &Expr) -> Option<Register> {
 }
 
 /// Returns an expression with another column in the place of one.
-fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
+pub(super) fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
     let mut expr = expr.clone();
     walk::rewrite(&mut expr, &mut |e| {
         if matches!(e.kind, ExprKind::Column(r) if r == register) {

@@ -26,20 +26,10 @@ impl std::fmt::Debug for Watch {
 impl Watch {
     /// Watches the tables of a statement; `None` if it has no joins, whose order could change.
     pub(crate) fn of(bound: &Bound) -> Option<Self> {
-        let root = match bound {
-            Bound::Select(select) => &select.query.root,
-            Bound::SelectAssign(select) => &select.root,
-            Bound::SelectInto(into) => &into.query.root,
-            Bound::Insert(insert) => match &insert.source {
-                InsertSource::Query(query) => &query.root,
-                InsertSource::Default => return None,
-            },
-            Bound::Update(update) => &update.root,
-            Bound::Delete(delete) => &delete.root,
-            Bound::Instead(instead) => &instead.root,
-            Bound::Merge(merge) => &merge.root,
-            Bound::Truncate(_) | Bound::Scalar(_) => return None,
-        };
+        let root = root_of(bound)?;
+        if let Node::Scan(_) | Node::OneRow = root {
+            return None;
+        }
         let mut joins = false;
         let mut tables = Vec::new();
         let mut nodes = vec![root];
@@ -62,6 +52,24 @@ impl Watch {
             now / FAR >= before || before / FAR >= now
         })
     }
+}
+
+/// The tree that makes the rows of a statement.
+pub(super) fn root_of(bound: &Bound) -> Option<&Node> {
+    Some(match bound {
+        Bound::Select(select) => &select.query.root,
+        Bound::SelectAssign(select) => &select.root,
+        Bound::SelectInto(into) => &into.query.root,
+        Bound::Insert(insert) => match &insert.source {
+            InsertSource::Query(query) => &query.root,
+            InsertSource::Default => return None,
+        },
+        Bound::Update(update) => &update.root,
+        Bound::Delete(delete) => &delete.root,
+        Bound::Instead(instead) => &instead.root,
+        Bound::Merge(merge) => &merge.root,
+        Bound::Truncate(_) | Bound::Scalar(_) => return None,
+    })
 }
 
 /// A plan made later than the first, when the tables had other sizes.

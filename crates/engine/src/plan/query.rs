@@ -130,9 +130,25 @@ pub enum Access {
     },
 }
 
+/// The access path that table hints ask for; indexes by their place in the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Path {
+    /// The best one.
+    #[default]
+    Any,
+    /// FORCESCAN, INDEX (0): all rows.
+    Scan,
+    /// INDEX (name): by that index.
+    Index(u16),
+    /// FORCESEEK: by looking keys up, in that index if one is named.
+    Seek(Option<u16>),
+}
+
 /// What table hints ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScanHints {
+    /// INDEX, FORCESEEK, FORCESCAN.
+    pub path: Path,
     /// XLOCK, UPDLOCK, TABLOCKX..: take ownership of the rows read until the transaction ends.
     pub exclusive: bool,
     /// READPAST: leave out rows that another transaction owns.

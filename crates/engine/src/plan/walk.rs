@@ -1,5 +1,7 @@
 //! Walks over bound trees: which registers they read and fill, and rewriting of expressions.
 
+use smallvec::SmallVec;
+
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, AggregateCall, JoinKind, Live, Node, Query, Scan, SortKey, WindowCall,
@@ -7,7 +9,7 @@ use crate::plan::query::{
 
 /// A set of registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Registers(Vec<u64>);
+pub struct Registers(SmallVec<[u64; 2]>);
 
 impl Registers {
     /// Adds one.

@@ -185,6 +185,7 @@ messages! {
     SmallDateTimeOverflow = 298, 16, "The conversion from datetime data type to smalldatetime data type resulted in a smalldatetime overflow error.";
     XmlNotComparable = 305, 16, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.";
     TextNotComparable = 306, 16, "The text, ntext, and image data types cannot be compared or sorted, except when using IS NULL or LIKE operator.";
+    HintedIndexIdMissing(id: i64, table: &'a str) = 307, 16, "Index ID {id} on table '{table}' (specified in the FROM clause) does not exist.";
     HintedIndexMissing(index: &'a str, table: &'a str) = 308, 16, "Index '{index}' on table '{table}' (specified in the FROM clause) does not exist.";
     MaxRecursionTooLarge(value: i64, max: i64) = 310, 15, "The value {value} specified for the MAXRECURSION option exceeds the allowed maximum of {max}.";
     TooFewArguments(name: &'a str) = 313, 16, "An insufficient number of arguments were supplied for the procedure or function {name}.";

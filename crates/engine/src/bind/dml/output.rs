@@ -38,8 +38,13 @@ pub(super) fn bind(
     }
     let mut sources: Vec<Source> = pseudo.iter().map(source).collect();
     if let Some((name, register, ty)) = extra {
-        let column =
-            SourceColumn { name: name.to_owned(), ty, register, used: false, identity: false };
+        let column = SourceColumn {
+            name: name.to_owned().into(),
+            ty,
+            register,
+            used: false,
+            identity: false,
+        };
         sources.push(Source {
             alias: String::new(),
             schema: None,
@@ -63,7 +68,7 @@ pub(super) fn bind(
 
 fn source(pseudo: &Pseudo<'_>) -> Source {
     let columns = pseudo.table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
-        name: c.name.clone(),
+        name: c.name.clone().into(),
         ty: ColumnType { nullable: c.ty.nullable || pseudo.optional, ..c.ty },
         register: (pseudo.register)(i),
         used: false,
@@ -99,7 +104,7 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                     return Err(Msg::ColumnPrefixMismatch(&name.to_string()).into());
                 };
                 columns.extend(source.columns.iter().map(|c| OutputColumn {
-                    name: c.name.clone(),
+                    name: c.name.to_string(),
                     expr: Expr::new(ExprKind::Column(c.register), c.ty),
                     identity: false,
                 }));

@@ -6,7 +6,7 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result, Value};
 
 use crate::bind::expr::{assign, bind_condition, bind_expr};
-use crate::bind::{Binder, Level, Source, SourceColumn};
+use crate::bind::{Binder, ColumnName, Level, Source, SourceColumn};
 use crate::catalog::{ColumnDef, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::statement::{InsertValue, Lookup, NewRow};
@@ -19,8 +19,8 @@ fn over_row<T>(
     register: &dyn Fn(usize) -> Register,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T>,
 ) -> Result<T> {
-    let columns = table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
-        name: c.name.clone(),
+    let columns = (0_u16..).zip(&table.columns).enumerate().map(|(i, (ordinal, c))| SourceColumn {
+        name: ColumnName::Of(Arc::clone(table), ordinal),
         ty: c.ty,
         register: register(i),
         used: false,

@@ -111,7 +111,7 @@ fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
     };
     let first = columns.iter().find_map(|column| scan_of(&node, column.register));
     let scanned = first.map(|scan| scan.columns.iter().map(|c| (usize::from(c.0), c.1)).collect());
-    let named = columns.iter().map(|column| (column.name.clone(), base(column.register)));
+    let named = columns.iter().map(|column| (column.name.to_string(), base(column.register)));
     Ok(Known {
         columns: named.collect(),
         check: check(binder, 0, Vec::new())?,

@@ -24,6 +24,7 @@ pub(super) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
 /// Finds a column, those of `nodes()` included.
 pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
     let name = column.column.as_str();
+    let wants_identity = name.eq_ignore_ascii_case("$identity");
     for level in binder.levels.iter_mut().rev() {
         let mut found = None;
         let mut seen_table = false;
@@ -33,9 +34,10 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
             }
             seen_table = true;
             for (c, candidate) in source.columns.iter().enumerate() {
-                let same = match name {
-                    _ if name.eq_ignore_ascii_case("$identity") => candidate.identity,
-                    _ => Name::same(&candidate.name, name),
+                let same = if wants_identity {
+                    candidate.identity
+                } else {
+                    Name::same(&candidate.name, name)
                 };
                 if same && found.replace((s, c)).is_some() {
                     return Err(Msg::AmbiguousColumn(name).into());

@@ -11,14 +11,14 @@ use types::{Msg, Result};
 
 use super::{bind_query, check_option, cte, function, pivot};
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
-use crate::bind::{Binder, Source, SourceColumn, ViewSource};
+use crate::bind::{Binder, ColumnName, Source, SourceColumn, ViewSource};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
 use crate::opt::inner_join;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
-    Access, Join, JoinKind, JoinMethod, Node, Query, Scan, ScanHints, TableSource, ValuesScan,
-    ViewScan,
+    Access, Join, JoinKind, JoinMethod, Node, Path, Query, Scan, ScanHints, TableSource,
+    ValuesScan, ViewScan,
 };
 use crate::plan::walk::{self, Registers};
 use crate::security;
@@ -175,11 +175,12 @@ pub(crate) fn bind_named_source(
     security::require(binder, &resolved, "SELECT")?;
     match resolved {
         Resolved::Table(table) => {
-            check_index_hints(&table, hints)?;
+            let path = path_of(&table, hints)?;
+            binder.hints.paths |= path != Path::Any;
             let schema = alias.is_none().then(|| table.schema.clone());
             let name = SourceName { schema: schema.as_deref(), ..name };
             let source = TableSource::Table(Arc::clone(&table));
-            add_table_source(binder, source, name, scan_hints(hints))
+            add_table_source(binder, source, name, ScanHints { path, ..scan_hints(hints) })
         }
         Resolved::System(view, database) => {
             let schema = alias.is_none().then_some(view.schema);
@@ -193,24 +194,55 @@ pub(crate) fn bind_named_source(
     }
 }
 
-fn check_index_hints(table: &TableDef, hints: &[TableHint]) -> Result<()> {
+/// Finds the access path that hints ask for.
+fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
+    let mut path = Path::Any;
+    let mut seeks = false;
     for hint in hints {
-        let refs = match &hint.kind {
-            TableHintKind::Index(refs) => &refs[..],
-            TableHintKind::ForceSeek(Some((index, _))) => std::slice::from_ref(index),
-            TableHintKind::Word(_)
-            | TableHintKind::ForceSeek(None)
-            | TableHintKind::SpatialWindowMaxCells(_) => &[],
-        };
-        for index in refs {
-            if let ast::IndexRef::Name(name) = index
-                && table.index(name).is_none()
-            {
-                return Err(Msg::HintedIndexMissing(name, &table.qualified_name()).into());
+        let index = match &hint.kind {
+            // Of several indexes the first is taken: what is read is the same.
+            TableHintKind::Index(indexes) => indexes.first(),
+            TableHintKind::ForceSeek(index) => {
+                seeks = true;
+                index.as_ref().map(|(index, _)| index)
             }
+            TableHintKind::Word(TableHintWord::ForceScan) => {
+                path = Path::Scan;
+                continue;
+            }
+            TableHintKind::Word(_) | TableHintKind::SpatialWindowMaxCells(_) => continue,
+        };
+        if let TableHintKind::Index(indexes) = &hint.kind {
+            indexes.iter().try_for_each(|index| hinted(table, index).map(drop))?;
+        }
+        if let Some(index) = index {
+            path = hinted(table, index)?.map_or(Path::Scan, Path::Index);
         }
     }
-    Ok(())
+    Ok(match path {
+        Path::Any if seeks => Path::Seek(None),
+        Path::Index(index) if seeks => Path::Seek(Some(index)),
+        path => path,
+    })
+}
+
+/// Finds an index by name or id; none for 0, which means all rows.
+fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
+    let missing = |msg: Msg<'_>| types::Error::from(msg);
+    let place = match index {
+        ast::IndexRef::Number(0) => return Ok(None),
+        ast::IndexRef::Name(name) => table
+            .index(name)
+            .ok_or_else(|| missing(Msg::HintedIndexMissing(name, &table.qualified_name())))?,
+        ast::IndexRef::Number(id) => table
+            .indexes
+            .iter()
+            .position(|i| u32::try_from(i.id).is_ok_and(|known| known == *id))
+            .ok_or_else(|| {
+                missing(Msg::HintedIndexIdMissing(i64::from(*id), &table.qualified_name()))
+            })?,
+    };
+    Ok(u16::try_from(place).ok())
 }
 
 /// What a name in FROM stands for.
@@ -295,10 +327,10 @@ pub(crate) fn add_table_source(
 ) -> Result<Node> {
     let definition = Arc::clone(crate::plan::statement::table_of(&table));
     let first = binder.new_registers(definition.columns.len());
-    let columns = definition.columns.iter().enumerate().map(|(i, c)| SourceColumn {
-        name: c.name.clone(),
+    let columns = (0_u16..).zip(&definition.columns).map(|(i, c)| SourceColumn {
+        name: ColumnName::Of(Arc::clone(&definition), i),
         ty: c.ty,
-        register: first.plus(i),
+        register: first.plus(usize::from(i)),
         used: false,
         identity: c.identity.is_some(),
     });
@@ -359,7 +391,7 @@ pub(super) fn bind_system_view(
     let shape = (view.columns)();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {
-        name: (*name).to_owned(),
+        name: (*name).to_owned().into(),
         ty: *ty,
         register: first.plus(i),
         used: false,
@@ -499,7 +531,7 @@ pub(super) fn add_query_source(
         }
         let ExprKind::Column(register) = column.expr.kind else { continue };
         columns.push(SourceColumn {
-            name: column_name.to_owned(),
+            name: column_name.to_owned().into(),
             ty: column.expr.ty,
             register,
             used: false,
@@ -555,7 +587,7 @@ fn bind_values(
     }
     let columns = alias.columns.iter().zip(&types).zip(&values.registers);
     let columns = columns.map(|((name, ty), register)| SourceColumn {
-        name: name.to_string(),
+        name: name.to_string().into(),
         ty: *ty,
         register: *register,
         used: false,
@@ -598,8 +630,8 @@ pub(crate) fn bind_rows(
     Ok((Node::Values(Box::new(ValuesScan { rows: converted, registers })), types))
 }
 
-/// Resolves table hints to what a scan does about them. Hints that only guide an optimiser or the size
-/// of locks (ROWLOCK, INDEX, FORCESEEK ..) change no result here.
+/// Resolves table hints to what a scan does about them. Hints about the size of locks (ROWLOCK ..) change
+/// nothing: there is one size.
 pub(crate) fn scan_hints(hints: &[TableHint]) -> ScanHints {
     let mut resolved = ScanHints::default();
     for hint in hints {

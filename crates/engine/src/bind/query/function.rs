@@ -92,7 +92,7 @@ pub(super) fn bind(
     let (node, mut columns) = scan(binder, function, arguments)?;
     for (column, name) in columns.iter_mut().zip(alias.map(|a| &a.columns[..]).unwrap_or_default())
     {
-        column.name = name.to_string();
+        column.name = name.to_string().into();
     }
     add_source(binder, source_name, columns, None)?;
     Ok(node)
@@ -114,7 +114,7 @@ fn scan(
 }
 
 fn source_column(name: String, ty: ColumnType, register: Register) -> SourceColumn {
-    SourceColumn { name, ty, register, used: false, identity: false }
+    SourceColumn { name: name.into(), ty, register, used: false, identity: false }
 }
 
 /// Binds `x.nodes('p') AS t(c)`.

@@ -189,7 +189,7 @@ impl<'g> Scope<'g> {
         let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
         let names = sources.iter().flat_map(|s| {
             let prefix = s.alias.clone();
-            s.columns.iter().map(move |c| (c.register, format!("{prefix}.{}", c.name)))
+            s.columns.iter().map(move |c| (c.register, format!("{prefix}.{}", &*c.name)))
         });
         Self {
             keys: &grouping.keys,

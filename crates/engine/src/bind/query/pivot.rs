@@ -117,7 +117,7 @@ fn is_value(key: &Expr, value: &Ident) -> Result<Expr> {
 }
 
 fn new_column(name: &str, ty: ColumnType, register: Register) -> SourceColumn {
-    SourceColumn { name: name.to_owned(), ty, register, used: false, identity: false }
+    SourceColumn { name: name.to_owned().into(), ty, register, used: false, identity: false }
 }
 
 fn add_turned(
@@ -126,7 +126,7 @@ fn add_turned(
     mut columns: Vec<SourceColumn>,
 ) -> Result<()> {
     for (column, name) in columns.iter_mut().zip(&alias.columns) {
-        column.name = name.to_string();
+        column.name = name.to_string().into();
     }
     add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)
 }

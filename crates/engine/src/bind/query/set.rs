@@ -148,7 +148,7 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         };
     }
     let columns = output.iter().map(|c| SourceColumn {
-        name: c.name.clone(),
+        name: c.name.clone().into(),
         ty: c.expr.ty,
         register: column_register(&c.expr),
         used: false,

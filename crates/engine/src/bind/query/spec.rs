@@ -155,8 +155,8 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
         match &item.kind {
             SelectItemKind::Expr { expr, alias } => {
                 let name = match (alias, &expr.kind) {
-                    (Some(alias), _) => alias.to_string(),
-                    (None, ast::ExprKind::Column(column)) => column.column.to_string(),
+                    (Some(alias), _) => alias.as_str().to_owned(),
+                    (None, ast::ExprKind::Column(column)) => column.column.as_str().to_owned(),
                     _ => String::new(),
                 };
                 let expr = bind_expr(binder, expr)?;
@@ -226,7 +226,7 @@ fn expand_star(
             xml.check_star(column.register, &column.name)?;
             let expr = Expr::new(ExprKind::Column(column.register), column.ty);
             let column =
-                OutputColumn { name: column.name.clone(), expr, identity: column.identity };
+                OutputColumn { name: column.name.to_string(), expr, identity: column.identity };
             bound.push(Item { column, assign: None });
         }
     }

@@ -84,7 +84,7 @@ impl Lab {
         let context = BinderContext::bare(state, "master");
         let mut binder = context.binder();
         let columns = self.table.columns.iter().zip(0..).map(|(column, number)| SourceColumn {
-            name: column.name.clone(),
+            name: column.name.clone().into(),
             ty: column.ty,
             register: Register(number),
             used: true,
