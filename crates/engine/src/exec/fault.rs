@@ -100,13 +100,3 @@ pub(crate) fn sent_message(cx: &mut Cx<'_>, message: &Error) -> types::Result<()
     let outcome = cx.sink.message(message);
     sent(cx, outcome)
 }
-
-/// Shows an index key as the messages about duplicates do: its values, separated by commas.
-pub(crate) fn show_key(
-    table: &crate::catalog::TableDef,
-    index: storage::IndexId,
-    key: &[u8],
-) -> String {
-    let _ = (table, index);
-    key.iter().map(|byte| format!("{byte:02X}")).collect()
-}

@@ -111,7 +111,9 @@ fn moment(values: &[Value], offset: i32, data_type: &DataType) -> Result<Value> 
 /// The date argument: text and numbers become dates.
 fn date_argument(arguments: &mut Vec<Expr>, place: usize, text: DataType) -> Result<()> {
     let taken = arguments.remove(place);
-    arguments.insert(place, to_date(taken, text)?);
+    // A number is one of days, as datetime has it; no other date type takes numbers.
+    let target = if taken.ty.data_type.is_numeric() { DataType::DateTime } else { text };
+    arguments.insert(place, to_date(taken, target)?);
     Ok(())
 }
 

@@ -212,6 +212,9 @@ fn bind_aggregate_arguments(
                 arguments.push(bind_expr(binder, argument)?);
             }
         }
+        if arguments.iter().any(crate::plan::walk::has_own_subquery) {
+            return Err(Msg::NestedAggregate.into());
+        }
         let ty = (function.bind)(binder, &mut arguments)?;
         let order = bind_order(binder, &call.within_group)?;
         Ok((arguments, order, ty))

@@ -193,13 +193,38 @@ fn add_constraints(
 
 fn build_index(table: &TableDef, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
     let spec = index_spec(index, &table.columns, &table.layout);
-    table.rows.data.add_index(spec).map_err(|error| match error {
-        storage::Error::Unique { index: id, key, .. } => {
-            let shown = fault::show_key(table, id, &key);
-            Msg::CreateUniqueDuplicate(&table.qualified_name(), &index.name, &shown).into()
-        }
-        other => fault::raise(cx, other),
-    })
+    let duplicate = match table.rows.data.add_index(spec) {
+        Ok(()) => return Ok(()),
+        Err(storage::Error::Unique { key, .. }) => super::duplicate_key(table, index, &key, cx)?,
+        Err(other) => return Err(fault::raise(cx, other)),
+    };
+    not_created(duplicate, index, cx)
+}
+
+/// Ends a statement whose new index met duplicates: a constraint's failure is told in two messages.
+fn not_created(duplicate: Error, index: &IndexDef, cx: &mut Cx<'_>) -> Result<()> {
+    if index.constraint.is_none() {
+        return Err(duplicate);
+    }
+    say_first(duplicate, cx)?;
+    Err(Msg::ConstraintNotCreated.into())
+}
+
+/// Finds the new index that rows could not be copied into, and the message that it has then.
+fn new_duplicate<'t>(
+    before: &TableDef,
+    after: &'t TableDef,
+    error: &Error,
+) -> Option<(Error, &'t IndexDef)> {
+    if !matches!(error.number, 2601 | 2627) {
+        return None;
+    }
+    let is_new = |index: &&IndexDef| before.indexes.iter().all(|old| old.id != index.id);
+    let named = |index: &&IndexDef| error.message.contains(&format!("'{}'", index.name));
+    let index = after.indexes.iter().find(|index| is_new(index) && named(index))?;
+    let (_, key) = error.message.rsplit_once(" is ")?;
+    let key = key.trim_end_matches('.');
+    Some((Msg::CreateUniqueDuplicate(&after.qualified_name(), &index.name, key).into(), index))
 }
 
 /// Checks rows that are there against constraints by name.
@@ -245,8 +270,12 @@ fn rewrite(
     };
     after.rows = create_rows(&instance.store, &instance.catalog, &shape)?;
     cx.session.note_made(after.rows.data.id());
-    fill(before, &Arc::new(after.clone()), sources, validate, cx)
-        .map_err(|error| in_words_of(statement, error))?;
+    if let Err(error) = fill(before, &Arc::new(after.clone()), sources, validate, cx) {
+        return match new_duplicate(before, &after, &error) {
+            Some((duplicate, index)) => not_created(duplicate, index, cx),
+            None => Err(in_words_of(statement, error)),
+        };
+    }
     publish(after, cx)?;
     cx.session.note_gone(&before.rows.data);
     Ok(())

@@ -44,23 +44,14 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let spec = index_spec(&index, &table.columns, &table.layout);
     let mut next = TableDef::clone(&table);
     next.indexes.push(index);
-    let built = table.rows.data.add_index(spec);
-    built.map_err(|error| match error {
-        storage::Error::Unique { index, key, .. } => {
-            let shown = fault::show_key(&next, index, &key);
-            Error::custom(
-                1505,
-                16,
-                1,
-                format!(
-                    "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{}' and the index name '{name}'. The duplicate key value is ({shown}).",
-                    next.qualified_name()
-                ),
-            )
-        }
-        other => fault::raise(cx, other),
-    })?;
-    table::replace(next, cx)
+    match table.rows.data.add_index(spec) {
+        Ok(()) => table::replace(next, cx),
+        Err(storage::Error::Unique { key, .. }) => match next.indexes.last() {
+            Some(index) => Err(super::duplicate_key(&next, index, &key, cx)?),
+            None => Err(Msg::InternalError.into()),
+        },
+        Err(other) => Err(fault::raise(cx, other)),
+    }
 }
 
 pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {

@@ -6,6 +6,7 @@
 mod alter;
 mod database;
 mod drop;
+mod duplicate;
 mod filter;
 mod function;
 mod index;
@@ -29,6 +30,7 @@ use crate::exec::Cx;
 use crate::plan::expr::Register;
 use crate::session::SessionState;
 
+use duplicate::duplicate_key;
 pub(crate) use table::{create_from_columns, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
@@ -189,7 +191,7 @@ pub fn table_of_type(
 /// computed columns and constraints.
 pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
     let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
-        name: column.name.clone(),
+        name: column.name.clone().into(),
         ty: column.ty,
         register: Register(register),
         used: false,

@@ -21,6 +21,7 @@ pub(crate) use instead::run_instead;
 pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;
 pub(crate) use update::run_update;
+pub(crate) use write::display;
 
 use storage::Transaction;
 use types::Result;

@@ -67,7 +67,7 @@ fn truncation(expr: &Expr, table: &TableDef, ordinal: usize, cx: &mut Cx<'_>) ->
 }
 
 /// Shows a value as messages do: as its conversion to text.
-pub(super) fn display(value: &Value, ty: &ColumnType) -> String {
+pub(crate) fn display(value: &Value, ty: &ColumnType) -> String {
     let target = ColumnType {
         data_type: DataType::NVarChar(Length::Limited(4_000)),
         collation: Collation::default(),
