@@ -1,7 +1,11 @@
 //! Compiled programs of all sessions. Asked only when a session's own cache has none, so one lock is
 //! enough; how often it is taken is a matter of new texts and new connections, not of requests.
+//!
+//! Texts that are never sent again must not push out those that are: a program is on probation first,
+//! among few, which also keeps the memory of texts sent once warm. What was asked for again by the
+//! time its probation ends stays, and goes when it was not asked for through a whole round of the rest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
@@ -9,11 +13,62 @@ use sos::lock::{SpinClass, SpinLock};
 use crate::plan::program::Program;
 use crate::session::ProgramKey;
 
-/// Most programs kept. Where there are more texts than that, they are ad hoc ones that never come back.
-const PROGRAMS_MAX: usize = 4096;
+/// Programs on probation at most.
+const NEW_MAX: usize = 512;
+/// Programs at most that were asked for again.
+const KEPT_MAX: usize = 3_584;
+/// Steps at most in search of a program that may go: the rest of a round is for the next one.
+const STEPS_MAX: u32 = 16;
 
-/// Each with the text that it was made from.
-type Programs = HashMap<ProgramKey, (Box<[u8]>, Arc<Program>), foldhash::fast::RandomState>;
+/// A program with the text that it was made from.
+struct Place {
+    text: Arc<[u8]>,
+    program: Arc<Program>,
+    /// Whether it was asked for since it was put in or last passed over.
+    asked: bool,
+}
+
+impl Place {
+    /// Whether somebody wants it: it was asked for, or a session has it in its own cache.
+    fn is_wanted(&mut self) -> bool {
+        std::mem::take(&mut self.asked) || Arc::strong_count(&self.program) > 1
+    }
+}
+
+#[derive(Default)]
+struct Programs {
+    places: HashMap<ProgramKey, Place, foldhash::fast::RandomState>,
+    /// Keys on probation, the oldest first.
+    new: VecDeque<ProgramKey>,
+    /// Keys that were asked for again, in the order in which they are looked at.
+    kept: VecDeque<ProgramKey>,
+}
+
+impl Programs {
+    /// Ends the probation of the oldest where there are too many; returns what goes.
+    fn make_room(&mut self) -> Option<Place> {
+        if self.new.len() < NEW_MAX {
+            return None;
+        }
+        let oldest = self.new.pop_front()?;
+        if !self.places.get_mut(&oldest).is_some_and(Place::is_wanted) {
+            return self.places.remove(&oldest);
+        }
+        self.kept.push_back(oldest);
+        if self.kept.len() <= KEPT_MAX {
+            return None;
+        }
+        for _ in 0..STEPS_MAX {
+            let next = self.kept.pop_front()?;
+            if !self.places.get_mut(&next).is_some_and(Place::is_wanted) {
+                return self.places.remove(&next);
+            }
+            self.kept.push_back(next);
+        }
+        let next = self.kept.pop_front()?;
+        self.places.remove(&next)
+    }
+}
 
 /// Programs by key, each with the text that it was made from.
 pub struct SharedPrograms {
@@ -22,7 +77,7 @@ pub struct SharedPrograms {
 
 impl Default for SharedPrograms {
     fn default() -> Self {
-        Self { programs: SpinLock::new(SpinClass::PlanCache, HashMap::default()) }
+        Self { programs: SpinLock::new(SpinClass::PlanCache, Programs::default()) }
     }
 }
 
@@ -34,31 +89,37 @@ impl SharedPrograms {
         catalog_version: u64,
         text: &[u8],
     ) -> Option<Arc<Program>> {
-        let programs = self.programs.lock();
-        let (found, program) = programs.get(&key)?;
+        let mut programs = self.programs.lock();
+        let place = programs.places.get_mut(&key)?;
+        let program = &place.program;
         let current = program.catalog_version == catalog_version && program.is_cached();
-        let good = **found == *text && current;
-        good.then(|| Arc::clone(program))
+        if !current || *place.text != *text {
+            return None;
+        }
+        place.asked = true;
+        Some(Arc::clone(program))
     }
 
-    /// Adds a program. When the cache is full, all of it goes: what is in use is in its session's own
-    /// cache and comes back from there only by being compiled again once.
-    pub(crate) fn put(&self, key: ProgramKey, text: &[u8], program: &Arc<Program>) {
+    /// Adds a program, and lets one go where there are many.
+    pub(crate) fn put(&self, key: ProgramKey, text: &Arc<[u8]>, program: &Arc<Program>) {
+        let place = Place { text: Arc::clone(text), program: Arc::clone(program), asked: false };
         let mut programs = self.programs.lock();
-        let dropped = if programs.len() >= PROGRAMS_MAX {
-            std::mem::take(&mut *programs)
+        let replaced = programs.places.insert(key, place);
+        let dropped = if replaced.is_some() {
+            None
         } else {
-            HashMap::default()
+            let dropped = programs.make_room();
+            programs.new.push_back(key);
+            dropped
         };
-        programs.insert(key, (text.into(), Arc::clone(program)));
         // Freed behind the lock.
         drop(programs);
-        drop(dropped);
+        drop((replaced, dropped));
     }
 
     /// Returns how many programs are kept.
     pub fn count(&self) -> usize {
-        self.programs.lock().len()
+        self.programs.lock().places.len()
     }
 
     /// Forgets all (DBCC FREEPROCCACHE).

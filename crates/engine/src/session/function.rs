@@ -32,7 +32,7 @@ impl SessionState {
         };
         let program = self.compile_function(create, routine, &module.text, &database)?;
         let program = Arc::new(program);
-        self.instance.programs.put(key, b"", &program);
+        self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)
     }
 
@@ -91,7 +91,7 @@ impl SessionState {
             return Err(Msg::InternalError.into());
         };
         let program = Arc::new(self.compile_trigger(create, table, &module.text, &database)?);
-        self.instance.programs.put(key, b"", &program);
+        self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)
     }
 

@@ -92,8 +92,9 @@ impl Session {
         let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
             Some(entry) => entry,
             None => {
-                let program = self.state.compile_shared(key, text)?;
-                Entry { procedure: None, text: text.as_bytes().into(), program }
+                let sent = text.as_bytes().into();
+                let program = self.state.compile_shared(key, text, &sent)?;
+                Entry { procedure: None, text: sent, program }
             }
         };
         let mut frame = Frame::for_program(&self.state, &entry.program)?;
@@ -386,26 +387,27 @@ impl SessionState {
         ProgramKey::Text(self.programs.hash(context.iter().chain(parts)))
     }
 
-    /// Finds a batch's program among those of all sessions, or compiles it.
+    /// Finds a batch's program among those of all sessions, or compiles it. `sent` is the text.
     pub(crate) fn compile_shared(
         &mut self,
         key: ProgramKey,
         text: &str,
+        sent: &Arc<[u8]>,
     ) -> Result<Arc<Program>, Stop> {
         let version = self.catalog.version;
-        if let Some(program) = self.instance.programs.get(key, version, text.as_bytes()) {
+        if let Some(program) = self.instance.programs.get(key, version, sent) {
             return Ok(program);
         }
         self.counters.count(SessionCounter::PlanMisses);
         let program = self.compile_text(text, Parameters::default(), Origin::Batch)?;
-        self.instance.programs.put(key, text.as_bytes(), &program);
+        self.instance.programs.put(key, sent, &program);
         Ok(program)
     }
 
     /// Compiles dynamic SQL, by way of the shared cache.
     pub(crate) fn compile_batch(&mut self, text: &str) -> Result<Arc<Program>, Stop> {
         self.counters.count(SessionCounter::PlanLookups);
-        self.compile_shared(self.text_key(&[text.as_bytes()]), text)
+        self.compile_shared(self.text_key(&[text.as_bytes()]), text, &text.as_bytes().into())
     }
 
     /// Compiles a text with parameters. The time is nobody's statement.
@@ -511,7 +513,7 @@ impl SessionState {
         });
         self.meter.unpause();
         let program = program?;
-        self.instance.programs.put(key, b"", &program);
+        self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)
     }
 
