@@ -56,7 +56,8 @@ impl Parser<'_> {
         if !self.at(operator) {
             return Ok(first);
         }
-        let mut operands = vec![self.want_condition(first)?];
+        let mut operands = Vec::with_capacity(super::LIST_ROOM);
+        operands.push(self.want_condition(first)?);
         let start = operands[0].span.start;
         while self.eat(operator) {
             let next = operand(self)?;

@@ -43,6 +43,9 @@ use crate::{NESTING_MAX, QuotedIdentifier, line_at};
 /// Characters of a token that an error message shows.
 const ERROR_TOKEN_CHARS_MAX: usize = 128;
 
+/// Room that a list of more than one item begins with.
+const LIST_ROOM: usize = 4;
+
 /// Parses a batch; see [`crate::parse`].
 pub(crate) fn parse_batch(text: &str, quotes: QuotedIdentifier) -> Result<Batch> {
     if u32::try_from(text.len()).is_err() {
@@ -165,7 +168,12 @@ impl<'a> Parser<'a> {
 
     /// Parses `item, item, ..`: at least one.
     fn comma_list<T>(&mut self, mut item: impl FnMut(&mut Self) -> Result<T>) -> Result<Vec<T>> {
-        let mut list = vec![item(self)?];
+        let first = item(self)?;
+        if !self.at_kind(TokenKind::Comma) {
+            return Ok(vec![first]);
+        }
+        let mut list = Vec::with_capacity(LIST_ROOM);
+        list.push(first);
         while self.eat_kind(TokenKind::Comma) {
             list.push(item(self)?);
         }
