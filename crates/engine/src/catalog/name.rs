@@ -25,7 +25,7 @@ impl Name {
         if let ([x, ..], [y, ..]) = (a.as_bytes(), b.as_bytes())
             && x.is_ascii()
             && y.is_ascii()
-            && x.to_ascii_uppercase() != y.to_ascii_uppercase()
+            && !x.eq_ignore_ascii_case(y)
         {
             return false;
         }
