@@ -3,6 +3,7 @@
 //! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
 
 mod serve;
+mod stress;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ struct CommandLine {
 enum Verb {
     /// Serves clients until it is told to stop (the default).
     Serve(ServeArguments),
+    /// Puts a load on any TDS server and reports what it did to it.
+    Stress(Box<stress::StressArguments>),
 }
 
 /// Arguments of `serve`, as text: `serve.rs` checks and explains them.
@@ -88,6 +91,7 @@ fn main() -> ExitCode {
     match CommandLine::try_parse() {
         Ok(line) => match line.verb {
             Some(Verb::Serve(arguments)) => serve::run(&arguments),
+            Some(Verb::Stress(arguments)) => stress::run(&arguments),
             None => serve::run(&line.serve),
         },
         Err(error) => answer(&error),

@@ -13,3 +13,4 @@ mod limits;
 mod one_cpu;
 mod requests;
 mod server;
+mod stress;

@@ -3,7 +3,11 @@
 //!
 //! ```text
 //!   Script (encoded requests) ─► Generator (connections on one epoll) ─► Outcome (latencies, errors)
+//!   stress::Work ─► stress::Driver (pace, pool, timeouts; a Link each) ─► stress::Tally, the same by time
 //! ```
+//!
+//! The first is for our own benchmark, which stops at the first surprise; `stress` is for any server, and
+//! counts surprises.
 //!
 //! A request is encoded once and sent many times; an answer is skimmed for its end and decoded only
 //! when it is not as long as it should be. What it costs itself is part of every outcome, and
@@ -14,9 +18,13 @@ pub mod answer;
 mod connection;
 pub mod echo;
 pub mod generator;
+pub mod json;
+pub mod link;
 pub mod outcome;
 pub mod process;
 pub mod script;
+pub mod stress;
+mod tls;
 
 pub use answer::Answer;
 pub use generator::{Generator, Idle, Login, pause};

@@ -30,10 +30,8 @@ pub struct Outcome {
 
 impl Default for Outcome {
     fn default() -> Self {
-        // Counting from a nanosecond makes the third digit of a microsecond exact as well.
-        let latencies = Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS);
         Self {
-            latencies: latencies.expect("the bounds are in order"),
+            latencies: latencies(),
             errors: BTreeMap::new(),
             wrong_answers: 0,
             first_trouble: None,
@@ -98,6 +96,12 @@ impl Outcome {
             Err(what) => what,
         });
     }
+}
+
+/// An empty histogram of latencies in nanoseconds.
+pub(crate) fn latencies() -> Histogram<u64> {
+    // Counting from a nanosecond makes the third digit of a microsecond exact as well.
+    Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are in order")
 }
 
 #[cfg(test)]

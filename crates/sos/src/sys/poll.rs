@@ -101,6 +101,14 @@ impl Poller {
         Ok(call(SysCause::Control, || epoll::add(&self.0, fd, data, flags))?)
     }
 
+    /// Adds a descriptor of which it also reports that it has room again, or is connected.
+    pub fn add_both_ways(&self, fd: impl AsFd, token: u64) -> io::Result<()> {
+        let both = epoll::EventFlags::IN | epoll::EventFlags::OUT;
+        let flags = both | epoll::EventFlags::RDHUP | epoll::EventFlags::ET;
+        let data = epoll::EventData::new_u64(token);
+        Ok(call(SysCause::Control, || epoll::add(&self.0, fd, data, flags))?)
+    }
+
     /// Removes a descriptor.
     pub fn remove(&self, fd: impl AsFd) {
         // It fails when the task has closed it, which removes it too.

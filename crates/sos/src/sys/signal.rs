@@ -43,6 +43,11 @@ impl StopSignals {
         ledger::to(before);
         waited.map(drop)
     }
+
+    /// Whether the process has been asked to stop.
+    pub fn came(&self) -> io::Result<bool> {
+        poll_fd(&self.0, Direction::Readable, Some(0))
+    }
 }
 
 impl AsFd for StopSignals {

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
+use rustix::io::Errno;
 use rustix::net::{
     self, AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, SocketFlags,
     SocketType, ipproto, sockopt,
@@ -16,6 +17,13 @@ use crate::ledger;
 /// Connections the kernel completes ahead of `accept`; it caps this at net.core.somaxconn.
 const BACKLOG: i32 = 4096;
 
+fn family_of(address: SocketAddr) -> AddressFamily {
+    match address {
+        SocketAddr::V4(_) => AddressFamily::INET,
+        SocketAddr::V6(_) => AddressFamily::INET6,
+    }
+}
+
 /// A socket that waits for connections.
 #[derive(Debug)]
 pub struct Listener(Fd);
@@ -23,10 +31,7 @@ pub struct Listener(Fd);
 impl Listener {
     /// Listens on an address; port 0 takes any that is free.
     pub fn bind(address: SocketAddr) -> io::Result<Self> {
-        let family = match address {
-            SocketAddr::V4(_) => AddressFamily::INET,
-            SocketAddr::V6(_) => AddressFamily::INET6,
-        };
+        let family = family_of(address);
         call(SysCause::Control, || {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let fd = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
@@ -72,6 +77,21 @@ impl Socket {
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         Ok(Self(OwnedFd::from(stream).into()))
+    }
+
+    /// Begins to connect to an address. Until that is done a send would block, and if it fails, the next
+    /// receive says why.
+    pub fn connect_begin(address: SocketAddr) -> io::Result<Self> {
+        let family = family_of(address);
+        call(SysCause::Control, || {
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let fd = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+            sockopt::set_tcp_nodelay(&fd, true)?;
+            match net::connect(&fd, &address) {
+                Ok(()) | Err(Errno::INPROGRESS) => Ok(Self(fd.into())),
+                Err(error) => Err(error.into()),
+            }
+        })
     }
 
     /// Reads what has arrived; 0 at the end of the stream, `WouldBlock` if nothing has.

@@ -15,10 +15,11 @@ use std::time::Duration;
 use clap::Args;
 use load::{Generator, Idle, Outcome, Result, Script, ServerProcess};
 
-use crate::report::{median, quote};
+use crate::report::median;
 use crate::setup::{Schedulers, apart, login, start_clearway};
 use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
 use crate::{Plan, machine, page, say, session, write};
+use load::json::quote;
 
 /// The most that the ledger may cost, as a share of the CPU per request.
 const COST_MAX: f64 = 0.01;

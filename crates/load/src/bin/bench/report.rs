@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use load::Outcome;
+use load::json::{join, quote};
 
 use crate::machine::Facts;
 
@@ -292,34 +293,9 @@ fn side_json(side: &Side) -> String {
     )
 }
 
-fn join(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(",")
-}
-
-/// A string in JSON.
-pub(crate) fn quote(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            control if control.is_control() => {
-                let _ = write!(quoted, "\\u{:04x}", u32::from(control));
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_is_quoted_for_json() {
-        assert_eq!(quote("a\"b\\c\n"), "\"a\\\"b\\\\c\\u000a\"");
-    }
 
     #[test]
     fn a_median_is_the_middle() {

@@ -6,8 +6,9 @@ use tds::client::{ClientSettings, RpcBuilder};
 use types::{Bytes, ColumnType, DataType, Length, Value};
 
 use crate::Plan;
-use crate::setup::{batches, connect, read_workload, run_batches};
+use crate::setup::{connect, read_workload, run_batches};
 use crate::work::{Asked, ROWS, Work, expect, item};
+use load::stress::batches;
 
 pub(crate) const DATABASE: &str = "WebSessions";
 /// What sessions hold at first, and after the write procedure.

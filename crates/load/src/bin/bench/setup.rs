@@ -79,21 +79,6 @@ pub(crate) fn run_batches<'a>(
     Ok(())
 }
 
-/// Cuts a script at its lines `go`.
-pub(crate) fn batches(script: &str) -> Vec<String> {
-    let mut batches = vec![String::new()];
-    for line in script.lines() {
-        if line.trim().eq_ignore_ascii_case("go") {
-            batches.push(String::new());
-        } else if let Some(batch) = batches.last_mut() {
-            batch.push_str(line);
-            batch.push('\n');
-        }
-    }
-    batches.retain(|batch| !batch.trim().is_empty());
-    batches
-}
-
 pub(crate) fn read_workload(plan: &Plan, name: &str) -> Result<String> {
     let path = plan.workloads.join(name);
     std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::compare::{Check, float, seconds};
 use super::{Books, Run, calls, compare, profile};
-use crate::report::quote;
+use load::json::{join, quote};
 
 /// Where the section begins.
 pub(crate) const HEADING: &str = "## The ledger beside the kernel's books";
@@ -282,8 +282,4 @@ fn run_json(run: &Run, slack: f64) -> String {
         join(checks),
         join(rows)
     )
-}
-
-fn join(items: impl Iterator<Item = String>) -> String {
-    items.collect::<Vec<_>>().join(",")
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::answer::{Rows, Verdict};
 use super::{Found, Line, Own};
-use crate::report::quote;
+use load::json::quote;
 
 /// Where the section of the page begins.
 pub(super) const HEADING: &str = "## TPC-H beside DuckDB";

@@ -1,0 +1,420 @@
+//! `Link`: one connection to any TDS server, from the first packet to the last answer, in plain text or
+//! TLS. It never waits: whoever drives it tells it when its socket has something to read or room again.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use rustls::ClientConnection;
+use rustls::pki_types::ServerName;
+use sos::sys::Socket;
+use tds::client::{self, DoneScanner, FinalDone, Token};
+use tds::prelogin::Encryption;
+use tds::tls_wrap::{self, Unwrapped, Unwrapper};
+use tds::{Cursor, DoneStatus, Login7, Prelogin, TdsVersion};
+
+use crate::answer::message_bytes;
+use crate::generator::Login;
+use crate::{Answer, tls};
+
+/// The packet size asked for, which is that of .NET's client.
+const PACKET_BYTES: u32 = 8_000;
+/// The bytes of a packet's header.
+const HEADER_BYTES: usize = 8;
+
+/// What of a connection is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encrypt {
+    /// Nothing, not even the password: for servers on this machine.
+    Off,
+    /// Everything, by TLS inside TDS. The server's certificate is not checked.
+    On,
+    /// Everything, by TLS around TDS 8.0. The server's certificate is not checked.
+    Strict,
+}
+
+/// Whom to connect to, and as whom.
+#[derive(Clone, Debug)]
+pub struct Target {
+    /// Where the server listens.
+    pub address: SocketAddr,
+    /// Who logs in.
+    pub login: Login,
+    /// What is encrypted.
+    pub encrypt: Encrypt,
+}
+
+/// Why a link is of no further use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// The number of the server's error, where it said one.
+    pub number: Option<i32>,
+    /// What went wrong, for the user.
+    pub text: String,
+}
+
+impl Fault {
+    fn new(text: impl Into<String>) -> Self {
+        Self { number: None, text: text.into() }
+    }
+
+    fn wire(error: impl fmt::Display) -> Self {
+        Self::new(format!("wrong answer: {error}"))
+    }
+
+    fn tls(error: impl fmt::Display) -> Self {
+        Self::new(format!("TLS: {error}"))
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// What a look at the link brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing that is whole.
+    Waiting,
+    /// It has logged in and can be asked.
+    LoggedIn,
+    /// The end of an answer; [`Link::answer`] has its packets.
+    Answer(FinalDone),
+}
+
+/// How far a link is.
+#[derive(Debug)]
+enum Phase {
+    /// TLS that TDS runs inside.
+    OuterHandshake,
+    Prelogin,
+    /// TLS inside PRELOGIN packets.
+    InnerHandshake(Unwrapper),
+    LogIn,
+    Ready,
+    Busy,
+}
+
+/// One connection.
+pub struct Link {
+    address: SocketAddr,
+    socket: Socket,
+    phase: Phase,
+    /// Whether a cancel is under way: the answer is over when the server says that it has seen it.
+    cancels: bool,
+    login: Vec<u8>,
+    encrypt: Encrypt,
+    tls: Option<Box<ClientConnection>>,
+    /// What the kernel has not taken yet.
+    unsent: Vec<u8>,
+    scanner: DoneScanner,
+    /// The packets of the answer so far, in plain.
+    held: Vec<u8>,
+}
+
+impl Link {
+    /// Begins to connect.
+    ///
+    /// # Errors
+    /// When the address can't be reached at all; all else is said by [`Self::advance`].
+    pub fn open(target: &Target) -> Result<Self> {
+        let refused = |error: io::Error| Fault::new(format!("{}: {error}", target.address));
+        let version = match target.encrypt {
+            Encrypt::Strict => TdsVersion::V8_0,
+            Encrypt::Off | Encrypt::On => TdsVersion::V7_4,
+        };
+        let login = client::login(&Login7 {
+            version_code: version.code(),
+            packet_size: PACKET_BYTES,
+            user: target.login.user.clone(),
+            password: target.login.password.clone(),
+            database: target.login.database.clone(),
+            application: "clearway stress".to_owned(),
+            ..Login7::default()
+        });
+        let mut link = Self {
+            socket: Socket::connect_begin(target.address).map_err(refused)?,
+            address: target.address,
+            phase: Phase::Prelogin,
+            cancels: false,
+            login,
+            encrypt: target.encrypt,
+            tls: None,
+            unsent: Vec::new(),
+            scanner: DoneScanner::new(version),
+            held: Vec::new(),
+        };
+        if target.encrypt == Encrypt::Strict {
+            link.phase = Phase::OuterHandshake;
+            link.begin_tls()?;
+            link.send_records()?;
+        } else {
+            link.send_prelogin()?;
+        }
+        Ok(link)
+    }
+
+    /// The socket, for a poller.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// The packets of the last answer, headers included.
+    pub fn answer(&self) -> &[u8] {
+        &self.held
+    }
+
+    /// Sends a request. The link must have logged in, and no answer may be under way.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    #[inline]
+    pub fn ask(&mut self, request: &[u8]) -> Result<()> {
+        self.held.clear();
+        self.phase = Phase::Busy;
+        self.send(request)
+    }
+
+    /// Asks the server to stop what is under way. The answer that comes says that it was.
+    ///
+    /// # Errors
+    /// When the connection is gone.
+    pub fn cancel(&mut self) -> Result<()> {
+        self.cancels = true;
+        self.send(&client::attention())
+    }
+
+    /// Sends what there is to send, reads what has come, and says what that makes. `is_over` says that the
+    /// peer has gone, so that nothing else will tell of the end that is behind the last bytes.
+    ///
+    /// # Errors
+    /// When the connection is gone, the login is refused, or the answer is not TDS.
+    #[inline]
+    pub fn advance(&mut self, buffer: &mut [u8], is_over: bool) -> Result<Step> {
+        if !self.unsent.is_empty() {
+            self.flush()?;
+        }
+        loop {
+            let count = match self.socket.recv(buffer) {
+                Ok(0) => return Err(Fault::new("the server has closed the connection")),
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    return Ok(Step::Waiting);
+                }
+                Err(error) => return Err(Fault::new(format!("the connection failed: {error}"))),
+            };
+            let step = self.take(&buffer[..count])?;
+            // Less than there was room for: the rest will come with an event of its own.
+            if step != Step::Waiting || count < buffer.len() && !is_over {
+                return Ok(step);
+            }
+        }
+    }
+
+    /// Takes up received bytes.
+    #[inline]
+    fn take(&mut self, bytes: &[u8]) -> Result<Step> {
+        match (&self.phase, &self.tls) {
+            (Phase::InnerHandshake(_), _) => self.take_flight(bytes),
+            (_, Some(_)) => self.take_records(bytes),
+            (_, None) => self.take_plain(bytes),
+        }
+    }
+
+    #[inline]
+    fn take_plain(&mut self, bytes: &[u8]) -> Result<Step> {
+        self.held.extend_from_slice(bytes);
+        match self.phase {
+            Phase::Busy => self.scan(bytes),
+            Phase::Prelogin if message_bytes(&self.held).is_some() => self.take_prelogin(),
+            Phase::LogIn if message_bytes(&self.held).is_some() => self.take_login(),
+            Phase::Ready => Err(Fault::new("an answer to nothing")),
+            _ => Ok(Step::Waiting),
+        }
+    }
+
+    #[inline]
+    fn scan(&mut self, mut bytes: &[u8]) -> Result<Step> {
+        loop {
+            let (used, end) = self.scanner.feed(bytes).map_err(Fault::wire)?;
+            let Some(end) = end else { return Ok(Step::Waiting) };
+            bytes = &bytes[used..];
+            // What was cancelled may have ended by itself: then that end comes first.
+            if self.cancels && !end.status.has(DoneStatus::ATTENTION) {
+                continue;
+            }
+            if !bytes.is_empty() {
+                return Err(Fault::new("more than one answer"));
+            }
+            self.cancels = false;
+            self.phase = Phase::Ready;
+            return Ok(Step::Answer(end));
+        }
+    }
+
+    fn take_prelogin(&mut self) -> Result<Step> {
+        let payload = self.held.get(HEADER_BYTES..).unwrap_or_default();
+        let answer = Prelogin::parse(Cursor::new(payload)).map_err(Fault::wire)?;
+        self.held.clear();
+        match (self.encrypt, answer.encryption) {
+            (Encrypt::Off, Some(Encryption::On | Encryption::Required)) => {
+                Err(Fault::new("the server wants encryption: --encrypt on"))
+            }
+            (Encrypt::On, Some(Encryption::NotSupported | Encryption::Off) | None) => Err(
+                Fault::new("the server can't encrypt: --encrypt off sends the password in plain"),
+            ),
+            (Encrypt::On, Some(_)) => {
+                self.begin_tls()?;
+                self.phase = Phase::InnerHandshake(Unwrapper::new());
+                self.send_flight()?;
+                Ok(Step::Waiting)
+            }
+            (Encrypt::Off | Encrypt::Strict, _) => self.send_login(),
+        }
+    }
+
+    fn take_login(&mut self) -> Result<Step> {
+        let answer = Answer::decode(&self.held).map_err(Fault::new)?;
+        if let Some(error) = answer.errors().next() {
+            let text = format!("error {}: {}", error.number, error.message);
+            return Err(Fault { number: Some(error.number), text });
+        }
+        let is_in = |token: &Token| matches!(token, Token::LoginAck { .. });
+        if !answer.tokens.iter().any(is_in) {
+            return Err(Fault::new("the login was not acknowledged"));
+        }
+        self.held.clear();
+        self.phase = Phase::Ready;
+        Ok(Step::LoggedIn)
+    }
+
+    fn send_prelogin(&mut self) -> Result<()> {
+        let encryption = match self.encrypt {
+            Encrypt::Off => Encryption::NotSupported,
+            Encrypt::On | Encrypt::Strict => Encryption::On,
+        };
+        self.phase = Phase::Prelogin;
+        let options = Prelogin { encryption: Some(encryption), ..Prelogin::default() };
+        self.send(&client::prelogin(&options))
+    }
+
+    fn send_login(&mut self) -> Result<Step> {
+        self.phase = Phase::LogIn;
+        let login = std::mem::take(&mut self.login);
+        self.send(&login)?;
+        Ok(Step::Waiting)
+    }
+
+    fn begin_tls(&mut self) -> Result<()> {
+        let config = Arc::clone(tls::config(self.encrypt));
+        let name = ServerName::from(self.address.ip());
+        let mut tls = ClientConnection::new(config, name).map_err(Fault::tls)?;
+        // A request is given to it whole, however long.
+        tls.set_buffer_limit(None);
+        self.tls = Some(Box::new(tls));
+        Ok(())
+    }
+
+    /// Sends what the handshake has to say, in PRELOGIN packets.
+    fn send_flight(&mut self) -> Result<()> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        let mut flight = Vec::new();
+        while tls.wants_write() {
+            tls.write_tls(&mut flight).map_err(Fault::tls)?;
+        }
+        if !flight.is_empty() {
+            tls_wrap::wrap(&flight, &mut self.unsent);
+        }
+        self.flush()
+    }
+
+    /// Sends what TLS has to say, as it is.
+    fn send_records(&mut self) -> Result<()> {
+        let Some(tls) = &mut self.tls else { return Ok(()) };
+        while tls.wants_write() {
+            tls.write_tls(&mut self.unsent).map_err(Fault::tls)?;
+        }
+        self.flush()
+    }
+
+    fn take_flight(&mut self, bytes: &[u8]) -> Result<Step> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (Phase::InnerHandshake(unwrapper), Some(tls)) = (&mut self.phase, &mut self.tls)
+            else {
+                return self.take(rest);
+            };
+            let unwrapped = unwrapper.next(rest).map_err(Fault::wire)?;
+            let Unwrapped::Handshake { used, mut payload } = unwrapped else {
+                return Err(Fault::new("the handshake's packets end too soon"));
+            };
+            while !payload.is_empty() {
+                tls.read_tls(&mut payload).map_err(Fault::tls)?;
+                tls.process_new_packets().map_err(Fault::tls)?;
+            }
+            rest = &rest[used..];
+            let is_done = !tls.is_handshaking();
+            self.send_flight()?;
+            if is_done {
+                self.send_login()?;
+            }
+        }
+        Ok(Step::Waiting)
+    }
+
+    fn take_records(&mut self, bytes: &[u8]) -> Result<Step> {
+        let mut rest = bytes;
+        let mut step = Step::Waiting;
+        while !rest.is_empty() {
+            let Some(tls) = &mut self.tls else { break };
+            tls.read_tls(&mut rest).map_err(Fault::tls)?;
+            let state = tls.process_new_packets().map_err(Fault::tls)?;
+            let mut plain = vec![0; state.plaintext_bytes_to_read()];
+            tls.reader().read_exact(&mut plain).map_err(Fault::tls)?;
+            let shakes = tls.is_handshaking();
+            self.send_records()?;
+            if matches!(self.phase, Phase::OuterHandshake) && !shakes {
+                self.send_prelogin()?;
+            }
+            if !plain.is_empty() {
+                step = self.take_plain(&plain)?;
+            }
+        }
+        Ok(step)
+    }
+
+    #[inline]
+    fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        if let Some(tls) = &mut self.tls {
+            tls.writer().write_all(bytes).map_err(Fault::tls)?;
+            return self.send_records();
+        }
+        self.unsent.extend_from_slice(bytes);
+        self.flush()
+    }
+
+    /// Gives the kernel what it takes.
+    #[inline]
+    fn flush(&mut self) -> Result<()> {
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match self.socket.send(&self.unsent[sent..]) {
+                Ok(count) => sent += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(Fault::new(format!("the connection failed: {error}"))),
+            }
+        }
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+}
+
+/// Whether the end of an answer says that something failed in it.
+pub fn has_failed(end: &FinalDone) -> bool {
+    end.status.has(DoneStatus::ERROR)
+}

@@ -1,0 +1,585 @@
+//! `Driver`: keeps connections busy on one thread, and takes account of it.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::time::Duration;
+
+use sos::clock;
+use sos::sys::{self, Events, Poller, Timeout};
+use tds::client::FinalDone;
+
+use super::tally::{Second, Tally};
+use super::work::{Random, Turn, Work};
+use crate::Answer;
+use crate::link::{Fault, Link, Step, Target, has_failed};
+
+const BUFFER_BYTES: usize = 64 * 1024;
+const EVENTS_MAX: usize = 256;
+/// How often requests are looked at for having taken too long, and seconds for being over.
+const TICK_NS: u64 = 20_000_000;
+const SECOND_NS: u64 = 1_000_000_000;
+/// How long a connection that failed waits before it is opened anew.
+const REOPEN_NS: u64 = 200_000_000;
+/// Lengths of faultless answers that are remembered for a kind.
+const LENGTHS_MAX: usize = 256;
+/// Errors after which the same request may be sent again: deadlock victim, conflicts of versions, and
+/// what Azure SQL says of throttling and moving.
+const RETRIED: [i32; 12] =
+    [1205, 3960, 41301, 41302, 41305, 41325, 40197, 40501, 40613, 10928, 10929, 49918];
+
+/// When requests are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// The next when the last is answered and so much time has passed.
+    Closed {
+        /// Time between an answer and the next request of its connection.
+        think: Duration,
+    },
+    /// So many a second, at times that do not depend on the answers.
+    Open {
+        /// Requests per second, over all connections.
+        rate: f64,
+    },
+}
+
+/// What happens to a connection between iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// Nothing.
+    Keep,
+    /// It is reset with the next request, as a driver's pool does. [`Work::with_reset`] says so.
+    Reset,
+    /// It is closed, and opened anew.
+    Reconnect,
+}
+
+/// How the load is put.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Connections at once.
+    pub connections: usize,
+    /// When requests are sent.
+    pub pace: Pace,
+    /// What happens between iterations.
+    pub pool: Pool,
+    /// Iterations of each connection; none for as many as there is time for.
+    pub iterations: Option<u64>,
+    /// Time that a login may take.
+    pub login_timeout: Duration,
+    /// Time that a request may take before it is cancelled; none for ever.
+    pub query_timeout: Option<Duration>,
+    /// How often a request is sent again after an error that says to.
+    pub retries: u32,
+    /// Whether the first error ends the run.
+    pub stop_on_error: bool,
+}
+
+/// What a connection is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Opening,
+    /// Logged in, with nothing to do.
+    Free,
+    Busy,
+    /// Busy with a request that has been cancelled.
+    Cancelled,
+    /// Waits until its time comes.
+    Thinking,
+    /// Failed; opened anew when its time comes.
+    Lost,
+    /// Has done all its iterations.
+    Finished,
+}
+
+struct Slot {
+    link: Option<Link>,
+    state: State,
+    turn: Turn,
+    /// When the request under way should have been sent, and when it was; or when opening began.
+    due_ns: u64,
+    sent_ns: u64,
+    tries: u32,
+    iterations: u64,
+    random: Random,
+}
+
+/// Connections to one server, and what they send.
+pub struct Driver<'a> {
+    target: Target,
+    work: &'a Work,
+    settings: Settings,
+    poller: Poller,
+    events: Events,
+    buffer: Vec<u8>,
+    slots: Vec<Slot>,
+    /// Free connections, the longest free first.
+    free: VecDeque<usize>,
+    timers: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Lengths of answers that were decoded and found without an error, by kind.
+    lengths: Vec<Vec<u64>>,
+    /// When the next request of an open loop is due, and how far apart they are.
+    next_due_ns: f64,
+    /// Whether nothing new is to begin, and since when.
+    is_ending: bool,
+    ended_ns: u64,
+    tally: Tally,
+}
+
+impl<'a> Driver<'a> {
+    /// Begins to open the connections.
+    ///
+    /// # Errors
+    /// When the machine refuses descriptors.
+    pub fn new(target: Target, work: &'a Work, settings: Settings) -> Result<Self, String> {
+        let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
+        let slot = |seed| Slot {
+            link: None,
+            state: State::Lost,
+            turn: Turn::default(),
+            due_ns: 0,
+            sent_ns: 0,
+            tries: 0,
+            iterations: 0,
+            random: Random::new(seed),
+        };
+        let slots = (0_u64..).take(settings.connections).map(slot).collect();
+        Ok(Self {
+            target,
+            work,
+            poller,
+            events: Events::with_capacity(EVENTS_MAX),
+            buffer: vec![0; BUFFER_BYTES],
+            slots,
+            free: VecDeque::new(),
+            timers: BinaryHeap::new(),
+            lengths: vec![Vec::new(); work.kinds().len()],
+            next_due_ns: 0.0,
+            is_ending: true,
+            ended_ns: 0,
+            tally: Tally::new(work.kinds().len()),
+            settings,
+        })
+    }
+
+    /// Logs every connection in.
+    ///
+    /// # Errors
+    /// The first reason for which one could not, if none could within the time for logins.
+    pub fn connect(&mut self) -> Result<(), String> {
+        let begin_ns = clock::monotonic_ns();
+        for index in 0..self.slots.len() {
+            self.open(index, begin_ns);
+            // The kernel's queue of unaccepted connections is not endless.
+            self.turn_over(Timeout::None);
+        }
+        let patience = u64::try_from(self.settings.login_timeout.as_nanos()).unwrap_or(u64::MAX);
+        while self.slots.iter().any(|slot| slot.state == State::Opening) {
+            if clock::monotonic_ns().saturating_sub(begin_ns) > patience + SECOND_NS {
+                break;
+            }
+            self.turn_over(Timeout::After(TICK_NS));
+            self.look_at_clocks();
+        }
+        let is_in = |slot: &Slot| slot.state == State::Free;
+        match self.slots.iter().any(is_in) {
+            true => Ok(()),
+            false => {
+                let tally = &self.tally;
+                let why = tally.error_texts.values().next().or(tally.faults.keys().next());
+                let why = why.map_or("the login took too long", String::as_str);
+                Err(format!("no connection could log in: {why}"))
+            }
+        }
+    }
+
+    /// Puts the load for so long, or until every connection has done its iterations, then waits for the
+    /// answers under way. `each_second` is told how it goes; when `is_cut` says so the run ends at once.
+    pub fn run(
+        &mut self,
+        duration: Option<Duration>,
+        mut each_second: impl FnMut(&Second) -> bool,
+        is_cut: impl Fn() -> bool,
+    ) -> Tally {
+        let kinds = self.work.kinds().len();
+        self.tally = Tally::new(kinds);
+        let cpu_before_ns = own_cpu_ns();
+        let begin_ns = clock::monotonic_ns();
+        let end_ns = duration.map_or(u64::MAX, |time| begin_ns + nanoseconds(time));
+        self.next_due_ns = float(begin_ns);
+        self.begin(begin_ns);
+        let (mut second_ns, mut look_ns) = (begin_ns + SECOND_NS, begin_ns + TICK_NS);
+        while !self.is_over() && !is_cut() {
+            // Between two looks at the clock nothing but requests is dealt with.
+            loop {
+                let now_ns = clock::monotonic_ns();
+                let wait = self.dispatch(now_ns, end_ns).min(look_ns).saturating_sub(now_ns);
+                self.turn_over(if wait == 0 { Timeout::None } else { Timeout::After(wait) });
+                if clock::monotonic_ns() >= look_ns || self.is_ending && self.is_over() {
+                    break;
+                }
+            }
+            let now_ns = clock::monotonic_ns();
+            look_ns = now_ns + TICK_NS;
+            self.look_at_clocks();
+            if now_ns >= second_ns {
+                second_ns += SECOND_NS;
+                let second = self.tally.end_second(now_ns - begin_ns);
+                if !each_second(&second) {
+                    self.end(now_ns);
+                }
+            }
+            if now_ns >= end_ns {
+                self.end(end_ns);
+            }
+        }
+        let wall_ns = clock::monotonic_ns() - begin_ns;
+        self.tally.wall_ns = wall_ns;
+        self.tally.own_cpu_ns = own_cpu_ns().saturating_sub(cpu_before_ns);
+        self.tally.end_second(wall_ns);
+        clock::refine();
+        std::mem::replace(&mut self.tally, Tally::new(kinds))
+    }
+
+    /// Begins nothing any more; what was due until then and has found no connection is counted.
+    fn end(&mut self, at_ns: u64) {
+        if std::mem::replace(&mut self.is_ending, true) {
+            return;
+        }
+        self.ended_ns = clock::monotonic_ns();
+        if let Pace::Open { rate } = self.settings.pace {
+            let late_ns = float(at_ns) - self.next_due_ns;
+            self.tally.never_sent = if late_ns > 0.0 { whole(late_ns * rate / 1e9) + 1 } else { 0 };
+        }
+    }
+
+    /// Lets every connection that is free take part again.
+    fn begin(&mut self, now_ns: u64) {
+        self.is_ending = false;
+        self.free.clear();
+        self.timers.clear();
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            slot.iterations = 0;
+            match slot.state {
+                State::Lost => self.timers.push(Reverse((now_ns, index))),
+                State::Free | State::Finished | State::Thinking => self.release(index),
+                State::Opening | State::Busy | State::Cancelled => {}
+            }
+        }
+    }
+
+    /// Whether nothing is under way and nothing more will be.
+    fn is_over(&self) -> bool {
+        let has_work = |slot: &Slot| match slot.state {
+            State::Busy | State::Cancelled => true,
+            State::Finished => false,
+            State::Opening | State::Free | State::Thinking | State::Lost => !self.is_ending,
+        };
+        !self.slots.iter().any(has_work)
+    }
+
+    /// Begins what is due; returns when it wants to be called again.
+    fn dispatch(&mut self, now_ns: u64, end_ns: u64) -> u64 {
+        while let Some(&Reverse((at_ns, index))) = self.timers.peek()
+            && at_ns <= now_ns
+        {
+            self.timers.pop();
+            match self.slots[index].state {
+                State::Thinking => self.release(index),
+                State::Lost if !self.is_ending => self.open(index, now_ns),
+                _ => {}
+            }
+        }
+        let timer_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
+        if self.is_ending {
+            return timer_ns;
+        }
+        match self.settings.pace {
+            Pace::Closed { .. } => {
+                while let Some(index) = self.free.pop_front() {
+                    self.begin_iteration(index, now_ns);
+                }
+                timer_ns
+            }
+            Pace::Open { rate } => self.dispatch_open(rate, now_ns, end_ns).min(timer_ns),
+        }
+    }
+
+    fn dispatch_open(&mut self, rate: f64, now_ns: u64, end_ns: u64) -> u64 {
+        let step_ns = 1e9 / rate;
+        // What was due before the end belongs to the run, however late it is sent.
+        let last_ns = float(now_ns.min(end_ns));
+        while self.next_due_ns <= last_ns {
+            let Some(index) = self.free.pop_front() else {
+                // All are busy: the next that becomes free takes it.
+                return u64::MAX;
+            };
+            let due_ns = whole(self.next_due_ns);
+            self.next_due_ns += step_ns;
+            self.begin_iteration(index, due_ns);
+        }
+        whole(self.next_due_ns)
+    }
+
+    fn open(&mut self, index: usize, now_ns: u64) {
+        let opened = Link::open(&self.target).and_then(|link| {
+            let token = u64::try_from(index).unwrap_or(u64::MAX);
+            let added = self.poller.add_both_ways(link.socket(), token);
+            added.map_err(|error| Fault { number: None, text: format!("epoll_ctl: {error}") })?;
+            Ok(link)
+        });
+        let slot = &mut self.slots[index];
+        slot.sent_ns = now_ns;
+        match opened {
+            Ok(link) => {
+                slot.link = Some(link);
+                slot.state = State::Opening;
+            }
+            Err(fault) => self.lose(index, &fault),
+        }
+    }
+
+    /// Makes a connection free, or lets it go if it has done its iterations.
+    fn release(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let is_done = self.settings.iterations.is_some_and(|most| slot.iterations >= most);
+        slot.state = if is_done { State::Finished } else { State::Free };
+        if !is_done {
+            self.free.push_back(index);
+        }
+    }
+
+    fn begin_iteration(&mut self, index: usize, due_ns: u64) {
+        let slot = &mut self.slots[index];
+        slot.iterations += 1;
+        slot.turn = self.work.first(index, &mut slot.random);
+        self.ask(index, due_ns);
+    }
+
+    /// Sends the request of a connection's turn.
+    #[inline]
+    fn ask(&mut self, index: usize, due_ns: u64) {
+        let slot = &mut self.slots[index];
+        slot.due_ns = due_ns;
+        slot.tries = 0;
+        self.send(index);
+    }
+
+    #[inline]
+    fn send(&mut self, index: usize) {
+        let slot = &mut self.slots[index];
+        let request = self.work.request(slot.turn);
+        slot.state = State::Busy;
+        slot.sent_ns = clock::monotonic_ns();
+        self.tally.bytes.0 += count(request.len());
+        let Some(link) = &mut slot.link else { return };
+        if let Err(fault) = link.ask(request) {
+            self.lose(index, &fault);
+        }
+    }
+
+    /// Waits for events and deals with them.
+    fn turn_over(&mut self, timeout: Timeout) {
+        self.poller.wait(&mut self.events, timeout);
+        while let Some(event) = self.events.next() {
+            let Ok(index) = usize::try_from(event.token) else { continue };
+            let Some(link) = &mut self.slots[index].link else { continue };
+            match link.advance(&mut self.buffer, event.hangup) {
+                Ok(Step::Waiting) => {}
+                Ok(Step::LoggedIn) => self.logged_in(index),
+                Ok(Step::Answer(end)) => self.answered(index, &end),
+                Err(fault) => self.lose(index, &fault),
+            }
+        }
+    }
+
+    fn logged_in(&mut self, index: usize) {
+        let now_ns = clock::monotonic_ns();
+        let waited_ns = now_ns.saturating_sub(self.slots[index].sent_ns);
+        self.tally.logins.saturating_record(waited_ns.max(1));
+        self.release(index);
+    }
+
+    #[inline]
+    fn answered(&mut self, index: usize, end: &FinalDone) {
+        let now_ns = clock::monotonic_ns();
+        let slot = &mut self.slots[index];
+        self.tally.bytes.1 += end.bytes;
+        if slot.state == State::Cancelled {
+            return self.end_iteration(index, now_ns);
+        }
+        let kind = slot.turn.kind;
+        let is_known = self.lengths[kind].contains(&end.bytes);
+        if (!is_known || has_failed(end)) && !self.check(index, end) {
+            return;
+        }
+        let slot = &mut self.slots[index];
+        let latency_ns = now_ns.saturating_sub(slot.due_ns);
+        self.tally.answered(kind, latency_ns, now_ns.saturating_sub(slot.sent_ns));
+        match self.work.next(slot.turn) {
+            Some(turn) if !self.is_ending => {
+                slot.turn = turn;
+                self.ask(index, now_ns);
+            }
+            _ => self.end_iteration(index, now_ns),
+        }
+    }
+
+    /// Decodes an answer and counts what is wrong with it; false if its request was sent again.
+    #[cold]
+    fn check(&mut self, index: usize, end: &FinalDone) -> bool {
+        let slot = &mut self.slots[index];
+        let Some(link) = &slot.link else { return true };
+        let answer = match Answer::decode(link.answer()) {
+            Ok(answer) => answer,
+            Err(text) => {
+                self.lose(index, &Fault { number: None, text });
+                return false;
+            }
+        };
+        let mut errors = answer.errors().map(|e| (e.number, e.message.clone())).peekable();
+        if errors.peek().is_none() {
+            let lengths = &mut self.lengths[slot.turn.kind];
+            if lengths.len() < LENGTHS_MAX && !has_failed(end) {
+                lengths.push(end.bytes);
+            }
+            if has_failed(end) {
+                self.tally.failed(std::iter::empty());
+            }
+            return true;
+        }
+        let may_help = answer.errors().any(|error| RETRIED.contains(&error.number));
+        if may_help && slot.tries < self.settings.retries {
+            slot.tries += 1;
+            self.tally.retries += 1;
+            self.send(index);
+            return false;
+        }
+        self.tally.failed(errors);
+        self.end_on_error();
+        true
+    }
+
+    fn end_on_error(&mut self) {
+        if self.settings.stop_on_error {
+            self.end(clock::monotonic_ns());
+        }
+    }
+
+    fn end_iteration(&mut self, index: usize, now_ns: u64) {
+        match (self.settings.pool, self.settings.pace) {
+            (Pool::Reconnect, _) => {
+                self.close(index);
+                let done = self.settings.iterations;
+                match done.is_some_and(|most| self.slots[index].iterations >= most) {
+                    true => self.slots[index].state = State::Finished,
+                    false if self.is_ending => {
+                        self.slots[index].state = State::Lost;
+                        self.timers.push(Reverse((now_ns, index)));
+                    }
+                    false => self.open(index, now_ns),
+                }
+            }
+            (_, Pace::Closed { think }) if !think.is_zero() => {
+                self.slots[index].state = State::Thinking;
+                self.timers.push(Reverse((now_ns + nanoseconds(think), index)));
+            }
+            _ => self.release(index),
+        }
+        if let Pace::Closed { .. } = self.settings.pace
+            && self.slots[index].state == State::Free
+            && !self.is_ending
+        {
+            // Its turn is now: it need not go through the queue.
+            self.free.pop_back();
+            self.begin_iteration(index, now_ns);
+        }
+    }
+
+    /// Counts what happened to a connection, and closes it.
+    #[cold]
+    fn lose(&mut self, index: usize, fault: &Fault) {
+        match fault.number {
+            Some(number) => self.tally.failed(std::iter::once((number, fault.text.clone()))),
+            None => self.tally.fault(&fault.text),
+        }
+        self.end_on_error();
+        self.free.retain(|free| *free != index);
+        self.close(index);
+        self.slots[index].state = State::Lost;
+        self.timers.push(Reverse((clock::monotonic_ns() + REOPEN_NS, index)));
+    }
+
+    fn close(&mut self, index: usize) {
+        if let Some(link) = self.slots[index].link.take() {
+            self.poller.remove(link.socket());
+        }
+    }
+
+    /// Cancels what takes too long.
+    fn look_at_clocks(&mut self) {
+        let now_ns = clock::monotonic_ns();
+        let login_ns = nanoseconds(self.settings.login_timeout);
+        let query_ns = self.settings.query_timeout.map_or(u64::MAX, nanoseconds);
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            let waited_ns = now_ns.saturating_sub(slot.sent_ns);
+            match slot.state {
+                State::Opening if waited_ns > login_ns => {
+                    self.lose(
+                        index,
+                        &Fault { number: None, text: "the login took too long".to_owned() },
+                    );
+                }
+                State::Busy if waited_ns > query_ns => {
+                    slot.state = State::Cancelled;
+                    // From here on it has as long as a login to say that it has stopped.
+                    slot.sent_ns = now_ns;
+                    self.tally.timed_out();
+                    let cancelled = slot.link.as_mut().map(Link::cancel);
+                    if let Some(Err(fault)) = cancelled {
+                        self.lose(index, &fault);
+                    }
+                }
+                State::Busy
+                    if self.is_ending && now_ns.saturating_sub(self.ended_ns) > login_ns =>
+                {
+                    let text = "a request was not answered by the end of the run".to_owned();
+                    self.lose(index, &Fault { number: None, text });
+                }
+                State::Cancelled if waited_ns > login_ns => {
+                    let text = "the server does not stop what was cancelled".to_owned();
+                    self.lose(index, &Fault { number: None, text });
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+/// CPU time of the calling thread.
+fn own_cpu_ns() -> u64 {
+    sys::run_times(sys::thread_id()).map_or(0, |times| times.on_cpu_ns)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "nanoseconds since the start stay below 2^53")]
+fn float(ns: u64) -> f64 {
+    ns as f64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a time is no negative number"
+)]
+fn whole(ns: f64) -> u64 {
+    ns as u64
+}

@@ -1,0 +1,135 @@
+//! What scripts hold: batches between lines of GO, and calls in ODBC's form.
+
+/// Splits a script into batches at lines that hold `GO`, as sqlcmd does: in any case, with an optional
+/// count of repetitions, but neither inside a comment nor inside quotes. Empty batches are left out.
+pub fn batches(script: &str) -> Vec<String> {
+    let mut batches = Vec::new();
+    let mut batch = String::new();
+    let mut inside = Inside::Code;
+    for line in script.lines() {
+        if inside == Inside::Code
+            && let Some(count) = repetitions(line)
+        {
+            put(&mut batches, &mut batch, count);
+            continue;
+        }
+        inside = inside.after(line);
+        batch.push_str(line);
+        batch.push('\n');
+    }
+    put(&mut batches, &mut batch, 1);
+    batches
+}
+
+fn put(batches: &mut Vec<String>, batch: &mut String, count: usize) {
+    let text = std::mem::take(batch);
+    if !text.trim().is_empty() {
+        batches.extend(std::iter::repeat_n(text, count));
+    }
+}
+
+/// How often a line of GO repeats what is before it; none if it is no such line.
+fn repetitions(line: &str) -> Option<usize> {
+    let code = line.split_once("--").map_or(line, |(code, _)| code);
+    let mut words = code.split_whitespace();
+    if !words.next()?.eq_ignore_ascii_case("go") {
+        return None;
+    }
+    match (words.next(), words.next()) {
+        (None, _) => Some(1),
+        (Some(count), None) => count.parse().ok(),
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// What a line begins in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Inside {
+    Code,
+    /// A comment, which nests so deep.
+    Comment(u32),
+    /// Quotes that end with this character.
+    Quotes(char),
+}
+
+impl Inside {
+    /// What the next line begins in.
+    fn after(mut self, line: &str) -> Self {
+        let mut characters = line.chars().peekable();
+        while let Some(character) = characters.next() {
+            let next = characters.peek().copied();
+            self = match (self, character, next) {
+                (Self::Code, '-', Some('-')) => return self,
+                (Self::Code, '/', Some('*')) => {
+                    characters.next();
+                    Self::Comment(1)
+                }
+                (Self::Comment(depth), '/', Some('*')) => {
+                    characters.next();
+                    Self::Comment(depth + 1)
+                }
+                (Self::Comment(depth), '*', Some('/')) => {
+                    characters.next();
+                    if depth == 1 { Self::Code } else { Self::Comment(depth - 1) }
+                }
+                (Self::Code, '\'' | '"', _) => Self::Quotes(character),
+                (Self::Code, '[', _) => Self::Quotes(']'),
+                // A doubled quote ends and begins again, which comes to the same.
+                (Self::Quotes(end), _, _) if character == end => Self::Code,
+                _ => self,
+            };
+        }
+        self
+    }
+}
+
+/// The procedure of a text that is nothing but an ODBC call without arguments: `{call name}` or
+/// `{call name()}`. Arguments would need their types, so that such a call goes as text.
+pub fn call_of(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+    let (word, rest) = inner.split_once(char::is_whitespace)?;
+    if !word.eq_ignore_ascii_case("call") {
+        return None;
+    }
+    let name = match rest.split_once('(') {
+        Some((name, arguments)) if arguments.trim() == ")" => name.trim(),
+        Some(_) => return None,
+        None => rest.trim(),
+    };
+    let is_name =
+        |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']' | '#' | '@' | '$');
+    (!name.is_empty() && name.chars().all(is_name)).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn go_splits_where_it_stands_alone() {
+        let script = "select 1\nGO\n\ngo 2\nselect 2\n go 3 \nselect 'a\ngo\nb'\ngo -- on\n/* x\ngo\n*/ select 3";
+        let found = batches(script);
+        assert_eq!(found[0], "select 1\n");
+        assert_eq!(found[1..4], ["select 2\n", "select 2\n", "select 2\n"]);
+        assert_eq!(found[4], "select 'a\ngo\nb'\n");
+        assert_eq!(found[5..], ["/* x\ngo\n*/ select 3\n"]);
+    }
+
+    #[test]
+    fn brackets_and_line_comments_hide_quotes() {
+        assert_eq!(batches("select [a'b]\ngo\nselect 1 -- it's\ngo\nselect 2").len(), 3);
+        assert_eq!(batches("/* /* */ ' */ select 1\ngo\nselect 2").len(), 2);
+    }
+
+    #[test]
+    fn calls_without_arguments_are_procedure_calls() {
+        for (text, name) in
+            [("{call p}", "p"), (" { CALL dbo.p ( ) }", "dbo.p"), ("{call [a].[b]()}", "[a].[b]")]
+        {
+            assert_eq!(call_of(text).as_deref(), Some(name), "{text}");
+        }
+        assert_eq!(call_of("{call p(1)}"), None);
+        assert_eq!(call_of("select 1"), None);
+        assert_eq!(call_of("{call sp_reset_connection()}").as_deref(), Some("sp_reset_connection"));
+    }
+}

@@ -1,0 +1,27 @@
+//! `stress`: a load on any TDS server, as `clearway stress` puts it there.
+//!
+//! ```text
+//!   Work (what is sent) ─┐
+//!   Pace (when)         ─┼─► Driver (a Link per connection, one thread) ─► Tally ─► report
+//!   Settings (how)      ─┘
+//! ```
+//!
+//! A closed loop sends the next request when the last is answered, so a slow server is asked less. An open
+//! loop has a time for each request, and its latency counts from there: what waits because the server
+//! stalls is in the figures, as it is for real users.
+
+mod driver;
+mod input;
+mod report;
+mod tally;
+mod usl;
+mod work;
+mod workloads;
+
+pub use driver::{Driver, Pace, Pool, Settings};
+pub use input::{batches, call_of};
+pub use report::{Level, Report};
+pub use tally::{Second, Tally};
+pub use usl::Usl;
+pub use work::{Kind, Work};
+pub use workloads::Workload;

@@ -1,0 +1,234 @@
+//! A run as text for people and as JSON for programs.
+
+use std::fmt::Write;
+
+use hdrhistogram::Histogram;
+
+use super::tally::{Second, Tally};
+use super::usl::Usl;
+use super::work::Work;
+use crate::json::{join, quote};
+
+/// The share of a CPU above which the tool itself is what is slow.
+const OWN_CPU_MAX: f64 = 0.9;
+/// Percentiles that are shown.
+const PERCENTILES: [(&str, f64); 6] =
+    [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
+
+/// What was found with so many connections.
+pub struct Level {
+    /// Connections at once.
+    pub connections: usize,
+    /// What was found.
+    pub tally: Tally,
+}
+
+/// A whole run.
+pub struct Report<'a> {
+    /// Whom the load was put on, when, and how: names and values.
+    pub facts: Vec<(String, String)>,
+    /// What was sent.
+    pub work: &'a Work,
+    /// Whether requests had times of their own.
+    pub is_open: bool,
+    /// The levels of the sweep, one if there was none.
+    pub levels: Vec<Level>,
+}
+
+impl Report<'_> {
+    /// The law fitted to the levels, where there are enough of them.
+    pub fn usl(&self) -> Option<Usl> {
+        let points: Vec<_> =
+            self.levels.iter().map(|level| (users(level), level.tally.rate())).collect();
+        Usl::fit(&points)
+    }
+
+    /// The report for a terminal.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.facts {
+            let _ = writeln!(text, "{name}: {value}");
+        }
+        for level in &self.levels {
+            self.put_level(&mut text, level);
+        }
+        if let Some(usl) = self.usl() {
+            put_usl(&mut text, &usl, &self.levels);
+        }
+        text
+    }
+
+    fn put_level(&self, text: &mut String, level: &Level) {
+        let tally = &level.tally;
+        let _ = writeln!(
+            text,
+            "\n{} connections, {:.1} s: {} requests, {:.0}/s, {} in trouble",
+            level.connections,
+            seconds(tally.wall_ns),
+            tally.requests(),
+            tally.rate(),
+            tally.troubles()
+        );
+        let _ = write!(text, "{:<44} {:>10}", "latency, ms", "requests");
+        for (name, _) in PERCENTILES {
+            let _ = write!(text, " {name:>10}");
+        }
+        text.push('\n');
+        put_latencies(text, "all", &tally.latencies);
+        if tally.kinds.len() > 1 {
+            for (kind, latencies) in self.work.kinds().iter().zip(&tally.kinds) {
+                put_latencies(text, &kind.name, latencies);
+            }
+        }
+        if self.is_open {
+            put_latencies(text, "all, as a closed loop would tell it", &tally.service);
+        }
+        put_latencies(text, "logins", &tally.logins);
+        put_troubles(text, tally);
+        let _ = writeln!(text, "this tool: {:.0} % of a CPU", tally.own_cpu_share() * 1e2);
+        if tally.own_cpu_share() > OWN_CPU_MAX {
+            text.push_str(
+                "WARNING: this tool was the bottleneck: the server can do more than is shown\n",
+            );
+        }
+    }
+
+    /// The report for programs.
+    pub fn json(&self) -> String {
+        let facts =
+            self.facts.iter().map(|(name, value)| format!("{}:{}", quote(name), quote(value)));
+        let levels = self.levels.iter().map(|level| self.level_json(level));
+        let usl = self.usl().map_or_else(
+            || "null".to_owned(),
+            |usl| {
+                format!(
+                    "{{\"lambda\":{},\"sigma\":{},\"kappa\":{}}}",
+                    usl.lambda, usl.sigma, usl.kappa
+                )
+            },
+        );
+        format!("{{\"run\":{{{}}},\n\"levels\":[{}],\n\"usl\":{usl}}}\n", join(facts), join(levels))
+    }
+
+    fn level_json(&self, level: &Level) -> String {
+        let tally = &level.tally;
+        let kinds = self.work.kinds().iter().zip(&tally.kinds);
+        let kinds = kinds.map(|(kind, latencies)| {
+            format!("{{\"name\":{},{}}}", quote(&kind.name), latencies_json(latencies))
+        });
+        let errors = tally.errors.iter().map(|(number, count)| {
+            let text = tally.error_texts.get(number).map_or("", String::as_str);
+            format!("{{\"number\":{number},\"count\":{count},\"example\":{}}}", quote(text))
+        });
+        let faults = tally.faults.iter();
+        let faults =
+            faults.map(|(what, count)| format!("{{\"what\":{},\"count\":{count}}}", quote(what)));
+        format!(
+            "{{\"connections\":{},\"wall_ns\":{},\"rate\":{:.3},\"own_cpu_ns\":{},\"bytes_sent\":{},\
+             \"bytes_received\":{},\"failed\":{},\"timeouts\":{},\"retries\":{},\"never_sent\":{},\
+             \"latency\":{{{}}},\"service\":{{{}}},\"logins\":{{{}}},\"kinds\":[{}],\"errors\":[{}],\
+             \"faults\":[{}],\"seconds\":[{}]}}",
+            level.connections,
+            tally.wall_ns,
+            tally.rate(),
+            tally.own_cpu_ns,
+            tally.bytes.0,
+            tally.bytes.1,
+            tally.failed,
+            tally.timeouts,
+            tally.retries,
+            tally.never_sent,
+            latencies_json(&tally.latencies),
+            latencies_json(&tally.service),
+            latencies_json(&tally.logins),
+            join(kinds),
+            join(errors),
+            join(faults),
+            join(tally.seconds.iter().map(second_json))
+        )
+    }
+}
+
+fn put_latencies(text: &mut String, name: &str, latencies: &Histogram<u64>) {
+    if latencies.is_empty() {
+        return;
+    }
+    let _ = write!(text, "{name:<44} {:>10}", latencies.len());
+    for (_, share) in PERCENTILES {
+        let _ = write!(text, " {:>10.3}", milliseconds(latencies.value_at_quantile(share)));
+    }
+    text.push('\n');
+}
+
+fn put_troubles(text: &mut String, tally: &Tally) {
+    for (number, count) in &tally.errors {
+        let example = tally.error_texts.get(number).map_or("", String::as_str);
+        let _ = writeln!(text, "error {number}: {count} times: {example}");
+    }
+    for (what, count) in &tally.faults {
+        let _ = writeln!(text, "connections: {count} times: {what}");
+    }
+    let counts = [
+        (tally.timeouts, "requests took too long and were cancelled"),
+        (tally.retries, "requests were sent again after an error that says to"),
+        (tally.never_sent, "requests were due and never sent: every connection was busy"),
+    ];
+    for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        let _ = writeln!(text, "{count} {what}");
+    }
+}
+
+fn put_usl(text: &mut String, usl: &Usl, levels: &[Level]) {
+    let _ = writeln!(
+        text,
+        "\nUniversal Scalability Law: one connection {:.0}/s, contention {:.4}, coherency {:.6}{}",
+        usl.lambda,
+        usl.sigma,
+        usl.kappa,
+        usl.peak().map_or_else(String::new, |peak| format!(", most at {peak:.0} connections"))
+    );
+    let _ = writeln!(
+        text,
+        "{:>12} {:>14} {:>14} {:>10}",
+        "connections", "measured/s", "the law/s", "residual"
+    );
+    for level in levels {
+        let (measured, law) = (level.tally.rate(), usl.throughput(users(level)));
+        let residual = (measured - law) / law.max(f64::MIN_POSITIVE) * 1e2;
+        let _ = writeln!(
+            text,
+            "{:>12} {measured:>14.0} {law:>14.0} {residual:>8.1} %",
+            level.connections
+        );
+    }
+}
+
+fn latencies_json(latencies: &Histogram<u64>) -> String {
+    let shares = PERCENTILES.iter().filter(|_| !latencies.is_empty());
+    let shares = shares.map(|(name, share)| {
+        format!(",\"{}_ns\":{}", name.replace('.', "_"), latencies.value_at_quantile(*share))
+    });
+    format!("\"count\":{}{}", latencies.len(), shares.collect::<String>())
+}
+
+fn second_json(second: &Second) -> String {
+    format!(
+        "{{\"at_ns\":{},\"wall_ns\":{},\"requests\":{},\"errors\":{},\"p50_ns\":{},\"p99_ns\":{}}}",
+        second.at_ns, second.wall_ns, second.requests, second.errors, second.p50_ns, second.p99_ns
+    )
+}
+
+#[expect(clippy::cast_precision_loss, reason = "connections are few")]
+fn users(level: &Level) -> f64 {
+    level.connections as f64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]
+fn milliseconds(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

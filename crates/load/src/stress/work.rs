@@ -1,0 +1,227 @@
+//! `Work`: what connections send, encoded once.
+
+use tds::Reset;
+use tds::client::{self, ClientSettings, RpcBuilder};
+
+use super::input::call_of;
+
+/// Requests of one kind, reported under one name.
+#[derive(Clone, Debug)]
+pub struct Kind {
+    /// What it is called in reports.
+    pub name: String,
+    /// How often it is sent, beside the other weights of a mix.
+    pub weight: u32,
+    /// Its encoded requests, one of which is sent at a time.
+    pub requests: Vec<Vec<u8>>,
+}
+
+/// What a connection sends.
+#[derive(Clone, Debug)]
+pub struct Work {
+    kinds: Vec<Kind>,
+    order: Order,
+}
+
+/// What an iteration is.
+#[derive(Clone, Debug)]
+enum Order {
+    /// One kind, drawn by weight; the sum of all weights.
+    Mixed(u32),
+    /// All kinds of one script in turn; the first kind of each script. Connections share the scripts out.
+    InTurn(Vec<usize>),
+}
+
+/// A place in the work: a kind and one of its requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Turn {
+    pub(super) kind: usize,
+    pub(super) request: usize,
+}
+
+impl Work {
+    /// Scripts of batches, sent one after the other in every iteration. A connection keeps to one script,
+    /// and they are shared out evenly. A batch that is nothing but an ODBC call (`{call p}`) is sent as a
+    /// procedure call.
+    ///
+    /// # Errors
+    /// When a script is empty.
+    pub fn of_scripts(scripts: &[Vec<String>]) -> Result<Self, String> {
+        let mut kinds = Vec::new();
+        let mut starts = Vec::new();
+        for batches in scripts {
+            if batches.is_empty() {
+                return Err("there is nothing to send".to_owned());
+            }
+            starts.push(kinds.len());
+            for text in batches {
+                kinds.push(kind_of(kinds.len(), text));
+            }
+        }
+        match kinds.is_empty() {
+            true => Err("there is nothing to send".to_owned()),
+            false => Ok(Self { kinds, order: Order::InTurn(starts) }),
+        }
+    }
+
+    /// Kinds that are drawn by weight, each a request of its own.
+    ///
+    /// # Errors
+    /// When there is nothing to draw from.
+    pub fn of_mix(kinds: Vec<Kind>) -> Result<Self, String> {
+        let weights = kinds.iter().map(|kind| kind.weight).sum();
+        let has_requests = kinds.iter().all(|kind| !kind.requests.is_empty());
+        match weights > 0 && has_requests {
+            true => Ok(Self { kinds, order: Order::Mixed(weights) }),
+            false => Err("there is nothing to send".to_owned()),
+        }
+    }
+
+    /// Makes the first request of each iteration ask for a reset of the connection, as a pool does.
+    #[must_use]
+    pub fn with_reset(mut self) -> Self {
+        let firsts: Vec<usize> = match &self.order {
+            Order::Mixed(_) => (0..self.kinds.len()).collect(),
+            Order::InTurn(starts) => starts.clone(),
+        };
+        for first in firsts {
+            let requests = &mut self.kinds[first].requests;
+            requests.iter_mut().for_each(|request| client::set_reset(request, Reset::Session));
+        }
+        self
+    }
+
+    /// The kinds, in the order of reports.
+    pub fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// The request of a turn.
+    #[inline]
+    pub(super) fn request(&self, turn: Turn) -> &[u8] {
+        &self.kinds[turn.kind].requests[turn.request]
+    }
+
+    /// The first turn of an iteration of a connection.
+    #[inline]
+    pub(super) fn first(&self, connection: usize, random: &mut Random) -> Turn {
+        let weights = match &self.order {
+            Order::InTurn(starts) => {
+                return Turn { kind: starts[connection % starts.len()], request: 0 };
+            }
+            Order::Mixed(weights) => *weights,
+        };
+        let mut drawn = random.below(weights);
+        let mut kind = 0;
+        while drawn >= self.kinds[kind].weight {
+            drawn -= self.kinds[kind].weight;
+            kind += 1;
+        }
+        let requests = u32::try_from(self.kinds[kind].requests.len()).unwrap_or(u32::MAX);
+        Turn { kind, request: random.below(requests) as usize }
+    }
+
+    /// The turn after this one in the same iteration.
+    #[inline]
+    pub(super) fn next(&self, turn: Turn) -> Option<Turn> {
+        let Order::InTurn(starts) = &self.order else { return None };
+        let kind = turn.kind + 1;
+        (kind < self.kinds.len() && !starts.contains(&kind)).then_some(Turn { kind, request: 0 })
+    }
+}
+
+fn kind_of(index: usize, text: &str) -> Kind {
+    let settings = ClientSettings::default();
+    let request = match call_of(text) {
+        Some(procedure) => RpcBuilder::new(settings).call(&procedure).finish(),
+        None => client::batch(text, settings),
+    };
+    Kind { name: name_of(index, text), weight: 1, requests: vec![request] }
+}
+
+/// The first line of a batch, short enough for a table.
+fn name_of(index: usize, text: &str) -> String {
+    const SHOWN: usize = 40;
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    let mut name: String = line.chars().take(SHOWN).collect();
+    if name.len() < line.len() {
+        name.push_str("..");
+    }
+    format!("{}: {name}", index + 1)
+}
+
+/// A fast source of numbers that need no secret: xorshift64* (Vigna, 2016).
+#[derive(Clone, Debug)]
+pub(super) struct Random(u64);
+
+impl Random {
+    /// One stream per seed.
+    pub(super) const fn new(seed: u64) -> Self {
+        // Zero would stay zero; neighbouring seeds must not begin alike.
+        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// A number from 0 to below `bound`, which must not be 0.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u32) -> u32 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        let high = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+        // Multiplying by the bound is even enough for 32 bits, and needs no division.
+        u32::try_from((high * u64::from(bound)) >> 32).unwrap_or(bound - 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(name: &str, weight: u32, requests: usize) -> Kind {
+        Kind { name: name.to_owned(), weight, requests: vec![vec![1; 30]; requests] }
+    }
+
+    fn two_batches() -> Work {
+        let script = vec!["select 1".to_owned(), "select 2".to_owned()];
+        Work::of_scripts(&[script.clone(), script]).expect("work")
+    }
+
+    #[test]
+    fn a_mix_follows_its_weights() {
+        let work = Work::of_mix(vec![kind("a", 1, 1), kind("b", 3, 5)]).expect("work");
+        let mut random = Random::new(7);
+        let mut counts = [0_u32; 2];
+        for _ in 0..40_000 {
+            let turn = work.first(0, &mut random);
+            counts[turn.kind] += 1;
+            assert!(turn.request < work.kinds()[turn.kind].requests.len());
+            assert_eq!(work.next(turn), None, "an iteration of a mix is one request");
+        }
+        // Five standard deviations of a binomial of 40,000 and a quarter.
+        assert!(counts[0].abs_diff(10_000) < 434, "{counts:?}");
+    }
+
+    #[test]
+    fn batches_follow_each_other() {
+        let work = two_batches();
+        let first = work.first(0, &mut Random::new(1));
+        let second = work.next(first).expect("a second batch");
+        assert_eq!((first.kind, second.kind, work.next(second)), (0, 1, None));
+        let of_other = work.first(1, &mut Random::new(1));
+        assert_eq!(of_other.kind, 2, "the second connection has the second script");
+    }
+
+    #[test]
+    fn a_reset_is_asked_for_once_an_iteration() {
+        let work = two_batches();
+        let work = work.with_reset();
+        let bits: Vec<u8> = work.kinds().iter().map(|k| k.requests[0][1] & 0x08).collect();
+        assert_eq!(bits, [8, 0, 8, 0]);
+    }
+
+    #[test]
+    fn nothing_to_send_is_an_error() {
+        assert!(Work::of_scripts(&[]).is_err());
+        assert!(Work::of_mix(vec![kind("a", 0, 1)]).is_err());
+    }
+}

@@ -1,0 +1,520 @@
+//! The verb `stress`: checks its arguments, puts the load, and writes the report.
+//!
+//! Exit codes: 0 when the load ran, 1 when it ran and had errors and -b was given, 2 when the arguments are
+//! wrong, the target can't be reached or an output can't be written.
+
+use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use load::Login;
+use load::link::{Encrypt, Target};
+use load::stress::{self, Driver, Level, Pace, Pool, Report, Second, Settings, Work, Workload};
+use sos::sys::StopSignals;
+
+use crate::{EXIT_USAGE, wrong_usage};
+
+const PORT_DEFAULT: u16 = 1433;
+/// Where sqlcmd looks for a password as well.
+const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
+/// A run whose end nobody has said.
+const DURATION_DEFAULT: Duration = Duration::from_secs(10);
+/// Warming up until steady: seconds that must agree, how closely, and how long it is tried.
+const STEADY_SECONDS: usize = 3;
+const STEADY_SHARE: f64 = 0.03;
+const STEADY_MAX: Duration = Duration::from_secs(60);
+
+/// Arguments of `stress`. The one-letter switches are ostress's; their values may follow with or without a
+/// blank.
+#[derive(Args)]
+#[command(args_override_self = true)]
+pub(crate) struct StressArguments {
+    /// Server: host, host,port or tcp:host,port
+    #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
+    server: String,
+    /// Login
+    #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
+    user: String,
+    /// Its password; else SQLCMDPASSWORD
+    #[arg(short = 'P', long, value_name = "PASSWORD")]
+    password: Option<String>,
+    /// Database
+    #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
+    database: String,
+    /// SQL text, split at lines of GO; {call p} is sent as a procedure call
+    #[arg(short = 'Q', long, value_name = "TEXT")]
+    query: Option<String>,
+    /// A .sql file, or a pattern such as dir/*.sql; each file gets its own connections
+    #[arg(short = 'i', long, value_name = "FILE")]
+    input: Vec<String>,
+    /// A workload that comes with the tool, instead of -Q and -i
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["query", "input"])]
+    workload: Option<WorkloadName>,
+    /// Makes the workload's tables anew in the database first
+    #[arg(long, requires = "workload")]
+    setup: bool,
+    /// Connections, for each input
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 1)]
+    connections: usize,
+    /// Iterations of each connection; without it the run lasts 10 s
+    #[arg(short = 'r', long, value_name = "N")]
+    iterations: Option<u64>,
+    /// How long the load lasts: seconds, or with ms, s, m
+    #[arg(long, value_name = "TIME", value_parser = server::options::parse_duration)]
+    duration: Option<Duration>,
+    /// Requests per second at times of their own (an open loop): what waits because the server stalls counts
+    #[arg(long, value_name = "N", conflicts_with_all = ["think", "iterations"])]
+    rate: Option<f64>,
+    /// One run after the other with so many connections, such as 1,2,4,8
+    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "connections")]
+    sweep: Vec<usize>,
+    /// Time between an answer and the next request
+    #[arg(long, value_name = "TIME", value_parser = server::options::parse_duration)]
+    think: Option<Duration>,
+    /// What happens to a connection between iterations
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    pool: PoolName,
+    /// Load before the one that counts: a time, or until-steady
+    #[arg(long, value_name = "TIME")]
+    warmup: Option<String>,
+    /// off, on (TLS in TDS) or strict (TDS 8.0); default on, and off to this machine. Certificates are not checked
+    #[arg(long, value_name = "HOW")]
+    encrypt: Option<EncryptName>,
+    /// Seconds that a login may take
+    #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 15)]
+    login_timeout: u64,
+    /// Seconds that a request may take before it is cancelled; 0 for ever
+    #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 0)]
+    query_timeout: u64,
+    /// How often a request is sent again after an error that says to (1205, 41302 ...)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    retries: u32,
+    /// Stop at the first error
+    #[arg(short = 'b', long)]
+    stop_on_error: bool,
+    /// Say nothing while it runs
+    #[arg(short = 'q', long)]
+    quiet: bool,
+    /// Folder for report.txt and report.json
+    #[arg(short = 'o', long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// File for the report as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum WorkloadName {
+    SessionState,
+    Cache,
+    Counter,
+    Queue,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PoolName {
+    /// Nothing
+    Keep,
+    /// It is reset with the next request
+    Reset,
+    /// It is closed and opened anew
+    Reconnect,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum EncryptName {
+    Off,
+    On,
+    Strict,
+}
+
+/// Puts the load. What went wrong with the requests is in the report; what kept it from running is a line.
+pub(crate) fn run(arguments: &StressArguments) -> ExitCode {
+    let plan = match Plan::of(arguments) {
+        Ok(plan) => plan,
+        Err(what) => return wrong_usage(&what),
+    };
+    match put_load(arguments, &plan) {
+        Ok(has_stopped_on_error) if has_stopped_on_error => ExitCode::FAILURE,
+        Ok(_) => ExitCode::SUCCESS,
+        Err(what) => {
+            eprintln!("clearway: {what}");
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+/// Arguments that have been checked.
+struct Plan {
+    target: Target,
+    work: Work,
+    settings: Settings,
+    duration: Option<Duration>,
+    levels: Vec<usize>,
+    warmup: Warmup,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Warmup {
+    None,
+    For(Duration),
+    UntilSteady,
+}
+
+impl Plan {
+    fn of(arguments: &StressArguments) -> Result<Self, String> {
+        let address = address(&arguments.server)?;
+        let (work, inputs) = work(arguments)?;
+        let pool = match arguments.pool {
+            PoolName::Keep => Pool::Keep,
+            PoolName::Reset => Pool::Reset,
+            PoolName::Reconnect => Pool::Reconnect,
+        };
+        let pace = match arguments.rate {
+            Some(rate) if rate > 0.0 && rate.is_finite() => Pace::Open { rate },
+            Some(rate) => {
+                return Err(format!("invalid value '{rate}' for '--rate': it must be above 0"));
+            }
+            None => Pace::Closed { think: arguments.think.unwrap_or_default() },
+        };
+        let levels = match arguments.sweep.as_slice() {
+            [] => vec![arguments.connections],
+            levels => levels.to_vec(),
+        };
+        if levels.contains(&0) {
+            return Err("a load has at least one connection".to_owned());
+        }
+        let seconds = |count| Duration::from_secs(count);
+        let timeout = arguments.query_timeout;
+        Ok(Self {
+            target: Target {
+                address,
+                login: login(arguments)?,
+                encrypt: encryption(arguments.encrypt, address),
+            },
+            work: if pool == Pool::Reset { work.with_reset() } else { work },
+            settings: Settings {
+                connections: 0,
+                pace,
+                pool,
+                iterations: arguments.iterations,
+                login_timeout: seconds(arguments.login_timeout.max(1)),
+                query_timeout: (timeout > 0).then(|| seconds(timeout)),
+                retries: arguments.retries,
+                stop_on_error: arguments.stop_on_error,
+            },
+            duration: match (arguments.duration, arguments.iterations) {
+                (None, None) => Some(DURATION_DEFAULT),
+                (duration, _) => duration,
+            },
+            levels: levels.iter().map(|count| count * inputs).collect(),
+            warmup: warmup(arguments.warmup.as_deref())?,
+        })
+    }
+}
+
+fn login(arguments: &StressArguments) -> Result<Login, String> {
+    let password = match &arguments.password {
+        Some(password) => password.clone(),
+        None => std::env::var(PASSWORD_VARIABLE)
+            .map_err(|_| format!("no password: -P or {PASSWORD_VARIABLE}"))?,
+    };
+    Ok(Login { user: arguments.user.clone(), password, database: arguments.database.clone() })
+}
+
+/// Passwords leave this machine in plain text only if somebody says so.
+fn encryption(asked: Option<EncryptName>, address: SocketAddr) -> Encrypt {
+    match asked {
+        Some(EncryptName::Off) => Encrypt::Off,
+        Some(EncryptName::On) => Encrypt::On,
+        Some(EncryptName::Strict) => Encrypt::Strict,
+        None if address.ip().is_loopback() => Encrypt::Off,
+        None => Encrypt::On,
+    }
+}
+
+fn address(server: &str) -> Result<SocketAddr, String> {
+    let wrong = |why: &str| format!("invalid value '{server}' for '-S': {why}");
+    let name = server.strip_prefix("tcp:").unwrap_or(server);
+    if name.contains('\\') {
+        return Err(wrong("named instances are not looked up: give the port, as host,port"));
+    }
+    let (host, port) = match name.split_once(',') {
+        Some((host, port)) => {
+            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is no number"))?)
+        }
+        None => (name.trim(), PORT_DEFAULT),
+    };
+    let host = if matches!(host, "." | "(local)" | "") { "127.0.0.1" } else { host };
+    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+    found.next().ok_or_else(|| wrong("the name has no address"))
+}
+
+fn warmup(text: Option<&str>) -> Result<Warmup, String> {
+    match text {
+        None => Ok(Warmup::None),
+        Some("until-steady") => Ok(Warmup::UntilSteady),
+        Some(text) => server::options::parse_duration(text).map(Warmup::For).map_err(|why| {
+            format!("invalid value '{text}' for '--warmup': {why}, or until-steady")
+        }),
+    }
+}
+
+/// What is sent, and how many inputs that are.
+fn work(arguments: &StressArguments) -> Result<(Work, usize), String> {
+    if let Some(workload) = workload(arguments) {
+        return Ok((workload.work()?, 1));
+    }
+    let mut scripts = Vec::new();
+    if let Some(text) = &arguments.query {
+        scripts.push(("-Q".to_owned(), text.clone()));
+    }
+    for pattern in &arguments.input {
+        for path in files(pattern)? {
+            let name = path.display().to_string();
+            let text =
+                std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
+            scripts.push((name, text));
+        }
+    }
+    let mut batches = Vec::new();
+    for (name, text) in &scripts {
+        let found = stress::batches(text);
+        if found.is_empty() {
+            return Err(format!("{name} has nothing to send"));
+        }
+        batches.push(found);
+    }
+    match batches.len() {
+        0 => Err("nothing to send: -Q, -i or --workload".to_owned()),
+        count => Ok((Work::of_scripts(&batches)?, count)),
+    }
+}
+
+fn workload(arguments: &StressArguments) -> Option<Workload> {
+    Some(match arguments.workload? {
+        WorkloadName::SessionState => Workload::SessionState,
+        WorkloadName::Cache => Workload::Cache,
+        WorkloadName::Counter => Workload::Counter,
+        WorkloadName::Queue => Workload::Queue,
+    })
+}
+
+/// The files that a name or a pattern stands for, in order. Only its last part may have `*` and `?`.
+fn files(pattern: &str) -> Result<Vec<PathBuf>, String> {
+    let path = Path::new(pattern);
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.contains(['*', '?']) {
+        return Ok(vec![path.to_owned()]);
+    }
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let entries =
+        std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut found = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| format!("{}: {error}", folder.display()))?;
+        if entry.file_name().to_str().is_some_and(|file| matches(name.as_bytes(), file.as_bytes()))
+        {
+            found.push(entry.path());
+        }
+    }
+    found.sort();
+    if found.is_empty() { Err(format!("no file is called {pattern}")) } else { Ok(found) }
+}
+
+/// Whether a name fits a pattern of `*` and `?`.
+fn matches(pattern: &[u8], name: &[u8]) -> bool {
+    match (pattern.split_first(), name.split_first()) {
+        (None, None) => true,
+        (Some((b'*', rest)), _) => {
+            matches(rest, name)
+                || name.split_first().is_some_and(|(_, later)| matches(pattern, later))
+        }
+        (Some((b'?', rest)), Some((_, later))) => matches(rest, later),
+        (Some((a, rest)), Some((b, later))) => a == b && matches(rest, later),
+        _ => false,
+    }
+}
+
+/// Runs every level and writes the report; says whether an error has stopped it.
+fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
+    sos::sys::raise_open_files();
+    let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
+    let asked_to_stop = || signals.came().unwrap_or(false);
+    if arguments.setup
+        && let Some(workload) = workload(arguments)
+    {
+        set_up(plan, workload)?;
+    }
+    let mut report = Report {
+        facts: facts(arguments, plan),
+        work: &plan.work,
+        is_open: matches!(plan.settings.pace, Pace::Open { .. }),
+        levels: Vec::new(),
+    };
+    let mut has_stopped = false;
+    for &connections in &plan.levels {
+        let settings = Settings { connections, ..plan.settings.clone() };
+        let mut driver = Driver::new(plan.target.clone(), &plan.work, settings)?;
+        driver.connect()?;
+        warm_up(&mut driver, plan.warmup, asked_to_stop);
+        let tell = |second: &Second| {
+            if !arguments.quiet {
+                progress(connections, second);
+            }
+            true
+        };
+        let tally = driver.run(plan.duration, tell, asked_to_stop);
+        has_stopped = arguments.stop_on_error && tally.troubles() > 0;
+        report.levels.push(Level { connections, tally });
+        if has_stopped || asked_to_stop() {
+            break;
+        }
+    }
+    write_report(arguments, &report)?;
+    Ok(has_stopped)
+}
+
+/// Makes a workload's tables, on one connection, batch by batch.
+fn set_up(plan: &Plan, workload: Workload) -> Result<(), String> {
+    let batches = stress::batches(workload.setup());
+    let work = Work::of_scripts(&[batches])?;
+    let settings = Settings {
+        connections: 1,
+        pace: Pace::Closed { think: Duration::ZERO },
+        pool: Pool::Keep,
+        iterations: Some(1),
+        query_timeout: None,
+        retries: 0,
+        stop_on_error: true,
+        ..plan.settings.clone()
+    };
+    let mut driver = Driver::new(plan.target.clone(), &work, settings)?;
+    driver.connect()?;
+    let tally = driver.run(None, |_| true, || false);
+    match tally.error_texts.iter().next() {
+        Some((number, text)) => Err(format!("--setup: error {number}: {text}")),
+        None if tally.troubles() > 0 => Err("--setup: the connection was lost".to_owned()),
+        None => Ok(()),
+    }
+}
+
+fn warm_up(driver: &mut Driver<'_>, warmup: Warmup, asked_to_stop: impl Fn() -> bool) {
+    let mut rates: Vec<f64> = Vec::new();
+    match warmup {
+        Warmup::None => {}
+        Warmup::For(duration) => drop(driver.run(Some(duration), |_| true, asked_to_stop)),
+        Warmup::UntilSteady => {
+            let is_unsteady = |second: &Second| {
+                rates.push(second.rate());
+                !is_steady(&rates)
+            };
+            drop(driver.run(Some(STEADY_MAX), is_unsteady, asked_to_stop));
+        }
+    }
+}
+
+/// Whether the last seconds had the same rate, but for a little.
+fn is_steady(rates: &[f64]) -> bool {
+    let Some(last) = rates.len().checked_sub(STEADY_SECONDS).map(|from| &rates[from..]) else {
+        return false;
+    };
+    let low = last.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = last.iter().copied().fold(0.0, f64::max);
+    high - low <= high * STEADY_SHARE
+}
+
+fn progress(connections: usize, second: &Second) {
+    let ms = |ns| f64::from(u32::try_from(ns / 1_000).unwrap_or(u32::MAX)) / 1e3;
+    eprintln!(
+        "{:>6.0} s  {connections} connections  {:>9.0}/s  p50 {:.3} ms  p99 {:.3} ms  errors {}",
+        Duration::from_nanos(second.at_ns).as_secs_f64(),
+        second.rate(),
+        ms(second.p50_ns),
+        ms(second.p99_ns),
+        second.errors
+    );
+}
+
+fn facts(arguments: &StressArguments, plan: &Plan) -> Vec<(String, String)> {
+    let pace = match plan.settings.pace {
+        Pace::Closed { think } => format!("closed loop, {} ms between", think.as_millis()),
+        Pace::Open { rate } => format!("open loop, {rate} requests/s"),
+    };
+    let encrypt = match plan.target.encrypt {
+        Encrypt::Off => "none",
+        Encrypt::On => "TLS in TDS",
+        Encrypt::Strict => "TDS 8.0",
+    };
+    let fact = |name: &str, value: String| (name.to_owned(), value);
+    vec![
+        fact("server", format!("{} ({})", arguments.server, plan.target.address)),
+        fact("work", workload(arguments).map_or("SQL text", Workload::name).to_owned()),
+        fact("pace", pace),
+        fact("pool", format!("{:?}", arguments.pool).to_lowercase()),
+        fact("encryption", encrypt.to_owned()),
+    ]
+}
+
+/// Writes the report to stdout and wherever it was asked for.
+fn write_report(arguments: &StressArguments, report: &Report<'_>) -> Result<(), String> {
+    let (text, json) = (report.text(), report.json());
+    // A closed stdout is no reason to lose the files.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+    let write = |path: &Path, text: &str| {
+        std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    if let Some(folder) = &arguments.output {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        write(&folder.join("report.txt"), &text)?;
+        write(&folder.join("report.json"), &json)?;
+    }
+    arguments.json.as_deref().map_or(Ok(()), |path| write(path, &json))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_fit_names() {
+        for (pattern, name, fits) in [
+            ("*.sql", "a.sql", true),
+            ("*.sql", "a.sqlx", false),
+            ("q?.sql", "q1.sql", true),
+            ("q?.sql", "q12.sql", false),
+            ("*a*b*", "xaxbx", true),
+            ("*a*b*", "xbxax", false),
+        ] {
+            assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), fits, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn servers_are_named_as_sqlcmd_names_them() {
+        for (name, expected) in [
+            ("127.0.0.1", "127.0.0.1:1433"),
+            ("tcp:127.0.0.1,1500", "127.0.0.1:1500"),
+            (".", "127.0.0.1:1433"),
+            ("::1,9", "[::1]:9"),
+        ] {
+            assert_eq!(address(name).map(|found| found.to_string()).as_deref(), Ok(expected));
+        }
+        assert!(address("host\\instance").is_err_and(|why| why.contains("named instances")));
+        assert!(address("127.0.0.1,x").is_err());
+    }
+
+    #[test]
+    fn steady_is_three_seconds_alike() {
+        assert!(!is_steady(&[100.0, 100.0]));
+        assert!(!is_steady(&[50.0, 100.0, 101.0]));
+        assert!(is_steady(&[50.0, 100.0, 101.0, 99.0]));
+    }
+}

@@ -1,0 +1,172 @@
+//! `clearway stress` against a running server: every workload, every kind of connection, every output, and
+//! one clear line for what can't be.
+
+use std::process::Output;
+
+use types::Value;
+
+use crate::client::Client;
+use crate::server::{PASSWORD, ServerProcess, command};
+
+/// Runs the verb against a server.
+fn stress(server: &ServerProcess, arguments: &[&str]) -> Output {
+    let target = format!("127.0.0.1,{}", server.address.port());
+    let fixed = ["stress", "-S", &target, "-Usa", "-P", PASSWORD];
+    command(&[&fixed[..], arguments].concat()).output().expect("the binary runs")
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).expect("text")
+}
+
+/// Checks that a run ended well and had no trouble; returns its report.
+fn report(output: &Output) -> String {
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let report = text(&output.stdout).to_owned();
+    assert!(report.contains(" 0 in trouble"), "{report}");
+    report
+}
+
+#[test]
+fn every_workload_sets_itself_up_and_runs() {
+    let server = ServerProcess::start(&[]);
+    for (name, kinds) in [
+        ("session-state", &["read", "write"][..]),
+        ("cache", &["get", "set"]),
+        ("counter", &[]),
+        ("queue", &["put", "take"]),
+    ] {
+        let arguments = ["--workload", name, "--setup", "-n", "4", "--duration", "500ms", "-q"];
+        let output = stress(&server, &arguments);
+        let report = report(&output);
+        assert!(report.contains(&format!("work: {name}")), "{report}");
+        for kind in kinds {
+            assert!(report.lines().any(|line| line.starts_with(kind)), "{kind}: {report}");
+        }
+        assert_eq!(text(&output.stderr), "", "-q says nothing while it runs");
+    }
+}
+
+#[test]
+fn counted_iterations_are_what_the_server_saw() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("create table hits (n int not null) insert hits values (0)");
+    for (pool, encrypt) in [
+        ("keep", "off"),
+        ("reset", "off"),
+        ("reconnect", "off"),
+        ("reset", "on"),
+        ("keep", "strict"),
+    ] {
+        let before = client.value_of("(select n from hits)");
+        let output = stress(
+            &server,
+            &[
+                "-Qupdate hits set n = n + 1\ngo 2",
+                "-n3",
+                "-r5",
+                "--pool",
+                pool,
+                "--encrypt",
+                encrypt,
+            ],
+        );
+        report(&output);
+        let (Value::Int(before), Value::Int(after)) =
+            (before, client.value_of("(select n from hits)"))
+        else {
+            panic!("a count is a number");
+        };
+        assert_eq!(after - before, 3 * 5 * 2, "{pool} {encrypt}");
+    }
+}
+
+#[test]
+fn errors_are_in_the_report_and_end_a_run_that_asks_for_it() {
+    let server = ServerProcess::start(&[]);
+    let output = stress(&server, &["-Q", "select 1/0", "-r", "3"]);
+    assert_eq!(output.status.code(), Some(0));
+    let found = text(&output.stdout);
+    assert!(found.contains("error 8134: 3 times: Divide by zero error encountered."), "{found}");
+    let output = stress(&server, &["-Q", "select 1/0", "-r", "3", "-b"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stdout).contains("error 8134: 1 times"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn files_patterns_and_outputs() {
+    let server = ServerProcess::start(&[]);
+    let folder = std::env::temp_dir().join(format!("clearway-stress-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for (name, script) in
+        [("a.sql", "select 1\ngo\nselect 2"), ("b.sql", "{call sp_reset_connection}")]
+    {
+        std::fs::write(folder.join(name), script).expect("a file");
+    }
+    let pattern = format!("-i{}/*.sql", folder.display());
+    let out = folder.join("out");
+    let output = stress(&server, &[&pattern, "-n2", "-r2", "-o", out.to_str().expect("text")]);
+    let report = report(&output);
+    assert!(report.contains("4 connections"), "each file has its own connections: {report}");
+    // Two connections with two iterations each of two batches, and two with one call.
+    assert!(report.contains("12 requests"), "{report}");
+    let json = std::fs::read_to_string(out.join("report.json")).expect("a report");
+    assert!(json.contains("\"never_sent\":0") && json.contains("\"usl\":null"), "{json}");
+    assert_eq!(std::fs::read_to_string(out.join("report.txt")).expect("a report"), report);
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn a_sweep_fits_the_law_and_an_open_loop_tells_both_latencies() {
+    let server = ServerProcess::start(&[]);
+    let sweep = ["-Qselect 1", "--sweep", "1,2,4", "--duration", "300ms", "--warmup", "100ms"];
+    let found = report(&stress(&server, &sweep));
+    assert!(found.contains("Universal Scalability Law"), "{found}");
+    let open = ["-Qselect 1", "-n", "4", "--rate", "200", "--duration", "1s"];
+    let found = report(&stress(&server, &open));
+    assert!(found.contains("as a closed loop would tell it"), "{found}");
+}
+
+#[test]
+fn what_can_not_be_is_one_line_and_exit_2() {
+    let server = ServerProcess::start(&["--encryption", "required"]);
+    for (arguments, named) in [
+        (&["-Q", "select 1", "-r1"][..], "encrypt"),
+        (&["-Q", "go", "-r1"], "-Q has nothing to send"),
+        (&["-i", "no-such-file.sql"], "no-such-file.sql"),
+        (&["-i", "no-such-*.sql"], "no-such-*.sql"),
+        (&[], "nothing to send"),
+        (&["-Q", "select 1", "--rate", "0"], "--rate"),
+        (&["-Q", "select 1", "--warmup", "soon"], "until-steady"),
+        (&["-Q", "select 1", "--workload", "cache"], "--workload"),
+        (&["-Q", "select 1", "-n", "0"], "at least one connection"),
+        (&["-Q", "select 1", "-Ssrv\\inst"], "-S"),
+        (&["-Q", "select 1", "-r1", "--encrypt", "on", "-Pwrong"], "18456"),
+        (&["-Q", "select 1", "-r1", "--encrypt", "on", "-dnowhere"], "4060"),
+    ] {
+        let output = stress(&server, arguments);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert_eq!(said.lines().count(), 1, "{arguments:?}: {said}");
+        assert!(said.contains(named), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_server_that_is_not_there_is_one_line() {
+    let arguments = ["stress", "-S", "127.0.0.1,1", "-P", "x", "-Q", "select 1"];
+    let output = command(&arguments).output().expect("the binary runs");
+    assert_eq!(output.status.code(), Some(2));
+    let said = text(&output.stderr);
+    assert!(said.contains("refused") && said.lines().count() == 1, "{said}");
+}
+
+#[test]
+fn an_output_that_can_not_be_written_is_named_after_the_run() {
+    let server = ServerProcess::start(&[]);
+    let output = stress(&server, &["-Qselect 1", "-r1", "--json", "/no/such/folder/r.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("1 requests"), "the report so far is not lost");
+    assert!(text(&output.stderr).contains("/no/such/folder/r.json"));
+}
