@@ -1,7 +1,8 @@
 //! `stress` against a server whose every answer and delay is scripted: what it reports must be what was done.
 #![expect(
     clippy::disallowed_methods,
-    reason = "the server is somebody else's: it has its own clock and threads"
+    clippy::disallowed_types,
+    reason = "the server is somebody else's: its clock, threads and locks are its own"
 )]
 
 mod fake;
