@@ -6,6 +6,7 @@
 
 pub mod ast;
 mod batch;
+mod definition;
 mod keyword;
 mod lexer;
 mod normalize;
@@ -13,7 +14,8 @@ mod parser;
 mod text;
 
 pub use batch::{ScriptBatch, split_batches};
-pub use normalize::normalized;
+pub use definition::{Lists, definition_of_condition, definition_of_value};
+pub use normalize::{names_in, normalized};
 pub use text::{line_at, utf16_offset};
 
 use types::Result;

@@ -33,6 +33,17 @@ pub fn normalized(text: &str) -> Vec<u8> {
     form
 }
 
+/// Tells whether a name occurs in a text, in whatever case and quotes, outside of strings and comments.
+pub fn names_in(text: &str, name: &str) -> bool {
+    tokenize(text).into_iter().any(|token| {
+        let place = token.start as usize..token.end() as usize;
+        let word = text.get(place).unwrap_or_default();
+        let quoted = word.starts_with(['[', '"']) && word.len() > 1;
+        let word = if quoted { &word[1..word.len() - 1] } else { word };
+        token.kind != TokenKind::String && word.eq_ignore_ascii_case(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

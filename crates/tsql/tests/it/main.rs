@@ -2,6 +2,7 @@
 
 mod boundary;
 mod corpus;
+mod definition;
 mod errors;
 mod fuzzing;
 mod nesting;

@@ -46,6 +46,22 @@ pub(crate) fn condition_shape(text: &str) -> String {
     condition(&spec.filter.expect("WHERE"))
 }
 
+/// Returns the definition of a computed column.
+pub(crate) fn column_of(text: &str) -> String {
+    let source = format!("SELECT {text}");
+    match select(&source).items.remove(0).kind {
+        SelectItemKind::Expr { expr, alias: None } => tsql::definition_of_value(&expr, &source),
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+/// Returns the definition of a CHECK constraint.
+pub(crate) fn check_of(text: &str) -> String {
+    let source = format!("SELECT 1 WHERE {text}");
+    let filter = select(&source).filter.expect("WHERE");
+    tsql::definition_of_condition(&filter, &source, tsql::Lists::Comparisons)
+}
+
 fn value(expr: &Expr) -> String {
     match &expr.kind {
         ExprKind::Arithmetic { first, rest } => {

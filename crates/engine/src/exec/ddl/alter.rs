@@ -418,7 +418,6 @@ fn referring_key(table: &TableDef, place: usize, cx: &Cx<'_>) -> Option<(String,
 
 /// What depends on a column: its kind and name.
 fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static str, String)> {
-    let column = &table.columns[usize::from(ordinal)];
     let statistics = table.statistics.iter().find(|s| s.columns.contains(&ordinal));
     if let Some(statistics) = statistics {
         return Some(("statistics", statistics.name.clone()));
@@ -448,6 +447,16 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
     if let Some(key) = referring {
         return Some(("object", key));
     }
+    reader(table, ordinal, cx)
+}
+
+/// Finds a constraint or computed column whose expression reads a column.
+pub(super) fn reader(
+    table: &TableDef,
+    ordinal: u16,
+    cx: &Cx<'_>,
+) -> Option<(&'static str, String)> {
+    let column = &table.columns[usize::from(ordinal)];
     let database = database_of(table, cx);
     let context = BinderContext::bare(cx.session, &database);
     let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<crate::plan::expr::Expr>| {

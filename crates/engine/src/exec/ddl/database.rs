@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, AlterDatabaseAction, NamedOption, OptionValue};
+use tsql::ast::{self, AlterDatabaseAction, OptionValue};
 use types::{Error, Msg, Result};
 
 use crate::catalog::name::Name;
 use crate::catalog::{Database, DatabaseFile, DatabaseOptions, default_files};
 use crate::exec::Cx;
+use crate::exec::ddl::database_option::set;
 use crate::exec::ddl::{change_database, created, refuse};
 
 pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()> {
@@ -106,7 +107,7 @@ fn file_of(
     Ok(file)
 }
 
-fn word(value: &OptionValue) -> String {
+pub(super) fn word(value: &OptionValue) -> String {
     match value {
         OptionValue::Literal(ast::Literal::String(text) | ast::Literal::NString(text)) => {
             text.to_string()
@@ -213,31 +214,4 @@ fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
         catalog.databases.insert(Name::new(new), Arc::new(renamed));
         Ok(())
     })
-}
-
-/// Sets an option. Those that change how statements behave here are kept as such; the others are kept
-/// as they were said, for `sys.databases`, because they are about files, logs and services that are
-/// not there.
-fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result<()> {
-    let on = matches!(option.value, OptionValue::On | OptionValue::OnList(_));
-    match option.name.as_ref() {
-        "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT" => options.elevate_to_snapshot = on,
-        "READ_COMMITTED_SNAPSHOT" => options.read_committed_snapshot = on,
-        "ALLOW_SNAPSHOT_ISOLATION" => options.allow_snapshot_isolation = on,
-        "COMPATIBILITY_LEVEL" => {
-            let level = word(&option.value).parse().ok();
-            options.compatibility_level = level.ok_or(Msg::SyntaxNear("COMPATIBILITY_LEVEL"))?;
-        }
-        "RECOVERY" => options.recovery = word(&option.value).to_ascii_uppercase(),
-        "READ_ONLY" | "OFFLINE" | "EMERGENCY" | "SINGLE_USER" | "RESTRICTED_USER" => {
-            return refuse(&format!("ALTER DATABASE .. SET {}", option.name));
-        }
-        "CHANGE_TRACKING" | "ENCRYPTION" | "QUERY_STORE" | "LEDGER" if on => {
-            return refuse(&format!("ALTER DATABASE .. SET {} = ON", option.name));
-        }
-        other => {
-            options.others.insert(other.to_owned(), word(&option.value));
-        }
-    }
-    Ok(())
 }

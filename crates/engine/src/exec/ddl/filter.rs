@@ -2,17 +2,13 @@
 //! single columns that a filtered index can have.
 
 use tsql::ast;
-use types::value::ColumnType;
-use types::{ConvertOptions, DataType, Family, Length, Mode, Msg, Result, Value};
+use types::{ConvertOptions, Family, Mode, Msg, Result, Value};
 
 use super::level_of;
 use crate::bind::Binder;
 use crate::bind::expr::bind_condition;
-use crate::catalog::{ColumnDef, ColumnTest, IndexFilter, Test};
-use crate::plan::expr::{CompareOp, Expr, ExprKind};
-
-/// The CONVERT style of dates.
-const ODBC_CANONICAL: i32 = 121;
+use crate::catalog::{ColumnDef, ColumnTest, Test};
+use crate::plan::expr::{Expr, ExprKind};
 
 /// The index whose clause it is, for messages.
 pub(super) struct Filtered<'a> {
@@ -30,15 +26,14 @@ pub(super) fn bind(
     binder: &Binder<'_>,
     of: &Filtered<'_>,
     condition: &ast::Condition,
-) -> Result<IndexFilter> {
+) -> Result<Vec<ColumnTest>> {
     let mut inner = binder.child();
     inner.levels.push(level_of(of.table, of.columns, 0));
     inner.registers = u32::try_from(of.columns.len()).unwrap_or(u32::MAX);
     let bound = bind_condition(&mut inner, condition)?;
     let mut tests = Vec::new();
     of.conjuncts(&bound, &mut tests)?;
-    let shown: Vec<String> = tests.iter().map(|test| of.show(test)).collect();
-    Ok(IndexFilter { text: format!("({})", shown.join(" AND ")), tests })
+    Ok(tests)
 }
 
 impl Filtered<'_> {
@@ -125,52 +120,5 @@ impl Filtered<'_> {
             ExprKind::Constant(value) if !value.is_null() => Ok(value.clone()),
             _ => self.incorrect(),
         }
-    }
-
-    fn show(&self, test: &ColumnTest) -> String {
-        let column = &self.columns[usize::from(test.column)];
-        let name = format!("[{}]", column.name);
-        let literal = |value: &Value| literal(value, &column.ty);
-        match &test.test {
-            Test::Null => format!("{name} IS NULL"),
-            Test::NotNull => format!("{name} IS NOT NULL"),
-            Test::Compare(op, value, _) => format!("{name}{}{}", symbol(*op), literal(value)),
-            Test::In(list, _) => {
-                let items: Vec<String> = list.iter().map(literal).collect();
-                format!("{name} IN ({})", items.join(", "))
-            }
-        }
-    }
-}
-
-fn symbol(op: CompareOp) -> &'static str {
-    match op {
-        CompareOp::Equal => "=",
-        CompareOp::NotEqual => "<>",
-        CompareOp::Less => "<",
-        CompareOp::LessOrEqual => "<=",
-        CompareOp::Greater => ">",
-        CompareOp::GreaterOrEqual => ">=",
-    }
-}
-
-/// A constant of a column's type as T-SQL: numbers in parentheses, as SQL Server shows them.
-fn literal(value: &Value, ty: &ColumnType) -> String {
-    let to = ColumnType { data_type: DataType::NVarChar(Length::Max), ..*ty };
-    let options = ConvertOptions::default();
-    let shown = types::convert(value, ty, &to, ODBC_CANONICAL, Mode::Explicit, &options);
-    let text = shown.ok().and_then(|shown| shown.as_text(ty.collation)).unwrap_or_default();
-    match value {
-        Value::NVarChar(_) => format!("N'{}'", text.replace('\'', "''")),
-        Value::Bit(_)
-        | Value::TinyInt(_)
-        | Value::SmallInt(_)
-        | Value::Int(_)
-        | Value::BigInt(_)
-        | Value::Decimal(_)
-        | Value::Money(_)
-        | Value::Real(_)
-        | Value::Float(_) => format!("({text})"),
-        _ => format!("'{}'", text.replace('\'', "''")),
     }
 }

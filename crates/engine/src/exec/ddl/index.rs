@@ -6,13 +6,14 @@ use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
-use crate::catalog::{TableDef, index_spec};
+use crate::catalog::{Object, TableDef, index_spec};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
 use crate::exec::ddl::{created, refuse, table};
 use crate::exec::fault;
 
 pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
+    refuse_view(&create.table, cx)?;
     let table = table::find(&create.table, cx)
         .map_err(|_| Error::from(Msg::ObjectNotFound(&create.table.to_string())))?;
     let name = create.index.name.as_str();
@@ -51,6 +52,19 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
             None => Err(Msg::InternalError.into()),
         },
         Err(other) => Err(fault::raise(cx, other)),
+    }
+}
+
+/// An index on a view is refused: by the rule that the view breaks, or by name.
+fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
+    let database = name.database.as_deref().unwrap_or(&cx.session.database);
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let found = cx.session.catalog.find_object(database, schema, &name.object);
+    let Some(Object::View(view)) = found else { return Ok(()) };
+    let ast::StatementKind::CreateView(definition) = &view.ast.kind else { return Ok(()) };
+    match definition.options.iter().any(|option| **option == *"SCHEMABINDING") {
+        true => refuse("indexed views"),
+        false => Err(Msg::IndexViewNotBound(&view.name).into()),
     }
 }
 

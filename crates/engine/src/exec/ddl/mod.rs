@@ -5,6 +5,7 @@
 
 mod alter;
 mod database;
+mod database_option;
 mod drop;
 mod duplicate;
 mod filter;
@@ -16,6 +17,7 @@ pub(crate) mod rename;
 mod sequence;
 mod shape;
 mod statistics;
+mod storage;
 mod table;
 mod trigger;
 

@@ -7,11 +7,11 @@ use std::sync::Arc;
 use tsql::ast;
 use types::{Error, Msg, Result};
 
-use super::{change_database, table};
+use super::{alter, change_database, table};
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Database, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef, UserType,
+    Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef, UserType,
 };
 use crate::exec::Cx;
 
@@ -84,16 +84,45 @@ fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
     if table.column(new).is_some_and(|taken| taken != ordinal) {
         return Err(Msg::NewNameInUse(new, "COLUMN").into());
     }
-    let used = u16::try_from(ordinal).ok();
-    let in_text = table.columns.iter().any(|c| c.computed.is_some())
-        || table.checks.iter().any(|check| check.column.is_none() || check.column == used);
-    if in_text {
-        // Their texts would have to be written anew.
-        return Err(Msg::NotSupported("sp_rename of a column that an expression may use").into());
+    let used = u16::try_from(ordinal).map_err(|_| Msg::InternalError)?;
+    let filtered = |index: &IndexDef| index.filter.as_ref().is_some_and(|f| f.reads(used));
+    if alter::reader(&table, used, cx).is_some()
+        || table.indexes.iter().any(filtered)
+        || binds(&table, Some(&table.columns[ordinal].name), cx)
+    {
+        return Err(Msg::EnforcedDependencies(old).into());
     }
     let mut next = TableDef::clone(&table);
     new.clone_into(&mut next.columns[ordinal].name);
     table::replace(next, cx)
+}
+
+/// Tells whether a schema-bound module names a table, and a column of it if one is given. Any word of
+/// its text counts: who names a column of another table like this one's is refused too.
+fn binds(table: &TableDef, column: Option<&str>, cx: &Cx<'_>) -> bool {
+    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else { return false };
+    let names = |text: &str| {
+        tsql::names_in(text, &table.name) && column.is_none_or(|name| tsql::names_in(text, name))
+    };
+    database.objects.values().any(|object| match object {
+        Object::View(m) | Object::Function(m) => is_bound(&m.ast.kind) && names(&m.text),
+        Object::Procedure(p) => is_bound_routine(&p.ast.options) && names(&p.text),
+        Object::Trigger(_) | Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => false,
+    })
+}
+
+fn is_bound(kind: &ast::StatementKind) -> bool {
+    match kind {
+        ast::StatementKind::CreateView(view) => {
+            view.options.iter().any(|option| **option == *"SCHEMABINDING")
+        }
+        ast::StatementKind::CreateFunction(function) => is_bound_routine(&function.options),
+        _ => false,
+    }
+}
+
+fn is_bound_routine(options: &[ast::RoutineOption]) -> bool {
+    options.iter().any(|option| *option == ast::RoutineOption::SchemaBinding)
 }
 
 fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
@@ -116,7 +145,12 @@ fn object(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
         cx.session.catalog.database(&database).and_then(|d| d.object(&schema, &name.object));
     match found {
         None => return constraint(&schema, name, old, new, cx),
-        Some(Object::Table(_)) => drop(table::find_alone(name, cx)?),
+        Some(Object::Table(_)) => {
+            let table = table::find_alone(name, cx)?;
+            if binds(&table, None, cx) {
+                return Err(Msg::EnforcedDependencies(old).into());
+            }
+        }
         Some(_) => {}
     }
     change_database(cx.session, &database, |database| {

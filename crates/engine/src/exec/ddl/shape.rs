@@ -150,7 +150,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 (ty, user_type, None)
             }
             ColumnKind::Computed { expr, .. } => {
-                let text = expr.span.text(self.place.source).to_owned();
+                let text = tsql::definition_of_value(expr, self.place.source);
                 let ty = self.computed_type(expr)?;
                 (ty, None, Some(Arc::new(ModuleText { text, tree: expr.clone() })))
             }
@@ -232,15 +232,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     fn default(&self, constraint: &ast::Constraint, value: &ast::Expr, column: &str) -> DefaultDef {
         let id = self.cell.next_object_id();
         let (name, system_named) = self.constraint_name(constraint, "DF", column, id);
-        let source = value.span.text(self.place.source);
-        // A number shows in two pairs of parentheses, anything else in one.
-        let number = matches!(
-            value.kind,
-            ast::ExprKind::Literal(
-                ast::Literal::Int(_) | ast::Literal::Decimal(_) | ast::Literal::Float(_)
-            )
-        );
-        let text = if number { format!("(({source}))") } else { format!("({source})") };
+        let text = tsql::definition_of_value(value, self.place.source);
         DefaultDef {
             id,
             name,
@@ -309,14 +301,16 @@ impl<'a, 'b> Shaper<'a, 'b> {
         own: Option<&[ast::Ident; 1]>,
     ) -> Result<()> {
         match &constraint.kind {
-            ConstraintKind::Key { kind, structure, columns, options, .. } => {
+            ConstraintKind::Key { kind, structure, columns, options, storage, .. } => {
+                self.check_storage(storage)?;
                 self.key(constraint, *kind, *structure, columns, options, own)
             }
             ConstraintKind::Check { condition, .. } => {
                 let id = self.cell.next_object_id();
                 let column = own.map_or("", |own| own[0].as_str());
                 let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
-                let text = format!("({})", condition.span.text(self.place.source));
+                let (source, lists) = (self.place.source, tsql::Lists::Comparisons);
+                let text = tsql::definition_of_condition(condition, source, lists);
                 let text = Arc::new(ModuleText { text, tree: condition.clone() });
                 let column = self.columns.iter().position(|c| Name::same(&c.name, column));
                 let column = column.and_then(|c| u16::try_from(c).ok());
@@ -380,6 +374,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             Some([column]) if index.columns.is_empty() => vec![(self.ordinal(column)?, false)],
             _ => self.keys(&index.columns)?,
         };
+        self.check_storage(&index.storage)?;
         if self.indexes.iter().any(|i| Name::same(&i.name, &index.name)) {
             return Err(duplicate_index(&index.name, self.place.name));
         }
@@ -414,7 +409,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
             return Err(Msg::FilterIncorrect(name, self.place.name).into());
         }
         let (table, columns) = (self.place.name, self.columns.as_slice());
-        filter::bind(self.binder, &Filtered { index: name, table, columns }, condition)
+        let tests = filter::bind(self.binder, &Filtered { index: name, table, columns }, condition)?;
+        let text = tsql::definition_of_condition(condition, self.place.source, tsql::Lists::In);
+        Ok(IndexFilter { text, tests })
+    }
+
+    fn check_storage(&self, storage: &ast::Storage) -> Result<()> {
+        super::storage::check(self.binder.catalog, self.place.database_id, storage)
     }
 
     fn index_of(

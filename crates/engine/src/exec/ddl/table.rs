@@ -11,7 +11,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{ColumnDef, Database, ModuleDef, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper};
-use crate::exec::ddl::{change_database, created, refuse, target};
+use crate::exec::ddl::{change_database, created, refuse, storage, target};
 use crate::exec::fault;
 use crate::instance::SessionCounter;
 use crate::session::SessionState;
@@ -26,13 +26,19 @@ pub(super) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
     if create.as_kind.is_some() {
         return refuse("graph and file tables");
     }
-    make(&create.name, Content::Elements(&create.elements, &create.options), cx)
+    let name = create.name.database.as_deref().filter(|d| !d.is_empty());
+    let name = if create.name.is_temporary() { Some("tempdb") } else { name };
+    let database = cx.session.catalog.database(name.unwrap_or(&cx.session.database));
+    if let Some(database) = database {
+        storage::check(&cx.session.catalog, database.id, &create.storage)?;
+    }
+    make(&create.name, Content::Elements(create), cx)
 }
 
 /// What a table is made of.
 enum Content<'a> {
     /// The text of CREATE TABLE.
-    Elements(&'a [ast::TableElement], &'a [ast::TableOption]),
+    Elements(&'a ast::CreateTable),
     /// The columns of a query.
     Columns(Vec<ColumnDef>),
 }
@@ -133,7 +139,11 @@ fn shape(
     let instance = &session.instance;
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
     match content {
-        Content::Elements(elements, options) => shaper.build(elements, options),
+        Content::Elements(create) => {
+            let table = shaper.build(&create.elements, &create.options)?;
+            storage::check_large(&table.columns, &create.storage)?;
+            Ok(table)
+        }
         Content::Columns(columns) => shaper.build_of(columns),
     }
 }

@@ -1,0 +1,53 @@
+//! ON, TEXTIMAGE_ON and FILESTREAM_ON: where a table or an index lies. Nothing lies in a filegroup, but
+//! one that does not exist is an error, as is a partition scheme, of which there are none.
+
+use tsql::ast;
+use types::{Msg, Result};
+
+use super::refuse;
+use crate::catalog::name::Name;
+use crate::catalog::{Catalog, ColumnDef, DatabaseFile};
+
+/// Checks where a table or an index is said to lie.
+///
+/// # Errors
+/// 1921 for a filegroup or a partition scheme that does not exist; 40517 for FILESTREAM.
+pub(super) fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) -> Result<()> {
+    let files = catalog.database_by_id(database).map_or(&[][..], |found| found.files.as_slice());
+    if let Some((name, column)) = &storage.on {
+        match column {
+            Some(_) => return Err(Msg::InvalidDataSpace("partition scheme", name).into()),
+            None => check_filegroup(files, name)?,
+        }
+    }
+    if let Some(name) = &storage.textimage_on {
+        check_filegroup(files, name)?;
+    }
+    match &storage.filestream_on {
+        Some(name) if !name.is("NULL") => refuse("FILESTREAM_ON"),
+        _ => Ok(()),
+    }
+}
+
+fn check_filegroup(files: &[DatabaseFile], name: &ast::Ident) -> Result<()> {
+    // "default" is the database's own, which is the primary one.
+    let known = name.is("PRIMARY")
+        || name.is("default")
+        || files.iter().any(|file| !file.log && Name::same(&file.filegroup, name));
+    if known { Ok(()) } else { Err(Msg::InvalidDataSpace("filegroup", name).into()) }
+}
+
+/// Checks TEXTIMAGE_ON, which is about columns of large values.
+///
+/// # Errors
+/// 1709 if there is none.
+pub(super) fn check_large(columns: &[ColumnDef], storage: &ast::Storage) -> Result<()> {
+    let is_large = |column: &ColumnDef| {
+        let ty = column.ty.data_type;
+        ty.is_large() || ty == types::DataType::Xml
+    };
+    if storage.textimage_on.is_some() && !columns.iter().any(is_large) {
+        return Err(Msg::TextImageWithoutLarge.into());
+    }
+    Ok(())
+}
