@@ -26,6 +26,7 @@ pub(crate) const SERVER_PUBLIC: i32 = 2;
 
 /// Ids of principals that every database has.
 const PUBLIC: i32 = 0;
+const DBO: i32 = 1;
 const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 const DB_DDL_ADMIN: i32 = 16_387;
@@ -44,6 +45,8 @@ pub enum Class {
     Object,
     /// A schema: 3.
     Schema,
+    /// A user or role of a database, or a login: 4 or 101.
+    Principal,
 }
 
 /// What a login may do, as of a version of the catalog.
@@ -53,6 +56,9 @@ pub(crate) struct Rights {
     id: i32,
     all: bool,
     server_state: bool,
+    /// Database and id of the user that EXECUTE AS USER or a module's clause has made of the session:
+    /// nothing of the server counts then.
+    user: Option<(i16, i32)>,
 }
 
 impl Rights {
@@ -65,6 +71,82 @@ impl Rights {
             id: found.map_or(-1, |l| l.principal_id),
             all,
             server_state: all || found.is_some_and(|l| may_view_state(catalog, l)),
+            user: None,
+        }
+    }
+
+    /// What a user of a database may do, and nothing of what its login may.
+    pub(crate) fn of_user(login: &str, database: i16, user: i32) -> Self {
+        // Below those of logins, and of no other user.
+        let id = -(i32::from(database) << 16 | user) - 2;
+        let login = login.to_owned();
+        Self { login, id, all: false, server_state: false, user: Some((database, user)) }
+    }
+
+    /// The same principal's by another version of the catalog.
+    pub(crate) fn renewed(&self, catalog: &Catalog) -> Self {
+        if self.user.is_some() { self.clone() } else { Self::of(catalog, &self.login) }
+    }
+
+    /// Tells whether the session runs as a user of a database and not as its login.
+    #[inline]
+    pub(crate) fn is_user(&self, database: i16, user: i32) -> bool {
+        self.user == Some((database, user))
+    }
+
+    /// The user that the session runs as, and its database.
+    pub(crate) fn user(&self) -> Option<(i16, i32)> {
+        self.user
+    }
+
+    /// Tells whether EXECUTE AS USER is allowed: of oneself, of any user to the database's owner, or by
+    /// IMPERSONATE.
+    pub(crate) fn may_be_user(&self, database: &Database, user: &Principal) -> bool {
+        if self.owns(database) {
+            return true;
+        }
+        let ids = self.principals(database);
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => p.permission == "CONTROL",
+                Class::Principal => {
+                    p.object_id == user.id
+                        && (p.permission == "IMPERSONATE" || p.permission == "CONTROL")
+                }
+                Class::Object | Class::Schema => false,
+            };
+            covers && ids.contains(&p.principal_id)
+        };
+        let mut rules = database.permissions.iter().filter(about).peekable();
+        ids.get(1) == Some(&user.id) || (rules.peek().is_some() && rules.all(|p| p.granted))
+    }
+
+    /// Tells whether EXECUTE AS LOGIN is allowed: of oneself, of any login to a sysadmin, or by
+    /// IMPERSONATE.
+    pub(crate) fn may_be_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+        let Some(own) = self.own_login(catalog) else { return self.all };
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => p.permission == "IMPERSONATE ANY LOGIN",
+                Class::Principal => {
+                    p.object_id == wanted.principal_id
+                        && (p.permission == "IMPERSONATE" || p.permission == "CONTROL")
+                }
+                Class::Object | Class::Schema => false,
+            };
+            covers && (p.principal_id == own.principal_id || p.principal_id == SERVER_PUBLIC)
+        };
+        let mut rules = catalog.server_permissions.iter().filter(about).peekable();
+        self.all
+            || own.principal_id == wanted.principal_id
+            || (rules.peek().is_some() && rules.all(|p| p.granted))
+    }
+
+    /// The login whose permissions of the server count.
+    fn own_login<'c>(&self, catalog: &'c Catalog) -> Option<&'c Arc<Login>> {
+        match self.user {
+            Some(_) => None,
+            None => catalog.logins.get(&Name::new(&self.login)),
         }
     }
 
@@ -90,7 +172,7 @@ impl Rights {
     /// Tells whether the login may end sessions and empty caches: ALTER ANY CONNECTION and ALTER SERVER
     /// STATE, which the same roles have.
     pub(crate) fn alters_server(&self, catalog: &Catalog) -> bool {
-        let login = catalog.logins.get(&Name::new(&self.login));
+        let login = self.own_login(catalog);
         let by_role =
             |login: &Arc<Login>| login.roles.iter().any(|role| STATE_ROLES.contains(role));
         self.all
@@ -101,7 +183,7 @@ impl Rights {
 
     /// Tells whether the login may make logins and grant permissions of the server.
     pub(crate) fn secures_server(&self, catalog: &Catalog) -> bool {
-        let login = catalog.logins.get(&Name::new(&self.login));
+        let login = self.own_login(catalog);
         self.all
             || login.is_some_and(|l| {
                 l.roles.contains(&"securityadmin") || holds(catalog, l, &["ALTER ANY LOGIN"])
@@ -110,7 +192,7 @@ impl Rights {
 
     /// Tells whether the login may make databases.
     pub(crate) fn makes_databases(&self, catalog: &Catalog) -> bool {
-        let login = catalog.logins.get(&Name::new(&self.login));
+        let login = self.own_login(catalog);
         self.all || login.is_some_and(|l| l.roles.contains(&"dbcreator"))
     }
 
@@ -119,7 +201,7 @@ impl Rights {
         if STATE_PERMISSIONS[..2].contains(&permission) {
             return self.server_state;
         }
-        let login = catalog.logins.get(&Name::new(&self.login));
+        let login = self.own_login(catalog);
         self.all || login.is_some_and(|l| holds(catalog, l, &[permission]))
     }
 
@@ -164,6 +246,7 @@ impl Rights {
                 Class::Whole => true,
                 Class::Object => p.object_id == object.id,
                 Class::Schema => p.object_id == object.schema_id,
+                Class::Principal => false,
             };
             let named = p.permission == permission
                 || p.permission == "CONTROL"
@@ -214,8 +297,15 @@ impl Rights {
             p.kind == PrincipalKind::SqlUser
                 && p.login.as_ref().is_some_and(|l| Name::same(l, &self.login))
         };
-        let user = database.principals.values().find(is_it);
-        let mut ids = vec![PUBLIC, user.map_or(GUEST, |u| u.id)];
+        let user = match self.user {
+            Some((place, id)) if place == database.id => id,
+            Some(_) => GUEST,
+            None => database.principals.values().find(is_it).map_or(GUEST, |u| u.id),
+        };
+        let mut ids = vec![PUBLIC, user];
+        if user == DBO {
+            ids.push(DB_OWNER);
+        }
         let mut next = 1;
         while let Some(id) = ids.get(next).copied() {
             next += 1;

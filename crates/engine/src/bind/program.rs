@@ -12,7 +12,7 @@ use crate::catalog::name::Name;
 use crate::plan::expr::Slot;
 use crate::plan::program::{
     ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
-    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
+    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef, TextCall,
     VariableDef,
 };
 use crate::stats::StatementPlace;
@@ -219,8 +219,11 @@ impl Compiler<'_, '_> {
                 let place = "a procedure, function or trigger";
                 return Err(Msg::NotAllowedIn("a USE database statement", place).into());
             }
-            kind @ StatementKind::Use(_) => {
-                self.switches_database = true;
+            kind @ (StatementKind::Use(_)
+            | StatementKind::ExecuteAs(_)
+            | StatementKind::Revert(_)) => {
+                // A module's rights are not asked within it.
+                self.switches_database |= self.body == Body::Batch;
                 StepKind::Other(Box::new(ast::Statement { kind, span, line }))
             }
             StatementKind::SetOption(option) => match *option {
@@ -316,7 +319,7 @@ impl Compiler<'_, '_> {
             }
             StatementKind::Execute(execute) => StepKind::Execute(self.execute(*execute)?),
             StatementKind::ExecuteString(execute) => {
-                StepKind::ExecuteString(self.text_parts(*execute)?)
+                StepKind::ExecuteString(self.text_call(*execute)?)
             }
             StatementKind::DeclareCursor(cursor) => self.declare_cursor(None, *cursor),
             StatementKind::OpenCursor(cursor) => StepKind::Cursor(CursorStep::Open(cursor)),
@@ -440,7 +443,7 @@ impl Compiler<'_, '_> {
         let source = match insert.source {
             ast::InsertSource::Execute(execute) => InsertedCall::Procedure(self.execute(*execute)?),
             ast::InsertSource::ExecuteString(execute) => {
-                InsertedCall::Text(self.text_parts(*execute)?)
+                InsertedCall::Text(self.text_call(*execute)?)
             }
             ast::InsertSource::Values(_)
             | ast::InsertSource::Query(_)
@@ -472,16 +475,13 @@ impl Compiler<'_, '_> {
         Ok(ArgumentStep { name, value, output: argument.output })
     }
 
-    fn text_parts(&self, execute: ast::ExecuteString) -> Result<Vec<Leaf>> {
+    fn text_call(&self, execute: ast::ExecuteString) -> Result<TextCall> {
         if execute.at.is_some() || !execute.arguments.is_empty() {
             return crate::bind::expr::not_supported("EXECUTE .. AT a linked server");
         }
-        if execute.run_as.is_some() {
-            return crate::bind::expr::not_supported("EXECUTE (..) AS another principal");
-        }
         let text = text_type(self.binder);
         let parts = execute.text.into_iter().map(|e| Leaf::new(LeafAst::Typed(e, text)));
-        Ok(parts.collect())
+        Ok(TextCall { parts: parts.collect(), run_as: execute.run_as })
     }
 
     fn typed(&self, value: ast::Expr, data_type: DataType) -> Leaf {

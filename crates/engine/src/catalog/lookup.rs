@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use super::name::{Name, Parts};
-use super::{Catalog, Database, ModuleDef, Object, ProcedureDef, Schema, TableDef, UserType};
+use super::{
+    Catalog, Database, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef, Schema, TableDef,
+    UserType,
+};
 
 impl Catalog {
     /// Takes over what a session has changed in its own snapshot `mine` of `base`.
@@ -54,6 +57,15 @@ impl Catalog {
 }
 
 impl Database {
+    /// Finds a user that EXECUTE AS may name: no role, and not one of those that only own schemas.
+    pub(crate) fn user(&self, name: &str) -> Option<&Principal> {
+        const OWNERS_ONLY: [&str; 2] = ["sys", "INFORMATION_SCHEMA"];
+        let found = self.principals.get(&Name::new(name))?;
+        let is_user = found.kind == PrincipalKind::SqlUser
+            && !OWNERS_ONLY.iter().any(|owner| Name::same(owner, &found.name));
+        is_user.then_some(&**found)
+    }
+
     /// Finds a schema by name.
     pub fn schema(&self, name: &str) -> Option<&Schema> {
         self.schemas.get(&(name, "") as &dyn Parts)

@@ -161,6 +161,27 @@ pub struct Principal {
     pub default_schema: String,
 }
 
+impl Principal {
+    /// The parts that a user without a login has in its SID, behind `S-1-9-3`.
+    fn own_sid_parts(&self, database: i16) -> [u32; 4] {
+        [u32::from(database.unsigned_abs()), self.id.unsigned_abs(), 0, 0]
+    }
+
+    /// The SID of a user without a login, as SUSER_SNAME() shows it.
+    pub(crate) fn own_sid_text(&self, database: i16) -> String {
+        let [a, b, c, d] = self.own_sid_parts(database);
+        format!("S-1-9-3-{a}-{b}-{c}-{d}")
+    }
+
+    /// The SID of a user without a login.
+    pub(crate) fn own_sid(&self, database: i16) -> Vec<u8> {
+        let mut sid = vec![1, 5, 0, 0, 0, 0, 0, 9];
+        let parts = std::iter::once(3).chain(self.own_sid_parts(database));
+        sid.extend(parts.flat_map(u32::to_le_bytes));
+        sid
+    }
+}
+
 /// Kinds of database principal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -404,6 +425,9 @@ pub enum ReferenceAction {
     SetDefault,
 }
 
+/// What `execute_as_principal_id` says for WITH EXECUTE AS OWNER.
+pub const EXECUTE_AS_OWNER: i32 = -2;
+
 /// A stored procedure.
 #[derive(Clone, Debug)]
 pub struct ProcedureDef {
@@ -433,6 +457,8 @@ pub struct ProcedureDef {
     pub quoted_identifier: bool,
     /// See `quoted_identifier`.
     pub ansi_nulls: bool,
+    /// WITH EXECUTE AS: a principal's id, or [`EXECUTE_AS_OWNER`]; none for CALLER.
+    pub execute_as: Option<i32>,
 }
 
 /// A parameter of a procedure or function.
@@ -479,6 +505,8 @@ pub struct ModuleDef {
     pub disabled: bool,
     /// Of a trigger on a view: the view's columns, as a table that never has rows.
     pub shape: Option<Arc<TableDef>>,
+    /// As that of a [`ProcedureDef`].
+    pub execute_as: Option<i32>,
 }
 
 /// What a function takes and gives.

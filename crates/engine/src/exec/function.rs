@@ -91,6 +91,7 @@ fn run<T>(
     // An error goes to the caller and is not reported here.
     session.try_depth += 1;
     let before = (session.row_count, session.last_error, session.line);
+    let switched = session.enter_module(module.database_id, module.schema_id, module.execute_as);
     let lease = session.meter.suspend();
     let mut silent = Silent;
     let mut inner = Cx::new(session, &mut frame, &mut silent);
@@ -99,6 +100,7 @@ fn run<T>(
     let (fault, interrupted) = (inner.fault.take(), inner.interrupted.take());
     let session = &mut *cx.session;
     session.meter.restore(lease);
+    session.leave_module(switched);
     (session.row_count, session.last_error, session.line) = before;
     session.try_depth -= 1;
     session.nest_level -= 1;

@@ -13,7 +13,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_SNAME", (0, 1), sysname, suser_sname),
     lookup("SUSER_ID", (0, 1), int, suser_id),
     lookup("SUSER_SID", (0, 2), |_, _| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
-    session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&cx.session.login)),
+    session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&cx.session.original_login)),
     session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&cx.session.login)),
     lookup("USER_NAME", (0, 1), sysname, user_name),
     lookup("USER_ID", (0, 1), int, user_id),
@@ -39,6 +39,10 @@ fn login<'c>(cx: &'c Cx<'_>, name: Option<&str>) -> Option<&'c Login> {
 /// The user that the session is in its database: `dbo` for a sysadmin.
 fn user<'c>(cx: &'c Cx<'_>) -> Option<&'c Principal> {
     let database = cx.session.catalog.database(&cx.session.database)?;
+    if let Some((place, id)) = cx.session.rights.user() {
+        let id = if place == database.id { id } else { GUEST };
+        return database.principals.values().find(|p| p.id == id).map(AsRef::as_ref);
+    }
     let login = login(cx, None)?;
     if login.sysadmin {
         return database.principals.get(&Name::new("dbo")).map(AsRef::as_ref);
@@ -61,13 +65,19 @@ pub(crate) fn own_principal<'c>(cx: &'c Cx<'_>, name: &str) -> Option<&'c Princi
     (is_owner || is_member).then_some(found)
 }
 
+/// The id of the user that the session is: of `dbo` where it is none.
+pub(crate) fn own_id(cx: &Cx<'_>) -> i32 {
+    user(cx).map_or(DBO, |user| user.id)
+}
+
 /// Ids of principals that every database has.
 const PUBLIC: i32 = 0;
 const DBO: i32 = 1;
+const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 
 fn is_sysadmin(cx: &Cx<'_>) -> bool {
-    login(cx, None).is_some_and(|l| l.sysadmin)
+    cx.session.rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
 }
 
 fn name_or_null(name: Option<&str>) -> Value {

@@ -15,6 +15,7 @@ use crate::catalog::{TableDef, UserType};
 use crate::opt::watch::{Later, Watch};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
+use crate::session::SessionState;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
 
 /// A compiled batch or procedure body. Shared between the connections that run it.
@@ -24,8 +25,8 @@ pub struct Program {
     pub catalog_version: u64,
     /// Database that unqualified names are looked up in, unless it switches itself.
     pub database: Arc<str>,
-    /// Whether it has a USE: then names are looked up in the session's current database, and a plan
-    /// is good for the database that it was bound in.
+    /// Whether it has a USE, or as a text EXECUTE AS or REVERT: then names are looked up in the session's current database, and a plan
+    /// is good for the database that it was bound in, and for whom it was bound for.
     pub switches_database: bool,
     /// Variables: parameters first, then those declared, in order.
     pub variables: Vec<VariableDef>,
@@ -132,7 +133,7 @@ pub enum StepKind {
     /// EXEC procedure
     Execute(Box<ExecuteStep>),
     /// EXEC (@sql)
-    ExecuteString(Vec<Leaf>),
+    ExecuteString(TextCall),
     /// INSERT .. EXEC
     InsertExecute(Box<InsertExecuteStep>),
     /// A cursor statement.
@@ -193,6 +194,15 @@ impl StepKind {
     }
 }
 
+/// EXEC (@sql) [AS ..]
+#[derive(Debug)]
+pub struct TextCall {
+    /// What the text is put together from.
+    pub parts: Vec<Leaf>,
+    /// AS: whom it runs as.
+    pub(crate) run_as: Option<ast::ExecuteAsWho>,
+}
+
 /// INSERT .. EXEC: rows that a call returns go to a table.
 #[derive(Debug)]
 pub struct InsertExecuteStep {
@@ -210,7 +220,7 @@ pub enum InsertedCall {
     /// `EXEC p`
     Procedure(Box<ExecuteStep>),
     /// `EXEC (@sql)`
-    Text(Vec<Leaf>),
+    Text(TextCall),
 }
 
 /// IF or ELSE IF with what follows it.
@@ -307,8 +317,8 @@ pub struct Leaf {
     pub ast: LeafAst,
     /// The plan, unless it depends on the session.
     pub plan: OnceLock<Arc<Bound>>,
-    /// The database that it was bound in, where the program switches.
-    pub(crate) database: OnceLock<Arc<str>>,
+    /// The database that it was bound in and the key of the rights, where the program switches.
+    pub(crate) bound_for: OnceLock<(Arc<str>, i32)>,
     /// What timing it would add to it: known with the plan.
     pub(crate) cost: OnceLock<Cost>,
     /// The sizes of tables that the plan was made for, where it joins them.
@@ -335,14 +345,19 @@ pub enum LeafAst {
 }
 
 impl Leaf {
-    /// Returns the plan that is good for a session that is in `database`.
+    /// Returns the plan that is good for a session as it is now.
     #[inline]
-    pub(crate) fn plan_in(&self, program: &Program, database: &Arc<str>) -> Option<&Arc<Bound>> {
+    pub(crate) fn plan_for(
+        &self,
+        program: &Program,
+        session: &SessionState,
+    ) -> Option<&Arc<Bound>> {
         let plan = self.plan.get()?;
         if !program.switches_database {
             return Some(plan);
         }
-        self.database.get().is_some_and(|bound_in| bound_in == database).then_some(plan)
+        let (database, rights) = self.bound_for.get()?;
+        (*database == session.database && *rights == session.rights.key()).then_some(plan)
     }
 
     /// Keeps the plan for all sessions.
@@ -360,7 +375,7 @@ impl Leaf {
         Self {
             ast,
             plan: OnceLock::new(),
-            database: OnceLock::new(),
+            bound_for: OnceLock::new(),
             cost: OnceLock::new(),
             watch: OnceLock::new(),
             later: OnceLock::new(),

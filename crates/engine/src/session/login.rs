@@ -69,6 +69,8 @@ pub(super) fn open(
         locks,
         instance: Arc::clone(instance),
         catalog,
+        original_login: login.as_str().into(),
+        contexts: Default::default(),
         login,
         login_database: Arc::clone(&database),
         database,

@@ -5,6 +5,7 @@
 //! [`ResultSink`](crate::sink::ResultSink).
 
 mod cache;
+pub(crate) mod context;
 pub(crate) mod definition;
 mod function;
 mod login;

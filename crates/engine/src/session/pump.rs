@@ -356,6 +356,7 @@ impl SessionState {
             state.roll_back_silently();
         }
         state.locks.end_session(state.instance.store.locks());
+        state.end_contexts();
         state.drop_temp_tables();
         state.cursors.clear();
         state.api_cursors.clear();

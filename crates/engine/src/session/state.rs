@@ -15,6 +15,7 @@ use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounter
 use crate::proc::cursor::ApiCursor;
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
+use crate::session::context::Contexts;
 use crate::session::definition::Definitions;
 use crate::session::pointer::TextPointers;
 use crate::session::temp::TempTables;
@@ -32,8 +33,13 @@ pub struct SessionState {
     pub catalog: Arc<Catalog>,
     /// `@@SPID`
     pub id: i16,
-    /// Login name.
+    /// Name of the login that the session runs as: the one that logged in, unless EXECUTE AS has
+    /// switched.
     pub login: String,
+    /// Name of the login that logged in.
+    pub(crate) original_login: Arc<str>,
+    /// The switches of EXECUTE AS.
+    pub(crate) contexts: Contexts,
     /// What the login may do, by the catalog in hand.
     pub(crate) rights: Rights,
     /// Current database, as created.
@@ -153,8 +159,8 @@ impl SessionState {
 
     /// Goes by another catalog from now on.
     pub(crate) fn set_catalog(&mut self, catalog: Arc<Catalog>) {
-        self.rights = Rights::of(&catalog, &self.login);
         self.catalog = catalog;
+        self.renew_contexts();
     }
 
     /// Tells whether the running statement is one of a procedure: DONEINPROC and not DONE.

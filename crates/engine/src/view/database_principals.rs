@@ -23,9 +23,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
     opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
     col("is_fixed_role", BIT, |r| bit(r.id >= 16_384)),
-    col("authentication_type", INT, |r| int(i32::from(r.sid.is_some()))),
+    col("authentication_type", INT, |r| int(i32::from(r.login))),
     opt("authentication_type_desc", nv(60), |r| {
-        text(if r.sid.is_some() { "INSTANCE" } else { "NONE" })
+        text(if r.login { "INSTANCE" } else { "NONE" })
     }),
     opt("default_language_name", SYSNAME, |_| Value::Null),
     opt("default_language_lcid", INT, |_| Value::Null),
@@ -45,6 +45,9 @@ fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, items(scope))
 }
 
+/// The last user that every database has.
+const SYSTEM_LAST: i32 = 4;
+
 struct Row {
     id: i32,
     name: String,
@@ -52,6 +55,7 @@ struct Row {
     default_schema: String,
     created: Value,
     sid: Option<Vec<u8>>,
+    login: bool,
 }
 
 fn principal_type(row: &Row) -> (&'static str, &'static str) {
@@ -60,9 +64,11 @@ fn principal_type(row: &Row) -> (&'static str, &'static str) {
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let logins = &scope.session.catalog.logins;
-    let sid = |p: &Principal| {
-        let login = p.login.as_ref()?;
-        logins.get(&Name::new(login)).map(|l| l.sid.clone())
+    let sid = |p: &Principal| match &p.login {
+        Some(login) => logins.get(&Name::new(login)).map(|l| l.sid.clone()),
+        // guest, sys and INFORMATION_SCHEMA have none.
+        None if p.id > SYSTEM_LAST => Some(p.own_sid(scope.database.id)),
+        None => None,
     };
     let row = |p: &Arc<Principal>| Row {
         id: p.id,
@@ -70,7 +76,8 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         role: p.kind == PrincipalKind::DatabaseRole,
         default_schema: p.default_schema.clone(),
         created: scope.database.created.clone(),
-        sid: sid(p),
+        sid: if p.kind == PrincipalKind::SqlUser { sid(p) } else { None },
+        login: p.login.is_some(),
     };
     scope.database.principals.values().map(row).collect()
 }

@@ -490,6 +490,8 @@ pub(crate) struct ModuleRow {
     pub(crate) quoted_identifier: bool,
     /// NATIVE_COMPILATION, which needs SCHEMABINDING.
     pub(crate) native: bool,
+    /// WITH EXECUTE AS, unless CALLER.
+    pub(crate) execute_as: Option<i32>,
 }
 
 /// Returns the modules of a database.
@@ -501,6 +503,7 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
             ansi_nulls: p.ansi_nulls,
             quoted_identifier: p.quoted_identifier,
             native: p.native,
+            execute_as: p.execute_as,
         }),
         Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(ModuleRow {
             id: m.id,
@@ -508,6 +511,7 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
             ansi_nulls: true,
             quoted_identifier: true,
             native: false,
+            execute_as: m.execute_as,
         }),
         Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => None,
     };

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use tsql::ast::{
-    self, ExecuteAsWho, FunctionBody, RoutineOption, StatementKind, TargetKind, TransactionAction,
+    self, FunctionBody, RoutineOption, StatementKind, TargetKind, TransactionAction,
 };
 use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 
-use super::module::{parameters, present};
+use super::module::{execute_as, parameters, present};
 use super::{Target, change_database, refuse, target};
 use crate::bind::BinderContext;
 use crate::bind::query::{Given, bind_inline};
@@ -32,6 +32,7 @@ pub(super) fn create(
         FunctionBody::Multi { .. } => "TF",
         FunctionBody::External { .. } => return refuse("EXTERNAL NAME functions"),
     };
+    let execute_as = execute_as(&create.options, &to.database, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
     change_database(cx.session, &to.database, |database| {
@@ -56,6 +57,7 @@ pub(super) fn create(
             routine: Some(routine),
             disabled: false,
             shape: None,
+            execute_as,
         })));
         Ok(())
     })
@@ -72,15 +74,12 @@ fn check_options(create: &ast::CreateFunction) -> Result<bool> {
     for option in &create.options {
         match option {
             RoutineOption::ReturnsNullOnNullInput => null_on_null = true,
-            // What is referred to is looked up at each use; everybody is a sysadmin until permissions
-            // are checked; whether a body is unfolded into its caller shows in nothing but time.
+            // What is referred to is looked up at each use; whether a body is unfolded into its caller
+            // shows in nothing but time.
             RoutineOption::CalledOnNullInput
             | RoutineOption::SchemaBinding
             | RoutineOption::Inline(_)
-            | RoutineOption::ExecuteAs(
-                ExecuteAsWho::Caller | ExecuteAsWho::Owner | ExecuteAsWho::SelfUser,
-            ) => {}
-            RoutineOption::ExecuteAs(_) => return refuse("EXECUTE AS 'user' in a function"),
+            | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
             RoutineOption::NativeCompilation => return refuse("natively compiled functions"),
             RoutineOption::Recompile => return refuse("RECOMPILE in a function"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, CreateMode, RoutineBody, RoutineOption, StatementKind, TypeKind};
+use tsql::ast::{self, CreateMode, ExecuteAsWho, RoutineBody, RoutineOption, StatementKind, TypeKind};
 use types::value::ColumnType;
 use types::{Error, Mode, Msg, Result, Value};
 
@@ -10,7 +10,7 @@ use crate::bind::types::DefaultLength;
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Database, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef, UserType,
+    Database, EXECUTE_AS_OWNER, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef, UserType,
 };
 use crate::exec::Cx;
 use crate::exec::ddl::{Target, change_database, created, refuse, target};
@@ -86,6 +86,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
         check_native(create)?;
     }
     cx.session.check_body(create, &parameters)?;
+    let execute_as = execute_as(&create.options, &to.database, cx)?;
     let options = (cx.session.options.quoted_identifier, cx.session.options.ansi_nulls);
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with what stands before CREATE: lines and offsets count from there.
@@ -110,9 +111,44 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
             modified: created(),
             quoted_identifier: options.0,
             ansi_nulls: options.1,
+            execute_as,
         })));
         Ok(())
     })
+}
+
+/// Finds whom a module's EXECUTE AS clause means, if it has one that is not CALLER.
+///
+/// # Errors
+/// 15151 for a user that does not exist or may not be impersonated.
+pub(super) fn execute_as(
+    options: &[RoutineOption],
+    database: &str,
+    cx: &Cx<'_>,
+) -> Result<Option<i32>> {
+    let clause = options.iter().find_map(|option| match option {
+        RoutineOption::ExecuteAs(who) => Some(who),
+        _ => None,
+    });
+    match clause {
+        None | Some(ExecuteAsWho::Caller) => Ok(None),
+        Some(ExecuteAsWho::Owner) => Ok(Some(EXECUTE_AS_OWNER)),
+        Some(ExecuteAsWho::SelfUser) => Ok(Some(crate::func::principal::own_id(cx))),
+        Some(ExecuteAsWho::Login(_)) => refuse("EXECUTE AS LOGIN in a module"),
+        Some(ExecuteAsWho::User(name)) => {
+            let context = BinderContext::bare(cx.session, &cx.session.database);
+            let bound = crate::bind::expr::bind_expr(&mut context.binder(), name)?;
+            let name = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
+            let name = name.ok_or(Msg::SyntaxNear("EXECUTE"))?;
+            let missing = || Msg::PrincipalNotFound("find", "user", &name);
+            let database = cx.session.catalog.database(database).ok_or_else(missing)?;
+            let user = database.user(&name).ok_or_else(missing)?;
+            match cx.session.rights.may_be_user(database, user) {
+                true => Ok(Some(user.id)),
+                false => Err(missing().into()),
+            }
+        }
+    }
 }
 
 /// Tells whether the procedure is natively compiled.
@@ -121,15 +157,11 @@ fn check_options(create: &ast::CreateProcedure) -> Result<bool> {
     for option in &create.options {
         match option {
             RoutineOption::NativeCompilation => native = true,
-            // Every caller is a sysadmin until permissions are checked, so the owner's rights change
-            // nothing; a plan is never kept that RECOMPILE would have to make anew; the text of a
+            // A plan is never kept that RECOMPILE would have to make anew; the text of a
             // schema-bound procedure is checked when it runs.
             RoutineOption::SchemaBinding
             | RoutineOption::Recompile
-            | RoutineOption::ExecuteAs(
-                ast::ExecuteAsWho::Caller | ast::ExecuteAsWho::Owner | ast::ExecuteAsWho::SelfUser,
-            ) => {}
-            RoutineOption::ExecuteAs(_) => return refuse("EXECUTE AS 'user' in a procedure"),
+            | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
             RoutineOption::ReturnsNullOnNullInput
             | RoutineOption::CalledOnNullInput
@@ -260,6 +292,7 @@ pub(super) fn create_view(
             routine: None,
             disabled: false,
             shape: None,
+            execute_as: None,
         })));
         Ok(())
     })?;

@@ -12,7 +12,7 @@ use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
-use crate::catalog::{Class, Database, Login, Permission, Principal, PrincipalKind, password};
+use crate::catalog::{Class, Database, Login, Object, Permission, Principal, PrincipalKind, password};
 use crate::exec::Cx;
 use crate::exec::ddl::{change_database, created, refuse};
 use crate::func::principal::SERVER_ROLES;
@@ -266,6 +266,14 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
                 format!("Cannot drop the principal '{name}'."),
             ));
         }
+        let runs = |object: &Object| match object {
+            Object::Procedure(p) => p.execute_as == Some(id),
+            Object::View(m) | Object::Function(m) | Object::Trigger(m) => m.execute_as == Some(id),
+            Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => false,
+        };
+        if database.objects.values().any(runs) {
+            return Err(Msg::ExecutionContextOf.into());
+        }
         let has_members = database.principals.values().any(|p| p.member_of.contains(&id));
         if has_members {
             return Err(Error::custom(
@@ -291,7 +299,7 @@ pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
 }
 
 /// Permissions of the server that can be granted.
-const SERVER_PERMISSIONS: [&str; 12] = [
+const SERVER_PERMISSIONS: [&str; 13] = [
     "ADMINISTER BULK OPERATIONS",
     "ALTER ANY CONNECTION",
     "ALTER ANY LOGIN",
@@ -299,6 +307,7 @@ const SERVER_PERMISSIONS: [&str; 12] = [
     "ALTER TRACE",
     "CONNECT SQL",
     "CONTROL SERVER",
+    "IMPERSONATE ANY LOGIN",
     "VIEW ANY DATABASE",
     "VIEW ANY DEFINITION",
     "VIEW SERVER PERFORMANCE STATE",
@@ -340,7 +349,10 @@ pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result
 /// Tells whether a statement is about permissions of the server.
 pub(super) fn is_of_server(statement: &ast::Permission) -> bool {
     let of_server = |p: &str| SERVER_PERMISSIONS.contains(&p);
-    statement.securable.is_none() && statement.permissions.iter().any(|(p, _)| of_server(p))
+    match &statement.securable {
+        None => statement.permissions.iter().any(|(p, _)| of_server(p)),
+        Some(securable) => securable.class.as_deref() == Some("LOGIN"),
+    }
 }
 
 /// What a permission is about: its class, and the id of the object or schema.
@@ -349,6 +361,12 @@ fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
     match securable.class.as_deref() {
         None | Some("OBJECT") => Ok((Class::Object, object_id(&securable.name, cx)?)),
         Some("DATABASE") => Ok((Class::Whole, 0)),
+        Some("USER" | "ROLE") => {
+            let name = securable.name.object.as_str();
+            let database = cx.session.catalog.database(&cx.session.database);
+            let found = database.and_then(|d| d.principals.get(&Name::new(name)));
+            Ok((Class::Principal, found.ok_or_else(|| no_principal(name))?.id))
+        }
         Some("SCHEMA") => {
             let name = &securable.name.object;
             let database = cx.session.catalog.database(&cx.session.database);
@@ -386,6 +404,14 @@ fn server_permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()>
         return Err(Error::custom(4621, 16, 10, text));
     }
     cx.session.change_catalog(|catalog| {
+        let (class, object_id) = match &statement.securable {
+            None => (Class::Whole, 0),
+            Some(of) => {
+                let name = of.name.object.as_str();
+                let found = catalog.logins.get(&Name::new(name)).map(|l| l.principal_id);
+                (Class::Principal, found.ok_or_else(|| no_principal(name))?)
+            }
+        };
         for principal in &statement.principals {
             let login = catalog.logins.get(&Name::new(principal)).map(|l| l.principal_id);
             let public = Name::same(principal, "public").then_some(SERVER_PUBLIC);
@@ -396,8 +422,8 @@ fn server_permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()>
                 return Err(Error::custom(15151, 16, 1, text));
             };
             let rule = Permission {
-                class: Class::Whole,
-                object_id: 0,
+                class,
+                object_id,
                 principal_id,
                 permission: String::new(),
                 granted: true,

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, ExecuteAsWho, RoutineOption, TriggerTarget, TriggerTiming};
+use tsql::ast::{self, RoutineOption, TriggerTarget, TriggerTiming};
 use types::{Error, Msg, Result};
 
-use super::module::present;
+use super::module::{execute_as, present};
 use super::{change_database, refuse, table, target};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
@@ -42,6 +42,7 @@ pub(super) fn create(
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
     cx.session.compile_trigger(create, &table, &cx.source, &to.database)?;
+    let execute_as = execute_as(&create.options, &to.database, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
     change_database(cx.session, &to.database, |database| {
@@ -65,6 +66,7 @@ pub(super) fn create(
             routine: None,
             disabled: false,
             shape: view.clone(),
+            execute_as,
         })));
         Ok(())
     })
@@ -76,15 +78,10 @@ fn check_options(create: &ast::CreateTrigger) -> Result<()> {
     }
     for option in &create.options {
         match option {
-            // Everybody is a sysadmin until permissions are checked.
-            RoutineOption::SchemaBinding
-            | RoutineOption::ExecuteAs(
-                ExecuteAsWho::Caller | ExecuteAsWho::Owner | ExecuteAsWho::SelfUser,
-            ) => {}
+            RoutineOption::SchemaBinding | RoutineOption::ExecuteAs(_) => {}
             RoutineOption::NativeCompilation => return refuse("natively compiled triggers"),
             RoutineOption::Encryption => return refuse("WITH ENCRYPTION"),
-            RoutineOption::ExecuteAs(_)
-            | RoutineOption::Recompile
+            RoutineOption::Recompile
             | RoutineOption::ReturnsNullOnNullInput
             | RoutineOption::CalledOnNullInput
             | RoutineOption::Inline(_) => return refuse("this option of a trigger"),

@@ -31,7 +31,7 @@ impl Runner<'_> {
             self.look_up(metadata, cx);
         }
         if !self.is_stale(leaf, cx)
-            && let Some(plan) = leaf.plan_in(self.program, &cx.session.database)
+            && let Some(plan) = leaf.plan_for(self.program, cx.session)
         {
             // One load; statements without a join have nothing there.
             if leaf.watch.get().is_some_and(Watch::is_stale) {
@@ -45,9 +45,11 @@ impl Runner<'_> {
         cx.session.meter.unpause();
         let (bound, session_bound) = bound.map_err(|error| self.unbound(error))?;
         let current = self.program.catalog_version == cx.session.catalog.version;
-        let here = &cx.session.database;
-        let elsewhere = self.program.switches_database
-            && leaf.database.get_or_init(|| Arc::clone(here)) != here;
+        let here = (&cx.session.database, cx.session.rights.key());
+        let elsewhere = self.program.switches_database && {
+            let first = leaf.bound_for.get_or_init(|| (Arc::clone(here.0), here.1));
+            (&first.0, first.1) != here
+        };
         if session_bound || !current || elsewhere {
             // This plan serves one execution: the next one makes it again.
             cx.session.counters.count(SessionCounter::Recompilations);

@@ -13,10 +13,11 @@ use crate::catalog::{ParameterDef, ProcedureDef, TableRows};
 use crate::exec::run::{Runner, Stop, enter, report_scope};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::{
-    ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program,
+    ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program, TextCall,
 };
 use crate::proc;
 use crate::session::SessionState;
+use crate::session::context::End;
 use crate::sink::{Command, Done, DoneKind};
 
 /// An argument of a call.
@@ -266,7 +267,10 @@ const ENDED_BY_ERROR: i32 = -6;
 pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let transactions = cx.session.transaction.count;
     call.frame.procedure_id = call.procedure.id;
-    let outcome = enter(&call.program, &call.procedure.name, &mut call.frame, cx);
+    let of = &call.procedure;
+    let switched = cx.session.enter_module(of.database_id, of.schema_id, of.execute_as);
+    let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
+    cx.session.leave_module(switched);
     let status = match outcome {
         // A name that does not resolve ends the procedure, not its caller.
         Err(Stop::Scope) => ENDED_BY_ERROR,
@@ -456,13 +460,19 @@ impl Runner<'_> {
 
     /// Runs text as a batch of its own: it sees no variables of the caller, and its temporary tables go
     /// with it.
-    pub(super) fn execute_string(&self, parts: &[Leaf], cx: &mut Cx<'_>) -> Result<(), Stop> {
+    pub(super) fn execute_string(&self, call: &TextCall, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let mut text = String::new();
-        for part in parts {
+        for part in &call.parts {
             let value = self.value(part, cx)?;
             text.push_str(&super::message::text_of(&value, cx).unwrap_or_default());
         }
-        run_text(&text, cx)
+        let Some(who) = &call.run_as else { return run_text(&text, cx) };
+        let who = self.who(who, cx)?;
+        let contexts = cx.session.enter_contexts();
+        cx.session.push_context(who, End::Module);
+        let outcome = run_text(&text, cx);
+        cx.session.leave_contexts(contexts);
+        outcome
     }
 }
 

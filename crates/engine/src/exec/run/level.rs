@@ -35,6 +35,7 @@ pub(crate) fn enter(
     let saved = session.saved_options.take();
     // A database that the text switches to is its own matter.
     let outer = program.switches_database.then(|| std::sync::Arc::clone(&session.database));
+    let contexts = session.enter_contexts();
     let outcome = {
         let mut inner = Cx::new(session, frame, cx.sink);
         inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
@@ -43,6 +44,7 @@ pub(crate) fn enter(
         outcome
     };
     let session = &mut *cx.session;
+    session.leave_contexts(contexts);
     if let Some(before) = session.saved_options.take() {
         session.options = *before;
     }

@@ -16,6 +16,7 @@ mod bind_leaf;
 mod class;
 mod cursor;
 mod execute;
+mod execute_as;
 mod insert_execute;
 mod level;
 mod message;

@@ -29,8 +29,8 @@ impl Runner<'_> {
             // Nothing is written that a checkpoint would shorten, nothing configured that waits.
             StatementKind::Checkpoint(_) => {}
             StatementKind::Reconfigure { .. } => {}
-            StatementKind::ExecuteAs(_) => return Err(Msg::NotSupported("EXECUTE AS").into()),
-            StatementKind::Revert(_) => return Err(Msg::NotSupported("REVERT").into()),
+            StatementKind::ExecuteAs(execute_as) => self.execute_as(execute_as, cx)?,
+            StatementKind::Revert(cookie) => self.revert(cookie.as_ref(), cx)?,
             StatementKind::ReadText(read) => return self.read_text(read, cx),
             StatementKind::Unsupported(unsupported) => {
                 return Err(Msg::NotSupported(&unsupported.name).into());
