@@ -478,10 +478,7 @@ fn function_of(niladic: Niladic) -> &'static str {
 }
 
 fn is_number(literal: &Literal) -> bool {
-    matches!(
-        literal,
-        Literal::Int(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_)
-    )
+    matches!(literal, Literal::Int(_) | Literal::Decimal(_) | Literal::Float(_) | Literal::Money(_))
 }
 
 /// A number's text; nothing for what is no number.

@@ -12,8 +12,8 @@ use crate::catalog::name::Name;
 use crate::plan::expr::Slot;
 use crate::plan::program::{
     ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
-    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef, TextCall,
-    VariableDef,
+    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
+    TextCall, VariableDef,
 };
 use crate::stats::StatementPlace;
 
@@ -476,8 +476,11 @@ impl Compiler<'_, '_> {
     }
 
     fn text_call(&self, execute: ast::ExecuteString) -> Result<TextCall> {
-        if execute.at.is_some() || !execute.arguments.is_empty() {
-            return crate::bind::expr::not_supported("EXECUTE .. AT a linked server");
+        if let Some(server) = &execute.at {
+            return Err(Msg::LinkedServerNotFound(server).into());
+        }
+        if !execute.arguments.is_empty() {
+            return crate::bind::expr::not_supported("EXECUTE (..) with arguments and no AT");
         }
         let text = text_type(self.binder);
         let parts = execute.text.into_iter().map(|e| Leaf::new(LeafAst::Typed(e, text)));

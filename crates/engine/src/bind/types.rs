@@ -36,7 +36,7 @@ impl Binder<'_> {
         database
             .and_then(|d| d.types.get(&(Name::new(schema), Name::new(&name.name.object))))
             .and_then(|t| t.base)
-            .ok_or_else(|| Msg::CannotFindType(1, &name.name.to_string()).into())
+            .ok_or_else(|| unknown_type(name))
     }
 
     /// Finds a table type of the current database.
@@ -52,6 +52,17 @@ impl Binder<'_> {
         self.catalog
             .database(self.database)
             .map_or_else(Collation::default, |database| database.collation)
+    }
+}
+
+/// The error for a type that is not found: some are SQL Server's and not here.
+fn unknown_type(name: &TypeName) -> types::Error {
+    const MISSING: [&str; 5] = ["hierarchyid", "geometry", "geography", "json", "vector"];
+    let written = &name.name.object;
+    let of_system = name.name.schema.as_ref().is_none_or(|schema| schema.is("sys"));
+    match MISSING.iter().find(|missing| of_system && written.is(missing)) {
+        Some(missing) => Msg::NotSupported(&format!("the type {missing}")).into(),
+        None => Msg::CannotFindType(1, &name.name.to_string()).into(),
     }
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod rpc;
 mod sql;
 mod sqlperf;
 mod statistics;
+mod xml_document;
 
 use types::value::ColumnType;
 use types::{Msg, Value};
@@ -46,6 +47,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     sql::PROCEDURES,
     prepared::PROCEDURES,
     statistics::PROCEDURES,
+    xml_document::PROCEDURES,
 ];
 
 /// Iterates over all of them.

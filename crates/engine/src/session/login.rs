@@ -103,6 +103,7 @@ pub(super) fn open(
         cancel: Arc::new(sos::park::Cancel::new()),
         login_time: login_time(),
         pending_bulk: None,
+        documents: Vec::new(),
         prepared: Vec::new(),
         counters,
         database_counters,

@@ -360,6 +360,7 @@ impl SessionState {
         state.drop_temp_tables();
         state.cursors.clear();
         state.api_cursors.clear();
+        state.documents.clear();
         state.prepared.clear();
         if state.options != *state.login_options {
             state.options.clone_from(&state.login_options);

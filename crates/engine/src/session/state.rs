@@ -110,6 +110,8 @@ pub struct SessionState {
     pub pending_bulk: Option<tsql::ast::InsertBulk>,
     /// Open cursors of the client's API.
     pub(crate) api_cursors: Vec<ApiCursor>,
+    /// Documents of sp_xml_preparedocument by handle.
+    pub(crate) documents: Vec<(i32, Arc<crate::func::xml::open::Prepared>)>,
     /// Prepared statements by handle.
     pub prepared: Vec<(i32, Arc<crate::proc::prepared::Prepared>)>,
     /// What the session counts of its own doing.

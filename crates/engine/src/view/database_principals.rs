@@ -24,9 +24,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
     col("is_fixed_role", BIT, |r| bit(r.id >= 16_384)),
     col("authentication_type", INT, |r| int(i32::from(r.login))),
-    opt("authentication_type_desc", nv(60), |r| {
-        text(if r.login { "INSTANCE" } else { "NONE" })
-    }),
+    opt("authentication_type_desc", nv(60), |r| text(if r.login { "INSTANCE" } else { "NONE" })),
     opt("default_language_name", SYSNAME, |_| Value::Null),
     opt("default_language_lcid", INT, |_| Value::Null),
     opt("allow_encrypted_value_modifications", BIT, |_| bit(false)),

@@ -383,6 +383,8 @@ pub struct FunctionSource {
     pub alias: Option<TableAlias>,
     /// `WITH (column type 'path' [AS JSON], ..)` of OPENJSON and OPENXML.
     pub schema: Vec<SchemaColumn>,
+    /// `WITH table` of OPENXML: the table has the columns.
+    pub schema_of: Option<ObjectName>,
     /// Table hints.
     pub hints: Vec<TableHint>,
 }

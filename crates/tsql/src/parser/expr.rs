@@ -8,8 +8,8 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{
-    ArithmeticOp, ColumnRef, Expr, ExprKind, Ident, Method, Niladic, ObjectName, QueryExpression,
-    UnaryOp,
+    ArithmeticOp, Call, CallSpecial, ColumnRef, Expr, ExprKind, Ident, Method, Niladic, ObjectName,
+    QueryExpression, Quoting, UnaryOp,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -32,7 +32,45 @@ impl Parser<'_> {
     }
 
     fn additive_rest(&mut self, first: Expr) -> Result<Expr> {
-        self.chain(first, additive_op, Self::multiplicative)
+        let mut left = self.chain(first, additive_op, Self::multiplicative)?;
+        for _ in 0..POSTFIX_MAX {
+            let Some(function) = self.shift() else { return Ok(left) };
+            left = self.shifted(left, function)?;
+            left = self.chain(left, additive_op, Self::multiplicative)?;
+        }
+        match self.shift() {
+            Some(_) => Err(self.error_at(types::Msg::NestedTooDeeply, self.start())),
+            None => Ok(left),
+        }
+    }
+
+    /// Returns the function that `<<` or `>>` stands for, if one follows.
+    fn shift(&self) -> Option<&'static str> {
+        let function = match self.kind() {
+            TokenKind::Less => "LEFT_SHIFT",
+            TokenKind::Greater => "RIGHT_SHIFT",
+            _ => return None,
+        };
+        let (first, second) = (self.token(), self.token_at(1));
+        (second.kind == first.kind && second.start == first.end()).then_some(function)
+    }
+
+    fn shifted(&mut self, left: Expr, function: &str) -> Result<Expr> {
+        let start = self.start();
+        self.position += 2;
+        let sign = self.span_from(start);
+        let right = self.multiplicative()?;
+        let span = self.span_from(left.span.start);
+        let call = Call {
+            name: ObjectName::simple(Ident::new(function, Quoting::None, sign)),
+            distinct: false,
+            arguments: vec![left, right],
+            within_group: Vec::new(),
+            nulls: None,
+            over: None,
+            special: CallSpecial::None,
+        };
+        Ok(Expr { kind: ExprKind::Call(Box::new(call)), span })
     }
 
     fn multiplicative(&mut self) -> Result<Expr> {

@@ -4,8 +4,9 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{
-    ExprKind, FunctionSource, Ident, Join, JoinHint, JoinKind, Method, Pivot, SchemaColumn,
-    SystemTime, TableAlias, TableRef, TableRefKind, TableSample, TableSource, Unpivot, Variable,
+    Call, Expr, ExprKind, FunctionSource, Ident, Join, JoinHint, JoinKind, Literal, Method, Pivot,
+    SchemaColumn, SystemTime, TableAlias, TableRef, TableRefKind, TableSample, TableSource,
+    Unpivot, Variable,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -223,7 +224,8 @@ impl Parser<'_> {
 
     #[inline(never)]
     fn function_source(&mut self) -> Result<TableRefKind> {
-        let call = self.plain_call()?;
+        let mut call = self.plain_call()?;
+        self.remote_table(&mut call)?;
         let has_schema = call
             .name
             .as_simple()
@@ -234,10 +236,33 @@ impl Parser<'_> {
             self.advance();
             schema = self.paren_list(Self::schema_column)?;
         }
+        let mut schema_of = None;
+        if has_schema && self.at(Kw::With) && self.is_ident(self.token_at(1)) {
+            self.advance();
+            schema_of = Some(self.object_name()?);
+        }
         let mut hints = self.optional_hints()?;
         let alias = self.table_alias()?;
         hints.extend(self.optional_hints()?);
-        Ok(TableRefKind::Function(Box::new(FunctionSource { call, alias, schema, hints })))
+        Ok(TableRefKind::Function(Box::new(FunctionSource {
+            call,
+            alias,
+            schema,
+            schema_of,
+            hints,
+        })))
+    }
+
+    /// Parses `.database.schema.table` behind OPENDATASOURCE(..): one more argument, which nobody reads.
+    fn remote_table(&mut self, call: &mut Call) -> Result<()> {
+        let is_source = call.name.as_simple().is_some_and(|name| name.is("opendatasource"));
+        if !is_source || !self.eat_kind(TokenKind::Dot) {
+            return Ok(());
+        }
+        let name = self.object_name()?;
+        let (span, kind) = (name.span, Literal::String(name.to_string().into()));
+        call.arguments.push(Expr { kind: ExprKind::Literal(kind), span });
+        Ok(())
     }
 
     fn schema_column(&mut self) -> Result<SchemaColumn> {

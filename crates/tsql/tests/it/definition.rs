@@ -49,10 +49,7 @@ fn a_chain_of_one_level_gets_parentheses_from_the_left() {
     );
     assert_eq!(column_of("a + ' ' + b"), "(([a]+' ')+[b])");
     assert_eq!(column_of("(a & ~1) / 2 & 3"), "(([a]&~(1))/(2)&(3))");
-    assert_eq!(
-        column_of("(a - b) / NULLIF(a, 0) * 100"),
-        "((([a]-[b])/nullif([a],(0)))*(100))"
-    );
+    assert_eq!(column_of("(a - b) / NULLIF(a, 0) * 100"), "((([a]-[b])/nullif([a],(0)))*(100))");
     assert_eq!(check_of("total = subtotal - discount"), "([total]=([subtotal]-[discount]))");
     assert_eq!(check_of("a ^ b = 1"), "(([a]^[b])=(1))");
     assert_eq!(column_of("a - -b"), "([a]-(-[b]))");
@@ -65,10 +62,7 @@ fn between_and_in_become_comparisons() {
         check_of("b BETWEEN '1930-01-01' AND DATEADD(YEAR, -18, GETDATE())"),
         "([b]>='1930-01-01' AND [b]<=dateadd(year,(-18),getdate()))"
     );
-    assert_eq!(
-        check_of("UPPER(g) IN ('M', 'F')"),
-        "(upper([g])='F' OR upper([g])='M')"
-    );
+    assert_eq!(check_of("UPPER(g) IN ('M', 'F')"), "(upper([g])='F' OR upper([g])='M')");
     assert_eq!(
         check_of("UPPER(c) IN ('L', 'M') OR c IS NULL"),
         "(upper([c])='M' OR upper([c])='L' OR [c] IS NULL)"

@@ -32,6 +32,19 @@ fn bitwise_not_and_collate_bind_tightest() {
 }
 
 #[test]
+fn shifts_are_functions_of_the_additive_level() {
+    use tsql::ast::ExprKind;
+    let name = |text: &str| match crate::support::expression(text).kind {
+        ExprKind::Call(call) => (call.name.object.to_string(), call.arguments.len()),
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(name("12345 << 5"), ("LEFT_SHIFT".to_owned(), 2));
+    assert_eq!(name("a + 1 >> b * 2"), ("RIGHT_SHIFT".to_owned(), 2));
+    assert_eq!(name("1 << 2 << 3"), ("LEFT_SHIFT".to_owned(), 2));
+    assert_eq!(condition_shape("a < 1"), "(a Less 1)");
+}
+
+#[test]
 fn comparison_binds_looser_than_bitwise_and() {
     // `IF @Flags & 1 <> 0` of the session-state procedures.
     assert_eq!(condition_shape("@f & 1 <> 0"), "((@f & 1) NotEqual 0)");

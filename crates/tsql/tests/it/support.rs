@@ -46,6 +46,14 @@ pub(crate) fn condition_shape(text: &str) -> String {
     condition(&spec.filter.expect("WHERE"))
 }
 
+/// Parses an expression.
+pub(crate) fn expression(text: &str) -> Expr {
+    match select(&format!("SELECT {text}")).items.remove(0).kind {
+        SelectItemKind::Expr { expr, alias: None } => expr,
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
 /// Returns the definition of a computed column.
 pub(crate) fn column_of(text: &str) -> String {
     let source = format!("SELECT {text}");

@@ -456,6 +456,9 @@ messages! {
     XmlNotDml = 6305, 16, "XQuery data manipulation expression required in XML data type method.";
     XmlTooDeep(max: i64) = 6335, 16, "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is {max} levels.";
     XmlDtd = 6359, 16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.";
+    XmlErrorDescription(text: &'a str) = 6602, 16, "The error description is '{text}'.";
+    XmlPatternWrong(text: &'a str) = 6603, 16, "XML parsing error: {text}";
+    ParameterValueInvalid(procedure: &'a str, number: i64) = 6607, 16, "{procedure}: The value supplied for parameter number {number} is invalid.";
     XmlAutoNeedsTable = 6800, 16, "FOR XML AUTO requires at least one table for generating XML tags. Use FOR XML RAW or add a FROM clause with a table name.";
     XmlExplicitColumns = 6801, 16, "FOR XML EXPLICIT requires at least three columns, including the tag column, the parent column, and at least one data column.";
     XmlExplicitName(name: &'a str) = 6802, 16, "FOR XML EXPLICIT query contains the invalid column name '{name}'. Use the TAGNAME!TAGID!ATTRIBUTENAME[!..] format where TAGID is a positive integer.";

@@ -263,8 +263,8 @@ pub(crate) fn resolve_table<'a>(
     binder: &mut Binder<'a>,
     name: &ObjectName,
 ) -> Result<Resolved<'a>> {
-    if name.server.is_some() {
-        return Err(Msg::NotSupported("a linked server").into());
+    if let Some(server) = &name.server {
+        return Err(Msg::LinkedServerNotFound(server).into());
     }
     if name.is_temporary() {
         binder.session_bound = true;

@@ -29,6 +29,7 @@ pub(super) fn bind(
     lateral: Lateral,
 ) -> Result<Node> {
     let name = &source.call.name;
+    refuse_remote(&source.call)?;
     if let Some(module) = name
         .schema
         .as_ref()
@@ -63,6 +64,9 @@ pub(super) fn bind(
     let arguments = arguments?;
     let alias = source.alias.as_ref();
     let source_name = SourceName { alias: alias.map_or(&name.object, |a| &a.name), schema: None };
+    if source.schema_of.is_some() || name.as_simple().is_some_and(|n| n.is("openxml")) {
+        return bind_open_xml(binder, source, arguments, source_name);
+    }
     if !source.schema.is_empty() {
         if name.as_simple().is_some_and(|n| n.is("openjson")) {
             return bind_open_json(binder, source, arguments, source_name);
@@ -280,6 +284,86 @@ fn bind_open_json(
     }
     add_source(binder, name, columns, None)?;
     Ok(Node::Compute(Box::new((node, computed))))
+}
+
+/// Refuses the rowsets of other servers and of full-text search: there are none.
+fn refuse_remote(call: &ast::Call) -> Result<()> {
+    let Some(name) = call.name.as_simple() else { return Ok(()) };
+    let what = match name.to_ascii_uppercase().as_str() {
+        "OPENQUERY" => match call.arguments.first().map(|a| &a.kind) {
+            Some(ast::ExprKind::Column(server)) => {
+                return Err(Msg::LinkedServerNotFound(&server.column).into());
+            }
+            _ => "OPENQUERY",
+        },
+        "OPENROWSET" => "OPENROWSET of a provider",
+        "OPENDATASOURCE" => "OPENDATASOURCE",
+        "CONTAINSTABLE" => "CONTAINSTABLE",
+        "FREETEXTTABLE" => "FREETEXTTABLE",
+        _ => return Ok(()),
+    };
+    Err(Msg::NotSupported(what).into())
+}
+
+/// Binds OPENXML, with the columns of WITH, those of a table, or as edge table.
+fn bind_open_xml(
+    binder: &mut Binder<'_>,
+    source: &ast::FunctionSource,
+    mut arguments: Vec<Expr>,
+    name: SourceName<'_>,
+) -> Result<Node> {
+    let columns = open_xml_columns(binder, source)?;
+    let function = if columns.is_empty() { "OPENXML" } else { crate::func::xml::open::WITH };
+    let function = crate::func::find_table(function).ok_or(Msg::InternalError)?;
+    if columns.is_empty() {
+        let (node, columns) = scan(binder, function, arguments)?;
+        add_source(binder, name, columns, None)?;
+        return Ok(node);
+    }
+    if arguments.len() == 2 {
+        arguments.push(Expr::constant(Value::Int(0), DataType::Int));
+    }
+    let text = |text: &str| Expr::constant(Value::nvarchar(text), DataType::NVarChar(Length::Max));
+    for (name, ty, path) in &columns {
+        let is_xml = i32::from(ty.data_type == DataType::Xml);
+        arguments.push(text(name));
+        arguments.push(text(path));
+        arguments.push(Expr::constant(Value::Int(is_xml), DataType::Int));
+    }
+    let (node, raw) = scan(binder, function, arguments)?;
+    let mut computed = Vec::with_capacity(columns.len());
+    let mut shown = Vec::with_capacity(columns.len());
+    for (raw, (name, ty, _)) in raw.into_iter().zip(columns) {
+        let value = Expr::new(ExprKind::Column(raw.register), raw.ty);
+        let register = binder.new_register();
+        computed.push((register, convert_to(value, &ty, Mode::Explicit)?));
+        shown.push(source_column(name, ty, register));
+    }
+    add_source(binder, name, shown, None)?;
+    Ok(Node::Compute(Box::new((node, computed))))
+}
+
+/// Names, types and patterns of the columns of OPENXML; none for the edge table.
+fn open_xml_columns(
+    binder: &mut Binder<'_>,
+    source: &ast::FunctionSource,
+) -> Result<Vec<(String, ColumnType, String)>> {
+    if let Some(of) = &source.schema_of {
+        let crate::bind::query::Resolved::Table(table) =
+            crate::bind::query::resolve_table(binder, of)?
+        else {
+            return Err(Msg::InvalidObject(&of.to_string()).into());
+        };
+        let columns = table.columns.iter().filter(|c| c.computed.is_none());
+        let nullable = |ty: ColumnType| ColumnType { nullable: true, ..ty };
+        return Ok(columns.map(|c| (c.name.clone(), nullable(c.ty), String::new())).collect());
+    }
+    let column = |column: &ast::SchemaColumn| {
+        let ty = column_type(binder, &column.data_type, column.collation.as_ref())?;
+        let path = column.path.as_deref().unwrap_or_default().to_owned();
+        Ok((column.name.to_string(), ty, path))
+    };
+    source.schema.iter().map(column).collect()
 }
 
 fn column_type(

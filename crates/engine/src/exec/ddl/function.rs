@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{
-    self, FunctionBody, RoutineOption, StatementKind, TargetKind, TransactionAction,
-};
+use tsql::ast::{self, FunctionBody, RoutineOption, StatementKind, TargetKind, TransactionAction};
 use types::value::ColumnType;
 use types::{DataType, Msg, Result};
 

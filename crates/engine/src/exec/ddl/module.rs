@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{self, CreateMode, ExecuteAsWho, RoutineBody, RoutineOption, StatementKind, TypeKind};
+use tsql::ast::{
+    self, CreateMode, ExecuteAsWho, RoutineBody, RoutineOption, StatementKind, TypeKind,
+};
 use types::value::ColumnType;
 use types::{Error, Mode, Msg, Result, Value};
 
@@ -10,7 +12,8 @@ use crate::bind::types::DefaultLength;
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Database, EXECUTE_AS_OWNER, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef, UserType,
+    Database, EXECUTE_AS_OWNER, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef,
+    UserType,
 };
 use crate::exec::Cx;
 use crate::exec::ddl::{Target, change_database, created, refuse, target};

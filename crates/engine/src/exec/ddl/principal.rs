@@ -12,7 +12,9 @@ use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
-use crate::catalog::{Class, Database, Login, Object, Permission, Principal, PrincipalKind, password};
+use crate::catalog::{
+    Class, Database, Login, Object, Permission, Principal, PrincipalKind, password,
+};
 use crate::exec::Cx;
 use crate::exec::ddl::{change_database, created, refuse};
 use crate::func::principal::SERVER_ROLES;

@@ -11,7 +11,8 @@ use super::{alter, change_database, table};
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef, UserType,
+    Database, IndexDef, ModuleDef, Object, ProcedureDef, SequenceDef, SynonymDef, TableDef,
+    UserType,
 };
 use crate::exec::Cx;
 

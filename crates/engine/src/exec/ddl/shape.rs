@@ -409,7 +409,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             return Err(Msg::FilterIncorrect(name, self.place.name).into());
         }
         let (table, columns) = (self.place.name, self.columns.as_slice());
-        let tests = filter::bind(self.binder, &Filtered { index: name, table, columns }, condition)?;
+        let tests =
+            filter::bind(self.binder, &Filtered { index: name, table, columns }, condition)?;
         let text = tsql::definition_of_condition(condition, self.place.source, tsql::Lists::In);
         Ok(IndexFilter { text, tests })
     }

@@ -11,6 +11,7 @@ mod check;
 mod construct;
 mod eval;
 mod library;
+pub(crate) mod open;
 mod parse;
 pub(crate) mod syntax;
 
@@ -39,7 +40,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 pub(super) static TABLES: &[TableFunction] =
-    &[TableFunction { name: NODES, bind: refuse_table, rows: nodes }];
+    &[TableFunction { name: NODES, bind: refuse_table, rows: nodes }, open::EDGE, open::COLUMNS];
 
 /// `value()`
 pub(crate) const VALUE: &str = "XML.VALUE()";

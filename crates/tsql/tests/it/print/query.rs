@@ -275,8 +275,9 @@ impl Print for TableSample {
 
 impl Print for FunctionSource {
     fn print(&self, out: &mut String) {
-        let FunctionSource { call, alias, schema, hints } = self;
-        put!(out, call, Some_("WITH", schema), alias, Some_("WITH", hints));
+        let FunctionSource { call, alias, schema, schema_of, hints } = self;
+        put!(out, call, Some_("WITH", schema), super::With("WITH", schema_of));
+        put!(out, alias, Some_("WITH", hints));
     }
 }
 
