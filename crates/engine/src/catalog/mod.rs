@@ -425,8 +425,19 @@ pub enum ReferenceAction {
     SetDefault,
 }
 
-/// What `execute_as_principal_id` says for WITH EXECUTE AS OWNER.
-pub const EXECUTE_AS_OWNER: i32 = -2;
+/// The EXECUTE AS clause of a module. Who owns a schema does not change, so the user is known once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExecuteAs {
+    /// `execute_as_principal_id`: -2 for OWNER.
+    pub principal: i32,
+    /// The user that it runs as.
+    pub user: i32,
+}
+
+impl ExecuteAs {
+    /// `execute_as_principal_id` of OWNER.
+    pub const OWNER: i32 = -2;
+}
 
 /// A stored procedure.
 #[derive(Clone, Debug)]
@@ -457,8 +468,8 @@ pub struct ProcedureDef {
     pub quoted_identifier: bool,
     /// See `quoted_identifier`.
     pub ansi_nulls: bool,
-    /// WITH EXECUTE AS: a principal's id, or [`EXECUTE_AS_OWNER`]; none for CALLER.
-    pub execute_as: Option<i32>,
+    /// WITH EXECUTE AS, unless CALLER.
+    pub execute_as: Option<ExecuteAs>,
 }
 
 /// A parameter of a procedure or function.
@@ -506,7 +517,7 @@ pub struct ModuleDef {
     /// Of a trigger on a view: the view's columns, as a table that never has rows.
     pub shape: Option<Arc<TableDef>>,
     /// As that of a [`ProcedureDef`].
-    pub execute_as: Option<i32>,
+    pub execute_as: Option<ExecuteAs>,
 }
 
 /// What a function takes and gives.

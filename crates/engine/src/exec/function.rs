@@ -91,7 +91,7 @@ fn run<T>(
     // An error goes to the caller and is not reported here.
     session.try_depth += 1;
     let before = (session.row_count, session.last_error, session.line);
-    let switched = session.enter_module(module.database_id, module.schema_id, module.execute_as);
+    let switched = session.enter_module(module.database_id, module.execute_as);
     let lease = session.meter.suspend();
     let mut silent = Silent;
     let mut inner = Cx::new(session, &mut frame, &mut silent);

@@ -108,8 +108,7 @@ fn run(trigger: &Arc<ModuleDef>, pending: &Pending, cx: &mut Cx<'_>) -> Result<(
     let xact_abort = std::mem::replace(&mut options.xact_abort, true);
     cx.session.row_count = u64::try_from(pending.rows.len()).unwrap_or(u64::MAX);
     cx.session.trigger_level += 1;
-    let clause = trigger.execute_as;
-    let switched = cx.session.enter_module(trigger.database_id, trigger.schema_id, clause);
+    let switched = cx.session.enter_module(trigger.database_id, trigger.execute_as);
     let outcome = enter(&program, &trigger.name, &mut frame, cx);
     cx.session.leave_module(switched);
     cx.session.trigger_level -= 1;

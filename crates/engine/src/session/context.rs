@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use types::{Error, Msg, Result};
 
-use crate::catalog::{Database, EXECUTE_AS_OWNER, Principal};
+use crate::catalog::{Database, ExecuteAs, Principal};
 use crate::security::Rights;
 use crate::session::SessionState;
 
@@ -120,25 +120,25 @@ impl SessionState {
 
     /// Runs as the principal of a module's EXECUTE AS clause; tells whether that is a switch, which
     /// [`SessionState::leave_module`] undoes. A sysadmin is `dbo` everywhere already.
-    pub(crate) fn enter_module(&mut self, database: i16, schema: i32, clause: Option<i32>) -> bool {
-        let Some(clause) = clause else { return false };
-        let catalog = Arc::clone(&self.catalog);
-        let Some(database) = catalog.database_by_id(database) else { return false };
-        let user = match clause {
-            EXECUTE_AS_OWNER => {
-                database.schemas.values().find(|s| s.id == schema).map_or(DBO, |s| s.owner)
-            }
-            id => id,
-        };
-        if self.rights.is_user(database.id, user) || (user == DBO && self.rights.is_all()) {
-            return false;
+    #[inline]
+    pub(crate) fn enter_module(&mut self, database: i16, clause: Option<ExecuteAs>) -> bool {
+        match clause {
+            None => false,
+            Some(clause) if clause.user == DBO && self.rights.is_all() => false,
+            Some(clause) if self.rights.is_user(database, clause.user) => false,
+            Some(clause) => self.switch_to(database, clause.user),
         }
+    }
+
+    fn switch_to(&mut self, database: i16, user: i32) -> bool {
         let spare = self.contexts.spare.take();
-        let spare = spare.filter(|who| who.rights.is_user(database.id, user));
-        let found = || database.principals.values().find(|p| p.id == user);
-        let Some(who) = spare.or_else(|| found().map(|p| as_user(database, p))) else {
-            return false;
+        let spare = spare.filter(|who| who.rights.is_user(database, user));
+        let find = || {
+            let database = self.catalog.database_by_id(database)?;
+            let user = database.principals.values().find(|p| p.id == user)?;
+            Some(as_user(database, user))
         };
+        let Some(who) = spare.or_else(find) else { return false };
         self.push_context(who, End::Module);
         true
     }

@@ -7,12 +7,12 @@ use super::column::{
 };
 use super::source_permissions::permission_type;
 use super::{Rows, Scope, SystemView};
-use crate::catalog::Permission;
+use crate::catalog::{Class, Permission};
 
 const COLUMNS: &[Column<Permission>] = &[
-    col("class", TINYINT, |_| Value::TinyInt(100)),
-    opt("class_desc", nv(60), |_| text("SERVER")),
-    col("major_id", INT, |_| int(0)),
+    col("class", TINYINT, |r| Value::TinyInt(class(r).0)),
+    opt("class_desc", nv(60), |r| text(class(r).1)),
+    col("major_id", INT, |r| int(r.object_id)),
     col("minor_id", INT, |_| int(0)),
     col("grantee_principal_id", INT, |r| int(r.principal_id)),
     col("grantor_principal_id", INT, |_| int(1)),
@@ -30,6 +30,13 @@ pub(super) static VIEW: SystemView = SystemView {
     rows: read,
     arity: 0,
 };
+
+fn class(permission: &Permission) -> (u8, &'static str) {
+    match permission.class {
+        Class::Whole | Class::Object | Class::Schema => (100, "SERVER"),
+        Class::Principal => (101, "SERVER_PRINCIPAL"),
+    }
+}
 
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, scope.session.catalog.server_permissions.iter().cloned())

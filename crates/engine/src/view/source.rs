@@ -491,7 +491,7 @@ pub(crate) struct ModuleRow {
     /// NATIVE_COMPILATION, which needs SCHEMABINDING.
     pub(crate) native: bool,
     /// WITH EXECUTE AS, unless CALLER.
-    pub(crate) execute_as: Option<i32>,
+    pub(crate) execute_as: Option<crate::catalog::ExecuteAs>,
 }
 
 /// Returns the modules of a database.

@@ -16,7 +16,9 @@ pub(super) const COLUMNS: &[Column<ModuleRow>] = &[
     opt("uses_database_collation", BIT, |_| bit(false)),
     opt("is_recompiled", BIT, |_| bit(false)),
     opt("null_on_null_input", BIT, |_| bit(false)),
-    opt("execute_as_principal_id", INT, |r| r.execute_as.map_or(Value::Null, int)),
+    opt("execute_as_principal_id", INT, |r| {
+        r.execute_as.map_or(Value::Null, |clause| int(clause.principal))
+    }),
     opt("uses_native_compilation", BIT, |r| bit(r.native)),
     opt("inline_type", BIT, |_| bit(false)),
     opt("is_inlineable", BIT, |_| bit(false)),

@@ -30,7 +30,7 @@ pub(super) fn create(
         FunctionBody::Multi { .. } => "TF",
         FunctionBody::External { .. } => return refuse("EXTERNAL NAME functions"),
     };
-    let execute_as = execute_as(&create.options, &to.database, cx)?;
+    let execute_as = execute_as(&create.options, &to, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
     change_database(cx.session, &to.database, |database| {

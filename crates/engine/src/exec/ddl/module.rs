@@ -12,7 +12,7 @@ use crate::bind::types::DefaultLength;
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Database, EXECUTE_AS_OWNER, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef,
+    Database, ExecuteAs, ModuleDef, Object, ParameterDef, ProcedureDef, Schema, SynonymDef,
     UserType,
 };
 use crate::exec::Cx;
@@ -21,6 +21,8 @@ use crate::exec::ddl::{Target, change_database, created, refuse, target};
 /// First `user_type_id` and `schema_id` of users' own.
 const USER_TYPE_FIRST: i32 = 257;
 const SCHEMA_FIRST: i32 = 5;
+/// The user that owns what has no other owner.
+const DBO: i32 = 1;
 /// Parameters that a procedure may have.
 const PARAMETERS_MAX: usize = 2100;
 
@@ -89,7 +91,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
         check_native(create)?;
     }
     cx.session.check_body(create, &parameters)?;
-    let execute_as = execute_as(&create.options, &to.database, cx)?;
+    let execute_as = execute_as(&create.options, to, cx)?;
     let options = (cx.session.options.quoted_identifier, cx.session.options.ansi_nulls);
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with what stands before CREATE: lines and offsets count from there.
@@ -126,17 +128,25 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
 /// 15151 for a user that does not exist or may not be impersonated.
 pub(super) fn execute_as(
     options: &[RoutineOption],
-    database: &str,
+    to: &Target,
     cx: &Cx<'_>,
-) -> Result<Option<i32>> {
+) -> Result<Option<ExecuteAs>> {
     let clause = options.iter().find_map(|option| match option {
         RoutineOption::ExecuteAs(who) => Some(who),
         _ => None,
     });
     match clause {
         None | Some(ExecuteAsWho::Caller) => Ok(None),
-        Some(ExecuteAsWho::Owner) => Ok(Some(EXECUTE_AS_OWNER)),
-        Some(ExecuteAsWho::SelfUser) => Ok(Some(crate::func::principal::own_id(cx))),
+        Some(ExecuteAsWho::Owner) => {
+            let database = cx.session.catalog.database(&to.database);
+            let schema = database.and_then(|d| d.schema(&to.schema));
+            let user = schema.map_or(DBO, |schema| schema.owner);
+            Ok(Some(ExecuteAs { principal: ExecuteAs::OWNER, user }))
+        }
+        Some(ExecuteAsWho::SelfUser) => {
+            let user = crate::func::principal::own_id(cx);
+            Ok(Some(ExecuteAs { principal: user, user }))
+        }
         Some(ExecuteAsWho::Login(_)) => refuse("EXECUTE AS LOGIN in a module"),
         Some(ExecuteAsWho::User(name)) => {
             let context = BinderContext::bare(cx.session, &cx.session.database);
@@ -144,10 +154,10 @@ pub(super) fn execute_as(
             let name = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
             let name = name.ok_or(Msg::SyntaxNear("EXECUTE"))?;
             let missing = || Msg::PrincipalNotFound("find", "user", &name);
-            let database = cx.session.catalog.database(database).ok_or_else(missing)?;
+            let database = cx.session.catalog.database(&to.database).ok_or_else(missing)?;
             let user = database.user(&name).ok_or_else(missing)?;
             match cx.session.rights.may_be_user(database, user) {
-                true => Ok(Some(user.id)),
+                true => Ok(Some(ExecuteAs { principal: user.id, user: user.id })),
                 false => Err(missing().into()),
             }
         }

@@ -269,8 +269,10 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
             ));
         }
         let runs = |object: &Object| match object {
-            Object::Procedure(p) => p.execute_as == Some(id),
-            Object::View(m) | Object::Function(m) | Object::Trigger(m) => m.execute_as == Some(id),
+            Object::Procedure(p) => p.execute_as.is_some_and(|clause| clause.user == id),
+            Object::View(m) | Object::Function(m) | Object::Trigger(m) => {
+                m.execute_as.is_some_and(|clause| clause.user == id)
+            }
             Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => false,
         };
         if database.objects.values().any(runs) {

@@ -42,7 +42,7 @@ pub(super) fn create(
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
     cx.session.compile_trigger(create, &table, &cx.source, &to.database)?;
-    let execute_as = execute_as(&create.options, &to.database, cx)?;
+    let execute_as = execute_as(&create.options, &to, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
     change_database(cx.session, &to.database, |database| {

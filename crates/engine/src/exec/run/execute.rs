@@ -268,7 +268,7 @@ pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop
     let transactions = cx.session.transaction.count;
     call.frame.procedure_id = call.procedure.id;
     let of = &call.procedure;
-    let switched = cx.session.enter_module(of.database_id, of.schema_id, of.execute_as);
+    let switched = cx.session.enter_module(of.database_id, of.execute_as);
     let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
     cx.session.leave_module(switched);
     let status = match outcome {
