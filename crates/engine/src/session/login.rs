@@ -44,9 +44,7 @@ pub(super) fn open(
     request: LoginRequest,
 ) -> Result<SessionState, Vec<Error>> {
     let catalog = instance.catalog.load();
-    if let Some(metadata) = &instance.metadata {
-        metadata.login(&request.user, catalog.version);
-    }
+    look_up(instance, &request.user, catalog.version);
     let login =
         check_password(&catalog, &request).map_err(|failure| vec![failure.error(&request.user)])?;
     let name =
@@ -114,6 +112,13 @@ pub(super) fn open(
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),
     })
+}
+
+/// Looks a login up as a server does that keeps metadata in shared tables.
+fn look_up(instance: &Instance, user: &str, version: u64) {
+    if let Some(metadata) = &instance.metadata {
+        metadata.login(user, version);
+    }
 }
 
 fn check_language(language: &str) -> Result<(), Vec<Error>> {

@@ -123,7 +123,7 @@ fn is_bound(kind: &ast::StatementKind) -> bool {
 }
 
 fn is_bound_routine(options: &[ast::RoutineOption]) -> bool {
-    options.iter().any(|option| *option == ast::RoutineOption::SchemaBinding)
+    options.contains(&ast::RoutineOption::SchemaBinding)
 }
 
 fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
