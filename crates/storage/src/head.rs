@@ -37,6 +37,7 @@ impl RowHead {
     }
 
     /// Returns the newest version.
+    #[inline]
     pub(crate) fn latest(&self) -> *mut Version {
         // Acquire: pairs with the Release in `replace_latest`.
         self.latest.load(Ordering::Acquire)
@@ -69,8 +70,8 @@ struct Line {
 
 struct Segment {
     lines: Box<[Line]>,
-    /// Heads used of each line.
-    line_heads: usize,
+    /// Heads used of each line, as a power of two.
+    line_shift: u32,
     used: AtomicU64,
     next: AtomicPtr<Segment>,
 }
@@ -96,6 +97,32 @@ impl Default for HeapShard {
             first: AtomicPtr::new(std::ptr::null_mut()),
             state: SpinLock::new(SpinClass::XtpTransaction, ShardState::default()),
         }
+    }
+}
+
+/// Heads that lie one behind the other.
+#[derive(Clone, Copy)]
+pub(crate) struct HeadRun<'a> {
+    segment: &'a Segment,
+    start: usize,
+    len: usize,
+}
+
+impl<'a> HeadRun<'a> {
+    /// Returns how many they are.
+    pub(crate) const fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Returns one of them.
+    #[inline]
+    pub(crate) fn head(&self, number: usize) -> &'a RowHead {
+        self.segment.head(self.start + number)
+    }
+
+    fn heads(&self) -> impl Iterator<Item = &'a RowHead> + use<'a> {
+        let run = *self;
+        (0..run.len).map(move |number| run.head(number))
     }
 }
 
@@ -154,6 +181,11 @@ impl Heap {
         batch: &mut Vec<&'a RowHead>,
         batch_max: usize,
     ) {
+        batch.extend(self.run(position, batch_max).iter().flat_map(HeadRun::heads));
+    }
+
+    /// Takes the next heads in heap order, of one segment; `None` at the end.
+    pub(crate) fn run(&self, position: &mut HeapPosition, heads_max: usize) -> Option<HeadRun<'_>> {
         while let Some((number, shard)) = self.shards.from(position.shard) {
             position.shard = number;
             let segment = shard.segment(position.segment);
@@ -161,10 +193,9 @@ impl Heap {
             if let Some(segment) = segment
                 && position.slot < used
             {
-                let end = used.min(position.slot + batch_max);
-                batch.extend((position.slot..end).map(|slot| segment.head(slot)));
-                position.slot = end;
-                return;
+                let start = position.slot;
+                position.slot = used.min(start + heads_max);
+                return Some(HeadRun { segment, start, len: position.slot - start });
             }
             let is_full = segment.is_some_and(|segment| used == segment.len());
             *position = if is_full {
@@ -173,6 +204,7 @@ impl Heap {
                 HeapPosition { shard: position.shard + 1, ..HeapPosition::default() }
             };
         }
+        None
     }
 
     /// Returns the bytes of all segments.
@@ -192,24 +224,25 @@ impl Heap {
 
 impl Segment {
     fn new(len: usize) -> Self {
-        let line_heads = if len <= SPARSE_HEADS_MAX { 1 } else { LINE_HEADS };
+        let line_shift = if len <= SPARSE_HEADS_MAX { 0 } else { LINE_HEADS.ilog2() };
         let head =
             || RowHead { latest: AtomicPtr::new(std::ptr::null_mut()), meta: AtomicU64::new(0) };
         let line = |_| Line { heads: std::array::from_fn(|_| head()) };
         Self {
-            lines: (0..len / line_heads).map(line).collect(),
-            line_heads,
+            lines: (0..len >> line_shift).map(line).collect(),
+            line_shift,
             used: AtomicU64::new(0),
             next: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
     fn len(&self) -> usize {
-        self.lines.len() * self.line_heads
+        self.lines.len() << self.line_shift
     }
 
+    #[inline]
     fn head(&self, slot: usize) -> &RowHead {
-        &self.lines[slot / self.line_heads].heads[slot % self.line_heads]
+        &self.lines[slot >> self.line_shift].heads[slot & ((1 << self.line_shift) - 1)]
     }
 
     fn used(&self) -> usize {

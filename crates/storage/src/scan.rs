@@ -91,6 +91,9 @@ pub struct Scan<'t> {
     position: ScanPosition,
     /// Entries read ahead, last one next. Index keys are kept for the position behind a row.
     batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
+    /// Whether no entry comes behind those read ahead. Not of the position: who goes on from there looks
+    /// again.
+    is_last: bool,
 }
 
 /// Where a scan stands, without borrowing anything: for a cursor that outlives its request.
@@ -153,7 +156,16 @@ impl<'t> Scan<'t> {
         index: Option<&'t Index>,
         position: ScanPosition,
     ) -> Self {
-        Self { table, transaction, view, basis, index, position, batch: VecDeque::new() }
+        Self {
+            table,
+            transaction,
+            view,
+            basis,
+            index,
+            position,
+            batch: VecDeque::new(),
+            is_last: false,
+        }
     }
 
     /// Moves to the next row.
@@ -164,7 +176,7 @@ impl<'t> Scan<'t> {
     pub fn next(&mut self) -> Result<Option<RowRef<'t>>> {
         loop {
             let Some((key, head)) = self.batch.front() else {
-                if self.position.is_done {
+                if self.position.is_done || self.is_last {
                     return Ok(None);
                 }
                 self.fill();
@@ -199,7 +211,8 @@ impl<'t> Scan<'t> {
         let position = &self.position;
         let mut entries = Vec::new();
         let after = position.after.as_ref().map(|(key, id)| (&**key, *id));
-        index.walk(position.bounds(), position.order, after, &pin(), &mut entries);
+        let bounds = position.bounds();
+        self.is_last = index.walk(bounds, position.order, after, &pin(), &mut entries);
         self.position.is_done = entries.is_empty();
         self.batch.extend(entries.into_iter().map(|entry| (Some(entry.key), entry.head)));
     }

@@ -27,6 +27,19 @@ pub(crate) enum Mutant {
     GateWithoutWait,
 }
 
+/// Asks for the cache line of an address, which may be none of ours: nothing is read or written.
+#[inline]
+pub(crate) fn prefetch(place: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: a prefetch of an address that is not mapped does nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(place.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = place;
+}
+
 /// Whether the code shall make a mistake: never, but in a model that says so.
 #[cfg(not(all(test, shuttle)))]
 pub(crate) const fn is_mutant(_mutant: Mutant) -> bool {

@@ -61,6 +61,7 @@ impl Begin {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a pointer was encoded")]
+    #[inline]
     fn decode(word: u64) -> Self {
         match word & TAG_MASK {
             0 => Self::Committed(Timestamp(word >> 2)),
@@ -170,6 +171,7 @@ impl Version {
     }
 
     /// Returns the content.
+    #[inline]
     pub(crate) fn image(&self) -> RowImage<'_> {
         let bytes_len = usize::try_from(self.bytes_len).expect("a usize holds a u32");
         // SAFETY: only `allocate` makes versions, so the blobs lie behind the header.
@@ -185,6 +187,7 @@ impl Version {
     }
 
     /// Returns the begin word.
+    #[inline]
     pub(crate) fn begin(&self) -> Begin {
         // Acquire: pairs with the Release in `stamp` and `replace_begin`.
         Begin::decode(self.begin.load(Ordering::Acquire))
@@ -216,6 +219,7 @@ impl Version {
 ///
 /// # Safety
 /// `version` was made by `Version::allocate`.
+#[inline]
 unsafe fn blobs_start(version: NonNull<Version>) -> *mut Bytes {
     const { assert!(align_of::<Bytes>() <= align_of::<Version>()) };
     const { assert!(size_of::<Version>().is_multiple_of(align_of::<Bytes>())) };

@@ -8,10 +8,19 @@ use super::xml::attribute;
 use crate::catalog::{IndexKind, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
-    Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, ValuesScan,
-    ViewScan, Window, WindowFunction,
+    Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, TableSource,
+    ValuesScan, ViewScan, Window, WindowFunction,
 };
 use crate::plan::statement::table_of;
+
+/// The order in which an index is walked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    Forward,
+    Backward,
+    /// Its rows come as they lie in memory.
+    None,
+}
 
 /// Rows of a VALUES list that are written out.
 const VALUES_SHOWN: usize = 100;
@@ -29,8 +38,11 @@ impl Builder<'_> {
             };
             self.names.define(*register, column);
         }
-        let mut op = match &scan.access {
-            Access::Full => {
+        let mut op = match (&scan.access, clustered_of(table)) {
+            (Access::Full, Some(index)) if matches!(scan.table, TableSource::Table(_)) => {
+                self.index(scan, index, &[], [None, None], Direction::None)
+            }
+            (Access::Full, _) => {
                 let mut op = Op::new("Table Scan", "Table Scan", "TableScan");
                 op.argue(&format!("OBJECT:({})", bracketed(&[&database, &schema, &name])));
                 op.attributes = format!(" Ordered=\"0\" Storage=\"{}\"", storage(table));
@@ -38,9 +50,12 @@ impl Builder<'_> {
                 self.object(&mut op, table, None);
                 op
             }
-            Access::Seek { index, key } => self.index(scan, *index, key, [None, None], false),
-            Access::Range { index, prefix, lower, upper, backward } => {
-                self.index(scan, *index, prefix, [lower.as_ref(), upper.as_ref()], *backward)
+            (Access::Seek { index, key }, _) => {
+                self.index(scan, *index, key, [None, None], Direction::Forward)
+            }
+            (Access::Range { index, prefix, lower, upper, backward }, _) => {
+                let direction = if *backward { Direction::Backward } else { Direction::Forward };
+                self.index(scan, *index, prefix, [lower.as_ref(), upper.as_ref()], direction)
             }
         };
         op.table_rows = Some(rows_of(table));
@@ -58,7 +73,7 @@ impl Builder<'_> {
         index: u16,
         prefix: &[Expr],
         bounds: [Option<&(Expr, bool)>; 2],
-        backward: bool,
+        direction: Direction,
     ) -> Op {
         let table = table_of(&scan.table);
         let definition = &table.indexes[usize::from(index)];
@@ -68,10 +83,10 @@ impl Builder<'_> {
         let [database, schema, name] = self.names.table(table);
         let object = bracketed(&[&database, &schema, &name, &definition.name]);
         op.argue(&format!("OBJECT:({object})"));
-        let direction = if backward { "BACKWARD" } else { "FORWARD" };
-        let ordered = definition.kind == IndexKind::Range;
+        let ordered = definition.kind == IndexKind::Range && direction != Direction::None;
+        let scanned = if direction == Direction::Backward { "BACKWARD" } else { "FORWARD" };
         op.attributes = format!(
-            " Ordered=\"{}\" ScanDirection=\"{direction}\" ForcedIndex=\"0\" NoExpandHint=\"0\" Storage=\"{}\"",
+            " Ordered=\"{}\" ScanDirection=\"{scanned}\" ForcedIndex=\"0\" NoExpandHint=\"0\" Storage=\"{}\"",
             u8::from(ordered),
             storage(table)
         );
@@ -93,7 +108,10 @@ impl Builder<'_> {
             self.seek(&mut op, &keys, prefix, bounds);
         }
         if ordered {
-            op.tail = if backward { " ORDERED BACKWARD" } else { " ORDERED FORWARD" };
+            op.tail = match direction {
+                Direction::Backward => " ORDERED BACKWARD",
+                Direction::Forward | Direction::None => " ORDERED FORWARD",
+            };
         }
         op
     }
@@ -487,6 +505,12 @@ impl Builder<'_> {
 #[expect(clippy::cast_precision_loss, reason = "a count for people")]
 fn rows_of(table: &TableDef) -> f64 {
     table.rows.data.row_count() as f64
+}
+
+/// Returns the clustered index of an ordinary table, under whose name its rows are scanned.
+fn clustered_of(table: &TableDef) -> Option<u16> {
+    let place = table.indexes.iter().position(|i| i.clustered && i.kind == IndexKind::Range)?;
+    u16::try_from(place).ok().filter(|_| !table.memory_optimized)
 }
 
 fn storage(table: &TableDef) -> &'static str {

@@ -93,6 +93,15 @@ const QUERIES: &[&str] = &[
     "SELECT s, SUM(k) AS k FROM a GROUP BY s FOR JSON PATH",
     "SELECT p.[Ax], p.[Bx] FROM (SELECT s, k FROM a) t PIVOT (SUM(k) FOR s IN ([Ax], [Bx])) p",
     "SELECT TOP (SELECT 3) id FROM a ORDER BY id",
+    "SELECT one.name, t.n, t.m FROM one JOIN (SELECT k, COUNT(*) AS n, MAX(id) AS m FROM a GROUP BY k) t ON t.k = one.k",
+    "SELECT one.name, t.total FROM one JOIN (SELECT k, SUM(d) AS total FROM a GROUP BY k) t ON t.k = one.k WHERE one.k < 3",
+    "SELECT x.id, y.id FROM a x JOIN a y ON x.day = y.day WHERE y.id < 4 AND x.id > 2900",
+    "SELECT x.id, y.x FROM a x JOIN b y ON x.big = y.x",
+    "SELECT x.id, y.id FROM a x LEFT JOIN b y ON y.x = x.k JOIN one z ON z.k = x.k WHERE z.name < 'n2'",
+    "SELECT x.id FROM a x JOIN one y ON x.k = y.k WHERE 10 / (x.id - 2010) < 1",
+    "SELECT COUNT(*) FROM a WHERE day >= '2024-01-05' AND day < DATEADD(day, 7, CAST('2024-01-05' AS date))",
+    "SELECT COUNT(*) FROM a WHERE k > 5 AND at < DATEADD(month, 1 / (SELECT COUNT(*) FROM none), at2)",
+    "SELECT SUM(d * (1 - d) * (1 + d)), SUM(wide * d), MAX(wide * wide) FROM a",
     "SELECT i FROM n WHERE i IN (SELECT id FROM b) AND i NOT IN (1, 2, 3) ORDER BY i DESC",
 ];
 
@@ -106,6 +115,8 @@ const FAILING: &[(&str, &str)] = &[
     ("SELECT id, CAST(s AS int)", "245"),
     ("SELECT (SELECT k FROM a WHERE id IN (1, 2))", "512"),
     ("SELECT x.id FROM a x JOIN b y", "8134"),
+    ("SELECT x.id FROM a x JOIN one y", "8134"),
+    ("SELECT COUNT(*) FROM a WHERE k > 5 AND at <", "8134"),
 ];
 
 #[test]
@@ -155,4 +166,38 @@ fn outcome(answer: &Answer, is_ordered: bool) -> Vec<String> {
         lines.extend(rows);
     }
     lines
+}
+
+#[test]
+fn a_large_table_is_read_in_order_where_that_shows() {
+    let mut session = login(&instance());
+    let made = batch(
+        &mut session,
+        "CREATE TABLE big (id int NOT NULL PRIMARY KEY, k int NOT NULL, f float NOT NULL);
+         INSERT big SELECT 20000 - value, value % 7, value FROM GENERATE_SERIES(1, 12000)",
+    );
+    assert!(made.errors.is_empty(), "{}", describe(&made.errors[0]));
+    let rows = |text: &str, session: &mut _| outcome(&batch(session, text), true);
+    let ids: Vec<String> = (8_000..20_000).map(|id| id.to_string()).collect();
+    assert_eq!(rows("SELECT id FROM big", &mut session), ids);
+    assert_eq!(rows("SELECT MIN(id) FROM (SELECT TOP 3 id FROM big) t", &mut session), ["8000"]);
+    assert_eq!(rows("SELECT MAX(id) FROM (SELECT TOP 3 id FROM big) t", &mut session), ["8002"]);
+    assert_eq!(
+        rows("SELECT COUNT(*), MIN(id) FROM big WHERE k = 3", &mut session),
+        ["1714 | 8006"]
+    );
+    let shown = [
+        ("SELECT SUM(k) FROM big", false),
+        ("SELECT id FROM big ORDER BY k", false),
+        ("SELECT k, COUNT(*) FROM big WHERE f > 2 GROUP BY k", false),
+        ("SELECT SUM(f) FROM big", true),
+        ("SELECT id FROM big WHERE k = 3", true),
+        ("SELECT COUNT(*) FROM (SELECT TOP 5 id FROM big WHERE k = 3) t", true),
+    ];
+    rows("SET SHOWPLAN_TEXT ON", &mut session);
+    for (text, is_ordered) in shown {
+        let plan = rows(text, &mut session).join("\n");
+        assert!(plan.contains("Index Scan(OBJECT:([master].[dbo].[big]"), "{plan}");
+        assert_eq!(plan.contains("ORDERED FORWARD"), is_ordered, "{text}\n{plan}");
+    }
 }

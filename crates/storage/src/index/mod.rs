@@ -145,7 +145,7 @@ impl Index {
         after: Option<(&[u8], RowId)>,
         guard: &Guard,
         batch: &mut Vec<Entry<'a>>,
-    ) {
+    ) -> bool {
         let index = match &self.entries {
             Entries::Range(index) => return index.walk(bounds, order, after, guard, batch),
             Entries::Hash(index) => index,
@@ -165,6 +165,7 @@ impl Index {
         if let Some((_, id)) = after {
             batch.retain(|entry| entry.head.id() > id);
         }
+        true
     }
 
     /// Tells whether a reader who got to `head` through this index must compare the key itself.

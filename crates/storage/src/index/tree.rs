@@ -258,7 +258,8 @@ impl RangeIndex {
         Ok(place.upper.filter(|upper| spills && *upper.key == *probe.key).map(|upper| upper.id))
     }
 
-    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end.
+    /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end. Tells
+    /// whether these are the last, as far as is known.
     pub(crate) fn walk<'a>(
         &'a self,
         bounds: Bounds<'_>,
@@ -266,16 +267,18 @@ impl RangeIndex {
         after: Option<(&[u8], RowId)>,
         guard: &Guard,
         batch: &mut Vec<Entry<'a>>,
-    ) {
+    ) -> bool {
         let mut end = Vec::new();
-        let Some(target) = start(bounds, order, after, &mut end) else { return };
+        let Some(target) = start(bounds, order, after, &mut end) else { return true };
         let mut items = Vec::new();
         self.batch(target, order, guard, &mut items);
-        let inside = items.into_iter().take_while(|item| bounds.contains(&item.key));
+        let before = batch.len();
+        let inside = items.iter().take_while(|item| bounds.contains(&item.key));
         batch.extend(inside.map(|item| {
             // SAFETY: heads live as long as the table, which owns this index.
             Entry { key: item.key.clone(), head: unsafe { &*item.head } }
         }));
+        batch.len() - before < items.len()
     }
 
     /// Fills `items` with the rest of the leaf at `target`, or of the next one that has any.

@@ -12,6 +12,7 @@ use crate::index::Index;
 use crate::keys::has_key;
 use crate::reclaim::{Guard, pin};
 use crate::row::RowImage;
+use crate::sync::prefetch;
 use crate::time::Clock;
 use crate::version::{Begin, Version, VersionKind};
 
@@ -32,10 +33,12 @@ impl<'t> Scan<'t> {
         }
         while images.len() < images_max {
             if self.batch.is_empty() {
-                if self.position.is_done {
+                if self.position.is_done || self.is_last {
                     return Ok(());
                 }
-                self.fill();
+                if self.index.is_some() || self.see_heap(images, images_max) {
+                    self.fill();
+                }
                 continue;
             }
             if self.see(images, images_max) {
@@ -45,6 +48,38 @@ impl<'t> Scan<'t> {
             }
         }
         Ok(())
+    }
+
+    /// Appends the next rows in heap order; `true` if it came to one that is undecided, which then is the
+    /// next to be read ahead.
+    fn see_heap(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
+        let table = self.table;
+        let Some(run) = table.heap.run(&mut self.position.heap, images_max - images.len()) else {
+            self.position.is_done = true;
+            return false;
+        };
+        let view = View { me: self.transaction.me(), ..self.view };
+        let clock = self.transaction.clock();
+        let guard = pin();
+        (0..run.len().min(AHEAD)).for_each(|next| prefetch_version(run.head(next)));
+        for number in 0..run.len() {
+            if number + AHEAD < run.len() {
+                prefetch_version(run.head(number + AHEAD));
+            }
+            match look(run.head(number), view, clock, &guard) {
+                Sight::Row(version) => {
+                    // SAFETY: as in `see`.
+                    let version: &'t Version = unsafe { &*std::ptr::from_ref(version) };
+                    images.push(version.image());
+                }
+                Sight::Nothing => {}
+                Sight::Undecided(_) => {
+                    self.position.heap.step_back(run.len() - number);
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Appends those of the rows read ahead that the view shows; `true` if it came to one that is
@@ -90,7 +125,21 @@ impl<'t> Scan<'t> {
     }
 }
 
+/// Rows whose versions are on their way from memory while one is looked at.
+const AHEAD: usize = 12;
+
+/// Bytes of a version that are read ahead: the header and the columns of fixed size of most tables.
+const AHEAD_BYTES: usize = 192;
+
+/// Asks for the newest version of a row to be brought into the cache.
+#[inline]
+fn prefetch_version(head: &RowHead) {
+    let version = head.latest().cast_const().cast::<u8>();
+    (0..AHEAD_BYTES).step_by(64).for_each(|at| prefetch(version.wrapping_add(at)));
+}
+
 /// [`visible`], with the usual case first: the newest version is committed and within the snapshot.
+#[inline]
 fn look<'g>(head: &RowHead, view: View, clock: &Clock, guard: &'g Guard) -> Sight<'g> {
     let top = head.latest();
     // SAFETY: a linked version is freed only through `reclaim`, so it is alive under the guard.

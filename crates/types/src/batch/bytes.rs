@@ -68,6 +68,7 @@ impl ByteRows {
     ///
     /// # Panics
     /// If there is no such row.
+    #[inline]
     pub fn get(&self, row: usize) -> &[u8] {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         &self.arena[start as usize..self.ends[row] as usize]
@@ -82,9 +83,36 @@ impl ByteRows {
     ///
     /// # Panics
     /// If there is no room: see [`Self::has_room`].
+    #[inline]
     pub fn push(&mut self, bytes: &[u8]) {
         self.arena.extend_from_slice(bytes);
         self.end_row();
+    }
+
+    /// Appends `source[start..end]` as a row. A short one is copied as a piece of fixed length, where the
+    /// source has as much, which is far cheaper than a copy of any length.
+    ///
+    /// # Panics
+    /// As [`Self::push`], and if the source is no longer than that.
+    #[inline]
+    pub fn push_part(&mut self, source: &[u8], start: usize, end: usize) {
+        const PIECE: usize = 32;
+        if end - start <= PIECE
+            && let Some(piece) = source.get(start..start + PIECE)
+        {
+            let len = self.arena.len() + (end - start);
+            self.arena.extend_from_slice(piece);
+            self.arena.truncate(len);
+        } else {
+            self.arena.extend_from_slice(&source[start..end]);
+        }
+        self.end_row();
+    }
+
+    /// Makes room for rows and bytes.
+    pub fn reserve(&mut self, rows: usize, bytes: usize) {
+        self.ends.reserve(rows);
+        self.arena.reserve(bytes);
     }
 
     /// Appends empty rows.
@@ -109,6 +137,7 @@ impl ByteRows {
         self.arena.clear();
     }
 
+    #[inline]
     fn end_row(&mut self) {
         let end = u32::try_from(self.arena.len()).expect("the caller has asked has_room");
         self.ends.push(end);

@@ -9,11 +9,13 @@ pub struct Nulls {
 
 impl Nulls {
     /// Tells whether no row is NULL.
+    #[inline]
     pub const fn is_none(&self) -> bool {
         self.words.is_empty()
     }
 
     /// Tells whether a row is NULL.
+    #[inline]
     pub fn is_null(&self, row: usize) -> bool {
         self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 != 0)
     }

@@ -34,6 +34,7 @@ impl Selection {
     ///
     /// # Panics
     /// In debug builds, if it is not behind the last one or all rows are selected.
+    #[inline]
     pub fn push(&mut self, row: usize) {
         debug_assert!(!self.is_all && self.rows.last().is_none_or(|last| usize::from(*last) < row));
         self.rows.push(number(row));
@@ -51,21 +52,25 @@ impl Selection {
     }
 
     /// Returns the number of live rows.
+    #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
     /// Tells whether no row lives.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
     /// Returns the numbers of the live rows; `None` if they are `0..len`.
+    #[inline]
     pub fn list(&self) -> Option<&[u16]> {
         (!self.is_all).then_some(&self.rows)
     }
 
     /// Returns the live rows.
+    #[inline]
     pub fn iter(&self) -> impl Iterator<Item = usize> + Clone + '_ {
         let (dense, list) =
             if self.is_all { (0..self.len, &[][..]) } else { (0..0, self.rows.as_slice()) };
@@ -73,6 +78,7 @@ impl Selection {
     }
 
     /// Calls `see` for each live row; the loop over `0..len` is one that a compiler can vectorise.
+    #[inline]
     pub fn for_each(&self, mut see: impl FnMut(usize)) {
         match self.list() {
             None => (0..self.len).for_each(see),
@@ -84,6 +90,7 @@ impl Selection {
     ///
     /// # Errors
     /// Those of `see`.
+    #[inline]
     pub fn try_for_each<E>(&self, mut see: impl FnMut(usize) -> Result<(), E>) -> Result<(), E> {
         match self.list() {
             None => (0..self.len).try_for_each(see),
@@ -93,6 +100,7 @@ impl Selection {
 
     /// Selects the rows of `source` for which `keep` holds. No branch depends on what it says, so that
     /// it costs the same whatever the data.
+    #[inline]
     pub fn filter(&mut self, source: &Self, mut keep: impl FnMut(usize) -> bool) {
         self.is_all = false;
         self.rows.resize(source.len, 0);
@@ -154,6 +162,7 @@ impl Selection {
 
 /// Narrows a row number.
 #[expect(clippy::cast_possible_truncation, reason = "a batch has no more rows than u16 counts")]
+#[inline]
 fn number(row: usize) -> u16 {
     debug_assert!(row < BATCH_ROWS * 64, "row {row} is in a batch");
     row as u16

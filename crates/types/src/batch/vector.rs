@@ -60,21 +60,25 @@ impl Vector {
     }
 
     /// Returns the values; NULL rows hold anything there.
+    #[inline]
     pub const fn data(&self) -> &Data {
         &self.data
     }
 
     /// Returns values and NULLs for writing. Who writes leaves a value per row, any for a NULL one.
+    #[inline]
     pub const fn parts_mut(&mut self) -> (&mut Data, &mut Nulls) {
         (&mut self.data, &mut self.nulls)
     }
 
     /// Returns the NULL rows, but not those of a constant NULL: see [`Self::constant_value`].
+    #[inline]
     pub const fn nulls(&self) -> &Nulls {
         &self.nulls
     }
 
     /// Returns the value of all rows, if it is one.
+    #[inline]
     pub const fn constant_value(&self) -> Option<&Value> {
         match &self.data {
             Data::Constant(value, _) => Some(value),
@@ -99,11 +103,13 @@ impl Vector {
     }
 
     /// Tells whether a row is NULL.
+    #[inline]
     pub fn is_null(&self, row: usize) -> bool {
         self.nulls.is_null(row) || matches!(self.data, Data::Constant(Value::Null, _))
     }
 
     /// Tells whether some row may be NULL.
+    #[inline]
     pub fn has_nulls(&self) -> bool {
         !self.nulls.is_none() || matches!(self.data, Data::Constant(Value::Null, _))
     }

@@ -33,7 +33,7 @@ impl RowLayout {
             Column::Fixed(kind, at) => {
                 let (data, nulls) = vector.parts_mut();
                 let done = decode_fixed(kind, at, images, selection, data);
-                if done {
+                if done && self.types[ordinal].nullable {
                     note_nulls(ordinal, images, selection, nulls);
                 }
                 done
@@ -66,19 +66,39 @@ impl RowLayout {
         if rows.kind != kind {
             return false;
         }
+        rows.reserve(images.count(), 0);
         selection.for_each(|row| {
-            while rows.len() < row {
-                rows.push(&[]);
+            if rows.len() < row {
+                rows.push_empty(row - rows.len());
             }
-            let view = self.view(images.bytes(row), images.blobs(row));
+            let bytes = images.bytes(row);
             // A NULL has no bytes.
-            rows.push(view.slot(index).as_slice());
+            match self.inline_range(bytes, index) {
+                Some((start, end)) => rows.push_part(bytes, start, end),
+                None => rows.push(self.view(bytes, images.blobs(row)).slot(index).as_slice()),
+            }
         });
-        while rows.len() < images.count() {
-            rows.push(&[]);
+        rows.push_empty(images.count() - rows.len());
+        if self.types[ordinal].nullable {
+            note_nulls(ordinal, images, selection, nulls);
         }
-        note_nulls(ordinal, images, selection, nulls);
         true
+    }
+
+    /// Returns where a variable value lies in a row's bytes; `None` if it is out of line, or the ends are
+    /// wide.
+    #[inline]
+    fn inline_range(&self, bytes: &[u8], index: usize) -> Option<(usize, usize)> {
+        if self.wide_ends {
+            return None;
+        }
+        let at = self.ends_start + index * 2;
+        let end = usize::from(u16::from_le_bytes(take(bytes, at)));
+        let start = match index {
+            0 => 0,
+            _ => usize::from(u16::from_le_bytes(take(bytes, at - 2)) & 0x7FFF),
+        };
+        (end >> 15 == 0).then(|| (self.variable_start + start, self.variable_start + end))
     }
 
     /// Reads a column of any type.
@@ -121,53 +141,50 @@ fn decode_fixed<I: Images>(
 ) -> bool {
     macro_rules! read {
         ($rows:expr, |$b:ident| $value:expr) => {
-            fill($rows, images, selection, |bytes| {
-                let $b = &bytes[at..at + kind.size()];
-                $value
-            })
+            fill($rows, images, selection, |$b| $value)
         };
     }
     match (kind, data) {
-        (FixedKind::Bit, Data::Bit(rows)) => read!(rows, |b| b[0] != 0),
-        (FixedKind::TinyInt, Data::TinyInt(rows)) => read!(rows, |b| b[0]),
+        (FixedKind::Bit, Data::Bit(rows)) => read!(rows, |b| b[at] != 0),
+        (FixedKind::TinyInt, Data::TinyInt(rows)) => read!(rows, |b| b[at]),
         (FixedKind::SmallInt, Data::SmallInt(rows)) => {
-            read!(rows, |b| i16::from_le_bytes(take(b, 0)));
+            read!(rows, |b| i16::from_le_bytes(take(b, at)));
         }
         (FixedKind::Int, Data::Int(rows)) | (FixedKind::Date, Data::Date(rows)) => {
-            read!(rows, |b| i32::from_le_bytes(take(b, 0)));
+            read!(rows, |b| i32::from_le_bytes(take(b, at)));
         }
         (FixedKind::BigInt, Data::BigInt(rows))
         | (FixedKind::Money, Data::Money(rows))
         | (FixedKind::Time, Data::Time(rows)) => {
-            read!(rows, |b| i64::from_le_bytes(take(b, 0)));
+            read!(rows, |b| i64::from_le_bytes(take(b, at)));
         }
         (FixedKind::ShortDecimal(p, s), Data::ShortDecimal { digits, precision, scale })
             if p == *precision && s == *scale =>
         {
-            read!(digits, |b| i64::from_le_bytes(take(b, 0)));
+            read!(digits, |b| i64::from_le_bytes(take(b, at)));
         }
         (FixedKind::Decimal(p, s), Data::Decimal { digits, precision, scale })
             if p == *precision && s == *scale =>
         {
-            read!(digits, |b| i128::from_le_bytes(take(b, 0)));
+            read!(digits, |b| i128::from_le_bytes(take(b, at)));
         }
         (FixedKind::Real, Data::Real(rows)) => {
-            read!(rows, |b| f32::from_le_bytes(take(b, 0)));
+            read!(rows, |b| f32::from_le_bytes(take(b, at)));
         }
         (FixedKind::Float, Data::Float(rows)) => {
-            read!(rows, |b| f64::from_le_bytes(take(b, 0)));
+            read!(rows, |b| f64::from_le_bytes(take(b, at)));
         }
         (FixedKind::DateTime, Data::DateTime(rows)) => read!(rows, |b| {
-            let days = i32::from_le_bytes(take(b, 0));
-            Data::pack_datetime(days, u32::from_le_bytes(take(b, 4)))
+            let days = i32::from_le_bytes(take(b, at));
+            Data::pack_datetime(days, u32::from_le_bytes(take(b, at + 4)))
         }),
         (FixedKind::SmallDateTime, Data::SmallDateTime(rows)) => read!(rows, |b| {
-            let days = u32::from(u16::from_le_bytes(take(b, 0)));
-            days << 16 | u32::from(u16::from_le_bytes(take(b, 2)))
+            let days = u32::from(u16::from_le_bytes(take(b, at)));
+            days << 16 | u32::from(u16::from_le_bytes(take(b, at + 2)))
         }),
         (FixedKind::DateTime2, Data::DateTime2(rows)) => read!(rows, |b| {
-            let days = i32::from_le_bytes(take(b, 0));
-            Data::pack_datetime2(days, i64::from_le_bytes(take(b, 4)))
+            let days = i32::from_le_bytes(take(b, at));
+            Data::pack_datetime2(days, i64::from_le_bytes(take(b, at + 4)))
         }),
         _ => return false,
     }

@@ -65,6 +65,7 @@ impl FixedKind {
     }
 
     /// Returns the size in bytes.
+    #[inline]
     pub(super) const fn size(self) -> usize {
         match self {
             Self::Bit | Self::TinyInt => 1,
@@ -173,6 +174,7 @@ impl FixedKind {
 }
 
 /// Copies `N` bytes from `at` on.
+#[inline]
 pub(super) fn take<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     let mut taken = [0; N];
     taken.copy_from_slice(&bytes[at..at + N]);

@@ -9,8 +9,9 @@ use types::value::ColumnType;
 use types::{DataType, Result, Value};
 
 use super::interner::Unknown;
-use super::kernel::Kernel;
+use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::restrict::Restriction;
 use super::table::KeyTable;
 use super::total::{Groups, Totals};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
@@ -129,6 +130,20 @@ impl<'p> Call<'p> {
         call.order.iter().for_each(|key| read.extend(&walk::reads(&key.expr)));
         let loads = layout.iter().copied().enumerate().filter(|c| read.contains(c.1)).collect();
         Self { call, filter: None, arguments: Vec::new(), types, loads: Some(loads) }
+    }
+
+    /// Tells whether nobody misses a group of it: it can't fail, and never warns of NULLs.
+    fn cannot_fail(&self) -> bool {
+        let is_bounded = match (self.call.function.name, self.types.first()) {
+            ("COUNT" | "COUNT_BIG" | "MIN" | "MAX", _) => true,
+            ("SUM" | "AVG", Some(ty)) => {
+                matches!(ty.data_type, DataType::Decimal { precision: 0..=18, .. })
+            }
+            _ => false,
+        };
+        let are_known = self.types.iter().all(|ty| !ty.nullable)
+            && self.call.arguments.iter().all(|argument| cannot_fail(without_widening(argument)));
+        is_bounded && are_known && self.loads.is_none() && self.call.filter.is_none()
     }
 
     fn state(&self) -> State {
@@ -379,6 +394,20 @@ impl Set {
 impl<'p> Operator<'p> for Grouping<'p> {
     fn layout(&self) -> &[Register] {
         &self.layout
+    }
+
+    fn restrict(&mut self, restriction: &Restriction) {
+        let aggregate = self.aggregate;
+        let key = aggregate.keys.iter().position(|key| key.1 == restriction.register);
+        let Some(key) = key else { return };
+        let ExprKind::Column(register) = aggregate.keys[key].0.kind else { return };
+        let is_whole = aggregate.sets.len() <= 1 && !aggregate.scalar;
+        let is_safe = aggregate.keys.iter().all(|key| cannot_fail(&key.0))
+            && self.stage.calls.iter().all(Call::cannot_fail);
+        // A group is there as a whole or not at all.
+        if is_whole && is_safe {
+            self.input.restrict(&Restriction { register, keys: restriction.keys.clone() });
+        }
     }
 
     fn run(

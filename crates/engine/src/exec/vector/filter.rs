@@ -3,7 +3,8 @@
 use types::Result;
 use types::batch::{Batch, Selection, Vector};
 
-use super::kernel::Kernel;
+use super::kernel::{Kernel, cannot_fail};
+use super::restrict::Restriction;
 use super::{Flow, Input, Operator, Receive, Rows, Stage, stream};
 use crate::exec::Cx;
 use crate::plan::expr::{Expr, Register};
@@ -11,6 +12,8 @@ use crate::plan::expr::{Expr, Register};
 /// Rows for which a predicate is true.
 pub(super) struct Filter<'p> {
     input: Input<'p>,
+    /// Whether the predicate has a value for every row.
+    is_safe: bool,
     stage: Narrow<'p>,
 }
 
@@ -47,7 +50,7 @@ impl<'p> Stage<'p> for Narrow<'p> {
 impl<'p> Filter<'p> {
     pub(super) fn new(input: Input<'p>, predicate: &'p Expr) -> Self {
         let stage = Narrow::new(predicate, input.layout());
-        Self { input, stage }
+        Self { input, is_safe: cannot_fail(predicate), stage }
     }
 }
 
@@ -56,13 +59,19 @@ impl<'p> Operator<'p> for Filter<'p> {
         self.input.layout()
     }
 
+    fn restrict(&mut self, restriction: &Restriction) {
+        if self.is_safe {
+            self.input.restrict(restriction);
+        }
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let Self { input, stage } = self;
+        let Self { input, stage, .. } = self;
         input.run(cx, rows, &mut |cx, rows, batch| stream(stage, batch, cx, rows, receive))
     }
 }
@@ -70,6 +79,8 @@ impl<'p> Operator<'p> for Filter<'p> {
 /// Evaluates expressions into columns of their own; each may read those before it.
 pub(super) struct Compute<'p> {
     input: Input<'p>,
+    /// Whether the expressions have values for every row.
+    is_safe: bool,
     layout: Vec<Register>,
     stage: Append<'p>,
 }
@@ -90,7 +101,8 @@ impl<'p> Compute<'p> {
         }
         let columns =
             computed.iter().map(|(_, expr)| Vector::with_capacity_for(&expr.ty)).collect();
-        Self { input, layout, stage: Append { kernels, columns } }
+        let is_safe = computed.iter().all(|(_, expr)| cannot_fail(expr));
+        Self { input, is_safe, layout, stage: Append { kernels, columns } }
     }
 }
 
@@ -136,6 +148,12 @@ impl<'p> Stage<'p> for Append<'p> {
 impl<'p> Operator<'p> for Compute<'p> {
     fn layout(&self) -> &[Register] {
         &self.layout
+    }
+
+    fn restrict(&mut self, restriction: &Restriction) {
+        if self.is_safe {
+            self.input.restrict(restriction);
+        }
     }
 
     fn run(

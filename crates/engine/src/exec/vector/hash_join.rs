@@ -9,20 +9,23 @@
 //! left rows, a pair without right row stands behind the pairs of each left row: it lives if none
 //! of them did, so that rows come in the order of row mode.
 
+use std::rc::Rc;
+
 use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::value::ColumnType;
 use types::{Result, Value};
 
 use super::interner::Unknown;
-use super::kernel::Kernel;
+use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::restrict::{KeyFilter, Restriction, is_restrictable};
 use super::store::Store;
 use super::table::{KeyTable, NONE};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, only, stream, with};
 use crate::exec::grant::Charge;
 use crate::exec::{Cx, fault};
-use crate::plan::expr::{Expr, Register};
+use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Join, JoinKind};
 use crate::plan::walk::Registers;
 
@@ -31,6 +34,9 @@ pub(super) struct HashJoin<'p> {
     left: Input<'p>,
     right: Input<'p>,
     layout: Vec<Register>,
+    keys: &'p [(Expr, Expr)],
+    /// Whether keys and ON have values for every row.
+    is_safe: bool,
     right_keys: Vec<Kernel<'p>>,
     probe: Probe<'p>,
 }
@@ -70,7 +76,9 @@ impl<'p> HashJoin<'p> {
             pairs: Pairs::default(),
         };
         let right_keys = kernels(|pair| &pair.1, right.layout());
-        Self { left, right, layout, right_keys, probe }
+        let is_safe = keys.iter().all(|(left, right)| cannot_fail(left) && cannot_fail(right))
+            && join.on.as_ref().is_none_or(cannot_fail);
+        Self { left, right, layout, keys, is_safe, right_keys, probe }
     }
 
     /// Reads the right input.
@@ -95,15 +103,52 @@ impl<'p> HashJoin<'p> {
             charge.set(table.memory())?;
             Ok(Flow::More)
         })?;
-        table.charge = Some(charge);
         table.finish(keeps_all);
+        charge.set(table.memory() + self.restrict_left())?;
+        self.probe.table.charge = Some(charge);
         Ok(())
+    }
+
+    /// Tells the left input which rows have a match, where only those matter; returns the bytes of
+    /// memory that this takes.
+    fn restrict_left(&mut self) -> usize {
+        let is_possible = matches!(self.probe.kind, JoinKind::Inner | JoinKind::Semi)
+            && self.keys.iter().all(|(left, _)| cannot_fail(left));
+        if !is_possible {
+            return 0;
+        }
+        let table = &self.probe.table;
+        let mut memory = 0;
+        for (column, (left, _)) in self.keys.iter().enumerate() {
+            let ExprKind::Column(register) = left.kind else { continue };
+            if !is_restrictable(&left.ty.data_type) {
+                continue;
+            }
+            let words = table.numbers.words().iter().skip(table.keys.place(column));
+            let words = words.step_by(table.keys.width()).copied();
+            if let Some(keys) = KeyFilter::new(words) {
+                memory += keys.memory();
+                self.left.restrict(&Restriction { register, keys: Rc::new(keys) });
+            }
+        }
+        memory
     }
 }
 
 impl<'p> Operator<'p> for HashJoin<'p> {
     fn layout(&self) -> &[Register] {
         &self.layout
+    }
+
+    fn restrict(&mut self, restriction: &Restriction) {
+        if !self.is_safe || self.probe.kind == JoinKind::Full {
+            return;
+        }
+        if self.left.layout().contains(&restriction.register) {
+            self.left.restrict(restriction);
+        } else if self.probe.kind == JoinKind::Inner {
+            self.right.restrict(restriction);
+        }
     }
 
     fn run(

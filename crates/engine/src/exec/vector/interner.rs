@@ -22,6 +22,8 @@ pub(super) enum Unknown {
 /// Numbers values.
 pub(super) struct Interner {
     collation: Collation,
+    /// The number of each string of one byte that was met: flags and codes are such.
+    bytes: Box<[Option<u32>; 256]>,
     /// Bytes as they come to the number of their canonical form.
     raw: Runs,
     /// By entry of `raw`.
@@ -35,6 +37,7 @@ impl Interner {
     pub(super) fn new(collation: Collation) -> Self {
         Self {
             collation,
+            bytes: Box::new([None; 256]),
             raw: Runs::default(),
             numbers: Vec::new(),
             forms: Runs::default(),
@@ -49,6 +52,11 @@ impl Interner {
 
     /// Returns the number of a string or binary value.
     pub(super) fn bytes(&mut self, kind: ByteKind, bytes: &[u8], unknown: Unknown) -> Option<u32> {
+        if let [byte] = bytes
+            && let Some(number) = self.bytes[usize::from(*byte)]
+        {
+            return Some(number);
+        }
         if let Some(entry) = self.raw.find(bytes)
             && let Some(number) = self.numbers[entry as usize]
         {
@@ -56,6 +64,10 @@ impl Interner {
         }
         let value = kind.value(Bytes::copy_from(bytes));
         let number = self.value(&value, unknown)?;
+        if let [byte] = bytes {
+            self.bytes[usize::from(*byte)] = Some(number);
+            return Some(number);
+        }
         let (entry, is_new) = self.raw.add(bytes);
         if is_new {
             self.numbers.push(None);

@@ -79,6 +79,11 @@ impl Keys {
         self.width
     }
 
+    /// Returns the place of a column's word in a key.
+    pub(super) fn place(&self, column: usize) -> usize {
+        self.columns[column].at
+    }
+
     /// Returns the bytes of memory that interned values take.
     pub(super) fn memory(&self) -> usize {
         let of = |column: &KeyColumn| match &column.form {

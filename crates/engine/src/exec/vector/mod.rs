@@ -27,6 +27,7 @@ pub mod kernel;
 mod keys;
 mod limit;
 mod loop_join;
+mod restrict;
 mod scan;
 mod set;
 mod sort;
@@ -37,6 +38,8 @@ mod window;
 
 use types::Result;
 use types::batch::{Batch, Selection};
+
+use restrict::Restriction;
 
 use super::query::{Flow, Rows};
 use crate::exec::Cx;
@@ -62,6 +65,9 @@ trait Operator<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow>;
+
+    /// Is told, before it runs, of rows that it may leave out. Who does not know better keeps them.
+    fn restrict(&mut self, _: &Restriction) {}
 }
 
 type Input<'p> = Box<dyn Operator<'p> + 'p>;
@@ -135,6 +141,10 @@ struct Profiled<'p> {
 impl<'p> Operator<'p> for Profiled<'p> {
     fn layout(&self) -> &[Register] {
         self.inner.layout()
+    }
+
+    fn restrict(&mut self, restriction: &Restriction) {
+        self.inner.restrict(restriction);
     }
 
     fn run(

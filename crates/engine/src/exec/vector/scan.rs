@@ -1,8 +1,11 @@
 //! Table scans: row images from storage's cursor, their columns decoded into vectors.
 //!
 //! The columns that the predicate reads come first; the others are decoded for the rows it leaves. The
+//! A join above may know which rows can match (`restrict.rs`): these are tested between the two. The
 //! first batches are small, so that whoever wants only a few rows (TOP, EXISTS) does not pay for a
 //! thousand.
+
+use std::rc::Rc;
 
 use sos::ledger::{self, Label};
 use storage::RowImage;
@@ -11,6 +14,7 @@ use types::row::Images;
 use types::{Bytes, Result};
 
 use super::kernel::Kernel;
+use super::restrict::{KeyFilter, Restriction};
 use super::{Flow, Operator, Receive, Rows, Stage, stream};
 use crate::catalog::TableDef;
 use crate::exec::{Cx, fault, query};
@@ -49,6 +53,7 @@ impl<'p> TableScan<'p> {
                 vector: Vector::with_capacity_for(
                     &definition.layout.columns()[usize::from(ordinal)],
                 ),
+                is_decoded: false,
             };
             list.iter().map(|(ordinal, _)| column(*ordinal)).collect()
         };
@@ -58,6 +63,7 @@ impl<'p> TableScan<'p> {
             residual: scan.residual.as_ref().map(|e| Kernel::new(e, &layout[..first.len()])),
             first: columns(&first),
             rest: columns(&rest),
+            tests: Vec::new(),
             kept: Selection::default(),
         };
         Self { scan, layout, decode }
@@ -67,6 +73,14 @@ impl<'p> TableScan<'p> {
 impl<'p> Operator<'p> for TableScan<'p> {
     fn layout(&self) -> &[Register] {
         &self.layout
+    }
+
+    fn restrict(&mut self, restriction: &Restriction) {
+        let place = self.layout.iter().position(|register| *register == restriction.register);
+        if let Some(place) = place {
+            let keys = restriction.keys.clone();
+            self.decode.tests.push(Test { keys, place, seen: 0, kept: 0 });
+        }
     }
 
     fn run(
@@ -116,13 +130,35 @@ struct Decode<'p> {
     /// The others.
     rest: Vec<Column>,
     residual: Option<Kernel<'p>>,
+    /// What joins above know of the rows that can match.
+    tests: Vec<Test>,
     kept: Selection,
+}
+
+/// A restriction, and what has come of it.
+struct Test {
+    keys: Rc<KeyFilter>,
+    /// The column's place in the batch.
+    place: usize,
+    seen: usize,
+    kept: usize,
+}
+
+/// Rows after which a test is dropped that keeps most of them.
+const TRIAL_ROWS: usize = 4 * BATCH_ROWS;
+
+impl Test {
+    fn is_worthwhile(&self) -> bool {
+        self.seen < TRIAL_ROWS || self.kept * 4 < self.seen * 3
+    }
 }
 
 /// A column of the table, and its vector while it is not in a batch.
 struct Column {
     ordinal: usize,
     vector: Vector,
+    /// Whether the vector holds the rows of this batch already.
+    is_decoded: bool,
 }
 
 impl Decode<'_> {
@@ -134,19 +170,53 @@ impl Decode<'_> {
         add(&mut self.first, (self.definition, &self.images), &all, batch);
         batch.set_rows(self.images.count());
     }
+
+    /// Drops the rows that no join above has a match for.
+    fn test(&mut self, batch: &mut Batch) {
+        let _label = ledger::labelled(Label::Scan);
+        let Self { definition, images, first, rest, tests, kept, .. } = self;
+        rest.iter_mut().for_each(|column| column.is_decoded = false);
+        for test in &mut *tests {
+            if batch.selection.is_empty() {
+                break;
+            }
+            let column = match test.place.checked_sub(first.len()) {
+                None => &batch.columns[test.place],
+                Some(place) => {
+                    let column = &mut rest[place];
+                    column.decode((definition, images), &batch.selection);
+                    &column.vector
+                }
+            };
+            test.seen += batch.selection.len();
+            test.keys.select(column, &batch.selection, kept);
+            std::mem::swap(&mut batch.selection, kept);
+            test.kept += batch.selection.len();
+        }
+        tests.retain(Test::is_worthwhile);
+    }
+}
+
+impl Column {
+    /// Reads the column of this batch, if that has not been done.
+    fn decode(&mut self, (definition, images): (&TableDef, &ImageRows<'_>), rows: &Selection) {
+        if !std::mem::replace(&mut self.is_decoded, true) {
+            definition.layout.decode_column(self.ordinal, images, rows, &mut self.vector);
+        }
+    }
 }
 
 /// Reads columns and adds them to a batch.
 fn add(
     columns: &mut [Column],
-    (definition, images): (&TableDef, &ImageRows<'_>),
+    source: (&TableDef, &ImageRows<'_>),
     selection: &Selection,
     batch: &mut Batch,
 ) {
     for column in columns {
-        let mut vector = std::mem::replace(&mut column.vector, Vector::empty());
-        definition.layout.decode_column(column.ordinal, images, selection, &mut vector);
-        batch.columns.push(vector);
+        column.decode(source, selection);
+        column.is_decoded = false;
+        batch.columns.push(std::mem::replace(&mut column.vector, Vector::empty()));
     }
 }
 
@@ -164,6 +234,7 @@ impl<'p> Stage<'p> for Decode<'p> {
             residual.select(batch, &batch.selection, cx, &mut self.kept)?;
             std::mem::swap(&mut batch.selection, &mut self.kept);
         }
+        self.test(batch);
         Ok(())
     }
 
@@ -196,10 +267,12 @@ impl Images for ImageRows<'_> {
         self.0.len()
     }
 
+    #[inline]
     fn bytes(&self, row: usize) -> &[u8] {
         self.0[row].bytes
     }
 
+    #[inline]
     fn blobs(&self, row: usize) -> &[Bytes] {
         self.0[row].blobs
     }

@@ -31,6 +31,11 @@ impl KeyTable {
         self.len
     }
 
+    /// Returns the keys, one behind the other by number.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Returns the bytes of memory that it takes.
     pub(super) const fn memory(&self) -> usize {
         (self.words.capacity() + self.slots.capacity()) * size_of::<u64>()

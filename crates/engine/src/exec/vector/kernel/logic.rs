@@ -66,6 +66,46 @@ impl<'p> Connected<'p> {
         Ok(())
     }
 
+    /// As [`Self::select_all`], where operands may fail: each is evaluated for the rows of which no
+    /// operand before is false, as in row mode.
+    fn select_guarded(
+        &mut self,
+        scope: &Scope<'_, '_>,
+        rows: &Selection,
+        cx: &mut Cx<'_>,
+        out: &mut Selection,
+    ) -> Result<()> {
+        out.copy_from(rows);
+        self.unknown.clear();
+        for operand in &mut self.operands {
+            if out.is_empty() {
+                break;
+            }
+            operand.compute(scope, out, cx)?;
+            let truths = operand.output(scope);
+            match truths.data() {
+                Data::Bit(bits) if truths.nulls().is_none() => {
+                    self.next.filter(out, |row| bits[row]);
+                }
+                _ => {
+                    let unknown = &mut self.unknown;
+                    unknown.resize(scope.batch.rows(), false);
+                    self.next.filter(out, |row| {
+                        let truth = truth(truths, row);
+                        unknown[row] |= truth == Truth::Unknown;
+                        truth != Truth::False
+                    });
+                }
+            }
+            std::mem::swap(out, &mut self.next);
+        }
+        if !self.unknown.is_empty() {
+            self.next.filter(out, |row| !self.unknown[row]);
+            std::mem::swap(out, &mut self.next);
+        }
+        Ok(())
+    }
+
     fn select_any(
         &mut self,
         scope: &Scope<'_, '_>,
@@ -141,11 +181,7 @@ impl Step for Connected<'_> {
         match self.connective {
             Connective::Or => self.select_any(scope, rows, cx, out),
             Connective::And if self.is_safe => self.select_all(scope, rows, cx, out),
-            Connective::And => {
-                self.compute(scope, rows, cx)?;
-                super::step::select_true(&self.output, rows, out);
-                Ok(())
-            }
+            Connective::And => self.select_guarded(scope, rows, cx, out),
         }
     }
 }

@@ -7,38 +7,81 @@ use super::step::{Scope, Step};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
 use crate::func::Evaluate;
-use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::walk;
 
 /// One value for all rows of a batch.
 pub(super) struct Outside<'p> {
     expr: &'p Expr,
+    /// Whether every batch of a run has the same value: then it is computed once.
+    is_fixed: bool,
+    known: Option<Value>,
     output: Vector,
 }
 
 /// Functions of the session that give another value at each call.
-const RESTLESS: [&str; 3] = ["NEWID", "NEWSEQUENTIALID", "RAND"];
+const RESTLESS: [&str; 4] = ["NEWID", "NEWSEQUENTIALID", "RAND", "CRYPT_GEN_RANDOM"];
 
-/// Tells whether an expression that reads no column of the batch has one value for all rows.
-pub(super) fn is_outside(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => true,
-        ExprKind::Once(..) => true,
-        ExprKind::Call(function, _) => {
-            matches!(function.eval, Evaluate::Session(_)) && !RESTLESS.contains(&function.name)
-        }
-        _ => false,
+/// Tells whether an expression has one value for all rows of a batch of which `has_column` tells the
+/// columns.
+pub(super) fn is_outside(expr: &Expr, has_column: impl Fn(Register) -> bool) -> bool {
+    if matches!(expr.kind, ExprKind::Once(..)) {
+        return true;
     }
+    let mut is_outside = true;
+    walk::visit(expr, &mut |e| {
+        is_outside &= match &e.kind {
+            ExprKind::Column(register) => !has_column(*register),
+            ExprKind::Call(function, _) => !RESTLESS.contains(&function.name),
+            ExprKind::NextValue(_)
+            | ExprKind::CallUser(_)
+            | ExprKind::ScalarSubquery(_)
+            | ExprKind::Exists(_)
+            | ExprKind::Quantified(_) => false,
+            _ => true,
+        };
+    });
+    is_outside
+}
+
+/// Tells whether an expression that is outside has one value for all batches.
+fn is_fixed(expr: &Expr) -> bool {
+    let mut is_fixed = true;
+    walk::visit(expr, &mut |e| {
+        is_fixed &= match &e.kind {
+            ExprKind::Column(_) | ExprKind::Variable(_) | ExprKind::Once(..) => false,
+            ExprKind::Call(function, _) => !matches!(function.eval, Evaluate::Session(_)),
+            _ => true,
+        };
+    });
+    is_fixed
 }
 
 impl<'p> Outside<'p> {
     pub(super) fn new(expr: &'p Expr) -> Self {
-        Self { expr, output: Vector::constant(Value::Null, &expr.ty, 0) }
+        let output = Vector::constant(Value::Null, &expr.ty, 0);
+        Self { expr, is_fixed: is_fixed(expr), known: None, output }
+    }
+
+    /// Computes the value; only where a row asks for it, since it may fail.
+    fn value(&mut self, rows: &Selection, cx: &mut Cx<'_>) -> Result<Value> {
+        if rows.is_empty() {
+            return Ok(Value::Null);
+        }
+        if let Some(known) = &self.known {
+            return Ok(known.clone());
+        }
+        let value = eval(self.expr, cx)?;
+        if self.is_fixed {
+            self.known = Some(value.clone());
+        }
+        Ok(value)
     }
 }
 
 impl Step for Outside<'_> {
     fn compute(&mut self, scope: &Scope<'_, '_>, rows: &Selection, cx: &mut Cx<'_>) -> Result<()> {
-        let value = if rows.is_empty() { Value::Null } else { eval(self.expr, cx)? };
+        let value = self.value(rows, cx)?;
         self.output.set_constant(value, scope.batch.rows());
         Ok(())
     }

@@ -95,7 +95,7 @@ impl<'l> Compiler<'l> {
         {
             return Box::new(source);
         }
-        if is_outside(expr) {
+        if self.is_outside(expr) {
             return Box::new(Outside::new(expr));
         }
         match &expr.kind {
@@ -150,10 +150,7 @@ impl<'l> Compiler<'l> {
 
     /// Tells whether an expression has one value for all rows.
     fn is_outside(&self, expr: &Expr) -> bool {
-        match expr.kind {
-            ExprKind::Column(register) => self.source(register).is_none(),
-            _ => is_outside(expr),
-        }
+        is_outside(expr, |register| self.source(register).is_some())
     }
 
     fn case<'p>(

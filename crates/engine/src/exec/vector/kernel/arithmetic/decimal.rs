@@ -121,34 +121,53 @@ fn plain_long(
             let Some((f, g)) = sum_factors((lp, ls), (rp, rs), to) else { return false };
             let g = if op == BinaryOp::Add { g } else { -g };
             widened((left, right), at, out, |a, b| {
-                a.wrapping_mul(f).wrapping_add(b.wrapping_mul(g))
+                (a.wrapping_mul(f).wrapping_add(b.wrapping_mul(g)), false)
             })
         }
         BinaryOp::Multiply if is_plain_product((lp, ls), (rp, rs), to) => {
-            widened((left, right), at, out, i128::wrapping_mul)
+            widened((left, right), at, out, |a, b| (a.wrapping_mul(b), false))
+        }
+        // The precision was cut to 38, and no digit behind the point.
+        BinaryOp::Multiply if to.1 == ls + rs && to.0 == PRECISION_MAX => {
+            widened((left, right), at, out, product)
         }
         _ => false,
     }
 }
 
-/// Computes `f` in 128 bits of operands of either width.
+/// The most digits that a decimal has.
+const PRECISION_MAX: u8 = 38;
+
+/// Multiplies; the flag tells that the product has more digits than a decimal.
+fn product(a: i128, b: i128) -> (i128, bool) {
+    if let (Ok(a), Ok(b)) = (i64::try_from(a), i64::try_from(b)) {
+        // At most 2^126, which has 38 digits.
+        return (i128::from(a) * i128::from(b), false);
+    }
+    match a.checked_mul(b) {
+        Some(product) => (product, product.unsigned_abs() >= 10_u128.pow(PRECISION_MAX.into())),
+        None => (0, true),
+    }
+}
+
+/// Computes `f` in 128 bits of operands of either width; its flag tells that it has failed.
 fn widened(
     (left, right): (Digits<'_>, Digits<'_>),
     at: Place<'_>,
     out: &mut [i128],
-    f: impl Fn(i128, i128) -> i128 + Copy,
+    f: impl Fn(i128, i128) -> (i128, bool) + Copy,
 ) -> bool {
     match (left, right) {
         (Digits::Short(l), Digits::Short(r)) => {
-            zip_checked((l, r), at, out, |a, b| (f(i128::from(a), i128::from(b)), false))
+            zip_checked((l, r), at, out, |a, b| f(i128::from(a), i128::from(b)))
         }
         (Digits::Short(l), Digits::Long(r)) => {
-            zip_checked((l, r), at, out, |a, b| (f(i128::from(a), b), false))
+            zip_checked((l, r), at, out, |a, b| f(i128::from(a), b))
         }
         (Digits::Long(l), Digits::Short(r)) => {
-            zip_checked((l, r), at, out, |a, b| (f(a, i128::from(b)), false))
+            zip_checked((l, r), at, out, |a, b| f(a, i128::from(b)))
         }
-        (Digits::Long(l), Digits::Long(r)) => zip_checked((l, r), at, out, |a, b| (f(a, b), false)),
+        (Digits::Long(l), Digits::Long(r)) => zip_checked((l, r), at, out, f),
     }
 }
 
