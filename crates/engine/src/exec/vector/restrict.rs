@@ -59,7 +59,7 @@ impl KeyFilter {
         let count = u64::try_from(len).unwrap_or(u64::MAX);
         let is_dense = spread / SPREAD_MAX <= count;
         let wanted = if is_dense { place(spread) + 1 } else { len * BITS_PER_KEY };
-        let words = wanted.next_multiple_of(64) / 64;
+        let words = wanted.div_ceil(64);
         let words = if is_dense { words } else { words.next_power_of_two() };
         let mut filter = Self { first: is_dense.then_some(first), bits: vec![0; words] };
         for key in keys {
