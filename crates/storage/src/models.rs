@@ -3,9 +3,9 @@
 //!
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p storage --lib models`
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::thread::spawn;
@@ -21,50 +21,49 @@ use crate::{
     TransactionOptions, Uniqueness,
 };
 
-static MUTANT: AtomicU8 = AtomicU8::new(0);
-
-fn number(mutant: Mutant) -> u8 {
-    match mutant {
-        Mutant::TimeBeforeLink => 1,
-        Mutant::ClearBeforeReady => 2,
-        Mutant::LeafUnchecked => 3,
-        Mutant::LockQueueForgotten => 4,
-        Mutant::LockGrantOverlooked => 5,
-        Mutant::LockVictimIsWhoSearches => 6,
-        Mutant::GateWithoutWait => 7,
-    }
+thread_local! {
+    /// The mistake that the models of this thread make. shuttle runs a model's threads on the one that
+    /// asks for it, so tests that run side by side do not make each other's.
+    static MUTANT: Cell<Option<Mutant>> = const { Cell::new(None) };
 }
 
 pub(crate) fn is_mutant(mutant: Mutant) -> bool {
-    MUTANT.load(Ordering::Relaxed) == number(mutant)
+    MUTANT.get() == Some(mutant)
 }
 
 /// Runs a model under random schedules, half of them with few but long-lasting switches (PCT), which
-/// find what needs one thread to stand still for long.
+/// find what needs one thread to stand still for long. In turns, for each finds mistakes quickly that the
+/// other hardly ever finds.
 fn check(model: fn(), schedules: usize) {
     let mut config = shuttle::Config::new();
     // The default of 32 KB is less than a store takes while it is made.
     config.stack_size = 1 << 20;
     config.failure_persistence = shuttle::FailurePersistence::None;
-    let few = PctScheduler::new(SWITCHES, schedules / 2);
-    shuttle::Runner::new(few, config.clone()).run(model);
-    shuttle::Runner::new(RandomScheduler::new(schedules / 2), config).run(model);
+    let run = move || {
+        crate::reclaim::begin_run();
+        model();
+    };
+    for _ in 0..schedules / TURN {
+        let few = PctScheduler::new(SWITCHES, TURN / 2);
+        shuttle::Runner::new(few, config.clone()).run(run);
+        shuttle::Runner::new(RandomScheduler::new(TURN / 2), config.clone()).run(run);
+    }
 }
 
-/// Runs a model as it is, which must hold, and with a mistake, which must show. One at a time: the
-/// mutant is the process's.
+/// Runs a model as it is, which must hold, and with a mistake, which must show.
 pub(crate) fn prove(model: fn(), mutant: Mutant) {
-    static ALONE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-    while ALONE.swap(true, Ordering::Acquire) {
-        std::thread::yield_now();
-    }
     check(model, 3_000);
-    MUTANT.store(number(mutant), Ordering::Relaxed);
-    let caught = std::panic::catch_unwind(|| check(model, 20_000)).is_err();
-    MUTANT.store(0, Ordering::Relaxed);
-    ALONE.store(false, Ordering::Release);
+    MUTANT.set(Some(mutant));
+    let caught = std::panic::catch_unwind(|| check(model, MUTANT_SCHEDULES_MAX)).is_err();
+    MUTANT.set(None);
     assert!(caught, "the model lets {mutant:?} pass");
 }
+
+/// Schedules in which a mistake must show. Most do in the first hundreds.
+const MUTANT_SCHEDULES_MAX: usize = 100_000;
+
+/// Schedules of a turn.
+const TURN: usize = 1_000;
 
 /// Switches of a PCT schedule.
 const SWITCHES: usize = 3;
@@ -154,7 +153,6 @@ fn increment_current(tables: &[Arc<Table>; 2], is_moved: &sos::sync::AtomicBool)
 
 /// Two writers, and one who copies the table to another that takes its place: no increment is lost.
 fn copied_table() {
-    crate::reclaim::forget_pins();
     let (store, old) = table(IndexKind::Hash { bucket_count: 0 });
     insert(&old, &[0, 0]).unwrap();
     let new = store.create_table(spec_of(TableId(2), IndexKind::Range)).unwrap();
@@ -215,13 +213,14 @@ impl World {
     }
 }
 
-/// Entries stay findable while others are added until the index splits or doubles, and removed again.
-fn entries_stay(kind: IndexKind) {
+/// Entries stay findable while others are added until the index splits or doubles, and removed again, by
+/// so many threads.
+fn entries_stay(kind: IndexKind, writers: u8) {
     let world = world(kind);
     let keys = [10, 20, 30];
     let heads: Vec<usize> =
         keys.iter().map(|key| std::ptr::from_ref(world.add(*key)).expose_provenance()).collect();
-    let writers: Vec<_> = (0..2u8)
+    let writers: Vec<_> = (0..writers)
         .map(|writer| {
             let world = Arc::clone(&world);
             spawn(move || {
@@ -251,12 +250,15 @@ fn entries_stay(kind: IndexKind) {
 
 #[test]
 fn hash_index_doubles_without_losing_sight_of_an_entry() {
-    prove(|| entries_stay(IndexKind::Hash { bucket_count: 64 }), Mutant::ClearBeforeReady);
+    const KIND: IndexKind = IndexKind::Hash { bucket_count: 64 };
+    check(|| entries_stay(KIND, 2), 3_000);
+    // The mistake lasts for one store: a second writer would mostly run in that moment, not the reader.
+    prove(|| entries_stay(KIND, 1), Mutant::ClearBeforeReady);
 }
 
 #[test]
 fn range_index_splits_without_losing_sight_of_an_entry() {
-    prove(|| entries_stay(IndexKind::Range), Mutant::LeafUnchecked);
+    prove(|| entries_stay(IndexKind::Range, 2), Mutant::LeafUnchecked);
 }
 
 /// Three threads insert one key: one wins.

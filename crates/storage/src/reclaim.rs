@@ -10,7 +10,7 @@ use crate::version::Version;
 pub(crate) use sos::epoch::{Pin as Guard, Snapshot as Published, pin};
 
 #[cfg(all(test, shuttle))]
-pub(crate) use model::forget_pins;
+pub(crate) use model::begin_run;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{Guard, Published, pin};
 
@@ -90,35 +90,53 @@ pub(crate) fn wait_for_pins(_: &crate::wait::Patience) -> bool {
 
 #[cfg(any(loom, shuttle))]
 mod model {
+    use std::cell::Cell;
+
     use crate::sync::{AtomicPtr, Ordering};
 
-    /// Pins that are held. Not of `sos::sync`: counting is nothing to explore.
-    static PINS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    thread_local! {
+        /// The model's run that is under way, and its pins that are held. A thread of the process runs
+        /// one model with all its threads, so models that run side by side do not see each other's.
+        /// Nothing of `sos::sync`: counting is nothing to explore.
+        static PINS: Cell<Pins> = const { Cell::new(Pins { run: 0, held: 0 }) };
+    }
 
-    pub(crate) struct Guard(());
+    #[derive(Clone, Copy)]
+    struct Pins {
+        run: u64,
+        held: usize,
+    }
+
+    /// A pin of this run.
+    pub(crate) struct Guard(u64);
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            PINS.fetch_sub(1, Ordering::Relaxed);
+            let pins = PINS.get();
+            // The threads of a run that failed may be taken down after the next has begun.
+            if pins.run == self.0 {
+                PINS.set(Pins { held: pins.held - 1, ..pins });
+            }
         }
     }
 
     pub(crate) fn pin() -> Guard {
-        PINS.fetch_add(1, Ordering::Relaxed);
-        Guard(())
+        let pins = PINS.get();
+        PINS.set(Pins { held: pins.held + 1, ..pins });
+        Guard(pins.run)
     }
 
     pub(crate) fn wait() -> bool {
-        while PINS.load(Ordering::Relaxed) != 0 {
+        while PINS.get().held != 0 {
             sos::sync::spin_hint();
         }
         true
     }
 
-    /// Forgets the pins of a model that failed.
-    #[cfg(shuttle)]
-    pub(crate) fn forget_pins() {
-        PINS.store(0, Ordering::Relaxed);
+    /// Begins a run, without the pins of one that failed.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn begin_run() {
+        PINS.set(Pins { run: PINS.get().run + 1, held: 0 });
     }
 
     /// As `sos::epoch::Snapshot`, but never freed.
