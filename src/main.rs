@@ -49,6 +49,9 @@ struct ServeArguments {
     /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<String>,
+    /// How memory is taken from the system: conventional, locked (never paged out), or large (huge pages)
+    #[arg(long, value_name = "MODEL", default_value = "conventional")]
+    memory_model: String,
     /// Limit on memory for rows that one query keeps (sorts, hash tables); default a quarter of all
     #[arg(long, value_name = "BYTES")]
     max_query_memory: Option<String>,

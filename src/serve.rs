@@ -8,6 +8,7 @@ use server::options::{
     Certificate, Encryption, Limits, LockMode, Options, parse_bytes, parse_duration, parse_memory,
 };
 use sos::ledger::SourceChoice;
+use sos::memory::MemoryModel;
 
 use crate::{ServeArguments, wrong_usage};
 
@@ -67,6 +68,10 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         port: port(&arguments.port)?,
         sa_password: password(arguments)?,
         memory_max,
+        memory_model: MemoryModel::of_name(&arguments.memory_model).ok_or_else(|| {
+            let expected = "expected conventional, locked or large";
+            wrong("--memory-model", &arguments.memory_model, expected)
+        })?,
         query_memory_max: query_memory_max.transpose()?,
         schedulers: schedulers.transpose()?,
         ledger: SourceChoice::of_name(&arguments.ledger).ok_or_else(|| {

@@ -24,6 +24,8 @@ fn bad_values_are_one_clear_line_and_exit_2() {
         (&["--listen", "nowhere"], "--listen"),
         (&["--max-memory", "lots"], "--max-memory"),
         (&["--max-memory", "1KB"], "--max-memory"),
+        (&["--max-memory", "63MB"], "the least is 64 MB"),
+        (&["--memory-model", "elastic"], "--memory-model"),
         (&["--schedulers", "0"], "--schedulers"),
         (&["--schedulers", "many"], "--schedulers"),
         (&["--ledger", "crystal ball"], "--ledger"),

@@ -10,6 +10,7 @@ mod environments;
 mod faults;
 mod hostile;
 mod limits;
+mod memory;
 mod one_cpu;
 mod requests;
 mod server;

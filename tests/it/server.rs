@@ -103,9 +103,17 @@ impl ServerProcess {
 
     /// Returns its resident memory in KB.
     pub(crate) fn resident_kb(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).expect("the server lives");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("it has memory");
+        self.kernel_kb("VmRSS")
+    }
+
+    /// Returns a number of the kernel's about its memory, in KB.
+    pub(crate) fn kernel_kb(&self, name: &str) -> u64 {
+        let read = |file: &str| {
+            let path = format!("/proc/{}/{file}", self.child.id());
+            std::fs::read_to_string(path).expect("the server lives")
+        };
+        let text = read("status") + &read("smaps_rollup");
+        let line = text.lines().find(|line| line.starts_with(name)).expect("it has memory");
         let digits: String = line.chars().filter(char::is_ascii_digit).collect();
         digits.parse().expect("a number")
     }

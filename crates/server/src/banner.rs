@@ -14,6 +14,8 @@ pub(crate) struct Coordinates<'a> {
     pub(crate) password: &'a str,
     /// What the server does about encryption.
     pub(crate) encryption: Encryption,
+    /// How memory is taken from the operating system, and why not otherwise.
+    pub(crate) memory: Vec<&'a str>,
     /// How the ledger tells time on a CPU from time off it, and what it has lost.
     pub(crate) ledger: Vec<&'static str>,
 }
@@ -22,8 +24,9 @@ pub(crate) struct Coordinates<'a> {
 pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
     let mut text = format!(
         "Clearway {version} on {}\nData lives in memory only: it ends with this process.\n\
-         Ledger: {}\n\n",
+         Memory: {}\nLedger: {}\n\n",
         at.address,
+        at.memory.join("; "),
         at.ledger.join("; ")
     );
     for (driver, connect) in connection_strings(at) {
@@ -161,6 +164,7 @@ mod tests {
             address: "127.0.0.1:1433".parse().expect("an address"),
             password,
             encryption: Encryption::On,
+            memory: vec!["conventional"],
             ledger: vec!["rseq"],
         }
     }

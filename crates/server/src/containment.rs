@@ -23,6 +23,7 @@ fn server() -> Server {
         port: 0,
         sa_password: PASSWORD.to_owned(),
         memory_max: 1 << 30,
+        memory_model: sos::memory::MemoryModel::Conventional,
         query_memory_max: None,
         ledger: sos::ledger::SourceChoice::Auto,
         schedulers: Some(1),

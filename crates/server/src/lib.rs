@@ -54,6 +54,8 @@ pub struct Server {
     shared: Arc<Shared>,
     address: SocketAddr,
     sa_password: String,
+    /// Why the memory model asked for is not the one in use.
+    memory_lost: Option<String>,
 }
 
 impl Server {
@@ -65,6 +67,9 @@ impl Server {
         let listener = listen(SocketAddr::new(options.address, options.port))?;
         let address = listener.local_address().map_err(|error| format!("the address: {error}"))?;
         memory::set_limit_bytes(options.memory_max);
+        let model = memory::set_model(options.memory_model, options.memory_max);
+        let memory_lost =
+            model.err().map(|why| format!("{} not granted ({why})", options.memory_model.name()));
         sys::raise_open_files();
         let schedulers = options.schedulers.unwrap_or(0);
         let ledger = options.ledger;
@@ -75,7 +80,8 @@ impl Server {
         let shared = Arc::new(shared(options, &machine)?);
         accept(&machine, listener, &shared)
             .map_err(|error| format!("the listener cannot be started: {error}"))?;
-        Ok(Self { machine, shared, address, sa_password: options.sa_password.clone() })
+        let sa_password = options.sa_password.clone();
+        Ok(Self { machine, shared, address, sa_password, memory_lost })
     }
 
     /// Returns the address that the server listens on.
@@ -99,6 +105,9 @@ impl Server {
     pub fn banner(&self) -> String {
         let books = self.machine.accounts().close();
         let at = Coordinates {
+            memory: std::iter::once(memory::model().name())
+                .chain(self.memory_lost.as_deref())
+                .collect(),
             ledger: std::iter::once(books.source.name()).chain(books.lost).collect(),
             address: self.address,
             password: &self.sa_password,

@@ -19,7 +19,6 @@ pub mod clock;
 pub mod faults;
 #[cfg(not(any(loom, shuttle)))]
 pub mod ledger;
-#[cfg(not(any(loom, shuttle)))]
 pub mod memory;
 pub mod park;
 #[cfg(not(loom))]

@@ -28,7 +28,7 @@ pub fn spawn(
             #[cfg(census)]
             census::enter(census::Domain::Background);
             run();
-            memory::flush();
+            memory::retire();
         });
     };
     let builder = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);

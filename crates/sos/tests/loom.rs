@@ -15,6 +15,7 @@ use sos::lock::{
     Hold, LatchClass, LatchOrders, Proven, RawDistributed, RawRwLatch, RawRwSpin, RawSpin,
     ReaderOrders, Row, SpinClass, SpinOrders, VersionLatch, VersionOrders, WordMode,
 };
+use sos::memory::{Depot, DepotOrders};
 use sos::sync::Ordering;
 
 const CLASS: SpinClass = SpinClass::ServerOther;
@@ -146,6 +147,73 @@ fn add_one(cell: &UnsafeCell<u32>) {
 fn read(cell: &UnsafeCell<u32>) -> u32 {
     // SAFETY: as above.
     cell.with(|value| unsafe { *value })
+}
+
+struct NotAtOnce;
+
+macro_rules! depot_mutant {
+    ($name:ident, $put:ident, $take:ident, $at_once:literal) => {
+        impl DepotOrders for $name {
+            const PUT: Ordering = Ordering::$put;
+            const TAKE: Ordering = Ordering::$take;
+            const TAKES_AT_ONCE: bool = $at_once;
+        }
+    };
+}
+
+depot_mutant!(WeakFree, Relaxed, Acquire, true);
+depot_mutant!(WeakTake, Release, Relaxed, true);
+depot_mutant!(NotAtOnce, Release, Relaxed, false);
+
+/// Packs are numbers here, and what an extent's memory holds is a cell of its own. Each thread takes
+/// a pack or makes one, writes into it, and puts it down.
+fn depot_model<O: DepotOrders + Send + Sync + 'static>() {
+    check(|| {
+        let cells = || [UnsafeCell::new(0), UnsafeCell::new(0)];
+        let shared = Arc::new((Depot::<O>::new(), cells()));
+        let work = |shared: &(Depot<O>, [UnsafeCell<u32>; 2]), own: usize| {
+            let mut kept = 1;
+            add_one(&shared.1[own - 1]);
+            kept -= usize::from(shared.0.put(own));
+            if let Some(pack) = shared.0.take() {
+                kept += 1;
+                add_one(&shared.1[pack - 1]);
+                kept -= usize::from(shared.0.put(pack));
+            }
+            kept
+        };
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || work(&other, 2));
+        let mut found = work(&shared, 1) + thread.join().expect("works");
+        while let Some(pack) = shared.0.take() {
+            found += 1;
+            add_one(&shared.1[pack - 1]);
+        }
+        assert_eq!(found, 2, "no pack is lost, and none is there twice");
+    });
+}
+
+#[test]
+fn depot_gives_each_pack_to_one_thread_and_publishes_it() {
+    depot_model::<Proven>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_depot_that_puts_relaxed_fails() {
+    depot_model::<WeakFree>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_depot_that_takes_relaxed_fails() {
+    depot_model::<WeakTake>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_depot_that_looks_before_it_takes_fails() {
+    depot_model::<NotAtOnce>();
 }
 
 fn spin_model<O: SpinOrders + Send + Sync + 'static>() {

@@ -63,7 +63,18 @@ pub(crate) fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
         return Ok(());
     }
     cx.interrupted = Some(Interruption::Cancelled);
-    Err(Error::custom(INTERNAL, 16, 1, "Operation cancelled by user."))
+    Err(cancelled())
+}
+
+/// What a cancelled statement fails with, where there is no [`Cx`] to tell it: see [`interruption`].
+pub(crate) fn cancelled() -> Error {
+    Error::custom(INTERNAL, 16, 1, "Operation cancelled by user.")
+}
+
+/// Takes why a statement stopped that failed with this error; none if the error says it all.
+pub(crate) fn interruption(error: &Error, cx: &mut Cx<'_>) -> Option<Interruption> {
+    let by_client = error.number == INTERNAL && cx.session.cancel.is_set();
+    cx.interrupted.take().or_else(|| by_client.then_some(Interruption::Cancelled))
 }
 
 /// Stops the statement if what was sent found no receiver.

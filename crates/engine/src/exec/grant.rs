@@ -10,13 +10,20 @@
 //!              used             used, limit               used, limit
 //! ```
 //!
-//! A query does not wait for memory: there is no queue, so `RESOURCE_SEMAPHORE` waits do not happen.
+//! A query that holds nothing yet waits until there is memory: first come, first served, as wait type
+//! RESOURCE_SEMAPHORE, and with error 8645 when that takes too long. One that holds some already
+//! does not wait, because the others might be waiting for what it holds: it gets 701.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sos::clock;
+use sos::park::{self, Cancel, Wake};
 use sos::sync::{AtomicU32, AtomicU64, Ordering};
+use sos::wait::WaitType;
 use types::{Error, Msg, Result, Value};
+
+use super::fault::cancelled;
 
 /// Bytes that a charge reserves at least at a time.
 pub(crate) const STEP_BYTES: u64 = 64 << 10;
@@ -25,6 +32,11 @@ pub(crate) const STEP_BYTES: u64 = 64 << 10;
 pub const QUERY_PERCENT: u64 = 25;
 /// Share of the server's memory that all queries may take together, in percent.
 const QUERIES_PERCENT: u64 = 75;
+/// How long a query waits for memory. SQL Server waits 25 s for each unit of a query's estimated cost,
+/// and never less than that.
+pub(crate) const WAIT_MAX: Duration = Duration::from_secs(25);
+/// The resource pool that all queries are in.
+pub(crate) const POOL: (&str, i32) = ("default", 2);
 /// State of error 701 where it is a query's limit that was met.
 const STATE_LIMIT: u8 = 123;
 
@@ -34,6 +46,31 @@ pub(crate) struct Workspace {
     used: AtomicU64,
     limit: u64,
     query_limit: u64,
+    wait_max: Duration,
+    /// Queries that wait.
+    waiting: AtomicU32,
+    /// Queries that hold memory.
+    holding: AtomicU32,
+    /// Grants since the start, and waits that took too long.
+    granted: AtomicU64,
+    timed_out: AtomicU64,
+}
+
+/// A [`Workspace`] as it stands.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkspaceNow {
+    /// Bytes that queries may take together.
+    pub(crate) limit: u64,
+    /// Bytes that they have taken.
+    pub(crate) used: u64,
+    /// Queries that hold memory.
+    pub(crate) holding: u32,
+    /// Queries that wait.
+    pub(crate) waiting: u32,
+    /// Grants since the start.
+    pub(crate) granted: u64,
+    /// Waits that took too long.
+    pub(crate) timed_out: u64,
 }
 
 impl Workspace {
@@ -46,7 +83,29 @@ impl Workspace {
         };
         let query_limit = if query_limit == 0 { share(QUERY_PERCENT) } else { query_limit };
         let limit = share(QUERIES_PERCENT);
-        Self { used: AtomicU64::new(0), limit, query_limit }
+        Self {
+            used: AtomicU64::new(0),
+            limit,
+            query_limit,
+            wait_max: WAIT_MAX,
+            waiting: AtomicU32::new(0),
+            holding: AtomicU32::new(0),
+            granted: AtomicU64::new(0),
+            timed_out: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns how it stands.
+    pub(crate) fn now(&self) -> WorkspaceNow {
+        // Relaxed: statistics.
+        WorkspaceNow {
+            limit: self.limit,
+            used: self.used.load(Ordering::Relaxed),
+            holding: self.holding.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            granted: self.granted.load(Ordering::Relaxed),
+            timed_out: self.timed_out.load(Ordering::Relaxed),
+        }
     }
 
     /// Returns what one query may take, in bytes.
@@ -55,17 +114,67 @@ impl Workspace {
     }
 
     fn take(&self, bytes: u64) -> bool {
-        // Relaxed, here and below: numbers that order nothing else.
-        let before = self.used.fetch_add(bytes, Ordering::Relaxed);
-        let fits = before.saturating_add(bytes) <= self.limit;
-        if !fits {
-            self.give(bytes);
+        // Relaxed: a number that orders nothing else; waiting has its own rule, below. No sum that is
+        // over the limit is ever there to be seen, or somebody would wait for what nobody holds.
+        let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// Takes the first memory of a query, after those who have waited longer.
+    fn take_first(&self, bytes: u64, cancel: &Cancel) -> Result<()> {
+        if self.waiting.load(Ordering::Relaxed) > 0 || !self.take(bytes) {
+            self.wait_for(bytes, cancel)?;
         }
-        fits
+        self.holding.fetch_add(1, Ordering::Relaxed);
+        self.granted.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[cold]
+    fn wait_for(&self, bytes: u64, cancel: &Cancel) -> Result<()> {
+        let deadline_ns = clock::deadline_ns(self.wait_max);
+        // SeqCst, here and in `give`: either the waiter sees what was given, or the giver sees that
+        // somebody waits. The same holds under the lot's lock for one who is about to park.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let outcome = loop {
+            let left = deadline_ns.saturating_sub(clock::monotonic_ns());
+            let must_wait = || self.used.load(Ordering::SeqCst).saturating_add(bytes) > self.limit;
+            let wake = park::park(
+                self.key(),
+                WaitType::ResourceSemaphore,
+                must_wait,
+                Some(Duration::from_nanos(left)),
+                Some(cancel),
+            );
+            match wake {
+                Wake::Signalled if self.take(bytes) => break Ok(()),
+                Wake::Signalled if left > 0 => {}
+                Wake::Cancelled => break Err(cancelled()),
+                Wake::Signalled | Wake::TimedOut => {
+                    self.timed_out.fetch_add(1, Ordering::Relaxed);
+                    break Err(Msg::GrantTimeout(POOL.0, POOL.1.into()).into());
+                }
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        // What came back may have been enough for the next one too; and who gives up passes it on.
+        self.wake_next();
+        outcome
     }
 
     fn give(&self, bytes: u64) {
-        self.used.fetch_sub(bytes, Ordering::Relaxed);
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
+        self.wake_next();
+    }
+
+    fn wake_next(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            park::unpark_one(self.key());
+        }
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 }
 
@@ -74,6 +183,10 @@ impl Workspace {
 #[derive(Debug)]
 pub(crate) struct Grant {
     workspace: Arc<Workspace>,
+    /// Ends a wait.
+    cancel: Arc<Cancel>,
+    /// Ticks since when it waits; 0 while it does not.
+    waits_since: AtomicU64,
     /// Charges that are open: the query holds memory as long as there is one.
     open: AtomicU32,
     /// Ticks at which the first of them was opened.
@@ -90,6 +203,8 @@ pub(crate) struct Grant {
 pub(crate) struct GrantNow {
     /// Ticks at which it began.
     pub(crate) since: u64,
+    /// Ticks since when it waits for its first memory; 0 if it does not.
+    pub(crate) waits_since: u64,
     /// Bytes that the query may take.
     pub(crate) limit: u64,
     /// Bytes that its operators are expected to take.
@@ -101,10 +216,12 @@ pub(crate) struct GrantNow {
 }
 
 impl Grant {
-    /// Makes the grant of a session.
-    pub(crate) fn new(workspace: &Arc<Workspace>) -> Self {
+    /// Makes the grant of a session, whose waits `cancel` ends.
+    pub(crate) fn new(workspace: &Arc<Workspace>, cancel: &Arc<Cancel>) -> Self {
         Self {
             workspace: Arc::clone(workspace),
+            cancel: Arc::clone(cancel),
+            waits_since: AtomicU64::new(0),
             open: AtomicU32::new(0),
             since: AtomicU64::new(0),
             limit: AtomicU64::new(0),
@@ -136,6 +253,7 @@ impl Grant {
         let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         (self.open.load(Ordering::Relaxed) > 0).then(|| GrantNow {
             since: load(&self.since),
+            waits_since: load(&self.waits_since),
             limit: load(&self.limit),
             ideal: load(&self.ideal),
             used: load(&self.used),
@@ -144,9 +262,16 @@ impl Grant {
     }
 
     fn take(&self, bytes: u64) -> Result<()> {
-        let used = self.used.load(Ordering::Relaxed).saturating_add(bytes);
-        let fits = used <= self.limit.load(Ordering::Relaxed);
-        if !fits || sos::memory::check().is_err() || !self.workspace.take(bytes) {
+        let held = self.used.load(Ordering::Relaxed);
+        let used = held.saturating_add(bytes);
+        let fits = used <= self.limit.load(Ordering::Relaxed) && sos::memory::check().is_ok();
+        // What can never fit is not waited for.
+        if fits && held == 0 && bytes <= self.workspace.limit {
+            self.waits_since.store(clock::now_ticks(), Ordering::Relaxed);
+            let taken = self.workspace.take_first(bytes, &self.cancel);
+            self.waits_since.store(0, Ordering::Relaxed);
+            taken?;
+        } else if !fits || !self.workspace.take(bytes) {
             return Err(Error::from(Msg::OutOfMemory).with_state(STATE_LIMIT));
         }
         self.used.store(used, Ordering::Relaxed);
@@ -156,11 +281,16 @@ impl Grant {
     }
 
     fn give(&self, bytes: u64, ideal: u64) {
-        self.workspace.give(bytes);
         let left = |cell: &AtomicU64, less: u64| {
             cell.store(cell.load(Ordering::Relaxed).saturating_sub(less), Ordering::Relaxed);
         };
         left(&self.used, bytes);
+        if bytes > 0 {
+            if self.used.load(Ordering::Relaxed) == 0 {
+                self.workspace.holding.fetch_sub(1, Ordering::Relaxed);
+            }
+            self.workspace.give(bytes);
+        }
         let open = self.open.load(Ordering::Relaxed).saturating_sub(1);
         self.open.store(open, Ordering::Relaxed);
         if open > 0 {
@@ -237,8 +367,12 @@ mod tests {
 
     fn grant(query_limit: u64) -> (Arc<Workspace>, Arc<Grant>) {
         let workspace = Arc::new(Workspace::new(4 * query_limit, query_limit));
-        let grant = Arc::new(Grant::new(&workspace));
+        let grant = grant_of(&workspace);
         (workspace, grant)
+    }
+
+    fn grant_of(workspace: &Arc<Workspace>) -> Arc<Grant> {
+        Arc::new(Grant::new(workspace, &Arc::new(Cancel::new())))
     }
 
     #[test]
@@ -257,7 +391,7 @@ mod tests {
     #[test]
     fn a_query_over_its_limit_gets_701_and_another_one_goes_on() {
         let (workspace, first) = grant(1 << 20);
-        let second = Arc::new(Grant::new(&workspace));
+        let second = grant_of(&workspace);
         let mut big = first.charge(0);
         let mut small = second.charge(0);
         assert!(big.add(1 << 19).is_ok());
@@ -265,19 +399,76 @@ mod tests {
         assert!(small.add(1 << 19).is_ok());
     }
 
-    #[test]
-    fn all_queries_together_have_a_limit_too() {
-        let (workspace, first) = grant(1 << 20);
-        let others = [(); 3].map(|()| Arc::new(Grant::new(&workspace)));
-        let mut held = Vec::new();
-        for grant in &others {
-            let mut charge = grant.charge(0);
+    /// Grants that have taken all there is, and one more.
+    fn full(wait_max: Duration) -> (Arc<Workspace>, Vec<Charge>, Arc<Grant>) {
+        let mut workspace = Workspace::new(4 << 20, 1 << 20);
+        workspace.wait_max = wait_max;
+        let workspace = Arc::new(workspace);
+        let hold = |_| {
+            let mut charge = grant_of(&workspace).charge(0);
             assert!(charge.add(1 << 20).is_ok());
-            held.push(charge);
-        }
-        // Three quarters of the memory are taken.
-        assert_eq!(first.charge(0).add(1).unwrap_err().number, 701);
+            charge
+        };
+        // Three quarters of the memory.
+        let held = (0..3).map(hold).collect();
+        let next = grant_of(&workspace);
+        (workspace, held, next)
+    }
+
+    #[test]
+    fn a_query_that_waits_too_long_gets_8645() {
+        let (workspace, held, next) = full(Duration::from_millis(20));
+        let error = next.charge(0).add(1).unwrap_err();
+        assert_eq!((error.number, error.severity), (8645, 17));
+        let now = workspace.now();
+        assert_eq!((now.timed_out, now.holding, now.waiting, now.used), (1, 3, 0, 3 << 20));
+        drop(held);
+        assert_eq!((workspace.now().holding, workspace.now().used), (0, 0));
+        assert!(next.charge(0).add(1).is_ok());
+    }
+
+    #[test]
+    fn a_query_that_holds_memory_does_not_wait_for_more() {
+        let (_workspace, mut held, next) = full(Duration::from_secs(60));
         held.pop();
-        assert!(first.charge(0).add(1).is_ok());
+        let mut charge = next.charge(0);
+        assert!(charge.add(1 << 19).is_ok());
+        let other = grant_of(&next.workspace);
+        let mut rest = other.charge(0);
+        assert!(rest.add(1 << 19).is_ok());
+        assert_eq!(charge.add(1 << 18).unwrap_err().number, 701);
+    }
+
+    #[test]
+    fn queries_wait_in_line_and_each_gets_its_memory() {
+        let (workspace, held, _) = full(Duration::from_secs(60));
+        let accounts = Arc::new(sos::ledger::Accounts::default());
+        let threads: Vec<_> = (0..6)
+            .map(|_| {
+                let workspace = Arc::clone(&workspace);
+                let wait = move || {
+                    let mut charge = grant_of(&workspace).charge(0);
+                    charge.add(1 << 20).expect("waits for its turn");
+                };
+                sos::thread::spawn(&accounts, "query", wait).unwrap()
+            })
+            .collect();
+        while workspace.now().waiting < 6 {
+            std::hint::spin_loop();
+        }
+        drop(held);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let now = workspace.now();
+        assert_eq!((now.granted, now.used, now.holding, now.waiting), (9, 0, 0, 0));
+    }
+
+    #[test]
+    fn a_cancelled_query_stops_waiting() {
+        let (workspace, _held, next) = full(Duration::from_secs(60));
+        next.cancel.set();
+        assert!(next.charge(0).add(1).is_err());
+        assert_eq!((workspace.now().waiting, workspace.now().timed_out), (0, 0));
     }
 }

@@ -17,6 +17,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
             cx.session.programs.clear();
         }
         "CHECKIDENT" => super::identity::run(dbcc, cx)?,
+        "MEMORYSTATUS" => super::memory_status::run(cx)?,
         "SQLPERF" => super::sqlperf::run(dbcc, cx)?,
         "USEROPTIONS" => user_options(cx)?,
         // Trace flags change how SQL Server works inside; scripts set them before they measure. There is

@@ -13,6 +13,7 @@ mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
 mod identity;
+mod memory_status;
 pub mod prepared;
 pub(crate) mod rpc;
 mod sql;

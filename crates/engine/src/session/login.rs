@@ -59,6 +59,7 @@ pub(super) fn open(
     let (options, login) = (login_options(), login.name.clone());
     let id = instance.sessions.open_id();
     let locks = instance.store.locks().open(crate::session::session_number(id));
+    let cancel = Arc::new(sos::park::Cancel::new());
     Ok(SessionState {
         definitions: None,
         rights,
@@ -98,7 +99,7 @@ pub(super) fn open(
         handled_errors: Vec::new(),
         line: 0,
         tokens_sent: 0,
-        cancel: Arc::new(sos::park::Cancel::new()),
+        cancel: Arc::clone(&cancel),
         login_time: login_time(),
         pending_bulk: None,
         documents: Vec::new(),
@@ -107,7 +108,7 @@ pub(super) fn open(
         database_counters,
         programs: ProgramCache::default(),
         compile_ns: 0,
-        grant: Arc::new(crate::exec::grant::Grant::new(&instance.workspace)),
+        grant: Arc::new(crate::exec::grant::Grant::new(&instance.workspace, &cancel)),
         books: Arc::default(),
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),

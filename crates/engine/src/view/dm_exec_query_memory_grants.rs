@@ -1,15 +1,14 @@
-//! `sys.dm_exec_query_memory_grants`: the queries that hold memory for rows that they keep.
-//!
-//! A query gets what it asks for at once, up to its limit, or error 701: nobody waits.
+//! `sys.dm_exec_query_memory_grants`: the queries that hold memory for rows that they keep, and those that
+//! wait for it.
 
 use types::DataType;
 
 use super::column::{
-    BIGINT, BIT, Column, DATETIME, FLOAT, INT, SMALLINT, big, binary, col, int, opt, or_null, rows,
-    shape, small, unknown, vb,
+    BIGINT, BIT, Column, DATETIME, FLOAT, INT, SMALLINT, big, binary, bit, col, int, opt, or_null,
+    rows, shape, small, unknown, vb,
 };
 use super::{Rows, Scope, SystemView};
-use crate::exec::grant::{GrantNow, STEP_BYTES};
+use crate::exec::grant::{GrantNow, POOL, STEP_BYTES, WAIT_MAX};
 use crate::instance::datetime_of;
 use crate::view::source_requests::{RequestRow, request_rows};
 
@@ -17,6 +16,8 @@ use crate::view::source_requests::{RequestRow, request_rows};
 struct GrantRow {
     request: RequestRow,
     grant: GrantNow,
+    /// Its place in the queue; none when it does not wait.
+    place: Option<i32>,
 }
 
 impl GrantRow {
@@ -36,20 +37,20 @@ const COLUMNS: &[Column<GrantRow>] = &[
     opt("scheduler_id", INT, |r| or_null(r.request.scheduler(), int)),
     col("dop", SMALLINT, |_| small(1)),
     col("request_time", DATETIME, |r| datetime_of(r.grant.since)),
-    opt("grant_time", DATETIME, |r| datetime_of(r.grant.since)),
+    opt("grant_time", DATETIME, |r| r.if_granted(datetime_of(r.grant.since))),
     col("requested_memory_kb", BIGINT, |r| kb(r.requested())),
-    opt("granted_memory_kb", BIGINT, |r| kb(r.requested().min(r.grant.limit))),
+    opt("granted_memory_kb", BIGINT, |r| r.if_granted(kb(r.requested().min(r.grant.limit)))),
     col("required_memory_kb", BIGINT, |_| kb(STEP_BYTES)),
-    opt("used_memory_kb", BIGINT, |r| kb(r.grant.used)),
-    opt("max_used_memory_kb", BIGINT, |r| kb(r.grant.used_max)),
+    opt("used_memory_kb", BIGINT, |r| r.if_granted(kb(r.grant.used))),
+    opt("max_used_memory_kb", BIGINT, |r| r.if_granted(kb(r.grant.used_max))),
     unknown("query_cost", FLOAT),
-    col("timeout_sec", INT, |_| int(0)),
+    col("timeout_sec", INT, |_| int(WAIT_MAX.as_secs())),
     col("resource_semaphore_id", SMALLINT, |_| small(0)),
     // NULL, as the documentation has it for a grant that was given.
-    unknown("queue_id", SMALLINT),
-    unknown("wait_order", INT),
-    unknown("is_next_candidate", BIT),
-    unknown("wait_time_ms", BIGINT),
+    opt("queue_id", SMALLINT, |r| or_null(r.place, |_| small(0))),
+    opt("wait_order", INT, |r| or_null(r.place, int)),
+    opt("is_next_candidate", BIT, |r| or_null(r.place, |place| bit(place == 0))),
+    opt("wait_time_ms", BIGINT, |r| or_null(r.place, |_| big(r.waited_ms()))),
     opt("plan_handle", vb(64), |r| {
         or_null(r.request.books.as_ref(), |b| binary(b.plan_handle().bytes()))
     }),
@@ -58,7 +59,7 @@ const COLUMNS: &[Column<GrantRow>] = &[
     }),
     // The default group and pool.
     col("group_id", INT, |_| int(2)),
-    col("pool_id", INT, |_| int(2)),
+    col("pool_id", INT, |_| int(POOL.1)),
     col("is_small", DataType::TinyInt, |r| types::Value::TinyInt(u8::from(r.is_small()))),
     col("ideal_memory_kb", BIGINT, |r| kb(r.requested())),
     opt("reserved_worker_count", BIGINT, |_| big(0)),
@@ -68,6 +69,16 @@ const COLUMNS: &[Column<GrantRow>] = &[
 ];
 
 impl GrantRow {
+    /// A value that is there only when the query waits no longer.
+    fn if_granted(&self, value: types::Value) -> types::Value {
+        if self.place.is_none() { value } else { types::Value::Null }
+    }
+
+    fn waited_ms(&self) -> u64 {
+        let ticks = sos::clock::now_ticks().saturating_sub(self.grant.waits_since);
+        sos::clock::ticks_to_ns(ticks) / 1_000_000
+    }
+
     /// Whether it is what SQL Server's small-query semaphore is for: less than 5 MB.
     fn is_small(&self) -> bool {
         self.requested() < 5 << 20
@@ -86,7 +97,13 @@ pub(super) static VIEW: SystemView = SystemView {
 fn read(scope: &Scope<'_>) -> Rows {
     let row = |request: RequestRow| {
         let grant = request.session.card.grant.now()?;
-        Some(GrantRow { request, grant })
+        Some(GrantRow { request, grant, place: None })
     };
-    rows(COLUMNS, request_rows(scope).into_iter().filter_map(row))
+    let mut list: Vec<_> = request_rows(scope).into_iter().filter_map(row).collect();
+    list.sort_by_key(|row| row.grant.waits_since);
+    let waiting = list.iter_mut().filter(|row| row.grant.waits_since > 0);
+    for (place, row) in (0..).zip(waiting) {
+        row.place = Some(place);
+    }
+    rows(COLUMNS, list)
 }

@@ -3,12 +3,12 @@
 use sos::memory::ClerkRow;
 
 use super::column::{
-    ADDRESS, BIGINT, Column, SMALLINT, big, col, nv, rows, shape, small, text, unknown,
+    ADDRESS, BIGINT, Column, SMALLINT, big, binary, col, nv, rows, shape, small, text, unknown,
 };
 use super::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<ClerkRow>] = &[
-    unknown("memory_clerk_address", ADDRESS),
+    col("memory_clerk_address", ADDRESS, address),
     col("type", nv(60), |r| text(r.clerk.name())),
     col("name", nv(256), |r| {
         text(if r.clerk.name() == "MEMORYCLERK_SOSNODE" { "SOS_Node" } else { "Default" })
@@ -20,10 +20,15 @@ const COLUMNS: &[Column<ClerkRow>] = &[
     col("awe_allocated_kb", BIGINT, |_| big(0)),
     col("shared_memory_reserved_kb", BIGINT, |_| big(0)),
     col("shared_memory_committed_kb", BIGINT, |_| big(0)),
-    unknown("page_size_in_bytes", BIGINT),
-    unknown("page_allocator_address", ADDRESS),
+    col("page_size_in_bytes", BIGINT, |_| big(8_192)),
+    col("page_allocator_address", ADDRESS, address),
     unknown("host_address", ADDRESS),
 ];
+
+/// Where a clerk's sums are: the same in all views that join by it.
+pub(super) fn address(row: &ClerkRow) -> types::Value {
+    binary(&(row.address as u64).to_be_bytes())
+}
 
 /// The view.
 pub(super) static VIEW: SystemView = SystemView {

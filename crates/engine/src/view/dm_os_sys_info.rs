@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use sos::memory::MemoryModel;
 use sos::sched::QUANTUM;
 use sos::sys::{CpuTimes, Topology};
 use types::Value;
@@ -49,8 +50,8 @@ const COLUMNS: &[Column<Facts>] = &[
     col("softnuma_configuration", INT, |_| int(0)),
     col("softnuma_configuration_desc", nv(60), |_| text("OFF")),
     col("process_physical_affinity", nv(3072), |r| text(&r.affinity)),
-    col("sql_memory_model", INT, |_| int(1)),
-    col("sql_memory_model_desc", nv(120), |_| text("CONVENTIONAL")),
+    col("sql_memory_model", INT, |_| int(memory_model().0)),
+    col("sql_memory_model_desc", nv(120), |_| text(memory_model().1)),
     opt("socket_count", INT, |r| or_null(r.topology.sockets, int)),
     opt("cores_per_socket", INT, |r| {
         or_null(r.topology.cores.and_then(|cores| r.per_socket(cores)), int)
@@ -59,6 +60,15 @@ const COLUMNS: &[Column<Facts>] = &[
     unknown("container_type", INT),
     unknown("container_type_desc", nv(60)),
 ];
+
+/// Number and name of the memory model.
+fn memory_model() -> (i32, &'static str) {
+    match sos::memory::model() {
+        MemoryModel::Conventional => (1, "CONVENTIONAL"),
+        MemoryModel::Locked => (2, "LOCK_PAGES"),
+        MemoryModel::Large => (3, "LARGE_PAGES"),
+    }
+}
 
 /// The view.
 pub(super) static VIEW: SystemView = SystemView {

@@ -148,4 +148,11 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::database_mirroring::VIEW,
     &super::database_recovery_status::VIEW,
     &super::database_query_store_options::VIEW,
+    &super::dm_db_xtp_hash_index_stats::VIEW,
+    &super::dm_db_xtp_memory_consumers::VIEW,
+    &super::dm_db_xtp_table_memory_stats::VIEW,
+    &super::dm_exec_query_resource_semaphores::VIEW,
+    &super::dm_os_memory_objects::VIEW,
+    &super::dm_resource_governor_resource_pools::VIEW,
+    &super::dm_resource_governor_workload_groups::VIEW,
 ];

@@ -49,7 +49,7 @@ pub(super) fn readings(scope: &Scope<'_>) -> Vec<Reading> {
     databases(scope, &facts, &mut list);
     wait_statistics(&facts, &mut list);
     latches_and_locks(scope, &facts, &mut list);
-    memory_manager(&facts, &mut list);
+    memory_manager(scope, &facts, &mut list);
     plan_cache(scope, &facts, &mut list);
     errors(&facts, &mut list);
     workload(scope, &facts, &mut list);
@@ -261,9 +261,8 @@ fn latches_and_locks(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     list.rate("Number of Deadlocks/sec", facts.of_sessions(SessionCounter::Deadlocks));
 }
 
-fn memory_manager(facts: &Facts, list: &mut List) {
+fn memory_manager(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     let used_kb = sos::memory::used_bytes() / 1_024;
-    let grants_kb = facts.clerk_kb(&[MemoryClerk::QueryReservations]);
     list.of("Memory Manager", "");
     list.raw("Total Server Memory (KB)", used_kb);
     list.raw("Target Server Memory (KB)", sos::memory::limit_bytes() / 1_024);
@@ -273,8 +272,11 @@ fn memory_manager(facts: &Facts, list: &mut List) {
     let plans = [MemoryClerk::ObjectPlans, MemoryClerk::SqlPlans];
     list.raw("SQL Cache Memory (KB)", facts.clerk_kb(&plans));
     list.raw("Log Pool Memory (KB)", facts.clerk_kb(&[MemoryClerk::LogPool]));
-    list.raw("Granted Workspace Memory (KB)", grants_kb);
-    list.raw("Memory Grants Pending", facts.waiting(|w| w == WaitType::ResourceSemaphore));
+    let grants = scope.session.instance.workspace.now();
+    list.raw("Granted Workspace Memory (KB)", grants.used / 1_024);
+    list.raw("Maximum Workspace Memory (KB)", grants.limit / 1_024);
+    list.raw("Memory Grants Outstanding", grants.holding.into());
+    list.raw("Memory Grants Pending", grants.waiting.into());
     // There is no buffer pool: all memory is of the kind that is called stolen from it.
     list.raw("Database Cache Memory (KB)", 0);
     list.raw("Stolen Server Memory (KB)", used_kb);

@@ -237,7 +237,9 @@ impl AllGrown {
         let mut rows = self.all.rows.clone();
         if has_unwrapped {
             let variance = Some(self.unwrapped_variance());
-            rows.put(Category::Kernel, UNWRAPPED, Sums::default(), variance);
+            // The entries into the kernel that can be counted: page faults that nobody called.
+            let sums = Sums { count: sys::faults().elsewhere, ..Sums::default() };
+            rows.put(Category::Kernel, UNWRAPPED, sums, variance);
         }
         let names = ["on_cpu_difference", "runnable_difference"];
         for (name, residual) in names.into_iter().zip(&self.residuals) {

@@ -303,6 +303,17 @@ pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
     with_current(|account| account.call(cause, call))
 }
 
+/// Whether the calling thread has an account.
+#[inline]
+pub(crate) fn is_open() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// As [`call`], but opens no account for a thread that has none: for the allocator.
+pub(crate) fn call_if_open<R>(cause: SysCause, run: impl FnOnce() -> R) -> R {
+    if is_open() { call(cause, run) } else { run() }
+}
+
 /// Runs the receive that may begin a request.
 #[inline]
 pub(crate) fn receive<R>(call: impl FnOnce() -> R) -> R {

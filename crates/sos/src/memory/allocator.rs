@@ -1,4 +1,4 @@
-//! The process's allocator: mimalloc, with every byte booked on a clerk.
+//! The process's allocator: extents from 64 KB on, mimalloc below, with every byte booked on a clerk.
 //!
 //! Who frees a small block is assumed to be who allocated it, on the thread's current clerk; the
 //! totals are exact, and the shift between clerks is small because small blocks are. From 1 KB, a
@@ -9,9 +9,15 @@ use std::ptr;
 
 use mimalloc::MiMalloc;
 
-use super::MemoryClerk;
 use super::clerk::{book, current};
+use super::{MemoryClerk, pool, signed, with_clerk};
+use crate::ledger;
 
+/// Blocks of this size and more are extents. Below, mimalloc is better: its blocks do not all begin at
+/// the same place of a page, where columns that are read together would shun the same cache lines.
+const EXTENTS_FROM_BYTES: usize = 64 << 10;
+/// The strictest alignment that extents have.
+const EXTENT_ALIGN_BYTES: usize = 8 << 10;
 /// Blocks of this size and more have a header.
 const HEADER_FROM_BYTES: usize = 1024;
 /// The least room that a header takes; a stricter alignment takes as much as itself.
@@ -20,17 +26,6 @@ const HEADER_BYTES: usize = 16;
 /// The allocator to declare in the binary: `#[global_allocator] static A: Allocator = Allocator;`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator;
-
-/// Tells mimalloc never to hand memory back on its own: purging inside a request is what stops it.
-pub fn keep_freed_memory() {
-    unsafe extern "C" {
-        fn mi_option_set(option: i32, value: std::ffi::c_long);
-    }
-    /// `mi_option_purge_delay` of mimalloc 3; -1 is never.
-    const PURGE_DELAY: i32 = 15;
-    // SAFETY: sets one number that mimalloc reads at any time.
-    unsafe { mi_option_set(PURGE_DELAY, -1) };
-}
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
@@ -44,11 +39,6 @@ fn placed(clerk: MemoryClerk, layout: Layout) -> Layout {
     }
     let lines = layout.align_to(LINE_BYTES).map(|layout| layout.pad_to_align());
     lines.unwrap_or(layout)
-}
-
-#[inline]
-fn signed(bytes: usize) -> i64 {
-    i64::try_from(bytes).unwrap_or(i64::MAX)
 }
 
 /// The room before the block, and the layout with it; none if the sum overflows.
@@ -65,6 +55,11 @@ impl Allocator {
     /// # Safety
     /// As [`GlobalAlloc::alloc`].
     unsafe fn alloc_large(&self, layout: Layout, zeroed: Zeroed) -> *mut u8 {
+        if layout.size() >= EXTENTS_FROM_BYTES
+            && let Some(start) = alloc_extent(layout, zeroed)
+        {
+            return start;
+        }
         let Some((room, whole)) = with_header(layout) else {
             return ptr::null_mut();
         };
@@ -99,6 +94,37 @@ impl Allocator {
         let index = unsafe { tag.read() };
         MemoryClerk::ALL[usize::from(index) % MemoryClerk::COUNT]
     }
+}
+
+/// Takes an extent for a block; none where it has to be mimalloc's.
+fn alloc_extent(layout: Layout, zeroed: Zeroed) -> Option<*mut u8> {
+    // A thread without an account has no number to lock with, and opening one needs memory.
+    if layout.align() > EXTENT_ALIGN_BYTES || !ledger::is_open() {
+        return None;
+    }
+    let clerk = current();
+    let taken = pool::take(layout.size(), clerk)?;
+    let start = taken.start.as_ptr();
+    if matches!(zeroed, Zeroed::Yes) && !taken.is_zero {
+        // SAFETY: the extent has at least as many bytes.
+        unsafe { start.write_bytes(0, layout.size()) };
+    }
+    let bytes = pool::taken_bytes(layout.size());
+    book(clerk, signed(bytes), bytes);
+    Some(start)
+}
+
+/// Gives an extent back that a block was.
+///
+/// # Safety
+/// `block` came from `alloc_extent` with as many bytes, and nobody uses it any more.
+unsafe fn free_extent(block: *mut u8, bytes: usize) {
+    // SAFETY: it is taken.
+    let clerk = unsafe { pool::clerk_of(block.addr()) };
+    let taken = pool::taken_bytes(bytes);
+    book(clerk, -signed(taken), taken);
+    // SAFETY: handed on.
+    unsafe { pool::give(block.addr(), bytes) };
 }
 
 #[derive(Clone, Copy)]
@@ -141,6 +167,10 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: handed on.
             return unsafe { MiMalloc.dealloc(block, layout) };
         }
+        if layout.size() >= EXTENTS_FROM_BYTES && pool::has(block.addr()) {
+            // SAFETY: only extents are there.
+            return unsafe { free_extent(block, layout.size()) };
+        }
         let Some((room, whole)) = with_header(layout) else {
             return;
         };
@@ -166,12 +196,30 @@ unsafe impl GlobalAlloc for Allocator {
             // SAFETY: handed on; at least as large and as aligned as asked for.
             return unsafe { MiMalloc.realloc(block, wanted, wanted.size()) };
         }
-        if layout.size() >= HEADER_FROM_BYTES && size >= HEADER_FROM_BYTES {
+        let is_extent = layout.size() >= EXTENTS_FROM_BYTES && pool::has(block.addr());
+        let larger = layout.size().max(size);
+        if is_extent && pool::taken_bytes(size) == pool::taken_bytes(layout.size()) {
+            // It fits where it is; and a size that is no extent's has another rounding.
+            if size >= EXTENTS_FROM_BYTES {
+                return block;
+            }
+        } else if layout.size() >= HEADER_FROM_BYTES
+            && size >= HEADER_FROM_BYTES
+            && larger < EXTENTS_FROM_BYTES
+        {
             // SAFETY: handed on; both have headers.
             return unsafe { self.realloc_large(block, layout, wanted) };
         }
+        // A block that says whose it is stays with its clerk.
+        let clerk = match layout.size() {
+            ..HEADER_FROM_BYTES => current(),
+            // SAFETY: it is an extent, and taken.
+            _ if is_extent => unsafe { pool::clerk_of(block.addr()) },
+            // SAFETY: a block of this size has a header.
+            _ => unsafe { self.clerk_of(block) },
+        };
         // SAFETY: the caller's promise about `size`.
-        let moved = unsafe { self.alloc(wanted) };
+        let moved = with_clerk(clerk, || unsafe { self.alloc(wanted) });
         if !moved.is_null() {
             // SAFETY: both blocks are alive, distinct, and at least that long.
             unsafe { ptr::copy_nonoverlapping(block, moved, size.min(layout.size())) };

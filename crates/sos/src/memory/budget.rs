@@ -47,6 +47,22 @@ pub fn check() -> Result<(), OverLimit> {
     if OVER.load(Ordering::Relaxed) { Err(OverLimit) } else { Ok(()) }
 }
 
+/// Whether so many bytes more are within the limit.
+///
+/// # Errors
+/// They are not.
+pub(super) fn room_for(bytes: usize) -> Result<(), OverLimit> {
+    check()?;
+    let after = used_bytes().saturating_add(bytes as u64);
+    if after > limit_bytes() { Err(OverLimit) } else { Ok(()) }
+}
+
+/// Whether what is in use and what extents keep free come near the limit together.
+pub(super) fn is_short(extents: u64) -> bool {
+    let limit = limit_bytes();
+    extents.max(used_bytes()) > limit - limit / 16
+}
+
 /// Adds to what is in use, in steps of some 64 KB.
 pub(super) fn book(bytes: i64) {
     let used = USED.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 
+use super::space::{EXTENTS, HEAP};
 use crate::registry::registry;
 use crate::sync::{AtomicI64, CachePadded, Ordering};
 
@@ -11,8 +12,12 @@ registry! {
     pub enum MemoryClerk {
         /// Anything that nobody has claimed.
         General => "MEMORYCLERK_SQLGENERAL",
-        /// The machine layer itself.
+        /// The machine layer itself: its threads' accounts.
         SosNode => "MEMORYCLERK_SOSNODE",
+        /// Extents that are free and have memory behind them: what the trimmer gives back.
+        SosMemoryManager => "MEMORYCLERK_SOSMEMMANAGER",
+        /// What the allocator keeps: free small blocks, and what they are rounded up by.
+        SosOs => "MEMORYCLERK_SOSOS",
         /// Connections: sockets, packets, sessions.
         ConnectionPool => "MEMORYCLERK_SQLCONNECTIONPOOL",
         /// Running statements.
@@ -39,7 +44,7 @@ registry! {
         LogPool => "MEMORYCLERK_SQLLOGPOOL",
         /// Extended events.
         ExtendedEvents => "MEMORYCLERK_XE_BUFFER",
-        /// Third-party code: TLS, Arrow.
+        /// What the system put there: the binary's own pages, and those of its libraries.
         Host => "MEMORYCLERK_HOST",
     }
 }
@@ -121,8 +126,18 @@ fn flush_clerk(clerk: MemoryClerk) {
     super::budget::book(bytes);
 }
 
-/// Adds the calling thread's differences to the shared sums; at its end, and before a view is built.
+/// Adds the calling thread's differences to the shared sums, before a view is built.
 pub fn flush() {
+    flush_books();
+}
+
+/// As [`flush`], and gives back what the thread keeps for itself; at its end.
+pub(crate) fn retire() {
+    super::pool::flush();
+    flush_books();
+}
+
+fn flush_books() {
     for &clerk in MemoryClerk::ALL {
         flush_clerk(clerk);
     }
@@ -137,6 +152,8 @@ pub struct ClerkRow {
     pub bytes: u64,
     /// The part of them in allocations of 8 KB and more.
     pub page_bytes: u64,
+    /// Where its sums are.
+    pub address: usize,
 }
 
 /// Every clerk's holdings: exact but for what other threads still hold back, at most 64 KB each.
@@ -147,7 +164,21 @@ pub fn clerks() -> Vec<ClerkRow> {
     let row = |&clerk: &MemoryClerk| {
         let totals = &TOTALS[clerk.index()];
         let (bytes, page_bytes) = (positive(&totals.bytes), positive(&totals.page_bytes));
-        ClerkRow { clerk, bytes, page_bytes }
+        ClerkRow { clerk, bytes, page_bytes, address: (&raw const *totals).addr() }
     };
-    MemoryClerk::ALL.iter().map(row).collect()
+    let mut rows: Vec<_> = MemoryClerk::ALL.iter().map(row).collect();
+    // What is in nobody's use, from the books of the two spaces.
+    let used: u64 = rows.iter().map(|row| row.bytes).sum();
+    let idle = super::pool::idle_bytes();
+    let populated = EXTENTS.populated() + HEAP.populated();
+    let mut add = |clerk: MemoryClerk, bytes: u64, page_bytes: u64| {
+        let row = &mut rows[clerk.index()];
+        row.bytes += bytes;
+        row.page_bytes += page_bytes;
+    };
+    add(MemoryClerk::SosMemoryManager, idle, idle);
+    add(MemoryClerk::SosOs, populated.saturating_sub(used + idle), 0);
+    let host = crate::sys::process_memory().map_or(0, |memory| memory.file_kb * 1024);
+    add(MemoryClerk::Host, host, host);
+    rows
 }

@@ -2,13 +2,58 @@
 //!
 //! The allocator is the process's, and so are its books: one set of clerks and one limit, whatever
 //! the number of instances.
+//!
+//! ```text
+//!   64 KB and more, Extent ─► pool ─► units ──┐
+//!                                             ├─► space: populated by one named call
+//!   less than that ─► mimalloc ─► its arenas ─┘
+//! ```
 
+#[cfg(not(any(loom, shuttle)))]
 mod allocator;
+#[cfg(not(any(loom, shuttle)))]
 mod budget;
+#[cfg(not(any(loom, shuttle)))]
+mod class;
+#[cfg(not(any(loom, shuttle)))]
 mod clerk;
+mod depot;
+#[cfg(not(any(loom, shuttle)))]
 mod extent;
+#[cfg(not(any(loom, shuttle)))]
+mod pool;
+#[cfg(not(any(loom, shuttle)))]
+mod space;
+#[cfg(not(any(loom, shuttle)))]
+mod trimmer;
+#[cfg(not(any(loom, shuttle)))]
+mod unit;
+#[cfg(test)]
+#[cfg(not(any(loom, shuttle)))]
+mod unit_tests;
 
-pub use allocator::{Allocator, keep_freed_memory};
+pub use depot::{Depot, DepotOrders};
+
+#[cfg(not(any(loom, shuttle)))]
+pub use allocator::Allocator;
+#[cfg(not(any(loom, shuttle)))]
 pub use budget::{OverLimit, check, limit_bytes, set_limit_bytes, used_bytes};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use clerk::retire;
+#[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, with_clerk};
+#[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
+#[cfg(not(any(loom, shuttle)))]
+pub use space::{MemoryModel, model, populated_bytes, set_model};
+#[cfg(not(any(loom, shuttle)))]
+pub use trimmer::released_bytes;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use trimmer::{LOOK_PERIOD, Trimmer};
+
+/// A size as a change of a balance.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+fn signed(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}

@@ -30,7 +30,7 @@ pub const QUANTUM: Duration = Duration::from_millis(4);
 /// How often the machine looks after its clock and its retired memory.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
 /// Threads that a machine starts with, besides a worker for each scheduler.
-const BACKGROUND_THREADS: usize = 2;
+const BACKGROUND_THREADS: usize = 3;
 /// How long the listener pauses when the system is out of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -175,7 +175,6 @@ impl Machine {
     /// Starts the schedulers, each with one worker, the monitor and the housekeeping thread. All of
     /// them run when it returns.
     pub fn start(config: &MachineConfig) -> io::Result<Self> {
-        memory::keep_freed_memory();
         crate::lock::calibrate();
         let cpus = sys::allowed_cpus();
         let count = if config.schedulers == 0 { cpus.len().max(1) } else { config.schedulers };
@@ -218,6 +217,10 @@ impl Machine {
             clock::refine();
             accounts.tick();
             epoch::collect();
+        })?;
+        let (mut trimmer, stopping) = (memory::Trimmer::default(), Arc::clone(&machine.shared));
+        machine.spawn_background("trimmer", memory::LOOK_PERIOD, move || {
+            trimmer.run(&stopping.stopping);
         })?;
         machine.wait_for_threads(count + BACKGROUND_THREADS);
         Ok(machine)

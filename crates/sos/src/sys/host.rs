@@ -126,6 +126,8 @@ pub struct ProcessMemory {
     pub swapped_kb: u64,
     /// Locked in memory.
     pub locked_kb: u64,
+    /// In memory and read from files: the binary and its libraries.
+    pub file_kb: u64,
     /// In huge pages of their own pool.
     pub huge_kb: u64,
 }
@@ -140,6 +142,8 @@ pub fn process_memory() -> Option<ProcessMemory> {
         resident_kb: of("VmRSS:")?,
         swapped_kb: of("VmSwap:")?,
         locked_kb: of("VmLck:")?,
+        // Kernels before 4.5 have no such line.
+        file_kb: of("RssFile:").unwrap_or(0),
         // A kernel without huge pages has no such line, and the process has none.
         huge_kb: of("HugetlbPages:").unwrap_or(0),
     })

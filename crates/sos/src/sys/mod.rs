@@ -6,6 +6,7 @@ mod event;
 mod fd;
 mod forbid;
 mod host;
+mod memory;
 mod other;
 mod poll;
 mod process;
@@ -20,6 +21,11 @@ pub use forbid::forbid_calls;
 pub use host::{
     MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
     machine_cpu, machine_memory, process_memory, topology,
+};
+pub use memory::{Faults, faults};
+pub(crate) use memory::{
+    Keep, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_huge_pages,
+    raise_locked_limit, release, reserve,
 };
 pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,
@@ -71,8 +77,8 @@ registry! {
         Nap => "nap",
         /// Reading the kernel's books.
         Books => "books",
-        /// Getting memory.
-        MemoryCommit => "commit",
+        /// Having pages put behind addresses before they are touched.
+        PagePopulate => "page_populate",
         /// Giving memory back.
         MemoryDecommit => "decommit",
         /// The fence of a distributed lock's writer.

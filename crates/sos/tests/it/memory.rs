@@ -1,5 +1,8 @@
 //! The allocator's books.
 
+use std::sync::Arc;
+
+use sos::ledger::Accounts;
 use sos::memory::{self, Allocator, Extent, MemoryClerk, with_clerk};
 
 #[global_allocator]
@@ -39,21 +42,99 @@ fn blocks_keep_their_contents_across_every_size() {
     assert!(aligned.iter().all(|block| block.0 == [9; 2048]));
 }
 
+/// One test, because the limit is the process's.
 #[test]
-fn extents_are_zeroed_pages_of_their_clerk() {
+fn extents_are_pages_of_their_clerk_and_the_limit_refuses_growth_until_memory_is_given_back() {
+    extents_are_pages_of_their_clerk();
+    limit_refuses_growth_until_memory_is_given_back();
+}
+
+fn extents_are_pages_of_their_clerk() {
     let clerk = MemoryClerk::LogPool;
     let before = memory::clerks()[clerk.index()];
-    let mut extent = Extent::new(clerk, 100_000).expect("is under the limit");
-    assert!(extent.len() >= 100_000 && extent.iter().all(|&byte| byte == 0));
-    assert_eq!(extent.as_ptr() as usize % 4096, 0);
-    extent[99_999] = 1;
-    let after = memory::clerks()[clerk.index()];
-    assert!(after.page_bytes - before.page_bytes >= 100_000);
-    drop(extent);
-    assert_eq!(memory::clerks()[clerk.index()], before);
+    for (asked, taken) in
+        [(1, 8 << 10), (8 << 10, 8 << 10), (100_000, 112 << 10), (2 << 20, 2 << 20)]
+    {
+        let mut extent = Extent::new(clerk, asked).expect("is under the limit");
+        assert_eq!((extent.len(), extent.as_ptr() as usize % 8192), (taken, 0));
+        extent.fill(7);
+        let after = memory::clerks()[clerk.index()];
+        assert_eq!(after.page_bytes - before.page_bytes, taken as u64);
+        drop(extent);
+        assert_eq!(memory::clerks()[clerk.index()], before);
+    }
+    // Larger than a unit: 8 KB more than two of them.
+    let extent = Extent::new(clerk, (4 << 20) + 1).expect("is under the limit");
+    assert_eq!(extent.len(), (4 << 20) + (8 << 10));
 }
 
 #[test]
+fn blocks_of_zeros_are_zeros_though_their_memory_was_used_before() {
+    for size in [64 << 10, 200_000, 2 << 20, 5 << 20] {
+        for _ in 0..3 {
+            let mut used = vec![0_u8; size];
+            assert!(used.iter().all(|&byte| byte == 0), "{size}");
+            used.fill(9);
+        }
+    }
+}
+
+#[test]
+fn small_blocks_have_memory_from_the_named_call() {
+    let blocks: Vec<_> = (0..60_000_u32).map(|i| Box::new([i; 250])).collect();
+    let (_, populated) = memory::populated_bytes();
+    assert!(populated >= 60_000 * 1000, "{populated}");
+    assert!(blocks.iter().zip(0..).all(|(block, i)| block[249] == i));
+}
+
+#[test]
+fn blocks_grow_and_shrink_between_all_kinds_of_memory() {
+    let mut bytes: Vec<u8> = Vec::new();
+    for target in [10, 2_000, 70_000, 300_000, 3 << 20, 9 << 20, 300_000, 66_000, 2_000, 10] {
+        let kept = bytes.len().min(target);
+        bytes.truncate(target);
+        bytes.shrink_to_fit();
+        bytes.reserve_exact(target - kept);
+        for at in kept..target {
+            bytes.push(u8::try_from(at % 251).unwrap());
+        }
+        assert!(bytes.iter().enumerate().all(|(at, &byte)| usize::from(byte) == at % 251));
+    }
+}
+
+#[test]
+fn threads_hand_extents_over_and_nobody_writes_into_anothers() {
+    let accounts = Arc::new(Accounts::default());
+    let (sender, receiver) = std::sync::mpsc::channel::<(u8, Vec<u8>)>();
+    let makers: Vec<_> = (0..3_u8)
+        .map(|mark| {
+            let sender = sender.clone();
+            let make = move || {
+                for round in 0..400_usize {
+                    let block = vec![mark; (64 << 10) + round % 40 * (16 << 10)];
+                    let own = vec![!mark; 64 << 10];
+                    sender.send((mark, block)).unwrap();
+                    assert!(own.iter().all(|&byte| byte == !mark));
+                }
+            };
+            sos::thread::spawn(&accounts, "maker", make).unwrap()
+        })
+        .collect();
+    drop(sender);
+    let mut held = Vec::new();
+    for (mark, block) in receiver {
+        held.push((mark, block));
+        if held.len() > 50 {
+            let (mark, block) = held.swap_remove(held.len() / 2);
+            assert!(block.iter().all(|&byte| byte == mark));
+        }
+    }
+    assert!(held.iter().all(|(mark, block)| block.iter().all(|byte| byte == mark)));
+    for maker in makers {
+        maker.join().unwrap();
+    }
+}
+
 fn limit_refuses_growth_until_memory_is_given_back() {
     assert_eq!(memory::check(), Ok(()));
     let headroom = 256 << 20;

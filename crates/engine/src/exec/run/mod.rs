@@ -512,7 +512,7 @@ pub(crate) fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult
     }
     match crate::exec::run_bound(bound, cx) {
         Ok(result) => Ok(result),
-        Err(error) => Err(match cx.interrupted.take() {
+        Err(error) => Err(match crate::exec::fault::interruption(&error, cx) {
             Some(Interruption::Cancelled) => Stop::Cancelled,
             Some(Interruption::Disconnected) => Stop::Disconnected,
             Some(Interruption::Reported) => {

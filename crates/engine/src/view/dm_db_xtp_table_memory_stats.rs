@@ -1,0 +1,45 @@
+//! `sys.dm_db_xtp_table_memory_stats`: memory of the memory-optimized tables of a database, their rows and
+//! their indexes. Tables that are not declared so live in memory as well; SQL Server's view would not list
+//! them, and neither does this.
+
+use std::sync::Arc;
+
+use storage::TableMemory;
+
+use super::column::{BIGINT, Column, INT, big, col, int, opt, rows, shape};
+use super::{Rows, Scope, SystemView};
+use crate::catalog::TableDef;
+use crate::view::source::tables;
+
+struct Row {
+    table: Arc<TableDef>,
+    memory: TableMemory,
+}
+
+fn kb(bytes: u64) -> types::Value {
+    big(bytes / 1_024)
+}
+
+const COLUMNS: &[Column<Row>] = &[
+    opt("object_id", INT, |r| int(r.table.id)),
+    col("memory_allocated_for_table_kb", BIGINT, |r| kb(r.memory.allocated_rows_bytes)),
+    col("memory_used_by_table_kb", BIGINT, |r| kb(r.memory.used_rows_bytes)),
+    col("memory_allocated_for_indexes_kb", BIGINT, |r| kb(r.memory.allocated_indexes_bytes)),
+    col("memory_used_by_indexes_kb", BIGINT, |r| kb(r.memory.used_indexes_bytes)),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "dm_db_xtp_table_memory_stats",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let tables = tables(scope.session, scope.database).into_iter();
+    let optimized = tables.filter(|table| table.memory_optimized);
+    let row = |table: Arc<TableDef>| Row { memory: table.rows.data.memory(), table };
+    rows(COLUMNS, optimized.map(row))
+}

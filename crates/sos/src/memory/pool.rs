@@ -1,0 +1,336 @@
+//! Extents to take and to give: from the thread's own magazine, else from the depot where threads hand
+//! over packs of them, else from the units.
+//!
+//! ```text
+//!   thread: magazine ──full: a pack──► depot ──full──► units ──trimmer──► the operating system
+//!                    ◄──empty: a pack──      ◄─empty──       ◄──populate──
+//! ```
+//!
+//! A thread that takes and gives in turn writes nothing that others have. The lock of the units is
+//! taken where the depot has nothing or no room, and for what is larger than a unit. Nothing here gives
+//! memory back to the operating system but [`release_idle`], which the trimmer calls.
+
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+use super::MemoryClerk;
+use super::class::{CLASSES, PAGE_BYTES, UNIT_PAGES, class_of, pages_of, pages_of_bytes, rounded};
+use super::depot::Depot;
+use super::space::{EXTENTS, by_units, keep};
+use super::unit::{Taken, Unit, Units};
+use crate::lock::{Proven, SpinClass, SpinLock};
+use crate::sync::{AtomicUsize, Ordering};
+use crate::sys::populate;
+
+/// Extents of one class that a thread keeps at most.
+const MAGAZINE: usize = 8;
+/// Bytes of one class that a thread keeps at most, unless that is not even one extent.
+const MAGAZINE_BYTES: usize = 512 << 10;
+/// Bytes that a thread keeps at most.
+const RACK_BYTES: usize = 4 << 20;
+/// Bytes of small extents that are taken from the units at once.
+const REFILL_BYTES: usize = 64 << 10;
+
+static UNITS: SpinLock<Units> = SpinLock::new(SpinClass::SosLargePageAllocator, Units::empty());
+static DEPOTS: [Depot<Proven>; CLASSES] = [const { Depot::new() }; CLASSES];
+/// Where the clerk of each page is, a byte each; the first page's counts.
+static CLERKS: AtomicUsize = AtomicUsize::new(0);
+
+/// Begins to give out extents.
+///
+/// # Safety
+/// `table` is `count` units of zeros and `clerks` a byte per page, all for this alone and for good.
+pub(super) unsafe fn open(table: usize, count: usize, clerks: usize) {
+    let table = ptr::with_exposed_provenance_mut::<Unit>(table);
+    // SAFETY: the caller's promise. There is one thread, so nobody has the lock.
+    unsafe { UNITS.lock().open(table, count) };
+    CLERKS.store(clerks, Ordering::Relaxed);
+}
+
+/// What one thread keeps of one class.
+struct Magazine {
+    count: Cell<usize>,
+    extents: [Cell<usize>; MAGAZINE],
+}
+
+struct Rack {
+    magazines: [Magazine; CLASSES],
+    bytes: Cell<usize>,
+}
+
+thread_local! {
+    // No destructor: threads free memory while their locals are being destroyed.
+    static RACK: Rack = const {
+        Rack {
+            magazines: [const {
+                Magazine { count: Cell::new(0), extents: [const { Cell::new(0) }; MAGAZINE] }
+            }; CLASSES],
+            bytes: Cell::new(0),
+        }
+    };
+}
+
+impl Rack {
+    #[inline]
+    fn take(&self, class: usize) -> Option<usize> {
+        let magazine = &self.magazines[class];
+        let left = magazine.count.get().checked_sub(1)?;
+        magazine.count.set(left);
+        self.bytes.set(self.bytes.get() - pages_of(class) * PAGE_BYTES);
+        Some(magazine.extents[left].get())
+    }
+
+    /// False if there is no room.
+    #[inline]
+    fn put(&self, class: usize, extent: usize) -> bool {
+        let magazine = &self.magazines[class];
+        let (count, size) = (magazine.count.get(), pages_of(class) * PAGE_BYTES);
+        let bytes = self.bytes.get() + size;
+        if count == room(class) || bytes > RACK_BYTES {
+            return false;
+        }
+        magazine.extents[count].set(extent);
+        magazine.count.set(count + 1);
+        self.bytes.set(bytes);
+        true
+    }
+
+    /// Empties a magazine into a list; returns how many those were.
+    fn drain(&self, class: usize, into: &mut [usize; MAGAZINE]) -> usize {
+        let mut count = 0;
+        while let Some(extent) = self.take(class) {
+            into[count] = extent;
+            count += 1;
+        }
+        count
+    }
+}
+
+/// Extents of a class that a magazine has room for.
+const fn room(class: usize) -> usize {
+    let room = MAGAZINE_BYTES / (pages_of(class) * PAGE_BYTES);
+    if room > MAGAZINE {
+        MAGAZINE
+    } else if room == 0 {
+        1
+    } else {
+        room
+    }
+}
+
+/// An extent that was taken.
+pub(super) struct New {
+    pub(super) start: NonNull<u8>,
+    /// Whether it is all zero, because nobody has had it before.
+    pub(super) is_zero: bool,
+}
+
+/// Takes an extent of at least so many bytes for a clerk; none if there are no addresses left.
+pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
+    if EXTENTS.bytes() == 0 || bytes > EXTENTS.bytes() {
+        return None;
+    }
+    let pages = pages_of_bytes(bytes);
+    let (address, is_zero) = if pages > UNIT_PAGES {
+        let taken = UNITS.lock().take_run(pages, by_units())?;
+        provide(&taken);
+        (address_of(taken.page), taken.grown >= pages)
+    } else {
+        let class = class_of(pages.max(1));
+        let kept = RACK.with(|rack| rack.take(class));
+        (kept.or_else(|| from_depot(class)).or_else(|| from_units(class))?, false)
+    };
+    // SAFETY: the table has a byte for each page, and this one's is the extent's owner's.
+    unsafe { clerk_at(address).write(clerk as u8) };
+    let start = NonNull::new(ptr::with_exposed_provenance_mut(address))?;
+    Some(New { start, is_zero })
+}
+
+/// Whether an address is an extent's.
+#[inline]
+pub(super) fn has(address: usize) -> bool {
+    EXTENTS.has(address)
+}
+
+/// The clerk that an extent was taken for.
+///
+/// # Safety
+/// The extent is taken.
+pub(super) unsafe fn clerk_of(address: usize) -> MemoryClerk {
+    // SAFETY: the caller's promise: `take` wrote it.
+    let index = unsafe { clerk_at(address).read() };
+    MemoryClerk::ALL[usize::from(index) % MemoryClerk::COUNT]
+}
+
+fn clerk_at(address: usize) -> *mut u8 {
+    let page = (address - EXTENTS.start()) / PAGE_BYTES;
+    ptr::with_exposed_provenance_mut(CLERKS.load(Ordering::Relaxed) + page)
+}
+
+/// Gives an extent back that was taken with so many bytes.
+///
+/// # Safety
+/// Nobody uses it any more.
+pub(super) unsafe fn give(address: usize, bytes: usize) {
+    let pages = pages_of_bytes(bytes);
+    if pages > UNIT_PAGES {
+        UNITS.lock().give_run(page_of(address), pages);
+        return;
+    }
+    let class = class_of(pages.max(1));
+    if !RACK.with(|rack| rack.put(class, address)) {
+        hand_over(class, address);
+    }
+}
+
+/// Puts what the magazine has, and one more, where others find it.
+#[cold]
+fn hand_over(class: usize, extent: usize) {
+    let mut list = [0; MAGAZINE];
+    let count = RACK.with(|rack| rack.drain(class, &mut list));
+    if count > 0 {
+        // SAFETY: these extents are free, and this thread's.
+        let pack = unsafe { write_pack(&list[..count]) };
+        if !DEPOTS[class].put(pack) {
+            give_all(class, &list[..count]);
+        }
+    }
+    if !RACK.with(|rack| rack.put(class, extent)) {
+        give_all(class, &[extent]);
+    }
+}
+
+fn give_all(class: usize, extents: &[usize]) {
+    let mut units = UNITS.lock();
+    for &extent in extents {
+        units.give_slot(page_of(extent), class);
+    }
+}
+
+#[cold]
+fn from_depot(class: usize) -> Option<usize> {
+    let pack = DEPOTS[class].take()?;
+    let mut list = [0; MAGAZINE];
+    // SAFETY: whoever takes a pack out of a depot owns it.
+    let count = unsafe { read_pack(pack, &mut list) };
+    for &extent in &list[1..count] {
+        if !RACK.with(|rack| rack.put(class, extent)) {
+            give_all(class, &[extent]);
+        }
+    }
+    Some(list[0])
+}
+
+/// Writes into the first of some free extents which the others are.
+///
+/// # Safety
+/// They are free, and the caller's.
+unsafe fn write_pack(extents: &[usize]) -> usize {
+    let words = ptr::with_exposed_provenance_mut::<[usize; MAGAZINE]>(extents[0]);
+    let mut list = [0; MAGAZINE];
+    list[..extents.len()].copy_from_slice(extents);
+    // SAFETY: the extent is populated, larger than the list, and aligned.
+    unsafe { words.write(list) };
+    extents[0]
+}
+
+/// Reads a pack; returns how many extents it has.
+///
+/// # Safety
+/// The caller owns it.
+unsafe fn read_pack(pack: usize, list: &mut [usize; MAGAZINE]) -> usize {
+    let words = ptr::with_exposed_provenance::<[usize; MAGAZINE]>(pack);
+    // SAFETY: `write_pack` wrote it.
+    *list = unsafe { words.read() };
+    list.iter().take_while(|&&extent| extent != 0).count()
+}
+
+#[cold]
+fn from_units(class: usize) -> Option<usize> {
+    let whole = by_units();
+    let wanted = (REFILL_BYTES / (pages_of(class) * PAGE_BYTES)).clamp(1, room(class));
+    let mut taken = [None; MAGAZINE];
+    {
+        let mut units = UNITS.lock();
+        for place in &mut taken[..wanted] {
+            *place = units.take_slot(class, whole);
+        }
+    }
+    let mut first = None;
+    for slot in taken.iter().flatten() {
+        provide(slot);
+        let extent = address_of(slot.page);
+        if first.is_none() {
+            first = Some(extent);
+        } else if !RACK.with(|rack| rack.put(class, extent)) {
+            give_all(class, &[extent]);
+        }
+    }
+    first
+}
+
+/// Has memory put behind what was taken. Without the lock: it may take a while.
+fn provide(taken: &Taken) {
+    let (page, pages) = taken.missing;
+    if pages > 0 {
+        EXTENTS.note_populated(taken.grown * PAGE_BYTES);
+        populate(address_of(page), pages * PAGE_BYTES, keep());
+    }
+}
+
+fn address_of(page: usize) -> usize {
+    EXTENTS.start() + page * PAGE_BYTES
+}
+
+fn page_of(address: usize) -> usize {
+    (address - EXTENTS.start()) / PAGE_BYTES
+}
+
+/// Gives the calling thread's magazines back, at its end.
+pub(super) fn flush() {
+    if EXTENTS.bytes() == 0 {
+        return;
+    }
+    for class in 0..CLASSES {
+        let mut list = [0; MAGAZINE];
+        let count = RACK.with(|rack| rack.drain(class, &mut list));
+        if count > 0 {
+            give_all(class, &list[..count]);
+        }
+    }
+}
+
+/// Gives what is in the depots back to the units, so that whole units become free.
+pub(super) fn empty_depots() {
+    for (class, depot) in DEPOTS.iter().enumerate() {
+        while let Some(pack) = depot.take() {
+            let mut list = [0; MAGAZINE];
+            // SAFETY: whoever takes a pack out of a depot owns it.
+            let count = unsafe { read_pack(pack, &mut list) };
+            give_all(class, &list[..count]);
+        }
+    }
+}
+
+/// Bytes of free units that have memory behind them.
+pub(super) fn idle_bytes() -> u64 {
+    (UNITS.lock().idle_pages() * PAGE_BYTES) as u64
+}
+
+/// Gives the memory of one free unit back to the operating system; returns how many bytes that were.
+pub(super) fn release_idle() -> u64 {
+    // A statement of its own, so that the lock is not held during the call.
+    let found = UNITS.lock().take_idle();
+    let Some((page, pages)) = found else { return 0 };
+    let bytes = pages * PAGE_BYTES;
+    // SAFETY: the unit is the trimmer's until it is given back.
+    unsafe { crate::sys::release(address_of(page), bytes) };
+    EXTENTS.note_released(bytes);
+    UNITS.lock().give_idle(page);
+    bytes as u64
+}
+
+/// Bytes that an extent of so many takes.
+pub(super) const fn taken_bytes(bytes: usize) -> usize {
+    rounded(bytes)
+}

@@ -1,0 +1,321 @@
+//! The two ranges of addresses that all memory of the process comes from, reserved before `main`: one for
+//! extents, one for the small allocations of mimalloc. Memory is put behind them by one named, timed
+//! call when it is first needed, and according to the memory model.
+//!
+//! A process whose system refuses the ranges runs without them: mimalloc asks for itself, and the page
+//! faults hide where they happen.
+
+use std::ffi::{c_int, c_void};
+
+use super::class::{PAGE_BYTES, UNIT_BYTES};
+use super::unit::{UNITS_MAX, Unit};
+use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::sys::{
+    Keep, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_huge_pages,
+    raise_locked_limit, release, reserve,
+};
+
+/// How memory is taken from the operating system.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u32)]
+pub enum MemoryModel {
+    /// Memory that the machine may take away under pressure, in huge pages where it has them at hand.
+    #[default]
+    Conventional,
+    /// As conventional, and locked: it stays in memory.
+    Locked,
+    /// As locked, and in huge pages, or the server says at its start that it got none.
+    Large,
+}
+
+impl MemoryModel {
+    /// The name that views and the command line have.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Conventional => "conventional",
+            Self::Locked => "locked",
+            Self::Large => "large",
+        }
+    }
+
+    /// The model of a name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Conventional, Self::Locked, Self::Large].into_iter().find(|m| m.name() == name)
+    }
+}
+
+static MODEL: AtomicU32 = AtomicU32::new(0);
+
+/// The model in use.
+#[must_use]
+pub fn model() -> MemoryModel {
+    match MODEL.load(Ordering::Relaxed) {
+        0 => MemoryModel::Conventional,
+        1 => MemoryModel::Locked,
+        _ => MemoryModel::Large,
+    }
+}
+
+pub(super) fn keep() -> Keep {
+    if model() == MemoryModel::Conventional { Keep::AsUsual } else { Keep::Locked }
+}
+
+/// Whether the kernel backs whole units by huge pages where it has them: then one touch populates all of
+/// a unit, and the books must say so.
+static HAS_HUGE_PAGES: AtomicBool = AtomicBool::new(false);
+
+/// Whether memory is populated by whole units.
+pub(super) fn by_units() -> bool {
+    HAS_HUGE_PAGES.load(Ordering::Relaxed)
+}
+
+/// Chooses how memory is taken from now on, at the start of the server, which may use `limit_bytes`.
+///
+/// # Errors
+/// A sentence: the machine does not grant it, and the model stays conventional.
+pub fn set_model(wanted: MemoryModel, limit_bytes: u64) -> Result<(), String> {
+    if wanted == MemoryModel::Conventional {
+        return Ok(());
+    }
+    if EXTENTS.bytes() == 0 || HEAP.bytes() == 0 {
+        return Err("the system refused to reserve addresses".to_owned());
+    }
+    if let Some(limit) = raise_locked_limit()
+        && limit < limit_bytes
+    {
+        return Err(format!(
+            "the limit of locked memory is {} KB, and --max-memory is {} KB",
+            limit / 1024,
+            limit_bytes / 1024
+        ));
+    }
+    if wanted == MemoryModel::Large && !grants_huge_pages() {
+        return Err("the machine grants no huge pages".to_owned());
+    }
+    // Relaxed: what is taken a moment later may still be of the old model.
+    MODEL.store(wanted as u32, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Whether a unit that is populated now gets a huge page.
+fn grants_huge_pages() -> bool {
+    let before = huge_bytes();
+    // The last unit is the last to be used.
+    let probe = EXTENTS.start() + EXTENTS.bytes() - UNIT_BYTES;
+    populate(probe, UNIT_BYTES, Keep::AsUsual);
+    let granted = huge_bytes() > before;
+    // SAFETY: no extent is that far up yet, and its contents are zero before and after.
+    unsafe { release(probe, UNIT_BYTES) };
+    granted
+}
+
+/// A range of addresses.
+pub(super) struct Space {
+    start: AtomicUsize,
+    bytes: AtomicUsize,
+    /// Bytes of it that have memory behind them.
+    populated: AtomicU64,
+}
+
+/// Where extents are.
+pub(super) static EXTENTS: Space = Space::none();
+/// Where mimalloc's memory is.
+pub(super) static HEAP: Space = Space::none();
+
+impl Space {
+    const fn none() -> Self {
+        Self {
+            start: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+            populated: AtomicU64::new(0),
+        }
+    }
+
+    /// Its first address. Relaxed, here and below: set before there is a second thread.
+    #[inline]
+    pub(super) fn start(&self) -> usize {
+        self.start.load(Ordering::Relaxed)
+    }
+
+    /// Its size; 0 if there is none.
+    #[inline]
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether an address lies in it.
+    #[inline]
+    pub(super) fn has(&self, address: usize) -> bool {
+        address.wrapping_sub(self.start()) < self.bytes()
+    }
+
+    /// Bytes that have memory behind them.
+    pub(super) fn populated(&self) -> u64 {
+        self.populated.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn note_populated(&self, bytes: usize) {
+        self.populated.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn note_released(&self, bytes: usize) {
+        self.populated.fetch_sub(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Takes addresses for it: as many as wanted, or half as often as the system refuses, 256 MB at least.
+    fn open(&self, wanted: usize) -> bool {
+        let mut bytes = wanted.next_multiple_of(UNIT_BYTES);
+        while bytes >= 256 << 20 {
+            if let Some(start) = reserve(bytes, UNIT_BYTES) {
+                self.start.store(start, Ordering::Relaxed);
+                self.bytes.store(bytes, Ordering::Relaxed);
+                return true;
+            }
+            bytes = (bytes / 2).next_multiple_of(UNIT_BYTES);
+        }
+        false
+    }
+}
+
+/// Bytes that have memory behind them: of extents, and of mimalloc's heap.
+#[must_use]
+pub fn populated_bytes() -> (u64, u64) {
+    (EXTENTS.populated(), HEAP.populated())
+}
+
+/// mimalloc takes memory in steps of this.
+const SLICE_BYTES: usize = 64 << 10;
+/// What mimalloc is given first, and at most at once: its tables are in proportion, and it looks through
+/// what it has from the start.
+const SHARE_BYTES: usize = 1 << 30;
+const SHARE_BYTES_MAX: usize = 8 << 30;
+/// Bytes of the heap's addresses at most: as many as [`SLICES`] has bits for.
+const HEAP_BYTES_MAX: usize = 512 << 30;
+/// One bit for each slice of the heap that is populated.
+static SLICES: [AtomicU64; HEAP_BYTES_MAX / SLICE_BYTES / 64] =
+    [const { AtomicU64::new(0) }; HEAP_BYTES_MAX / SLICE_BYTES / 64];
+
+unsafe extern "C" {
+    fn mi_process_init();
+    fn mi_option_set(option: c_int, value: std::ffi::c_long);
+    fn mi_manage_memory(
+        start: *mut c_void,
+        size: usize,
+        is_committed: bool,
+        is_pinned: bool,
+        is_zero: bool,
+        numa_node: c_int,
+        exclusive: bool,
+        commit: extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool,
+        argument: *mut c_void,
+        id: *mut *mut c_void,
+    ) -> bool;
+}
+
+/// `mi_option_purge_delay` of mimalloc 3; -1 is never.
+const PURGE_DELAY: c_int = 15;
+
+/// What the loader runs before `main`, when there is one thread and nothing has been allocated.
+// SAFETY: a function of the type that the section has; it needs nothing that is set up later.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static OPEN: extern "C" fn() = open;
+
+extern "C" fn open() {
+    let machine = machine_bytes();
+    let machine = machine.clamp(1 << 30, HEAP_BYTES_MAX);
+    // mimalloc reads its options first: one of them forbids huge pages to the process.
+    // SAFETY: may be called again and again.
+    unsafe { mi_process_init() };
+    open_extents(machine.saturating_add(machine / 4).min(UNITS_MAX * UNIT_BYTES));
+    open_heap(machine);
+}
+
+fn open_extents(wanted: usize) {
+    if !EXTENTS.open(wanted) {
+        return;
+    }
+    let units = EXTENTS.bytes() / UNIT_BYTES;
+    let table = reserve(units * size_of::<Unit>(), PAGE_BYTES);
+    let clerks = reserve(EXTENTS.bytes() / PAGE_BYTES, PAGE_BYTES);
+    let (Some(table), Some(clerks)) = (table, clerks) else {
+        EXTENTS.bytes.store(0, Ordering::Relaxed);
+        return;
+    };
+    // SAFETY: fresh zeros of that size, for the pool alone.
+    unsafe { super::pool::open(table, units, clerks) };
+}
+
+fn open_heap(wanted: usize) {
+    // SAFETY: sets one number that mimalloc reads at any time.
+    unsafe { mi_option_set(PURGE_DELAY, -1) };
+    if !HEAP.open(wanted) {
+        return;
+    }
+    let has_huge = allows_huge_pages()
+        && [&EXTENTS, &HEAP].iter().all(|space| prefer_huge_pages(space.start(), space.bytes()));
+    HAS_HUGE_PAGES.store(has_huge, Ordering::Relaxed);
+    share_heap();
+}
+
+/// Bytes from the start of the heap that mimalloc has been given.
+static SHARED: AtomicUsize = AtomicUsize::new(0);
+
+/// Gives mimalloc a part of the heap: at first little, then as much again.
+#[cold]
+fn share_heap() {
+    let given = SHARED.load(Ordering::Relaxed);
+    let share = given.clamp(SHARE_BYTES, SHARE_BYTES_MAX).min(HEAP.bytes() - given);
+    let next = given + share;
+    // One thread at a time gives; mimalloc takes whole multiples of 32 MB, and no less.
+    if share < SHARE_BYTES / 16
+        || SHARED.compare_exchange(given, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    let start = std::ptr::with_exposed_provenance_mut(HEAP.start() + given);
+    let (none, id) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: a fresh range of zeros, given to mimalloc for good; `commit` never unwinds. A refusal
+    // leaves mimalloc to ask the system itself.
+    unsafe { mi_manage_memory(start, share, false, false, true, -1, false, commit, none, id) };
+}
+
+/// mimalloc wants memory behind a part of the heap, or none any more.
+extern "C" fn commit(
+    wants: bool,
+    start: *mut c_void,
+    bytes: usize,
+    _is_zero: *mut bool,
+    _: *mut c_void,
+) -> bool {
+    // It is never given back: false says that it is still there.
+    if wants {
+        populate_heap(start.addr(), bytes);
+        let shared = SHARED.load(Ordering::Relaxed);
+        if HEAP.populated() > (shared - shared / 4) as u64 && shared < HEAP.bytes() {
+            share_heap();
+        }
+    }
+    wants
+}
+
+fn populate_heap(start: usize, bytes: usize) {
+    let step = if by_units() { UNIT_BYTES } else { SLICE_BYTES };
+    let first = (start - HEAP.start()) / step * step;
+    let end = (start - HEAP.start() + bytes).next_multiple_of(step).min(HEAP.bytes());
+    let mut grown = 0;
+    for slice in first / SLICE_BYTES..end / SLICE_BYTES {
+        let bit = 1 << (slice % 64);
+        // Relaxed: a thread that finds a bit set may touch the page a moment before it is there, and
+        // then takes the fault itself.
+        if SLICES[slice / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0 {
+            grown += SLICE_BYTES;
+        }
+    }
+    if grown > 0 {
+        HEAP.note_populated(grown);
+        populate(HEAP.start() + first, end - first, keep());
+    }
+}

@@ -1,0 +1,126 @@
+//! The trimmer: gives memory that has been free for long back to the operating system, on a thread of
+//! its own, so much at a time, and never while it may soon be needed again.
+//!
+//! It looks once a second. Only when the least that was free in 30 s is more than a quarter of what
+//! extents have does it begin, and it leaves half of that quarter: so a load that takes and frees in
+//! turn never meets it. Near the memory limit it does not wait. Between two steps it waits, which is
+//! wait type RESERVED_MEMORY_FREE_EXT; the steps are kernel time, cause `decommit`.
+
+use std::time::Duration;
+
+use super::pool;
+use super::space::EXTENTS;
+use crate::park::{self, Cancel};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+use crate::wait::WaitType;
+
+/// How often it looks.
+pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
+/// Looks in a row that must find memory free.
+const WINDOW_LOOKS: u32 = 30;
+/// Part of the extents' memory that may stay free.
+const FREE_PART: u64 = 4;
+/// What one step gives back at most, and the pause after it: 400 MB a second.
+const STEP_BYTES: u64 = 8 << 20;
+const STEP_PAUSE: Duration = Duration::from_millis(20);
+
+/// One trimmer at a time, whatever the number of instances: the memory is the process's.
+static IS_BUSY: AtomicBool = AtomicBool::new(false);
+static RELEASED: AtomicU64 = AtomicU64::new(0);
+
+/// Bytes given back to the operating system so far.
+#[must_use]
+pub fn released_bytes() -> u64 {
+    RELEASED.load(Ordering::Relaxed)
+}
+
+/// Decides how much goes back; numbers only.
+#[derive(Debug)]
+pub(crate) struct Trimmer {
+    looks: u32,
+    /// The least that was free in this window.
+    least: u64,
+}
+
+impl Default for Trimmer {
+    fn default() -> Self {
+        Self { looks: 0, least: u64::MAX }
+    }
+}
+
+impl Trimmer {
+    /// Notes what is free, of what extents have; returns how much of it is to go.
+    fn look(&mut self, idle: u64, populated: u64, is_short: bool) -> u64 {
+        self.looks += 1;
+        self.least = self.least.min(idle);
+        if is_short {
+            *self = Self::default();
+            return idle;
+        }
+        if self.looks < WINDOW_LOOKS {
+            return 0;
+        }
+        let least = std::mem::take(self).least;
+        let allowed = populated / FREE_PART;
+        if least > allowed { least - allowed / 2 } else { 0 }
+    }
+
+    /// Looks, and gives back what is to go.
+    pub(crate) fn run(&mut self, stopping: &Cancel) {
+        // Acquire and Release: a pair, so that one trimmer sees what the other did.
+        if IS_BUSY.swap(true, Ordering::Acquire) {
+            return;
+        }
+        let is_short = super::budget::is_short(EXTENTS.populated());
+        if is_short || self.looks + 1 == WINDOW_LOOKS {
+            pool::empty_depots();
+        }
+        let excess = self.look(pool::idle_bytes(), EXTENTS.populated(), is_short);
+        trim(excess, stopping);
+        IS_BUSY.store(false, Ordering::Release);
+    }
+}
+
+/// Gives so much back, step by step.
+fn trim(bytes: u64, stopping: &Cancel) {
+    let mut gone = 0;
+    let mut step = 0;
+    while gone + step < bytes {
+        let released = pool::release_idle();
+        step += released;
+        if step >= STEP_BYTES || released == 0 {
+            gone += std::mem::take(&mut step);
+            park::sleep(STEP_PAUSE, WaitType::ReservedMemoryFree, Some(stopping));
+        }
+        if released == 0 || stopping.is_set() {
+            break;
+        }
+    }
+    RELEASED.fetch_add(gone + step, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MB: u64 = 1 << 20;
+
+    #[test]
+    fn memory_goes_back_only_when_it_was_free_for_the_whole_window() {
+        let mut trimmer = Trimmer::default();
+        for look in 1..WINDOW_LOOKS {
+            assert_eq!(trimmer.look(600 * MB, 1000 * MB, false), 0, "{look}");
+        }
+        // More than a quarter: half of the quarter stays.
+        assert_eq!(trimmer.look(600 * MB, 1000 * MB, false), 475 * MB);
+        for look in 0..10 * WINDOW_LOOKS {
+            let idle = if look % 20 == 0 { 200 * MB } else { 600 * MB };
+            assert_eq!(trimmer.look(idle, 1000 * MB, false), 0, "a load that comes and goes");
+        }
+    }
+
+    #[test]
+    fn near_the_limit_all_that_is_free_goes_at_once() {
+        assert_eq!(Trimmer::default().look(100 * MB, 1000 * MB, true), 100 * MB);
+    }
+}

@@ -1,0 +1,171 @@
+//! Memory of the operating system: ranges of addresses, and what is behind them.
+//!
+//! A page fault is an entry into the kernel that nobody called. So memory is populated by one call,
+//! which has a name and is timed, before anybody touches it; the faults of these calls are counted, and
+//! all others happened where they hide.
+//!
+//! The allocator calls this, so nothing here allocates, nor opens a thread's account.
+
+use std::ptr;
+
+use super::SysCause;
+use crate::ledger;
+use crate::sync::{AtomicU64, Ordering};
+
+/// Page faults taken in [`populate`].
+static POPULATE_FAULTS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether pages stay in memory whatever happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// As long as the machine has memory.
+    AsUsual,
+    /// Always: they are locked.
+    Locked,
+}
+
+/// Reserves addresses that begin at a multiple of `align`, without memory behind them; none if the
+/// system refuses.
+pub(crate) fn reserve(bytes: usize, align: usize) -> Option<usize> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    let whole = bytes.checked_add(align)?;
+    // SAFETY: a new mapping, wherever the kernel puts it.
+    let start = ledger::call_if_open(SysCause::PagePopulate, || unsafe {
+        libc::mmap(ptr::null_mut(), whole, protection, flags, -1, 0)
+    });
+    (start != libc::MAP_FAILED).then(|| start.addr().next_multiple_of(align))
+}
+
+/// Puts memory behind addresses that were reserved. What is there already keeps its contents.
+pub(crate) fn populate(start: usize, bytes: usize, keep: Keep) {
+    ledger::call_if_open(SysCause::PagePopulate, || {
+        let before = own_faults();
+        let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+        // SAFETY: a range that `reserve` made; locking changes no contents.
+        let locked = keep == Keep::Locked && unsafe { libc::mlock(range, bytes) } == 0;
+        if !locked {
+            // A refusal (Linux before 5.14) leaves the faults to whoever touches the pages first, and
+            // they are counted as such: see `faults`.
+            // SAFETY: as above; populating changes no contents.
+            let _ = unsafe { libc::madvise(range, bytes, libc::MADV_POPULATE_WRITE) };
+        }
+        // Relaxed: statistics.
+        POPULATE_FAULTS.fetch_add(own_faults().saturating_sub(before), Ordering::Relaxed);
+    });
+}
+
+/// Gives the memory behind addresses back; they stay reserved.
+///
+/// # Safety
+/// Nobody uses what is there.
+pub(crate) unsafe fn release(start: usize, bytes: usize) {
+    ledger::call_if_open(SysCause::MemoryDecommit, || {
+        let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+        // Pages that are not locked are none the worse for it.
+        // SAFETY: a range that `reserve` made.
+        let _ = unsafe { libc::munlock(range, bytes) };
+        // A refusal leaves the memory where it is, which costs memory and nothing else.
+        // SAFETY: the caller's promise.
+        let _ = unsafe { libc::madvise(range, bytes, libc::MADV_DONTNEED) };
+    });
+}
+
+/// Asks for huge pages behind addresses, from now on; false if the kernel has no such thing.
+pub(crate) fn prefer_huge_pages(start: usize, bytes: usize) -> bool {
+    let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+    // SAFETY: a range that `reserve` made; contents stay.
+    ledger::call_if_open(SysCause::PagePopulate, || unsafe {
+        libc::madvise(range, bytes, libc::MADV_HUGEPAGE) == 0
+    })
+}
+
+/// Bytes of memory of the machine; 0 if the kernel does not say.
+pub(crate) fn machine_bytes() -> usize {
+    // SAFETY: plain data; zero is a valid value of it.
+    let mut info: libc::sysinfo = unsafe { std::mem::zeroed() };
+    // SAFETY: `info` is writable and of the right type.
+    if unsafe { libc::sysinfo(&raw mut info) } != 0 {
+        return 0;
+    }
+    let unit = usize::try_from(info.mem_unit.max(1)).unwrap_or(1);
+    usize::try_from(info.totalram).unwrap_or(usize::MAX).saturating_mul(unit)
+}
+
+/// Whether the kernel gives huge pages to those who ask, and this process may ask.
+pub(crate) fn allows_huge_pages() -> bool {
+    const PATH: &std::ffi::CStr = c"/sys/kernel/mm/transparent_hugepage/enabled";
+    // SAFETY: reads a flag of the process; the other arguments must be zero.
+    if unsafe { libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) } != 0 {
+        return false;
+    }
+    // SAFETY: the path ends in a zero.
+    let file = unsafe { libc::open(PATH.as_ptr(), libc::O_RDONLY) };
+    let mut text = [0_u8; 64];
+    // SAFETY: `text` is writable and that long. A file that is not open gives an error.
+    let read = unsafe { libc::read(file, text.as_mut_ptr().cast(), text.len()) };
+    // SAFETY: the file is ours; an error means that it never was open.
+    unsafe { libc::close(file) };
+    let text = &text[..usize::try_from(read).unwrap_or(0)];
+    // The mode in use is in brackets.
+    !text.is_empty() && !text.windows(7).any(|word| word == b"[never]")
+}
+
+/// Bytes of this process in huge pages, by the kernel's books.
+pub(crate) fn huge_bytes() -> u64 {
+    let text = super::call(SysCause::Books, || std::fs::read_to_string("/proc/self/smaps_rollup"));
+    let text = text.unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("AnonHugePages:"));
+    let kilobytes = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// Raises the limit of locked memory as far as the system lets us; returns it then, none if there is
+/// none: no limit, or the right to lock whatever the limit.
+pub(crate) fn raise_locked_limit() -> Option<u64> {
+    /// CAP_IPC_LOCK of capabilities(7).
+    const MAY_LOCK: u32 = 14;
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    super::call(SysCause::Process, || {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+        let rights = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+        if rights >> MAY_LOCK & 1 == 1 {
+            return None;
+        }
+        let limit = getrlimit(Resource::Memlock);
+        let most = Rlimit { current: limit.maximum, maximum: limit.maximum };
+        // On refusal the old limit stays, which is what the caller is told.
+        let _ = setrlimit(Resource::Memlock, most);
+        getrlimit(Resource::Memlock).current
+    })
+}
+
+/// Page faults of this process so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Faults {
+    /// In the call that populates memory.
+    pub populate: u64,
+    /// Wherever a thread touched a page that was not there: the binary's own, stacks, tables of the
+    /// kernel's or the allocator's.
+    pub elsewhere: u64,
+}
+
+/// Counts the page faults so far.
+#[must_use]
+pub fn faults() -> Faults {
+    let populate = POPULATE_FAULTS.load(Ordering::Relaxed);
+    let times = super::cpu_times();
+    let all = times.minor_faults + times.major_faults;
+    Faults { populate, elsewhere: all.saturating_sub(populate) }
+}
+
+/// The calling thread's page faults.
+fn own_faults() -> u64 {
+    // SAFETY: `rusage` is plain data; zero is a valid value of it.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` is writable and of the right type.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    debug_assert_eq!(result, 0, "getrusage of ourselves cannot fail");
+    u64::try_from(usage.ru_minflt + usage.ru_majflt).unwrap_or(0)
+}
