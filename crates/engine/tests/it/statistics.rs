@@ -108,3 +108,24 @@ fn ids_come_back_when_a_flood_of_texts_has_gone() {
         CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t WHERE t.text LIKE '%last[_]one'";
     assert_eq!(run(&mut session, counted), [["1".to_owned()]]);
 }
+
+/// What one session sent once makes room; what two asked for stays, although nobody has it open.
+#[test]
+fn a_plan_that_came_back_outlives_texts_that_are_sent_once() {
+    let instance = instance();
+    let (twice, once) = ("SELECT 'kept' AS asked_twice", "SELECT 'kept' AS asked_once");
+    for texts in [&[twice, once][..], &[twice]] {
+        let mut session = login(&instance);
+        texts.iter().for_each(|text| drop(run(&mut session, text)));
+    }
+    let mut session = login(&instance);
+    for n in 0..1_000 {
+        run(&mut session, &format!("SELECT {n} AS passing"));
+    }
+    assert!(instance.programs.count() < 1_000, "{} programs", instance.programs.count());
+    run(&mut login(&instance), twice);
+    let counted = "SELECT execution_count FROM sys.dm_exec_query_stats qs
+        CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t
+        WHERE t.text LIKE '%kept%' AND t.text NOT LIKE '%dm[_]exec%'";
+    assert_eq!(run(&mut session, counted), [["3".to_owned()]]);
+}
