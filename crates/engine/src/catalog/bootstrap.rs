@@ -8,7 +8,7 @@ use types::{Collation, Value};
 use super::name::Name;
 use super::{
     Catalog, Database, DatabaseFile, DatabaseOptions, Login, Principal, PrincipalKind, Schema,
-    UserMessages,
+    Settings, TraceFlags, UserMessages,
 };
 
 /// Databases that every instance has, with their ids.
@@ -42,6 +42,8 @@ impl Catalog {
             logins: BTreeMap::from([(Name::new(&sa.name), Arc::new(sa))]),
             server_permissions: Vec::new(),
             messages: UserMessages::default(),
+            settings: Settings::default(),
+            trace_flags: TraceFlags::default(),
         }
     }
 

@@ -25,6 +25,7 @@ pub mod name;
 pub mod password;
 mod property;
 mod sequence;
+mod settings;
 pub mod table;
 
 pub(crate) use bootstrap::default_files;
@@ -34,6 +35,7 @@ pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceDef};
+pub use settings::{Settings, TraceFlags};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 
 /// All databases at one moment.
@@ -49,6 +51,10 @@ pub struct Catalog {
     pub server_permissions: Vec<Permission>,
     /// Messages of users.
     pub messages: UserMessages,
+    /// What sp_configure has set.
+    pub settings: Settings,
+    /// Trace flags that are on for all sessions.
+    pub trace_flags: TraceFlags,
 }
 
 /// A login.

@@ -14,7 +14,7 @@ mod function;
 pub mod grant;
 pub mod query;
 pub mod run;
-mod statement;
+pub(crate) mod statement;
 mod trigger;
 pub mod vector;
 

@@ -5,7 +5,7 @@ use types::{Collation, DataType, Length, Msg, Result, Value};
 
 use crate::bind::Binder;
 use crate::exec::Cx;
-use crate::exec::run::format_message;
+use crate::exec::run::{format_message, user_message};
 use crate::func::entry::of;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
@@ -29,7 +29,17 @@ fn bind_message(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnT
 fn message(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (format, arguments) = values.split_first().ok_or(Msg::InternalError)?;
     let collation = call.arguments.first().map_or_else(Collation::default, |a| a.ty.collation);
-    // There are no messages of the user's own, so a number has no text.
-    let Some(format) = format.as_text(collation) else { return Ok(Value::Null) };
+    // A number is that of a message of sp_addmessage; NULL if there is none.
+    let number = match format {
+        Value::TinyInt(n) => Some(i32::from(*n)),
+        Value::SmallInt(n) => Some(i32::from(*n)),
+        Value::Int(n) => Some(*n),
+        _ => None,
+    };
+    let found = match number {
+        Some(number) => user_message(number, cx).map(|message| message.text),
+        None => format.as_text(collation),
+    };
+    let Some(format) = found else { return Ok(Value::Null) };
     format_message(&format, arguments, cx).map(|text| Value::nvarchar(&text))
 }

@@ -11,17 +11,26 @@ use crate::sink::{ColumnInfo, Command};
 
 pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     match dbcc.command.to_ascii_uppercase().as_str() {
-        "FREEPROCCACHE" => {
-            cx.session.instance.programs.clear();
-            cx.session.instance.statistics.evict_all();
-            cx.session.programs.clear();
-        }
+        "FREEPROCCACHE" => free_programs(cx),
         "CHECKIDENT" => super::identity::run(dbcc, cx)?,
         "MEMORYSTATUS" => super::memory_status::run(cx)?,
         "SQLPERF" => super::sqlperf::run(dbcc, cx)?,
         "USEROPTIONS" => user_options(cx)?,
-        // Trace flags change how SQL Server works inside; scripts set them before they measure. There is
-        // nothing here that any of them would change, and DBCC TRACESTATUS does not claim otherwise.
+        // Rows are read where they are: there are no buffers to drop.
+        "DROPCLEANBUFFERS" => require_state(cx)?,
+        "FREESYSTEMCACHE" => free_system_cache(dbcc, cx)?,
+        // Of linked servers' sessions, which there are not.
+        "FREESESSIONCACHE" => require_state(cx)?,
+        "CHECKDB" => super::check::database(dbcc, "CHECKDB", cx)?,
+        "CHECKALLOC" => super::check::database(dbcc, "CHECKALLOC", cx)?,
+        "CHECKCATALOG" => super::check::catalog(dbcc, cx)?,
+        "CHECKTABLE" => super::check::table(dbcc, cx)?,
+        "DBREINDEX" => reindex(dbcc, cx)?,
+        "INPUTBUFFER" => super::inspect::input_buffer(dbcc, cx)?,
+        "OPENTRAN" => super::inspect::open_transaction(dbcc, cx)?,
+        "TRACEON" => super::trace::switch(dbcc, true, cx)?,
+        "TRACEOFF" => super::trace::switch(dbcc, false, cx)?,
+        "TRACESTATUS" => super::trace::status(dbcc, cx)?,
         other => return Err(Msg::NotSupported(&format!("DBCC {other}")).into()),
     }
     let quiet = dbcc.options.iter().any(|(name, _)| name.as_ref() == "NO_INFOMSGS");
@@ -29,6 +38,47 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.sink.message(&Error::from(Msg::DbccCompleted))?;
     }
     Ok(())
+}
+
+fn free_programs(cx: &mut Cx<'_>) {
+    cx.session.instance.programs.clear();
+    cx.session.instance.statistics.evict_all();
+    cx.session.programs.clear();
+}
+
+/// Checks ALTER SERVER STATE.
+fn require_state(cx: &Cx<'_>) -> Result<(), Stop> {
+    if cx.session.rights.alters_server(&cx.session.catalog) {
+        return Ok(());
+    }
+    Err(Msg::ServerPermissionDenied("ALTER SERVER STATE").into())
+}
+
+/// `DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans' ..)`: plans are the one cache that there is.
+fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    require_state(cx)?;
+    let name =
+        dbcc.arguments.first().and_then(super::sqlperf::word).ok_or(Msg::DbccParameter(1))?;
+    let of_plans = ["ALL", "SQL Plans", "Object Plans", "Bound Trees"];
+    if !of_plans.iter().any(|cache| cache.eq_ignore_ascii_case(name)) {
+        return Err(Msg::NotSupported(&format!("DBCC FREESYSTEMCACHE ('{name}')")).into());
+    }
+    free_programs(cx);
+    Ok(())
+}
+
+/// `DBCC DBREINDEX (table [, index [, fill factor]])`: indexes have no pages that could be filled or in
+/// disorder, so that they are what a rebuild would make of them.
+fn reindex(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<(), Stop> {
+    let word = super::sqlperf::word;
+    let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
+    let table = super::check::find_table(name, cx)?;
+    match dbcc.arguments.get(1).map(word) {
+        None | Some(Some("")) => Ok(()),
+        Some(Some(index)) if table.index(index).is_some() => Ok(()),
+        Some(Some(index)) => Err(Msg::IndexNotFound(index).into()),
+        Some(None) => Err(Msg::DbccParameter(2).into()),
+    }
 }
 
 /// `DBCC USEROPTIONS`: the options that are set, as scripts read them.

@@ -5,6 +5,8 @@
 
 mod app_lock;
 mod catalog;
+mod check;
+pub(crate) mod configure;
 pub(crate) mod cursor;
 pub(crate) mod dbcc;
 mod describe;
@@ -13,12 +15,15 @@ mod extended_property;
 #[cfg(debug_assertions)]
 mod fault;
 mod identity;
+mod inspect;
 mod memory_status;
+mod message;
 pub mod prepared;
 pub(crate) mod rpc;
 mod sql;
 mod sqlperf;
 mod statistics;
+mod trace;
 mod xml_document;
 
 use types::value::ColumnType;
@@ -42,9 +47,11 @@ static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_SESSIONS, catalog::PROCEDURES
 /// Those that are not queries over the catalog.
 static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
+    configure::PROCEDURES,
     cursor::PROCEDURES,
     describe::PROCEDURES,
     extended_property::PROCEDURES,
+    message::PROCEDURES,
     sql::PROCEDURES,
     prepared::PROCEDURES,
     statistics::PROCEDURES,

@@ -88,6 +88,7 @@ pub(super) fn open(
         last_identity: None,
         identity_insert: None,
         context_info: Bytes::new(),
+        trace_flags: Vec::new(),
         text_pointers: crate::session::pointer::TextPointers::default(),
         session_context: Vec::new(),
         nest_level: 0,

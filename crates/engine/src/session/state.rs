@@ -80,6 +80,8 @@ pub struct SessionState {
     pub identity_insert: Option<i32>,
     /// `CONTEXT_INFO()`
     pub context_info: Bytes,
+    /// Trace flags that are on for the session.
+    pub trace_flags: Vec<i32>,
     /// What TEXTPTR gave.
     pub(crate) text_pointers: TextPointers,
     /// `SESSION_CONTEXT()`: key, value, read-only.

@@ -5,6 +5,7 @@ use types::{DataType, Value};
 
 use super::column::{BIT, Column, INT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
 use super::{Rows, Scope, SystemView};
+use crate::catalog::Catalog;
 use crate::instance::Instance;
 
 const COLUMNS: &[Column<Setting>] = &[
@@ -13,7 +14,7 @@ const COLUMNS: &[Column<Setting>] = &[
     opt("value", VARIANT, |r| variant(r.value)),
     opt("minimum", VARIANT, |r| variant(r.minimum)),
     opt("maximum", VARIANT, |r| variant(r.maximum)),
-    opt("value_in_use", VARIANT, |r| variant(r.value)),
+    opt("value_in_use", VARIANT, |r| variant(r.in_use)),
     col("description", nv(255), |r| text(r.description)),
     col("is_dynamic", BIT, |r| bit(r.dynamic)),
     col("is_advanced", BIT, |r| bit(r.advanced)),
@@ -29,7 +30,7 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, settings(&scope.session.instance))
+    rows(COLUMNS, settings(&scope.session.instance, &scope.session.catalog))
 }
 
 /// A setting.
@@ -38,8 +39,10 @@ pub(crate) struct Setting {
     pub(crate) id: i32,
     /// Its name.
     pub(crate) name: &'static str,
-    /// What it is set to, and is in use.
+    /// What it is set to.
     pub(crate) value: i32,
+    /// What is in use.
+    pub(crate) in_use: i32,
     /// The least value.
     pub(crate) minimum: i32,
     /// The greatest value.
@@ -57,13 +60,15 @@ fn variant(value: i32) -> Value {
 }
 
 /// Returns the settings by name.
-pub(crate) fn settings(instance: &Instance) -> Vec<Setting> {
+pub(crate) fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
+    let fixed = |setting: Setting| Setting { in_use: setting.value, ..setting };
     let memory_mb = instance.config.memory_max / (1 << 20);
-    vec![
+    let mut all: Vec<Setting> = [
         Setting {
             id: 115,
             name: "nested triggers",
             value: 1,
+            in_use: 0,
             minimum: 0,
             maximum: 1,
             description: "Allow triggers to be invoked within triggers",
@@ -74,6 +79,7 @@ pub(crate) fn settings(instance: &Instance) -> Vec<Setting> {
             id: 1_544,
             name: "max server memory (MB)",
             value: i32::try_from(memory_mb).unwrap_or(i32::MAX),
+            in_use: 0,
             minimum: 128,
             maximum: i32::MAX,
             description: "Maximum size of server memory (MB)",
@@ -84,6 +90,7 @@ pub(crate) fn settings(instance: &Instance) -> Vec<Setting> {
             id: 1_539,
             name: "max degree of parallelism",
             value: 1,
+            in_use: 0,
             minimum: 0,
             maximum: 32_767,
             description: "maximum degree of parallelism",
@@ -91,4 +98,23 @@ pub(crate) fn settings(instance: &Instance) -> Vec<Setting> {
             advanced: true,
         },
     ]
+    .into_iter()
+    .map(fixed)
+    .collect();
+    all.push(Setting {
+        id: SHOW_ADVANCED,
+        name: "show advanced options",
+        value: i32::from(catalog.settings.show_advanced),
+        in_use: i32::from(catalog.settings.advanced_in_use),
+        minimum: 0,
+        maximum: 1,
+        description: "show advanced options",
+        dynamic: true,
+        advanced: false,
+    });
+    all.sort_by_key(|setting| setting.id);
+    all
 }
+
+/// `configuration_id` of the setting that can be changed.
+pub(crate) const SHOW_ADVANCED: i32 = 518;

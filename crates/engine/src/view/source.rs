@@ -62,16 +62,17 @@ pub(crate) fn type_description(code: &str) -> &'static str {
     }
 }
 
-/// Returns the tables of a database; in tempdb also the session's own temporary ones.
+/// Returns the tables of a database by `object_id`; in tempdb also the session's own temporary ones.
 pub(crate) fn tables(session: &SessionState, database: &Database) -> Vec<Arc<TableDef>> {
     let mut tables: Vec<_> = database.tables().map(Arc::clone).collect();
     if Name::same(&database.name, "tempdb") {
         tables.extend(session.temp.iter().map(Arc::clone));
     }
+    tables.sort_by_key(|table| table.id);
     tables
 }
 
-/// Returns all objects of a database, constraints included.
+/// Returns all objects of a database by `object_id`, constraints included.
 pub(crate) fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
     let mut rows = Vec::new();
     for table in tables(session, database) {
@@ -82,6 +83,7 @@ pub(crate) fn objects(session: &SessionState, database: &Database) -> Vec<Object
             rows.push(row);
         }
     }
+    rows.sort_by_key(|row| row.id);
     rows
 }
 
@@ -193,7 +195,7 @@ pub(crate) struct ColumnRow {
     pub(crate) definition: Option<ColumnDef>,
 }
 
-/// Returns the columns of a database's tables and views.
+/// Returns the columns of a database's tables and views by `object_id` and `column_id`.
 pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
     let mut rows = Vec::new();
     for table in tables(scope.session, scope.database) {
@@ -217,6 +219,8 @@ pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
             }
         }
     }
+    // Columns of one object are in order already.
+    rows.sort_by_key(|row| row.object_id);
     rows
 }
 
@@ -280,19 +284,30 @@ pub(crate) fn view_columns(
     schema: &str,
     name: &str,
 ) -> Vec<(String, ColumnType)> {
+    bind_view(session, &database.name, schema, name).unwrap_or_default()
+}
+
+/// Returns names and types of a view's columns by binding it.
+///
+/// # Errors
+/// Those of its query.
+pub(crate) fn bind_view(
+    session: &SessionState,
+    database: &str,
+    schema: &str,
+    name: &str,
+) -> types::Result<Vec<(String, ColumnType)>> {
     let quote = |part: &str| part.replace(']', "]]");
     let text = format!("SELECT * FROM [{}].[{}]", quote(schema), quote(name));
-    let Ok(batch) = tsql::parse(&text, tsql::QuotedIdentifier::On) else { return Vec::new() };
+    let batch = tsql::parse(&text, tsql::QuotedIdentifier::On)?;
     let Some(StatementKind::Select(select)) = batch.statements.into_iter().next().map(|s| s.kind)
     else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
-    let context = BinderContext::bare(session, &database.name);
+    let context = BinderContext::bare(session, database);
     let mut binder = context.binder();
-    match crate::bind::query::bind_query(&mut binder, &select.query) {
-        Ok(query) => query.output.into_iter().map(|c| (c.name, c.expr.ty)).collect(),
-        Err(_) => Vec::new(),
-    }
+    let query = crate::bind::query::bind_query(&mut binder, &select.query)?;
+    Ok(query.output.into_iter().map(|c| (c.name, c.expr.ty)).collect())
 }
 
 /// A parameter of a procedure.

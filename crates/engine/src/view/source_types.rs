@@ -75,7 +75,7 @@ const SYSTEM_TYPES: [DataType; 29] = [
     DataType::Xml,
 ];
 
-/// Returns the types of a database: the system's, `sysname`, alias and table types.
+/// Returns the types of a database by `user_type_id`: the system's, `sysname`, alias and table types.
 pub(crate) fn type_rows(database: &Database) -> Vec<TypeRow> {
     let collation = database.collation.name();
     let system = |data_type: &DataType| TypeRow {
@@ -109,6 +109,7 @@ pub(crate) fn type_rows(database: &Database) -> Vec<TypeRow> {
         ..name
     });
     rows.extend(database.types.values().map(|t| user_type_row(database, t)));
+    rows.sort_by_key(|row| row.user_type_id);
     rows
 }
 

@@ -88,8 +88,8 @@ fn listed(session: &mut Session) -> BTreeMap<String, Vec<Column>> {
         "SELECT o.name, c.name,
              TYPE_NAME(c.system_type_id) + CASE
                  WHEN TYPE_NAME(c.system_type_id) NOT IN ('nvarchar', 'nchar', 'varchar', 'char',
-                     'varbinary', 'binary', 'datetime2', 'decimal') THEN ''
-                 WHEN TYPE_NAME(c.system_type_id) = 'datetime2' THEN CONCAT('(', c.scale, ')')
+                     'varbinary', 'binary', 'datetime2', 'datetimeoffset', 'decimal') THEN ''
+                 WHEN TYPE_NAME(c.system_type_id) LIKE 'datetime%' THEN CONCAT('(', c.scale, ')')
                  WHEN TYPE_NAME(c.system_type_id) = 'decimal'
                      THEN CONCAT('(', c.precision, ',', c.scale, ')')
                  WHEN c.max_length = -1 THEN '(max)'

@@ -2,10 +2,12 @@
 
 use types::{Error, Msg, Value};
 
+use crate::catalog::UserMessage;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
 use crate::plan::program::{Leaf, RaisErrorStep};
 use crate::sink::Command;
+use crate::view::source_messages::ENGLISH;
 use tsql::ast::RaisErrorOption;
 
 /// Longest text of PRINT and RAISERROR, in characters.
@@ -45,9 +47,15 @@ impl Runner<'_> {
         if severity >= SEVERITY_WITH_LOG && !log {
             return Err(Msg::SeverityNeedsLog(18).into());
         }
-        let (number, text) = match &message {
-            Value::Int(number) => return Err(message_by_number(*number, severity, state)),
-            other => (50_000, text_of(other, cx).unwrap_or_default()),
+        let (number, severity, text) = match &message {
+            Value::Int(number) => match user_message(*number, cx) {
+                Some(message) if severity < 0 => {
+                    (*number, i32::from(message.severity), message.text)
+                }
+                Some(message) => (*number, severity, message.text),
+                None => return Err(message_by_number(*number, severity, state)),
+            },
+            other => (50_000, severity, text_of(other, cx).unwrap_or_default()),
         };
         let text = format(&text, &arguments, cx)?;
         // A negative state is 1; one over 255 is out of range and taken as 255.
@@ -121,7 +129,12 @@ impl Runner<'_> {
     }
 }
 
-/// There are no messages but those that statements bring along.
+/// Finds a message that sp_addmessage has added.
+pub(crate) fn user_message(number: i32, cx: &Cx<'_>) -> Option<UserMessage> {
+    cx.session.catalog.messages.get(&(number, ENGLISH)).cloned()
+}
+
+/// The error for a number that is no user's message.
 fn message_by_number(number: i32, severity: i32, state: i32) -> Stop {
     if number < 13_001 {
         return Msg::RaiseErrorNumber(i64::from(number), 13_000, 2_147_483_647).into();

@@ -46,7 +46,8 @@ pub(crate) use execute::{
     text_type,
 };
 pub(crate) use level::{enter, report_scope};
-pub(crate) use message::format_message;
+pub(crate) use message::{format_message, user_message};
+pub(crate) use other::interrupted;
 
 /// Nesting of procedures, functions and triggers: error 217 beyond it.
 pub const NEST_LEVEL_MAX: u32 = 32;

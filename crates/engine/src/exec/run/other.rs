@@ -26,9 +26,10 @@ impl Runner<'_> {
             StatementKind::Kill(kill) => self.kill(kill, cx)?,
             StatementKind::BulkInsert(bulk) => return crate::exec::bulk::run(bulk, cx),
             StatementKind::InsertBulk(bulk) => cx.session.pending_bulk = Some((**bulk).clone()),
-            // Nothing is written that a checkpoint would shorten, nothing configured that waits.
+            // Nothing is written that a checkpoint would shorten.
             StatementKind::Checkpoint(_) => {}
-            StatementKind::Reconfigure { .. } => {}
+            // WITH OVERRIDE leaves out a check of values that sp_configure has made already.
+            StatementKind::Reconfigure { .. } => crate::proc::configure::reconfigure(cx)?,
             StatementKind::ExecuteAs(execute_as) => self.execute_as(execute_as, cx)?,
             StatementKind::Revert(cookie) => self.revert(cookie.as_ref(), cx)?,
             StatementKind::ReadText(read) => return self.read_text(read, cx),
@@ -114,8 +115,8 @@ impl Runner<'_> {
     }
 }
 
-/// What a failed definition stops: itself, or the request.
-fn interrupted(error: Error, cx: &mut Cx<'_>) -> Stop {
+/// What a failed definition or check stops: itself, or the request.
+pub(crate) fn interrupted(error: Error, cx: &mut Cx<'_>) -> Stop {
     match cx.interrupted.take() {
         Some(Interruption::Cancelled) => Stop::Cancelled,
         Some(Interruption::Disconnected) => Stop::Disconnected,

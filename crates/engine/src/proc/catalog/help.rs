@@ -115,7 +115,7 @@ fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 /// Rows and bytes of a table; there are no pages that could be reserved and unused.
 fn space_used(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(name) = text(arguments, 0, "@objname", cx).filter(|name| !name.is_empty()) else {
-        return Err(Msg::NotSupported("sp_spaceused of a database").into());
+        return run(&DATABASE_SPACE, arguments, cx);
     };
     let object = object(&name, cx)?;
     let Some(table) = table_of(&object, cx) else {
@@ -162,6 +162,35 @@ static SPACE_USED: TextProcedure = TextProcedure {
     ],
     text: "
 SELECT @name AS name, @rows AS rows, @reserved AS reserved, @data AS data, @indexes AS index_size, @unused AS unused",
+};
+
+/// The memory of all tables. Nothing is reserved that no table has.
+static DATABASE_SPACE: TextProcedure = TextProcedure {
+    name: "sp_spaceused",
+    parameters: &[
+        ("@objname", "nvarchar(776)"),
+        ("@updateusage", "varchar(5)"),
+        ("@mode", "varchar(11)"),
+        ("@oneresultset", "bit"),
+        ("@include_total_xtp_storage", "bit"),
+    ],
+    text: "
+DECLARE @reserved bigint, @used bigint, @data bigint
+SELECT @reserved = ISNULL(SUM(p.reserved_page_count), 0) * 8, @used = ISNULL(SUM(p.used_page_count), 0) * 8,
+    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN p.in_row_data_page_count END), 0) * 8 FROM sys.dm_db_partition_stats AS p
+DECLARE @size varchar(18) = CAST(CAST(@reserved / 1024.0 AS decimal(15, 2)) AS varchar(15)) + ' MB'
+IF @oneresultset = 1
+    SELECT DB_NAME() AS database_name, @size AS database_size, CAST('0.00 MB' AS varchar(18)) AS [unallocated space],
+        CAST(CAST(@reserved AS varchar(15)) + ' KB' AS varchar(18)) AS reserved, CAST(CAST(@data AS varchar(15)) + ' KB' AS varchar(18)) AS data,
+        CAST(CAST(@used - @data AS varchar(15)) + ' KB' AS varchar(18)) AS index_size,
+        CAST(CAST(@reserved - @used AS varchar(15)) + ' KB' AS varchar(18)) AS unused
+ELSE
+BEGIN
+    SELECT DB_NAME() AS database_name, @size AS database_size, CAST('0.00 MB' AS varchar(18)) AS [unallocated space]
+    SELECT CAST(CAST(@reserved AS varchar(15)) + ' KB' AS varchar(18)) AS reserved, CAST(CAST(@data AS varchar(15)) + ' KB' AS varchar(18)) AS data,
+        CAST(CAST(@used - @data AS varchar(15)) + ' KB' AS varchar(18)) AS index_size,
+        CAST(CAST(@reserved - @used AS varchar(15)) + ' KB' AS varchar(18)) AS unused
+END",
 };
 
 static HELP_ALL: TextProcedure = TextProcedure {

@@ -3,6 +3,8 @@
 //! As in SQL Server, each is a query over the catalog views, compiled and kept like a statement of a
 //! client's.
 
+mod admin;
+mod each;
 mod help;
 mod odbc;
 mod rename;
@@ -19,6 +21,8 @@ use crate::proc::sql::{prepare, run_prepared};
 use crate::proc::{SystemProcedure, argument};
 
 pub(super) static PROCEDURES: &[&[SystemProcedure]] = &[
+    admin::PROCEDURES,
+    each::PROCEDURES,
     help::PROCEDURES,
     odbc::PROCEDURES,
     rename::PROCEDURES,
@@ -28,15 +32,17 @@ pub(super) static PROCEDURES: &[&[SystemProcedure]] = &[
 ];
 
 /// A procedure that is a text: its parameters with their declarations, and the statements.
-struct TextProcedure {
-    name: &'static str,
+pub(super) struct TextProcedure {
+    /// Its name.
+    pub(super) name: &'static str,
     /// Name and type; every parameter may be left out and is NULL then.
-    parameters: &'static [(&'static str, &'static str)],
-    text: &'static str,
+    pub(super) parameters: &'static [(&'static str, &'static str)],
+    /// The statements.
+    pub(super) text: &'static str,
 }
 
 /// Runs the text with the arguments in the places of its parameters.
-fn run(
+pub(super) fn run(
     procedure: &TextProcedure,
     arguments: &mut [Argument],
     cx: &mut Cx<'_>,

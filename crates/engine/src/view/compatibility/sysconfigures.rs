@@ -21,5 +21,5 @@ pub(in crate::view) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, settings(&scope.session.instance))
+    rows(COLUMNS, settings(&scope.session.instance, &scope.session.catalog))
 }

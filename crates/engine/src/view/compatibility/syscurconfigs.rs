@@ -5,7 +5,7 @@ use crate::view::configurations::{Setting, settings};
 use crate::view::{Rows, Scope, SystemView};
 
 const COLUMNS: &[Column<Setting>] = &[
-    opt("value", INT, |r| int(r.value)),
+    opt("value", INT, |r| int(r.in_use)),
     col("config", SMALLINT, |r| small(r.id)),
     col("comment", nv(255), |r| text(r.description)),
     col("status", SMALLINT, |r| small(i32::from(r.dynamic) + 2 * i32::from(r.advanced))),
@@ -21,5 +21,5 @@ pub(in crate::view) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, settings(&scope.session.instance))
+    rows(COLUMNS, settings(&scope.session.instance, &scope.session.catalog))
 }
