@@ -125,7 +125,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
 /// Finds whom a module's EXECUTE AS clause means, if it has one that is not CALLER.
 ///
 /// # Errors
-/// 15151 for a user that does not exist or may not be impersonated.
+/// 15151 for a user that does not exist or may not be impersonated, an owner too.
 pub(super) fn execute_as(
     options: &[RoutineOption],
     to: &Target,
@@ -138,10 +138,16 @@ pub(super) fn execute_as(
     match clause {
         None | Some(ExecuteAsWho::Caller) => Ok(None),
         Some(ExecuteAsWho::Owner) => {
-            let database = cx.session.catalog.database(&to.database);
-            let schema = database.and_then(|d| d.schema(&to.schema));
-            let user = schema.map_or(DBO, |schema| schema.owner);
-            Ok(Some(ExecuteAs { principal: ExecuteAs::OWNER, user }))
+            let missing = || Msg::PrincipalNotFound("find", "user", "dbo");
+            let database = cx.session.catalog.database(&to.database).ok_or_else(missing)?;
+            let owner = database.schema(&to.schema).map_or(DBO, |schema| schema.owner);
+            let found = database.principals.values().find(|p| p.id == owner);
+            let owner = found.ok_or_else(missing)?;
+            // Whoever may make modules is not therefore allowed to act as their owner.
+            if !cx.session.rights.may_be_user(database, owner) {
+                return Err(Msg::PrincipalNotFound("find", "user", &owner.name).into());
+            }
+            Ok(Some(ExecuteAs { principal: ExecuteAs::OWNER, user: owner.id }))
         }
         Some(ExecuteAsWho::SelfUser) => {
             let user = crate::func::principal::own_id(cx);
