@@ -462,7 +462,7 @@ pub(crate) fn require_target(
 }
 
 /// Finds the table that an alias of FROM stands for.
-fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
+pub(crate) fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
     from.iter().find_map(|table| match &table.kind {
         TableRefKind::Table(source) => {
             let is_it = source.alias.as_deref().is_some_and(|a| Name::same(a, alias));

@@ -12,6 +12,7 @@ use super::query::{bind_document, bind_query, bind_spec_parts, declare_ctes};
 use super::{Binder, dml};
 use crate::bind::expr::bind_expr;
 use crate::opt;
+use crate::plan::children;
 use crate::plan::document::WhenEmpty;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
@@ -132,6 +133,11 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
         return Ok(Bound::Select(rows(binder, document)));
     }
     let QueryBody::Select(spec) = &query.body else {
+        let mut united = query.clone();
+        if let Some(into) = first_into(&mut united.body) {
+            let query = bind_query(binder, &united)?;
+            return into_table(binder, query, &into);
+        }
         let query = bind_query(binder, query)?;
         return Ok(Bound::Select(rows(binder, query)));
     };
@@ -150,6 +156,15 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
     match &spec.into {
         Some(into) => into_table(binder, query, into),
         None => Ok(Bound::Select(rows(binder, query))),
+    }
+}
+
+/// Takes INTO out of the first query of a union, whose it is.
+fn first_into(body: &mut QueryBody) -> Option<ast::Into> {
+    match body {
+        QueryBody::Select(spec) => spec.into.take(),
+        QueryBody::SetOperation { first, .. } => first_into(first),
+        QueryBody::Parenthesized(_) => None,
     }
 }
 
@@ -194,16 +209,39 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
     {
         rights.check_database(database, "CREATE TABLE")?;
     }
+    let inherits = is_of_one_table(&query.root);
     let mut columns = Vec::with_capacity(query.output.len());
     for column in &query.output {
         if column.name.is_empty() {
             return Err(Msg::NameMissing.into());
         }
-        columns.push((column.name.clone(), column.expr.ty, column.identity));
+        let identity = column.identity && inherits && is_once(&query, column);
+        columns.push((column.name.clone(), column.expr.ty, identity));
     }
     opt::query(binder, &mut query);
     let target = into.table.clone();
     Ok(Bound::SelectInto(SelectInto { query, target, columns, registers: binder.registers }))
+}
+
+/// Tells whether the columns of a query may hand on their identity property: there is one table, and its
+/// rows are neither grouped nor united with others.
+fn is_of_one_table(root: &Node) -> bool {
+    let mut nodes = vec![root];
+    while let Some(node) = nodes.pop() {
+        if matches!(
+            node,
+            Node::Join(_) | Node::Aggregate(_) | Node::SetOperation(_) | Node::Recursive(_)
+        ) {
+            return false;
+        }
+        children::inputs(node, &mut |input| nodes.push(input));
+    }
+    true
+}
+
+/// Tells whether a column is listed once.
+fn is_once(query: &Query, column: &OutputColumn) -> bool {
+    query.output.iter().filter(|other| walk::same(&other.expr, &column.expr)).count() == 1
 }
 
 /// Makes the shape of a result.

@@ -17,6 +17,7 @@ mod caught;
 mod characters;
 mod collations;
 mod compress;
+mod cursor;
 pub(crate) mod date;
 pub(crate) mod entry;
 mod files;
@@ -28,6 +29,7 @@ mod math;
 mod message;
 mod metadata;
 mod number_text;
+mod password;
 mod pick;
 mod pointer;
 pub(crate) mod principal;
@@ -63,6 +65,7 @@ static SCALARS: &[&[Function]] = &[
     caught::FUNCTIONS,
     characters::FUNCTIONS,
     compress::FUNCTIONS,
+    cursor::FUNCTIONS,
     date::FUNCTIONS,
     files::FUNCTIONS,
     format::FUNCTIONS,
@@ -73,6 +76,7 @@ static SCALARS: &[&[Function]] = &[
     message::FUNCTIONS,
     metadata::FUNCTIONS,
     number_text::FUNCTIONS,
+    password::FUNCTIONS,
     pick::FUNCTIONS,
     pointer::FUNCTIONS,
     principal::FUNCTIONS,

@@ -11,7 +11,7 @@ use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, done};
 use crate::plan::program::{LeafAst, Program, Step, StepKind};
 use crate::plan::statement::{Bound, OutputTarget};
-use crate::proc::sql::{prepare, text_argument};
+use crate::proc::sql::{parse_parameters, prepare, text_argument};
 use crate::proc::{SystemProcedure, argument};
 use crate::session::SessionState;
 use crate::sink::{ColumnInfo, Command, ResultShape};
@@ -38,6 +38,20 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     let count = u64::try_from(described.columns.len()).ok();
     done(cx, Command::Select, count, false)?;
     Ok(0)
+}
+
+/// Compiles a text and finds its first result.
+///
+/// # Errors
+/// As [`first_result`], and those of its syntax.
+pub(crate) fn first_result_of(
+    statement: &str,
+    declared: &str,
+    session: &SessionState,
+) -> Result<Option<Arc<ResultShape>>, Stop> {
+    let parameters = parse_parameters(declared, session)?;
+    let program = session.parse_and_compile(statement, parameters)?;
+    first_result(&program, session)
 }
 
 fn plain(name: &str, column_type: ColumnType) -> ColumnInfo {
@@ -106,7 +120,7 @@ fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
 }
 
 /// The columns of the description, as documented.
-fn columns() -> Vec<(&'static str, ColumnType)> {
+pub(crate) fn columns() -> Vec<(&'static str, ColumnType)> {
     let sysname = DataType::NVarChar(Length::Limited(128));
     let name = |n: u16| DataType::NVarChar(Length::Limited(n));
     let columns = [
@@ -156,7 +170,7 @@ fn columns() -> Vec<(&'static str, ColumnType)> {
 }
 
 /// What is said of a column; what is not known without browse information is NULL.
-fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
+pub(crate) fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
     let ty = &column.column_type;
     let data_type = &ty.data_type;
     let is_string = data_type.is_string() && *data_type != DataType::Xml;
@@ -197,7 +211,7 @@ fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
 }
 
 /// The type's number on the wire. `[MS-TDS] 2.2.5.4`
-fn wire_type(data_type: &DataType) -> u8 {
+pub(super) fn wire_type(data_type: &DataType) -> u8 {
     match data_type {
         DataType::Bit => 104,
         DataType::TinyInt | DataType::SmallInt | DataType::Int | DataType::BigInt => 38,
@@ -225,7 +239,7 @@ fn wire_type(data_type: &DataType) -> u8 {
 }
 
 /// The length that goes with it: 65,535 for `max`.
-fn wire_length(data_type: &DataType) -> i32 {
+pub(super) fn wire_length(data_type: &DataType) -> i32 {
     match data_type.max_length() {
         -1 => 65_535,
         length => i32::from(length),

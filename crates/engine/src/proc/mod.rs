@@ -9,7 +9,7 @@ mod check;
 pub(crate) mod configure;
 pub(crate) mod cursor;
 pub(crate) mod dbcc;
-mod describe;
+pub(crate) mod describe;
 mod documented;
 mod extended_property;
 #[cfg(debug_assertions)]
@@ -24,6 +24,7 @@ mod sql;
 mod sqlperf;
 mod statistics;
 mod trace;
+mod undeclared;
 mod xml_document;
 
 use types::value::ColumnType;
@@ -55,6 +56,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     sql::PROCEDURES,
     prepared::PROCEDURES,
     statistics::PROCEDURES,
+    undeclared::PROCEDURES,
     xml_document::PROCEDURES,
 ];
 

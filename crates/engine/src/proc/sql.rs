@@ -102,7 +102,7 @@ pub(super) fn prepare(
 }
 
 /// Parses `@a int, @b nvarchar(10) OUTPUT`.
-fn parse_parameters(declared: &str, session: &SessionState) -> Result<Parameters, Stop> {
+pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result<Parameters, Stop> {
     let mut parameters = Parameters::default();
     if declared.trim().is_empty() {
         return Ok(parameters);

@@ -440,7 +440,15 @@ impl SessionState {
         self.instance.statistics.register(program, &identity)
     }
 
-    fn parse_and_compile(&self, text: &str, parameters: Parameters) -> Result<Program, Stop> {
+    /// Compiles a text that is not kept.
+    ///
+    /// # Errors
+    /// Those of its syntax and variables.
+    pub(crate) fn parse_and_compile(
+        &self,
+        text: &str,
+        parameters: Parameters,
+    ) -> Result<Program, Stop> {
         let quotes = if self.options.quoted_identifier {
             tsql::QuotedIdentifier::On
         } else {

@@ -32,6 +32,10 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &PARTITION_SCHEMES,
     &PERIODS,
     &PLAN_GUIDES,
+    &SERVICE_CONTRACTS,
+    &SERVICE_MESSAGE_TYPES,
+    &SERVICE_QUEUES,
+    &SERVICES,
     &SYMMETRIC_KEYS,
     &XML_SCHEMA_COLLECTIONS,
 ];
@@ -320,6 +324,55 @@ static PLAN_GUIDES: SystemView = absent("plan_guides", || {
         unknown("scope_batch", NVMAX),
         unknown("parameters", NVMAX),
         unknown("hints", NVMAX),
+    ])
+});
+
+static SERVICE_CONTRACTS: SystemView = absent("service_contracts", || {
+    shape(&[none("name", SYSNAME), none("service_contract_id", INT), unknown("principal_id", INT)])
+});
+
+static SERVICE_MESSAGE_TYPES: SystemView = absent("service_message_types", || {
+    shape(&[
+        none("name", SYSNAME),
+        none("message_type_id", INT),
+        unknown("principal_id", INT),
+        none("validation", ch(2)),
+        unknown("validation_desc", nv(60)),
+        unknown("xml_collection_id", INT),
+    ])
+});
+
+static SERVICE_QUEUES: SystemView = absent("service_queues", || {
+    shape(&[
+        none("name", SYSNAME),
+        none("object_id", INT),
+        unknown("principal_id", INT),
+        none("schema_id", INT),
+        none("parent_object_id", INT),
+        unknown("type", ch(2)),
+        unknown("type_desc", nv(60)),
+        none("create_date", DATETIME),
+        none("modify_date", DATETIME),
+        none("is_ms_shipped", BIT),
+        none("is_published", BIT),
+        none("is_schema_published", BIT),
+        unknown("max_readers", SMALLINT),
+        unknown("activation_procedure", nv(776)),
+        unknown("execute_as_principal_id", INT),
+        none("is_activation_enabled", BIT),
+        none("is_receive_enabled", BIT),
+        none("is_enqueue_enabled", BIT),
+        none("is_retention_enabled", BIT),
+        unknown("is_poison_message_handling_enabled", BIT),
+    ])
+});
+
+static SERVICES: SystemView = absent("services", || {
+    shape(&[
+        none("name", SYSNAME),
+        none("service_id", INT),
+        unknown("principal_id", INT),
+        none("service_queue_id", INT),
     ])
 });
 

@@ -27,6 +27,7 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::default_constraints::VIEW,
     &super::dm_exec_cached_plans::VIEW,
     &super::dm_exec_connections::VIEW,
+    &super::dm_exec_describe_first_result_set::VIEW,
     &super::dm_exec_input_buffer::VIEW,
     &super::dm_exec_procedure_stats::VIEW,
     &super::dm_exec_query_ledger::VIEW,

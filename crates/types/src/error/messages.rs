@@ -616,6 +616,8 @@ messages! {
     NativeBodyNotAtomic = 10783, 15, "The body of a natively compiled module must be an ATOMIC block.";
     AtomicNeedsOption(option: &'a str) = 10784, 15, "The WITH clause of BEGIN ATOMIC statement must specify a value for the option '{option}'.";
     NotSupportedWith(kind: &'a str, name: &'a str, with: &'a str) = 10794, 16, "The {kind} '{name}' is not supported with {with}.";
+    UndeclaredNotDeduced(name: &'a str) = 11502, 16, "The type for parameter '{name}' cannot be deduced in this context.";
+    UndeclaredTwice(name: &'a str) = 11508, 16, "The undeclared parameter '{name}' is used more than once in the batch being analyzed.";
     MetadataUndetermined(statement: &'a str) = 11509, 16, "The metadata could not be determined because the statement '{statement}' could not be described.";
     MetadataTempTable(statement: &'a str) = 11526, 16, "The metadata could not be determined because statement '{statement}' uses a temp table.";
     ResultSetColumns(wanted: i64, set: i64, sent: i64) = 11537, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} column(s) for result set number {set}, but the statement sent {sent} column(s) at run time.";
@@ -686,6 +688,10 @@ messages! {
     CursorVariableCount = 16924, 16, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.";
     CursorReadOnly = 16929, 16, "The cursor is READ ONLY.";
     CursorRowNotInBuffer = 16930, 16, "The requested row is not in the fetch buffer.";
+    CursorColumnNotInList = 16932, 16, "The cursor has a FOR UPDATE list and the requested column to be updated is not in this list.";
+    CursorTableNotIncluded = 16933, 16, "The cursor does not include the table being modified or the table is not updatable through the cursor.";
+    CursorNothingChanged = 16947, 16, "No rows were updated or deleted.";
+    CursorForUpdate = 16957, 16, "FOR UPDATE cannot be specified on a READ ONLY cursor.";
     CursorNoRows = 16931, 16, "There are no rows in the current fetch buffer.";
     NotACursorVariable(name: &'a str) = 16948, 16, "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is expected.";
     IsACursorVariable(name: &'a str) = 16949, 16, "The variable '{name}' is a cursor variable, but it is used in a place where a cursor variable is not valid.";

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use tsql::ast::{self, StatementKind};
 use types::{Error, Msg, Result, Value};
 
-use crate::bind::{Binder, Level, Source, SourceColumn};
+use crate::bind::{Binder, BinderContext, Level, Source, SourceColumn};
 use crate::catalog::{ColumnDef, Database, TableDef, UserType};
 use crate::exec::Cx;
 use crate::plan::expr::Register;
@@ -206,6 +206,24 @@ pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level 
         ..Source::default()
     };
     Level { sources: vec![source], ..Level::default() }
+}
+
+/// Returns the columns of a table that a condition of its own reads.
+pub(crate) fn columns_read(
+    session: &SessionState,
+    table: &TableDef,
+    condition: &ast::Condition,
+) -> Vec<u16> {
+    let context = BinderContext::bare(session, &session.database);
+    let mut binder = context.binder();
+    binder.levels.push(level_of(&table.name, &table.columns, 0));
+    binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
+    let Ok(bound) = crate::bind::expr::bind_condition(&mut binder, condition) else {
+        return Vec::new();
+    };
+    let read = crate::plan::walk::reads(&bound);
+    let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
+    ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()
 }
 
 /// Where a new object goes: database, schema and name.

@@ -38,11 +38,23 @@ pub(crate) fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
     let missing = || not_found(kind, old, cx);
     let name = parse_object_name(old).map_err(|_| missing())?;
     match kind {
-        Renamed::Object => object(&name, old, new, cx),
+        // Without a word what kind it is, a name of a table's column is one too.
+        Renamed::Object => match object(&name, old, new, cx) {
+            Err(error) if error.number == 15_225 && is_column(&name, cx) => {
+                column(&name, old, new, cx)
+            }
+            done => done,
+        },
         Renamed::Column => column(&name, old, new, cx),
         Renamed::Index => index(&name, old, new, cx),
         Renamed::Type => user_type(&name, old, new, cx),
     }
+}
+
+/// Tells whether a name is that of a table's column.
+fn is_column(name: &ast::ObjectName, cx: &mut Cx<'_>) -> bool {
+    let found = of_table(Renamed::Column, name, "", cx);
+    found.is_ok_and(|(table, column)| table.column(&column).is_some())
 }
 
 fn not_found(kind: Renamed, old: &str, cx: &Cx<'_>) -> Error {
@@ -66,9 +78,10 @@ fn of_table(
     let Some(owner) = name.schema.clone() else { return Err(Msg::AmbiguousName(word).into()) };
     let of = ast::ObjectName {
         schema: name.database.clone(),
-        database: None,
+        database: name.server.clone(),
+        server: None,
         object: owner,
-        ..name.clone()
+        span: name.span,
     };
     let table = table::find_alone(&of, cx).map_err(|error| match error.number {
         4_902 => not_found(kind, old, cx),

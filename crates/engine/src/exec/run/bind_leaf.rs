@@ -9,7 +9,7 @@ use types::{Mode, Result};
 use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
 use crate::bind::{Binder, BinderContext};
 use crate::exec::Cx;
-use crate::exec::run::{ErrorClass, Runner, Stop};
+use crate::exec::run::{ErrorClass, Runner, Stop, positioned};
 use crate::instance::{MetadataCache, SessionCounter};
 use crate::opt::watch::{self, Found, Watch};
 use crate::plan::expr::{Expr, ExprKind, Slot};
@@ -120,6 +120,11 @@ impl Runner<'_> {
     fn bind(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Bound, bool)> {
         let _label = ledger::labelled(Label::Bind);
         cx.session.refresh_catalog();
+        if let LeafAst::Statement(statement) = &leaf.ast
+            && let Some(cursor) = positioned::cursor_of(statement)
+        {
+            return self.bind_positioned(statement, cursor, cx);
+        }
         let context = BinderContext::of(cx.session, self.program);
         let mut binder = context.binder();
         let bound = match &leaf.ast {
@@ -148,6 +153,25 @@ impl Runner<'_> {
             }
         };
         Ok((bound, binder.session_bound))
+    }
+
+    /// Binds UPDATE or DELETE .. WHERE CURRENT OF for the row that the cursor is on now.
+    fn bind_positioned(
+        &self,
+        statement: &tsql::ast::Statement,
+        cursor: &tsql::ast::CursorRef,
+        cx: &mut Cx<'_>,
+    ) -> Result<(Bound, bool)> {
+        let table = {
+            let context = BinderContext::of(cx.session, self.program);
+            positioned::table_of(statement, &mut context.binder())?
+        };
+        let (statement, given) = positioned::on_key(statement, cursor, table, cx)?;
+        let context = BinderContext::of(cx.session, self.program);
+        let mut binder = context.binder();
+        binder.given = given;
+        let bound = crate::bind::bind_statement(&mut binder, &statement)?;
+        Ok((bound, true))
     }
 }
 

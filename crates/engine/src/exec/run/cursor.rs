@@ -8,7 +8,8 @@ use tsql::ast::{self, CursorName, CursorOption, FetchDirection};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
-use crate::bind::BinderContext;
+use super::positioned::{self, KeyTable};
+use crate::bind::{BinderContext, shape_of};
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
 use crate::plan::expr::Slot;
@@ -30,6 +31,16 @@ pub struct Cursor {
     /// 0 before the first row; `rows.len() + 1` behind the last.
     position: usize,
     scroll: bool,
+    /// Whether its rows are chosen at OPEN: STATIC, INSENSITIVE or KEYSET.
+    fixed: bool,
+    /// Whether it was declared so that nothing can be changed through it.
+    read_only: bool,
+    /// FOR UPDATE OF: the columns that may be changed; any if it is empty.
+    updatable: Vec<String>,
+    /// FOR UPDATE was said.
+    for_update: bool,
+    /// The tables that can be changed through it, since OPEN.
+    tables: Vec<KeyTable>,
 }
 
 /// `@@FETCH_STATUS` after a FETCH that found a row.
@@ -64,8 +75,22 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
         let LeafAst::Statement(query) = &leaf.ast else { return Err(Msg::InternalError.into()) };
-        if let Some(ast::CursorAccess::Update(_)) = declaration.access {
-            return Err(Msg::NotSupported("FOR UPDATE cursors").into());
+        let updatable = match &declaration.access {
+            Some(ast::CursorAccess::Update(columns)) => Some(columns),
+            Some(ast::CursorAccess::ReadOnly) | None => None,
+        };
+        let read_only = matches!(declaration.access, Some(ast::CursorAccess::ReadOnly))
+            || declaration.options.iter().any(|o| {
+                matches!(
+                    o,
+                    CursorOption::ReadOnly
+                        | CursorOption::Static
+                        | CursorOption::Insensitive
+                        | CursorOption::FastForward
+                )
+            });
+        if read_only && updatable.is_some() {
+            return Err(Msg::CursorForUpdate.into());
         }
         let name = match (&declaration.name, variable) {
             (Some(name), _) => name.to_string(),
@@ -82,8 +107,21 @@ impl Runner<'_> {
             )
         }) && !declaration.options.contains(&CursorOption::ForwardOnly);
         let local = variable.is_some() || declaration.options.contains(&CursorOption::Local);
-        let cursor =
-            Cursor { name, query: query.clone(), rows: None, shape: None, position: 0, scroll };
+        let cursor = Cursor {
+            name,
+            query: query.clone(),
+            rows: None,
+            shape: None,
+            position: 0,
+            scroll,
+            fixed: declaration.options.iter().any(|o| {
+                matches!(o, CursorOption::Static | CursorOption::Insensitive | CursorOption::Keyset)
+            }),
+            read_only,
+            updatable: updatable.into_iter().flatten().map(|c| c.to_string()).collect(),
+            for_update: updatable.is_some(),
+            tables: Vec::new(),
+        };
         let list = if local { &mut cx.frame.cursors } else { &mut cx.session.cursors };
         if list.iter().any(|c| c.name.eq_ignore_ascii_case(&cursor.name)) {
             if variable.is_none() {
@@ -101,7 +139,14 @@ impl Runner<'_> {
             return Err(Msg::CursorAlreadyOpen.into());
         }
         let query = cursor.query.clone();
-        let bound = self.bind_cursor(&query, cx)?;
+        let (read_only, for_update) = (cursor.read_only, cursor.for_update);
+        let (bound, tables) = match read_only {
+            true => (self.bind_cursor(&query, cx)?, Vec::new()),
+            false => self.bind_with_keys(&query, cx)?,
+        };
+        if for_update && tables.is_empty() {
+            return Err(Msg::CursorForUpdate.into());
+        }
         let Bound::Select(select) = &bound else {
             return Err(Error::from(Msg::SyntaxNearKeyword("INTO")).into());
         };
@@ -112,12 +157,43 @@ impl Runner<'_> {
         }
         let rows = capture.rows;
         cx.session.cursor_rows = i32::try_from(rows.len()).unwrap_or(i32::MAX);
-        let shape = Arc::clone(&select.shape);
+        let shape = match tables.first() {
+            Some(first) => shape_of(select.shape.columns[..first.place].to_vec()),
+            None => Arc::clone(&select.shape),
+        };
         let cursor = find(name, cx)?;
+        cursor.tables = tables;
         cursor.rows = Some(rows);
         cursor.shape = Some(shape);
         cursor.position = 0;
         Ok(())
+    }
+
+    /// Binds the query with the keys of its tables behind its columns, if it can have them: rows that
+    /// are grouped, united or made distinct are no row of a table.
+    fn bind_with_keys(
+        &self,
+        query: &ast::Statement,
+        cx: &mut Cx<'_>,
+    ) -> Result<(Bound, Vec<KeyTable>), Stop> {
+        cx.session.refresh_catalog();
+        let with_keys = {
+            let context = BinderContext::of(cx.session, self.program);
+            positioned::with_keys(query, &mut context.binder())
+        };
+        if let Some((query, mut tables)) = with_keys
+            && let Ok(bound) = self.bind_cursor(&query, cx)
+            && let Bound::Select(select) = &bound
+        {
+            let keys: usize = tables.iter().map(|table| table.columns.len()).sum();
+            let mut place = select.shape.columns.len() - keys;
+            for table in &mut tables {
+                table.place = place;
+                place += table.columns.len();
+            }
+            return Ok((bound, tables));
+        }
+        Ok((self.bind_cursor(query, cx)?, Vec::new()))
     }
 
     fn bind_cursor(&self, query: &ast::Statement, cx: &mut Cx<'_>) -> Result<Bound, Stop> {
@@ -135,8 +211,9 @@ impl Runner<'_> {
             _ => None,
         };
         let cursor = find(&fetch.cursor, cx)?;
-        let row = cursor.move_to(&fetch.direction, offset.unwrap_or(0))?;
+        let mut row = cursor.move_to(&fetch.direction, offset.unwrap_or(0))?;
         let shape = cursor.shape.clone().ok_or(Msg::CursorNotOpen)?;
+        row.iter_mut().for_each(|row| row.truncate(shape.columns.len()));
         cx.session.fetch_status = if row.is_some() { FETCHED } else { NO_ROW };
         cx.session.row_count = u64::from(row.is_some());
         if into.is_empty() {
@@ -172,6 +249,31 @@ impl Runner<'_> {
 }
 
 impl Cursor {
+    /// Returns what CURSOR_STATUS says of it: 1 open, 0 open without rows, -1 closed. A cursor that may
+    /// yet get rows is never without.
+    pub(crate) fn status(&self) -> i16 {
+        match &self.rows {
+            None => -1,
+            Some(rows) if rows.is_empty() && self.fixed => 0,
+            Some(_) => 1,
+        }
+    }
+
+    /// Returns the current row with the tables that it can be changed in, and the columns that may be
+    /// changed.
+    ///
+    /// # Errors
+    /// 16917 for a closed cursor, 16929 for a read-only one, 16931 where it is on no row.
+    pub(super) fn current(&self) -> types::Result<(&[Value], &[KeyTable], &[String])> {
+        let Some(rows) = &self.rows else { return Err(Msg::CursorNotOpen.into()) };
+        if self.tables.is_empty() {
+            return Err(Msg::CursorReadOnly.into());
+        }
+        let row = self.position.checked_sub(1).and_then(|at| rows.get(at));
+        let row = row.ok_or(Msg::CursorNoRows)?;
+        Ok((row, &self.tables, &self.updatable))
+    }
+
     /// Moves and returns the row that is current then.
     fn move_to(
         &mut self,
@@ -207,7 +309,7 @@ impl Cursor {
     }
 }
 
-fn name_of(cursor: &ast::CursorRef) -> &str {
+pub(super) fn name_of(cursor: &ast::CursorRef) -> &str {
     match &cursor.name {
         CursorName::Name(name) => name,
         CursorName::Variable(variable) => &variable.name,
@@ -215,7 +317,10 @@ fn name_of(cursor: &ast::CursorRef) -> &str {
 }
 
 /// Finds a cursor: a local one first, unless GLOBAL is said.
-fn find<'c>(cursor: &ast::CursorRef, cx: &'c mut Cx<'_>) -> Result<&'c mut Cursor, Stop> {
+pub(super) fn find<'c>(
+    cursor: &ast::CursorRef,
+    cx: &'c mut Cx<'_>,
+) -> Result<&'c mut Cursor, Stop> {
     let name = name_of(cursor);
     let is_it = |c: &&mut Cursor| c.name.eq_ignore_ascii_case(name);
     let local = if cursor.global { None } else { cx.frame.cursors.iter_mut().find(is_it) };

@@ -22,6 +22,7 @@ mod level;
 mod message;
 pub(crate) mod option;
 mod other;
+mod positioned;
 mod read_text;
 pub(crate) mod transaction;
 mod wait;
@@ -383,6 +384,9 @@ impl Runner<'_> {
             return self.data_observed(step, leaf, cx);
         }
         let (result, returned) = self.data_admitted(leaf, cx)?;
+        if result.rows == 0 && positioned::is_positioned(leaf) {
+            return Err(Msg::CursorNothingChanged.into());
+        }
         self.data_done(step, result, returned, cx)
     }
 

@@ -9,6 +9,12 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_sproc_columns_100", id: 0, run: |a, cx| run(&PARAMETERS, a, cx) },
     SystemProcedure { name: "sp_special_columns", id: 0, run: |a, cx| run(&SPECIAL, a, cx) },
     SystemProcedure { name: "sp_special_columns_100", id: 0, run: |a, cx| run(&SPECIAL, a, cx) },
+    SystemProcedure { name: "sp_table_privileges", id: 0, run: |a, cx| run(&TABLE_RIGHTS, a, cx) },
+    SystemProcedure {
+        name: "sp_column_privileges",
+        id: 0,
+        run: |a, cx| run(&COLUMN_RIGHTS, a, cx),
+    },
     SystemProcedure { name: "sp_server_info", id: 0, run: |a, cx| run(&SERVER_INFO, a, cx) },
 ];
 
@@ -181,4 +187,51 @@ FROM (VALUES
     (500, 'SYS_SPROC_VERSION', CAST(SERVERPROPERTY('ProductVersion') AS varchar(40)))
 ) AS a (id, name, value)
 WHERE @attribute_id IS NULL OR a.id = @attribute_id ORDER BY a.id",
+};
+
+/// What the owner of a table may do with it.
+static TABLE_RIGHTS: TextProcedure = TextProcedure {
+    name: "sp_table_privileges",
+    parameters: &[
+        ("@table_name", "nvarchar(384)"),
+        ("@table_owner", "nvarchar(384)"),
+        ("@table_qualifier", "nvarchar(128)"),
+        ("@fUsePattern", "bit"),
+    ],
+    text: "
+SELECT DB_NAME() AS TABLE_QUALIFIER, s.name AS TABLE_OWNER, o.name AS TABLE_NAME,
+    USER_NAME(s.principal_id) AS GRANTOR, USER_NAME(s.principal_id) AS GRANTEE,
+    CAST(p.name AS varchar(32)) AS PRIVILEGE, CAST('YES' AS varchar(3)) AS IS_GRANTABLE
+FROM sys.all_objects AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id
+    CROSS JOIN (VALUES ('DELETE'), ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) AS p (name)
+WHERE o.type IN ('U', 'V')
+    AND (@table_qualifier IS NULL OR @table_qualifier = '' OR @table_qualifier = DB_NAME())
+    AND (@table_name IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND o.name LIKE @table_name ESCAPE '\\')
+        OR (@fUsePattern = 0 AND o.name = @table_name))
+    AND (@table_owner IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND s.name LIKE @table_owner ESCAPE '\\')
+        OR (@fUsePattern = 0 AND s.name = @table_owner))
+ORDER BY 1, 2, 3, 6",
+};
+
+/// What the owner of a table may do with its columns.
+static COLUMN_RIGHTS: TextProcedure = TextProcedure {
+    name: "sp_column_privileges",
+    parameters: &[
+        ("@table_name", "nvarchar(128)"),
+        ("@table_owner", "nvarchar(128)"),
+        ("@table_qualifier", "nvarchar(128)"),
+        ("@column_name", "nvarchar(384)"),
+    ],
+    text: "
+SELECT DB_NAME() AS TABLE_QUALIFIER, s.name AS TABLE_OWNER, o.name AS TABLE_NAME, c.name AS COLUMN_NAME,
+    USER_NAME(s.principal_id) AS GRANTOR, USER_NAME(s.principal_id) AS GRANTEE,
+    CAST(p.name AS varchar(32)) AS PRIVILEGE, CAST('YES' AS varchar(3)) AS IS_GRANTABLE
+FROM sys.all_objects AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id
+    JOIN sys.all_columns AS c ON c.object_id = o.object_id
+    CROSS JOIN (VALUES ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) AS p (name)
+WHERE o.type IN ('U', 'V') AND o.name = @table_name
+    AND (@table_qualifier IS NULL OR @table_qualifier = '' OR @table_qualifier = DB_NAME())
+    AND (@table_owner IS NULL OR s.name = @table_owner)
+    AND (@column_name IS NULL OR c.name LIKE @column_name ESCAPE '\\')
+ORDER BY 1, 2, 3, 4, 7",
 };

@@ -3,6 +3,7 @@
 use super::super::Scope;
 use super::super::source::tables;
 use crate::catalog::TableDef;
+use crate::exec::ddl::columns_read;
 
 /// A constraint, and the table and column that it uses.
 pub(super) struct Usage {
@@ -32,7 +33,8 @@ pub(super) fn usages(scope: &Scope<'_>) -> Vec<Usage> {
             key.columns.iter().for_each(|ordinal| add(&key.name, *ordinal));
         }
         for check in &table.checks {
-            check.column.iter().for_each(|ordinal| add(&check.name, *ordinal));
+            let read = columns_read(scope.session, &table, &check.text.tree);
+            read.into_iter().for_each(|ordinal| add(&check.name, ordinal));
         }
     }
     found

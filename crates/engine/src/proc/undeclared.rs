@@ -1,0 +1,394 @@
+//! sp_describe_undeclared_parameters: the types that a batch's undeclared parameters should have, as drivers
+//! ask before they send values.
+//!
+//! The batch is bound with each of them declared as a text, or as bytes or a number where a text cannot
+//! stand; what the binder converts it to, or compares it with, is its type.
+
+use std::collections::BTreeMap;
+
+use types::value::ColumnType;
+use types::{DataType, Length, Msg, Value};
+
+use super::describe::{wire_length, wire_type};
+use crate::bind::{BinderContext, bind_statement, shape_of};
+use crate::exec::Cx;
+use crate::exec::run::{Argument, Stop, done};
+use crate::plan::expr::{Expr, ExprKind, Slot};
+use crate::plan::program::{LeafAst, Program, Step, StepKind};
+use crate::plan::statement::{
+    Assignment, Bound, Insert, InsertSource, InsertValue, MergeAction, SetRow, table_of,
+};
+use crate::plan::walk;
+use crate::proc::sql::{parse_parameters, text_argument};
+use crate::proc::{SystemProcedure, argument};
+use crate::session::SessionState;
+use crate::sink::{ColumnInfo, Command};
+
+const NAME: &str = "sp_describe_undeclared_parameters";
+
+pub(super) static PROCEDURES: &[SystemProcedure] =
+    &[SystemProcedure { name: NAME, id: 0, run: describe }];
+
+/// What an undeclared parameter is declared as until its type is known.
+const STAND_INS: [&str; 3] = ["varchar(8000)", "varbinary(8000)", "bigint"];
+
+/// `sp_describe_undeclared_parameters @tsql [, @params]`
+fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let statement = text_argument(argument(arguments, 0, "@tsql"), NAME, "@tsql")?;
+    let collation = cx.session.collation();
+    let declared = argument(arguments, 1, "@params").and_then(|a| a.value.as_text(collation));
+    let declared = declared.unwrap_or_default();
+    let text = statement.as_text(collation).unwrap_or_default();
+    let known = variables(&declared);
+    let mut wanted: Vec<String> = Vec::new();
+    for name in variables(&text) {
+        if known.iter().any(|k| k.eq_ignore_ascii_case(&name)) {
+            continue;
+        }
+        if let Some(first) = wanted.iter().find(|w| w.eq_ignore_ascii_case(&name)) {
+            return Err(Msg::UndeclaredTwice(first).into());
+        }
+        wanted.push(name);
+    }
+    let types = deduce(&text, &declared, &wanted, cx.session)?;
+    let shape = shape_of(columns());
+    cx.sink.columns(&shape)?;
+    for ((ordinal, name), ty) in (1..).zip(&wanted).zip(&types) {
+        cx.sink.row(&row(ordinal, name, ty))?;
+    }
+    done(cx, Command::Select, u64::try_from(wanted.len()).ok(), false)?;
+    Ok(0)
+}
+
+/// Returns the variables that a text names, in order: not what is in strings, comments or brackets, and
+/// not functions such as @@ROWCOUNT.
+fn variables(text: &str) -> Vec<String> {
+    let bytes = text.as_bytes();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let rest = &text[at..];
+        let skipped = match bytes[at] {
+            b'\'' => after(rest, 1, "'"),
+            b'"' => after(rest, 1, "\""),
+            b'[' => after(rest, 1, "]"),
+            b'-' if rest.starts_with("--") => after(rest, 2, "\n"),
+            b'/' if rest.starts_with("/*") => after(rest, 2, "*/"),
+            b'@' => {
+                let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#' | '@');
+                let end = rest[1..].find(|c| !is_name(c)).map_or(rest.len(), |end| end + 1);
+                if !rest.starts_with("@@") {
+                    found.push(rest[..end].to_owned());
+                }
+                end
+            }
+            _ => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        at += skipped;
+    }
+    found
+}
+
+/// How far a piece goes that ends with `end`.
+fn after(rest: &str, start: usize, end: &str) -> usize {
+    rest[start..].find(end).map_or(rest.len(), |place| start + place + end.len())
+}
+
+/// Parameters for which every way to declare them is tried; of more, one at a time.
+const TRIED_TOGETHER_MAX: usize = 6;
+
+/// The ways to declare so many parameters, as places in [`STAND_INS`]: all as texts first.
+fn ways(count: usize) -> Vec<Vec<usize>> {
+    if count > TRIED_TOGETHER_MAX {
+        let others = (0..count).flat_map(|place| (1..STAND_INS.len()).map(move |o| (place, o)));
+        let one = others.map(|(place, other)| {
+            let mut way = vec![0; count];
+            way[place] = other;
+            way
+        });
+        return std::iter::once(vec![0; count]).chain(one).collect();
+    }
+    let mut ways = vec![Vec::new()];
+    for _ in 0..count {
+        let longer = |way: &Vec<usize>, next: usize| way.iter().copied().chain([next]).collect();
+        ways = (0..STAND_INS.len())
+            .flat_map(|next| ways.iter().map(move |way| longer(way, next)).collect::<Vec<_>>())
+            .collect();
+    }
+    ways.sort_by_key(|way| way.iter().filter(|other| **other != 0).count());
+    ways
+}
+
+fn deduce(
+    statement: &str,
+    declared: &str,
+    wanted: &[String],
+    session: &SessionState,
+) -> Result<Vec<ColumnType>, Stop> {
+    let mut failed = None;
+    for way in ways(wanted.len()) {
+        match attempt(statement, declared, (wanted, &way), session) {
+            Ok(found) => {
+                let deduced = wanted.iter().map(|name| {
+                    let ty = found.get(&name.to_lowercase()).copied();
+                    ty.ok_or_else(|| Msg::UndeclaredNotDeduced(name).into())
+                });
+                return deduced.collect();
+            }
+            // What is wrong with texts is what the client is told.
+            Err(stop) => failed = failed.or(Some(stop)),
+        }
+    }
+    Err(failed.unwrap_or_else(|| Msg::InternalError.into()))
+}
+
+fn attempt(
+    statement: &str,
+    declared: &str,
+    (wanted, way): (&[String], &[usize]),
+    session: &SessionState,
+) -> Result<BTreeMap<String, ColumnType>, Stop> {
+    let own = wanted.iter().zip(way).map(|(name, other)| format!("{name} {}", STAND_INS[*other]));
+    let mut all: Vec<String> = own.collect();
+    if !declared.trim().is_empty() {
+        all.insert(0, declared.to_owned());
+    }
+    let parameters = parse_parameters(&all.join(", "), session)?;
+    let program = session.parse_and_compile(statement, parameters)?;
+    let mut found = Found { program: &program, types: BTreeMap::new() };
+    found.steps(&program.body, session)?;
+    let mut types = found.types;
+    for (name, _) in wanted.iter().zip(way).filter(|(_, other)| **other != 0) {
+        // Nothing was asked of it but to be no text.
+        let slot = program.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name));
+        let ty = slot.map(|variable| variable.ty);
+        if let Some(ty) = ty {
+            types.entry(name.to_lowercase()).or_insert(ty);
+        }
+    }
+    Ok(types)
+}
+
+/// The types found so far, by name in lower case.
+struct Found<'p> {
+    program: &'p Program,
+    types: BTreeMap<String, ColumnType>,
+}
+
+impl Found<'_> {
+    fn steps(&mut self, steps: &[Step], session: &SessionState) -> Result<(), Stop> {
+        for step in steps {
+            match &step.kind {
+                StepKind::Data(leaf) => {
+                    let LeafAst::Statement(statement) = &leaf.ast else { continue };
+                    let context = BinderContext::of(session, self.program);
+                    let mut binder = context.binder();
+                    binder.level = crate::opt::Level::None;
+                    let bound = bind_statement(&mut binder, statement)?;
+                    self.statement(&bound);
+                }
+                StepKind::Block(body)
+                | StepKind::Atomic { body, .. }
+                | StepKind::TryCatch(body, _) => self.steps(body, session)?,
+                StepKind::Execute(_) | StepKind::ExecuteString(_) => {
+                    return Err(Msg::NotSupported("describing a batch with EXECUTE").into());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, slot: Slot, ty: &ColumnType) {
+        let name = self.program.variables[slot.0 as usize].name.to_lowercase();
+        self.types.entry(name).or_insert(ColumnType { nullable: true, ..*ty });
+    }
+
+    fn statement(&mut self, bound: &Bound) {
+        match bound {
+            Bound::Select(select) => {
+                walk::visit_query(&select.query, &mut |e| self.expr(e));
+            }
+            Bound::SelectAssign(select) => {
+                walk::visit_node(&select.root, &mut |e| self.expr(e));
+                select.assignments.iter().for_each(|(_, e)| walk::visit(e, &mut |e| self.expr(e)));
+            }
+            Bound::SelectInto(into) => walk::visit_query(&into.query, &mut |e| self.expr(e)),
+            Bound::Insert(insert) => self.insert(insert),
+            Bound::Update(update) => {
+                self.set(&update.set, table_of(&update.target));
+                walk::visit_node(&update.root, &mut |e| self.expr(e));
+                update.top.iter().for_each(|e| walk::visit(e, &mut |e| self.expr(e)));
+            }
+            Bound::Delete(delete) => {
+                walk::visit_node(&delete.root, &mut |e| self.expr(e));
+                delete.top.iter().for_each(|e| walk::visit(e, &mut |e| self.expr(e)));
+            }
+            Bound::Instead(instead) => walk::visit_node(&instead.root, &mut |e| self.expr(e)),
+            Bound::Merge(merge) => {
+                walk::visit_node(&merge.root, &mut |e| self.expr(e));
+                let table = table_of(&merge.target);
+                for clause in &merge.clauses {
+                    clause.condition.iter().for_each(|e| walk::visit(e, &mut |e| self.expr(e)));
+                    match &clause.action {
+                        MergeAction::Update(set) => self.set(set, table),
+                        MergeAction::Insert(insert) => self.values(&insert.columns, table),
+                        MergeAction::Delete => {}
+                    }
+                }
+            }
+            Bound::Scalar(scalar) => walk::visit(&scalar.expr, &mut |e| self.expr(e)),
+            Bound::Truncate(_) => {}
+        }
+    }
+
+    fn insert(&mut self, insert: &Insert) {
+        self.values(&insert.columns, table_of(&insert.target));
+        if let InsertSource::Query(query) = &insert.source {
+            walk::visit_query(query, &mut |e| self.expr(e));
+        }
+    }
+
+    fn values(&mut self, values: &[InsertValue], table: &crate::catalog::TableDef) {
+        for (value, column) in values.iter().zip(&table.columns) {
+            if let InsertValue::Source(value) = value {
+                self.assigned(value, &column.ty);
+            }
+        }
+    }
+
+    fn set(&mut self, set: &SetRow, table: &crate::catalog::TableDef) {
+        for assignment in &set.assignments {
+            match assignment {
+                Assignment::Column(ordinal, value)
+                | Assignment::VariableAndColumn(_, ordinal, value, _) => {
+                    self.assigned(value, &table.columns[usize::from(*ordinal)].ty);
+                }
+                Assignment::Variable(_, value) => walk::visit(value, &mut |e| self.expr(e)),
+                Assignment::Write(_, parts) => {
+                    for part in [&parts.0, &parts.1, &parts.2] {
+                        walk::visit(part, &mut |e| self.expr(e));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What goes to a column has the column's type.
+    fn assigned(&mut self, value: &Expr, ty: &ColumnType) {
+        if let ExprKind::Variable(slot) = value.kind {
+            self.note(slot, ty);
+        }
+        walk::visit(value, &mut |e| self.expr(e));
+    }
+
+    /// Sees what stands around a variable.
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Convert(conversion) => {
+                if let ExprKind::Variable(slot) = conversion.operand.kind {
+                    self.note(slot, &expr.ty);
+                }
+            }
+            ExprKind::Compare(_, _, pair) | ExprKind::Arithmetic(_, pair) => {
+                self.beside(&pair.0, &pair.1);
+                self.beside(&pair.1, &pair.0);
+            }
+            ExprKind::InList(_, operand, list) => {
+                for item in list {
+                    self.beside(item, operand);
+                    self.beside(operand, item);
+                }
+            }
+            ExprKind::Like(_, like) => self.like(&like.pattern, &like.text),
+            _ => {}
+        }
+    }
+
+    /// A variable beside another operand has its type.
+    fn beside(&mut self, variable: &Expr, other: &Expr) {
+        let ExprKind::Variable(slot) = variable.kind else { return };
+        let other = match &other.kind {
+            // The other one was brought to the type that stands in.
+            ExprKind::Convert(conversion) => &conversion.operand,
+            _ => other,
+        };
+        if !matches!(other.kind, ExprKind::Variable(_)) {
+            self.note(slot, &other.ty);
+        }
+    }
+
+    /// A pattern is as long as one can be, of the kind of the text.
+    fn like(&mut self, pattern: &Expr, text: &Expr) {
+        let ExprKind::Variable(slot) = pattern.kind else { return };
+        let data_type = match text.ty.data_type {
+            DataType::NChar(_) | DataType::NVarChar(_) | DataType::NText => {
+                DataType::NVarChar(Length::Limited(4_000))
+            }
+            _ => DataType::VarChar(Length::Limited(8_000)),
+        };
+        self.note(slot, &ColumnType { data_type, ..text.ty });
+    }
+}
+
+/// The columns of the description, as documented.
+fn columns() -> Vec<ColumnInfo> {
+    let sysname = DataType::NVarChar(Length::Limited(128));
+    let columns = [
+        ("parameter_ordinal", DataType::Int),
+        ("name", sysname),
+        ("suggested_system_type_id", DataType::Int),
+        ("suggested_system_type_name", DataType::NVarChar(Length::Limited(256))),
+        ("suggested_max_length", DataType::SmallInt),
+        ("suggested_precision", DataType::TinyInt),
+        ("suggested_scale", DataType::TinyInt),
+        ("suggested_user_type_id", DataType::Int),
+        ("suggested_user_type_database", sysname),
+        ("suggested_user_type_schema", sysname),
+        ("suggested_user_type_name", sysname),
+        ("suggested_assembly_qualified_type_name", DataType::NVarChar(Length::Limited(4_000))),
+        ("suggested_xml_collection_id", DataType::Int),
+        ("suggested_xml_collection_database", sysname),
+        ("suggested_xml_collection_schema", sysname),
+        ("suggested_xml_collection_name", sysname),
+        ("suggested_is_xml_document", DataType::Bit),
+        ("suggested_is_case_sensitive", DataType::Bit),
+        ("suggested_is_fixed_length_clr_type", DataType::Bit),
+        ("suggested_is_input", DataType::Bit),
+        ("suggested_is_output", DataType::Bit),
+        ("formal_parameter_name", sysname),
+        ("suggested_tds_type_id", DataType::Int),
+        ("suggested_tds_length", DataType::Int),
+    ];
+    let column = |(name, data_type): (&str, DataType)| ColumnInfo {
+        name: name.to_owned(),
+        column_type: ColumnType::nullable(data_type),
+        identity: false,
+        updatable: false,
+    };
+    columns.into_iter().map(column).collect()
+}
+
+fn row(ordinal: i32, name: &str, ty: &ColumnType) -> Vec<Value> {
+    let data_type = &ty.data_type;
+    let is_string = data_type.is_string() && *data_type != DataType::Xml;
+    let mut row = vec![
+        Value::Int(ordinal),
+        Value::nvarchar(name),
+        Value::Int(i32::from(data_type.system_type_id())),
+        Value::nvarchar(&data_type.to_string()),
+        Value::SmallInt(data_type.max_length()),
+        Value::TinyInt(data_type.precision()),
+        Value::TinyInt(data_type.scale()),
+    ];
+    row.extend(std::iter::repeat_n(Value::Null, 9));
+    row.push(Value::Bit(false));
+    row.push(Value::Bit(is_string && ty.collation.is_case_sensitive()));
+    row.push(Value::Bit(false));
+    row.push(Value::Bit(true));
+    row.push(Value::Bit(false));
+    row.push(Value::Null);
+    row.push(Value::Int(i32::from(wire_type(data_type))));
+    row.push(Value::Int(wire_length(data_type)));
+    row
+}
