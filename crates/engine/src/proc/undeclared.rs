@@ -320,6 +320,10 @@ impl Found<'_> {
 
     /// A pattern is as long as one can be, of the kind of the text.
     fn like(&mut self, pattern: &Expr, text: &Expr) {
+        let pattern = match &pattern.kind {
+            ExprKind::Convert(conversion) => &conversion.operand,
+            _ => pattern,
+        };
         let ExprKind::Variable(slot) = pattern.kind else { return };
         let data_type = match text.ty.data_type {
             DataType::NChar(_) | DataType::NVarChar(_) | DataType::NText => {

@@ -8,6 +8,9 @@ use super::{Rows, Scope, SystemView};
 use crate::exec::run::Stop;
 use crate::proc::describe;
 
+/// Columns that it has in common with sp_describe_first_result_set; that has the types of TDS, too.
+const DESCRIBED: usize = 35;
+
 /// The view.
 pub(super) static VIEW: SystemView = SystemView {
     schema: "sys",
@@ -19,12 +22,15 @@ pub(super) static VIEW: SystemView = SystemView {
 
 fn columns() -> Vec<(&'static str, ColumnType)> {
     let mut columns = describe::columns();
+    columns.truncate(DESCRIBED);
+    // The view has the length of ORDER BY before the direction, the procedure behind it.
+    columns.swap(DESCRIBED - 2, DESCRIBED - 1);
     columns.extend(
         [
             ("error_number", DataType::Int),
             ("error_severity", DataType::Int),
             ("error_state", DataType::Int),
-            ("error_message", DataType::NVarChar(Length::Max)),
+            ("error_message", DataType::NVarChar(Length::Limited(4_000))),
             ("error_type", DataType::Int),
             ("error_type_desc", DataType::NVarChar(Length::Limited(60))),
         ]
@@ -44,6 +50,7 @@ fn read(scope: &Scope<'_>) -> Rows {
         Ok(Some(shape)) => {
             let rows = (1..).zip(&shape.columns).map(|(ordinal, column)| {
                 let mut row = describe::row(ordinal, column);
+                row.truncate(DESCRIBED);
                 row.resize(width, Value::Null);
                 row
             });
@@ -68,7 +75,8 @@ fn read(scope: &Scope<'_>) -> Rows {
 fn kind_of(number: i32) -> (i32, &'static str) {
     match number {
         102 | 105 | 156 | 319 => (2, "SYNTAX"),
-        11_526 => (7, "TEMPORARY_TABLE"),
+        11_526 => (10, "TEMPORARY_TABLE"),
+        11_509 | 40_517 => (11, "UNSUPPORTED_STATEMENT"),
         _ => (1, "MISC"),
     }
 }
