@@ -10,6 +10,7 @@ mod cache;
 mod capacity;
 mod census;
 mod compile;
+mod drive;
 mod ledger_cost;
 mod locks;
 mod machine;
@@ -56,6 +57,8 @@ enum Verb {
     Books(books::BooksArguments),
     /// Measures what finding or making the plan of a statement costs the server
     Compile(compile::CompileArguments),
+    /// Asks a server a fixed number of requests, for a tool that counts what it does
+    Drive(drive::DriveArguments),
     /// Compares a server with the ledger to one that was built without it
     LedgerCost(ledger_cost::CostArguments),
     /// Measures the locks beside std's and parking_lot's
@@ -179,6 +182,7 @@ fn main() -> ExitCode {
         Some(Verb::Echo { request_bytes }) => echo(request_bytes).map(|()| ExitCode::SUCCESS),
         Some(Verb::Books(arguments)) => books::run(&arguments),
         Some(Verb::Compile(arguments)) => compile::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Drive(arguments)) => drive::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
