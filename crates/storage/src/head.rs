@@ -28,8 +28,12 @@ impl RowHead {
     /// Notes that the row's versions may have different keys, so that readers who came through an
     /// index compare them. Set before the version is linked.
     pub(crate) fn note_keys_changed(&self) {
-        // Release: whoever sees the new version or its index entry sees the note.
-        self.meta.fetch_or(KEYS_CHANGED, Ordering::Release);
+        // It stays for good, so that who finds it has nothing to write; and who sees the new version,
+        // which is published with Release, sees at least what was found here.
+        if self.meta.load(Ordering::Relaxed) & KEYS_CHANGED == 0 {
+            // Release: whoever sees the new version or its index entry sees the note.
+            self.meta.fetch_or(KEYS_CHANGED, Ordering::Release);
+        }
     }
 
     pub(crate) fn have_keys_changed(&self) -> bool {

@@ -1,6 +1,11 @@
 //! Keeping indexes true to the rows: which keys a change adds, which ones are free to take, and which
 //! ones no version has any more.
 
+use std::cell::RefCell;
+use std::convert::Infallible;
+
+use types::row::Likeness;
+
 use crate::chain::{Owner, owner, versions};
 use crate::head::RowHead;
 use crate::index::{Index, IndexSet, Trust};
@@ -11,8 +16,6 @@ use crate::time::{Clock, Timestamp};
 use crate::txstate::TxState;
 use crate::version::{Version, VersionKind};
 use crate::wait::Blocker;
-use std::cell::RefCell;
-use std::convert::Infallible;
 
 /// Why a key cannot be taken.
 pub(crate) enum KeyTaken {
@@ -109,10 +112,14 @@ fn may_move(keys: Keys, set: &IndexSet, index: &Index) -> bool {
 }
 
 fn key_differs(index: &Index, image: RowImage<'_>, before: RowImage<'_>) -> bool {
-    with_buffer(|key| {
-        index.extractor.key(image, key);
-        !has_key(index, before, key)
-    })
+    match index.extractor.likeness(image, before) {
+        Likeness::Same => false,
+        Likeness::Differs => true,
+        Likeness::Unknown => with_buffer(|key| {
+            index.extractor.key(image, key);
+            !has_key(index, before, key)
+        }),
+    }
 }
 
 /// Links a version that moves its row in one range index that is not unique; returns whether `top`
@@ -159,11 +166,11 @@ pub(crate) fn add_keys(
         if before.is_some_and(|(_, keys)| !may_move(keys, set, index)) {
             continue;
         }
+        if before.is_some_and(|(before, _)| !key_differs(index, image, before)) {
+            continue;
+        }
         with_buffer(|key| {
             index.extractor.key(image, key);
-            if before.is_some_and(|(before, _)| has_key(index, before, key)) {
-                return Ok(());
-            }
             let clock = &table.shared.clock;
             let check = |other: &RowHead| check_free((index, key), other, asker, clock, guard);
             index.add(key, head, guard, check, || {})
@@ -257,21 +264,21 @@ pub(crate) fn remove_dead_keys(table: &Table, head: &RowHead, gone: &Version, gu
         return;
     }
     for index in table.indexes(guard) {
+        if newest_has_key_of(index, gone, head, guard) {
+            continue;
+        }
         with_buffer(|key| {
             index.extractor.key(gone.image(), key);
-            if newest_has_key(index, key, head, guard) {
-                return;
-            }
             index.remove(key, head, guard, || !chain_has_key(index, key, head, guard));
         });
     }
 }
 
-/// Tells, without the index's latch, whether the newest version needs the entry that `key` has: then
+/// Tells, without the index's latch, whether the newest version needs the entry that `gone` has: then
 /// the entry stays, and goes with that version.
-fn newest_has_key(index: &Index, key: &[u8], head: &RowHead, guard: &Guard) -> bool {
+fn newest_has_key_of(index: &Index, gone: &Version, head: &RowHead, guard: &Guard) -> bool {
     versions(head.latest(), guard).next().is_some_and(|version| {
-        version.kind == VersionKind::Data && has_key(index, version.image(), key)
+        version.kind == VersionKind::Data && !key_differs(index, version.image(), gone.image())
     })
 }
 

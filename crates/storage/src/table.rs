@@ -3,6 +3,8 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use types::row::Likeness;
+
 use crate::error::{Error, Result};
 use crate::gate::Gate;
 use crate::head::Heap;
@@ -59,6 +61,11 @@ pub enum Uniqueness {
 pub trait KeyExtractor: Send + Sync {
     /// Appends the key of `row` to `key`.
     fn key(&self, row: RowImage<'_>, key: &mut Vec<u8>);
+
+    /// Tells what can be known of two rows' keys without making them.
+    fn likeness(&self, _one: RowImage<'_>, _other: RowImage<'_>) -> Likeness {
+        Likeness::Unknown
+    }
 }
 
 impl<F: Fn(RowImage<'_>, &mut Vec<u8>) + Send + Sync> KeyExtractor for F {

@@ -97,6 +97,9 @@ pub fn convert(
     if value.is_null() {
         return Ok(Value::Null);
     }
+    if let Some(number) = whole(value, &to.data_type) {
+        return Ok(number);
+    }
     if is_unchanged(from, to) {
         return Ok(value.clone());
     }
@@ -105,6 +108,25 @@ pub fn convert(
     match (context.convert(value), mode) {
         (Err(_), Mode::Try) => Ok(Value::Null),
         (result, _) => result,
+    }
+}
+
+/// Converts between whole numbers, as all modes do without an error where the number fits: the
+/// conversions that the hot path has.
+#[inline]
+fn whole(value: &Value, to: &DataType) -> Option<Value> {
+    let number = match value {
+        Value::Bit(v) => i64::from(*v),
+        Value::TinyInt(v) => i64::from(*v),
+        Value::SmallInt(v) => i64::from(*v),
+        Value::Int(v) => i64::from(*v),
+        Value::BigInt(v) => *v,
+        _ => return None,
+    };
+    match to {
+        DataType::BigInt => Some(Value::BigInt(number)),
+        DataType::Int => i32::try_from(number).ok().map(Value::Int),
+        _ => None,
     }
 }
 

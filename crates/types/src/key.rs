@@ -9,6 +9,7 @@
 
 use std::cmp::Ordering;
 
+use crate::row::{RowText, RowView};
 use crate::value::ColumnType;
 use crate::{Collation, Decimal, Value, compare};
 
@@ -44,6 +45,28 @@ pub fn encode_key(values: &[Value], parts: &[KeyPart], out: &mut Vec<u8>) {
 pub fn encode_value(value: &Value, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     push_value(value, part.collation, out);
+    turn(start, part, out);
+}
+
+/// Appends the key form of a row's column, from where it lies in the row: nothing is allocated.
+pub fn encode_column(row: &RowView<'_>, ordinal: usize, part: KeyPart, out: &mut Vec<u8>) {
+    let start = out.len();
+    match row.text(ordinal) {
+        Some(text) => {
+            out.push(NOT_NULL);
+            match text {
+                RowText::VarChar(bytes) => part.collation.sort_key_varchar(bytes, out),
+                RowText::NVarChar(units) => part.collation.sort_key_nvarchar(units, out),
+                RowText::VarBinary(bytes) => push_binary(bytes, out),
+            }
+        }
+        None => push_value(&row.get(ordinal), part.collation, out),
+    }
+    turn(start, part, out);
+}
+
+/// Inverts what has been written of a descending column.
+fn turn(start: usize, part: KeyPart, out: &mut [u8]) {
     if part.direction == Direction::Descending {
         out[start..].iter_mut().for_each(|byte| *byte = !*byte);
     }

@@ -66,6 +66,28 @@ pub struct RowView<'a> {
     blobs: &'a [Bytes],
 }
 
+/// A string or binary value where it lies in a row.
+#[derive(Clone, Copy, Debug)]
+pub enum RowText<'a> {
+    /// Of a code page.
+    VarChar(&'a [u8]),
+    /// UTF-16LE.
+    NVarChar(&'a [u8]),
+    /// Binary.
+    VarBinary(&'a [u8]),
+}
+
+/// What the bytes of two values of a column say about the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// They are equal.
+    Same,
+    /// They are not.
+    Differs,
+    /// They may be equal all the same: 0.0 and -0.0, or letters of two cases.
+    Unknown,
+}
+
 /// A variable value where it lies.
 enum Slot<'a> {
     Inline(&'a [u8]),
@@ -243,14 +265,45 @@ impl<'a> RowView<'a> {
     /// Returns the bytes of a string or binary column where they lie; `None` for NULL and for columns
     /// of other types.
     pub fn string_bytes(&self, ordinal: usize) -> Option<&'a [u8]> {
+        self.text(ordinal).map(|text| match text {
+            RowText::VarChar(bytes) | RowText::NVarChar(bytes) | RowText::VarBinary(bytes) => bytes,
+        })
+    }
+
+    /// Returns a string or binary column where it lies; `None` for NULL and for columns of other types.
+    pub fn text(&self, ordinal: usize) -> Option<RowText<'a>> {
         match self.layout.columns[ordinal] {
             Column::Variable(kind, index) if !self.is_null(ordinal) => match kind {
+                VariableKind::VarChar => Some(RowText::VarChar(self.slot(index).as_slice())),
+                VariableKind::NVarChar => Some(RowText::NVarChar(self.slot(index).as_slice())),
+                VariableKind::VarBinary => Some(RowText::VarBinary(self.slot(index).as_slice())),
                 VariableKind::Variant => None,
-                VariableKind::VarChar | VariableKind::NVarChar | VariableKind::VarBinary => {
-                    Some(self.slot(index).as_slice())
-                }
             },
             _ => None,
+        }
+    }
+
+    /// Compares a column of two rows of one layout without decoding it: [`Likeness::Same`] where the
+    /// bytes are, [`Likeness::Differs`] where other bytes are another value.
+    pub fn likeness(&self, other: &Self, ordinal: usize) -> Likeness {
+        match (self.is_null(ordinal), other.is_null(ordinal)) {
+            (true, true) => return Likeness::Same,
+            (false, false) => {}
+            (true, false) | (false, true) => return Likeness::Differs,
+        }
+        let (is_same, is_exact) = match self.layout.columns[ordinal] {
+            Column::Fixed(kind, at) => {
+                let range = at..at + kind.size();
+                (self.bytes[range.clone()] == other.bytes[range], kind.is_exact())
+            }
+            Column::Variable(_, index) => {
+                (self.slot(index).as_slice() == other.slot(index).as_slice(), false)
+            }
+        };
+        match (is_same, is_exact) {
+            (true, _) => Likeness::Same,
+            (false, true) => Likeness::Differs,
+            (false, false) => Likeness::Unknown,
         }
     }
 

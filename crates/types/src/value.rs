@@ -118,6 +118,36 @@ pub struct ColumnType {
 }
 
 impl Value {
+    /// Makes this NULL. A store where it holds no memory.
+    #[inline]
+    pub fn clear(&mut self) {
+        match self {
+            Self::VarChar(_) | Self::NVarChar(_) | Self::VarBinary(_) | Self::Variant(_) => {
+                *self = Self::Null;
+            }
+            Self::Null
+            | Self::Bit(_)
+            | Self::TinyInt(_)
+            | Self::SmallInt(_)
+            | Self::Int(_)
+            | Self::BigInt(_)
+            | Self::Decimal(_)
+            | Self::Money(_)
+            | Self::Real(_)
+            | Self::Float(_)
+            | Self::Date(_)
+            | Self::Time(_)
+            | Self::DateTime { .. }
+            | Self::SmallDateTime { .. }
+            | Self::DateTime2 { .. }
+            | Self::DateTimeOffset { .. }
+            | Self::UniqueIdentifier(_) => {
+                // None of these has anything to drop, which the compiler does not see for the enum.
+                std::mem::forget(std::mem::replace(self, Self::Null));
+            }
+        }
+    }
+
     /// Tells whether this is SQL NULL.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use sos::sync::AtomicI64;
-use storage::{IndexId, IndexSpec, RowImage, TableKind, TableSpec, Uniqueness};
+use storage::{IndexId, IndexSpec, KeyExtractor, RowImage, TableKind, TableSpec, Uniqueness};
 use types::Collation;
-use types::key::{Direction, KeyPart, encode_value};
-use types::row::RowLayout;
+use types::key::{Direction, KeyPart, encode_column};
+use types::row::{Likeness, RowLayout};
 use types::value::ColumnType;
 
-use super::{CatalogCell, ColumnDef, IndexDef, IndexKind, TableDef, TableRows};
+use super::{CatalogCell, ColumnDef, IndexDef, IndexFilter, IndexKind, TableDef, TableRows};
 
 /// Buckets of a hash index that does not say how many.
 const BUCKET_COUNT_DEFAULT: u64 = 1_024;
@@ -73,15 +73,44 @@ pub fn index_spec(index: &IndexDef, columns: &[ColumnDef], layout: &Arc<RowLayou
             IndexKind::Range => storage::IndexKind::Range,
         },
         uniqueness: if index.unique { Uniqueness::Unique } else { Uniqueness::NotUnique },
-        extractor: Box::new(move |row: RowImage<'_>, key: &mut Vec<u8>| {
-            let view = layout.view(row.bytes, row.blobs);
-            if filter.as_ref().is_some_and(|filter| !filter.admits(&view)) {
-                return;
+        extractor: Box::new(RowKey { layout, parts, filter }),
+    }
+}
+
+/// Makes the keys of an index from rows.
+struct RowKey {
+    layout: Arc<RowLayout>,
+    /// Columns by ordinal.
+    parts: Box<[(usize, KeyPart)]>,
+    filter: Option<Arc<IndexFilter>>,
+}
+
+impl KeyExtractor for RowKey {
+    fn key(&self, row: RowImage<'_>, key: &mut Vec<u8>) {
+        let view = self.layout.view(row.bytes, row.blobs);
+        if self.filter.as_ref().is_some_and(|filter| !filter.admits(&view)) {
+            return;
+        }
+        for &(ordinal, part) in &self.parts {
+            encode_column(&view, ordinal, part, key);
+        }
+    }
+
+    fn likeness(&self, one: RowImage<'_>, other: RowImage<'_>) -> Likeness {
+        if self.filter.is_some() {
+            return Likeness::Unknown;
+        }
+        let one = self.layout.view(one.bytes, one.blobs);
+        let other = self.layout.view(other.bytes, other.blobs);
+        let mut likeness = Likeness::Same;
+        for &(ordinal, _) in &self.parts {
+            match one.likeness(&other, ordinal) {
+                Likeness::Same => {}
+                Likeness::Differs => return Likeness::Differs,
+                Likeness::Unknown => likeness = Likeness::Unknown,
             }
-            for &(ordinal, part) in &parts {
-                encode_value(&view.get(ordinal), part, key);
-            }
-        }),
+        }
+        likeness
     }
 }
 

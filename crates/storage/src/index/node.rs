@@ -67,18 +67,34 @@ pub(super) struct Torn;
 pub(super) struct Node {
     pub(super) latch: VersionLatch,
     count: AtomicU32,
-    /// The first eight bytes of each key: most comparisons need no more.
+    /// The start of each key ([`prefix`]): most comparisons need no more.
     prefixes: [AtomicU64; ITEMS],
     items: [AtomicPtr<Item>; ITEMS],
     /// One more than there are items; empty in a leaf.
     children: Box<[AtomicPtr<Node>]>,
 }
 
+/// Returns the start of a key as a number: of two keys the smaller one never has the larger number.
+///
+/// Nearly all keys start with the byte 0 or 1, which tells NULL from a value. It takes two bits, so that
+/// the next eight bytes are in but for two bits: a whole `bigint` or `datetime`, whose last byte is what
+/// tells neighbours apart.
 fn prefix(key: &[u8]) -> u64 {
-    let mut bytes = [0; 8];
-    let length = key.len().min(8);
-    bytes[..length].copy_from_slice(&key[..length]);
-    u64::from_be_bytes(bytes)
+    const OTHER: u64 = 2;
+    let (class, rest) = match key {
+        [] => (0, key),
+        [first @ (0 | 1), rest @ ..] => (u64::from(*first), rest),
+        [..] => (OTHER, key),
+    };
+    let start = match rest.first_chunk::<8>() {
+        Some(start) => u64::from_be_bytes(*start),
+        None => {
+            let mut bytes = [0; 8];
+            bytes[..rest.len()].copy_from_slice(rest);
+            u64::from_be_bytes(bytes)
+        }
+    };
+    class << 62 | start >> 2
 }
 
 impl Node {
@@ -259,5 +275,31 @@ impl Node {
             let mut child = unsafe { Box::from_raw(child.load(Ordering::Relaxed)) };
             child.free_all();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::prefix;
+
+    #[test]
+    fn starts_order_as_keys_and_tell_neighbours_apart() {
+        let bytes = [0, 1, 2, 0x7F, 0x80, 0xFE, 0xFF];
+        let mut keys: Vec<Vec<u8>> = vec![Vec::new()];
+        for first in bytes {
+            for rest in
+                [&[][..], &[0], &[1], &[3, 0, 0, 0, 0, 0, 0, 4], &[3, 0, 0, 0, 0, 0, 0, 8, 1]]
+            {
+                for last in bytes {
+                    keys.push([&[first], rest, &[last]].concat());
+                }
+            }
+        }
+        keys.sort();
+        for pair in keys.windows(2) {
+            assert!(prefix(&pair[0]) <= prefix(&pair[1]), "{pair:?}");
+        }
+        let bigint = |n: u64| prefix(&[&[1], &n.to_be_bytes()[..]].concat());
+        assert!(bigint(4) < bigint(8));
     }
 }

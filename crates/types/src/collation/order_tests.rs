@@ -191,6 +191,21 @@ proptest! {
     }
 
     #[test]
+    fn binary_keys_of_long_texts_order_as_their_units(
+        start in "[a-z0-9]{0,12}", a in "[ aZ~\u{0}-\u{2}\u{7F}\u{80}é中-]{0,30}", b in "[ aZ~\u{0}-\u{2}é-]{0,30}",
+    ) {
+        let collation = named("Latin1_General_100_BIN2");
+        let texts = [format!("{start}{a}"), format!("{start}{b}")].map(|text| text::to_utf16(&text));
+        let keys = texts.each_ref().map(|text| {
+            let mut key = vec![1];
+            collation.sort_key_nvarchar(text, &mut key);
+            key
+        });
+        prop_assert_eq!(keys[0].cmp(&keys[1]), collation.compare_nvarchar(&texts[0], &texts[1]));
+        prop_assert!(keys[0] == keys[1] || !keys[0].starts_with(&keys[1]));
+    }
+
+    #[test]
     fn no_pattern_makes_like_panic(
         value in "[ab%_\\[\\]^!é -]{0,12}", pattern in "[ab%_\\[\\]^!é -]{0,12}", wide in any::<bool>(),
     ) {

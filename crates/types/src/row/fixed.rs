@@ -84,6 +84,11 @@ impl FixedKind {
         }
     }
 
+    /// Tells whether two values with other bytes are never equal.
+    pub(super) const fn is_exact(self) -> bool {
+        !matches!(self, Self::Real | Self::Float | Self::DateTimeOffset)
+    }
+
     /// Writes a value over `out`, which is [`Self::size`] long; NULL writes zeros.
     pub(super) fn write(self, value: &Value, out: &mut [u8]) {
         match (self, value) {

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::batch::{Selection, Vector};
-use crate::{Decimal, Length};
+use crate::key::{Direction, KeyPart, encode_column, encode_value};
+use crate::{Collation, Decimal, Length};
 
 fn columns() -> Vec<ColumnType> {
     [
@@ -84,6 +85,61 @@ proptest! {
         changed.iter().for_each(|i| expected[*i] = after[*i].clone());
         prop_assert_eq!(read(&layout, &target), expected);
     }
+}
+
+/// The keys of a column of two rows, made from where they lie.
+fn keys(layout: &RowLayout, rows: [&RowBuffer; 2], ordinal: usize, part: KeyPart) -> [Vec<u8>; 2] {
+    rows.map(|row| {
+        let view = layout.view(&row.bytes, &row.blobs);
+        let (mut key, mut expected) = (vec![7], vec![7]);
+        encode_column(&view, ordinal, part, &mut key);
+        encode_value(&view.get(ordinal), part, &mut expected);
+        assert_eq!(key, expected, "column {ordinal}");
+        key
+    })
+}
+
+fn check_keys(columns: &[ColumnType], one: &[Value], other: &[Value]) {
+    let layout = RowLayout::new(columns);
+    let rows = [&encode(&layout, one), &encode(&layout, other)];
+    let [a, b] = rows.map(|row| layout.view(&row.bytes, &row.blobs));
+    for ordinal in 0..columns.len() {
+        for direction in [Direction::Ascending, Direction::Descending] {
+            let part = KeyPart { collation: Collation::default(), direction };
+            let [x, y] = keys(&layout, rows, ordinal, part);
+            match a.likeness(&b, ordinal) {
+                Likeness::Same => assert_eq!(x, y, "column {ordinal}"),
+                Likeness::Differs => assert_ne!(x, y, "column {ordinal}"),
+                Likeness::Unknown => {}
+            }
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_column_has_the_key_and_the_likeness_of_its_value(
+        one in row(), other in row(), third in more_row(), fourth in more_row(), which in any::<u16>(),
+    ) {
+        check_keys(&columns(), &one, &other);
+        check_keys(&more_columns(), &third, &fourth);
+        // Some columns alike.
+        let mix = |a: &[Value], b: &[Value]| -> Vec<Value> {
+            let pick = |i: usize| if which >> i & 1 != 0 { &a[i] } else { &b[i] };
+            (0..a.len()).map(|i| pick(i).clone()).collect()
+        };
+        check_keys(&columns(), &one, &mix(&one, &other));
+        check_keys(&more_columns(), &third, &mix(&third, &fourth));
+    }
+}
+
+#[test]
+fn other_bytes_may_be_the_same_number() {
+    let layout = RowLayout::new(&[ColumnType::nullable(DataType::Float)]);
+    let rows = [0.0, -0.0].map(|v| encode(&layout, &[Value::Float(v)]));
+    let [a, b] = rows.each_ref().map(|row| layout.view(&row.bytes, &row.blobs));
+    assert_eq!(a.likeness(&b, 0), Likeness::Unknown);
+    assert_eq!(a.likeness(&a, 0), Likeness::Same);
 }
 
 #[test]
