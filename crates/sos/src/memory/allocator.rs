@@ -27,6 +27,29 @@ const HEADER_BYTES: usize = 16;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator;
 
+/// To what every block of this size and more is aligned by itself: mimalloc's `MI_MAX_ALIGN_SIZE`, which
+/// it asserts of each block (`mi_page_malloc_zero` in its alloc.c).
+const BLOCK_ALIGN: usize = 16;
+
+unsafe extern "C" {
+    fn mi_malloc(size: usize) -> *mut std::ffi::c_void;
+}
+
+/// Takes a block from mimalloc. Its function for aligned blocks takes a larger one and moves into it,
+/// whenever the free list of the size happens to be empty; few layouts need it.
+///
+/// # Safety
+/// As [`GlobalAlloc::alloc`].
+#[inline]
+unsafe fn take(layout: Layout) -> *mut u8 {
+    if layout.align() <= BLOCK_ALIGN && layout.align() <= layout.size() {
+        // SAFETY: gives a block of this size or null; a block of 8 bytes is aligned to 8.
+        return unsafe { mi_malloc(layout.size()) }.cast();
+    }
+    // SAFETY: the caller's promise.
+    unsafe { MiMalloc.alloc(layout) }
+}
+
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
@@ -65,7 +88,7 @@ impl Allocator {
         };
         let start = match zeroed {
             // SAFETY: the layout is not of size zero.
-            Zeroed::No => unsafe { MiMalloc.alloc(whole) },
+            Zeroed::No => unsafe { take(whole) },
             // SAFETY: the layout is not of size zero.
             Zeroed::Yes => unsafe { MiMalloc.alloc_zeroed(whole) },
         };
@@ -145,7 +168,7 @@ unsafe impl GlobalAlloc for Allocator {
         let clerk = current();
         book(clerk, signed(layout.size()), layout.size());
         // SAFETY: handed on; mimalloc frees a block whatever its layout was.
-        unsafe { MiMalloc.alloc(placed(clerk, layout)) }
+        unsafe { take(placed(clerk, layout)) }
     }
 
     #[inline]
