@@ -86,16 +86,22 @@ impl Progress {
 }
 
 impl TokenSink<'_> {
-    /// Writes a token, noting that it is in progress.
+    /// Writes a token that takes some encoding, under a label of its own: the query is under way. Two
+    /// stores beside the encoding of a row.
+    fn encode(&mut self, token: impl FnOnce(&mut ResponseWriter)) -> Sent {
+        self.write(|writer| {
+            let _label = ledger::labelled(Label::Encode);
+            token(writer);
+        })
+    }
+
+    /// Writes a token of some bytes, noting that it is in progress.
     fn write(&mut self, token: impl FnOnce(&mut ResponseWriter)) -> Sent {
         if self.progress.end.is_some() {
             return Err(Disconnected);
         }
         self.progress.tokens = Tokens::Broken;
-        // Per row, since the query is under way: two stores beside the encoding of a row.
-        let label = ledger::labelled(Label::Encode);
         token(self.writer);
-        drop(label);
         self.progress.tokens = Tokens::Whole;
         if self.writer.sendable_bytes() < FLUSH_BYTES {
             return Ok(());
@@ -130,12 +136,12 @@ impl ResultSink for TokenSink<'_> {
     fn columns(&mut self, shape: &ResultShape) -> Sent {
         let columns = self.shapes.get(shape, self.writer.settings().version);
         self.progress.columns = Some(Rc::clone(&columns));
-        self.write(|writer| writer.columns(&columns))
+        self.encode(|writer| writer.columns(&columns))
     }
 
     fn row(&mut self, values: &[Value]) -> Sent {
         let columns = self.progress.columns.take().expect("columns come before rows");
-        let sent = self.write(|writer| writer.row(&columns, values));
+        let sent = self.encode(|writer| writer.row(&columns, values));
         self.progress.columns = Some(columns);
         sent
     }
@@ -158,7 +164,7 @@ impl ResultSink for TokenSink<'_> {
         if message.severity >= SEVERITY_FATAL {
             self.progress.session = SessionLife::Ended;
         }
-        self.write(|writer| writer.message(message, name))
+        self.encode(|writer| writer.message(message, name))
     }
 
     fn return_status(&mut self, status: i32) -> Sent {

@@ -30,6 +30,9 @@ use crate::explain::Profile;
 use crate::session::SessionState;
 use crate::sink::{Command, ResultSink};
 
+/// Registers that a session keeps from one request to the next, at most.
+const REGISTERS_KEPT_MAX: usize = 64;
+
 /// What the running statement can reach.
 pub struct Cx<'a> {
     /// The session.
@@ -162,9 +165,11 @@ impl Cx<'_> {
         std::mem::swap(&mut self.scratch, &mut kept.statement);
     }
 
-    /// Gives the session its buffers back.
+    /// Gives the session its buffers back. Registers become NULL and stay: no value keeps memory alive
+    /// in an idle connection, and the next request need not make them.
     pub(crate) fn keep_buffers(&mut self) {
-        self.registers.clear();
+        self.registers.truncate(REGISTERS_KEPT_MAX);
+        self.registers.iter_mut().for_each(Value::clear);
         self.scratch.xml = None;
         self.take_buffers();
     }

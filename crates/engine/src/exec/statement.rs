@@ -38,7 +38,6 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
             Ok(StatementResult { command: Command::None, rows: 0 })
         }
     };
-    forget_large(cx);
     if cx.null_eliminated && cx.session.options.ansi_warnings {
         let warning = types::Error::from(Msg::NullEliminated);
         let sent = cx.sink.message(&warning);
@@ -65,34 +64,6 @@ pub(crate) fn prepare(cx: &mut Cx<'_>, registers: u32) {
     let registers = registers as usize;
     if cx.registers.len() < registers {
         cx.registers.resize(registers, Value::Null);
-    }
-}
-
-/// Lets go of values that hold memory, so that an idle connection keeps no blob alive.
-fn forget_large(cx: &mut Cx<'_>) {
-    for value in &mut cx.registers {
-        match value {
-            Value::VarChar(_) | Value::NVarChar(_) | Value::VarBinary(_) | Value::Variant(_) => {
-                *value = Value::Null;
-            }
-            Value::Null
-            | Value::Bit(_)
-            | Value::TinyInt(_)
-            | Value::SmallInt(_)
-            | Value::Int(_)
-            | Value::BigInt(_)
-            | Value::Decimal(_)
-            | Value::Money(_)
-            | Value::Real(_)
-            | Value::Float(_)
-            | Value::Date(_)
-            | Value::Time(_)
-            | Value::DateTime { .. }
-            | Value::SmallDateTime { .. }
-            | Value::DateTime2 { .. }
-            | Value::DateTimeOffset { .. }
-            | Value::UniqueIdentifier(_) => {}
-        }
     }
 }
 

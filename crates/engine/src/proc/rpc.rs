@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use sos::ledger::{self, Label};
+
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::ProcedureDef;
 use crate::exec::run::{
@@ -99,7 +101,7 @@ fn call_stored(
         Err(stop) => Err(stop),
     };
     let Invocation { procedure, program, frame } = call;
-    session.scratch.variables = frame.variables;
+    session.scratch.keep_variables(frame.variables);
     session.programs.put(key, Entry { procedure: Some(procedure), text, program });
     sent
 }
@@ -111,6 +113,8 @@ fn send_results(
     name: &mut String,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
+    // Up to the end of the answer.
+    ledger::label(Label::Encode);
     sink.return_status(status)?;
     for (ordinal, (argument, place)) in arguments.iter().zip(places).enumerate() {
         if !argument.output {

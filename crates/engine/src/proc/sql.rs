@@ -156,7 +156,7 @@ pub(super) fn run_prepared(
             argument.value = frame.variables[*place].clone();
         }
     }
-    cx.session.scratch.variables = frame.variables;
+    cx.session.scratch.keep_variables(frame.variables);
     cx.session.programs.put(key, entry);
     outcome
 }

@@ -139,7 +139,7 @@ pub struct SessionState {
 pub(crate) struct SessionScratch {
     /// Parameters as an atomic block found them.
     pub(crate) parameters: Vec<Value>,
-    /// Variables of the procedure that ran last.
+    /// Variables of the procedure that ran last, all NULL.
     pub(crate) variables: Vec<Value>,
     /// Arguments of a call, empty between calls.
     pub(crate) arguments: Vec<Argument>,
@@ -151,6 +151,19 @@ pub(crate) struct SessionScratch {
     pub(crate) registers: Vec<Value>,
     /// Statement buffers of the outermost context.
     pub(crate) statement: Scratch,
+}
+
+/// Variables that a session keeps from one call to the next, at most.
+const VARIABLES_KEPT_MAX: usize = 64;
+
+impl SessionScratch {
+    /// Keeps the variables of a call for the next one. They become NULL now, so that no value keeps memory
+    /// alive in an idle connection.
+    pub(crate) fn keep_variables(&mut self, mut variables: Vec<Value>) {
+        variables.truncate(VARIABLES_KEPT_MAX);
+        variables.iter_mut().for_each(Value::clear);
+        self.variables = variables;
+    }
 }
 
 impl SessionState {

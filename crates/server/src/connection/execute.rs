@@ -216,11 +216,14 @@ fn read_parameters(
         }
         let slot = &mut slots[count];
         names.push(&parameter.name);
-        slot.name.clear();
-        slot.name.extend(
-            char::decode_utf16(utf16::units(&parameter.name))
-                .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)),
-        );
+        // The same call again has the same names: then they are there already.
+        if !utf16::is_ascii_text(&parameter.name, &slot.name) {
+            slot.name.clear();
+            slot.name.extend(
+                char::decode_utf16(utf16::units(&parameter.name))
+                    .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)),
+            );
+        }
         slot.ty = parameter.column_type;
         slot.output = parameter.is_output;
         slot.default = false;

@@ -178,15 +178,17 @@ pub fn label(label: Label) {
 #[inline]
 pub fn labelled(label: Label) -> LabelGuard {
     if IS_OFF {
-        return LabelGuard { before: 0 };
+        return LabelGuard { account: std::ptr::null(), before: 0 };
     }
-    with_current(|account| LabelGuard { before: account.set_label(label as u32) })
+    with_current(|account| LabelGuard { account, before: account.set_label(label as u32) })
 }
 
 /// Restores the label that was there before.
 #[derive(Debug)]
 #[must_use]
 pub struct LabelGuard {
+    /// The thread's, which is not looked up again.
+    account: *const Account,
     /// As the account has it: a label's number, which nobody needs to look up.
     before: u32,
 }
@@ -195,7 +197,8 @@ impl Drop for LabelGuard {
     #[inline]
     fn drop(&mut self) {
         if !IS_OFF {
-            with_current(|account| account.set_label(self.before));
+            // SAFETY: as in `with_current`; a guard stays on its thread.
+            unsafe { &*self.account }.set_label(self.before);
         }
     }
 }

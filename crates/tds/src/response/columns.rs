@@ -118,14 +118,18 @@ pub(super) fn put_type_header(
 ) {
     let is_row_version = column_type.data_type == DataType::RowVersion;
     let user_type = if is_row_version { USER_TYPE_ROW_VERSION } else { 0 };
-    let user_type = user_type.to_le_bytes();
-    target.put(if version.has_wide_fields() { &user_type } else { &user_type[..2] });
+    let [u0, u1, u2, u3] = user_type.to_le_bytes();
     // Numbers, dates and uniqueidentifier travel in their nullable form (INTN, BITN, ..). Some clients
     // (SqlClient's older readers) decide by this flag whether a value has a length before it, so the
     // flag follows the form and not the column.
     let nullable = column_type.nullable || takes_nullable_form(column_type.data_type);
     let nullable = if nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() };
-    target.put(&flags.with(nullable).0.to_le_bytes());
+    let [f0, f1] = flags.with(nullable).0.to_le_bytes();
+    if version.has_wide_fields() {
+        target.put(&[u0, u1, u2, u3, f0, f1]);
+    } else {
+        target.put(&[u0, u1, f0, f1]);
+    }
 }
 
 /// Whether a type has a fixed form for NOT NULL columns, which is not used here.

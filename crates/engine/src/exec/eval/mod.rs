@@ -123,7 +123,7 @@ pub fn truth(expr: &Expr, cx: &mut Cx<'_>) -> Result<Truth> {
 }
 
 /// Returns the value of an operand that need not be computed.
-fn in_place<'v>(expr: &'v Expr, cx: &'v Cx<'_>) -> Option<&'v Value> {
+pub(crate) fn in_place<'v>(expr: &'v Expr, cx: &'v Cx<'_>) -> Option<&'v Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Some(value),
         ExprKind::Variable(slot) => cx.frame.variables.get(slot.0 as usize),

@@ -9,7 +9,7 @@ use types::{Msg, Result, Value};
 
 use super::{Flow, Receive, Rows};
 use crate::catalog::TableDef;
-use crate::exec::eval::{eval, truth};
+use crate::exec::eval::{eval, in_place, truth};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{Access, Scan, ScanHints, TableSource};
@@ -287,11 +287,18 @@ pub(crate) fn encode_seek_key(
 ) -> Result<bool> {
     out.clear();
     for (expr, part) in key.iter().zip(definition.key_parts(index)) {
-        let value = eval(expr, cx)?;
+        let computed;
+        let value = match in_place(expr, cx) {
+            Some(value) => value,
+            None => {
+                computed = eval(expr, cx)?;
+                &computed
+            }
+        };
         if value.is_null() {
             return Ok(false);
         }
-        encode_value(&value, part, out);
+        encode_value(value, part, out);
     }
     Ok(true)
 }

@@ -139,7 +139,7 @@ fn find_parameter(procedure: &ProcedureDef, position: usize, name: &str) -> Resu
         };
     }
     // Drivers mostly send parameters in the order of the declaration.
-    if parameters.get(position).is_some_and(|p| is_named(p, name)) {
+    if parameters.get(position).is_some_and(|p| p.name == name || is_named(p, name)) {
         return Ok(position);
     }
     match parameters.iter().position(|p| is_named(p, name)) {
@@ -169,7 +169,7 @@ impl Frame {
         Self::with_buffer(session, program, Vec::new())
     }
 
-    /// As [`Frame::for_program`], with memory for the variables.
+    /// As [`Frame::for_program`], with memory for the variables, in which all values are NULL.
     ///
     /// # Errors
     /// 701 if there is no memory for a table variable.
@@ -178,8 +178,8 @@ impl Frame {
         program: &Program,
         mut variables: Vec<Value>,
     ) -> Result<Self, Stop> {
-        variables.clear();
-        variables.resize(program.variables.len(), Value::Null);
+        debug_assert!(variables.iter().all(Value::is_null), "cleared when they were given back");
+        variables.resize_with(program.variables.len(), || Value::Null);
         let mut tables = Vec::new();
         for table in &program.table_variables {
             tables.push(
