@@ -58,14 +58,13 @@ pub(super) fn open(
     let database: Arc<str> = database.name.as_str().into();
     let (options, login) = (login_options(), login.name.clone());
     let id = instance.sessions.open_id();
-    let locks = instance.store.locks().open(crate::session::session_number(id));
     let cancel = Arc::new(sos::park::Cancel::new());
     Ok(SessionState {
         definitions: None,
         rights,
         api_cursors: Vec::new(),
         id,
-        locks,
+        locks: instance.store.locks().open(crate::session::session_number(id)),
         instance: Arc::clone(instance),
         catalog,
         original_login: login.as_str().into(),

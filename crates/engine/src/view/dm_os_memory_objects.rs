@@ -10,10 +10,13 @@ use super::column::{
 use super::dm_os_memory_clerks::address;
 use super::{Rows, Scope, SystemView};
 
+const PAGE_BYTES: u64 = 8_192;
+
 const COLUMNS: &[Column<ClerkRow>] = &[
     col("memory_object_address", ADDRESS, address),
     // None is part of another.
     opt("parent_address", ADDRESS, |_| Value::Null),
+    col("pages_allocated_count", INT, |r| int(r.bytes.div_ceil(PAGE_BYTES))),
     col("pages_in_bytes", BIGINT, |r| big(r.bytes)),
     unknown("creation_options", INT),
     opt("bytes_used", BIGINT, |r| big(r.bytes)),
@@ -21,8 +24,9 @@ const COLUMNS: &[Column<ClerkRow>] = &[
     opt("name", vc(128), |_| Value::Null),
     col("memory_node_id", SMALLINT, |_| small(0)),
     unknown("creation_time", DATETIME),
+    unknown("max_pages_allocated_count", INT),
+    col("page_size_in_bytes", INT, |_| int(PAGE_BYTES)),
     unknown("max_pages_in_bytes", BIGINT),
-    col("page_size_in_bytes", INT, |_| int(8_192)),
     col("page_allocator_address", ADDRESS, address),
     unknown("creation_stack_address", ADDRESS),
     opt("sequence_num", INT, |_| int(0)),
