@@ -29,7 +29,7 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Verb {
     /// Serves clients until it is told to stop (the default).
-    Serve(ServeArguments),
+    Serve(Box<ServeArguments>),
     /// Puts a load on any TDS server and reports what it did to it.
     Stress(Box<stress::StressArguments>),
 }
