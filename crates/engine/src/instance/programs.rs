@@ -17,6 +17,9 @@ use crate::session::ProgramKey;
 const NEW_MAX: usize = 512;
 /// Programs at most that were asked for again.
 const KEPT_MAX: usize = 3_584;
+/// The longest text whose program is kept. A longer one is a script, sent once; some thousands of them
+/// would take all memory.
+const TEXT_MAX_BYTES: usize = 256 << 10;
 /// Steps at most in search of a program that may go: the rest of a round is for the next one.
 const STEPS_MAX: u32 = 16;
 
@@ -102,6 +105,9 @@ impl SharedPrograms {
 
     /// Adds a program, and lets one go where there are many.
     pub(crate) fn put(&self, key: ProgramKey, text: &Arc<[u8]>, program: &Arc<Program>) {
+        if text.len() > TEXT_MAX_BYTES {
+            return;
+        }
         let place = Place { text: Arc::clone(text), program: Arc::clone(program), asked: false };
         let mut programs = self.programs.lock();
         let replaced = programs.places.insert(key, place);
