@@ -55,6 +55,11 @@ use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::plan::expr::Expr;
 
+/// Whether a function gives another value at each call, so that it matters how often it is called.
+pub(crate) fn is_volatile(name: &str) -> bool {
+    matches!(name, "NEWID" | "NEWSEQUENTIALID" | "RAND" | "CRYPT_GEN_RANDOM" | "PWDENCRYPT")
+}
+
 /// All scalar functions, one list per file.
 static SCALARS: &[&[Function]] = &[
     app_lock::FUNCTIONS,

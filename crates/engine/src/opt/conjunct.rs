@@ -1,5 +1,6 @@
 //! Predicates as lists of conjuncts, and what can be told of an expression without running it.
 
+use crate::func;
 use crate::plan::children;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{JoinKind, Node, Query};
@@ -43,9 +44,6 @@ pub(super) fn part(
     conjuncts.into_iter().partition(|c| walk::reads(c).intersection(all).is_subset(readable))
 }
 
-/// Functions whose every evaluation gives another value.
-const VOLATILE: [&str; 4] = ["NEWID", "NEWSEQUENTIALID", "RAND", "CRYPT_GEN_RANDOM"];
-
 /// Tells whether it matters how often an expression is evaluated: it makes random values, takes a value
 /// of a sequence or calls a user's function.
 pub(super) fn is_volatile(expr: &Expr) -> bool {
@@ -53,7 +51,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
     walk::visit(expr, &mut |e| {
         found |= match &e.kind {
             ExprKind::NextValue(_) | ExprKind::CallUser(_) => true,
-            ExprKind::Call(function, _) => VOLATILE.contains(&function.name),
+            ExprKind::Call(function, _) => func::is_volatile(function.name),
             _ => false,
         };
     });
@@ -71,7 +69,7 @@ pub(super) fn is_node_volatile(node: &Node) -> bool {
     walk::visit_node(node, &mut |e| {
         found |= match &e.kind {
             ExprKind::NextValue(_) | ExprKind::CallUser(_) => true,
-            ExprKind::Call(function, _) => VOLATILE.contains(&function.name),
+            ExprKind::Call(function, _) => func::is_volatile(function.name),
             _ => false,
         };
     });

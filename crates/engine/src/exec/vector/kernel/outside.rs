@@ -6,7 +6,7 @@ use types::{Result, Value};
 use super::step::{Scope, Step};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
-use crate::func::Evaluate;
+use crate::func::{self, Evaluate};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 
@@ -19,9 +19,6 @@ pub(super) struct Outside<'p> {
     output: Vector,
 }
 
-/// Functions of the session that give another value at each call.
-const RESTLESS: [&str; 4] = ["NEWID", "NEWSEQUENTIALID", "RAND", "CRYPT_GEN_RANDOM"];
-
 /// Tells whether an expression has one value for all rows of a batch of which `has_column` tells the
 /// columns.
 pub(super) fn is_outside(expr: &Expr, has_column: impl Fn(Register) -> bool) -> bool {
@@ -32,7 +29,7 @@ pub(super) fn is_outside(expr: &Expr, has_column: impl Fn(Register) -> bool) -> 
     walk::visit(expr, &mut |e| {
         is_outside &= match &e.kind {
             ExprKind::Column(register) => !has_column(*register),
-            ExprKind::Call(function, _) => !RESTLESS.contains(&function.name),
+            ExprKind::Call(function, _) => !func::is_volatile(function.name),
             ExprKind::NextValue(_)
             | ExprKind::CallUser(_)
             | ExprKind::ScalarSubquery(_)
