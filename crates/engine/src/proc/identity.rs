@@ -1,14 +1,11 @@
 //! `DBCC CHECKIDENT`: what the identity of a table is, and what it shall be.
 
-use std::sync::Arc;
-
 use sos::sync::Ordering;
 use tsql::ast;
 use types::{Error, Msg, Value};
 
+use super::check::find_table;
 use super::sqlperf::word;
-use crate::bind::fragment::parse_object_name;
-use crate::bind::{BinderContext, query};
 use crate::catalog::TableDef;
 use crate::exec::Cx;
 use crate::exec::run::{Capture, Stop};
@@ -27,7 +24,7 @@ pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         Some(Some(said)) if said.eq_ignore_ascii_case("NORESEED") => false,
         Some(_) => return Err(Msg::DbccParameter(2).into()),
     };
-    let table = find(name, cx)?;
+    let table = find_table(name, cx)?;
     let Some((column, (_, increment))) =
         table.columns.iter().find_map(|c| c.identity.map(|identity| (c, identity)))
     else {
@@ -66,22 +63,6 @@ pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.sink.message(&Error::custom(7_998, 0, 1, &text))?;
     }
     Ok(())
-}
-
-fn find(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop> {
-    let missing = || {
-        let text = format!(
-            "Cannot find a table or object with the name \"{name}\". Check the system catalog."
-        );
-        Stop::from(Error::custom(2_501, 16, 45, &text))
-    };
-    let parsed = parse_object_name(name).map_err(|_| missing())?;
-    let database = Arc::clone(&cx.session.database);
-    let context = BinderContext::bare(cx.session, &database);
-    match query::resolve_table(&mut context.binder(), &parsed) {
-        Ok(query::Resolved::Table(table)) => Ok(table),
-        _ => Err(missing()),
-    }
 }
 
 fn number(value: &ast::Expr) -> Option<i64> {
