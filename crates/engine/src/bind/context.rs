@@ -84,6 +84,7 @@ impl<'s> BinderContext<'s> {
             hints: crate::opt::Hints::default(),
             subqueries: false,
             assigns: false,
+            takes_values: false,
             once: 0,
             view_checks: Vec::new(),
         }

@@ -77,6 +77,8 @@ pub struct Binder<'a> {
     pub subqueries: bool,
     /// Whether the statement assigns variables as it goes through its rows.
     pub assigns: bool,
+    /// Whether a value of a sequence was asked for.
+    pub takes_values: bool,
     /// Numbers given to subqueries that are run once.
     pub once: u32,
     /// What WITH CHECK OPTION of the views met so far asks.
@@ -109,6 +111,7 @@ impl Binder<'_> {
             hints: self.hints,
             subqueries: false,
             assigns: false,
+            takes_values: false,
             once: 0,
             view_checks: Vec::new(),
         }

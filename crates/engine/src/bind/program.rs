@@ -1,5 +1,6 @@
 //! Compiles a parsed batch: its variables and its control flow. Statements stay unbound.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use tsql::ast::{self, StatementKind};
@@ -58,9 +59,16 @@ pub fn compile(
 ) -> Result<Program> {
     let count = parameters.variables.len();
     let table_count = parameters.tables.len();
+    let scalars = parameters.variables.iter().map(|v| &v.name).enumerate();
+    let tables = parameters.tables.iter().map(|t| &t.name).enumerate();
+    let names = scalars
+        .map(|(place, name)| (Name::folded(name), Place::Scalar(place)))
+        .chain(tables.map(|(place, name)| (Name::folded(name), Place::Table(place))))
+        .collect();
     let mut compiler = Compiler {
         binder,
         make_table,
+        names,
         source: Arc::clone(&source),
         variables: parameters.variables,
         tables: parameters.tables,
@@ -95,9 +103,18 @@ pub fn compile(
 /// A step, or the statement back where it is not of the kind that was tried.
 type Tried = std::result::Result<StepKind, StatementKind>;
 
+/// Where a variable is.
+#[derive(Clone, Copy)]
+enum Place {
+    Scalar(usize),
+    Table(usize),
+}
+
 struct Compiler<'a, 'b> {
     binder: &'a mut Binder<'b>,
     make_table: &'a MakeTable<'a>,
+    /// Folded names of variables and table variables.
+    names: HashMap<String, Place, foldhash::fast::FixedState>,
     source: Arc<str>,
     variables: Vec<VariableDef>,
     tables: Vec<TableVariableDef>,
@@ -131,12 +148,12 @@ impl Compiler<'_, '_> {
 
     fn declare(&mut self, declaration: &ast::Declaration) -> Result<()> {
         let name = &declaration.variable.name;
-        let taken = self.variables.iter().any(|v| Name::same(&v.name, name))
-            || self.tables.iter().any(|t| Name::same(&t.name, name));
-        if taken {
+        let folded = Name::folded(name);
+        if self.names.contains_key(&folded) {
             return Err(Msg::DuplicateVariable(name).into());
         }
         let name = name.to_string();
+        let (scalars, tables) = (self.variables.len(), self.tables.len());
         match &declaration.kind {
             ast::DeclarationKind::Scalar { data_type, .. } => {
                 if let Some(user_type) = self.binder.find_table_type(&data_type.name) {
@@ -152,6 +169,7 @@ impl Compiler<'_, '_> {
                         user_type,
                         image_of: None,
                     });
+                    self.names.insert(folded, Place::Table(tables));
                     return Ok(());
                 }
                 let ty = self.binder.resolve_type(data_type, DefaultLength::Declaration)?;
@@ -174,6 +192,9 @@ impl Compiler<'_, '_> {
                 self.variables.push(VariableDef { name, ty, cursor: true });
             }
         }
+        let is_table = self.tables.len() > tables;
+        let place = if is_table { Place::Table(tables) } else { Place::Scalar(scalars) };
+        self.names.insert(folded, place);
         Ok(())
     }
 
@@ -493,15 +514,18 @@ impl Compiler<'_, '_> {
     }
 
     fn slot(&self, name: &str) -> Result<Slot> {
-        let place = self.variables.iter().position(|v| Name::same(&v.name, name));
-        place
-            .and_then(|place| u32::try_from(place).ok())
-            .map(Slot)
-            .ok_or_else(|| Msg::MustDeclareScalar(name).into())
+        let place = match self.names.get(&Name::folded(name)) {
+            Some(Place::Scalar(place)) => u32::try_from(*place).ok(),
+            Some(Place::Table(_)) | None => None,
+        };
+        place.map(Slot).ok_or_else(|| Msg::MustDeclareScalar(name).into())
     }
 
     fn table_place(&self, name: &str) -> Option<usize> {
-        self.tables.iter().position(|t| Name::same(&t.name, name))
+        match self.names.get(&Name::folded(name)) {
+            Some(Place::Table(place)) => Some(*place),
+            Some(Place::Scalar(_)) | None => None,
+        }
     }
 }
 

@@ -18,6 +18,11 @@ impl Name {
         &self.0
     }
 
+    /// Returns what all spellings of a name have in common: two are the same name if these are equal.
+    pub(crate) fn folded(name: &str) -> String {
+        name.chars().map(fold).collect()
+    }
+
     /// Tells whether two identifiers are the same name.
     #[inline]
     pub fn same(a: &str, b: &str) -> bool {
@@ -58,8 +63,11 @@ fn compare(a: &str, b: &str) -> Ordering {
     compare_chars(a, b)
 }
 
+fn fold(c: char) -> char {
+    c.to_uppercase().next().unwrap_or(c)
+}
+
 fn compare_chars(a: &str, b: &str) -> Ordering {
-    let fold = |c: char| c.to_uppercase().next().unwrap_or(c);
     a.chars().map(fold).cmp(b.chars().map(fold))
 }
 

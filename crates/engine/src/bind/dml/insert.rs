@@ -10,7 +10,7 @@ use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::{in_level, instead, row, view};
 use crate::bind::Binder;
-use crate::bind::expr::{assign, bind_expr};
+use crate::bind::expr::{assign, bind_expr, compute_next_values, share_next_values};
 use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
 use crate::catalog::TableDef;
 use crate::opt;
@@ -44,6 +44,7 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
                 return Err(Msg::NotSupported("INSERT .. EXEC here").into());
             }
         };
+        share_next_values_of(binder, &mut bound);
         bound.top = top.map(|t| t.count);
         bound.row.views = check.map(|(predicates, scanned)| {
             let swaps = scanned.into_iter();
@@ -55,6 +56,34 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         finish(binder, &mut bound);
         Ok(bound)
     })
+}
+
+/// Values and defaults of a row that take the next value of one sequence get the same one.
+fn share_next_values_of(binder: &mut Binder<'_>, insert: &mut Insert) {
+    let mut values: Vec<&mut Expr> = insert.columns.iter_mut().filter_map(value).collect();
+    let shared = share_next_values(binder, &mut values);
+    if shared.is_empty() {
+        return;
+    }
+    match &mut insert.source {
+        InsertSource::Query(query) => compute_next_values(&mut query.root, shared),
+        InsertSource::Default => {
+            let mut root = Node::OneRow;
+            compute_next_values(&mut root, shared);
+            insert.source = InsertSource::Query(Query { root, output: Vec::new() });
+        }
+    }
+}
+
+/// The expression of a column that takes a value or its default.
+fn value(column: &mut InsertValue) -> Option<&mut Expr> {
+    match column {
+        InsertValue::Source(value) | InsertValue::Default(Some(value)) => Some(value),
+        InsertValue::Default(None)
+        | InsertValue::Identity
+        | InsertValue::RowVersion
+        | InsertValue::Computed => None,
+    }
 }
 
 /// Resolves the target, and the ordinals of the columns that get values: through a view, those of the

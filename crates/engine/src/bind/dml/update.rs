@@ -8,7 +8,10 @@ use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::{add_reads, in_level, instead, row, view};
-use crate::bind::expr::{assign, bind_condition, bind_expr, bind_modify, find_variable};
+use crate::bind::expr::{
+    assign, bind_condition, bind_expr, bind_modify, compute_next_values, find_variable,
+    share_next_values,
+};
 use crate::bind::query::{compound, top_of};
 use crate::bind::{Binder, Clause};
 use crate::catalog::TableDef;
@@ -35,6 +38,9 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let swaps = set.changed.iter().map(|&c| usize::from(c));
         let swaps = swaps.map(|i| (set.old.plus(i), set.new.plus(i))).collect();
         set.row.views = view::check(binder, bound.source, swaps)?;
+        let mut values: Vec<&mut Expr> = set.assignments.iter_mut().filter_map(value).collect();
+        let shared = share_next_values(binder, &mut values);
+        compute_next_values(&mut root, shared);
         let (old, new) = (set.old, set.new);
         let changed = set.changed.clone();
         let register = |i: usize| new_register(old, new, &changed, i);
@@ -68,6 +74,16 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
             course,
         }))
     })
+}
+
+/// The new value of an assignment, as far as it may take one of a sequence.
+fn value(assignment: &mut Assignment) -> Option<&mut Expr> {
+    match assignment {
+        Assignment::Column(_, value)
+        | Assignment::Variable(_, value)
+        | Assignment::VariableAndColumn(_, _, value, _) => Some(value),
+        Assignment::Write(..) => None,
+    }
 }
 
 /// Tells whether an item of the SET list names a column.

@@ -28,7 +28,10 @@ pub(crate) use case::common_type;
 pub(crate) use condition::{compare, is_not_null};
 pub use convert::{assign, convert_to};
 pub(crate) use name::{find_variable, names_source};
-pub(crate) use next_value::{Ordered as OrderedValue, apply as apply_next_values};
+pub(crate) use next_value::{
+    Ordered as OrderedValue, apply as apply_next_values, compute as compute_next_values,
+    share as share_next_values,
+};
 pub(crate) use user::{bind_arguments, find_function};
 pub(crate) use xml::{XmlScope, bind_modify, bind_nodes, mutator};
 

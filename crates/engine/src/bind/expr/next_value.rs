@@ -1,4 +1,7 @@
 //! NEXT VALUE FOR, with and without the order in which rows get their values.
+//!
+//! All of one sequence that stand in one row's expressions have one value: [`share`] computes it below
+//! them. One that stands alone stays where it is.
 
 use std::sync::Arc;
 
@@ -35,6 +38,7 @@ pub(super) fn bind(
     let Some(Object::Sequence(sequence)) = find(binder, name).cloned() else {
         return Err(Msg::InvalidObject(&name.to_string()).into());
     };
+    binder.takes_values = true;
     let ty = ColumnType {
         data_type: sequence.data_type,
         collation: Collation::default(),
@@ -57,6 +61,46 @@ pub(super) fn bind(
         level.next_values.push((register, value, order));
     }
     Ok(Expr::new(ExprKind::Column(register), ty))
+}
+
+/// Takes the values that expressions of one row have in common out of them: each comes with the register
+/// that now stands for it.
+pub(crate) fn share(binder: &mut Binder<'_>, exprs: &mut [&mut Expr]) -> Vec<(Register, Expr)> {
+    let mut found: Vec<(Expr, usize)> = Vec::new();
+    for expr in &*exprs {
+        walk::visit(expr, &mut |e| match found.iter_mut().find(|(other, _)| is_same(other, e)) {
+            Some((_, count)) => *count += 1,
+            None if matches!(e.kind, ExprKind::NextValue(_)) => found.push((e.clone(), 1)),
+            None => {}
+        });
+    }
+    let repeated = found.into_iter().filter(|(_, count)| *count > 1);
+    let shared: Vec<_> = repeated.map(|(value, _)| (new_register(binder), value)).collect();
+    for expr in exprs.iter_mut().filter(|_| !shared.is_empty()) {
+        walk::rewrite(expr, &mut |e| match shared.iter().find(|(_, value)| is_same(value, e)) {
+            Some((register, _)) => {
+                e.kind = ExprKind::Column(*register);
+                walk::Rewrite::Done
+            }
+            None => walk::Rewrite::Enter,
+        });
+    }
+    shared
+}
+
+/// Puts what computes shared values above an operator.
+pub(crate) fn compute(root: &mut Node, shared: Vec<(Register, Expr)>) {
+    if !shared.is_empty() {
+        let input = std::mem::replace(root, Node::Empty);
+        *root = Node::Compute(Box::new((input, shared)));
+    }
+}
+
+fn is_same(one: &Expr, other: &Expr) -> bool {
+    let (ExprKind::NextValue(one), ExprKind::NextValue(other)) = (&one.kind, &other.kind) else {
+        return false;
+    };
+    Arc::ptr_eq(one, other)
 }
 
 /// Puts what gives the rows of a level their ordered values above its operators.

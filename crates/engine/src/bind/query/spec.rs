@@ -6,7 +6,8 @@ use types::{DataType, Mode, Msg, Result, Value};
 
 use super::group::{self, Grouping};
 use crate::bind::expr::{
-    apply_next_values, arithmetic, arithmetic_op, assign, bind_condition, bind_expr, convert_to,
+    apply_next_values, arithmetic, arithmetic_op, assign, bind_condition, bind_expr,
+    compute_next_values, convert_to, share_next_values,
 };
 use crate::bind::expr::{find_variable, names_source};
 use crate::bind::{Binder, Clause, Level};
@@ -118,6 +119,11 @@ fn bind_in_level(
     root = apply_grouping(binder, root, &mut grouping, &mut items, &mut having, &mut order)?;
     root = apply_windows(binder, root);
     root = apply_next_values(binder, root);
+    if binder.takes_values {
+        let mut values: Vec<&mut Expr> = items.iter_mut().map(|i| &mut i.column.expr).collect();
+        let shared = share_next_values(binder, &mut values);
+        compute_next_values(&mut root, shared);
+    }
     let computed = std::mem::take(&mut order.computed);
     if !computed.is_empty() {
         root = Node::Compute(Box::new((root, computed)));
