@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::op::{Builder, Op, Part};
+use super::op::{Builder, Op, Part, inherit};
 use super::scalar::{Column, bracketed};
 use super::xml::attribute;
 use crate::catalog::{IndexKind, TableDef};
@@ -314,6 +314,9 @@ impl Builder<'_> {
 
     pub(super) fn window(&mut self, window: &Window, executions: f64) -> Op {
         let input = self.node(&window.input, executions);
+        if window.streams {
+            return self.numbers(window, input);
+        }
         let mut op = Op::new("Window Aggregate", "Window Aggregate", "WindowAggregate");
         op.output = input.output.clone();
         op.inputs.push(input);
@@ -336,6 +339,42 @@ impl Builder<'_> {
                 over.push(format!("ORDER BY:({order})"));
             }
             defined.push(format!("{}={name}({arguments}) OVER({})", column.text(), over.join(" ")));
+            op.before.push_str("<DefinedValue>");
+            column.xml(&mut op.before);
+            op.before.push_str("</DefinedValue>");
+            op.output.push(column);
+        }
+        op.before.push_str("</DefinedValues>");
+        op.defined = defined.join(", ");
+        let text = format!("DEFINE:({})", op.defined);
+        op.argue(&text);
+        op
+    }
+
+    /// Rows numbered as they pass: a segment tells where a partition begins, a sequence project counts.
+    fn numbers(&mut self, window: &Window, input: Op) -> Op {
+        let mut segment = Op::new("Segment", "Segment", "Segment");
+        segment.output = input.output.clone();
+        inherit(&mut segment, &input);
+        segment.before.push_str("<GroupBy>");
+        for expr in window.calls.iter().flat_map(|call| &call.partition) {
+            self.key_column(expr).xml(&mut segment.before);
+        }
+        segment.before.push_str("</GroupBy>");
+        segment.inputs.push(input);
+        let mut op = Op::new("Sequence Project", "Compute Scalar", "SequenceProject");
+        op.output = segment.output.clone();
+        op.inputs.push(segment);
+        let mut defined = Vec::new();
+        op.before.push_str("<DefinedValues>");
+        for call in &window.calls {
+            let column = self.names.of(call.register);
+            let name = match call.function {
+                WindowFunction::Rank => "rank",
+                WindowFunction::DenseRank => "dense_rank",
+                _ => "row_number",
+            };
+            defined.push(format!("{}={name}", column.text()));
             op.before.push_str("<DefinedValue>");
             column.xml(&mut op.before);
             op.before.push_str("</DefinedValue>");

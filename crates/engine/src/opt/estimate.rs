@@ -103,9 +103,10 @@ pub fn estimate(node: &Node) -> Estimate {
         Node::Window(window) => {
             let input = estimate(&window.input);
             let calls = count(window.calls.len());
+            let sorted = if window.streams { 0.0 } else { sorting(input.rows) };
             Estimate {
                 row_bytes: input.row_bytes + calls * WIDTH,
-                cpu: input.cpu + sorting(input.rows) + input.rows * calls * TEST,
+                cpu: input.cpu + sorted + input.rows * calls * TEST,
                 ..input
             }
         }
@@ -477,7 +478,8 @@ fn streams(node: &Node) -> bool {
         Node::Distinct(inner) => streams(&inner.0),
         Node::Limit(limit) => streams(&limit.input),
         Node::Join(join) => streams(&join.left),
-        Node::Sort(_) | Node::Aggregate(_) | Node::Window(_) | Node::Document(_) => false,
+        Node::Window(window) => window.streams && streams(&window.input),
+        Node::Sort(_) | Node::Aggregate(_) | Node::Document(_) => false,
         Node::OneRow
         | Node::Empty
         | Node::Scan(_)

@@ -4,8 +4,8 @@
 //! BY. From there, top down: subqueries become joins (`unnest.rs`, `scalar.rs`); predicates are
 //! simplified (`simplify.rs`) and pushed to the tables they are about, where they choose the access path
 //! (`seek.rs`); inner joins are ordered (`join.rs`, `order_search.rs`) and given a method
-//! (`attach.rs`); sorts are left out where an index gives the order (`order.rs`), and order where nobody
-//! sees it (`unordered.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
+//! (`attach.rs`); sorts are left out where an index gives the order (`order.rs`), windows number rows that
+//! come in their order (`stream.rs`), and order is left out where nobody sees it (`unordered.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
 //!
 //! [`Level::None`] leaves the tree as the binder made it: tests compare the two.
 
@@ -21,6 +21,7 @@ mod scalar;
 mod seek;
 mod simplify;
 mod statistics;
+mod stream;
 mod sweep;
 mod unnest;
 mod unordered;

@@ -1,5 +1,6 @@
 //! ORDER BY: by an index where one gives the order, else by a sort.
 
+use super::stream;
 use crate::catalog::IndexKind;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
@@ -17,7 +18,7 @@ pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> 
 }
 
 /// Leaves constants and repeated keys out: they order nothing.
-fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
+pub(super) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut kept: Vec<SortKey> = Vec::with_capacity(keys.len());
     for key in keys {
         let constant = matches!(key.expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_));
@@ -29,7 +30,7 @@ fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
 }
 
 /// Makes the node give its rows in the order of the keys, if it can.
-fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
+pub(super) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,
         Node::Filter(inner) => provide(&mut inner.0, keys),
@@ -46,11 +47,12 @@ fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
         }
         Node::Scan(scan) => provide_scan(scan, keys),
         Node::Aggregate(aggregate) => aggregate.scalar,
+        // What is below has been brought into the window's order, which must stay.
+        Node::Window(window) => stream::gives(window, keys),
         Node::Join(_)
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
-        | Node::Window(_)
         | Node::Sort(_)
         | Node::Limit(_)
         | Node::SetOperation(_)

@@ -7,6 +7,7 @@ use super::conjunct::{filter, is_volatile, part, rejects_null, split};
 use super::order;
 use super::seek;
 use super::simplify::{Verdict, simplify};
+use super::stream;
 use crate::plan::children;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Aggregate, Join, JoinKind, Node, Query, SetOperation, Sort, Window};
@@ -317,6 +318,7 @@ impl Optimizer<'_> {
         });
         let input = std::mem::replace(&mut window.input, Node::Empty);
         window.input = self.below(input, below, outer, all);
+        stream::settle(&mut window);
         filter(Node::Window(window), above)
     }
 

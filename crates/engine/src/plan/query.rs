@@ -310,6 +310,9 @@ pub struct Window {
     pub live: Live,
     /// The calls; each brings its own partition, order and frame.
     pub calls: Vec<WindowCall>,
+    /// Whether the rows come in the order of every call and none has to see later ones: then each is
+    /// numbered as it passes. Set by the optimizer.
+    pub streams: bool,
 }
 
 /// One window function call.

@@ -27,6 +27,14 @@ impl Pair {
         pair
     }
 
+    /// Runs a statement on both.
+    fn run(&mut self, text: &str) {
+        for session in [&mut self.optimized, &mut self.written] {
+            let answer = batch(session, text);
+            assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+        }
+    }
+
     /// Runs a query on both and compares the multisets of rows; returns the number of rows.
     fn compare(&mut self, text: &str) -> usize {
         let (got, wanted) = (batch(&mut self.optimized, text), batch(&mut self.written, text));
@@ -212,6 +220,50 @@ fn optimized_plans_give_the_rows_of_plans_as_written() {
         with_rows += usize::from(pair.compare(&text) > 0);
     }
     assert!(with_rows > cases / 3, "{with_rows} of {cases} queries give rows");
+}
+
+#[test]
+fn windows_that_stream_number_rows_as_those_that_sort() {
+    let mut pair = Pair::new(TABLES);
+    pair.run(
+        "CREATE TABLE w (p int NOT NULL, q int NOT NULL, v int NULL, PRIMARY KEY (p, q DESC))",
+    );
+    pair.run("CREATE INDEX ix_w ON w (v)");
+    pair.run(
+        "INSERT w SELECT value % 7, value / 7, NULLIF(value % 5, 2) FROM GENERATE_SERIES(1, 90)",
+    );
+    for list in [
+        "ROW_NUMBER() OVER (ORDER BY p, q DESC)",
+        "ROW_NUMBER() OVER (PARTITION BY p ORDER BY q DESC), RANK() OVER (PARTITION BY p ORDER BY q DESC)",
+        "ROW_NUMBER() OVER (PARTITION BY p ORDER BY q)",
+        "RANK() OVER (ORDER BY p), DENSE_RANK() OVER (ORDER BY p)",
+        "RANK() OVER (ORDER BY v), DENSE_RANK() OVER (ORDER BY v)",
+        "RANK() OVER (ORDER BY v DESC)",
+        "RANK() OVER (ORDER BY (SELECT NULL)), DENSE_RANK() OVER (PARTITION BY p ORDER BY (SELECT 0))",
+        "ROW_NUMBER() OVER (ORDER BY p, q DESC), ROW_NUMBER() OVER (ORDER BY q, p)",
+        "DENSE_RANK() OVER (PARTITION BY v ORDER BY p, q)",
+        "SUM(v) OVER (ORDER BY (SELECT NULL)), COUNT(*) OVER (PARTITION BY (SELECT NULL))",
+    ] {
+        assert_eq!(pair.compare(&format!("SELECT p, q, v, {list} FROM w")), 90);
+        let numbered = format!("SELECT * FROM (SELECT p, q, v, {list}) AS d (p, q, v, n)");
+        if !list.contains("), ") {
+            let numbered = numbered.replace(") AS d", " FROM w) AS d");
+            pair.compare(&format!("{numbered} WHERE n < 4 AND p > 2"));
+            pair.compare(&format!("{numbered} WHERE v = 3"));
+            pair.compare(&format!("SELECT TOP 9 n FROM ({numbered}) AS e ORDER BY n"));
+        }
+    }
+    pair.compare("SELECT x.p, x.n FROM (SELECT p, q, ROW_NUMBER() OVER (ORDER BY p, q DESC) AS n FROM w) x ORDER BY x.n OFFSET 5 ROWS FETCH NEXT 9 ROWS ONLY");
+    // Nobody lives to see the end of this product.
+    let text = "SELECT TOP (3) ROW_NUMBER() OVER (ORDER BY (SELECT NULL)) FROM GENERATE_SERIES(1, 1000000) \
+                CROSS JOIN w AS x CROSS JOIN w AS y CROSS JOIN w AS z CROSS JOIN w AS u CROSS JOIN w AS v";
+    assert_eq!(sorted(&batch(&mut pair.optimized, text)), [["1"], ["2"], ["3"]]);
+    for session in [&mut pair.optimized, &mut pair.written] {
+        let doubles = "WITH d AS (SELECT p, ROW_NUMBER() OVER (PARTITION BY p ORDER BY q DESC) AS n FROM w) \
+                       DELETE d WHERE n > 1";
+        assert!(batch(session, doubles).errors.is_empty());
+    }
+    assert_eq!(pair.compare("SELECT p, q, v FROM w"), 7);
 }
 
 #[test]

@@ -379,7 +379,7 @@ fn apply_windows(binder: &mut Binder<'_>, input: Node) -> Node {
         return input;
     }
     let live = walk::live(&input);
-    Node::Window(Box::new(Window { input, live, calls }))
+    Node::Window(Box::new(Window { input, live, calls, streams: false }))
 }
 
 fn apply_order(

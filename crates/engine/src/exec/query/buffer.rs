@@ -123,6 +123,12 @@ impl Keys {
         self.ends.push(self.bytes.len());
     }
 
+    /// Drops all keys; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+    }
+
     /// Returns a key.
     pub(crate) fn get(&self, i: usize) -> &[u8] {
         let start = if i == 0 { 0 } else { self.ends[i - 1] };

@@ -8,6 +8,7 @@ mod aggregate;
 mod buffer;
 mod document;
 mod join;
+mod number;
 mod recursive;
 mod scan;
 mod set;
@@ -35,6 +36,7 @@ use crate::plan::walk::{self, Registers};
 
 pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
+pub(crate) use number::Numbering;
 pub(crate) use scan::{encode_seek_key, load, only_looks, open, when_owned};
 pub(crate) use window::Input as WindowInput;
 
@@ -191,6 +193,7 @@ fn run_operator<'p>(
         }),
         Node::Join(join) => join::run(join, cx, rows, receive),
         Node::Aggregate(aggregate) => aggregate::run(aggregate, cx, rows, receive),
+        Node::Window(window) if window.streams => number::run(window, cx, rows, receive),
         Node::Window(window) => window::run(window, cx, rows, receive),
         Node::Sort(sort) => sort::run(sort, cx, rows, receive),
         Node::Distinct(distinct) => run_distinct(&distinct.0, &distinct.1, cx, rows, receive),

@@ -27,6 +27,7 @@ pub mod kernel;
 mod keys;
 mod limit;
 mod loop_join;
+mod number;
 mod restrict;
 mod scan;
 mod set;
@@ -114,6 +115,9 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
             JoinMethod::Loop => Box::new(loop_join::LoopJoin::new(join, needed)),
         },
         Node::Aggregate(aggregate) => Box::new(aggregate::Grouping::new(aggregate)),
+        Node::Window(window) if window.streams => {
+            Box::new(number::WindowStream::new(window, needed))
+        }
         Node::Window(window) => Box::new(window::WindowSort::new(window, needed)),
         Node::Sort(sort) => Box::new(sort::Sorting::new(sort, needed)),
         Node::Distinct(distinct) => Box::new(distinct::Distinct::new(distinct, needed)),

@@ -1,0 +1,91 @@
+//! Windows that need no buffer: ROW_NUMBER, RANK and DENSE_RANK over rows that come in their order.
+//!
+//! `ROW_NUMBER() OVER (ORDER BY (SELECT NULL))` numbers rows as they come, and one over the key of an
+//! index numbers them as that index gives them. So TOP above it stops the scan below it.
+
+use super::order;
+use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::query::{Node, SortKey, Window, WindowCall, WindowFunction};
+use crate::plan::walk;
+
+/// Leaves out keys that order nothing, and lets the functions number rows as they pass, if the input can be
+/// made to give them in the order of all calls.
+pub(super) fn settle(window: &mut Window) {
+    for call in &mut window.calls {
+        call.order.retain(|key| !is_constant(&key.expr));
+        call.partition.retain(|key| !is_constant(key));
+    }
+    window.streams = window.calls.iter().all(numbers) && in_order(window);
+}
+
+/// Tells whether a streaming window gives its rows in the order of these keys.
+pub(super) fn gives(window: &Window, keys: &[SortKey]) -> bool {
+    if !window.streams {
+        return false;
+    }
+    let by_number = |call: &WindowCall| {
+        let [key, ..] = keys else { return false };
+        let is_result = matches!(key.expr.kind, ExprKind::Column(r) if r == call.register);
+        let is_unique = matches!(call.function, WindowFunction::RowNumber);
+        is_result && is_unique && call.partition.is_empty() && !key.descending
+    };
+    let by_keys = |call: &WindowCall| call.partition.is_empty() && is_start(keys, &call.order);
+    window.calls.iter().any(|call| by_number(call) || by_keys(call))
+}
+
+/// Tells whether a call asks of a row only how many came before it, and which of them equal it.
+fn numbers(call: &WindowCall) -> bool {
+    match call.function {
+        WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => true,
+        WindowFunction::Ntile
+        | WindowFunction::Lag
+        | WindowFunction::Lead
+        | WindowFunction::FirstValue
+        | WindowFunction::LastValue
+        | WindowFunction::PercentRank
+        | WindowFunction::CumeDist
+        | WindowFunction::PercentileCont
+        | WindowFunction::PercentileDisc
+        | WindowFunction::Aggregate(_) => false,
+    }
+}
+
+/// Brings the input into the order that all calls ask for, if there is one.
+fn in_order(window: &mut Window) -> bool {
+    for descending in [false, true] {
+        let wanted: Vec<Vec<SortKey>> =
+            window.calls.iter().map(|call| keys_of(call, descending)).collect();
+        let Some(longest) = wanted.iter().max_by_key(|keys| keys.len()) else { return false };
+        if !wanted.iter().all(|keys| is_start(keys, longest)) {
+            return false;
+        }
+        if longest.is_empty() || order::provide(&mut window.input, longest) {
+            return true;
+        }
+    }
+    false
+}
+
+/// The order of a call: its partitions one behind the other, in either direction.
+fn keys_of(call: &WindowCall, descending: bool) -> Vec<SortKey> {
+    let partition = call.partition.iter().map(|expr| SortKey { expr: expr.clone(), descending });
+    order::distinct(partition.chain(call.order.iter().cloned()).collect())
+}
+
+fn is_start(keys: &[SortKey], of: &[SortKey]) -> bool {
+    let same =
+        |(a, b): (&SortKey, &SortKey)| a.descending == b.descending && walk::same(&a.expr, &b.expr);
+    keys.len() <= of.len() && keys.iter().zip(of).all(same)
+}
+
+/// Tells whether a key is the same for every row and cannot fail: `(SELECT NULL)`.
+fn is_constant(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(_) | ExprKind::Variable(_) => true,
+        ExprKind::Once(_, inner) => is_constant(inner),
+        ExprKind::ScalarSubquery(query) => {
+            matches!(query.root, Node::OneRow) && query.output.iter().all(|c| is_constant(&c.expr))
+        }
+        _ => false,
+    }
+}
