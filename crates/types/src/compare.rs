@@ -176,6 +176,12 @@ pub(crate) fn guid_order(guid: &[u8; 16]) -> [u8; 16] {
 
 /// Compares two binary values; trailing zeros do not count.
 pub fn order_binary(left: &[u8], right: &[u8]) -> Ordering {
+    // Where the first bytes differ, they decide, whether the zeros behind them count or not.
+    if let (Some(left), Some(right)) = (left.first_chunk::<8>(), right.first_chunk::<8>())
+        && left != right
+    {
+        return u64::from_be_bytes(*left).cmp(&u64::from_be_bytes(*right));
+    }
     trim_zeros(left).cmp(trim_zeros(right))
 }
 
@@ -196,5 +202,23 @@ pub fn group_key(value: &Value, collation: Collation, out: &mut Vec<u8>) {
             out.extend_from_slice(&v.mantissa().to_be_bytes());
         }
         _ => key::encode_value(value, KeyPart { collation, direction: Direction::Ascending }, out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trailing_zeros_of_binary_values_do_not_count_and_first_bytes_decide() {
+        let one = [1, 0, 0, 0, 0, 0, 0, 0, 0];
+        assert_eq!(order_binary(&one, &[1]), Ordering::Equal);
+        assert_eq!(order_binary(&one, &one[..8]), Ordering::Equal);
+        let (mut two, mut high) = (one, one);
+        (two[8], high[0]) = (1, 2);
+        assert_eq!(order_binary(&one, &two), Ordering::Less);
+        assert_eq!(order_binary(&high, &two), Ordering::Greater);
+        assert_eq!(order_binary(&[0; 9], &[]), Ordering::Equal);
+        assert_eq!(order_binary(&[255], &two), Ordering::Greater);
     }
 }

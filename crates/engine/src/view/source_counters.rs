@@ -280,6 +280,8 @@ fn memory_manager(scope: &Scope<'_>, facts: &Facts, list: &mut List) {
     // There is no buffer pool: all memory is of the kind that is called stolen from it.
     list.raw("Database Cache Memory (KB)", 0);
     list.raw("Stolen Server Memory (KB)", used_kb);
+    // Ours: what SQL Server shows as its event page_allocated.
+    list.rate("Page Allocations/sec", sos::memory::page_allocations());
 }
 
 fn plan_cache(scope: &Scope<'_>, facts: &Facts, list: &mut List) {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use super::space::{EXTENTS, HEAP};
 use crate::registry::registry;
-use crate::sync::{AtomicI64, CachePadded, Ordering};
+use crate::sync::{AtomicI64, AtomicU64, CachePadded, Ordering};
 
 registry! {
     /// What memory is for.
@@ -70,7 +70,14 @@ thread_local! {
         const { [const { Cell::new(0) }; MemoryClerk::COUNT] };
     static PAGE_BYTES_HELD: [Cell<i64>; MemoryClerk::COUNT] =
         const { [const { Cell::new(0) }; MemoryClerk::COUNT] };
+    static PAGES_TAKEN_HELD: Cell<u64> = const { Cell::new(0) };
 }
+
+/// Allocations that a thread may hold back from [`PAGES_TAKEN`].
+const PAGES_TAKEN_HELD_MAX: u64 = 16;
+
+/// Allocations of 8 KB and more since the start.
+static PAGES_TAKEN: CachePadded<AtomicU64> = CachePadded::new(AtomicU64::new(0));
 
 struct Totals {
     bytes: AtomicI64,
@@ -105,6 +112,9 @@ pub(super) fn book(clerk: MemoryClerk, bytes: i64, size: usize) {
     let index = clerk.index();
     if size >= PAGE_BYTES {
         PAGE_BYTES_HELD.with(|held| held[index].set(held[index].get() + bytes));
+        if bytes > 0 {
+            count_page_allocation();
+        }
     }
     BYTES.with(|held| {
         let sum = held[index].get() + bytes;
@@ -113,6 +123,29 @@ pub(super) fn book(clerk: MemoryClerk, bytes: i64, size: usize) {
             flush_clerk(clerk);
         }
     });
+}
+
+fn count_page_allocation() {
+    let taken = PAGES_TAKEN_HELD.get() + 1;
+    PAGES_TAKEN_HELD.set(taken);
+    // A loop that takes and gives a page leaves no sum of bytes that would be reported.
+    if taken == PAGES_TAKEN_HELD_MAX {
+        flush_pages_taken();
+    }
+}
+
+#[cold]
+fn flush_pages_taken() {
+    // Relaxed: a sum, which orders nothing.
+    PAGES_TAKEN.fetch_add(PAGES_TAKEN_HELD.replace(0), Ordering::Relaxed);
+}
+
+/// Returns how often 8 KB or more were allocated since the start: exact but for what other threads still
+/// hold back, at most 15 each.
+#[must_use]
+pub fn page_allocations() -> u64 {
+    flush_pages_taken();
+    PAGES_TAKEN.load(Ordering::Relaxed)
 }
 
 #[cold]
@@ -138,6 +171,7 @@ pub(crate) fn retire() {
 }
 
 fn flush_books() {
+    flush_pages_taken();
     for &clerk in MemoryClerk::ALL {
         flush_clerk(clerk);
     }

@@ -160,3 +160,16 @@ fn memory_that_all_threads_read_shares_no_line_with_others() {
     with_clerk(MemoryClerk::SqlPlans, || grown.reserve_exact(200));
     assert_eq!(grown.as_ptr().addr() % 64, 0);
 }
+
+#[test]
+fn page_is_counted_when_it_is_taken_and_not_when_it_is_given_back() {
+    // Other tests take pages at the same time: what is counted here is never less.
+    let before = memory::page_allocations();
+    for _ in 0..1_000 {
+        drop(std::hint::black_box(vec![0_u8; 8 << 10]));
+    }
+    let after = memory::page_allocations();
+    assert!(after - before >= 1_000, "{before} to {after}");
+    let small = memory::page_allocations();
+    assert!(small - after < 1_000, "{after} to {small}: a reading takes none");
+}

@@ -301,6 +301,22 @@ fn extremes(
     vector: &Vector,
 ) {
     let keep = if wants_less { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater };
+    if let Data::Bytes(rows) = vector.data() {
+        // A value is made of the rows that win, not of each.
+        return groups.selection.for_each(|row| {
+            let best = &mut best[groups.numbers[row] as usize];
+            let bytes = rows.get(row);
+            let is_better = match best {
+                Value::VarChar(best) => collation.compare_varchar(bytes, best) == keep,
+                Value::NVarChar(best) => collation.compare_nvarchar(bytes, best) == keep,
+                Value::VarBinary(best) => compare::order_binary(bytes, best) == keep,
+                _ => true,
+            };
+            if is_better {
+                *best = rows.kind.value(types::Bytes::copy_from(bytes));
+            }
+        });
+    }
     groups.selection.for_each(|row| {
         let value = vector.get(row);
         let best = &mut best[groups.numbers[row] as usize];

@@ -11,6 +11,7 @@ mod capacity;
 mod census;
 mod compile;
 mod drive;
+mod hashbytes;
 mod ledger_cost;
 mod locks;
 mod machine;
@@ -67,6 +68,8 @@ enum Verb {
     Model(model::ModelArguments),
     /// Compares a GROUP BY in one session with the same in two at once
     Aggregate(aggregate::AggregateArguments),
+    /// Compares MAX(HASHBYTES(..)) with a bare loop, with DuckDB, and with two at once
+    Hashbytes(hashbytes::HashArguments),
     /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
     Tpch(tpch::TpchArguments),
     /// Becomes another program that may not make some system calls, as in many containers
@@ -187,6 +190,7 @@ fn main() -> ExitCode {
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Aggregate(arguments)) => aggregate::run(&arguments),
+        Some(Verb::Hashbytes(arguments)) => hashbytes::run(&arguments),
         Some(Verb::Tpch(arguments)) => tpch::run(&arguments),
         Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),
         Some(Verb::Spin) => {

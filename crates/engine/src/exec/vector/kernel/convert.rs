@@ -64,6 +64,9 @@ impl Step for Convert<'_> {
         if widen(operand, (self.from, self.to), rows, out) {
             return Ok(());
         }
+        if self.style == 0 && digits(Operand::of(operand), self.to, rows, out) {
+            return Ok(());
+        }
         fill(out, rows, total, |row| convert(&operand.get(row)))
     }
 
@@ -235,4 +238,58 @@ fn widen(
     }
     push_holes(out, total);
     true
+}
+
+/// Converts whole numbers to their bytes, highest first; `false` if this kernel has no such pair.
+fn digits(from: Operand<'_>, to: &ColumnType, rows: &Selection, out: &mut Vector) -> bool {
+    let (limit, is_fixed) = match to.data_type {
+        DataType::VarBinary(Length::Limited(limit)) => (usize::from(limit), false),
+        DataType::Binary(limit) => (usize::from(limit), true),
+        _ => return false,
+    };
+    // No number is wider, so that what is to be filled up never passes what there is to copy.
+    if out.byte_rows().is_none() || (is_fixed && limit > WORD_BYTES) {
+        return false;
+    }
+    let width = |bytes: usize| if is_fixed { limit } else { limit.min(bytes) };
+    match from {
+        Operand::TinyInt(Side::Rows(v)) => push_digits(v, i64::from, width(1), rows, out),
+        Operand::SmallInt(Side::Rows(v)) => {
+            push_digits(v, |v| i64::from(v.cast_unsigned()), width(2), rows, out);
+        }
+        Operand::Int(Side::Rows(v)) => {
+            push_digits(v, |v| i64::from(v.cast_unsigned()), width(4), rows, out);
+        }
+        Operand::BigInt(Side::Rows(v)) => push_digits(v, |v| v, width(8), rows, out),
+        _ => return false,
+    }
+    true
+}
+
+/// Bytes of the widest number.
+const WORD_BYTES: usize = 8;
+
+/// Appends the last `width` bytes of each word. The NULLs of `out` are those of the rows already.
+fn push_digits<T: Copy>(
+    values: &[T],
+    word: impl Fn(T) -> i64 + Copy,
+    width: usize,
+    rows: &Selection,
+    out: &mut Vector,
+) {
+    let total = out.len();
+    let (data, _) = out.parts_mut();
+    let Data::Bytes(own) = data else { return };
+    own.clear();
+    own.reserve(total, total * width);
+    for row in rows.iter() {
+        own.push_empty(row - own.len());
+        let bytes = word(values[row]).to_be_bytes();
+        // A copy of fixed length is far cheaper than one of any.
+        match width {
+            WORD_BYTES => own.push(&bytes),
+            _ => own.push(&bytes[WORD_BYTES - width..]),
+        }
+    }
+    own.push_empty(total - own.len());
 }

@@ -16,6 +16,8 @@ pub(super) fn hash_bytes(inputs: &Inputs<'_>, rows: &Selection, out: &mut Vector
         "SHA2_512" => each::<sha2::Sha512>(inputs.vectors[1], rows, out),
         "SHA" | "SHA1" => each::<sha1::Sha1>(inputs.vectors[1], rows, out),
         "MD5" => each::<md5::Md5>(inputs.vectors[1], rows, out),
+        "MD4" => each::<md4::Md4>(inputs.vectors[1], rows, out),
+        "MD2" => each::<md2::Md2>(inputs.vectors[1], rows, out),
         _ => false,
     }
 }
