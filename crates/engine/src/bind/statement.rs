@@ -183,10 +183,11 @@ fn course(root: &Node, plain: bool) -> Course {
 fn assignment(
     binder: &mut Binder<'_>,
     mut root: Node,
-    assignments: Vec<(crate::plan::expr::Slot, Expr)>,
+    mut assignments: Vec<(crate::plan::expr::Slot, Expr)>,
 ) -> SelectAssign {
     binder.assigns = true;
     opt::root(binder, &mut root);
+    opt::values(binder, assignments.iter_mut().map(|a| &mut a.1));
     let mut used = Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {

@@ -8,7 +8,7 @@ use super::xml::attribute;
 use crate::catalog::{IndexKind, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
-    Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, TableSource,
+    Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, Spool, TableSource,
     ValuesScan, ViewScan, Window, WindowFunction,
 };
 use crate::plan::statement::table_of;
@@ -348,6 +348,25 @@ impl Builder<'_> {
         op.defined = defined.join(", ");
         let text = format!("DEFINE:({})", op.defined);
         op.argue(&text);
+        op
+    }
+
+    /// A table that is read once, and looked up by its keys from then on.
+    pub(super) fn spool(&mut self, spool: &Spool) -> Op {
+        let input = self.node(&spool.input, 1.0);
+        let mut op = Op::new("Index Spool", "Eager Spool", "Spool");
+        op.output = input.output.clone();
+        op.inputs.push(input);
+        let texts: Vec<String> = spool
+            .keys
+            .iter()
+            .map(|(outer, own)| format!("{}={}", self.names.text(own), self.names.text(outer)))
+            .collect();
+        op.argue(&format!("SEEK:({})", texts.join(" AND ")));
+        if let Some(rest) = &spool.rest {
+            let text = self.names.text(rest);
+            op.argue(&format!("WHERE:({text})"));
+        }
         op
     }
 

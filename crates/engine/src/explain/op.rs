@@ -194,6 +194,7 @@ impl Builder<'_> {
                 op.output = self.columns(&recursive.registers);
                 op
             }
+            Node::Spool(spool) => self.spool(spool),
             Node::WorkTable(_, registers) => {
                 let mut op = Op::new("Table Spool", "Lazy Spool", "Spool");
                 op.attributes = " Stack=\"1\"".to_owned();

@@ -161,6 +161,7 @@ pub(super) fn is_never_null(node: &Node, register: Register) -> bool {
         Node::Compute(inner) => is_never_null(&inner.0, register),
         Node::Distinct(inner) => is_never_null(&inner.0, register),
         Node::Sort(sort) => is_never_null(&sort.input, register),
+        Node::Spool(spool) => is_never_null(&spool.input, register),
         Node::Limit(limit) => is_never_null(&limit.input, register),
         Node::Window(window) => is_never_null(&window.input, register),
         Node::Join(join) => match join.kind {

@@ -7,7 +7,7 @@
 use crate::catalog::{IndexDef, IndexKind};
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{
-    Access, Aggregate, Join, JoinKind, JoinMethod, Limit, Node, Scan, SetKind, SetOperation,
+    Access, Aggregate, Join, JoinKind, JoinMethod, Limit, Node, Scan, SetKind, SetOperation, Spool,
 };
 use crate::plan::statement::table_of;
 use crate::plan::walk;
@@ -131,6 +131,7 @@ pub fn estimate(node: &Node) -> Estimate {
                 ..anchor
             }
         }
+        Node::Spool(spool) => of_spool(spool),
         Node::Document(document) => Estimate { rows: 1.0, ..estimate(&document.query.root) },
     }
 }
@@ -290,6 +291,7 @@ pub(super) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
             column_of(&join.left, register).or_else(|| column_of(&join.right, register))
         }
         Node::Sort(sort) => column_of(&sort.input, register),
+        Node::Spool(spool) => column_of(&spool.input, register),
         Node::Limit(limit) => column_of(&limit.input, register),
         Node::Distinct(inner) => column_of(&inner.0, register),
         Node::Window(window) => column_of(&window.input, register),
@@ -489,8 +491,20 @@ fn streams(node: &Node) -> bool {
         | Node::UserFunction(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
+        | Node::Spool(_)
         | Node::WorkTable(..) => true,
     }
+}
+
+/// What one opening of an index spool costs: the index is made once for all of them.
+fn of_spool(spool: &Spool) -> Estimate {
+    let input = estimate(&spool.input);
+    let find = |r: Register| column_of(&spool.input, r);
+    let shares: f64 =
+        spool.keys.iter().map(|(outer, own)| equal_share(outer, own, &find)).product();
+    let found = input.rows * shares;
+    let rest = spool.rest.as_ref().map_or(1.0, |rest| selectivity(rest, &find));
+    Estimate { rows: found * rest, cpu: PROBE + found * (ROW + TEST), ..input }
 }
 
 fn of_set(operation: &SetOperation) -> Estimate {

@@ -5,7 +5,8 @@
 //! simplified (`simplify.rs`) and pushed to the tables they are about, where they choose the access path
 //! (`seek.rs`); inner joins are ordered (`join.rs`, `order_search.rs`) and given a method
 //! (`attach.rs`); sorts are left out where an index gives the order (`order.rs`), windows number rows that
-//! come in their order (`stream.rs`), and order is left out where nobody sees it (`unordered.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
+//! come in their order (`stream.rs`), and order is left out where nobody sees it (`unordered.rs`); scans that are opened over and over get an
+//! index of their own (`spool.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
 //!
 //! [`Level::None`] leaves the tree as the binder made it: tests compare the two.
 
@@ -20,6 +21,7 @@ mod push;
 mod scalar;
 mod seek;
 mod simplify;
+mod spool;
 mod statistics;
 mod stream;
 mod sweep;
@@ -72,6 +74,8 @@ pub(crate) struct Optimizer<'o> {
     subqueries: bool,
     /// Whether the statement assigns variables.
     assigns: bool,
+    /// Whether the rows of the tree are there to be changed.
+    changes: bool,
     /// Queries inside queries that are being tried.
     depth: u32,
     /// Where samples are read.
@@ -87,6 +91,7 @@ impl<'o> Optimizer<'o> {
             hints: binder.hints,
             subqueries: binder.subqueries,
             assigns: binder.assigns,
+            changes: false,
             depth: 0,
             store: binder.store,
         })
@@ -136,14 +141,19 @@ impl<'o> Optimizer<'o> {
 
     /// Optimizes a query's rows and output.
     fn whole(&mut self, query: &mut Query) {
-        let mut root = std::mem::replace(&mut query.root, Node::Empty);
+        let mut exprs: Vec<&mut Expr> = query.output.iter_mut().map(|c| &mut c.expr).collect();
+        self.rows(&mut query.root, &mut exprs);
+    }
+
+    /// Optimizes rows and what is evaluated over each.
+    fn rows(&mut self, root: &mut Node, exprs: &mut [&mut Expr]) {
+        let mut node = std::mem::replace(root, Node::Empty);
         if self.subqueries {
-            let mut exprs: Vec<&mut Expr> = query.output.iter_mut().map(|c| &mut c.expr).collect();
-            root = self.unnest_scalars(root, &mut exprs, &[]);
-            exprs.into_iter().for_each(|e| self.expression(e));
+            node = self.unnest_scalars(node, exprs, &[]);
+            exprs.iter_mut().for_each(|e| self.expression(e));
         }
-        query.root = self.top(root);
-        unordered::relax(&mut query.root, unordered::Order::Seen);
+        *root = self.top(node);
+        unordered::relax(root, unordered::Order::Seen);
     }
 }
 
@@ -152,6 +162,7 @@ pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) {
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
         optimizer.whole(query);
+        optimizer.spool_query(query, spool::Opened::Once);
     }
     prune_query(query);
 }
@@ -160,16 +171,34 @@ pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) {
 pub(crate) fn root(binder: &mut Binder<'_>, root: &mut Node) {
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
+        optimizer.changes = true;
         let node = std::mem::replace(root, Node::Empty);
         *root = optimizer.top(node);
+        optimizer.spool(root, spool::Opened::Once);
     }
 }
 
-/// Optimizes a query; what nobody reads of it is the caller's to know.
-pub(crate) fn rows(binder: &mut Binder<'_>, query: &mut Query) {
+/// Optimizes rows and the values made of each; what nobody reads of them is the caller's to know.
+pub(crate) fn rows(binder: &mut Binder<'_>, root: &mut Node, values: &mut [&mut Expr]) {
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
-        optimizer.whole(query);
+        optimizer.rows(root, values);
+        optimizer.spool(root, spool::Opened::Once);
+        values.iter_mut().for_each(|e| optimizer.spool_expression(e, spool::Opened::Often));
+    }
+}
+
+/// Optimizes the subqueries of expressions that are evaluated for each row of a tree.
+pub(crate) fn values<'e>(binder: &mut Binder<'_>, values: impl Iterator<Item = &'e mut Expr>) {
+    if !binder.subqueries {
+        return;
+    }
+    let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
+    if let Some(mut optimizer) = Optimizer::of(binder) {
+        for value in values {
+            optimizer.expression(value);
+            optimizer.spool_expression(value, spool::Opened::Often);
+        }
     }
 }
 
@@ -180,6 +209,7 @@ pub(crate) fn expression(binder: &mut Binder<'_>, expr: &mut Expr) {
     }
     if let Some(mut optimizer) = Optimizer::of(binder) {
         optimizer.expression(expr);
+        optimizer.spool_expression(expr, spool::Opened::Once);
     }
 }
 

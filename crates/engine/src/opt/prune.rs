@@ -39,6 +39,10 @@ pub(crate) fn prune(node: &mut Node, used: &Registers) {
             prune(&mut window.input, used);
             keep(&mut window.live);
         }
+        Node::Spool(spool) => {
+            prune(&mut spool.input, used);
+            keep(&mut spool.live);
+        }
         Node::Sort(sort) => {
             prune(&mut sort.input, used);
             keep(&mut sort.live);

@@ -60,6 +60,7 @@ impl Optimizer<'_> {
             | Node::Limit(_)
             | Node::Recursive(_)
             | Node::Document(_)
+            | Node::Spool(_)
             | Node::WorkTable(..) => {
                 let node = self.inside(node, outer, all);
                 filter(node, conjuncts)

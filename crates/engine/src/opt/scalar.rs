@@ -57,7 +57,7 @@ impl Optimizer<'_> {
         });
     }
 
-    fn next_once(&mut self) -> u32 {
+    pub(super) fn next_once(&mut self) -> u32 {
         *self.once += 1;
         *self.once - 1
     }

@@ -48,6 +48,7 @@ pub(super) fn relax(node: &mut Node, order: Order) {
         | Node::Values(_)
         | Node::Function(_)
         | Node::UserFunction(_)
+        | Node::Spool(_)
         | Node::WorkTable(..)
         | Node::SetOperation(_)
         | Node::Recursive(_)

@@ -34,6 +34,7 @@ pub fn inputs<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Node)) {
         }
         Node::Document(document) => see(&document.query.root),
         Node::Compute(inner) => see(&inner.0),
+        Node::Spool(spool) => see(&spool.input),
     }
 }
 
@@ -68,6 +69,7 @@ pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
         }
         Node::Document(document) => change(&mut document.query.root),
         Node::Compute(inner) => change(&mut inner.0),
+        Node::Spool(spool) => change(&mut spool.input),
     }
 }
 
@@ -127,6 +129,13 @@ pub fn expressions_mut(node: &mut Node, change: &mut dyn FnMut(&mut Expr)) {
             document.query.output.iter_mut().for_each(|c| change(&mut c.expr));
         }
         Node::Compute(inner) => inner.1.iter_mut().for_each(|(_, e)| change(e)),
+        Node::Spool(spool) => {
+            for (outer, own) in &mut spool.keys {
+                change(outer);
+                change(own);
+            }
+            spool.rest.iter_mut().for_each(change);
+        }
     }
 }
 

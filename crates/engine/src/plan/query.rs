@@ -64,6 +64,8 @@ pub enum Node {
     Recursive(Box<Recursive>),
     /// FOR JSON and FOR XML: all rows as one text.
     Document(Box<Document>),
+    /// Rows of a table by an index that is made while the statement runs.
+    Spool(Box<Spool>),
     /// Rows of the working table of the [`Node::Recursive`] with this id.
     WorkTable(u32, Vec<Register>),
     /// No row: a predicate that is never true.
@@ -446,6 +448,22 @@ pub enum SetKind {
     Union,
     Except,
     Intersect,
+}
+
+/// An index spool: a table without a fitting index that is opened over and over for one key after the
+/// other. Once it has been read as a whole, its rows are kept by their keys.
+#[derive(Clone, Debug)]
+pub struct Spool {
+    /// Number by which the rows are kept for the statement.
+    pub number: u32,
+    /// The rows; reads nothing of what is around it.
+    pub input: Node,
+    /// A value from around it and what of a row has to equal it, in pairs of one type and collation.
+    pub keys: Vec<(Expr, Expr)>,
+    /// What else the rows have to satisfy.
+    pub rest: Option<Expr>,
+    /// What of the input is kept.
+    pub live: Live,
 }
 
 /// A recursive common table expression.

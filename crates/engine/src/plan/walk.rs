@@ -239,6 +239,14 @@ pub fn visit_node(node: &Node, see: &mut dyn FnMut(&Expr)) {
             visit_query(&recursive.step, see);
         }
         Node::Document(document) => visit_query(&document.query, see),
+        Node::Spool(spool) => {
+            visit_node(&spool.input, see);
+            for (outer, own) in &spool.keys {
+                visit(outer, see);
+                visit(own, see);
+            }
+            spool.rest.iter().for_each(|e| visit(e, see));
+        }
         Node::Compute(compute) => {
             visit_node(&compute.0, see);
             compute.1.iter().for_each(|(_, e)| visit(e, see));
@@ -304,6 +312,8 @@ fn collect(node: &Node, live: &mut Live) {
             collect(&window.input, live);
         }
         Node::Sort(sort) => collect(&sort.input, live),
+        // Its rows have no place in storage any more.
+        Node::Spool(spool) => out.extend(self::live(&spool.input).registers),
         Node::Distinct(distinct) => collect(&distinct.0, live),
         Node::Limit(limit) => collect(&limit.input, live),
         Node::SetOperation(operation) => out.extend(&operation.registers),

@@ -130,6 +130,7 @@ fn put_node(node: &Node, hash: &mut Fingerprint) {
             put_query(&recursive.step, hash);
         }),
         Node::Document(document) => put("document", hash, |hash| put_query(&document.query, hash)),
+        Node::Spool(spool) => put("spool", hash, |hash| put_node(&spool.input, hash)),
         Node::WorkTable(..) => put("work", hash, |_| {}),
     }
 }

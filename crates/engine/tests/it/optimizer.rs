@@ -267,6 +267,45 @@ fn windows_that_stream_number_rows_as_those_that_sort() {
 }
 
 #[test]
+fn spools_find_the_rows_that_scans_do() {
+    let mut pair = Pair::new(TABLES);
+    for text in [
+        "SELECT a.id, t.z FROM a CROSS APPLY (SELECT TOP 1 z FROM c WHERE c.k = a.x ORDER BY z, x) t",
+        "SELECT a.id, t.id FROM a OUTER APPLY (SELECT TOP 2 id FROM b WHERE b.x = a.y AND b.id > a.id ORDER BY id) t",
+        "SELECT a.id, t.id FROM a OUTER APPLY (SELECT TOP 1 id FROM b WHERE b.s = a.s AND b.x IS NOT NULL ORDER BY id DESC) t",
+        "SELECT a.id, (SELECT TOP 1 z FROM c WHERE c.k = a.x ORDER BY z DESC) FROM a",
+        "SELECT a.id, (SELECT TOP 1 z FROM c WHERE c.k = a.x AND c.x = a.y ORDER BY z DESC) FROM a",
+        "SELECT a.id FROM a WHERE a.y = (SELECT TOP 1 z FROM c WHERE c.k = a.x ORDER BY z)",
+        "SELECT a.id, CASE WHEN EXISTS (SELECT * FROM c WHERE c.k = a.x AND c.z < a.y) THEN 1 ELSE 0 END FROM a",
+        "SELECT a.id, CASE WHEN a.y IN (SELECT z FROM c WHERE c.k = a.x) THEN 1 ELSE 0 END FROM a",
+        "SELECT a.id, t.n FROM a CROSS APPLY (SELECT COUNT(*) FROM c WHERE c.k = a.x HAVING COUNT(*) > 1) t (n)",
+        "SELECT a.id, t.id, u.z FROM a CROSS APPLY (SELECT TOP 3 id, x FROM b WHERE b.x = a.x ORDER BY id) t \
+         CROSS APPLY (SELECT TOP 1 z FROM c WHERE c.k = t.x ORDER BY z) u",
+        "SELECT a.id, t.k FROM a CROSS APPLY (SELECT TOP 1 k FROM e WHERE e.k = a.x) t",
+        "SELECT a.id, 10 / t.z FROM a CROSS APPLY (SELECT TOP 1 z FROM c WHERE c.k = a.x ORDER BY z DESC) t",
+        "SELECT a.id, b.id FROM a JOIN b ON b.x = a.y OPTION (LOOP JOIN)",
+        "SELECT a.id, b.id FROM a LEFT JOIN b ON b.x = a.y AND b.id < a.id OPTION (LOOP JOIN)",
+    ] {
+        assert!(pair.compare(text) > 0 || text.contains("FROM e "), "{text}");
+    }
+    for text in [
+        "CREATE TABLE d (id int, z int)",
+        "INSERT d SELECT a.id, (SELECT TOP 1 z FROM c WHERE c.k = a.x ORDER BY z DESC) FROM a",
+        "INSERT d SELECT a.id, (SELECT SUM(z) FROM c WHERE c.k = a.x) FROM a",
+        "INSERT d SELECT a.id, t.z FROM a CROSS APPLY (SELECT TOP 1 z FROM c WHERE c.k = a.x ORDER BY z) t",
+        "UPDATE a SET y = ISNULL((SELECT TOP 1 z + 100 FROM c WHERE c.k = a.x ORDER BY z DESC), y)",
+        "UPDATE a SET y = y + (SELECT COUNT(*) FROM a q WHERE q.y = a.y)",
+        "DELETE c WHERE z < (SELECT TOP 1 y FROM a WHERE a.x = c.k ORDER BY y) AND k = 3",
+        "DECLARE @n int = 0; SELECT @n = @n + (SELECT COUNT(*) FROM b WHERE b.x = a.y) FROM a; INSERT d VALUES (-1, @n)",
+    ] {
+        pair.run(text);
+    }
+    assert!(pair.compare("SELECT id, z FROM d") > 40 + 40 + 1);
+    pair.compare("SELECT id, x, y FROM a");
+    pair.compare("SELECT k, z, x FROM c");
+}
+
+#[test]
 fn not_in_gives_nothing_where_the_list_has_a_null() {
     let mut pair = Pair::new(TABLES);
     // c.k has NULLs, c.z has none; a.x has NULLs, a.y none.

@@ -411,7 +411,14 @@ fn bind_output(
 /// Leaves unread columns out of the source and decides how the statement runs.
 pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
     if let InsertSource::Query(query) = &mut insert.source {
-        opt::rows(binder, query);
+        let values = insert.columns.iter_mut().filter_map(|column| match column {
+            InsertValue::Source(e) | InsertValue::Default(Some(e)) => Some(e),
+            InsertValue::Default(None)
+            | InsertValue::Identity
+            | InsertValue::RowVersion
+            | InsertValue::Computed => None,
+        });
+        opt::rows(binder, &mut query.root, &mut values.collect::<Vec<_>>());
     }
     let mut used = walk::Registers::default();
     let mut see = |e: &Expr| {

@@ -194,6 +194,7 @@ pub(super) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
         | Node::Recursive(_)
         | Node::Document(_)
         | Node::UserFunction(_)
+        | Node::Spool(_)
         | Node::WorkTable(..) => None,
     }
 }
@@ -222,6 +223,7 @@ fn change_scan(node: &mut Node, register: Register, change: &mut dyn FnMut(&mut 
         | Node::Recursive(_)
         | Node::Document(_)
         | Node::UserFunction(_)
+        | Node::Spool(_)
         | Node::WorkTable(..) => {}
     }
 }

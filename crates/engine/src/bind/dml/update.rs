@@ -57,6 +57,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
             .iter()
             .any(|a| matches!(a, Assignment::Variable(..) | Assignment::VariableAndColumn(..)));
         opt::root(binder, &mut root);
+        opt::values(binder, set.assignments.iter_mut().filter_map(value));
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         set_reads(&set, &mut used);

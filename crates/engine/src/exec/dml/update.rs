@@ -280,6 +280,7 @@ fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
         | Node::Recursive(_)
         | Node::Document(_)
         | Node::UserFunction(_)
+        | Node::Spool(_)
         | Node::WorkTable(..) => None,
     }
 }

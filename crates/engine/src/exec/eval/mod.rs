@@ -20,7 +20,7 @@ use crate::plan::expr::{
 };
 use crate::plan::query::Query;
 
-pub(crate) use once::Kept;
+pub(crate) use once::{Kept, keep, kept};
 
 /// Evaluates an expression.
 ///

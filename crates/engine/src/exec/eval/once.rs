@@ -10,7 +10,7 @@ use types::{Msg, Result, Value};
 
 use super::{compare, eval};
 use crate::exec::Cx;
-use crate::exec::query::{Flow, run_query};
+use crate::exec::query::{Flow, Spooled, run_query};
 use crate::plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};
 
 /// What was kept of a subquery.
@@ -21,6 +21,8 @@ pub(crate) enum Kept {
     Set(Arc<ValueSet>),
     /// The values of another quantified one.
     List(Arc<Vec<Value>>),
+    /// The rows of an index spool.
+    Spool(Arc<Spooled>),
 }
 
 /// Values to be looked up by equality.
@@ -49,11 +51,13 @@ impl ValueSet {
     }
 }
 
-fn kept<'c>(cx: &'c Cx<'_>, number: u32) -> Option<&'c Kept> {
+/// Returns what is kept by a number.
+pub(crate) fn kept<'c>(cx: &'c Cx<'_>, number: u32) -> Option<&'c Kept> {
     cx.kept.get(number as usize).and_then(Option::as_ref)
 }
 
-fn keep(cx: &mut Cx<'_>, number: u32, what: Kept) {
+/// Keeps something by a number for the statement.
+pub(crate) fn keep(cx: &mut Cx<'_>, number: u32, what: Kept) {
     let place = number as usize;
     if place >= cx.kept.len() {
         cx.kept.resize_with(place + 1, || None);
@@ -96,7 +100,7 @@ pub(super) fn quantified(
             Ok(if subquery.quantifier == Quantifier::Any { found } else { !found })
         }
         Some(Kept::List(list)) => Ok(fold(subquery, &operand, list)),
-        Some(Kept::Value(_)) | None => Err(Msg::InternalError.into()),
+        Some(Kept::Value(_) | Kept::Spool(_)) | None => Err(Msg::InternalError.into()),
     }
 }
 

@@ -188,7 +188,7 @@ fn build<'p>(
 }
 
 /// Writes the join key over `key`; `false` if a part of it is NULL, which matches nothing.
-fn encode<'e>(
+pub(super) fn encode<'e>(
     exprs: impl Iterator<Item = &'e Expr>,
     cx: &mut Cx<'_>,
     key: &mut Vec<u8>,

@@ -13,6 +13,7 @@ mod recursive;
 mod scan;
 mod set;
 mod sort;
+mod spool;
 mod window;
 
 use std::sync::Arc;
@@ -38,6 +39,7 @@ pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use number::Numbering;
 pub(crate) use scan::{encode_seek_key, load, only_looks, open, when_owned};
+pub(crate) use spool::Spooled;
 pub(crate) use window::Input as WindowInput;
 
 /// Whether the receiver of rows wants more.
@@ -201,6 +203,7 @@ fn run_operator<'p>(
         Node::SetOperation(operation) => set::run(operation, cx, rows, receive),
         Node::Recursive(recursive) => recursive::run(recursive, cx, rows, receive),
         Node::Document(document) => document::run(document, cx, rows, receive),
+        Node::Spool(spool) => spool::run(spool, cx, rows, receive),
         Node::WorkTable(id, registers) => {
             recursive::run_work_table(*id, registers, cx, rows, receive)
         }

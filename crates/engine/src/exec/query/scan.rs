@@ -51,7 +51,7 @@ pub(super) fn run<'p>(
     flow
 }
 
-fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
+pub(super) fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
     match &scan.table {
         TableSource::Variable(slot, _) => &rows.tables[*slot as usize].data,
         TableSource::Table(table) | TableSource::Trigger(_, table) => &table.rows.data,

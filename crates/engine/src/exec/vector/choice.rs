@@ -61,6 +61,8 @@ fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
         | Node::UserFunction(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        // It makes its own choice when it reads its input.
+        | Node::Spool(_)
         | Node::WorkTable(..) => 0,
     }
 }
@@ -101,6 +103,7 @@ fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
             is_possible(&recursive.anchor.root, cx) && is_possible(&recursive.step.root, cx)
         }
         Node::Document(document) => is_possible(&document.query.root, cx),
+        Node::Spool(spool) => is_possible(&spool.input, cx),
         Node::OneRow
         | Node::Empty
         | Node::View(_)

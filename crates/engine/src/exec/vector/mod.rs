@@ -131,6 +131,7 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         | Node::UserFunction(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        | Node::Spool(_)
         | Node::WorkTable(..) => return Box::new(adapt::RowSource::new(node)),
     };
     Box::new(Profiled { node, inner })

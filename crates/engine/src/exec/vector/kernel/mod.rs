@@ -32,7 +32,7 @@ use crate::exec::Cx;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 use row::RowStep;
-pub(super) use safe::cannot_fail;
+pub(crate) use safe::cannot_fail;
 use step::{Compiler, Scope, Step};
 
 /// An expression compiled for the batches of one operator, with the vectors that it writes to.

@@ -7,7 +7,7 @@ use types::{DataType, Value};
 use crate::plan::expr::{Conversion, Expr, ExprKind};
 
 /// Tells whether an expression is known to have a value for every row.
-pub(in crate::exec::vector) fn cannot_fail(expr: &Expr) -> bool {
+pub(crate) fn cannot_fail(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => true,
         ExprKind::Collate(e) | ExprKind::Not(e) | ExprKind::IsNull(e) => cannot_fail(e),
