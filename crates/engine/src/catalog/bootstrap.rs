@@ -83,6 +83,7 @@ impl Default for DatabaseOptions {
             elevate_to_snapshot: false,
             read_committed_snapshot: false,
             allow_snapshot_isolation: false,
+            user_access: super::UserAccess::default(),
             compatibility_level: COMPATIBILITY_LEVEL,
             recovery: "FULL".to_owned(),
             others: BTreeMap::new(),

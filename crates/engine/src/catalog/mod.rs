@@ -131,12 +131,45 @@ pub struct DatabaseOptions {
     pub read_committed_snapshot: bool,
     /// ALLOW_SNAPSHOT_ISOLATION.
     pub allow_snapshot_isolation: bool,
+    /// Who may be in it.
+    pub user_access: UserAccess,
     /// COMPATIBILITY_LEVEL.
     pub compatibility_level: u8,
     /// RECOVERY: FULL, SIMPLE, BULK_LOGGED.
     pub recovery: String,
     /// The other options by upper-case name, with the value that was set.
     pub others: BTreeMap<String, String>,
+}
+
+/// The highest id of a system database.
+pub(crate) const SYSTEM_DATABASE_LAST: i16 = 4;
+
+/// Who may be in a database; the numbers are those of `sys.databases.user_access`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UserAccess {
+    /// Everybody who has a user there.
+    #[default]
+    Multi = 0,
+    /// One session.
+    Single = 1,
+    /// Members of `db_owner`, `dbcreator` and `sysadmin`.
+    Restricted = 2,
+}
+
+impl UserAccess {
+    /// Finds an access by its upper-case name.
+    pub(crate) fn by_name(name: &str) -> Option<Self> {
+        [Self::Multi, Self::Single, Self::Restricted].into_iter().find(|one| one.name() == name)
+    }
+
+    /// Returns the name, as statements and `sys.databases` have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Multi => "MULTI_USER",
+            Self::Single => "SINGLE_USER",
+            Self::Restricted => "RESTRICTED_USER",
+        }
+    }
 }
 
 /// A schema.

@@ -439,9 +439,7 @@ fn database_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Resu
         "recovery" => word(&database.options.recovery),
         "updateability" if others.contains_key("READ_ONLY") => word("READ_ONLY"),
         "updateability" => word("READ_WRITE"),
-        "useraccess" if others.contains_key("SINGLE_USER") => word("SINGLE_USER"),
-        "useraccess" if others.contains_key("RESTRICTED_USER") => word("RESTRICTED_USER"),
-        "useraccess" => word("MULTI_USER"),
+        "useraccess" => word(database.options.user_access.name()),
         "comparisonstyle" => {
             number(i32::try_from(database.collation.comparison_style()).unwrap_or(0))
         }

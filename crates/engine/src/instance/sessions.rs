@@ -6,6 +6,7 @@ use std::sync::Arc;
 use sos::lock::{SpinClass, SpinLock};
 
 use crate::instance::{CounterTotals, SessionCard};
+use crate::session::SessionState;
 
 /// User sessions have ids from here on, as in SQL Server.
 const FIRST_USER_SESSION: i16 = 51;
@@ -76,6 +77,19 @@ impl Sessions {
         let reach = Reach { card: Arc::clone(card), on_kill: None };
         self.open.lock().insert(card.id, Some(reach));
         self.ended.lock().logins += 1;
+    }
+
+    /// Shows what a session's card has of its state as it is now.
+    pub(crate) fn publish(&self, state: &SessionState) {
+        // The card's lock is taken after this one has been freed.
+        let card = self
+            .open
+            .lock()
+            .get(&state.id)
+            .and_then(|reach| Some(Arc::clone(&reach.as_ref()?.card)));
+        if let Some(card) = card {
+            card.publish(state);
+        }
     }
 
     /// Returns the cards of the sessions, by id.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use types::{Bytes, Error, Msg, Value};
 
 use crate::catalog::{Catalog, Login};
+use crate::exec::ddl::user_access;
 use crate::exec::run::option;
 use crate::instance::Instance;
 use crate::security::Rights;
@@ -113,6 +114,16 @@ pub(super) fn open(
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),
     })
+}
+
+/// Whether a session may be in the database that it has logged in to.
+pub(super) fn check_entry(state: &SessionState) -> Result<(), Vec<Error>> {
+    let database = state.catalog.database(&state.database);
+    let checked = database.map(|database| user_access::check_entry(state, database));
+    match checked {
+        None | Some(Ok(())) => Ok(()),
+        Some(Err(_)) => Err(no_database(&state.database, &state.login)),
+    }
 }
 
 /// Looks a login up as a server does that keeps metadata in shared tables.

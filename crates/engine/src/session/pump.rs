@@ -45,7 +45,10 @@ impl Session {
         let card = Arc::new(SessionCard::new(&state));
         instance.sessions.register(&card);
         let (shown_options, shown_database) = (state.options.clone(), Arc::clone(&state.database));
-        Ok(Self { state, card, shown_options, shown_database })
+        let session = Self { state, card, shown_options, shown_database };
+        // Once it shows where it is: of two that come at once into a database for one, none stays.
+        login::check_entry(&session.state)?;
+        Ok(session)
     }
 
     /// Returns the state, for the environment tokens of the login answer and for the views.

@@ -138,14 +138,8 @@ impl Row {
         bit(self.value(option).map_or(default, |v| v == "ON" || v.is_empty()))
     }
     fn access(&self) -> (u8, &'static str) {
-        let others = &self.database.options.others;
-        if others.contains_key("SINGLE_USER") {
-            (1, "SINGLE_USER")
-        } else if others.contains_key("RESTRICTED_USER") {
-            (2, "RESTRICTED_USER")
-        } else {
-            (0, "MULTI_USER")
-        }
+        let access = self.database.options.user_access;
+        (access as u8, access.name())
     }
     fn recovery(&self) -> u8 {
         match self.database.options.recovery.as_str() {

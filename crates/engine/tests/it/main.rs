@@ -21,4 +21,5 @@ mod slt;
 mod statistics;
 mod support;
 mod tpch;
+mod user_access;
 mod views;

@@ -1,11 +1,13 @@
 //! `Contest`: the course of a latch's slow path, and what is booked about it.
 //!
 //! ```text
-//!   spin, pauses doubling, 2 us in all ─► park ── woken, and overtaken ─► park again, in front
-//!      └── more threads than CPUs ─────────┘
+//!   a few looks ─► spin, pauses doubling, 2 us in all ─► park ── woken, and overtaken ─► park again,
+//!                     └── more threads than CPUs ─────────┘                               in front
 //! ```
 //!
-//! As with spinlocks, nothing but the state is written to the books before the latch has been freed.
+//! The first looks ([`Brief`]) read no clock and change no state, which would take longer than most
+//! latches are held: they are booked as so many pauses of known length. As with spinlocks, nothing but
+//! the state is written to the books before the latch has been freed.
 
 use super::LatchClass;
 use super::latch_word::Wanted;
@@ -36,7 +38,7 @@ pub(super) fn book(booking: Option<Booking>) {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use real::Contest;
+pub(super) use real::{Brief, Contest, away_max, now};
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
@@ -66,6 +68,52 @@ mod real {
         park_ticks: u64,
     }
 
+    /// Looks of a thread that has found the latch taken, or has lost a race for it, before it waits in
+    /// earnest.
+    const LOOKS_MAX: u32 = 6;
+    /// The time before the first of them, at least one PAUSE; twice as long before each further one.
+    /// Who stays away after a lost race as well lets the other thread work on a cache line that it has:
+    /// two that never pause pass it to and fro.
+    const LOOK_NS: u32 = 40;
+    /// The favour of readers never stays away for longer than this, or than ending it costs.
+    const AWAY_NS_MAX: u64 = 100_000_000;
+
+    pub(in super::super) fn now() -> u64 {
+        clock::now_ticks()
+    }
+
+    /// The ticks for which the favour of readers may stay away.
+    pub(in super::super) fn away_max() -> u64 {
+        clock::ns_to_ticks(AWAY_NS_MAX)
+    }
+
+    /// The first looks at a latch that is taken.
+    #[derive(Debug, Default)]
+    pub(in super::super) struct Brief {
+        looks: u32,
+        pauses: u32,
+    }
+
+    impl Brief {
+        /// Lets a moment pass; false when it is time to wait in earnest.
+        pub(in super::super) fn goes_on(&mut self) -> bool {
+            if self.looks >= LOOKS_MAX {
+                return false;
+            }
+            self.pauses += pause::spin_for(LOOK_NS << self.looks);
+            self.looks += 1;
+            true
+        }
+
+        /// Ends: the latch is taken.
+        pub(in super::super) fn end(self, class: LatchClass) -> Option<Booking> {
+            let spins = u64::from(self.pauses);
+            let spin_ticks = pause::ticks_of(self.pauses);
+            let costs = Costs { class, spins, spin_ticks, parks: 0, park_ticks: 0 };
+            (self.pauses > 0).then_some(Booking { costs })
+        }
+    }
+
     /// The slow path under way.
     #[derive(Debug)]
     pub(in super::super) struct Contest {
@@ -82,12 +130,17 @@ mod real {
     }
 
     impl Contest {
-        /// Begins after a first attempt has failed. `owner` is the number of the writer, 0 if there
-        /// is none.
-        pub(in super::super) fn begin(class: LatchClass, wanted: Wanted, owner: u32) -> Self {
+        /// Begins after the first looks. `owner` is the number of the writer, 0 if there is none.
+        pub(in super::super) fn after(
+            brief: Brief,
+            class: LatchClass,
+            wanted: Wanted,
+            owner: u32,
+        ) -> Self {
             let before = ledger::to(State::Spin(SpinClass::SosRw));
             let started = ledger::now_at_edge();
-            let costs = Costs { class, spins: 0, spin_ticks: 0, parks: 0, park_ticks: 0 };
+            let spins = u64::from(brief.pauses);
+            let costs = Costs { class, spins, spin_ticks: 0, parks: 0, park_ticks: 0 };
             Self {
                 costs,
                 wanted,
@@ -133,10 +186,6 @@ mod real {
             } else {
                 crate::sys::nap();
             }
-        }
-
-        pub(in super::super) fn now(&self) -> u64 {
-            clock::now_ticks()
         }
 
         pub(in super::super) fn has_slept(&self) -> bool {
@@ -204,13 +253,38 @@ mod real {
 }
 
 #[cfg(any(loom, shuttle))]
-pub(super) use model::Contest;
+pub(super) use model::{Brief, Contest, away_max, now};
 
 /// Under a model checker no time passes: who cannot have the latch lets another thread run, and under
 /// shuttle parks at once.
 #[cfg(any(loom, shuttle))]
 mod model {
     use super::{Booking, LatchClass, Wanted};
+
+    pub(in super::super) const fn now() -> u64 {
+        0
+    }
+
+    pub(in super::super) const fn away_max() -> u64 {
+        0
+    }
+
+    /// Under shuttle one look, under loom none: the attempts are those of the slow path.
+    #[derive(Debug, Default)]
+    pub(in super::super) struct Brief {
+        looks: u32,
+    }
+
+    impl Brief {
+        pub(in super::super) fn goes_on(&mut self) -> bool {
+            self.looks += 1;
+            cfg!(shuttle) && self.looks == 1
+        }
+
+        pub(in super::super) fn end(self, _class: LatchClass) -> Option<Booking> {
+            None
+        }
+    }
 
     #[derive(Debug)]
     pub(in super::super) struct Contest {
@@ -220,7 +294,12 @@ mod model {
     }
 
     impl Contest {
-        pub(in super::super) fn begin(_class: LatchClass, wanted: Wanted, _owner: u32) -> Self {
+        pub(in super::super) fn after(
+            _brief: Brief,
+            _class: LatchClass,
+            wanted: Wanted,
+            _owner: u32,
+        ) -> Self {
             Self {
                 wanted,
                 #[cfg(shuttle)]
@@ -235,10 +314,6 @@ mod model {
 
         pub(in super::super) fn pause(&mut self) {
             crate::sync::spin_hint();
-        }
-
-        pub(in super::super) fn now(&self) -> u64 {
-            0
         }
 
         pub(in super::super) fn end(self) -> Booking {

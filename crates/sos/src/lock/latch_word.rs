@@ -48,6 +48,7 @@ impl LatchWord {
     /// One counted reader, as a number to subtract.
     pub(super) const READER: u64 = 1;
 
+    #[inline]
     pub(super) const fn admits(self, wanted: Wanted) -> bool {
         match wanted {
             Wanted::Read => self.0 & (WRITER | HOLD_BACK) == 0,
@@ -56,23 +57,27 @@ impl LatchWord {
     }
 
     /// Whether a reader may show itself in its row.
+    #[inline]
     pub(super) const fn favours_readers(self) -> bool {
         // Who only shows itself does not look at the queue when it leaves.
         self.0 & (FAVOURS | HOLD_BACK | QUEUE | WRITER) == FAVOURS
     }
 
     /// Whether readers may be in their rows.
+    #[inline]
     pub(super) const fn has_shown_readers(self) -> bool {
         self.0 & FAVOURS != 0
     }
 
     /// Whether the writer must look at the queue when it leaves.
+    #[inline]
     pub(super) const fn is_queued_for(self) -> bool {
         self.0 & (QUEUE | HOLD_BACK) != 0 && self.0 & WAKING == 0
     }
 
     /// Whether the reader that left this word was the last one and must look at the queue. A woken
     /// thread does it instead, unless it would be held back.
+    #[inline]
     pub(super) const fn was_last_reader(self) -> bool {
         let is_tended = self.0 & (WAKING | HOLD_BACK) == WAKING;
         self.0 & HOLDERS == Self::READER && self.0 & QUEUE != 0 && !is_tended
@@ -85,29 +90,35 @@ impl LatchWord {
     }
 
     /// The version, with the mark of a writer: equal words mean that nothing was written between.
+    #[inline]
     pub(super) const fn version(self) -> u64 {
         self.0 & (VERSION | WRITER)
     }
 
+    #[inline]
     pub(super) const fn is_written(self) -> bool {
         self.0 & WRITER != 0
     }
 
+    #[inline]
     pub(super) const fn with_reader(self) -> Self {
         Self(self.0 + Self::READER)
     }
 
     /// In favour of readers, unless somebody is parked.
+    #[inline]
     pub(super) const fn with_favour(self) -> Self {
         if self.0 & QUEUE == 0 { Self(self.0 | FAVOURS) } else { self }
     }
 
     /// Taken by the writer of this number.
+    #[inline]
     pub(super) fn with_writer(self, number: u32) -> Self {
         Self(self.0 & !FAVOURS | WRITER | u64::from(number) & HOLDERS)
     }
 
     /// Left by its writer, and open to readers.
+    #[inline]
     pub(super) const fn freed(self) -> Self {
         Self((self.0 & !(WRITER | HOLDERS | HOLD_BACK)).wrapping_add(VERSION_ONE))
     }

@@ -62,6 +62,11 @@ pub(super) fn spin_for(ns: u32) -> u32 {
     u32::try_from(pauses).unwrap_or(u32::MAX)
 }
 
+/// The length of so many pauses, in ticks.
+pub(super) fn ticks_of(pauses: u32) -> u64 {
+    clock::ns_to_ticks(u64::from(pauses) * u64::from(calibration().pause_ps) / 1_000)
+}
+
 /// The number of runnable threads, and when it was counted.
 static CROWD: AtomicU64 = AtomicU64::new(0);
 static COUNTED_AT: AtomicU64 = AtomicU64::new(0);

@@ -5,19 +5,21 @@
 //! * *counted*: one more in the word, one less afterwards;
 //! * *favoured*: when readers collide, the word turns to favour them: they show themselves in their
 //!   own rows and write nothing shared. The next writer ends it, and it does not come back before
-//!   nine times as long as that took;
+//!   nine times as long as that took, or twice as long as the last time if it has hardly been back;
 //! * *optimistic*: reads the version and checks it afterwards, for data that may be read while
 //!   being written.
 //!
-//! Who finds the latch taken spins for 2 us at most, not at all while more threads than CPUs want to
-//! run, and then parks. Barging is allowed: a latch that is freed is free for whoever comes first, for
-//! a woken thread takes microseconds to come, and while one is on its way no other is woken. But the
-//! head of a queue that has waited for 0.75 ms gets the latch handed over. Readers go in batches: a writer that leaves lets all parked readers in, the last
-//! reader wakes a writer, and while a writer is parked new readers hold back.
+//! Who finds the latch taken looks again a few times, which is all that most need, and reads no clock
+//! for it. After that it books what it does: it spins for 2 us at most, not at all while more threads
+//! than CPUs want to run, and then parks. Barging is allowed: a latch that is freed is free for whoever
+//! comes first, for a woken thread takes microseconds to come, and while one is on its way no other is
+//! woken. But the head of a queue that has waited for 0.75 ms gets the latch handed over. Readers go in
+//! batches: a writer that leaves lets all parked readers in, the last reader wakes a writer, and while a
+//! writer is parked new readers hold back.
 
 use std::marker::PhantomData;
 
-use super::contest::{Booking, Contest, Next};
+use super::contest::{self, Booking, Brief, Contest, Next};
 use super::distributed::Hold;
 use super::latch_word::{LatchWord, Wanted};
 use super::readers::{self, ReaderOrders};
@@ -26,6 +28,10 @@ use crate::sync::{AtomicU64, Ordering, fence};
 
 /// The favour of readers stays away this many times as long as ending it took.
 const RESUME_AFTER: u64 = 9;
+
+/// Collisions of readers of which one looks at the clock.
+#[cfg(not(any(loom, shuttle)))]
+const COLLISIONS_BEFORE_CLOCK: u64 = 16;
 
 /// The orderings of words that count their readers; other than [`Proven`] only in tests that must
 /// fail.
@@ -61,6 +67,11 @@ pub struct RawRwLatch<O = Proven> {
     pub(super) word: AtomicU64,
     /// In ticks. On the word's cache line, and read only when readers have collided.
     resume_at: AtomicU64,
+    /// For how many ticks the favour of readers was last sent away; the writer's.
+    away: AtomicU64,
+    /// Collisions of readers, nearly all of them.
+    #[cfg(not(any(loom, shuttle)))]
+    collisions: AtomicU64,
     /// A queue of its own for each, since a model's primitives do not outlive its run.
     #[cfg(shuttle)]
     pub(super) queues: super::latch_queue::LatchQueues,
@@ -79,6 +90,9 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         Self {
             word: AtomicU64::new(0),
             resume_at: AtomicU64::new(0),
+            away: AtomicU64::new(0),
+            #[cfg(not(any(loom, shuttle)))]
+            collisions: AtomicU64::new(0),
             #[cfg(shuttle)]
             queues: super::latch_queue::LatchQueues::new(),
             orders: PhantomData,
@@ -119,7 +133,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         } else if word.admits(Wanted::Read) && self.exchange(word, word.with_reader()) {
             return (Hold::Counted, None);
         }
-        self.read_contended(row, class)
+        self.read_again(row, class)
     }
 
     /// Becomes a reader that shows itself in its row.
@@ -131,33 +145,63 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         readers::enter::<O>(row?, self.address(), still).map(Hold::Shown)
     }
 
+    /// The first attempt has failed: another reader came in between, or a writer is in for a moment.
     #[cold]
-    fn read_contended<'r>(
+    fn read_again<'r>(
         &self,
         row: Option<&'r Row>,
         class: LatchClass,
     ) -> (Hold<'r>, Option<Booking>) {
-        let mut contest = Contest::begin(class, Wanted::Read, self.owner());
-        loop {
-            let word = self.load();
-            if word.favours_readers()
-                && let Some(hold) = self.try_shown(row)
-            {
-                return (hold, Some(contest.end()));
+        let mut brief = Brief::default();
+        while brief.goes_on() {
+            if let Some(hold) = self.attempt_read(row) {
+                return (hold, brief.end(class));
             }
-            if word.admits(Wanted::Read) {
-                // Somebody came in between: readers that collide are better off in their rows.
-                let favour = contest.now() >= self.resume_at.load(Ordering::Relaxed);
-                let taken = word.with_reader();
-                let taken = if favour { taken.with_favour() } else { taken };
-                if self.exchange(word, taken) {
-                    return (Hold::Counted, Some(contest.end()));
-                }
+        }
+        let mut contest = Contest::after(brief, class, Wanted::Read, self.owner());
+        loop {
+            if let Some(hold) = self.attempt_read(row) {
+                return (hold, Some(contest.end()));
             }
             if self.wait(&mut contest) == Next::Taken {
                 return (Hold::Counted, Some(contest.end()));
             }
         }
+    }
+
+    /// Becomes a reader, and turns the latch to favour readers: they have collided.
+    fn attempt_read<'r>(&self, row: Option<&'r Row>) -> Option<Hold<'r>> {
+        let word = self.load();
+        if word.favours_readers()
+            && let Some(hold) = self.try_shown(row)
+        {
+            return Some(hold);
+        }
+        if !word.admits(Wanted::Read) {
+            return None;
+        }
+        let taken = word.with_reader();
+        let taken = if self.may_favour() { taken.with_favour() } else { taken };
+        self.exchange(word, taken).then_some(Hold::Counted)
+    }
+
+    /// Whether the favour of readers may come back. A reading of the clock costs as much as several
+    /// attempts, so that one in some collisions asks.
+    fn may_favour(&self) -> bool {
+        let resume_at = self.resume_at.load(Ordering::Relaxed);
+        if resume_at == 0 {
+            return true;
+        }
+        #[cfg(not(any(loom, shuttle)))]
+        {
+            // Some are lost: a plain load and store on a line that is written anyway.
+            let collisions = self.collisions.load(Ordering::Relaxed).wrapping_add(1);
+            self.collisions.store(collisions, Ordering::Relaxed);
+            if !collisions.is_multiple_of(COLLISIONS_BEFORE_CLOCK) {
+                return false;
+            }
+        }
+        contest::now() >= resume_at
     }
 
     /// Becomes a reader unless a writer holds the latch or waits for it.
@@ -179,15 +223,14 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         class: LatchClass,
     ) -> Option<Booking> {
         let word = self.load();
-        let taken = word.admits(Wanted::Write) && self.try_take(word);
-        if taken && !word.has_shown_readers() {
-            return None;
+        if word.admits(Wanted::Write) && self.try_take(word) {
+            if !word.has_shown_readers() {
+                return None;
+            }
+            let contest = Contest::after(Brief::default(), class, Wanted::Write, 0);
+            return Some(self.revoke(contest, rows()));
         }
-        let contest = Contest::begin(class, Wanted::Write, word.owner());
-        Some(match taken {
-            true => self.revoke(contest, rows()),
-            false => self.write_contended(contest, rows()),
-        })
+        self.write_again(rows, class)
     }
 
     /// Takes the word as the writer; readers may be in their rows yet.
@@ -202,20 +245,37 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         taken
     }
 
+    /// The first attempt has failed.
     #[cold]
-    fn write_contended(&self, mut contest: Contest, rows: &[Row]) -> Booking {
+    fn write_again<'r>(
+        &self,
+        rows: impl FnOnce() -> &'r [Row],
+        class: LatchClass,
+    ) -> Option<Booking> {
+        let mut brief = Brief::default();
+        while brief.goes_on() {
+            let word = self.load();
+            if word.admits(Wanted::Write) && self.try_take(word) {
+                if !word.has_shown_readers() {
+                    return brief.end(class);
+                }
+                let contest = Contest::after(brief, class, Wanted::Write, 0);
+                return Some(self.revoke(contest, rows()));
+            }
+        }
+        let mut contest = Contest::after(brief, class, Wanted::Write, self.owner());
         loop {
             let word = self.load();
             if word.admits(Wanted::Write) && self.try_take(word) {
-                return match word.has_shown_readers() {
-                    true => self.revoke(contest, rows),
+                return Some(match word.has_shown_readers() {
+                    true => self.revoke(contest, rows()),
                     false => contest.end(),
-                };
+                });
             }
             if self.wait(&mut contest) == Next::Taken {
                 fence(Ordering::Release);
                 // Whoever handed it over may have found it in favour of readers.
-                return self.revoke(contest, rows);
+                return Some(self.revoke(contest, rows()));
             }
         }
     }
@@ -223,11 +283,18 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
     /// Waits for the readers in their rows to leave; new ones have been told by the word.
     #[cold]
     fn revoke(&self, mut contest: Contest, rows: &[Row]) -> Booking {
-        let started = contest.now();
+        let started = contest::now();
         readers::writer_barrier::<O>();
         readers::wait_out::<O>(rows, self.address(), || contest.pause());
-        let ended = contest.now();
-        let away = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
+        let ended = contest::now();
+        let least = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
+        let before = self.away.load(Ordering::Relaxed);
+        // Writers come again and again: a favour that hardly lasts costs more than it gives.
+        let was_brief = started.saturating_sub(self.resume_at.load(Ordering::Relaxed)) < before;
+        let longer = before.saturating_mul(2).min(contest::away_max());
+        let away = if was_brief { longer.max(least) } else { least };
+        // Relaxed: only a writer stores these, and the readers' decision is a guess.
+        self.away.store(away, Ordering::Relaxed);
         self.resume_at.store(ended.saturating_add(away), Ordering::Relaxed);
         contest.end()
     }

@@ -243,6 +243,7 @@ messages! {
     DatabaseNotFound(name: &'a str) = 911, 16, "Database '{name}' does not exist. Make sure that the name is entered correctly.";
     DatabaseIdNotFound(id: i64) = 913, 16, "Could not find database ID {id}. The database may not be activated yet or may be in transition. Reissue the query once the database is available. If you do not think this error is due to a database that is transitioning its state and this error continues to occur, contact your primary support provider.";
     NoDatabaseAccess(login: &'a str, database: &'a str) = 916, 14, "The server principal \"{login}\" is not able to access the database \"{database}\" under the current security context.";
+    DatabaseRestricted(name: &'a str) = 923, 14, "Database '{name}' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin roles can access it.";
     DatabaseSingleUser(name: &'a str) = 924, 14, "Database '{name}' is already open and can only have one user at a time.";
     DatabaseOffline(name: &'a str) = 942, 14, "Database '{name}' cannot be opened because it is offline.";
     LengthInvalid(line: i64, length: i64) = 1001, 16, "Line {line}: Length or precision specification {length} is invalid.";
@@ -440,6 +441,7 @@ messages! {
     AlterDatabaseDenied(name: &'a str) = 5011, 14, "User does not have permission to alter database '{name}', the database does not exist, or the database is not in a state that allows access checks.";
     CannotSetOption(option: &'a str, database: &'a str) = 5058, 16, "Option '{option}' cannot be set in database '{database}'.";
     AlterDatabaseFailed = 5069, 16, "ALTER DATABASE statement failed.";
+    DatabaseStateInUse(name: &'a str) = 5070, 16, "Database state cannot be changed while other users are using the database '{name}'";
     ObjectDependsOn(kind: &'a str, name: &'a str, of: &'a str) = 5074, 16, "The {kind} '{name}' is dependent on {of}.";
     XmlMutatorOnNull(method: &'a str, name: &'a str) = 5302, 16, "Mutator '{method}()' on '{name}' cannot be called on a null value.";
     WindowUndefined(name: &'a str) = 5362, 15, "Window '{name}' is undefined.";

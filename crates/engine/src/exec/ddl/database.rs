@@ -12,7 +12,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{Database, DatabaseFile, DatabaseOptions, default_files};
 use crate::exec::Cx;
 use crate::exec::ddl::database_option::set;
-use crate::exec::ddl::{change_database, created, refuse};
+use crate::exec::ddl::{change_database, created, refuse, user_access};
 
 pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()> {
     if let Some(special) = &create.special {
@@ -140,13 +140,19 @@ pub(super) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
     if let AlterDatabaseAction::Rename(new) = &alter.action {
         return rename(name, new, cx);
     }
+    let or_missing = |error: Error| if error.number == 911 { missing() } else { error };
+    if let AlterDatabaseAction::Set { options, termination } = &alter.action
+        && let Some(access) = user_access::of_options(options)
+    {
+        user_access::change(name, access, termination.as_deref(), cx).map_err(or_missing)?;
+    }
     change_database(cx.session, name, |database| change(database, &alter.action))
-        .map_err(|error| if error.number == 911 { missing() } else { error })
+        .map_err(or_missing)
 }
 
 fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
     match action {
-        // The termination clause is about sessions that a restriction would wait for: none does.
+        // WITH is about the sessions that a restriction of access waits for, which it has done.
         AlterDatabaseAction::Set { options, .. } => {
             options.iter().try_for_each(|option| set(&mut database.options, option))
         }

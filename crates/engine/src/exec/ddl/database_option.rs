@@ -6,12 +6,12 @@ use types::{Error, Msg, Result};
 
 use super::database::word;
 use super::refuse;
-use crate::catalog::DatabaseOptions;
+use crate::catalog::{DatabaseOptions, UserAccess};
 
 /// Options that change nothing that a statement could see: how files grow, are checked and shrink, when
 /// statistics are made, how a log is written. Database defaults of SET options are among them, because
 /// a session has its own from login.
-const HARMLESS: [&str; 27] = [
+const HARMLESS: [&str; 26] = [
     "ACCELERATED_DATABASE_RECOVERY",
     "ANSI_NULLS",
     "ANSI_NULL_DEFAULT",
@@ -27,7 +27,6 @@ const HARMLESS: [&str; 27] = [
     "DATE_CORRELATION_OPTIMIZATION",
     "DELAYED_DURABILITY",
     "MIXED_PAGE_ALLOCATION",
-    "MULTI_USER",
     "NUMERIC_ROUNDABORT",
     "ONLINE",
     "OPTIMIZED_LOCKING",
@@ -59,7 +58,7 @@ const OFF_ONLY: [&str; 13] = [
 ];
 
 /// Options that there are in SQL Server and not here.
-const REFUSED: [&str; 21] = [
+const REFUSED: [&str; 19] = [
     "AUTOMATIC_TUNING",
     "DEFAULT_FULLTEXT_LANGUAGE",
     "DEFAULT_LANGUAGE",
@@ -74,8 +73,6 @@ const REFUSED: [&str; 21] = [
     "PARTNER",
     "PERSISTENT_LOG_BUFFER",
     "READ_ONLY",
-    "RESTRICTED_USER",
-    "SINGLE_USER",
     "SUSPEND_FOR_SNAPSHOT_BACKUP",
     "TRANSFORM_NOISE_WORDS",
     "TWO_DIGIT_YEAR_CUTOFF",
@@ -111,6 +108,8 @@ pub(super) fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result
         "CURSOR_DEFAULT" if is("GLOBAL") => {}
         "CONTAINMENT" if is("NONE") => {}
         "DISABLE_BROKER" => {}
+        // What this takes is done by `user_access` before the options are set.
+        _ if UserAccess::by_name(name).is_some() => {}
         // FILESTREAM (NON_TRANSACTED_ACCESS = OFF), as scripts of whole databases say.
         "FILESTREAM" if is_off(&option.value) => {}
         _ if HARMLESS.contains(&name) || (OFF_ONLY.contains(&name) && !on && is("OFF")) => {

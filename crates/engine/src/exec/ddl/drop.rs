@@ -3,16 +3,15 @@
 use std::sync::Arc;
 
 use tsql::ast::{self, DropKind};
-use types::{Error, Result};
+use types::{Error, Msg, Result};
 
 use crate::catalog::name::Name;
-use crate::catalog::{Database, Object, TableDef};
+use crate::catalog::{Database, Object, SYSTEM_DATABASE_LAST, TableDef};
 use crate::exec::Cx;
-use crate::exec::ddl::{cannot_drop, change_database, refuse};
+use crate::exec::ddl::{cannot_drop, change_database, refuse, user_access};
 use crate::instance::SessionCounter;
 
 /// Databases that can't be dropped have ids up to this.
-const SYSTEM_DATABASE_LAST: i16 = 4;
 
 pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
     for name in &drop.names {
@@ -199,13 +198,11 @@ fn user_type(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
 
 fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     let wanted = name.object.as_str();
-    if Name::same(&cx.session.database, wanted) {
-        return Err(Error::custom(
-            3702,
-            16,
-            4,
-            format!("Cannot drop database \"{wanted}\" because it is currently in use."),
-        ));
+    let is_in = |database| user_access::is_in_use(cx.session, database);
+    if Name::same(&cx.session.database, wanted)
+        || cx.session.catalog.database(wanted).is_some_and(|database| is_in(database))
+    {
+        return Err(Error::from(Msg::DatabaseInUse(wanted)).with_state(4));
     }
     let instance = Arc::clone(&cx.session.instance);
     let dropped = cx.session.change_catalog(|catalog| {

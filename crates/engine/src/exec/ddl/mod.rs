@@ -20,6 +20,7 @@ mod statistics;
 mod storage;
 mod table;
 mod trigger;
+pub(crate) mod user_access;
 
 use std::sync::Arc;
 

@@ -4,6 +4,7 @@ use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
 use types::{Error, Msg};
 
 use crate::exec::Cx;
+use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop, done, transactions};
@@ -132,8 +133,11 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !cx.session.rights.enters(database) {
         return Err(Msg::NoDatabaseAccess(&cx.session.login, &database.name).into());
     }
+    check_entry(cx.session, database)?;
     let new: std::sync::Arc<str> = database.name.as_str().into();
     let old = cx.session.enter_database(std::sync::Arc::clone(&new));
+    // At once, not at the end of the request: others must see who is in a database.
+    cx.session.instance.sessions.publish(cx.session);
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
     let text = format!("Changed database context to '{new}'.");
     cx.sink.message(&Error::custom(5701, 0, 2, text).at_line(cx.session.line))?;

@@ -1,0 +1,147 @@
+//! ALTER DATABASE .. SET SINGLE_USER, RESTRICTED_USER, MULTI_USER with several sessions: who gets in, who
+//! is put out, and DROP DATABASE while somebody is in it, as SQL Server's documentation has them.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::client::{Answer, batch, instance, login};
+use engine::instance::Instance;
+use engine::session::{ClientInfo, LoginRequest, Session};
+
+fn run(session: &mut Session, text: &str) -> Answer {
+    let answer = batch(session, text);
+    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+    answer
+}
+
+fn errors(session: &mut Session, text: &str) -> Vec<i32> {
+    batch(session, text).errors.iter().map(|e| e.number).collect()
+}
+
+fn enter(instance: &Arc<Instance>, user: &str, database: &str) -> Result<Session, Vec<i32>> {
+    let request = LoginRequest {
+        user: user.to_owned(),
+        password: "secret".to_owned(),
+        database: database.to_owned(),
+        language: String::new(),
+        client: ClientInfo { odbc: true, ..ClientInfo::default() },
+    };
+    Session::login(instance, request).map_err(|told| told.iter().map(|e| e.number).collect())
+}
+
+fn access(session: &mut Session) -> Vec<String> {
+    let read = "SELECT user_access, user_access_desc, DATABASEPROPERTYEX('d', 'UserAccess') FROM sys.databases WHERE name = 'd'";
+    run(session, read).sets[0][0].clone()
+}
+
+/// A session in `d` whose connection ends when it is killed, as a server's does.
+fn guest(instance: &Arc<Instance>) -> (Receiver<()>, JoinHandle<()>) {
+    let session = enter(instance, "sa", "d").expect("gets in");
+    let (kill, killed) = channel();
+    session.on_kill(Arc::new(move || kill.send(()).unwrap_or_default()));
+    let (gone, left) = channel();
+    let leave = move || {
+        killed.recv().expect("is killed");
+        drop(session);
+        gone.send(()).expect("the test waits");
+    };
+    (left, std::thread::spawn(leave))
+}
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[test]
+fn single_user_puts_the_others_out_and_lets_one_in() {
+    let instance = instance();
+    let mut sa = login(&instance);
+    run(&mut sa, "CREATE DATABASE d");
+    let (left, handle) = guest(&instance);
+    assert_eq!(errors(&mut sa, "DROP DATABASE d"), [3702]);
+    // NO_WAIT gives up, says why, and leaves the access as it was.
+    let told = batch(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH NO_WAIT");
+    let told: Vec<i32> = told.errors.iter().map(|e| e.number).collect();
+    assert_eq!(told, [5070, 5069]);
+    assert_eq!(access(&mut sa), ["0", "MULTI_USER", "MULTI_USER"]);
+
+    run(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH ROLLBACK IMMEDIATE");
+    left.recv_timeout(PATIENCE).expect("was put out");
+    handle.join().expect("ends");
+    assert_eq!(access(&mut sa), ["1", "SINGLE_USER", "SINGLE_USER"]);
+
+    // Nobody is in it: the next one who comes is the one.
+    let mut one = enter(&instance, "sa", "d").expect("gets in");
+    assert_eq!(errors(&mut sa, "USE d"), [924]);
+    assert_eq!(enter(&instance, "sa", "d").err(), Some(vec![4060, 18456]));
+    run(&mut one, "USE master");
+    run(&mut sa, "USE d");
+    assert_eq!(errors(&mut one, "USE d"), [924]);
+    run(&mut sa, "ALTER DATABASE d SET MULTI_USER");
+    run(&mut one, "USE d");
+    run(&mut sa, "USE master");
+    assert_eq!(errors(&mut sa, "DROP DATABASE d"), [3702]);
+    drop(one);
+    run(&mut sa, "DROP DATABASE d");
+}
+
+#[test]
+fn without_a_clause_the_statement_waits_and_an_attention_puts_all_back() {
+    let instance = instance();
+    let mut sa = login(&instance);
+    run(&mut sa, "CREATE DATABASE d");
+    let inside = enter(&instance, "sa", "d").expect("gets in");
+    let cancel = Arc::clone(sa.cancel());
+    let canceller = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        cancel.set();
+    });
+    let answer = batch(&mut sa, "ALTER DATABASE d SET SINGLE_USER");
+    canceller.join().expect("ends");
+    assert!(answer.errors.is_empty(), "{:?}", answer.errors);
+    sa.cancel().clear();
+    assert_eq!(access(&mut sa), ["0", "MULTI_USER", "MULTI_USER"]);
+
+    let leaver = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(60));
+        drop(inside);
+    });
+    run(&mut sa, "ALTER DATABASE d SET SINGLE_USER");
+    leaver.join().expect("ends");
+    assert_eq!(access(&mut sa)[0], "1");
+    // ROLLBACK AFTER lets others go by themselves first.
+    run(&mut sa, "ALTER DATABASE d SET MULTI_USER");
+    let (left, handle) = guest(&instance);
+    run(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH ROLLBACK AFTER 1 SECONDS");
+    left.recv_timeout(PATIENCE).expect("was put out");
+    handle.join().expect("ends");
+}
+
+#[test]
+fn restricted_user_is_for_owners() {
+    let instance = instance();
+    let mut sa = login(&instance);
+    for text in [
+        "CREATE DATABASE d",
+        "CREATE LOGIN poor WITH PASSWORD = 'secret'",
+        "CREATE LOGIN owner WITH PASSWORD = 'secret'",
+        "USE d",
+        "CREATE USER poor; CREATE USER owner; ALTER ROLE db_owner ADD MEMBER owner",
+        "USE master",
+    ] {
+        run(&mut sa, text);
+    }
+    let poor = enter(&instance, "poor", "d").expect("gets in");
+    let owner = enter(&instance, "owner", "d").expect("gets in");
+    assert_eq!(errors(&mut sa, "ALTER DATABASE d SET RESTRICTED_USER WITH NO_WAIT"), [5070, 5069]);
+    drop(poor);
+    // Owners are not in the way.
+    run(&mut sa, "ALTER DATABASE d SET RESTRICTED_USER WITH NO_WAIT");
+    assert_eq!(access(&mut sa), ["2", "RESTRICTED_USER", "RESTRICTED_USER"]);
+    drop(owner);
+    assert_eq!(enter(&instance, "poor", "d").err(), Some(vec![4060, 18456]));
+    let mut poor = enter(&instance, "poor", "").expect("gets in to master");
+    assert_eq!(errors(&mut poor, "USE d"), [923]);
+    drop(enter(&instance, "owner", "d").expect("gets in"));
+    assert_eq!(errors(&mut sa, "ALTER DATABASE master SET SINGLE_USER"), [5058]);
+}
