@@ -7,6 +7,7 @@ use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result};
 
+use crate::bind::statement::shape_of;
 use crate::bind::types::DefaultLength;
 use crate::bind::{Binder, atomic};
 use crate::catalog::name::Name;
@@ -16,6 +17,7 @@ use crate::plan::program::{
     InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
     TextCall, VariableDef,
 };
+use crate::sink::{ColumnInfo, ResultShape};
 use crate::stats::StatementPlace;
 
 /// Makes the empty definition of a table variable; the catalog's DDL knows how.
@@ -438,14 +440,7 @@ impl Compiler<'_, '_> {
     }
 
     fn execute(&self, execute: ast::Execute) -> Result<Box<ExecuteStep>> {
-        for option in &execute.options {
-            match option {
-                ast::ExecuteOption::Recompile | ast::ExecuteOption::ResultSetsUndefined => {}
-                ast::ExecuteOption::ResultSetsNone | ast::ExecuteOption::ResultSets(_) => {
-                    return crate::bind::expr::not_supported("EXECUTE .. WITH RESULT SETS");
-                }
-            }
-        }
+        let result_sets = self.result_sets(&execute.options)?;
         let procedure = match execute.procedure {
             ast::Callee::Name(name) => ExecuteTarget::Name(name),
             ast::Callee::Variable(variable) => ExecuteTarget::Variable(self.slot(&variable.name)?),
@@ -454,7 +449,47 @@ impl Compiler<'_, '_> {
             execute.return_status.map(|variable| self.slot(&variable.name)).transpose()?;
         let arguments =
             execute.arguments.into_iter().map(|a| self.argument(a)).collect::<Result<Vec<_>>>()?;
-        Ok(Box::new(ExecuteStep { procedure, return_status, arguments }))
+        Ok(Box::new(ExecuteStep { procedure, return_status, arguments, result_sets }))
+    }
+
+    /// The shapes that WITH RESULT SETS describes.
+    fn result_sets(&self, options: &[ast::ExecuteOption]) -> Result<Option<Vec<Arc<ResultShape>>>> {
+        let mut described = None;
+        for option in options {
+            described = match option {
+                ast::ExecuteOption::Recompile => continue,
+                ast::ExecuteOption::ResultSetsUndefined => None,
+                ast::ExecuteOption::ResultSetsNone => Some(Vec::new()),
+                ast::ExecuteOption::ResultSets(sets) => {
+                    let shape = |columns: &Vec<ast::ColumnDefinition>| -> Result<_> {
+                        let columns = columns.iter().map(|column| self.described_column(column));
+                        Ok(shape_of(columns.collect::<Result<_>>()?))
+                    };
+                    Some(sets.iter().map(shape).collect::<Result<_>>()?)
+                }
+            };
+        }
+        Ok(described)
+    }
+
+    fn described_column(&self, column: &ast::ColumnDefinition) -> Result<ColumnInfo> {
+        let ast::ColumnKind::Typed(written) = &column.kind else {
+            return Err(Msg::SyntaxNear(&column.name).into());
+        };
+        let mut column_type = self.binder.resolve_type(written, DefaultLength::Declaration)?;
+        for option in &column.options {
+            match option {
+                ast::ColumnOption::Null => column_type.nullable = true,
+                ast::ColumnOption::NotNull => column_type.nullable = false,
+                ast::ColumnOption::Collate(name) => {
+                    let collation = types::Collation::by_name(name);
+                    column_type.collation = collation.ok_or(Msg::InvalidCollation(name))?;
+                }
+                _ => return Err(Msg::SyntaxNear(&column.name).into()),
+            }
+        }
+        let name = column.name.to_string();
+        Ok(ColumnInfo { name, column_type, identity: false, updatable: false })
     }
 
     fn insert_execute(&self, insert: ast::Insert) -> Result<Box<InsertExecuteStep>> {
@@ -503,9 +538,10 @@ impl Compiler<'_, '_> {
         if !execute.arguments.is_empty() {
             return crate::bind::expr::not_supported("EXECUTE (..) with arguments and no AT");
         }
+        let result_sets = self.result_sets(&execute.options)?;
         let text = text_type(self.binder);
         let parts = execute.text.into_iter().map(|e| Leaf::new(LeafAst::Typed(e, text)));
-        Ok(TextCall { parts: parts.collect(), run_as: execute.run_as })
+        Ok(TextCall { parts: parts.collect(), run_as: execute.run_as, result_sets })
     }
 
     fn typed(&self, value: ast::Expr, data_type: DataType) -> Leaf {

@@ -91,7 +91,7 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// Files of a database that names none, as `model` has them.
+/// Files of a database that names none, as `model` has them, and of the system's own.
 pub(crate) fn default_files(database: &str) -> Vec<DatabaseFile> {
     let file = |name: String, path: String, log: bool| DatabaseFile {
         filegroup: if log { String::new() } else { "PRIMARY".to_owned() },
@@ -100,10 +100,17 @@ pub(crate) fn default_files(database: &str) -> Vec<DatabaseFile> {
         memory_optimized: false,
         log,
     };
-    vec![
-        file(database.to_owned(), format!("{database}.mdf"), false),
-        file(format!("{database}_log"), format!("{database}_log.ldf"), true),
-    ]
+    let (data, log) = match database {
+        "master" => ("master".to_owned(), "mastlog".to_owned()),
+        "tempdb" => ("tempdev".to_owned(), "templog".to_owned()),
+        "model" => ("modeldev".to_owned(), "modellog".to_owned()),
+        "msdb" => ("MSDBData".to_owned(), "MSDBLog".to_owned()),
+        other => (other.to_owned(), format!("{other}_log")),
+    };
+    let data_path =
+        if database == "msdb" { "MSDBData.mdf".to_owned() } else { format!("{database}.mdf") };
+    let log_path = format!("{log}.ldf");
+    vec![file(data, data_path, false), file(log, log_path, true)]
 }
 
 fn principals() -> BTreeMap<Name, Arc<Principal>> {

@@ -424,7 +424,11 @@ fn parse_name(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     Ok(name_or_null(part.as_deref().filter(|p| !p.is_empty())))
 }
 
-fn database_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+pub(super) fn database_property(
+    cx: &mut Cx<'_>,
+    call: &Call<'_>,
+    values: &[Value],
+) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };

@@ -7,6 +7,7 @@
     reason = "one signature for all functions: some change the number of arguments"
 )]
 
+mod activity;
 mod aggregate;
 pub(crate) mod app_lock;
 mod approximate;
@@ -33,6 +34,7 @@ mod password;
 mod pick;
 mod pointer;
 pub(crate) mod principal;
+mod property;
 mod random;
 mod server;
 mod sound;
@@ -44,6 +46,7 @@ pub(crate) mod xml;
 pub(crate) mod zone;
 
 pub(crate) use aggregate::{Total, finish_total};
+pub(crate) use approximate::takes_key;
 pub(crate) use logic::new_guid;
 pub(crate) use server::PRODUCT_VERSION;
 use types::value::ColumnType;
@@ -62,6 +65,7 @@ pub(crate) fn is_volatile(name: &str) -> bool {
 
 /// All scalar functions, one list per file.
 static SCALARS: &[&[Function]] = &[
+    activity::FUNCTIONS,
     app_lock::FUNCTIONS,
     approximate::FUNCTIONS,
     bits::FUNCTIONS,
@@ -85,6 +89,7 @@ static SCALARS: &[&[Function]] = &[
     pick::FUNCTIONS,
     pointer::FUNCTIONS,
     principal::FUNCTIONS,
+    property::FUNCTIONS,
     random::FUNCTIONS,
     server::FUNCTIONS,
     sound::FUNCTIONS,

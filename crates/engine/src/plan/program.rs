@@ -201,6 +201,8 @@ pub struct TextCall {
     pub parts: Vec<Leaf>,
     /// AS: whom it runs as.
     pub(crate) run_as: Option<ast::ExecuteAsWho>,
+    /// WITH RESULT SETS, one shape for each; empty for NONE.
+    pub result_sets: Option<Vec<std::sync::Arc<crate::sink::ResultShape>>>,
 }
 
 /// INSERT .. EXEC: rows that a call returns go to a table.
@@ -260,6 +262,8 @@ pub struct ExecuteStep {
     pub return_status: Option<Slot>,
     /// The arguments.
     pub arguments: Vec<ArgumentStep>,
+    /// WITH RESULT SETS, one shape for each; empty for NONE.
+    pub result_sets: Option<Vec<std::sync::Arc<crate::sink::ResultShape>>>,
 }
 
 /// What EXEC calls.

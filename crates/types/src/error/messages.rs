@@ -622,7 +622,11 @@ messages! {
     UndeclaredTwice(name: &'a str) = 11508, 16, "The undeclared parameter '{name}' is used more than once in the batch being analyzed.";
     MetadataUndetermined(statement: &'a str) = 11509, 16, "The metadata could not be determined because the statement '{statement}' could not be described.";
     MetadataTempTable(statement: &'a str) = 11526, 16, "The metadata could not be determined because statement '{statement}' uses a temp table.";
+    ResultSetsMore(wanted: i64) = 11535, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} result set(s), and the statement tried to send more result sets than this.";
+    ResultSetsFewer(wanted: i64, sent: i64) = 11536, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} result set(s), but the statement only sent {sent} result set(s) at run time.";
     ResultSetColumns(wanted: i64, set: i64, sent: i64) = 11537, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified {wanted} column(s) for result set number {set}, but the statement sent {sent} column(s) at run time.";
+    ResultSetType(wanted: &'a str, column: i64, set: i64, sent: &'a str) = 11538, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified type '{wanted}' for column #{column} in result set #{set}, and the corresponding type sent at run time was '{sent}'; there is no conversion between the two types.";
+    ResultSetNull(column: i64, set: i64) = 11553, 16, "EXECUTE statement failed because its WITH RESULT SETS clause specified a non-nullable type for column #{column} in result set #{set}, and the corresponding value sent at run time was null.";
     SequenceIncrement(name: &'a str) = 11700, 16, "The increment for sequence object '{name}' cannot be zero.";
     SequenceType(name: &'a str) = 11702, 16, "The sequence object '{name}' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.";
     SequenceStart(name: &'a str) = 11703, 16, "The start value for sequence object '{name}' must be between the minimum and maximum value of the sequence object.";
@@ -670,6 +674,9 @@ messages! {
     NoPermissionForAction = 15247, 16, "User does not have permission to perform this action.";
     NewNameInUse(name: &'a str, kind: &'a str) = 15335, 11, "Error: The new name '{name}' is already in use as a {kind} name and would cause a duplicate that is not permitted.";
     EnforcedDependencies(name: &'a str) = 15336, 16, "Object '{name}' cannot be renamed because the object participates in enforced dependencies.";
+    TransferOwned = 15347, 16, "Cannot transfer an object that is owned by a parent object.";
+    TransferBound = 15348, 16, "Cannot transfer a schemabound object.";
+    TransferNameTaken(name: &'a str) = 15530, 16, "The object with name \"{name}\" already exists.";
     CannotExecuteAsLogin(name: &'a str) = 15406, 16, "Cannot execute as the server principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";
     ConfigurationChanged(name: &'a str, before: i64, after: i64) = 15457, 0, "Configuration option '{name}' changed from {before} to {after}. Run the RECONFIGURE statement to install.";
     CannotExecuteAs(name: &'a str) = 15517, 16, "Cannot execute as the database principal because the principal \"{name}\" does not exist, this type of principal cannot be impersonated, or you do not have permission.";

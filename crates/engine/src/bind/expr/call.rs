@@ -215,8 +215,13 @@ fn bind_aggregate_arguments(
         if arguments.iter().any(crate::plan::walk::has_own_subquery) {
             return Err(Msg::NestedAggregate.into());
         }
-        let ty = (function.bind)(binder, &mut arguments)?;
-        let order = bind_order(binder, &call.within_group)?;
+        let mut ty = (function.bind)(binder, &mut arguments)?;
+        let mut order = bind_order(binder, &call.within_group)?;
+        if let Some(as_float) = func::takes_key(function.name) {
+            let key = window::percentile_key(function.name, as_float, &mut order)?;
+            ty = ColumnType { nullable: true, ..key.ty };
+            arguments.push(key);
+        }
         Ok((arguments, order, ty))
     })();
     set_clause(binder, outer);

@@ -139,8 +139,15 @@ fn percentile_order(
         return Err(Msg::NoOrderByInOver(&name).into());
     }
     let mut order = bind_order(binder, &call.within_group)?;
-    let [key] = order.as_mut_slice() else { return Err(Msg::NeedsWithinGroup(&name).into()) };
-    if matches!(function, WindowFunction::PercentileCont) {
+    percentile_key(&name, matches!(function, WindowFunction::PercentileCont), &mut order)?;
+    Ok(order)
+}
+
+/// The one key of WITHIN GROUP of a percentile, which may have to be a `float`.
+pub(super) fn percentile_key(name: &str, as_float: bool, order: &mut [SortKey]) -> Result<Expr> {
+    let name = name.to_ascii_lowercase();
+    let [key] = order else { return Err(Msg::NeedsWithinGroup(&name).into()) };
+    if as_float {
         let from = key.expr.ty.data_type;
         if !from.is_numeric() || from == DataType::Bit {
             return Err(Msg::InvalidOperandType(from.name(), &name).into());
@@ -148,7 +155,7 @@ fn percentile_order(
         let ty = ColumnType { data_type: DataType::Float, ..key.expr.ty };
         key.expr = convert_to(key.expr.clone(), &ty, Mode::Implicit)?;
     }
-    Ok(order)
+    Ok(key.expr.clone())
 }
 
 /// What needs an order and what takes no frame.

@@ -12,6 +12,7 @@ mod filter;
 mod function;
 mod index;
 mod module;
+mod owner;
 mod principal;
 pub(crate) mod rename;
 mod sequence;
@@ -66,12 +67,12 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         // Statistics are kept by storage as rows come and go; there is nothing to make by hand.
         StatementKind::UpdateStatistics(_) => Ok(()),
         StatementKind::CreateStatistics(create) => statistics::create(create, cx),
-        StatementKind::AlterSchema(_) => refuse("ALTER SCHEMA"),
+        StatementKind::AlterSchema(alter) => owner::transfer(alter, cx),
         StatementKind::CreateFunction(create) => function::create(create, statement, cx),
         StatementKind::CreateTrigger(create) => trigger::create(create, statement, cx),
         StatementKind::EnableTrigger(enable) => trigger::enable(enable, cx),
         StatementKind::CreateSequence(create) => sequence::create(create, cx),
-        StatementKind::AlterAuthorization(_) => refuse("ALTER AUTHORIZATION"),
+        StatementKind::AlterAuthorization(alter) => owner::authorize(alter, cx),
         StatementKind::CreateEventSession(_)
         | StatementKind::AlterEventSession(_)
         | StatementKind::DropEventSession(_) => refuse("EVENT SESSION statements"),

@@ -113,7 +113,7 @@ fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
 
 /// Tells whether a schema-bound module names a table, and a column of it if one is given. Any word of
 /// its text counts: who names a column of another table like this one's is refused too.
-fn binds(table: &TableDef, column: Option<&str>, cx: &Cx<'_>) -> bool {
+pub(super) fn binds(table: &TableDef, column: Option<&str>, cx: &Cx<'_>) -> bool {
     let Some(database) = cx.session.catalog.database_by_id(table.database_id) else { return false };
     let names = |text: &str| {
         tsql::names_in(text, &table.name) && column.is_none_or(|name| tsql::names_in(text, name))

@@ -40,7 +40,7 @@ pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use number::Numbering;
 pub(crate) use scan::{encode_seek_key, load, only_looks, open, when_owned};
 pub(crate) use spool::Spooled;
-pub(crate) use window::Input as WindowInput;
+pub(crate) use window::{Input as WindowInput, percentile};
 
 /// Whether the receiver of rows wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

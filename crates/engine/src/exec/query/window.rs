@@ -214,18 +214,7 @@ impl Input {
         };
         let values: Vec<&Value> =
             values.filter_map(|row| row.get(1)).filter(|v| !v.is_null()).collect();
-        let Some(last) = values.len().checked_sub(1) else { return Ok(Value::Null) };
-        if matches!(call.function, WindowFunction::PercentileDisc) {
-            let place = place_of(share * float(values.len())).saturating_sub(1);
-            return Ok(values[place.min(last)].clone());
-        }
-        let row = share * float(last);
-        let below = place_of(row.floor()).min(last);
-        let above = place_of(row).min(last);
-        let (Value::Float(low), Value::Float(high)) = (values[below], values[above]) else {
-            return Err(Msg::InternalError.into());
-        };
-        Ok(Value::Float(low + (high - low) * (row - row.floor())))
+        percentile(matches!(call.function, WindowFunction::PercentileCont), share, &values)
     }
 
     fn ntile(&self, partition: &[usize], at: usize, i: usize) -> Result<Value> {
@@ -265,6 +254,23 @@ impl Input {
             None => default(),
         }
     }
+}
+
+/// The value at a share (0 to 1) of values in order, none of them NULL: one of them, or what lies between
+/// two, which are `float` then. NULL if there are none.
+pub(crate) fn percentile(continuous: bool, share: f64, values: &[&Value]) -> Result<Value> {
+    let Some(last) = values.len().checked_sub(1) else { return Ok(Value::Null) };
+    if !continuous {
+        let place = place_of(share * float(values.len())).saturating_sub(1);
+        return Ok(values[place.min(last)].clone());
+    }
+    let row = share * float(last);
+    let below = place_of(row.floor()).min(last);
+    let above = place_of(row).min(last);
+    let (Value::Float(low), Value::Float(high)) = (values[below], values[above]) else {
+        return Err(Msg::InternalError.into());
+    };
+    Ok(Value::Float(low + (high - low) * (row - row.floor())))
 }
 
 fn number(place: usize) -> i64 {

@@ -24,6 +24,7 @@ pub(crate) mod option;
 mod other;
 mod positioned;
 mod read_text;
+mod result_sets;
 pub(crate) mod transaction;
 mod wait;
 
@@ -271,11 +272,17 @@ impl Runner<'_> {
             StepKind::WaitFor(at_time, leaf) => self.wait_for(*at_time, leaf, cx)?,
             // What a call leaves in @@ERROR and @@ROWCOUNT is what its last statement left there.
             StepKind::Execute(execute) => {
-                self.execute(execute, cx)?;
+                match &execute.result_sets {
+                    None => self.execute(execute, cx)?,
+                    Some(sets) => result_sets::run(sets, cx, |cx| self.execute(execute, cx))?,
+                }
                 return Ok(Outcome::Next);
             }
             StepKind::ExecuteString(parts) => {
-                self.execute_string(parts, cx)?;
+                match &parts.result_sets {
+                    None => self.execute_string(parts, cx)?,
+                    Some(sets) => result_sets::run(sets, cx, |cx| self.execute_string(parts, cx))?,
+                }
                 return Ok(Outcome::Next);
             }
             StepKind::InsertExecute(insert) => self.insert_execute(step, insert, cx)?,
