@@ -11,8 +11,6 @@ use crate::exec::Cx;
 use crate::exec::ddl::{cannot_drop, change_database, refuse, user_access};
 use crate::instance::SessionCounter;
 
-/// Databases that can't be dropped have ids up to this.
-
 pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
     for name in &drop.names {
         let dropped = one(drop.kind, name, cx)?;
