@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
-use std::thread::JoinHandle;
 use std::time::Duration;
+
+use sos::park;
+use sos::wait::WaitType;
 
 use crate::client::{Answer, batch, instance, login};
 use engine::instance::Instance;
@@ -37,7 +39,7 @@ fn access(session: &mut Session) -> Vec<String> {
 }
 
 /// A session in `d` whose connection ends when it is killed, as a server's does.
-fn guest(instance: &Arc<Instance>) -> (Receiver<()>, JoinHandle<()>) {
+fn guest(instance: &Arc<Instance>) -> Receiver<()> {
     let session = enter(instance, "sa", "d").expect("gets in");
     let (kill, killed) = channel();
     session.on_kill(Arc::new(move || kill.send(()).unwrap_or_default()));
@@ -47,7 +49,17 @@ fn guest(instance: &Arc<Instance>) -> (Receiver<()>, JoinHandle<()>) {
         drop(session);
         gone.send(()).expect("the test waits");
     };
-    (left, std::thread::spawn(leave))
+    instance.machine.spawn("guest", leave).expect("starts");
+    left
+}
+
+/// Does something a moment later, while a statement of the test waits.
+fn soon(instance: &Arc<Instance>, act: impl FnOnce() + Send + 'static) {
+    let wait = move || {
+        park::sleep(Duration::from_millis(60), WaitType::WaitFor, None);
+        act();
+    };
+    instance.machine.spawn("soon", wait).expect("starts");
 }
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,7 +69,7 @@ fn single_user_puts_the_others_out_and_lets_one_in() {
     let instance = instance();
     let mut sa = login(&instance);
     run(&mut sa, "CREATE DATABASE d");
-    let (left, handle) = guest(&instance);
+    let left = guest(&instance);
     assert_eq!(errors(&mut sa, "DROP DATABASE d"), [3702]);
     // NO_WAIT gives up, says why, and leaves the access as it was.
     let told = batch(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH NO_WAIT");
@@ -67,7 +79,6 @@ fn single_user_puts_the_others_out_and_lets_one_in() {
 
     run(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH ROLLBACK IMMEDIATE");
     left.recv_timeout(PATIENCE).expect("was put out");
-    handle.join().expect("ends");
     assert_eq!(access(&mut sa), ["1", "SINGLE_USER", "SINGLE_USER"]);
 
     // Nobody is in it: the next one who comes is the one.
@@ -92,29 +103,20 @@ fn without_a_clause_the_statement_waits_and_an_attention_puts_all_back() {
     run(&mut sa, "CREATE DATABASE d");
     let inside = enter(&instance, "sa", "d").expect("gets in");
     let cancel = Arc::clone(sa.cancel());
-    let canceller = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(60));
-        cancel.set();
-    });
+    soon(&instance, move || cancel.set());
     let answer = batch(&mut sa, "ALTER DATABASE d SET SINGLE_USER");
-    canceller.join().expect("ends");
     assert!(answer.errors.is_empty(), "{:?}", answer.errors);
     sa.cancel().clear();
     assert_eq!(access(&mut sa), ["0", "MULTI_USER", "MULTI_USER"]);
 
-    let leaver = std::thread::spawn(move || {
-        std::thread::sleep(Duration::from_millis(60));
-        drop(inside);
-    });
+    soon(&instance, move || drop(inside));
     run(&mut sa, "ALTER DATABASE d SET SINGLE_USER");
-    leaver.join().expect("ends");
     assert_eq!(access(&mut sa)[0], "1");
     // ROLLBACK AFTER lets others go by themselves first.
     run(&mut sa, "ALTER DATABASE d SET MULTI_USER");
-    let (left, handle) = guest(&instance);
+    let left = guest(&instance);
     run(&mut sa, "ALTER DATABASE d SET SINGLE_USER WITH ROLLBACK AFTER 1 SECONDS");
     left.recv_timeout(PATIENCE).expect("was put out");
-    handle.join().expect("ends");
 }
 
 #[test]
