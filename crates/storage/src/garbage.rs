@@ -242,7 +242,7 @@ impl GarbageShard {
             Note::Index(index) => retire_arc(&guard, index),
             Note::Table(table) => {
                 // Whoever wrote to the table began before it was dropped, and has ended.
-                shared.garbage.purge(&table);
+                table.parts().for_each(|part| shared.garbage.purge(part));
                 retire_arc(&guard, table);
             }
         }

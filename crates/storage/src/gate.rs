@@ -61,8 +61,8 @@ impl Table {
         self.change_gate(|_| Gate { session: u32::MAX, since: u64::MAX });
     }
 
-    fn change_gate(&self, change: impl FnOnce(Gate) -> Gate) {
-        self.change_indexes(|set| set.behind(change(set.gate)));
+    fn change_gate(&self, change: impl Fn(Gate) -> Gate) {
+        self.parts().for_each(|part| part.change_indexes(|set| set.behind(change(set.gate))));
     }
 }
 
@@ -83,8 +83,10 @@ impl Transaction {
     /// Waits until no other transaction that has not ended has written to a table whose gate is closed
     /// for this one.
     fn wait_for_writers(&self, table: &Table) -> Result<()> {
-        while let Some(writer) = self.find_writer(table) {
-            self.wait_for(writer)?;
+        for part in table.parts() {
+            while let Some(writer) = self.find_writer(part) {
+                self.wait_for(writer)?;
+            }
         }
         Ok(())
     }

@@ -36,6 +36,7 @@
 
 mod build;
 mod chain;
+pub mod columnstore;
 pub mod error;
 mod garbage;
 mod gate;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use types::row::Likeness;
 
+use crate::columnstore::ColumnStore;
 use crate::error::{Error, Result};
 use crate::gate::Gate;
 use crate::head::Heap;
@@ -94,6 +95,9 @@ pub struct TableSpec {
     pub kind: TableKind,
     /// Its indexes, the primary one first; none makes a heap.
     pub indexes: Vec<IndexSpec>,
+    /// The types of its columns, if its rows are compressed by column; what lies in the heap then is the
+    /// delta store.
+    pub columns: Option<Vec<types::ColumnType>>,
 }
 
 /// The memory of a table, for `sys.dm_db_xtp_table_memory_stats`.
@@ -131,12 +135,15 @@ pub struct Table {
     /// Held while the set of indexes is replaced.
     definition: SpinLock<()>,
     pub(crate) shared: Arc<Shared>,
+    columnstore: Option<Box<ColumnStore>>,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
 }
 
 impl Table {
     pub(crate) fn new(spec: TableSpec, shared: Arc<Shared>) -> Self {
+        let part = |part| Self::new(TableSpec { id: spec.id, ..part }, Arc::clone(&shared));
+        let columnstore = spec.columns.map(|columns| Box::new(ColumnStore::new(columns, part)));
         let indexes = spec.indexes.into_iter().map(Index::new).map(Arc::new).collect();
         Self {
             id: spec.id,
@@ -149,6 +156,7 @@ impl Table {
             }),
             definition: SpinLock::new(SpinClass::XtpIndex, ()),
             shared,
+            columnstore,
             rows: ShardedCounter::default(),
             row_bytes: ShardedCounter::default(),
         }
@@ -213,9 +221,25 @@ impl Table {
         self.rows.add(change);
     }
 
-    /// Returns the number of committed rows, folded from shards.
+    /// Returns the number of committed rows, folded from shards, those of row groups included.
     pub fn row_count(&self) -> u64 {
+        self.delta_rows() + self.columnstore().map_or(0, ColumnStore::row_count)
+    }
+
+    /// As [`Self::row_count`], without those of row groups.
+    pub fn delta_rows(&self) -> u64 {
         self.rows.sum()
+    }
+
+    /// Returns what the table has beside its delta store, if its rows are compressed by column.
+    pub fn columnstore(&self) -> Option<&ColumnStore> {
+        self.columnstore.as_deref()
+    }
+
+    /// Returns the tables that this one consists of, itself first.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+        let parts = self.columnstore().map(ColumnStore::parts);
+        std::iter::once(self).chain(parts.into_iter().flatten())
     }
 
     /// Returns the memory the table uses, folded from shards.
@@ -229,6 +253,13 @@ impl Table {
         };
         for index in self.indexes(&guard) {
             index.add_memory(&mut sums, &guard);
+        }
+        for part in self.parts().skip(1) {
+            let memory = part.memory();
+            sums.used_rows_bytes += memory.used_rows_bytes;
+            sums.allocated_rows_bytes += memory.allocated_rows_bytes;
+            sums.used_indexes_bytes += memory.used_indexes_bytes;
+            sums.allocated_indexes_bytes += memory.allocated_indexes_bytes;
         }
         sums
     }

@@ -43,7 +43,8 @@ impl Write {
     }
 
     pub(crate) fn is_to(&self, table: &Table) -> bool {
-        std::ptr::eq(self.table, table)
+        // By id: what a table consists of is one to those who ask.
+        self.table().id() == table.id()
     }
 
     fn head(&self) -> &RowHead {
@@ -282,8 +283,13 @@ impl Transaction {
         }
     }
 
-    /// Deletes all rows the transaction sees and returns how many (TRUNCATE TABLE).
+    /// Deletes all rows the transaction sees and returns how many (TRUNCATE TABLE). Of a table with columns the
+    /// row groups count as one each.
     pub fn truncate(&self, table: &Table) -> Result<u64> {
+        table.parts().map(|part| self.truncate_part(part)).sum()
+    }
+
+    fn truncate_part(&self, table: &Table) -> Result<u64> {
         let spec = ScanSpec {
             index: None,
             bounds: Bounds::ALL,
@@ -402,7 +408,7 @@ impl Transaction {
     }
 
     /// The row has changed since it was read.
-    fn lose(&self) -> Error {
+    pub(crate) fn lose(&self) -> Error {
         match self.scope() {
             Scope::Statement => Error::Restart,
             Scope::Explicit => self.doom(Error::UpdateConflict),

@@ -43,6 +43,7 @@ pub fn create_rows(
         id: cell.next_storage_id(),
         kind: if shape.memory_optimized { TableKind::MemoryOptimized } else { TableKind::Ordinary },
         indexes: indexes.collect(),
+        columns: None,
     };
     let data = store.create_table(spec).map_err(|_| types::Msg::OutOfMemory)?;
     let identity_next = AtomicI64::new(identity_seed(shape.columns));

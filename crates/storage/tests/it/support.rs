@@ -74,7 +74,8 @@ impl Bank {
             index(BY_HASH, IndexKind::Hash { bucket_count: 1 << 25 }, Uniqueness::Unique, 0),
             large(),
         ];
-        let table = store.create_table(TableSpec { id: TableId(1), kind, indexes }).unwrap();
+        let table =
+            store.create_table(TableSpec { id: TableId(1), kind, indexes, columns: None }).unwrap();
         Self { store, table }
     }
 
