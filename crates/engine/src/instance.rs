@@ -7,6 +7,7 @@ mod history;
 mod metadata;
 mod programs;
 mod sessions;
+mod templates;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub use metadata::LockMode;
 pub(crate) use metadata::MetadataCache;
 pub use programs::SharedPrograms;
 pub use sessions::{OnKill, SessionTotals, Sessions};
+pub(crate) use templates::SharedTemplates;
 
 /// How an instance is set up.
 #[derive(Clone, Debug)]
@@ -59,6 +61,8 @@ pub struct Instance {
     pub sessions: Sessions,
     /// Programs of all sessions.
     pub programs: SharedPrograms,
+    /// Programs with parameters, made of texts that differ in constants.
+    pub(crate) templates: SharedTemplates,
     /// What was counted of statements and procedures.
     pub statistics: Arc<Statistics>,
     /// The ledger at earlier moments.
@@ -108,6 +112,7 @@ impl Instance {
             catalog: CatalogCell::new(catalog),
             sessions: Sessions::default(),
             programs: SharedPrograms::default(),
+            templates: SharedTemplates::default(),
             statistics: Arc::default(),
             history: History::default(),
             execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
@@ -124,6 +129,11 @@ impl Instance {
             2 => ExecutionMode::Vector,
             _ => ExecutionMode::Automatic,
         }
+    }
+
+    /// Makes statements with parameters of the first text of a kind, not of the second; for tests.
+    pub fn parameterize_at_once(&self) {
+        self.templates.make_at_once();
     }
 
     /// Forces a mode on all queries opened from now on; for tests.

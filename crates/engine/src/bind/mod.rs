@@ -14,6 +14,7 @@ pub mod expr;
 pub mod fragment;
 pub mod program;
 pub mod query;
+pub(crate) mod simple;
 mod statement;
 pub mod types;
 

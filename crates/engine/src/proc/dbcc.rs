@@ -42,6 +42,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
 
 fn free_programs(cx: &mut Cx<'_>) {
     cx.session.instance.programs.clear();
+    cx.session.instance.templates.clear();
     cx.session.instance.statistics.evict_all();
     cx.session.programs.clear();
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::catalog::ProcedureDef;
 use crate::plan::program::Program;
+use crate::session::template::TemplateCache;
 
 /// Places in a session's cache; a power of two.
 const PLACES: usize = 16;
@@ -26,6 +27,8 @@ pub(crate) enum ProgramKey {
 pub(crate) struct ProgramCache {
     places: Vec<Option<(ProgramKey, Entry)>>,
     hasher: foldhash::fast::FixedState,
+    /// Programs of texts that differ in constants.
+    pub(super) templates: TemplateCache,
 }
 
 /// A cached program.
@@ -79,6 +82,7 @@ impl ProgramCache {
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.places.clear();
+        self.templates.clear();
     }
 
     fn place(&self, key: ProgramKey) -> usize {

@@ -14,6 +14,7 @@ pub(crate) mod pointer;
 mod pump;
 mod state;
 pub mod temp;
+mod template;
 pub mod transaction;
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ pub use options::{IsolationLevel, Options};
 pub use pump::Session;
 pub use state::SessionState;
 pub(crate) use state::{session_id, session_number};
+pub(crate) use template::Kind;
 
 /// What a client said of itself at login, for the views and functions that tell it.
 #[derive(Clone, Debug, Default)]

@@ -16,6 +16,7 @@ use crate::explain::Explain;
 use crate::instance::{Instance, SessionCard, SessionCounter, SessionCounters};
 use crate::plan::program::Program;
 use crate::session::cache::{Entry, ProgramKey};
+use crate::session::template::{Call, Chosen};
 use crate::session::{
     BeginNext, LoginRequest, Options, Reset, Rpc, SessionState, TransactionRequest, login,
     session_number,
@@ -96,24 +97,43 @@ impl Session {
             Some(entry) => entry,
             None => {
                 let sent = text.as_bytes().into();
-                let program = self.state.compile_shared(key, text, &sent)?;
-                Entry { procedure: None, text: sent, program }
+                match self.state.choose(key, text, &sent)? {
+                    Chosen::Own(program) => Entry { procedure: None, text: sent, program },
+                    Chosen::Kind(call) => return self.run_kind(call, sink),
+                }
             }
         };
         let mut frame = Frame::for_program(&self.state, &entry.program)?;
-        let outcome = {
-            let mut cx = Cx::new(&mut self.state, &mut frame, sink);
-            cx.take_buffers();
-            let runner = Runner { program: &entry.program, procedure: "" };
-            let outcome = match cx.session.options.explain.has(Explain::TIME) {
-                true => crate::explain::parse_time(&mut cx).and_then(|()| runner.run(&mut cx)),
-                false => runner.run(&mut cx),
-            };
-            cx.keep_buffers();
-            outcome
-        };
+        let outcome = self.run_program(&entry.program, &mut frame, sink);
         frame.release(&self.state);
         self.state.programs.put(key, entry);
+        outcome
+    }
+
+    /// Runs the program of a text's kind with the text's constants.
+    fn run_kind(&mut self, call: Call, sink: &mut Deferred<'_>) -> Result<(), Stop> {
+        let Call { program, values, back } = call;
+        let mut frame = Frame { variables: values, ..Frame::default() };
+        let outcome = self.run_program(&program, &mut frame, sink);
+        self.state.scratch.keep_variables(frame.variables);
+        self.state.put_back(program, back);
+        outcome
+    }
+
+    fn run_program(
+        &mut self,
+        program: &Program,
+        frame: &mut Frame,
+        sink: &mut Deferred<'_>,
+    ) -> Result<(), Stop> {
+        let mut cx = Cx::new(&mut self.state, frame, sink);
+        cx.take_buffers();
+        let runner = Runner { program, procedure: "" };
+        let outcome = match cx.session.options.explain.has(Explain::TIME) {
+            true => crate::explain::parse_time(&mut cx).and_then(|()| runner.run(&mut cx)),
+            false => runner.run(&mut cx),
+        };
+        cx.keep_buffers();
         outcome.map(drop)
     }
 
@@ -422,12 +442,20 @@ impl SessionState {
         parameters: Parameters,
         origin: Origin,
     ) -> Result<Arc<Program>, Stop> {
+        self.compiling(|state| {
+            let program = state.parse_and_compile(text, parameters);
+            program.map(|program| state.register(program, origin))
+        })
+    }
+
+    /// Compiles something: on the clerk of plans, in nobody's time.
+    pub(super) fn compiling<R>(
+        &mut self,
+        compile: impl FnOnce(&Self) -> Result<R, Stop>,
+    ) -> Result<R, Stop> {
         self.meter.pause();
         let began = sos::clock::now_ticks();
-        let program = with_clerk(MemoryClerk::SqlPlans, || {
-            let program = self.parse_and_compile(text, parameters);
-            program.map(|program| self.register(program, origin))
-        });
+        let program = with_clerk(MemoryClerk::SqlPlans, || compile(self));
         let ticks = sos::clock::now_ticks().saturating_sub(began);
         self.compile_ns = self.compile_ns.saturating_add(sos::clock::ticks_to_ns(ticks));
         self.meter.unpause();
@@ -435,7 +463,7 @@ impl SessionState {
     }
 
     /// Gives a program its books.
-    fn register(&self, program: Program, origin: Origin) -> Arc<Program> {
+    pub(super) fn register(&self, program: Program, origin: Origin) -> Arc<Program> {
         let options = [self.options.quoted_identifier, self.options.ansi_nulls].map(u8::from);
         let database_id = self.catalog.database(&program.database).map_or(0, |d| d.id);
         let source = Arc::clone(&program.source);
@@ -452,16 +480,33 @@ impl SessionState {
         text: &str,
         parameters: Parameters,
     ) -> Result<Program, Stop> {
-        let quotes = if self.options.quoted_identifier {
-            tsql::QuotedIdentifier::On
-        } else {
-            tsql::QuotedIdentifier::Off
-        };
         let batch = {
             let _label = ledger::labelled(Label::Parse);
-            tsql::parse(text, quotes)?
+            tsql::parse(text, self.quotes())?
         };
         Ok(self.compile_statements(batch.statements, text.into(), parameters, &self.database)?)
+    }
+
+    /// Parses a text that is cut into tokens.
+    pub(super) fn parse(
+        &self,
+        text: &str,
+        tokens: tsql::Tokens,
+    ) -> types::Result<tsql::ast::Batch> {
+        let _label = ledger::labelled(Label::Parse);
+        tokens.parse(text, self.quotes())
+    }
+
+    /// Compiles a parsed batch.
+    pub(super) fn compile_batch_of(
+        &self,
+        batch: tsql::ast::Batch,
+        text: &str,
+    ) -> types::Result<Arc<Program>> {
+        let parameters = Parameters::default();
+        let program =
+            self.compile_statements(batch.statements, text.into(), parameters, &self.database)?;
+        Ok(self.register(program, Origin::Batch))
     }
 
     pub(super) fn compile_statements(

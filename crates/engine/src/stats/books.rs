@@ -24,6 +24,8 @@ pub(crate) enum Origin {
     Batch,
     /// A parameterised statement and the declarations of its parameters.
     Prepared(Arc<str>),
+    /// Texts that differ in constants, and the declarations of the parameters in their place.
+    Template(Arc<str>),
     /// A procedure.
     Procedure(Module),
 }
@@ -79,7 +81,7 @@ pub(crate) struct Identity<'a> {
 impl Identity<'_> {
     fn declared(&self) -> &str {
         match &self.origin {
-            Origin::Prepared(declared) => declared,
+            Origin::Prepared(declared) | Origin::Template(declared) => declared,
             Origin::Batch | Origin::Procedure(_) => "",
         }
     }
@@ -151,7 +153,9 @@ impl ProgramBooks {
                 |declared: &str| Handle::new(HandleKind::Text, 0, &[declared.as_bytes(), source]);
             let (sql, kind) = match &self.origin {
                 Origin::Batch => (text(""), HandleKind::Plan),
-                Origin::Prepared(declared) => (text(declared), HandleKind::Plan),
+                Origin::Prepared(declared) | Origin::Template(declared) => {
+                    (text(declared), HandleKind::Plan)
+                }
                 Origin::Procedure(module) => {
                     let id = module.object_id.to_le_bytes();
                     let kind = HandleKind::ObjectText;
@@ -203,7 +207,7 @@ impl ProgramBooks {
     pub(crate) fn module(&self) -> Option<Module> {
         match self.origin {
             Origin::Procedure(module) => Some(module),
-            Origin::Batch | Origin::Prepared(_) => None,
+            Origin::Batch | Origin::Prepared(_) | Origin::Template(_) => None,
         }
     }
 
@@ -215,8 +219,12 @@ impl ProgramBooks {
     /// What stands in front of the text as it was compiled: the parameters' declarations.
     pub(crate) fn prefix(&self) -> String {
         match &self.origin {
-            Origin::Prepared(declared) if !declared.is_empty() => format!("({declared})"),
-            Origin::Prepared(_) | Origin::Batch | Origin::Procedure(_) => String::new(),
+            Origin::Prepared(declared) | Origin::Template(declared) if !declared.is_empty() => {
+                format!("({declared})")
+            }
+            Origin::Prepared(_) | Origin::Template(_) | Origin::Batch | Origin::Procedure(_) => {
+                String::new()
+            }
         }
     }
 }

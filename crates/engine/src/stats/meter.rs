@@ -140,7 +140,7 @@ impl Meter {
         match books.origin {
             Origin::Procedure(_) if is_first && books.id() != OVERFLOW => self.whole = books.id(),
             Origin::Procedure(_) => return Outer { entered: Some(self.look()), ..outer },
-            Origin::Batch | Origin::Prepared(_) => {}
+            Origin::Batch | Origin::Prepared(_) | Origin::Template(_) => {}
         }
         outer
     }

@@ -18,7 +18,7 @@ impl PlanRow {
     fn object_type(&self) -> &'static str {
         match self.books.origin {
             Origin::Batch => "Adhoc",
-            Origin::Prepared(_) => "Prepared",
+            Origin::Prepared(_) | Origin::Template(_) => "Prepared",
             Origin::Procedure(_) => "Proc",
         }
     }

@@ -20,7 +20,7 @@ impl InputRow {
     fn event_type(&self) -> Value {
         match self.books.as_ref().map(|books| &books.origin) {
             None => Value::Null,
-            Some(Origin::Batch) => text("Language Event"),
+            Some(Origin::Batch | Origin::Template(_)) => text("Language Event"),
             Some(Origin::Prepared(_) | Origin::Procedure(_)) => text("RPC Event"),
         }
     }

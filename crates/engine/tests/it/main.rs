@@ -20,6 +20,7 @@ mod security;
 mod slt;
 mod statistics;
 mod support;
+mod templates;
 mod tpch;
 mod user_access;
 mod views;

@@ -35,7 +35,7 @@ mod unsupported;
 
 use types::{Error, Msg, Result};
 
-use crate::ast::{Batch, Span};
+use crate::ast::{Batch, Literal, Span};
 use crate::keyword::Keyword;
 use crate::lexer::{Token, TokenKind, tokenize};
 use crate::{NESTING_MAX, QuotedIdentifier, line_at};
@@ -51,8 +51,34 @@ pub(crate) fn parse_batch(text: &str, quotes: QuotedIdentifier) -> Result<Batch>
     if u32::try_from(text.len()).is_err() {
         return Err(Msg::OutOfMemory.into());
     }
-    let mut parser = Parser::new(text, quotes);
+    parse_tokens(text, quotes, tokenize(text))
+}
+
+/// As [`parse_batch`], of a text that is cut already.
+pub(crate) fn parse_tokens(
+    text: &str,
+    quotes: QuotedIdentifier,
+    tokens: Vec<Token>,
+) -> Result<Batch> {
+    let mut parser = Parser::new(text, quotes, tokens);
     Ok(Batch { statements: parser.batch()? })
+}
+
+/// Parses the constants at these places of the tokens.
+pub(crate) fn literals_at(
+    text: &str,
+    quotes: QuotedIdentifier,
+    tokens: &mut Vec<Token>,
+    places: &[u32],
+) -> Result<Vec<Literal>> {
+    let mut parser = Parser::new(text, quotes, std::mem::take(tokens));
+    let mut literals = Vec::with_capacity(places.len());
+    for place in places {
+        parser.position = *place as usize;
+        literals.push(parser.literal()?);
+    }
+    *tokens = parser.tokens;
+    Ok(literals)
 }
 
 /// The state of parsing one batch.
@@ -67,8 +93,8 @@ struct Parser<'a> {
 }
 
 impl<'a> Parser<'a> {
-    fn new(text: &'a str, quotes: QuotedIdentifier) -> Self {
-        Self { text, tokens: tokenize(text), position: 0, nesting: 0, quotes, known_line: (0, 1) }
+    fn new(text: &'a str, quotes: QuotedIdentifier, tokens: Vec<Token>) -> Self {
+        Self { text, tokens, position: 0, nesting: 0, quotes, known_line: (0, 1) }
     }
 
     // Looking.

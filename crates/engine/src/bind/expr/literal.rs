@@ -9,7 +9,11 @@ use crate::bind::expr::convert_to;
 use crate::plan::expr::{Expr, ExprKind};
 
 pub(super) fn bind(binder: &Binder<'_>, literal: &Literal) -> Result<Expr> {
-    let collation = binder.database_collation();
+    constant(literal, binder.database_collation())
+}
+
+/// Binds a literal in a database of this collation.
+pub(crate) fn constant(literal: &Literal, collation: Collation) -> Result<Expr> {
     Ok(match literal {
         Literal::Null => Expr::constant(Value::Null, DataType::Int),
         Literal::Int(n) => Expr::constant(Value::Int(*n), DataType::Int),

@@ -27,6 +27,7 @@ use crate::plan::expr::{Expr, ExprKind};
 pub(crate) use case::common_type;
 pub(crate) use condition::{compare, is_not_null};
 pub use convert::{assign, convert_to};
+pub(crate) use literal::constant as literal_constant;
 pub(crate) use name::{find_variable, names_source};
 pub(crate) use next_value::{
     Ordered as OrderedValue, apply as apply_next_values, compute as compute_next_values,

@@ -1,0 +1,78 @@
+//! Templates of all sessions, and which kinds of texts were met: a template is made for the second text of
+//! a kind, since most kinds have but one.
+//!
+//! Asked only when a session has no template of its own for a new text.
+
+use std::collections::HashMap;
+
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::{AtomicBool, AtomicU64, Ordering};
+
+use crate::session::{Kind, ProgramKey};
+
+/// Templates at most.
+const TEMPLATES_MAX: usize = 1_024;
+/// Kinds that are remembered, each in a place of its own unless it shares it with another.
+const SEEN: usize = 4_096;
+
+/// Templates by the key of their kind.
+pub(crate) struct SharedTemplates {
+    templates: SpinLock<HashMap<ProgramKey, Kind, foldhash::fast::RandomState>>,
+    seen: Box<[AtomicU64]>,
+    /// Whether the first text of a kind is enough.
+    at_once: AtomicBool,
+}
+
+impl Default for SharedTemplates {
+    fn default() -> Self {
+        Self {
+            templates: SpinLock::new(SpinClass::PlanCache, HashMap::default()),
+            seen: (0..SEEN).map(|_| AtomicU64::new(0)).collect(),
+            at_once: AtomicBool::new(false),
+        }
+    }
+}
+
+impl SharedTemplates {
+    /// Tells whether a text of this kind was compiled before, and remembers it.
+    pub(crate) fn was_seen(&self, kind: ProgramKey) -> bool {
+        let ProgramKey::Text(hash) = kind else { return false };
+        let place = usize::try_from(hash % SEEN as u64).unwrap_or(0);
+        // Relaxed: who misses the other's mark compiles once more. Nothing else hangs on it.
+        self.seen[place].swap(hash, Ordering::Relaxed) == hash
+            || self.at_once.load(Ordering::Relaxed)
+    }
+
+    /// Makes templates of the first text of a kind from now on; for tests.
+    pub(crate) fn make_at_once(&self) {
+        // Relaxed: as above.
+        self.at_once.store(true, Ordering::Relaxed);
+    }
+
+    /// Finds the template of a kind; whether a text is of it is the caller's to see.
+    pub(crate) fn get(&self, kind: ProgramKey) -> Option<Kind> {
+        self.templates.lock().get(&kind).cloned()
+    }
+
+    /// Adds a template, in the place of any other where there are many.
+    pub(crate) fn put(&self, kind: ProgramKey, made: Kind) {
+        let mut templates = self.templates.lock();
+        let full = templates.len() >= TEMPLATES_MAX && !templates.contains_key(&kind);
+        let dropped = if full {
+            let any = templates.keys().next().copied();
+            any.and_then(|any| templates.remove(&any))
+        } else {
+            None
+        };
+        let replaced = templates.insert(kind, made);
+        // Freed behind the lock.
+        drop(templates);
+        drop((dropped, replaced));
+    }
+
+    /// Forgets all (DBCC FREEPROCCACHE).
+    pub(crate) fn clear(&self) {
+        let dropped = std::mem::take(&mut *self.templates.lock());
+        drop(dropped);
+    }
+}
