@@ -43,18 +43,19 @@ pub struct SystemProcedure {
     pub(crate) run: fn(&mut [Argument], &mut Cx<'_>) -> Result<i32, Stop>,
 }
 
-static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_SESSIONS, catalog::PROCEDURES];
+static PROCEDURES: &[&[&[SystemProcedure]]] = &[OF_DRIVERS, OF_SESSIONS, catalog::PROCEDURES];
 
-/// Those that are not queries over the catalog.
+/// What drivers call with each request, and looked up each time: few. All that have a ProcID are here.
+static OF_DRIVERS: &[&[SystemProcedure]] =
+    &[sql::PROCEDURES, prepared::PROCEDURES, cursor::PROCEDURES];
+
+/// The others that are not queries over the catalog.
 static OF_SESSIONS: &[&[SystemProcedure]] = &[
     app_lock::PROCEDURES,
     configure::PROCEDURES,
-    cursor::PROCEDURES,
     describe::PROCEDURES,
     extended_property::PROCEDURES,
     message::PROCEDURES,
-    sql::PROCEDURES,
-    prepared::PROCEDURES,
     statistics::PROCEDURES,
     undeclared::PROCEDURES,
     xml_document::PROCEDURES,
@@ -81,6 +82,14 @@ pub(crate) fn find(name: &tsql::ast::ObjectName) -> Option<&'static SystemProced
     of_system.then(|| find_by_name(&name.object)).flatten()
 }
 
+/// Finds one of those that drivers call by its plain name, which nothing has parsed.
+pub(crate) fn find_of_drivers(name: &str) -> Option<&'static SystemProcedure> {
+    if !name.starts_with("sp_") {
+        return None;
+    }
+    OF_DRIVERS.iter().flat_map(|list| list.iter()).find(|p| p.name == name)
+}
+
 fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
     all().find(|p| p.name.eq_ignore_ascii_case(name))
 }
@@ -90,7 +99,7 @@ fn find_by_name(name: &str) -> Option<&'static SystemProcedure> {
 /// # Errors
 /// 40517 for sp_cursor, 2812 for an id that means nothing.
 pub(crate) fn find_by_id(id: u16) -> Result<&'static SystemProcedure, Stop> {
-    let found = all().find(|p| p.id == id && id != 0);
+    let found = OF_DRIVERS.iter().flat_map(|list| list.iter()).find(|p| p.id == id && id != 0);
     if let Some(found) = found {
         return Ok(found);
     }

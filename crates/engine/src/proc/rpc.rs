@@ -11,7 +11,7 @@ use crate::exec::run::{
 };
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
-use crate::proc::{find, find_by_id};
+use crate::proc::{find, find_by_id, find_of_drivers};
 use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
 use crate::sink::{ColumnInfo, ResultSink};
 
@@ -28,6 +28,10 @@ pub(crate) fn run(
         }
         RpcTarget::Name(name) => name,
     };
+    // No procedure of a user hides one of the system's.
+    if let Some(system) = find_of_drivers(name) {
+        return run_system(system, rpc.parameters, session, sink);
+    }
     // The hot path: a procedure that this session has called before, by the same spelling.
     let key = session.text_key(&[b"rpc", name.as_bytes()]);
     let version = session.catalog.version;

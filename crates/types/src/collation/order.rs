@@ -119,25 +119,19 @@ impl Collation {
     fn push_key(
         self,
         value: &[u8],
-        characters: impl Iterator<Item = u32> + Clone,
+        characters: impl Iterator<Item = u32>,
         encoding: Encoding,
         out: &mut Vec<u8>,
     ) {
         let rules = Rules::of(self, encoding);
-        let start = out.len();
-        out.reserve(value.len() + 1);
-        for c in characters.clone() {
-            match ascii_weight(c, &rules) {
-                Some(weight) => out.push(weight),
-                None => {
-                    out.truncate(start);
-                    self.push_general_key(value, encoding, out);
-                    return;
-                }
-            }
-        }
-        if rules.case {
-            push_ascii_case(characters, out);
+        let letters = match encoding {
+            Encoding::CodePage => push_ascii_weights(value.as_chunks::<1>().0, rules.ascii, out),
+            Encoding::Utf16 => push_ascii_weights(value.as_chunks::<2>().0, rules.ascii, out),
+        };
+        match letters {
+            None => return self.push_general_key(value, encoding, out),
+            Some(Letters::WithUpperCase) if rules.case => push_ascii_case(characters, out),
+            Some(_) => {}
         }
         out.push(END);
     }
@@ -228,14 +222,41 @@ fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
     rules.ascii.get(usize::try_from(code).ok()?).copied()
 }
 
-/// Appends the case level of an ASCII string, if any letter is upper case.
+/// What letters a string of ASCII has.
+enum Letters {
+    Plain,
+    WithUpperCase,
+}
+
+/// Appends the primary weights of a string that is all ASCII, and says whether a letter is upper case; of
+/// another it appends nothing. One pass, and one look for room: this is made of most keys.
+fn push_ascii_weights<const UNIT: usize>(
+    units: &[[u8; UNIT]],
+    weights: &[u8; 128],
+    out: &mut Vec<u8>,
+) -> Option<Letters> {
+    let start = out.len();
+    // The end of the key has its room, too.
+    out.reserve(units.len() + 1);
+    let (mut low, mut high, mut has_upper) = (0, 0, false);
+    out.extend(units.iter().map(|unit| {
+        low |= unit[0];
+        high |= unit[1..].first().copied().unwrap_or(0);
+        has_upper |= unit[0].is_ascii_uppercase();
+        weights[usize::from(unit[0] & 0x7F)]
+    }));
+    if low > 0x7F || high > 0 {
+        out.truncate(start);
+        return None;
+    }
+    Some(if has_upper { Letters::WithUpperCase } else { Letters::Plain })
+}
+
+/// Appends the case level of an ASCII string that has a letter in upper case.
 fn push_ascii_case(characters: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let weights = characters.map(|c| PLAIN + u8::from(matches!(c, 0x41..=0x5A)));
-    let start = out.len();
     out.push(LEVEL);
-    if !push_level(weights, out) {
-        out.truncate(start);
-    }
+    push_level(weights, out);
 }
 
 /// Appends a separator and the weights of a level up to the last that is not plain; nothing, and

@@ -1,20 +1,23 @@
 //! `bench drive`: a fixed number of requests to a server that a tool runs: one that counts instructions
 //! or allocations.
 //!
-//! The server is whatever `--server` starts, such as a script around valgrind. A reset of the connection
-//! comes before the measured requests, another behind them, so that the tool can tell them from what
-//! prepares them: `--dump-before='engine::proc::sql::reset_connection'` makes callgrind's second dump
-//! theirs.
+//! The server is whatever `--server` starts, such as a script around valgrind. `DBCC USEROPTIONS` comes
+//! before the measured requests, and again behind them, so that the tool can tell them from what
+//! prepares them: `--dump-before='engine::proc::dbcc::run'` makes callgrind's second dump theirs.
 
 use std::path::PathBuf;
 
 use clap::Args;
 use load::process::Place;
-use load::{Answer, Generator, Result};
+use load::{Answer, Generator, Result, ServerProcess};
+use tds::client::{ClientSettings, batch};
 
 use crate::setup::{Schedulers, connect, login, start_clearway};
-use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION};
-use crate::{Plan, say, session};
+use crate::work::{CONNECTIONS, REQUESTS_PER_CONNECTION, Work};
+use crate::{Plan, cache, say, session};
+
+/// What the tool knows the beginning and the end by: nothing that is measured runs it.
+const MARK: &str = "DBCC USEROPTIONS";
 
 /// What to drive.
 #[derive(Args)]
@@ -25,7 +28,7 @@ pub(crate) struct DriveArguments {
     /// Folder of session_state.sql and cache.sql
     #[arg(long, value_name = "FOLDER", default_value = "tests/workloads")]
     workloads: PathBuf,
-    /// Name of the work: session read, session write
+    /// Name of the work, as the benchmark shows it: session read, or cache GET, sliding
     #[arg(long, value_name = "TEXT")]
     work: String,
     /// Requests of each of the 64 connections
@@ -36,14 +39,9 @@ pub(crate) struct DriveArguments {
 /// Drives, checking every answer for errors.
 pub(crate) fn run(arguments: &DriveArguments) -> Result<()> {
     let plan = Plan::of_server(arguments.server.as_ref(), &arguments.workloads)?;
-    let mut works = vec![session::read(), session::save(), session::reset()];
-    works.retain(|work| work.name == arguments.work);
-    let Some(work) = works.pop() else {
-        return Err(format!("there is no work '{}'", arguments.work));
-    };
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
-    session::prepare(&plan, &server)?;
-    let mark = session::reset().measured.requests.swap_remove(0);
+    let work = prepare(&plan, &server, &arguments.work)?;
+    let mark = batch(MARK, ClientSettings::default());
     let mut marker = connect(&server, work.database)?;
     let mut generator = Generator::log_in(server.address(), CONNECTIONS, &login(work.database))?;
     let requests = &work.measured.requests;
@@ -63,4 +61,16 @@ pub(crate) fn run(arguments: &DriveArguments) -> Result<()> {
     marker.ask(&mark)?;
     say(&format!("{} requests of '{}'", arguments.rounds * CONNECTIONS, work.name));
     Ok(())
+}
+
+/// Makes the tables that a work needs, and returns it.
+fn prepare(plan: &Plan, server: &ServerProcess, name: &str) -> Result<Work> {
+    let sessions = [session::read(), session::save(), session::reset()];
+    if let Some(work) = sessions.into_iter().find(|work| work.name == name) {
+        session::prepare(plan, server)?;
+        return Ok(work);
+    }
+    let caches = cache::prepare(plan, server)?;
+    let work = caches.into_iter().find(|work| work.name == name);
+    work.ok_or_else(|| format!("there is no work '{name}'"))
 }
