@@ -202,6 +202,24 @@ impl<'a> Cursor<'a> {
         self.array::<1>().map(|[byte]| byte)
     }
 
+    /// Steps over `bytes`, if they come next and lie in one packet and buffer.
+    #[inline]
+    pub(crate) fn skip_same(&mut self, bytes: &[u8]) -> bool {
+        self.fill();
+        let Some(rest) = self.piece.strip_prefix(bytes) else { return false };
+        self.piece = rest;
+        true
+    }
+
+    /// Returns what lies between here and `later`, the same cursor further on, if that is in one packet and
+    /// buffer.
+    pub(crate) fn up_to(&self, later: &Self) -> Option<&'a [u8]> {
+        // Whoever moves on to another piece takes it from what was behind this one.
+        let is_same_piece = self.later == later.later && self.packet_left == later.packet_left;
+        let count = self.piece.len().checked_sub(later.piece.len())?;
+        is_same_piece.then(|| &self.piece[..count])
+    }
+
     /// Returns the next byte without moving, `None` at the end.
     #[inline]
     pub fn peek(&mut self) -> Option<u8> {

@@ -41,7 +41,8 @@ pub use request::{Request, SqlBatch};
 pub use response::{Column, ColumnFlags, Columns, Done, DoneKind, DoneStatus, EnvChange};
 pub use response::{ResponseWriter, WireSettings};
 pub use rpc::{
-    ParameterValue, Procedure, ProcedureId, RpcCall, RpcOptions, RpcParameter, RpcReader,
+    ParameterHead, ParameterValue, Procedure, ProcedureId, RpcCall, RpcOptions, RpcParameter,
+    RpcReader,
 };
 pub use sink::Sink;
 pub use transaction::{TransactionAction, TransactionRequest};

@@ -157,6 +157,53 @@ pub enum ParameterValue {
     Table(Box<TableValue>),
 }
 
+/// The longest head that is worth remembering, in bytes.
+const HEAD_BYTES_MAX: usize = 320;
+/// A name of so many units begins with a byte that ends the call in older versions.
+const NAME_UNITS_END: u8 = 0x80;
+
+/// What stands before a parameter's value, as it was sent: name, flags and type. Calls of one procedure
+/// send the same heads each time, so that comparing the bytes saves decoding them.
+#[derive(Clone, Debug)]
+pub struct ParameterHead {
+    bytes: Box<[u8]>,
+    is_output: bool,
+    wire: WireType,
+}
+
+impl ParameterHead {
+    /// Reads the head that begins at `body`; `None` for one that is not worth remembering: in several
+    /// pieces, long, of a table or with a default for its value.
+    fn read(mut body: Cursor<'_>) -> Option<Self> {
+        // Goes to where the next byte is.
+        let name_units = body.peek()?;
+        let begin = body.clone();
+        body.b_varchar().ok()?;
+        let status = body.u8().ok()?;
+        if name_units >= NAME_UNITS_END || status & !0x01 != 0 || body.peek() == Some(TVP_TYPE) {
+            return None;
+        }
+        let wire = WireType::decode(&mut body).ok()?;
+        let bytes = begin.up_to(&body).filter(|bytes| bytes.len() <= HEAD_BYTES_MAX)?;
+        Some(Self { bytes: bytes.into(), is_output: status & 0x01 != 0, wire })
+    }
+
+    /// The parameter's name, as [`RpcParameter::name`].
+    pub fn name(&self) -> &[u8] {
+        &self.bytes[1..][..usize::from(self.bytes[0]) * 2]
+    }
+
+    /// As [`RpcParameter::is_output`].
+    pub const fn is_output(&self) -> bool {
+        self.is_output
+    }
+
+    /// As [`RpcParameter::column_type`].
+    pub const fn column_type(&self) -> ColumnType {
+        self.wire.column_type
+    }
+}
+
 impl<'a> RpcReader<'a> {
     /// Returns a reader over an RPC message behind its headers.
     pub(crate) const fn new(body: Cursor<'a>, version: TdsVersion, transaction: u64) -> Self {
@@ -210,6 +257,25 @@ impl<'a> RpcReader<'a> {
             return Err(ProtocolError::TooManyParameters(PARAMETERS_MAX));
         }
         self.read_parameter(byte).map(Some)
+    }
+
+    /// Returns the head of the next parameter, to be known by [`Self::next_value`] when it comes again.
+    pub fn next_head(&self) -> Option<ParameterHead> {
+        (self.at == At::Parameter).then(|| ParameterHead::read(self.body.clone())).flatten()
+    }
+
+    /// Reads the value of the next parameter, if it has this head; else reads nothing, and
+    /// [`Self::next_parameter`] says what comes.
+    #[inline]
+    pub fn next_value(&mut self, head: &ParameterHead) -> Result<Option<Value>> {
+        if self.at != At::Parameter
+            || self.parameters_read == PARAMETERS_MAX
+            || !self.body.skip_same(&head.bytes)
+        {
+            return Ok(None);
+        }
+        self.parameters_read += 1;
+        head.wire.decode_value(&mut self.body, Place::Parameter).map(Some)
     }
 
     /// Tells whether a byte in place of a name's length ends the call: BatchFlag, which 7.2 changed

@@ -16,6 +16,7 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Error, Msg, Value};
 
 use super::channel::Channel;
+use super::heads::Heads;
 use super::link::Link;
 use super::output::Output;
 use super::scratch::{Io, Names};
@@ -63,7 +64,7 @@ struct Parts<'a> {
 
 impl Execution<'_> {
     fn parts<'a>(&'a mut self, progress: &'a mut Progress) -> Parts<'a> {
-        let Io { writer, sealed, text, parameters, names, shapes } = &mut *self.io;
+        let Io { writer, sealed, text, parameters, names, shapes, .. } = &mut *self.io;
         let output = Output {
             link: self.link,
             channel: self.channel,
@@ -106,7 +107,10 @@ impl Execution<'_> {
         progress: &mut Progress,
     ) -> Result<(), ProtocolError> {
         while let Some(call) = reader.next_call()? {
-            let count = read_parameters(&mut reader, &mut self.io.parameters, &mut self.io.names)?;
+            let count = {
+                let Io { parameters, names, heads, .. } = &mut *self.io;
+                read_parameters(&mut reader, parameters, (names, heads))?
+            };
             let more = reader.has_more_calls();
             let Parts { session, mut sink, text, parameters } = self.parts(progress);
             let target = match &call.procedure {
@@ -206,36 +210,55 @@ fn decoded<'a>(utf16: &[u8], buffer: &'a mut Vec<u8>) -> &'a str {
 fn read_parameters(
     reader: &mut RpcReader<'_>,
     slots: &mut Vec<RpcParameter>,
-    names: &mut Names,
+    (names, heads): (&mut Names, &mut Heads),
 ) -> Result<usize, ProtocolError> {
     names.clear();
     let mut count = 0;
-    while let Some(parameter) = reader.next_parameter()? {
+    loop {
+        if let Some(known) = heads.get(count)
+            && let Some(slot) = slots.get_mut(count)
+            && let Some(value) = reader.next_value(&known.head)?
+        {
+            names.push(known.head.name());
+            known.fill(slot, value);
+            count += 1;
+            continue;
+        }
+        let head = heads.wants(count).then(|| reader.next_head()).flatten();
+        let Some(parameter) = reader.next_parameter()? else { return Ok(count) };
+        heads.miss(count);
         if count == slots.len() {
             slots.push(empty_slot());
         }
         let slot = &mut slots[count];
         names.push(&parameter.name);
-        // The same call again has the same names: then they are there already.
-        if !utf16::is_ascii_text(&parameter.name, &slot.name) {
-            slot.name.clear();
-            slot.name.extend(
-                char::decode_utf16(utf16::units(&parameter.name))
-                    .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)),
-            );
-        }
-        slot.ty = parameter.column_type;
-        slot.output = parameter.is_output;
-        slot.default = false;
-        slot.table = None;
-        match parameter.value {
-            ParameterValue::Value(value) => slot.value = value,
-            ParameterValue::Default => slot.default = true,
-            ParameterValue::Table(table) => slot.table = Some(Box::new(table_parameter(*table))),
+        fill(slot, parameter);
+        if let Some(head) = head {
+            heads.learn(count, head, &slot.name);
         }
         count += 1;
     }
-    Ok(count)
+}
+
+/// Takes a parameter over into its slot.
+fn fill(slot: &mut RpcParameter, parameter: tds::RpcParameter<'_>) {
+    // The same call again has the same names: then they are there already.
+    if !utf16::is_ascii_text(&parameter.name, &slot.name) {
+        slot.name.clear();
+        slot.name.extend(
+            char::decode_utf16(utf16::units(&parameter.name))
+                .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)),
+        );
+    }
+    slot.ty = parameter.column_type;
+    slot.output = parameter.is_output;
+    slot.default = false;
+    slot.table = None;
+    match parameter.value {
+        ParameterValue::Value(value) => slot.value = value,
+        ParameterValue::Default => slot.default = true,
+        ParameterValue::Table(table) => slot.table = Some(Box::new(table_parameter(*table))),
+    }
 }
 
 /// Lets go of values, which may be large; the slots keep the memory of names.

@@ -12,6 +12,7 @@
 mod channel;
 mod end;
 mod execute;
+mod heads;
 mod link;
 mod login;
 mod output;

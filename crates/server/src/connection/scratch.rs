@@ -9,6 +9,7 @@ use std::cell::Cell;
 use engine::session::RpcParameter;
 use tds::ResponseWriter;
 
+use super::heads::Heads;
 use super::shapes::Shapes;
 
 /// Bytes read off a socket at once.
@@ -45,6 +46,8 @@ pub(super) struct Io {
     pub(super) parameters: Vec<RpcParameter>,
     /// Their names as sent.
     pub(super) names: Names,
+    /// How calls seen lately send their parameters.
+    pub(super) heads: Heads,
     /// Encoded metadata of results seen lately.
     pub(super) shapes: Shapes,
 }

@@ -75,6 +75,50 @@ fn named_call_with_output_parameters_is_read() {
 }
 
 #[test]
+fn value_behind_a_known_head_is_read_and_another_head_is_left_alone() {
+    let call = |name: &str, value: i32| {
+        RpcBuilder::new(ClientSettings::default())
+            .call("p")
+            .input(name, column_type(DataType::Int), &Value::Int(value))
+            .output("@b", column_type(DataType::Bit), &Value::Null)
+            .default_value("@c", column_type(DataType::Int))
+            .finish()
+    };
+    let first = read_one(&call("@a", 1)).unwrap();
+    let mut reader = rpc(&first.payload, TdsVersion::V7_4);
+    reader.next_call().unwrap();
+    let a = reader.next_head().unwrap();
+    assert_eq!(utf16::to_string(a.name()), "@a");
+    assert_eq!((a.is_output(), a.column_type().data_type), (false, DataType::Int));
+    reader.next_parameter().unwrap();
+    let b = reader.next_head().unwrap();
+    assert!(b.is_output());
+    reader.next_parameter().unwrap();
+    // A default has no value, so there is nothing to read behind its head.
+    assert!(reader.next_head().is_none());
+
+    let again = read_one(&call("@a", 2)).unwrap();
+    let mut reader = rpc(&again.payload, TdsVersion::V7_4);
+    assert_eq!(reader.next_value(&a), Ok(None), "a call comes first");
+    reader.next_call().unwrap();
+    assert_eq!(reader.next_value(&b), Ok(None));
+    assert_eq!(reader.next_value(&a), Ok(Some(Value::Int(2))));
+    assert_eq!(reader.next_value(&b), Ok(Some(Value::Null)));
+    assert_eq!(reader.next_value(&b), Ok(None));
+    assert_eq!(reader.next_parameter().unwrap().unwrap().value, ParameterValue::Default);
+    assert_eq!(reader.next_value(&b), Ok(None));
+    assert_eq!(reader.next_call().unwrap(), None);
+
+    let other = read_one(&call("@x", 3)).unwrap();
+    let mut reader = rpc(&other.payload, TdsVersion::V7_4);
+    reader.next_call().unwrap();
+    assert_eq!(reader.next_value(&a), Ok(None));
+    let parameter = reader.next_parameter().unwrap().unwrap();
+    assert_eq!(utf16::to_string(&parameter.name), "@x");
+    assert_eq!(parameter.value, ParameterValue::Value(Value::Int(3)));
+}
+
+#[test]
 fn several_calls_in_one_message_are_told_apart() {
     for version in [TdsVersion::V7_1, TdsVersion::V7_4] {
         let settings = ClientSettings { version, ..ClientSettings::default() };
