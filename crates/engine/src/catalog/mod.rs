@@ -298,6 +298,18 @@ pub struct TableDef {
     pub rows: Arc<TableRows>,
     /// Whether other tables have foreign keys to this one.
     pub referenced: bool,
+    /// The clustered columnstore index, if it has one; then it has no other index.
+    pub columnstore: Option<ColumnstoreDef>,
+}
+
+/// A clustered columnstore index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnstoreDef {
+    /// Its name.
+    pub name: String,
+    /// COMPRESSION_DELAY in minutes, which delta stores wait at least when they are closed: here they wait for
+    /// REORGANIZE in any case.
+    pub compression_delay: i32,
 }
 
 impl std::fmt::Debug for TableDef {

@@ -30,6 +30,8 @@ pub struct RowShape<'a> {
     pub layout: &'a Arc<RowLayout>,
     /// MEMORY_OPTIMIZED = ON
     pub memory_optimized: bool,
+    /// Whether its rows are compressed by column.
+    pub has_columns: bool,
 }
 
 /// Makes an empty table of storage for a definition's columns and indexes.
@@ -43,7 +45,7 @@ pub fn create_rows(
         id: cell.next_storage_id(),
         kind: if shape.memory_optimized { TableKind::MemoryOptimized } else { TableKind::Ordinary },
         indexes: indexes.collect(),
-        columns: None,
+        columns: shape.has_columns.then(|| shape.columns.iter().map(|c| c.ty).collect()),
     };
     let data = store.create_table(spec).map_err(|_| types::Msg::OutOfMemory)?;
     let identity_next = AtomicI64::new(identity_seed(shape.columns));
@@ -136,6 +138,12 @@ impl IndexDef {
 }
 
 impl TableDef {
+    /// Tells whether it has a clustered columnstore index of this name.
+    pub fn has_columnstore(&self, name: &str) -> bool {
+        let is_same = |index: &super::ColumnstoreDef| super::name::Name::same(&index.name, name);
+        self.columnstore.as_ref().is_some_and(is_same)
+    }
+
     /// Returns how the columns of an index's key are encoded.
     pub fn key_parts(&self, index: usize) -> impl Iterator<Item = KeyPart> {
         self.indexes[index]
@@ -155,6 +163,7 @@ impl TableDef {
             indexes: &self.indexes,
             layout: &self.layout,
             memory_optimized: self.memory_optimized,
+            has_columns: self.columnstore.is_some(),
         };
         create_rows(store, cell, &shape)
     }

@@ -6,6 +6,7 @@
 //! - `run.rs` runs the steps of a program: control flow, errors, transactions.
 
 pub(crate) mod bulk;
+pub mod columnstore;
 pub mod ddl;
 pub mod dml;
 pub mod eval;

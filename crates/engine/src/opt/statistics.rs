@@ -12,11 +12,13 @@ use hashbrown::HashMap;
 use sos::lock::{SpinClass, SpinLock};
 use storage::{Bounds, Order, Read, ScanSpec, Transaction, TransactionOptions};
 use types::Value;
+use types::batch::Vector;
 use types::compare::group_key;
 use types::key::encode_value;
 
 use super::estimate::count;
 use crate::catalog::{IndexKind, TableDef};
+use crate::exec::columnstore::Blocks;
 use crate::plan::expr::CompareOp;
 
 /// Rows read at most.
@@ -118,6 +120,9 @@ struct Sample {
 
 impl Sample {
     fn of(table: &TableDef, transaction: &Transaction) -> Self {
+        if let Some(sample) = Self::of_columns(table, transaction) {
+            return sample;
+        }
         let all = u64::try_from(SAMPLE_ROWS).is_ok_and(|most| table.rows.data.row_count() <= most);
         if !all && let Some(sample) = Self::spread(table, transaction) {
             return sample;
@@ -131,6 +136,30 @@ impl Sample {
         };
         sample.read(table, transaction, spec, SAMPLE_ROWS);
         sample
+    }
+
+    /// Reads blocks spread over the row groups of a table that has some.
+    fn of_columns(table: &TableDef, transaction: &Transaction) -> Option<Self> {
+        table.columnstore.as_ref()?;
+        let mut blocks = Blocks::open(transaction, &table.rows.data, Read::COMMITTED).ok()?;
+        let mut sample = Self { rows: Vec::new(), leading: None };
+        let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
+        let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
+        // A sample that cannot be read is a small one: plans are made without it.
+        while let Ok(Some(block)) = blocks.next() {
+            for (ordinal, vector) in vectors.iter_mut().enumerate() {
+                block.read(ordinal, vector);
+            }
+            for row in block.live.iter() {
+                let is_small = |i: usize| !table.columns[i].ty.data_type.is_large();
+                let value = |i: usize| if is_small(i) { vectors[i].get(row) } else { Value::Null };
+                sample.rows.push((0..table.columns.len()).map(value).collect());
+            }
+            if sample.rows.len() >= SAMPLE_ROWS {
+                break;
+            }
+        }
+        (!sample.rows.is_empty()).then_some(sample)
     }
 
     /// Reads at places spread over the keys of a range index that begins with a whole number.

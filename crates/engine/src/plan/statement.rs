@@ -239,6 +239,17 @@ pub struct Insert {
     pub registers: u32,
     /// Whether it is a point statement: one row of values without a subquery.
     pub course: Course,
+    /// What the rows are for.
+    pub purpose: Purpose,
+}
+
+/// What rows are inserted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// A statement inserts them.
+    Insert,
+    /// The table is made anew: all of it is compressed, if it has a columnstore index.
+    Rebuild,
 }
 
 /// Rows of an INSERT.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use storage::{Bounds, Order, Read, ScanSpec, Transaction};
 use tsql::ast;
+use types::batch::Vector;
 use types::key::encode_value;
 use types::{Error, Msg};
 
@@ -16,6 +17,7 @@ use super::sqlperf::word;
 use crate::bind::fragment::parse_object_name;
 use crate::bind::{BinderContext, query};
 use crate::catalog::{Database, IndexDef, IndexKind, Object, TableDef};
+use crate::exec::columnstore::Blocks;
 use crate::exec::run::{Stop, interrupted};
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
@@ -210,6 +212,9 @@ fn check_table(
             }
         }
     }
+    if table.columnstore.is_some() {
+        check_blocks(table, transaction, &mut found, cx)?;
+    }
     // What is left has entries and is no row.
     for (index, entries) in table.indexes.iter().zip(&walked) {
         for _ in entries.iter().flatten() {
@@ -217,6 +222,28 @@ fn check_table(
         }
     }
     Ok(found)
+}
+
+/// Reads every column of the compressed rows.
+fn check_blocks(
+    table: &TableDef,
+    transaction: &Transaction,
+    found: &mut Findings,
+    cx: &mut Cx<'_>,
+) -> types::Result<()> {
+    let opened = Blocks::open(transaction, &table.rows.data, READ);
+    let mut blocks = opened.map_err(|e| fault::raise(cx, e))?;
+    let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
+    let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
+    while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+        fault::check_cancel(cx)?;
+        for (ordinal, vector) in vectors.iter_mut().enumerate() {
+            block.read(ordinal, vector);
+            assert_eq!(vector.len(), block.rows(), "a segment has the rows of its group");
+        }
+        found.rows += block.live.len() as u64;
+    }
+    Ok(())
 }
 
 /// All as of one moment.

@@ -8,7 +8,7 @@ use super::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<(i16, IndexRow)>] = &[
     col("database_id", SMALLINT, |r| small(r.0)),
     col("object_id", INT, |r| int(r.1.table.id)),
-    col("index_id", INT, |r| int(r.1.index().map_or(0, |i| i.id))),
+    col("index_id", INT, |r| int(r.1.id())),
     col("partition_number", INT, |_| int(1)),
     col("hobt_id", BIGINT, |r| big(partition_id(&r.1))),
     unknown("leaf_insert_count", BIGINT),

@@ -15,7 +15,7 @@ use super::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<Row>] = &[
     col("database_id", SMALLINT, |r| small(r.database)),
     col("object_id", INT, |r| int(r.index.table.id)),
-    col("index_id", INT, |r| int(r.index.index().map_or(0, |i| i.id))),
+    col("index_id", INT, |r| int(r.index.id())),
     col("partition_number", INT, |_| int(1)),
     opt("index_type_desc", nv(60), |r| {
         text(&format!("{}{}", r.index.kind().1, if r.index.kind().0 == 0 { "" } else { " INDEX" }))

@@ -14,7 +14,7 @@ use crate::catalog::Database;
 const COLUMNS: &[Column<(i16, IndexRow)>] = &[
     col("database_id", SMALLINT, |r| small(r.0)),
     col("object_id", INT, |r| int(r.1.table.id)),
-    col("index_id", INT, |r| int(r.1.index().map_or(0, |i| i.id))),
+    col("index_id", INT, |r| int(r.1.id())),
     unknown("user_seeks", BIGINT),
     unknown("user_scans", BIGINT),
     unknown("user_lookups", BIGINT),

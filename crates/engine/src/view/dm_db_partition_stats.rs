@@ -10,7 +10,7 @@ use super::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<IndexRow>] = &[
     col("partition_id", BIGINT, |r| big(partition_id(r))),
     col("object_id", INT, |r| int(r.table.id)),
-    col("index_id", INT, |r| int(r.index().map_or(0, |i| i.id))),
+    col("index_id", INT, |r| int(r.id())),
     col("partition_number", INT, |_| int(1)),
     col("in_row_data_page_count", BIGINT, |r| big(r.pages().data)),
     col("in_row_used_page_count", BIGINT, |r| big(r.pages().used)),

@@ -11,8 +11,8 @@ use crate::view::source_types::{IndexRow, index_rows};
 
 const COLUMNS: &[Column<IndexRow>] = &[
     col("object_id", INT, |r| int(r.table.id)),
-    opt("name", SYSNAME, |r| r.index().map_or(Value::Null, |i| text(&i.name))),
-    col("index_id", INT, |r| int(r.index().map_or(0, |i| i.id))),
+    opt("name", SYSNAME, |r| r.name().map_or(Value::Null, text)),
+    col("index_id", INT, |r| int(r.id())),
     col("type", TINYINT, |r| Value::TinyInt(r.kind().0)),
     opt("type_desc", nv(60), |r| text(r.kind().1)),
     opt("is_unique", BIT, |r| bit(r.index().is_some_and(|i| i.unique))),
@@ -31,7 +31,9 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("filter_definition", NVMAX, |r| {
         r.index().and_then(|i| i.filter.as_ref()).map_or(Value::Null, |f| text(&f.text))
     }),
-    opt("compression_delay", INT, |_| Value::Null),
+    opt("compression_delay", INT, |r| {
+        r.table.columnstore.as_ref().map_or(Value::Null, |c| int(c.compression_delay))
+    }),
     opt("suppress_dup_key_messages", BIT, |_| bit(false)),
     opt("auto_created", BIT, |_| bit(false)),
     opt("optimize_for_sequential_key", BIT, |_| bit(false)),

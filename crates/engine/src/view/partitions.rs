@@ -12,7 +12,7 @@ use crate::view::source_types::{IndexRow, index_rows};
 const COLUMNS: &[Column<IndexRow>] = &[
     col("partition_id", BIGINT, |r| big(partition_id(r))),
     col("object_id", INT, |r| int(r.table.id)),
-    col("index_id", INT, |r| int(r.index().map_or(0, |i| i.id))),
+    col("index_id", INT, |r| int(r.id())),
     col("partition_number", INT, |_| int(1)),
     col("hobt_id", BIGINT, |r| big(partition_id(r))),
     opt("rows", BIGINT, |r| big(r.table.rows.data.row_count())),
@@ -34,7 +34,7 @@ pub(super) static VIEW: SystemView = SystemView {
 
 /// The table of storage and the index, in one number.
 pub(super) fn partition_id(row: &IndexRow) -> i64 {
-    let index = row.index().map_or(0, |index| i64::from(index.id));
+    let index = i64::from(row.id());
     i64::from(row.table.rows.data.id().0) << 16 | index
 }
 

@@ -154,6 +154,17 @@ impl IndexRow {
         self.place.and_then(|place| self.table.indexes.get(place))
     }
 
+    /// Returns `index_id`: 0 is the heap.
+    pub(crate) fn id(&self) -> i32 {
+        self.index().map_or(i32::from(self.table.columnstore.is_some()), |index| index.id)
+    }
+
+    /// Returns its name; none for the heap.
+    pub(crate) fn name(&self) -> Option<&str> {
+        let columnstore = self.table.columnstore.as_ref().map(|index| index.name.as_str());
+        self.index().map(|index| index.name.as_str()).or(columnstore)
+    }
+
     /// Returns the constraint that the index enforces.
     pub(crate) fn constraint(&self) -> Option<IndexConstraint> {
         self.index().and_then(|i| i.constraint)
@@ -193,6 +204,7 @@ impl IndexRow {
     /// Returns `type` and `type_desc`.
     pub(crate) fn kind(&self) -> (u8, &'static str) {
         match self.index() {
+            None if self.table.columnstore.is_some() => (5, "CLUSTERED COLUMNSTORE"),
             None => (0, "HEAP"),
             Some(index) => match index.kind {
                 IndexKind::Hash => (7, "NONCLUSTERED HASH"),
@@ -239,9 +251,7 @@ pub(crate) fn asked_indexes(scope: &Scope<'_>) -> Vec<(i16, IndexRow)> {
             continue;
         }
         let rows = index_rows(scope.session, each).into_iter();
-        let rows = rows.filter(|row| {
-            wanted(object, row.table.id) && wanted(index, row.index().map_or(0, |i| i.id))
-        });
+        let rows = rows.filter(|row| wanted(object, row.table.id) && wanted(index, row.id()));
         found.extend(rows.map(|row| (each.id, row)));
     }
     found

@@ -1,7 +1,7 @@
 //! From vectors to words or bytes, and back: which types are numbers here, and how.
 
 use types::batch::{ByteKind, Data, Vector};
-use types::{Bytes, DataType, Decimal, Value};
+use types::{Bytes, ColumnType, DataType, Decimal, Value};
 
 /// Writes the values of a vector as words; `false`, and nothing is done, if they are no numbers. NULL rows
 /// have any.
@@ -31,6 +31,15 @@ pub(super) fn words_of(data: &Data, out: &mut Vec<i64>) -> bool {
         }
     }
     true
+}
+
+/// Returns the word of a value of a type whose words order as the values do.
+pub fn word_of(of: &ColumnType, value: &Value) -> Option<i64> {
+    let mut one = Vector::with_capacity_for(of);
+    one.push(value);
+    let mut words = Vec::new();
+    let is_word = !value.is_null() && is_ordered(one.data()) && words_of(one.data(), &mut words);
+    words.first().copied().filter(|_| is_word)
 }
 
 /// Tells whether words order as the values do.

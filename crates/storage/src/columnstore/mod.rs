@@ -21,6 +21,7 @@ mod strings;
 mod tests;
 mod words;
 
+pub use form::word_of;
 pub use group::{GROUP_ROWS_MAX, GroupBuilder};
 pub use segment::{Encoding, Segment, Zone};
 pub use store::{ColumnStore, Place, RowGroup, Trim};

@@ -16,7 +16,9 @@ use crate::catalog::TableDef;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Node, Query, TableSource, ValuesScan};
-use crate::plan::statement::{Course, Insert, InsertSource, InsertValue, ViewCheck, table_of};
+use crate::plan::statement::{
+    Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of,
+};
 use crate::plan::walk;
 
 /// Binds INSERT.
@@ -301,6 +303,7 @@ pub(super) fn make(
         output: Vec::new(),
         registers: 0,
         course: Course::General,
+        purpose: Purpose::Insert,
     })
 }
 

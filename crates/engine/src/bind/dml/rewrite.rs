@@ -13,7 +13,7 @@ use crate::bind::query::{SourceName, add_table_source};
 use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Node, Query, ScanHints, TableSource};
-use crate::plan::statement::{Insert, InsertSource, InsertValue, Validation};
+use crate::plan::statement::{Insert, InsertSource, InsertValue, Purpose, Validation};
 
 /// Where the value of a column of the new table comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub(crate) fn bind_rewrite(
         let is_new = |name: &str| validate && !before.constraint_names().any(|n| n == name);
         insert.row.checks.retain(|(name, _)| is_new(name));
         insert.row.foreign.retain(|lookup| is_new(&lookup.constraint));
+        insert.purpose = Purpose::Rebuild;
         finish(binder, &mut insert);
         Ok(insert)
     })

@@ -33,6 +33,10 @@ enum Named {
 
 pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find_alone(&alter.name, cx)?;
+    let is_trigger = matches!(alter.action, AlterTableAction::Trigger { .. });
+    if table.columnstore.is_some() && !is_trigger {
+        return refuse("ALTER TABLE of a table with a columnstore index");
+    }
     match &alter.action {
         AlterTableAction::Add { check, elements } => {
             add(&table, elements, *check != Some(false), cx)
@@ -251,8 +255,8 @@ fn in_words_of(statement: &str, error: Error) -> Error {
     Error::custom(body.number, body.severity, body.state, words)
 }
 
-/// Makes the table anew with other columns.
-fn rewrite(
+/// Makes the table anew: with other columns, or with its rows in another form.
+pub(super) fn rewrite(
     before: &Arc<TableDef>,
     mut after: TableDef,
     sources: Vec<Rewrite>,
@@ -267,6 +271,7 @@ fn rewrite(
         indexes: &after.indexes,
         layout: &after.layout,
         memory_optimized: after.memory_optimized,
+        has_columns: after.columnstore.is_some(),
     };
     after.rows = create_rows(&instance.store, &instance.catalog, &shape)?;
     cx.session.note_made(after.rows.data.id());

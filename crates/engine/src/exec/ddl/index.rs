@@ -16,6 +16,12 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     refuse_view(&create.table, cx)?;
     let table = table::find(&create.table, cx)
         .map_err(|_| Error::from(Msg::ObjectNotFound(&create.table.to_string())))?;
+    if super::columnstore::is_columnstore(&create.index) {
+        return super::columnstore::create(create, cx);
+    }
+    if table.columnstore.is_some() {
+        return refuse("keys and other indexes of a table with a columnstore index");
+    }
     let name = create.index.name.as_str();
     if table.index(name).is_some() {
         return Err(duplicate_index(name, &table.qualified_name()));
@@ -70,13 +76,21 @@ fn refuse_view(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
 
 pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find(&alter.table, cx)?;
+    let is_columnstore = match &alter.index {
+        Some(index) => table.has_columnstore(index),
+        None => table.columnstore.is_some(),
+    };
     if let Some(index) = &alter.index
         && table.index(index).is_none()
+        && !is_columnstore
     {
         return Err(Msg::IndexNotFound(index).into());
     }
     match alter.action {
-        // Indexes in memory do not fragment: there is nothing to rebuild.
+        AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_columnstore => {
+            super::columnstore::change(alter, cx)
+        }
+        // Other indexes in memory do not fragment: there is nothing to rebuild.
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize => Ok(()),
         AlterIndexAction::Disable => refuse("ALTER INDEX .. DISABLE"),
         AlterIndexAction::Set => refuse("ALTER INDEX .. SET"),
@@ -89,6 +103,10 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
 pub(super) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
     for (index, name, _) in &drop.indexes {
         let found = table::find(name, cx).ok();
+        if found.as_ref().is_some_and(|table| table.has_columnstore(index)) {
+            super::columnstore::drop(name, cx)?;
+            continue;
+        }
         let place = found.as_ref().and_then(|table| table.index(index));
         let (Some(table), Some(place)) = (found, place) else {
             if drop.if_exists {

@@ -14,8 +14,8 @@ use crate::bind::Binder;
 use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    CatalogCell, CheckDef, ColumnDef, DefaultDef, ForeignKeyDef, IndexConstraint, IndexDef,
-    IndexFilter, IndexKind, ModuleText, ReferenceAction, RowShape, TableDef, create_rows,
+    CatalogCell, CheckDef, ColumnDef, ColumnstoreDef, DefaultDef, ForeignKeyDef, IndexConstraint,
+    IndexDef, IndexFilter, IndexKind, ModuleText, ReferenceAction, RowShape, TableDef, create_rows,
     layout_of,
 };
 
@@ -50,6 +50,7 @@ pub(super) struct Shaper<'a, 'b> {
     foreign_keys: Vec<ForeignKeyDef>,
     memory_optimized: bool,
     schema_only: bool,
+    columnstore: Option<ColumnstoreDef>,
 }
 
 impl<'a, 'b> Shaper<'a, 'b> {
@@ -70,6 +71,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             foreign_keys: Vec::new(),
             memory_optimized: false,
             schema_only: false,
+            columnstore: None,
         }
     }
 
@@ -370,6 +372,14 @@ impl<'a, 'b> Shaper<'a, 'b> {
         index: &ast::InlineIndex,
         own: Option<&[ast::Ident; 1]>,
     ) -> Result<()> {
+        if super::columnstore::is_columnstore(index) {
+            if self.columnstore.is_some() {
+                return Err(Msg::MultipleClustered(self.place.name).into());
+            }
+            self.check_storage(&index.storage)?;
+            self.columnstore = Some(super::columnstore::define(index)?);
+            return Ok(());
+        }
         let keys = match own {
             Some([column]) if index.columns.is_empty() => vec![(self.ordinal(column)?, false)],
             _ => self.keys(&index.columns)?,
@@ -621,9 +631,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 indexes: &self.indexes,
                 layout: &layout,
                 memory_optimized: self.memory_optimized,
+                has_columns: self.columnstore.is_some(),
             },
         )?;
-        Ok(TableDef {
+        let table = TableDef {
             id: self.place.id,
             database_id: self.place.database_id,
             schema_id: self.place.schema.0,
@@ -640,7 +651,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
             layout,
             rows,
             referenced: false,
-        })
+            columnstore: self.columnstore,
+        };
+        if let Err(error) = super::columnstore::check(&table) {
+            self.store.drop_table(table.rows.data.id());
+            return Err(error);
+        }
+        Ok(table)
     }
 }
 

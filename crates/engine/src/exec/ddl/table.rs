@@ -195,7 +195,12 @@ pub(super) fn variable(
     let place = temporary_place(session, name, "");
     let instance = &session.instance;
     let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
-    shaper.build(elements, &[]).map(Arc::new)
+    let table = shaper.build(elements, &[])?;
+    if table.columnstore.is_some() {
+        instance.store.drop_table(table.rows.data.id());
+        return refuse("columnstore indexes of table variables");
+    }
+    Ok(Arc::new(table))
 }
 
 /// Makes the definition of `inserted` or `deleted` of a table: its columns, as plain ones.

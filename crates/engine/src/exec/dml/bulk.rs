@@ -19,6 +19,8 @@ use crate::sink::{ColumnInfo, Command};
 
 /// Rows of a bulk load that go into one transaction of storage.
 const ROWS_PER_BATCH: usize = 1_024;
+/// The same, into a table with a columnstore index: as many as are compressed at once.
+const ROWS_PER_COLUMN_BATCH: usize = 102_400;
 
 /// SET IDENTITY_INSERT table ON | OFF.
 ///
@@ -81,7 +83,8 @@ pub fn bulk_insert(
         };
         bind_insert_rows(&mut binder, &target, &names, &types, Triggers::Ignore)?
     };
-    let table = crate::plan::statement::table_of(&insert.target).id;
+    let target = crate::plan::statement::table_of(&insert.target);
+    let (table, has_columns) = (target.id, target.columnstore.is_some());
     let before = cx.session.identity_insert;
     if keeps_identity {
         cx.session.identity_insert = Some(table);
@@ -89,9 +92,10 @@ pub fn bulk_insert(
     let mut count = 0;
     let load = || -> Result<()> {
         let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
+        let rows_max = if has_columns { ROWS_PER_COLUMN_BATCH } else { ROWS_PER_BATCH };
         for row in rows {
             batch.push(row?);
-            if batch.len() == ROWS_PER_BATCH {
+            if batch.len() == rows_max {
                 count += insert_rows(&insert, &batch, cx)?.rows;
                 batch.clear();
             }

@@ -9,6 +9,7 @@ use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
 use crate::catalog::{TableDef, TableRows};
+use crate::exec::columnstore::ColumnLoad;
 use crate::exec::query::{Flow, count_of, run_node};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
@@ -63,6 +64,7 @@ pub fn insert_rows(
 /// Inserts rows in the transaction of the statement; keeps its registers.
 pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
     let private = Private::begin(&insert.target, cx);
+    let mut load = ColumnLoad::begin(table_of(&insert.target), insert.purpose);
     let mut collected = Collected::default();
     collected.reset(&insert.output);
     let mut count = 0;
@@ -72,11 +74,12 @@ pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>
         for (register, value) in insert.source_registers.iter().zip(row) {
             cx.registers[register.index()] = value;
         }
-        if insert_row(insert, &private, cx)? {
+        if insert_row(insert, &private, load.as_mut(), cx)? {
             count += 1;
             collected.add(&insert.output, cx)?;
         }
     }
+    finish(load, insert, &private, cx)?;
     private.commit(cx)?;
     collected.store(&insert.output, cx)?;
     Ok(count)
@@ -89,12 +92,13 @@ fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Re
     };
     let limit = limit.min(row_limit(cx));
     let private = Private::begin(&insert.target, cx);
+    let mut load = ColumnLoad::begin(table_of(&insert.target), insert.purpose);
     let mut count = 0;
     let mut one = |cx: &mut Cx<'_>| {
         if count == limit {
             return Ok(Flow::Enough);
         }
-        if insert_row(insert, &private, cx)? {
+        if insert_row(insert, &private, load.as_mut(), cx)? {
             count += 1;
             collected.add(&insert.output, cx)?;
         }
@@ -106,8 +110,20 @@ fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Re
             one(cx)?;
         }
     }
+    finish(load, insert, &private, cx)?;
     private.commit(cx)?;
     Ok(count)
+}
+
+/// Stores what a load into columns still has.
+fn finish(
+    load: Option<ColumnLoad>,
+    insert: &Insert,
+    private: &Private,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let (Some(load), Some(main)) = (load, cx.transaction) else { return Ok(()) };
+    load.finish(table_of(&insert.target), private.or(main), cx)
 }
 
 /// Inserts one row on its own: no transaction, no line that others write.
@@ -139,7 +155,12 @@ fn row_error(error: storage::Error, table: &TableDef, first: Register, cx: &mut 
 }
 
 /// Builds and inserts one row in the transaction; `false` if IGNORE_DUP_KEY left it out.
-fn insert_row(insert: &Insert, private: &Private, cx: &mut Cx<'_>) -> Result<bool> {
+fn insert_row(
+    insert: &Insert,
+    private: &Private,
+    load: Option<&mut ColumnLoad>,
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
     let table = table_of(&insert.target);
     let rows = match &insert.target {
         TableSource::Variable(slot, _) => std::sync::Arc::clone(&cx.frame.tables[*slot as usize]),
@@ -153,6 +174,16 @@ fn insert_row(insert: &Insert, private: &Private, cx: &mut Cx<'_>) -> Result<boo
         return Ok(true);
     }
     let identity = build(insert, table, &rows, cx)?;
+    if let Some(load) = load {
+        let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let first = insert.first.index();
+        let values = std::mem::take(&mut cx.registers);
+        let added = load.add(&values[first..][..table.columns.len()], table, private.or(main), cx);
+        cx.registers = values;
+        added?;
+        note_identity(identity, cx);
+        return Ok(true);
+    }
     let stored = store(table, &rows, insert.first, &insert.row, private, cx)?;
     if stored {
         note_identity(identity, cx);

@@ -1,7 +1,7 @@
 //! UPDATE: claims each row that qualifies, applies the SET list to its newest version, replaces it.
 
 use hashbrown::HashSet;
-use storage::{Claim, Decision, RowId, RowImage, RowRef};
+use storage::{Claim, Decision, RowImage, RowRef};
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
@@ -9,8 +9,11 @@ use super::output::Collected;
 use super::write::{Verb, set_row, storage_error};
 use super::{Private, reference};
 use crate::catalog::TableDef;
+use crate::exec::columnstore::Taker;
 use crate::exec::eval::truth;
-use crate::exec::query::{Flow, Rows, count_of, encode_seek_key, load, run, when_owned};
+use crate::exec::query::{
+    Current, CurrentId, Flow, Rows, count_of, encode_seek_key, load, run, when_owned,
+};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
@@ -214,27 +217,42 @@ pub(super) fn limit_of(top: Option<&Expr>, cx: &mut Cx<'_>) -> Result<u64> {
 pub(super) struct Target<'s> {
     scan: Option<&'s Scan>,
     /// Rows changed already, where a join may give a row twice.
-    seen: Option<HashSet<RowId>>,
+    seen: Option<HashSet<CurrentId>>,
+    taker: Taker,
 }
 
 impl<'s> Target<'s> {
     pub(super) fn new(root: &'s Node, row: u32) -> Self {
         let seen = (!matches!(root, Node::Scan(_))).then(HashSet::new);
-        Self { scan: scan_with(root, row), seen }
+        Self { scan: scan_with(root, row), seen, taker: Taker::default() }
     }
 
     /// Takes a row for the change; `None` if it is gone, does not qualify any more or has had its turn.
     pub(super) fn claim<'t>(
         &mut self,
-        row: RowRef<'t>,
-        table: &TableDef,
+        current: Current<'t>,
+        table: &'t TableDef,
         transaction: &'t storage::Transaction,
         cx: &mut Cx<'_>,
     ) -> Result<Option<RowRef<'t>>> {
-        if self.seen.as_ref().is_some_and(|s| s.contains(&row.id())) {
+        if self.seen.as_ref().is_some_and(|s| s.contains(&current.id())) {
             return Ok(None);
         }
         let hints = self.scan.map_or(ScanHints::default(), |s| s.hints);
+        let row = match current {
+            Current::Row(row) => row,
+            Current::Compressed(_) if hints.read_past || hints.no_wait => {
+                let what = "READPAST and NOWAIT on a table with a columnstore index";
+                return Err(Msg::NotSupported(what).into());
+            }
+            Current::Compressed(place) => {
+                let row = self.taker.take(place, table, transaction, cx)?;
+                if let Some(seen) = &mut self.seen {
+                    seen.insert(current.id());
+                }
+                return Ok(Some(row));
+            }
+        };
         let claimed = transaction.claim(row, when_owned(hints)).map_err(|e| fault::raise(cx, e))?;
         let row = match claimed {
             Claim::Current(row) => row,
@@ -253,7 +271,7 @@ impl<'s> Target<'s> {
             Claim::Gone | Claim::Skipped => return Ok(None),
         };
         if let Some(seen) = &mut self.seen {
-            seen.insert(row.id());
+            seen.insert(current.id());
         }
         Ok(Some(row))
     }

@@ -1,9 +1,8 @@
 //! Rows kept aside: what a sort, a hash table or a window holds of its input.
 
-use storage::RowRef;
 use types::{Result, Value};
 
-use super::Rows;
+use super::{Current, Rows};
 use crate::exec::Cx;
 use crate::exec::grant::Charge;
 use crate::plan::query::Live;
@@ -13,7 +12,7 @@ pub(super) struct Buffer<'p> {
     width: usize,
     values: Vec<Value>,
     row_width: usize,
-    rows: Vec<Option<RowRef<'p>>>,
+    rows: Vec<Option<Current<'p>>>,
     count: usize,
     charge: Charge,
 }

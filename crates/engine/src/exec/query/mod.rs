@@ -19,7 +19,8 @@ mod window;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use storage::{RowRef, Transaction};
+use storage::columnstore::Place;
+use storage::{RowId, RowRef, Transaction};
 use types::compare::group_key;
 use types::{Msg, Result, Value};
 
@@ -38,7 +39,7 @@ use crate::plan::walk::{self, Registers};
 pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use number::Numbering;
-pub(crate) use scan::{encode_seek_key, load, only_looks, open, when_owned};
+pub(crate) use scan::{blocks, encode_seek_key, load, only_looks, open, when_owned};
 pub(crate) use spool::Spooled;
 pub(crate) use window::{Input as WindowInput, percentile};
 
@@ -58,12 +59,40 @@ pub(crate) struct Rows<'p> {
     /// Table variables of the frame.
     pub tables: &'p [Arc<TableRows>],
     /// Current rows of the scans, by row number: filled for those that are changed.
-    pub current: SmallVec<[Option<RowRef<'p>>; 4]>,
+    pub current: SmallVec<[Option<Current<'p>>; 4]>,
+}
+
+/// The row that a scan stands on.
+#[derive(Clone, Copy)]
+pub(crate) enum Current<'p> {
+    /// One of a table, or of a delta store.
+    Row(RowRef<'p>),
+    /// A compressed one.
+    Compressed(Place),
+}
+
+/// What tells rows of one table from each other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum CurrentId {
+    /// One of a table, or of a delta store.
+    Row(RowId),
+    /// A compressed one.
+    Compressed(Place),
+}
+
+impl Current<'_> {
+    /// Returns what tells it from others.
+    pub(crate) fn id(&self) -> CurrentId {
+        match self {
+            Self::Row(row) => CurrentId::Row(row.id()),
+            Self::Compressed(place) => CurrentId::Compressed(*place),
+        }
+    }
 }
 
 impl<'p> Rows<'p> {
     /// Notes the current row of a scan.
-    fn set(&mut self, number: u32, row: Option<RowRef<'p>>) {
+    fn set(&mut self, number: u32, row: Option<Current<'p>>) {
         let place = number as usize;
         if place >= self.current.len() {
             self.current.resize(place + 1, None);
@@ -72,7 +101,7 @@ impl<'p> Rows<'p> {
     }
 
     /// Returns the current row of a scan; `None` for the missing side of an outer join.
-    pub(crate) fn get(&self, number: u32) -> Option<RowRef<'p>> {
+    pub(crate) fn get(&self, number: u32) -> Option<Current<'p>> {
         self.current.get(number as usize).copied().flatten()
     }
 }

@@ -4,11 +4,13 @@ use std::ops::Bound;
 
 use sos::ledger::{self, Label};
 use storage::{Bounds, Isolation, Order, Read, RowImage, RowLock, ScanSpec, Table, WhenOwned};
+use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
 use types::{Msg, Result, Value};
 
-use super::{Flow, Receive, Rows};
+use super::{Current, Flow, Receive, Rows};
 use crate::catalog::TableDef;
+use crate::exec::columnstore::Blocks;
 use crate::exec::eval::{eval, in_place, truth};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, Register};
@@ -112,7 +114,7 @@ fn one<'p>(
     {
         return Ok(Flow::More);
     }
-    rows.set(scan.row, Some(row));
+    rows.set(scan.row, Some(Current::Row(row)));
     receive(cx, rows)
 }
 
@@ -141,14 +143,77 @@ fn walk<'p>(
         {
             continue;
         }
-        rows.set(scan.row, Some(row));
+        rows.set(scan.row, Some(Current::Row(row)));
         if receive(cx, rows)? == Flow::Enough {
             note_reads(scan, ROWS_PER_NOTE - until_note, cx);
             return Ok(Flow::Enough);
         }
     }
     note_reads(scan, ROWS_PER_NOTE - until_note, cx);
+    if definition.columnstore.is_some() {
+        return walk_blocks(scan, definition, table, spec.read, cx, rows, receive);
+    }
     Ok(Flow::More)
+}
+
+/// Gives the compressed rows of a table, behind those of its delta store.
+#[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
+fn walk_blocks<'p>(
+    scan: &'p Scan,
+    definition: &'p TableDef,
+    table: &'p Table,
+    read: Read,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    let opened = Blocks::open(rows.transaction, table, read);
+    let mut blocks = opened.map_err(|e| fault::raise(cx, e))?;
+    blocks.skip(scan, cx);
+    let of = |ordinal: u16| Vector::with_capacity_for(&definition.columns[usize::from(ordinal)].ty);
+    let mut vectors: Vec<Vector> = scan.columns.iter().map(|column| of(column.0)).collect();
+    while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+        for ((ordinal, _), vector) in scan.columns.iter().zip(&mut vectors) {
+            block.read(usize::from(*ordinal), vector);
+        }
+        note_reads(scan, u32::try_from(block.live.len()).unwrap_or(u32::MAX), cx);
+        for row in block.live.iter() {
+            fault::row_passed(cx)?;
+            for ((_, register), vector) in scan.columns.iter().zip(&vectors) {
+                cx.registers[register.index()] = vector.get(row);
+            }
+            if let Some(residual) = &scan.residual
+                && !truth(residual, cx)?.is_true()
+            {
+                continue;
+            }
+            rows.set(scan.row, Some(Current::Compressed(block.place(row))));
+            if receive(cx, rows)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+    }
+    Ok(Flow::More)
+}
+
+/// Opens the compressed rows of a scan's table; none if it has no columns.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn blocks<'p>(
+    scan: &'p Scan,
+    cx: &mut Cx<'_>,
+    rows: &Rows<'p>,
+) -> Result<Option<Blocks<'p>>> {
+    let definition = table_of(&scan.table);
+    if definition.columnstore.is_none() {
+        return Ok(None);
+    }
+    let read = read_mode(definition, scan.hints, cx)?;
+    let opened = Blocks::open(rows.transaction, data_of(scan, rows), read);
+    let mut blocks = opened.map_err(|e| fault::raise(cx, e))?;
+    blocks.skip(scan, cx);
+    Ok(Some(blocks))
 }
 
 /// Tells the profile, where there is one, how many rows storage has handed over: at the end of the
@@ -307,7 +372,7 @@ pub(crate) fn encode_seek_key(
 ///
 /// # Errors
 /// 41368 for a memory-optimized table read under READ COMMITTED in an explicit transaction, unless the
-/// database elevates it.
+/// database elevates it; 40517 for what a table with a columnstore index can't do.
 fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
     let session = &cx.session;
     let explicit = session.transaction.count > 0;
@@ -338,6 +403,11 @@ fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
     } else {
         RowLock::None
     };
+    let is_plain = lock == RowLock::None && isolation <= Isolation::Snapshot;
+    if table.columnstore.is_some() && !is_plain {
+        let what = "locks, REPEATABLE READ and SERIALIZABLE on a table with a columnstore index";
+        return Err(Msg::NotSupported(what).into());
+    }
     Ok(Read { isolation, lock })
 }
 

@@ -17,6 +17,7 @@ use super::kernel::Kernel;
 use super::restrict::{KeyFilter, Restriction};
 use super::{Flow, Operator, Receive, Rows, Stage, stream};
 use crate::catalog::TableDef;
+use crate::exec::columnstore::Block;
 use crate::exec::{Cx, fault, query};
 use crate::plan::expr::Register;
 use crate::plan::query::Scan;
@@ -60,6 +61,7 @@ impl<'p> TableScan<'p> {
         let decode = Decode {
             definition,
             images: ImageRows(Vec::new()),
+            block: None,
             residual: scan.residual.as_ref().map(|e| Kernel::new(e, &layout[..first.len()])),
             first: columns(&first),
             rest: columns(&rest),
@@ -114,10 +116,36 @@ impl<'p> Operator<'p> for TableScan<'p> {
             }
             read.map_err(|e| fault::raise(cx, e))?;
             if count == 0 {
-                return Ok(Flow::More);
+                break;
             }
             rows_max = (rows_max * 2).min(BATCH_ROWS);
         }
+        self.run_blocks(&mut batch, cx, rows, receive)
+    }
+}
+
+impl<'p> TableScan<'p> {
+    /// Gives the compressed rows, behind those of the delta store.
+    fn run_blocks(
+        &mut self,
+        batch: &mut Batch,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        let Some(mut blocks) = query::blocks(self.scan, cx, rows)? else { return Ok(Flow::More) };
+        while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+            fault::check_cancel(cx)?;
+            if let Some(profile) = &mut cx.profile {
+                profile.count_reads(self.scan, block.live.len() as u64);
+            }
+            self.decode.block = Some(block);
+            self.decode.start(batch);
+            if stream(&mut self.decode, batch, cx, rows, receive)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
     }
 }
 
@@ -125,6 +153,8 @@ impl<'p> Operator<'p> for TableScan<'p> {
 struct Decode<'p> {
     definition: &'p TableDef,
     images: ImageRows<'p>,
+    /// The compressed rows in their place, once there are no more images.
+    block: Option<Block<'p>>,
     /// Columns that the predicate reads.
     first: Vec<Column>,
     /// The others.
@@ -165,16 +195,21 @@ impl Decode<'_> {
     /// Makes a batch of the predicate's columns.
     fn start(&mut self, batch: &mut Batch) {
         let _label = ledger::labelled(Label::Scan);
-        let all = Selection::all(self.images.count());
+        let count = self.block.as_ref().map_or(self.images.count(), Block::rows);
+        let all = Selection::all(count);
         take_off(&mut self.first, batch);
-        add(&mut self.first, (self.definition, &self.images), &all, batch);
-        batch.set_rows(self.images.count());
+        let source = (self.definition, &self.images, self.block.as_ref());
+        add(&mut self.first, source, &all, batch);
+        batch.set_rows(count);
+        if let Some(block) = &self.block {
+            batch.selection.copy_from(&block.live);
+        }
     }
 
     /// Drops the rows that no join above has a match for.
     fn test(&mut self, batch: &mut Batch) {
         let _label = ledger::labelled(Label::Scan);
-        let Self { definition, images, first, rest, tests, kept, .. } = self;
+        let Self { definition, images, block, first, rest, tests, kept, .. } = self;
         rest.iter_mut().for_each(|column| column.is_decoded = false);
         for test in &mut *tests {
             if batch.selection.is_empty() {
@@ -184,7 +219,7 @@ impl Decode<'_> {
                 None => &batch.columns[test.place],
                 Some(place) => {
                     let column = &mut rest[place];
-                    column.decode((definition, images), &batch.selection);
+                    column.decode((definition, images, block.as_ref()), &batch.selection);
                     &column.vector
                 }
             };
@@ -199,20 +234,22 @@ impl Decode<'_> {
 
 impl Column {
     /// Reads the column of this batch, if that has not been done.
-    fn decode(&mut self, (definition, images): (&TableDef, &ImageRows<'_>), rows: &Selection) {
-        if !std::mem::replace(&mut self.is_decoded, true) {
-            definition.layout.decode_column(self.ordinal, images, rows, &mut self.vector);
+    fn decode(&mut self, (definition, images, block): Source<'_>, rows: &Selection) {
+        if std::mem::replace(&mut self.is_decoded, true) {
+            return;
+        }
+        match block {
+            Some(block) => block.read(self.ordinal, &mut self.vector),
+            None => definition.layout.decode_column(self.ordinal, images, rows, &mut self.vector),
         }
     }
 }
 
+/// What rows are read from: images, or a block in their place.
+type Source<'a> = (&'a TableDef, &'a ImageRows<'a>, Option<&'a Block<'a>>);
+
 /// Reads columns and adds them to a batch.
-fn add(
-    columns: &mut [Column],
-    source: (&TableDef, &ImageRows<'_>),
-    selection: &Selection,
-    batch: &mut Batch,
-) {
+fn add(columns: &mut [Column], source: Source<'_>, selection: &Selection, batch: &mut Batch) {
     for column in columns {
         column.decode(source, selection);
         column.is_decoded = false;
@@ -250,7 +287,8 @@ impl<'p> Stage<'p> for Decode<'p> {
         }
         let label = ledger::labelled(Label::Scan);
         let selection = std::mem::take(&mut batch.selection);
-        add(&mut self.rest, (self.definition, &self.images), &selection, batch);
+        let source = (self.definition, &self.images, self.block.as_ref());
+        add(&mut self.rest, source, &selection, batch);
         batch.selection = selection;
         drop(label);
         let flow = receive(cx, rows, batch);

@@ -14,7 +14,7 @@ const COLUMNS: &[Column<IndexRow>] = &[
     col("id", INT, |r| int(r.table.id)),
     opt("status", INT, |r| int(status(r))),
     unknown("first", bin(6)),
-    col("indid", SMALLINT, |r| small(r.index().map_or(0, |i| i.id))),
+    col("indid", SMALLINT, |r| small(r.id())),
     unknown("root", bin(6)),
     unknown("minlen", SMALLINT),
     opt("keycnt", SMALLINT, |r| small(r.index().map_or(0, |i| i.keys.len()))),

@@ -1,0 +1,324 @@
+//! Tables whose rows are compressed by column: reading their blocks, taking rows out of them, filling them.
+//!
+//! A scan reads the delta store first, as it reads any table, and then the row groups, a block at a time. A row
+//! that is to be changed moves to the delta store (`storage::Transaction::take_compressed`): from there on it is
+//! a row like others. What a statement inserts is compressed at once if it is much ([`ColumnLoad`]).
+
+use storage::columnstore::{BLOCK_ROWS, GroupBuilder, Place, RowGroup, Trim, Zone, word_of};
+use storage::{Read, RowImage, RowRef, Table, Transaction};
+use types::batch::{Selection, Vector};
+use types::row::RowBuffer;
+use types::value::ColumnType;
+use types::{Error, Msg, Result, Value};
+
+use crate::catalog::TableDef;
+use crate::exec::{Cx, fault};
+use crate::plan::expr::{CompareOp, Expr, ExprKind};
+use crate::plan::query::Scan;
+use crate::plan::statement::{Purpose, table_of};
+
+/// Rows from which an insert is compressed at once: fewer go to the delta store.
+const BULK_ROWS_MIN: usize = 102_400;
+/// Rows between two looks at the limit of memory.
+const ROWS_PER_CHECK: usize = 4_096;
+
+/// Rows of a group that lie together.
+#[derive(Clone)]
+pub(crate) struct Block<'t> {
+    group: RowGroup<'t>,
+    number: usize,
+    rows: usize,
+    /// The rows that are not deleted.
+    pub(crate) live: Selection,
+}
+
+impl Block<'_> {
+    /// Returns the number of rows, deleted ones included.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Reads a column.
+    pub(crate) fn read(&self, ordinal: usize, out: &mut Vector) {
+        self.group.segment(ordinal).block(self.number, out);
+    }
+
+    /// Returns where a row is.
+    pub(crate) fn place(&self, row: usize) -> Place {
+        place(&self.group, self.number, row)
+    }
+}
+
+fn place(group: &RowGroup<'_>, block: usize, row: usize) -> Place {
+    let row = u32::try_from(block * BLOCK_ROWS + row).expect("a group has at most 2^20 rows");
+    Place { group: group.id(), row }
+}
+
+/// A comparison of a column with a value, of which the least and the largest number of some rows tell whether
+/// it can hold for any of them.
+struct ZoneTest {
+    ordinal: usize,
+    op: CompareOp,
+    word: i64,
+}
+
+impl ZoneTest {
+    /// Finds those that all rows must pass.
+    fn find(predicate: &Expr, scan: &Scan, cx: &Cx<'_>, found: &mut Vec<Self>) {
+        match &predicate.kind {
+            ExprKind::And(parts) => {
+                parts.iter().for_each(|part| Self::find(part, scan, cx, found));
+            }
+            ExprKind::Compare(op, _, sides) => {
+                let (left, right) = &**sides;
+                found.extend(Self::of(*op, left, right, scan, cx));
+                found.extend(Self::of(op.swapped(), right, left, scan, cx));
+            }
+            _ => {}
+        }
+    }
+
+    fn of(op: CompareOp, left: &Expr, right: &Expr, scan: &Scan, cx: &Cx<'_>) -> Option<Self> {
+        let ExprKind::Column(register) = left.kind else { return None };
+        let value = match &right.kind {
+            ExprKind::Constant(value) => value,
+            ExprKind::Variable(slot) => cx.frame.variables.get(slot.0 as usize)?,
+            _ => return None,
+        };
+        let (ordinal, _) = scan.columns.iter().find(|column| column.1 == register)?;
+        let ordinal = usize::from(*ordinal);
+        let ty = table_of(&scan.table).columns[ordinal].ty;
+        let is_same = left.ty.data_type == ty.data_type && right.ty.data_type == ty.data_type;
+        let word = word_of(&ty, value).filter(|_| is_same)?;
+        Some(Self { ordinal, op, word })
+    }
+
+    /// Tells whether it may hold for a row between these.
+    fn admits(&self, zone: Zone) -> bool {
+        match self.op {
+            CompareOp::Equal => zone.least <= self.word && self.word <= zone.largest,
+            CompareOp::NotEqual => zone.least != self.word || self.word != zone.largest,
+            CompareOp::Less => zone.least < self.word,
+            CompareOp::LessOrEqual => zone.least <= self.word,
+            CompareOp::Greater => zone.largest > self.word,
+            CompareOp::GreaterOrEqual => zone.largest >= self.word,
+        }
+    }
+}
+
+/// The blocks of a table that a statement sees.
+pub(crate) struct Blocks<'t> {
+    transaction: &'t Transaction,
+    table: &'t Table,
+    read: Read,
+    groups: std::vec::IntoIter<RowGroup<'t>>,
+    current: Option<RowGroup<'t>>,
+    deleted: Vec<u32>,
+    next: usize,
+    tests: Vec<ZoneTest>,
+}
+
+impl<'t> Blocks<'t> {
+    /// Opens them.
+    ///
+    /// # Errors
+    /// As for any scan.
+    pub(crate) fn open(
+        transaction: &'t Transaction,
+        table: &'t Table,
+        read: Read,
+    ) -> storage::Result<Self> {
+        let groups = transaction.row_groups(table, read)?.into_iter();
+        let (current, deleted, next, tests) = (None, Vec::new(), 0, Vec::new());
+        Ok(Self { transaction, table, read, groups, current, deleted, next, tests })
+    }
+
+    /// Leaves out groups and blocks in which no row can satisfy the predicate of a scan.
+    pub(crate) fn skip(&mut self, scan: &Scan, cx: &Cx<'_>) {
+        if let Some(predicate) = &scan.residual {
+            ZoneTest::find(predicate, scan, cx, &mut self.tests);
+        }
+    }
+
+    /// Moves to the next block.
+    pub(crate) fn next(&mut self) -> storage::Result<Option<Block<'t>>> {
+        loop {
+            let Some(group) = self.current else {
+                let Some(group) = self.groups.next() else { return Ok(None) };
+                if !self.passes(|test| group.segment(test.ordinal).zone()) {
+                    continue;
+                }
+                self.deleted = self.transaction.deleted_rows(self.table, group.id(), self.read)?;
+                self.current = Some(group);
+                self.next = 0;
+                continue;
+            };
+            let first = self.next * BLOCK_ROWS;
+            if first >= group.rows() {
+                self.current = None;
+                continue;
+            }
+            let (number, rows) = (self.next, (group.rows() - first).min(BLOCK_ROWS));
+            self.next += 1;
+            if !self.passes(|test| group.segment(test.ordinal).block_zone(number)) {
+                continue;
+            }
+            return Ok(Some(Block { group, number, rows, live: self.live(first, rows) }));
+        }
+    }
+
+    /// Tells whether some row may pass all tests, by the zones that are known.
+    fn passes(&self, zone: impl Fn(&ZoneTest) -> Option<Zone>) -> bool {
+        self.tests.iter().all(|test| zone(test).is_none_or(|zone| test.admits(zone)))
+    }
+
+    fn live(&self, first: usize, rows: usize) -> Selection {
+        let number = |row: usize| u32::try_from(first + row).unwrap_or(u32::MAX);
+        let from = self.deleted.partition_point(|row| *row < number(0));
+        let to = self.deleted.partition_point(|row| *row < number(rows));
+        let mut live = Selection::all(rows);
+        if from < to {
+            let deleted = &self.deleted[from..to];
+            live.clear();
+            (0..rows)
+                .filter(|row| deleted.binary_search(&number(*row)).is_err())
+                .for_each(|row| live.push(row));
+        }
+        live
+    }
+}
+
+/// Takes compressed rows for a change, one after the other; keeps the block that it read last.
+#[derive(Default)]
+pub(crate) struct Taker {
+    block: Option<(u64, usize)>,
+    columns: Vec<Vector>,
+}
+
+impl Taker {
+    /// Moves a row to the delta store.
+    ///
+    /// # Errors
+    /// 41302 in an explicit transaction if another one has changed it; the statement runs again in one of its own.
+    pub(crate) fn take<'t>(
+        &mut self,
+        at: Place,
+        table: &'t TableDef,
+        transaction: &'t Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<RowRef<'t>> {
+        let (block, row) = (at.row as usize / BLOCK_ROWS, at.row as usize % BLOCK_ROWS);
+        if self.block != Some((at.group, block)) {
+            self.read(at.group, block, table, transaction).map_err(|e| fault::raise(cx, e))?;
+        }
+        let values: Vec<Value> = self.columns.iter().map(|column| column.get(row)).collect();
+        let mut buffer = std::mem::take(&mut cx.scratch.row);
+        table.layout.encode(&values, &mut buffer);
+        let taken = transaction.take_compressed(&table.rows.data, at, RowImage::from(&buffer));
+        cx.scratch.row = buffer;
+        taken.map_err(|e| fault::raise(cx, e))
+    }
+
+    fn read(
+        &mut self,
+        id: u64,
+        block: usize,
+        table: &TableDef,
+        transaction: &Transaction,
+    ) -> storage::Result<()> {
+        // The group is one that this statement has read a row of.
+        let groups = transaction.row_groups(&table.rows.data, Read::COMMITTED)?;
+        let found = groups.into_iter().find(|group| group.id() == id);
+        let Some(group) = found else { return Err(storage::Error::Closed(table.rows.data.id())) };
+        let vector = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
+        self.columns = table.columns.iter().map(vector).collect();
+        for (ordinal, vector) in self.columns.iter_mut().enumerate() {
+            group.segment(ordinal).block(block, vector);
+        }
+        self.block = Some((id, block));
+        Ok(())
+    }
+}
+
+/// The rows that one statement inserts into a table with columns.
+pub(crate) struct ColumnLoad {
+    builder: GroupBuilder,
+    /// Fewer rows than this that are left at the end go to the delta store.
+    rows_min: usize,
+    trim: Trim,
+}
+
+impl ColumnLoad {
+    /// Begins one, if the table is of that kind.
+    pub(crate) fn begin(table: &TableDef, purpose: Purpose) -> Option<Self> {
+        table.columnstore.as_ref()?;
+        let types: Vec<ColumnType> = table.columns.iter().map(|column| column.ty).collect();
+        let (rows_min, trim) = match purpose {
+            Purpose::Insert => (BULK_ROWS_MIN, Trim::BulkLoad),
+            Purpose::Rebuild => (1, Trim::Rebuild),
+        };
+        Some(Self { builder: GroupBuilder::new(&types), rows_min, trim })
+    }
+
+    /// Adds a row: a value for each column.
+    ///
+    /// # Errors
+    /// 701 if there is no memory for it.
+    pub(crate) fn add(
+        &mut self,
+        row: &[Value],
+        table: &TableDef,
+        transaction: &Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        self.builder.push(row);
+        if self.builder.len().is_multiple_of(ROWS_PER_CHECK) {
+            sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+        }
+        if self.builder.is_full() {
+            self.publish(Trim::None, table, transaction, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the rows that are left.
+    ///
+    /// # Errors
+    /// 701, and what storing a row fails with.
+    pub(crate) fn finish(
+        mut self,
+        table: &TableDef,
+        transaction: &Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        if self.builder.is_empty() {
+            return Ok(());
+        }
+        if self.builder.len() >= self.rows_min {
+            return self.publish(self.trim, table, transaction, cx);
+        }
+        let (columns, mut buffer) = (self.builder.columns(), RowBuffer::default());
+        let mut values = Vec::with_capacity(columns.len());
+        for row in 0..self.builder.len() {
+            values.clear();
+            values.extend(columns.iter().map(|column| column.get(row)));
+            table.layout.encode(&values, &mut buffer);
+            let stored = transaction.insert(&table.rows.data, RowImage::from(&buffer));
+            stored.map_err(|e| fault::raise(cx, e))?;
+        }
+        Ok(())
+    }
+
+    fn publish(
+        &mut self,
+        trim: Trim,
+        table: &TableDef,
+        transaction: &Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        fault::check_cancel(cx)?;
+        let segments = self.builder.finish().ok_or_else(|| Error::from(Msg::InternalError))?;
+        let added = transaction.add_row_group(&table.rows.data, &segments, trim);
+        added.map_err(|e| fault::raise(cx, e))
+    }
+}

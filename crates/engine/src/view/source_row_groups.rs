@@ -1,0 +1,107 @@
+//! Row groups of columnstore indexes, as their views read them: what is committed.
+
+use std::sync::Arc;
+
+use storage::columnstore::{GROUP_ROWS_MAX, Trim};
+use storage::{Read, TransactionOptions};
+
+use super::Scope;
+use super::source_types::{IndexRow, index_rows};
+use crate::catalog::TableDef;
+
+/// What a row group is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum GroupState {
+    /// A delta store that takes rows.
+    Open = 1,
+    /// A delta store that is full.
+    Closed = 2,
+    /// Segments.
+    Compressed = 3,
+}
+
+impl GroupState {
+    /// Returns its name, as SQL Server has it.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "OPEN",
+            Self::Closed => "CLOSED",
+            Self::Compressed => "COMPRESSED",
+        }
+    }
+}
+
+/// A row group.
+pub(super) struct GroupRow {
+    /// Its index.
+    pub(super) index: IndexRow,
+    /// Its number.
+    pub(super) id: u64,
+    /// What it is in.
+    pub(super) state: GroupState,
+    /// Rows, deleted ones included.
+    pub(super) rows: u64,
+    /// Rows that are deleted.
+    pub(super) deleted: u64,
+    /// Bytes of its segments.
+    pub(super) bytes: u64,
+    /// Why it was closed, if it is compressed.
+    pub(super) trim: Option<Trim>,
+}
+
+/// Returns the row groups of a database's tables.
+///
+/// # Errors
+/// As reading the tables.
+pub(super) fn group_rows(scope: &Scope<'_>) -> types::Result<Vec<GroupRow>> {
+    let mut rows = Vec::new();
+    for index in index_rows(scope.session, scope.database) {
+        if index.table.columnstore.is_some() {
+            let table = Arc::clone(&index.table);
+            let read = add_table(&table, &index, scope, &mut rows);
+            read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
+        }
+    }
+    Ok(rows)
+}
+
+fn add_table(
+    table: &TableDef,
+    index: &IndexRow,
+    scope: &Scope<'_>,
+    rows: &mut Vec<GroupRow>,
+) -> storage::Result<()> {
+    let store = &scope.session.instance.store;
+    let reader = store.begin(TransactionOptions::STATEMENT);
+    let data = &table.rows.data;
+    let mut next = 0;
+    for group in reader.row_groups(data, Read::COMMITTED)? {
+        let deleted = reader.deleted_rows(data, group.id(), Read::COMMITTED)?.len();
+        let bytes = (0..group.columns()).map(|column| group.segment(column).memory());
+        rows.push(GroupRow {
+            index: index.clone(),
+            id: group.id(),
+            state: GroupState::Compressed,
+            rows: count(group.rows()),
+            deleted: count(deleted),
+            bytes: count(bytes.sum()),
+            trim: Some(group.trim()),
+        });
+        next = group.id() + 1;
+    }
+    // One delta store takes all rows; it is as many groups as it would be compressed to.
+    let mut left = data.delta_rows();
+    while left > 0 {
+        let own = left.min(count(GROUP_ROWS_MAX));
+        let state = if own < count(GROUP_ROWS_MAX) { GroupState::Open } else { GroupState::Closed };
+        let (index, id) = (index.clone(), next);
+        rows.push(GroupRow { index, id, state, rows: own, deleted: 0, bytes: 0, trim: None });
+        left -= own;
+        next += 1;
+    }
+    Ok(())
+}
+
+fn count(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
