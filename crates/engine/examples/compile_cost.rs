@@ -100,7 +100,7 @@ fn measured(rounds: &mut dyn FnMut() -> Result<(), String>) -> Result<(), String
 /// Statements of some 140 characters each; `n` makes them differ.
 type Statement = fn(u32) -> String;
 
-const STATEMENTS: [(&str, Statement); 4] = [
+const STATEMENTS: [(&str, Statement); 5] = [
     ("point select", |n| {
         format!(
             "SELECT o.id, o.customer, o.amount, o.state FROM dbo.orders AS o WHERE o.id = {n:>7} \
@@ -123,6 +123,12 @@ const STATEMENTS: [(&str, Statement); 4] = [
         format!(
             "SELECT o.id, c.name, i.name FROM dbo.orders o JOIN dbo.customers c ON c.id = o.cid \
              JOIN dbo.items i ON i.id = o.iid WHERE o.id = {n:>7} AND c.id > 0"
+        )
+    }),
+    ("join of three, 100 rows", |n| {
+        format!(
+            "SELECT o.id, c.name, i.name FROM dbo.orders o JOIN dbo.customers c ON c.id = o.cid \
+             JOIN dbo.items i ON i.id = o.iid WHERE o.id BETWEEN 1 AND 100 AND {n} > 0"
         )
     }),
 ];

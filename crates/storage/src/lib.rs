@@ -46,6 +46,7 @@ mod keys;
 pub mod lock;
 #[cfg(all(test, shuttle))]
 mod lock_models;
+mod lookup;
 #[cfg(all(test, shuttle))]
 mod models;
 mod point;
@@ -66,6 +67,7 @@ mod wait;
 mod write;
 
 pub use error::{Error, Result};
+pub use lookup::KeyList;
 pub use row::{Decision, IndexMask, Keys, RowId, RowImage, RowRef};
 pub use scan::{Bounds, Order, Scan, ScanPosition, ScanSpec};
 pub use store::{Collected, Store, StoreOptions};

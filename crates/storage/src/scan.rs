@@ -2,6 +2,8 @@
 
 mod batch;
 
+pub(crate) use batch::{look, prefetch_version};
+
 use std::collections::VecDeque;
 use std::ops::Bound;
 

@@ -504,7 +504,7 @@ impl Transaction {
     }
 
     /// Finds an index, for as long as the transaction's snapshot is held.
-    fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> Result<&'t Index> {
+    pub(crate) fn index_of<'t>(&'t self, table: &'t Table, index: IndexId) -> Result<&'t Index> {
         debug_assert!(self.inner.borrow().slot.is_some(), "view() has taken a slot");
         let guard = pin();
         let index: &Index = table.index(index, &guard)?;

@@ -78,6 +78,20 @@ impl Profile {
         count.ticks += clock::now_ticks().saturating_sub(count.opened);
     }
 
+    /// Notes that an operator was opened so often and gave so many rows, in no time of its own.
+    pub(crate) fn note(&mut self, node: &Node, opened: u64, rows: u64) {
+        let next = Place(self.counts.len());
+        let place = *self.places.entry(address(node)).or_insert(next);
+        if place == next {
+            self.counts.push(Count::default());
+        }
+        self.counts[place.0].executions += opened;
+        self.counts[place.0].rows += rows;
+        if let Node::Scan(scan) = node {
+            self.table(scan).scans += opened;
+        }
+    }
+
     /// Notes that storage handed rows to a scan.
     pub(crate) fn count_reads(&mut self, scan: &Scan, rows: u64) {
         *self.reads.entry(std::ptr::from_ref(scan).addr()).or_default() += rows;

@@ -29,6 +29,8 @@ pub(crate) use set::{IndexSet, Trust};
 use hash::HashIndex;
 use tree::RangeIndex;
 
+pub(crate) use tree::Finger;
+
 /// An index of a table.
 pub(crate) struct Index {
     pub(crate) id: IndexId,
@@ -131,6 +133,22 @@ impl Index {
         match &self.entries {
             Entries::Hash(index) => index.find(key, show),
             Entries::Range(index) => index.find(key, guard, show),
+        }
+    }
+
+    /// As [`Index::find`], for keys that lie near each other: `finger` knows where the last one was.
+    pub(crate) fn find_near<'a, 'g>(
+        &'a self,
+        key: &[u8],
+        guard: &'g Guard,
+        finger: &mut Finger<'g>,
+        show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
+    ) where
+        'a: 'g,
+    {
+        match &self.entries {
+            Entries::Hash(index) => index.find(key, show),
+            Entries::Range(index) => index.find_near(key, guard, finger, show),
         }
     }
 

@@ -7,7 +7,7 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use super::{Entry, Index};
+use super::{Entry, Finger, Index};
 use crate::head::{Heap, RowHead};
 use crate::reclaim::pin;
 use crate::row::{RowId, RowImage};
@@ -91,9 +91,28 @@ fn index_agrees_with_an_ordered_map() {
                 model.iter().filter(|(k, _)| *k == key(n)).map(|(_, id)| *id).collect();
             assert_eq!(find(&index, &key(n)), expected, "seed {seed} key {n}");
         }
+        check_near(&index, &model, &mut random, keys);
         if kind == IndexKind::Range {
             check_walks(&index, &model, &mut random, keys);
         }
+    }
+}
+
+/// Keys that follow each other closely, and now and then one from far away, by one finger.
+fn check_near(index: &Index, model: &BTreeSet<(Vec<u8>, RowId)>, random: &mut Random, keys: u64) {
+    let guard = pin();
+    let mut finger = Finger::default();
+    let mut n = 0;
+    for _ in 0..200 {
+        n = if random.below(8) == 0 { random.below(keys) } else { (n + random.below(3)) % keys };
+        let expected: BTreeSet<RowId> =
+            model.iter().filter(|(k, _)| *k == key(n)).map(|(_, id)| *id).collect();
+        let mut found = BTreeSet::new();
+        index.find_near(&key(n), &guard, &mut finger, |head| {
+            found.insert(head.id());
+            ControlFlow::Continue(())
+        });
+        assert_eq!(found, expected, "key {n}");
     }
 }
 

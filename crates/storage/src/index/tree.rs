@@ -52,6 +52,21 @@ struct Place<'g> {
     upper: Option<&'g Item>,
 }
 
+/// The leaf of the last key that was looked for.
+#[derive(Default)]
+pub(crate) struct Finger<'g>(Option<Place<'g>>);
+
+impl<'g> Finger<'g> {
+    /// Returns the leaf if the probe lies in it and nobody has changed it.
+    fn take(&mut self, probe: Probe<'_>) -> Option<Place<'g>> {
+        let place = self.0.take()?;
+        let is_above = place.lower.is_none_or(|lower| is_before(lower, probe));
+        let is_below =
+            place.upper.is_none_or(|upper| !is_before(upper, probe) && !is_at(upper, probe));
+        (is_above && is_below && place.leaf.latch.validate(place.version)).then_some(place)
+    }
+}
+
 /// A key's home leaf, latched.
 struct Home<'g> {
     place: Place<'g>,
@@ -214,13 +229,26 @@ impl RangeIndex {
         &'a self,
         key: &[u8],
         guard: &Guard,
-        mut show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
+        show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
     ) {
+        self.find_near(key, guard, &mut Finger::default(), show);
+    }
+
+    /// As [`RangeIndex::find`], from the leaf of the last key on if this one lies there.
+    pub(crate) fn find_near<'a, 'g>(
+        &'a self,
+        key: &[u8],
+        guard: &'g Guard,
+        finger: &mut Finger<'g>,
+        mut show: impl FnMut(&'a RowHead) -> ControlFlow<()>,
+    ) where
+        'a: 'g,
+    {
         let mut probe = Probe { key, id: -1 };
         let mut items: SmallVec<[&Item; 4]> = SmallVec::new();
         loop {
             items.clear();
-            let Ok(rest) = self.find_in_leaf(probe, guard, &mut items) else { continue };
+            let Ok(rest) = self.find_in_leaf(probe, guard, finger, &mut items) else { continue };
             for item in &items {
                 // SAFETY: heads live as long as the table, which owns this index.
                 if show(unsafe { &*item.head }).is_break() {
@@ -238,9 +266,13 @@ impl RangeIndex {
         &'g self,
         probe: Probe<'_>,
         guard: &'g Guard,
+        finger: &mut Finger<'g>,
         items: &mut SmallVec<[&'g Item; 4]>,
     ) -> Result<Option<i64>, Restart> {
-        let place = self.descend(Target::To(probe, Stop::Behind), guard)?;
+        let place = match finger.take(probe) {
+            Some(place) => place,
+            None => self.descend(Target::To(probe, Stop::Behind), guard)?,
+        };
         let count = place.leaf.count();
         let mut position = place.leaf.seek(probe, Stop::Behind)?;
         while position < count {
@@ -255,7 +287,10 @@ impl RangeIndex {
         if !place.leaf.latch.validate(place.version) && !is_mutant(Mutant::LeafUnchecked) {
             return Err(Restart);
         }
-        Ok(place.upper.filter(|upper| spills && *upper.key == *probe.key).map(|upper| upper.id))
+        let rest = place.upper.filter(|upper| spills && *upper.key == *probe.key);
+        let rest = rest.map(|upper| upper.id);
+        finger.0 = Some(place);
+        Ok(rest)
     }
 
     /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end. Tells

@@ -133,14 +133,14 @@ const AHEAD_BYTES: usize = 192;
 
 /// Asks for the newest version of a row to be brought into the cache.
 #[inline]
-fn prefetch_version(head: &RowHead) {
+pub(crate) fn prefetch_version(head: &RowHead) {
     let version = head.latest().cast_const().cast::<u8>();
     (0..AHEAD_BYTES).step_by(64).for_each(|at| prefetch(version.wrapping_add(at)));
 }
 
 /// [`visible`], with the usual case first: the newest version is committed and within the snapshot.
 #[inline]
-fn look<'g>(head: &RowHead, view: View, clock: &Clock, guard: &'g Guard) -> Sight<'g> {
+pub(crate) fn look<'g>(head: &RowHead, view: View, clock: &Clock, guard: &'g Guard) -> Sight<'g> {
     let top = head.latest();
     // SAFETY: a linked version is freed only through `reclaim`, so it is alive under the guard.
     if let Some(version) = unsafe { top.as_ref::<'g>() }

@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use storage::{Bounds, Error, Keys, Order, Read, TableKind};
+use storage::{Bounds, Error, KeyList, Keys, Order, Read, TableKind};
 
 use crate::support::{BY_GROUP, BY_HASH, BY_KEY, Bank, all, decode, encode, get, image, key, scan};
 
@@ -28,6 +28,42 @@ fn inserted_row_is_found_by_every_index() {
     heap.sort_unstable();
     assert_eq!(heap, rows(50).collect::<Vec<_>>());
     assert_eq!(bank.table.row_count(), 50);
+}
+
+#[test]
+fn rows_looked_up_together_are_those_looked_up_alone() {
+    let bank = Bank::with(TableKind::Ordinary, rows(200));
+    let other = bank.begin();
+    for n in (0..200).step_by(7) {
+        let row = other.get(&bank.table, BY_KEY, &key(n), Read::COMMITTED).unwrap().unwrap();
+        other.delete(row).unwrap();
+    }
+    let tx = bank.begin();
+    let mut wanted = KeyList::default();
+    let keys: Vec<i64> = (0..300).chain((0..300).rev()).chain([5, 5, 199, 0, 250]).collect();
+    for n in &keys {
+        wanted.push_with(|out| out.extend_from_slice(&key(*n)));
+    }
+    let check = |tx: &storage::Transaction| {
+        for (index, read) in
+            [(BY_KEY, Read::COMMITTED), (BY_HASH, Read::COMMITTED), (BY_KEY, Read::SNAPSHOT)]
+        {
+            let mut found = Vec::new();
+            tx.get_images((&bank.table, index), &wanted, read, &mut found).unwrap();
+            let found: Vec<_> =
+                found.iter().map(|(place, image)| (*place as usize, decode(*image))).collect();
+            let alone = keys.iter().enumerate().filter_map(|(place, n)| {
+                let row = tx.get(&bank.table, index, &key(*n), read).unwrap()?;
+                Some((place, decode(row.image())))
+            });
+            assert_eq!(found, alone.collect::<Vec<_>>());
+        }
+    };
+    check(&tx);
+    check(&other);
+    other.commit().unwrap();
+    check(&tx);
+    check(&bank.begin());
 }
 
 #[test]

@@ -39,7 +39,7 @@ use crate::plan::walk::{self, Registers};
 pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use number::Numbering;
-pub(crate) use scan::{blocks, encode_seek_key, load, only_looks, open, when_owned};
+pub(crate) use scan::{blocks, encode_seek_key, load, only_looks, open, read_mode, when_owned};
 pub(crate) use spool::Spooled;
 pub(crate) use window::{Input as WindowInput, percentile};
 

@@ -373,7 +373,7 @@ pub(crate) fn encode_seek_key(
 /// # Errors
 /// 41368 for a memory-optimized table read under READ COMMITTED in an explicit transaction, unless the
 /// database elevates it; 40517 for what a table with a columnstore index can't do.
-fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
+pub(crate) fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
     let session = &cx.session;
     let explicit = session.transaction.count > 0;
     let isolation = if hints.serializable {

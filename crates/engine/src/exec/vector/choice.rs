@@ -4,13 +4,21 @@
 //! look at its nodes; counts of rows come from storage, not from the plan, so that a plan made for an
 //! empty table is right for a full one.
 
+use types::Value;
+
+use super::index_join;
 use super::kernel::is_volatile;
+use crate::exec::eval::in_place;
 use crate::exec::{Cx, query};
+use crate::plan::expr::Expr;
 use crate::plan::query::{Access, JoinMethod, Node, Scan, TableSource};
 use crate::plan::walk;
 
 /// Rows that the scans of a tree read from which it pays to make batches.
 const ROWS_MIN: u64 = 500;
+
+/// Rows that could be read in the time that a look-up takes in row mode.
+const LOOK_UP_ROWS: u64 = 4;
 
 /// How an instance runs its queries: a setting for tests, no part of T-SQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +55,10 @@ fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
         Node::Limit(limit) => reads(&limit.input, cx),
         Node::Join(join) => match join.method {
             JoinMethod::Hash(_) => reads(&join.left, cx).saturating_add(reads(&join.right, cx)),
+            // A look-up costs as much as reading some rows, and less in a batch.
+            JoinMethod::Loop if index_join::is_possible(join) => {
+                reads(&join.left, cx).saturating_mul(LOOK_UP_ROWS)
+            }
             // The right side runs in row mode.
             JoinMethod::Loop => reads(&join.left, cx),
         },
@@ -76,11 +88,24 @@ fn scan_reads(scan: &Scan, cx: &Cx<'_>) -> u64 {
         Access::Full => all(),
         Access::Seek { .. } => 0,
         // Between two bounds there are mostly few rows, behind one there may be many.
-        Access::Range { prefix, lower, upper, .. } => {
-            let is_narrow = !prefix.is_empty() || (lower.is_some() && upper.is_some());
-            if is_narrow { 0 } else { all() }
-        }
+        Access::Range { prefix, lower, upper, .. } => match (prefix.is_empty(), lower, upper) {
+            (true, Some((lower, _)), Some((upper, _))) => width(lower, upper, cx).min(all()),
+            (false, ..) => 0,
+            (true, ..) => all(),
+        },
     }
+}
+
+/// Returns how many whole numbers lie between two bounds that are known without computing; 0 for others,
+/// which mostly have few rows between them.
+fn width(lower: &Expr, upper: &Expr, cx: &Cx<'_>) -> u64 {
+    let number = |e: &Expr| match in_place(e, cx)? {
+        Value::Int(n) => Some(i64::from(*n)),
+        Value::BigInt(n) => Some(*n),
+        _ => None,
+    };
+    let (Some(lower), Some(upper)) = (number(lower), number(upper)) else { return 0 };
+    u64::try_from(upper.saturating_sub(lower).saturating_add(1)).unwrap_or(0)
 }
 
 /// Tells whether no scan of a tree takes rows or notes what it has read: a batch would take more of

@@ -22,6 +22,7 @@ mod choice;
 mod distinct;
 mod filter;
 mod hash_join;
+mod index_join;
 mod interner;
 pub mod kernel;
 mod keys;
@@ -112,7 +113,10 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         }
         Node::Join(join) => match &join.method {
             JoinMethod::Hash(keys) => Box::new(hash_join::HashJoin::new(join, keys, needed)),
-            JoinMethod::Loop => Box::new(loop_join::LoopJoin::new(join, needed)),
+            JoinMethod::Loop => match index_join::IndexJoin::new(join, needed) {
+                Some(by_index) if index_join::is_possible(join) => Box::new(by_index),
+                _ => Box::new(loop_join::LoopJoin::new(join, needed)),
+            },
         },
         Node::Aggregate(aggregate) => Box::new(aggregate::Grouping::new(aggregate)),
         Node::Window(window) if window.streams => {

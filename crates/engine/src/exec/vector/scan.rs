@@ -298,7 +298,7 @@ impl<'p> Stage<'p> for Decode<'p> {
 }
 
 /// Rows as storage holds them.
-struct ImageRows<'t>(Vec<RowImage<'t>>);
+pub(super) struct ImageRows<'t>(pub(super) Vec<RowImage<'t>>);
 
 impl Images for ImageRows<'_> {
     fn count(&self) -> usize {

@@ -146,7 +146,7 @@ impl<'p> SortEncoder<'p> {
 }
 
 /// Appends the key of a row of a vector: what `encode_value` makes of its value.
-fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut Vec<u8>) {
+pub(super) fn encode_row(vector: &Vector, row: usize, part: KeyPart, out: &mut Vec<u8>) {
     let start = out.len();
     match vector.data() {
         Data::Int(rows) | Data::Date(rows) if !vector.is_null(row) => {
