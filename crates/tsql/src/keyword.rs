@@ -495,7 +495,8 @@ keywords! {
 impl Keyword {
     /// Finds the keyword that `word` is, whatever its case.
     pub(crate) fn of(word: &[u8]) -> Self {
-        if word.len() > LENGTH_MAX {
+        // No keyword has one letter, and many aliases do.
+        if word.len() > LENGTH_MAX || word.len() < 2 {
             return Self::None;
         }
         let mut slot = hash(word) % TABLE_SIZE;
@@ -505,7 +506,7 @@ impl Keyword {
                 return Self::None;
             }
             let (keyword, text) = KEYWORDS[entry as usize];
-            if text.as_bytes().eq_ignore_ascii_case(word) {
+            if is_same(text.as_bytes(), word) {
                 return keyword;
             }
             slot = (slot + 1) % TABLE_SIZE;
@@ -513,6 +514,7 @@ impl Keyword {
     }
 
     /// Tells whether it can't be a name without quotes.
+    #[inline]
     pub(crate) fn is_reserved(self) -> bool {
         let number = self as usize;
         number != 0 && number <= RESERVED_COUNT
@@ -544,6 +546,13 @@ const fn build_table() -> [u16; TABLE_SIZE] {
         index += 1;
     }
     table
+}
+
+/// Compares a keyword with a word in any case. Letters differ from their other case in one bit; what differs from
+/// a digit or from `_` in that bit alone is no byte of a name.
+#[inline]
+fn is_same(keyword: &[u8], word: &[u8]) -> bool {
+    keyword.len() == word.len() && keyword.iter().zip(word).all(|(a, b)| (a ^ b) & 0xDF == 0)
 }
 
 /// Mixes length and a few letters, without their case: all keywords that fall together are told apart

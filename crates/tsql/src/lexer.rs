@@ -96,6 +96,7 @@ pub(crate) const UNMATCHED: u32 = u32::MAX;
 
 impl Token {
     /// Returns the byte behind it.
+    #[inline]
     pub(crate) fn end(&self) -> u32 {
         match self.kind {
             TokenKind::LeftParen => self.start + 1,
@@ -189,6 +190,10 @@ impl Lexer<'_> {
                 self.quoted(start, b'\'', TokenKind::NString)
             }
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'#' => self.word(start),
+            // The commonest of punctuation.
+            b'.' if !self.peek(1).is_ascii_digit() => self.single(start, TokenKind::Dot),
+            b',' => self.single(start, TokenKind::Comma),
+            b'=' => self.single(start, TokenKind::Equal),
             b'@' => self.name_like(start, TokenKind::Variable),
             b'\'' => self.quoted(start, b'\'', TokenKind::String),
             b'"' => self.quoted(start, b'"', TokenKind::DoubleQuoted),
@@ -202,10 +207,12 @@ impl Lexer<'_> {
         }
     }
 
+    #[inline]
     fn push(&mut self, kind: TokenKind, start: usize) -> TokenKind {
         self.push_keyword(kind, Keyword::None, start)
     }
 
+    #[inline]
     fn push_keyword(&mut self, kind: TokenKind, keyword: Keyword, start: usize) -> TokenKind {
         let end_or_match =
             if kind == TokenKind::LeftParen { UNMATCHED } else { narrow(self.position) };
@@ -214,6 +221,7 @@ impl Lexer<'_> {
     }
 
     /// Returns the byte `ahead` of the position, 0 behind the end.
+    #[inline]
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.position + ahead).copied().unwrap_or(0)
     }
@@ -223,6 +231,7 @@ impl Lexer<'_> {
     }
 
     /// Skips blanks and comments; returns where a comment starts that does not end.
+    #[inline]
     fn skip_blanks(&mut self) -> Option<usize> {
         loop {
             match self.peek(0) {
@@ -274,6 +283,14 @@ impl Lexer<'_> {
         false
     }
 
+    /// A token of one byte.
+    #[inline]
+    fn single(&mut self, start: usize, kind: TokenKind) -> TokenKind {
+        self.position += 1;
+        self.push(kind, start)
+    }
+
+    #[inline]
     fn word(&mut self, start: usize) -> TokenKind {
         self.skip_name();
         let word = &self.bytes[start..self.position];
@@ -287,19 +304,24 @@ impl Lexer<'_> {
         self.push(kind, start)
     }
 
+    #[inline]
     fn skip_name(&mut self) {
-        loop {
-            let rest = &self.bytes[self.position..];
-            let plain = rest.iter().position(|&byte| !IS_NAME_BYTE[usize::from(byte)]);
-            self.position += plain.unwrap_or(rest.len());
-            match self.peek(0) {
-                0x80.. => match self.char() {
-                    Some(c) if is_name_char(c) => self.position += c.len_utf8(),
-                    _ => return,
-                },
+        let mut at = self.position;
+        while let Some(&byte) = self.bytes.get(at) {
+            if IS_NAME_BYTE[usize::from(byte)] {
+                at += 1;
+                continue;
+            }
+            if byte < 0x80 {
+                break;
+            }
+            self.position = at;
+            match self.char() {
+                Some(c) if is_name_char(c) => at += c.len_utf8(),
                 _ => return,
             }
         }
+        self.position = at;
     }
 
     /// A token in quotes; a doubled closing quote stands for itself.
@@ -411,14 +433,11 @@ impl Lexer<'_> {
             (b')', _) => (T::RightParen, 1),
             (b'{', _) => (T::LeftBrace, 1),
             (b'}', _) => (T::RightBrace, 1),
-            (b',', _) => (T::Comma, 1),
-            (b'.', _) => (T::Dot, 1),
             (b';', _) => (T::Semicolon, 1),
             (b':', b':') => (T::DoubleColon, 2),
             (b':', _) => (T::Colon, 1),
             (b'?', _) => (T::Question, 1),
             (b'~', _) => (T::Tilde, 1),
-            (b'=', _) => (T::Equal, 1),
             (b'!', b'=') => (T::NotEqual, 2),
             (b'!', b'<') => (T::GreaterOrEqual, 2),
             (b'!', b'>') => (T::LessOrEqual, 2),

@@ -95,13 +95,13 @@ impl Session {
         self.state.counters.count(SessionCounter::PlanLookups);
         let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
             Some(entry) => entry,
-            None => {
-                let sent = text.as_bytes().into();
-                match self.state.choose(key, text, &sent)? {
-                    Chosen::Own(program) => Entry { procedure: None, text: sent, program },
-                    Chosen::Kind(call) => return self.run_kind(call, sink),
+            None => match self.state.choose(key, text)? {
+                Chosen::Own(program) => {
+                    let text = text.as_bytes().into();
+                    Entry { procedure: None, text, program }
                 }
-            }
+                Chosen::Kind(call) => return self.run_kind(call, sink),
+            },
         };
         let mut frame = Frame::for_program(&self.state, &entry.program)?;
         let outcome = self.run_program(&entry.program, &mut frame, sink);

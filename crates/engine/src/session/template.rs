@@ -109,22 +109,17 @@ fn put<T>(places: &mut Vec<Option<(ProgramKey, T)>>, key: ProgramKey, value: T) 
 
 impl SessionState {
     /// Finds what a text runs that the session has no program for, or compiles it.
-    pub(super) fn choose(
-        &mut self,
-        key: ProgramKey,
-        text: &str,
-        sent: &Arc<[u8]>,
-    ) -> Result<Chosen, Stop> {
+    pub(super) fn choose(&mut self, key: ProgramKey, text: &str) -> Result<Chosen, Stop> {
         let version = self.catalog.version;
         if let Some(call) = self.known_text(key, text) {
             return Ok(Chosen::Kind(call));
         }
-        if let Some(program) = self.instance.programs.get(key, version, sent) {
+        if let Some(program) = self.instance.programs.get(key, version, text.as_bytes()) {
             return Ok(Chosen::Own(program));
         }
         // The parser says what is wrong with a longer one.
         if u32::try_from(text.len()).is_err() {
-            return self.compile_shared(key, text, sent).map(Chosen::Own);
+            return self.compile_shared(key, text, &text.as_bytes().into()).map(Chosen::Own);
         }
         let mut tokens = Tokens::of(text);
         let shown = self.options.explain != Explain::default();
@@ -162,7 +157,7 @@ impl SessionState {
                 Ok(Chosen::Kind(Call { program: made.program, values, back }))
             }
             _ => {
-                self.instance.programs.put(key, sent, &program);
+                self.instance.programs.put(key, &text.as_bytes().into(), &program);
                 Ok(Chosen::Own(program))
             }
         }

@@ -64,6 +64,7 @@ pub struct Ident {
 
 impl Ident {
     /// Makes an identifier.
+    #[inline]
     pub fn new(text: impl Into<Box<str>>, quoting: Quoting, span: Span) -> Self {
         Self { text: text.into(), quoting, span }
     }

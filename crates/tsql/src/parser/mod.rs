@@ -99,35 +99,43 @@ impl<'a> Parser<'a> {
 
     // Looking.
 
+    #[inline]
     fn token(&self) -> Token {
         self.tokens[self.position]
     }
 
     /// Returns the token `ahead` of the next one; the last one is the end.
+    #[inline]
     fn token_at(&self, ahead: usize) -> Token {
         self.tokens[(self.position + ahead).min(self.tokens.len() - 1)]
     }
 
+    #[inline]
     fn kind(&self) -> TokenKind {
         self.token().kind
     }
 
+    #[inline]
     fn kind_at(&self, ahead: usize) -> TokenKind {
         self.token_at(ahead).kind
     }
 
+    #[inline]
     fn keyword(&self) -> Keyword {
         self.token().keyword
     }
 
+    #[inline]
     fn keyword_at(&self, ahead: usize) -> Keyword {
         self.token_at(ahead).keyword
     }
 
+    #[inline]
     fn at(&self, keyword: Keyword) -> bool {
         self.keyword() == keyword
     }
 
+    #[inline]
     fn at_kind(&self, kind: TokenKind) -> bool {
         self.kind() == kind
     }
@@ -138,6 +146,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Returns the text of a token.
+    #[inline]
     fn text_of(&self, token: Token) -> &'a str {
         &self.text[token.start as usize..token.end() as usize]
     }
@@ -145,6 +154,7 @@ impl<'a> Parser<'a> {
     // Taking.
 
     /// Takes the next token; the end is never passed.
+    #[inline]
     fn advance(&mut self) -> Token {
         let token = self.token();
         if token.kind != TokenKind::End {
@@ -153,6 +163,7 @@ impl<'a> Parser<'a> {
         token
     }
 
+    #[inline]
     fn eat(&mut self, keyword: Keyword) -> bool {
         let found = self.at(keyword);
         if found {
@@ -161,6 +172,7 @@ impl<'a> Parser<'a> {
         found
     }
 
+    #[inline]
     fn eat_kind(&mut self, kind: TokenKind) -> bool {
         let found = self.at_kind(kind);
         if found {
@@ -242,11 +254,13 @@ impl<'a> Parser<'a> {
     // Places.
 
     /// Returns where the next token starts.
+    #[inline]
     fn start(&self) -> u32 {
         self.token().start
     }
 
     /// Returns where the token before the next one ends.
+    #[inline]
     fn end(&self) -> u32 {
         match self.position {
             0 => 0,
@@ -255,6 +269,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Returns the span from `start` to the last token taken.
+    #[inline]
     fn span_from(&self, start: u32) -> Span {
         Span::new(start, self.end().max(start))
     }

@@ -13,6 +13,7 @@ const NAME_CHARS_MAX: usize = 128;
 
 impl Parser<'_> {
     /// Tells whether a token can be a name here.
+    #[inline]
     pub(super) fn is_ident(&self, token: Token) -> bool {
         match token.kind {
             TokenKind::Word => !token.keyword.is_reserved(),
@@ -22,11 +23,13 @@ impl Parser<'_> {
         }
     }
 
+    #[inline]
     pub(super) fn at_ident(&self) -> bool {
         self.is_ident(self.token())
     }
 
     /// Tells whether a token is a string here.
+    #[inline]
     pub(super) fn is_string(&self, token: Token) -> bool {
         match token.kind {
             TokenKind::String | TokenKind::NString => true,
@@ -54,6 +57,19 @@ impl Parser<'_> {
 
     /// Takes the next token as a name.
     pub(super) fn take_ident(&mut self) -> Result<Ident> {
+        let token = self.token();
+        let (start, end) = (token.start, token.end());
+        // Bytes are never fewer than characters, and most names are short.
+        if token.kind == TokenKind::Word && (end - start) as usize <= NAME_CHARS_MAX {
+            self.position += 1;
+            return Ok(Ident::new(self.text_of(token), Quoting::None, Span::new(start, end)));
+        }
+        self.take_quoted_ident()
+    }
+
+    /// Takes a name in quotes, or a long one.
+    #[inline(never)]
+    fn take_quoted_ident(&mut self) -> Result<Ident> {
         let token = self.advance();
         let span = Span::new(token.start, token.end());
         let text = self.text_of(token);
@@ -67,7 +83,6 @@ impl Parser<'_> {
         if ident.is_empty() {
             return Err(self.error_at(Msg::NameMissing, token.start));
         }
-        // Bytes are never fewer than characters, and most names are short.
         if ident.len() > NAME_CHARS_MAX && ident.encode_utf16().count() > NAME_CHARS_MAX {
             let shown: String = ident.chars().take(NAME_CHARS_MAX).collect();
             return Err(

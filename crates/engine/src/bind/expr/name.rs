@@ -25,6 +25,7 @@ pub(super) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
 pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
     let name = column.column.as_str();
     let wants_identity = name.eq_ignore_ascii_case("$identity");
+    let first = name.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
     for level in binder.levels.iter_mut().rev() {
         let mut found = None;
         let mut seen_table = false;
@@ -37,7 +38,8 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
                 let same = if wants_identity {
                     candidate.identity
                 } else {
-                    Name::same(&candidate.name, name)
+                    let candidate: &str = &candidate.name;
+                    may_be_same(candidate, first) && Name::same(candidate, name)
                 };
                 if same && found.replace((s, c)).is_some() {
                     return Err(Msg::AmbiguousColumn(name).into());
@@ -57,6 +59,14 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
         Some(table) => Err(Msg::MultiPartNotBound(&format!("{table}.{name}")).into()),
         None => Err(Msg::InvalidColumn(name).into()),
     }
+}
+
+/// Tells by the first letter, which is where most names differ, whether a name may be that which begins with
+/// `first` in lower case.
+#[inline]
+fn may_be_same(candidate: &str, first: u8) -> bool {
+    let letter = candidate.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
+    letter == first || !letter.is_ascii() || !first.is_ascii()
 }
 
 /// Tells whether a qualifier means this source: its alias, or its table by one or more name parts.
