@@ -86,6 +86,7 @@ impl Default for DatabaseOptions {
             user_access: super::UserAccess::default(),
             compatibility_level: COMPATIBILITY_LEVEL,
             recovery: "FULL".to_owned(),
+            scoped: BTreeMap::new(),
             others: BTreeMap::new(),
         }
     }

@@ -24,6 +24,7 @@ mod message;
 pub mod name;
 pub mod password;
 mod property;
+pub(crate) mod scoped;
 mod sequence;
 mod settings;
 pub mod table;
@@ -137,6 +138,8 @@ pub struct DatabaseOptions {
     pub compatibility_level: u8,
     /// RECOVERY: FULL, SIMPLE, BULK_LOGGED.
     pub recovery: String,
+    /// Database scoped configurations that have another value than their default.
+    pub scoped: BTreeMap<&'static str, i64>,
     /// The other options by upper-case name, with the value that was set.
     pub others: BTreeMap<String, String>,
 }

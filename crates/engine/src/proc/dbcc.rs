@@ -40,7 +40,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-fn free_programs(cx: &mut Cx<'_>) {
+pub(crate) fn free_programs(cx: &mut Cx<'_>) {
     cx.session.instance.programs.clear();
     cx.session.instance.templates.clear();
     cx.session.instance.statistics.evict_all();

@@ -28,6 +28,7 @@ mod database_principals;
 mod database_query_store_options;
 mod database_recovery_status;
 mod database_role_members;
+mod database_scoped_configurations;
 mod databases;
 mod default_constraints;
 mod dm_db_column_store_row_group_physical_stats;

@@ -149,6 +149,7 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::database_mirroring::VIEW,
     &super::database_recovery_status::VIEW,
     &super::database_query_store_options::VIEW,
+    &super::database_scoped_configurations::VIEW,
     &super::dm_db_xtp_hash_index_stats::VIEW,
     &super::dm_db_xtp_memory_consumers::VIEW,
     &super::dm_db_xtp_table_memory_stats::VIEW,

@@ -294,10 +294,12 @@ impl Task for Connection {
 }
 
 impl Side {
-    /// Says what comes after a receive, which has left no label: a message may need many of them.
+    /// Says what comes after a receive where it is not the reading of a request, which every receive is
+    /// taken for.
     fn label_work(&self) {
-        let is_open = matches!(self.stage, Stage::Open(_));
-        ledger::label(if is_open { Label::Decode } else { Label::Login });
+        if !matches!(self.stage, Stage::Open(_)) {
+            ledger::label(Label::Login);
+        }
     }
 
     /// Looks at the first byte of all.

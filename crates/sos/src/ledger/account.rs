@@ -506,9 +506,10 @@ impl Account {
 
     #[inline]
     fn begin_running(&self) {
+        // What follows a receive is the reading of what it has brought, until somebody says otherwise.
+        // Before the edge, whose own work, where a thread was preempted, has that label too.
+        self.label.store(Label::Decode as u32, Ordering::Relaxed);
         self.edge(RUNNING);
-        // What nobody labels from here on is dark.
-        self.label.store(Label::None as u32, Ordering::Relaxed);
     }
 
     #[inline]

@@ -9,6 +9,7 @@ use tsql::ast::{self, AlterDatabaseAction, OptionValue};
 use types::{Error, Msg, Result};
 
 use crate::catalog::name::Name;
+use crate::catalog::scoped::{OtherValue, SCOPED};
 use crate::catalog::{Database, DatabaseFile, DatabaseOptions, default_files};
 use crate::exec::Cx;
 use crate::exec::ddl::database_option::set;
@@ -140,6 +141,9 @@ pub(super) fn alter(alter: &ast::AlterDatabase, cx: &mut Cx<'_>) -> Result<()> {
     if let AlterDatabaseAction::Rename(new) = &alter.action {
         return rename(name, new, cx);
     }
+    if let AlterDatabaseAction::ScopedConfiguration { option, clear: true, .. } = &alter.action {
+        return clear_scoped(option, cx);
+    }
     let or_missing = |error: Error| if error.number == 911 { missing() } else { error };
     if let AlterDatabaseAction::Set { options, termination } = &alter.action
         && let Some(access) = user_access::of_options(options)
@@ -196,8 +200,8 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
         }
         AlterDatabaseAction::ModifyFileGroup(..) => refuse("ALTER DATABASE .. MODIFY FILEGROUP"),
         AlterDatabaseAction::ModifyFile(_) => refuse("ALTER DATABASE .. MODIFY FILE"),
-        AlterDatabaseAction::ScopedConfiguration { .. } => {
-            refuse("ALTER DATABASE SCOPED CONFIGURATION")
+        AlterDatabaseAction::ScopedConfiguration { option, .. } => {
+            set_scoped(&mut database.options, option)
         }
         AlterDatabaseAction::Rename(_) => refuse("ALTER DATABASE .. MODIFY NAME"),
     }
@@ -220,4 +224,39 @@ fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
         catalog.databases.insert(Name::new(new), Arc::new(renamed));
         Ok(())
     })
+}
+
+/// ALTER DATABASE SCOPED CONFIGURATION SET. There are no secondaries, which FOR SECONDARY is about: what they
+/// would do is kept nowhere, but it has to be right.
+fn set_scoped(options: &mut DatabaseOptions, option: &ast::NamedOption) -> Result<()> {
+    let name = option.name.as_ref();
+    let Some(known) = SCOPED.iter().find(|configuration| configuration.name == name) else {
+        return refuse(&format!("ALTER DATABASE SCOPED CONFIGURATION SET {name}"));
+    };
+    let value = match &option.value {
+        OptionValue::On if known.is_switch => 1,
+        OptionValue::Off if known.is_switch => 0,
+        OptionValue::Literal(ast::Literal::Int(n)) if !known.is_switch => i64::from(*n),
+        OptionValue::Name(name) if name.object.is("PRIMARY") => return Ok(()),
+        other => return Err(Msg::SyntaxNear(&word(other)).into()),
+    };
+    if value == known.default {
+        options.scoped.remove(known.name);
+        return Ok(());
+    }
+    if known.other == OtherValue::Refused {
+        let said = word(&option.value);
+        return refuse(&format!("ALTER DATABASE SCOPED CONFIGURATION SET {name} = {said}"));
+    }
+    options.scoped.insert(known.name, value);
+    Ok(())
+}
+
+/// ALTER DATABASE SCOPED CONFIGURATION CLEAR PROCEDURE_CACHE.
+fn clear_scoped(option: &ast::NamedOption, cx: &mut Cx<'_>) -> Result<()> {
+    if *option.name != *"PROCEDURE_CACHE" {
+        return Err(Msg::SyntaxNear(&option.name).into());
+    }
+    crate::proc::dbcc::free_programs(cx);
+    Ok(())
 }

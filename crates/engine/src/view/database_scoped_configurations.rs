@@ -1,0 +1,49 @@
+//! `sys.database_scoped_configurations`: a row for each configuration of the current database.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Value};
+
+use super::column::{BIT, Column, INT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
+use super::{Rows, Scope, SystemView};
+use crate::catalog::scoped::{SCOPED, ScopedConfiguration};
+
+struct Row {
+    configuration: &'static ScopedConfiguration,
+    value: i64,
+}
+
+const COLUMNS: &[Column<Row>] = &[
+    col("configuration_id", INT, |r| int(r.configuration.id)),
+    col("name", nv(60), |r| text(r.configuration.name)),
+    opt("value", VARIANT, variant),
+    // There is no secondary: it is as the primary.
+    opt("value_for_secondary", VARIANT, |_| Value::Null),
+    col("is_value_default", BIT, |r| bit(r.value == r.configuration.default)),
+];
+
+/// The view.
+pub(super) static VIEW: SystemView = SystemView {
+    schema: "sys",
+    name: "database_scoped_configurations",
+    columns: || shape(COLUMNS),
+    rows: read,
+    arity: 0,
+};
+
+fn variant(row: &Row) -> Value {
+    let of = |data_type| ColumnType { data_type, collation: Collation::default(), nullable: true };
+    let (value, data_type) = match row.configuration.is_switch {
+        true => (Value::Bit(row.value != 0), DataType::Bit),
+        false => (i32::try_from(row.value).map_or(Value::Null, Value::Int), DataType::Int),
+    };
+    Value::Variant(Box::new((value, of(data_type))))
+}
+
+fn read(scope: &Scope<'_>) -> Rows {
+    let set = &scope.database.options.scoped;
+    let row = |configuration: &'static ScopedConfiguration| {
+        let value = set.get(configuration.name).copied();
+        Row { configuration, value: value.unwrap_or(configuration.default) }
+    };
+    rows(COLUMNS, SCOPED.iter().map(row))
+}
