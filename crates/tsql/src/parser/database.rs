@@ -27,6 +27,18 @@ const LONE_OPTIONS: &[&str] = &[
 ];
 
 impl Parser<'_> {
+    /// Whether DATABASE AUDIT SPECIFICATION, DATABASE ENCRYPTION KEY or DATABASE SCOPED CREDENTIAL is meant, and
+    /// not a database whose name is one of these words.
+    pub(super) fn at_part_of_database(&self) -> bool {
+        let second = match self.keyword_at(1) {
+            Kw::Audit => "SPECIFICATION",
+            Kw::Encryption => "KEY",
+            Kw::Scoped => "CREDENTIAL",
+            _ => return false,
+        };
+        self.at(Kw::Database) && self.text_of(self.token_at(2)).eq_ignore_ascii_case(second)
+    }
+
     pub(super) fn create_database(&mut self) -> Result<StatementKind> {
         self.expect(Kw::Database)?;
         let name = self.ident()?;

@@ -185,7 +185,7 @@ impl Parser<'_> {
                 let drop = DropEventSession { if_exists, name, scope };
                 return Ok(StatementKind::DropEventSession(Box::new(drop)));
             }
-            (Kw::Database, Kw::Audit | Kw::Encryption | Kw::Scoped) => {
+            (Kw::Database, _) if self.at_part_of_database() => {
                 return self.unsupported_here(start);
             }
             (Kw::Server, Kw::Role) => {

@@ -186,7 +186,7 @@ impl Parser<'_> {
     fn create(&mut self, start: u32) -> Result<StatementKind> {
         match (self.keyword(), self.keyword_at(1)) {
             (Kw::Table, _) => self.create_table(),
-            (Kw::Database, Kw::Audit | Kw::Encryption | Kw::Scoped) => self.unsupported_here(start),
+            (Kw::Database, _) if self.at_part_of_database() => self.unsupported_here(start),
             (Kw::Database, _) => self.create_database(),
             (Kw::Schema, _) => self.create_schema(start),
             (Kw::Type, _) => self.create_type(),
