@@ -14,6 +14,8 @@ use crate::session::{Kind, ProgramKey};
 const TEMPLATES_MAX: usize = 1_024;
 /// Kinds that are remembered, each in a place of its own unless it shares it with another.
 const SEEN: usize = 4_096;
+/// The half of such a place that tells the kind; the other tells the text of it that was met last.
+const KIND_BITS: u64 = 0xFFFF_FFFF_0000_0000;
 
 /// Templates by the key of their kind.
 pub(crate) struct SharedTemplates {
@@ -34,13 +36,16 @@ impl Default for SharedTemplates {
 }
 
 impl SharedTemplates {
-    /// Tells whether a text of this kind was compiled before, and remembers it.
-    pub(crate) fn was_seen(&self, kind: ProgramKey) -> bool {
-        let ProgramKey::Text(hash) = kind else { return false };
-        let place = usize::try_from(hash % SEEN as u64).unwrap_or(0);
+    /// Tells whether another text of this kind was compiled before, and remembers this one. Sessions that
+    /// compile the same text at the same time are no reason for a template.
+    pub(crate) fn was_seen(&self, kind: ProgramKey, text: ProgramKey) -> bool {
+        let (ProgramKey::Text(kind), ProgramKey::Text(text)) = (kind, text) else { return false };
+        let place = usize::try_from(kind % SEEN as u64).unwrap_or(0);
+        let mark = (kind & KIND_BITS) | (text & !KIND_BITS);
         // Relaxed: who misses the other's mark compiles once more. Nothing else hangs on it.
-        self.seen[place].swap(hash, Ordering::Relaxed) == hash
-            || self.at_once.load(Ordering::Relaxed)
+        let before = self.seen[place].swap(mark, Ordering::Relaxed);
+        let is_second = before != mark && before & KIND_BITS == mark & KIND_BITS;
+        is_second || self.at_once.load(Ordering::Relaxed)
     }
 
     /// Makes templates of the first text of a kind from now on; for tests.

@@ -131,7 +131,7 @@ impl SessionState {
             return Ok(Chosen::Kind(call));
         }
         self.counters.count(SessionCounter::PlanMisses);
-        let again = kind.filter(|kind| self.instance.templates.was_seen(*kind));
+        let again = kind.filter(|kind| self.instance.templates.was_seen(*kind, key));
         let (program, template) = self.compiling(|state| {
             let batch = state.parse(text, tokens)?;
             let template = again.and_then(|_| simple::template(state, &batch, text));
