@@ -4,7 +4,9 @@
 //! that is to be changed moves to the delta store (`storage::Transaction::take_compressed`): from there on it is
 //! a row like others. What a statement inserts is compressed at once if it is much ([`ColumnLoad`]).
 
-use storage::columnstore::{BLOCK_ROWS, GroupBuilder, Place, RowGroup, Trim, Zone, word_of};
+use storage::columnstore::{
+    BLOCK_ROWS, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Trim, Zone, word_of,
+};
 use storage::{Read, RowImage, RowRef, Table, Transaction};
 use types::batch::{Selection, Vector};
 use types::row::RowBuffer;
@@ -274,6 +276,39 @@ impl ColumnLoad {
         self.builder.push(row);
         if self.builder.len().is_multiple_of(ROWS_PER_CHECK) {
             sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+        }
+        if self.builder.is_full() {
+            self.publish(Trim::None, table, transaction, cx)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the selected rows of vectors, one per column.
+    ///
+    /// # Errors
+    /// As [`Self::add`].
+    pub(crate) fn add_batch(
+        &mut self,
+        columns: &[&Vector],
+        rows: &Selection,
+        table: &TableDef,
+        transaction: &Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+        let room = GROUP_ROWS_MAX - self.builder.len();
+        if rows.len() <= room {
+            self.builder.append(columns.iter().copied(), rows);
+        } else {
+            let (mut first, mut rest) = (Selection::default(), Selection::default());
+            first.clear();
+            rest.clear();
+            for (place, row) in rows.iter().enumerate() {
+                if place < room { first.push(row) } else { rest.push(row) }
+            }
+            self.builder.append(columns.iter().copied(), &first);
+            self.publish(Trim::None, table, transaction, cx)?;
+            self.builder.append(columns.iter().copied(), &rest);
         }
         if self.builder.is_full() {
             self.publish(Trim::None, table, transaction, cx)?;

@@ -2,20 +2,21 @@
 
 use sos::sync::Ordering;
 use storage::RowImage;
-use types::value::Decimal;
+use types::batch::{Selection, Vector};
+use types::value::{ColumnType, Decimal};
 use types::{DataType, Error, Msg, Result, Value};
 
 use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
-use crate::catalog::{TableDef, TableRows};
+use crate::catalog::{ColumnDef, TableDef, TableRows};
 use crate::exec::columnstore::ColumnLoad;
-use crate::exec::query::{Flow, count_of, run_node};
+use crate::exec::query::{Flow, count_of, run_in_batches, run_node};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
 use crate::exec::{Cx, StatementResult, fault, trigger};
-use crate::plan::expr::Register;
+use crate::plan::expr::{ExprKind, Register};
 use crate::plan::query::TableSource;
 use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, table_of};
 use crate::sink::Command;
@@ -93,6 +94,15 @@ fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Re
     let limit = limit.min(row_limit(cx));
     let private = Private::begin(&insert.target, cx);
     let mut load = ColumnLoad::begin(table_of(&insert.target), insert.purpose);
+    let batches = match &mut load {
+        Some(load) if limit == u64::MAX => load_batches(insert, load, &private, cx)?,
+        Some(_) | None => None,
+    };
+    if let Some(count) = batches {
+        finish(load, insert, &private, cx)?;
+        private.commit(cx)?;
+        return Ok(count);
+    }
     let mut count = 0;
     let mut one = |cx: &mut Cx<'_>| {
         if count == limit {
@@ -113,6 +123,75 @@ fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Re
     finish(load, insert, &private, cx)?;
     private.commit(cx)?;
     Ok(count)
+}
+
+/// Loads the batches of a query as they are, where each column is one of the query's and nothing else is to be
+/// done with a row; none, and nothing is done, if that is not so.
+fn load_batches(
+    insert: &Insert,
+    load: &mut ColumnLoad,
+    private: &Private,
+    cx: &mut Cx<'_>,
+) -> Result<Option<u64>> {
+    let table = table_of(&insert.target);
+    let (InsertSource::Query(query), Some(main)) = (&insert.source, cx.transaction) else {
+        return Ok(None);
+    };
+    let Some(sources) = plain_sources(insert, table, cx) else { return Ok(None) };
+    let mut count = 0;
+    let ran = run_in_batches(&query.root, cx, &mut |cx, layout, batch| {
+        let place = |source: &Register| layout.iter().position(|register| register == source);
+        let vectors = sources.iter().map(|source| place(source).map(|at| &batch.columns[at]));
+        let Some(vectors) = vectors.collect::<Option<Vec<_>>>() else {
+            return Err(Msg::InternalError.into());
+        };
+        check_nulls(&vectors, &batch.selection, table, cx)?;
+        load.add_batch(&vectors, &batch.selection, table, private.or(main), cx)?;
+        count += batch.selection.len() as u64;
+        Ok(Flow::More)
+    })?;
+    Ok(ran.then_some(count))
+}
+
+/// Returns the registers that the columns of the new rows are, if they are nothing more.
+fn plain_sources(insert: &Insert, table: &TableDef, cx: &Cx<'_>) -> Option<Vec<Register>> {
+    let row = &insert.row;
+    let is_plain = insert.output.is_empty()
+        && row.checks.is_empty()
+        && row.computed.is_empty()
+        && row.foreign.is_empty()
+        && row.views.is_none()
+        && !trigger::is_instead(&insert.output, cx);
+    let is_same = |a: &ColumnType, b: &ColumnType| {
+        a.data_type == b.data_type && a.collation == b.collation
+    };
+    let source = |(value, column): (&InsertValue, &ColumnDef)| match value {
+        InsertValue::Source(expr) if is_same(&expr.ty, &column.ty) => match expr.kind {
+            ExprKind::Column(register) if column.identity.is_none() => Some(register),
+            _ => None,
+        },
+        _ => None,
+    };
+    if !is_plain {
+        return None;
+    }
+    insert.columns.iter().zip(&table.columns).map(source).collect()
+}
+
+/// Refuses the first row with a NULL where there must be none.
+fn check_nulls(vectors: &[&Vector], rows: &Selection, table: &TableDef, cx: &Cx<'_>) -> Result<()> {
+    let must = |ordinal: &usize| !table.columns[*ordinal].ty.nullable;
+    let suspect = |ordinal: &usize| must(ordinal) && vectors[*ordinal].has_nulls();
+    let suspects: Vec<usize> = (0..vectors.len()).filter(suspect).collect();
+    if suspects.is_empty() {
+        return Ok(());
+    }
+    for row in rows.iter() {
+        for &ordinal in &suspects {
+            check_null(&vectors[ordinal].get(row), table, ordinal, Verb::Insert, cx)?;
+        }
+    }
+    Ok(())
 }
 
 /// Stores what a load into columns still has.

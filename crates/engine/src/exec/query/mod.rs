@@ -21,6 +21,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use storage::columnstore::Place;
 use storage::{RowId, RowRef, Transaction};
+use types::batch::Batch;
 use types::compare::group_key;
 use types::{Msg, Result, Value};
 
@@ -30,7 +31,7 @@ use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
 use crate::exec::vector;
 use crate::exec::{Cx, fault};
-use crate::plan::expr::Expr;
+use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{
     FunctionScan, Limit, Node, OutputColumn, Query, UserFunctionScan, ValuesScan, ViewScan,
 };
@@ -132,6 +133,23 @@ pub(crate) fn run_node(
     receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
 ) -> Result<()> {
     run_tree(node, None, cx, receive)
+}
+
+/// Runs a tree in vector mode and gives its batches with the registers that their columns stand for; `false`, and
+/// nothing is done, if row mode suits it better.
+pub(crate) fn run_in_batches(
+    node: &Node,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>,
+) -> Result<bool> {
+    let Some(transaction) = cx.transaction else { return Ok(false) };
+    if !vector::is_chosen(node, cx) {
+        return Ok(false);
+    }
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    vector::run_batches(node, &walk::fills(node).0, cx, &mut rows, receive)?;
+    Ok(true)
 }
 
 /// Runs a tree in the mode that suits it. `output` is what reads its registers; all may be read where

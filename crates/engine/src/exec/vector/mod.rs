@@ -99,6 +99,19 @@ pub(crate) fn run<'p>(
     })
 }
 
+/// Runs a tree; `receive` is called with each batch and the registers that its columns stand for.
+pub(crate) fn run_batches<'p>(
+    node: &'p Node,
+    needed: &Registers,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: &mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>,
+) -> Result<Flow> {
+    let mut operator = compile(node, needed);
+    let layout = operator.layout().to_vec();
+    operator.run(cx, rows, &mut |cx, _, batch| receive(cx, &layout, batch))
+}
+
 /// Makes the operator of a node whose output is asked for these registers.
 fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
     let inner: Input<'p> = match node {
