@@ -7,6 +7,7 @@
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
+# make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
 # make differential  10,000 statements made at random, against DuckDB; SEED=N repeats a run
 # make drivers  only the tests through real drivers
@@ -27,7 +28,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-tpch bench-aggregate bench-hashbytes bench-smoke slt differential lint doc models census fuzz support
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke slt differential lint doc models census fuzz support
 build:
 	cargo build --release --locked
 
@@ -96,6 +97,10 @@ bench-aggregate:
 bench-hashbytes:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench hashbytes --json target/hashbytes.json --page docs/benchmarks.md
+
+bench-columnstore:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench columnstore --json target/columnstore.json --page docs/benchmarks.md
 
 bench-smoke:
 	cargo build --release --locked -p clearway -p load

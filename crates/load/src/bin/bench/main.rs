@@ -9,6 +9,7 @@ mod books;
 mod cache;
 mod capacity;
 mod census;
+mod columnstore;
 mod compile;
 mod drive;
 mod hashbytes;
@@ -68,6 +69,8 @@ enum Verb {
     Model(model::ModelArguments),
     /// Compares a GROUP BY in one session with the same in two at once
     Aggregate(aggregate::AggregateArguments),
+    /// Compares loads into a columnstore with DuckDB's, and with two at once
+    Columnstore(columnstore::ColumnArguments),
     /// Compares MAX(HASHBYTES(..)) with a bare loop, with DuckDB, and with two at once
     Hashbytes(hashbytes::HashArguments),
     /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
@@ -190,6 +193,7 @@ fn main() -> ExitCode {
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Aggregate(arguments)) => aggregate::run(&arguments),
+        Some(Verb::Columnstore(arguments)) => columnstore::run(&arguments),
         Some(Verb::Hashbytes(arguments)) => hashbytes::run(&arguments),
         Some(Verb::Tpch(arguments)) => tpch::run(&arguments),
         Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),
