@@ -162,9 +162,8 @@ fn plain_sources(insert: &Insert, table: &TableDef, cx: &Cx<'_>) -> Option<Vec<R
         && row.foreign.is_empty()
         && row.views.is_none()
         && !trigger::is_instead(&insert.output, cx);
-    let is_same = |a: &ColumnType, b: &ColumnType| {
-        a.data_type == b.data_type && a.collation == b.collation
-    };
+    let is_same =
+        |a: &ColumnType, b: &ColumnType| a.data_type == b.data_type && a.collation == b.collation;
     let source = |(value, column): (&InsertValue, &ColumnDef)| match value {
         InsertValue::Source(expr) if is_same(&expr.ty, &column.ty) => match expr.kind {
             ExprKind::Column(register) if column.identity.is_none() => Some(register),

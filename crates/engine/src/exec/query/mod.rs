@@ -111,6 +111,10 @@ impl<'p> Rows<'p> {
 /// the table's own byte and its free room, and what the allocator rounds up.
 const ENTRY_BYTES: usize = 64;
 
+/// Receives a batch and the registers that its columns stand for.
+pub(crate) type ReceiveBatch<'s> =
+    &'s mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>;
+
 /// The operator above: called for each row.
 pub(crate) type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>) -> Result<Flow>;
 
@@ -140,7 +144,7 @@ pub(crate) fn run_node(
 pub(crate) fn run_in_batches(
     node: &Node,
     cx: &mut Cx<'_>,
-    receive: &mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>,
+    receive: ReceiveBatch<'_>,
 ) -> Result<bool> {
     let Some(transaction) = cx.transaction else { return Ok(false) };
     if !vector::is_chosen(node, cx) {

@@ -45,6 +45,7 @@ use restrict::Restriction;
 
 use super::query::{Flow, Rows};
 use crate::exec::Cx;
+use crate::exec::query::ReceiveBatch;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{JoinMethod, Node};
 use crate::plan::walk::{self, Registers};
@@ -105,7 +106,7 @@ pub(crate) fn run_batches<'p>(
     needed: &Registers,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
-    receive: &mut dyn FnMut(&mut Cx<'_>, &[Register], &Batch) -> Result<Flow>,
+    receive: ReceiveBatch<'_>,
 ) -> Result<Flow> {
     let mut operator = compile(node, needed);
     let layout = operator.layout().to_vec();
