@@ -111,6 +111,10 @@ impl SharedPrograms {
         let place = Place { text: Arc::clone(text), program: Arc::clone(program), asked: false };
         let mut programs = self.programs.lock();
         let replaced = programs.places.insert(key, place);
+        // Under the lock, so that the last one put in is the one that is shown.
+        if let Some(books) = &program.books {
+            books.keep(program);
+        }
         let dropped = if replaced.is_some() {
             None
         } else {

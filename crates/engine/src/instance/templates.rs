@@ -69,6 +69,10 @@ impl SharedTemplates {
         } else {
             None
         };
+        // As in `SharedPrograms::put`: views show the one that stays.
+        if let Some(books) = &made.program.books {
+            books.keep(&made.program);
+        }
         let replaced = templates.insert(kind, made);
         // Freed behind the lock.
         drop(templates);

@@ -177,6 +177,12 @@ impl ProgramBooks {
     pub(super) fn compiled(&self, program: &Arc<Program>) {
         // Relaxed: a count for a view.
         self.compilations.fetch_add(1, Ordering::Relaxed);
+        self.keep(program);
+    }
+
+    /// Makes a program the one that views show. Of those that two sessions have compiled at once it is the
+    /// one that the plan cache keeps: the other goes with its session.
+    pub(crate) fn keep(&self, program: &Arc<Program>) {
         let before = std::mem::replace(&mut *self.latest.lock(), Arc::downgrade(program));
         drop(before);
     }
