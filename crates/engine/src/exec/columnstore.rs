@@ -2,7 +2,7 @@
 //!
 //! A scan reads the delta store first, as it reads any table, and then the row groups, a block at a time. A row
 //! that is to be changed moves to the delta store (`storage::Transaction::take_compressed`): from there on it is
-//! a row like others. What a statement inserts is compressed at once if it is much ([`ColumnLoad`]).
+//! a row like others. What a statement inserts is compressed at once if it is much (`ColumnLoad`).
 
 use storage::columnstore::{
     BLOCK_ROWS, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Trim, Zone, word_of,
