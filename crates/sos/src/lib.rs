@@ -29,3 +29,5 @@ pub mod sys;
 pub mod thread;
 #[cfg(not(any(loom, shuttle)))]
 pub mod wait;
+#[cfg(not(any(loom, shuttle)))]
+pub mod xe;

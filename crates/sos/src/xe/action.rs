@@ -1,0 +1,231 @@
+//! `Action` and `PredicateSource`: what a session may ask about the moment of an event besides its fields;
+//! and how a layer above answers for what this one does not know.
+
+use std::ptr;
+
+use super::field::FieldType;
+use super::package::{PACKAGE0, Package, SQLOS};
+use super::value::Value;
+
+/// Who answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reader {
+    /// This layer.
+    Machine(Fact),
+    /// The layer above that runs on the thread: its [`ActionSource`] is asked for this number.
+    Caller(u16),
+}
+
+/// What this layer can say about the moment of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fact {
+    /// The call stack, as functions.
+    Callstack,
+    /// The call stack, as addresses.
+    CallstackAddresses,
+    /// A number that grows with each event of the instance.
+    EventSequence,
+    /// The activity, and the number of the event within it.
+    Activity,
+    /// The activity that this one came from.
+    ActivityXfer,
+    /// UTC.
+    SystemTime,
+    /// The operating system's id of the thread.
+    ThreadId,
+    /// The scheduler of the worker.
+    Scheduler,
+    /// The address of the worker.
+    Worker,
+    /// Time since the task began, in microseconds.
+    TaskTime,
+    /// The CPU the thread is on.
+    Cpu,
+    /// Of a predicate: how often it has been asked.
+    Counter,
+}
+
+/// Something that is gathered with an event, because a session asks for it.
+#[derive(Debug)]
+pub struct Action {
+    /// The package it belongs to.
+    pub package: &'static Package,
+    /// Its name.
+    pub name: &'static str,
+    /// The type of what it gathers.
+    pub field_type: FieldType,
+    /// What it gathers.
+    pub description: &'static str,
+    /// Who answers.
+    pub reader: Reader,
+}
+
+/// Something that predicates may ask about the moment of an event.
+#[derive(Debug)]
+pub struct PredicateSource {
+    /// The package it belongs to.
+    pub package: &'static Package,
+    /// Its name.
+    pub name: &'static str,
+    /// The type of what it says.
+    pub field_type: FieldType,
+    /// What it says.
+    pub description: &'static str,
+    /// Who answers.
+    pub reader: Reader,
+}
+
+macro_rules! by_address {
+    ($name:ident) => {
+        impl $name {
+            /// Declares one.
+            #[must_use]
+            pub const fn new(
+                package: &'static Package,
+                name: &'static str,
+                field_type: FieldType,
+                reader: Reader,
+                description: &'static str,
+            ) -> Self {
+                Self { package, name, field_type, description, reader }
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                ptr::eq(self, other)
+            }
+        }
+
+        impl Eq for $name {}
+    };
+}
+
+by_address!(Action);
+by_address!(PredicateSource);
+
+/// What the layer above knows about what its thread is doing: the session, the text, the login.
+///
+/// It is asked in the midst of anything, an allocation or a wait for a lock included: it must not lock,
+/// allocate, wait or panic, and answers [`Value::Null`] where it cannot read.
+pub trait ActionSource {
+    /// Hands what it knows under this number ([`Reader::Caller`]) to `give`, once or not at all.
+    fn read(&self, number: u16, give: &mut dyn FnMut(Value<'_>));
+}
+
+const fn machine(
+    package: &'static Package,
+    name: &'static str,
+    field_type: FieldType,
+    fact: Fact,
+    description: &'static str,
+) -> Action {
+    Action::new(package, name, field_type, Reader::Machine(fact), description)
+}
+
+const fn source(
+    package: &'static Package,
+    name: &'static str,
+    field_type: FieldType,
+    fact: Fact,
+    description: &'static str,
+) -> PredicateSource {
+    PredicateSource::new(package, name, field_type, Reader::Machine(fact), description)
+}
+
+/// Attached to every event of a session with TRACK_CAUSALITY.
+pub static ATTACH_ACTIVITY_ID: Action = machine(
+    &PACKAGE0,
+    "attach_activity_id",
+    FieldType::ActivityId,
+    Fact::Activity,
+    "Attach an activity ID to an event",
+);
+
+/// Attached likewise, where an activity has come from another one.
+pub static ATTACH_ACTIVITY_ID_XFER: Action = machine(
+    &PACKAGE0,
+    "attach_activity_id_xfer",
+    FieldType::ActivityIdXfer,
+    Fact::ActivityXfer,
+    "Attach an activity ID transfer to an event",
+);
+
+use FieldType as T;
+
+/// The call stack as functions: `module!function+0x..`.
+pub static CALLSTACK: Action = machine(
+    &PACKAGE0,
+    "callstack",
+    T::Callstack,
+    Fact::Callstack,
+    "Collect the current call stack",
+);
+
+/// The actions of this layer.
+pub static ACTIONS: &[&Action] = &[
+    &CALLSTACK,
+    &machine(
+        &PACKAGE0,
+        "callstack_rva",
+        T::Callstack,
+        Fact::CallstackAddresses,
+        "Collect the current call stack as addresses",
+    ),
+    &machine(
+        &PACKAGE0,
+        "event_sequence",
+        T::UInt64,
+        Fact::EventSequence,
+        "Collect event sequence number",
+    ),
+    &machine(
+        &PACKAGE0,
+        "collect_system_time",
+        T::Datetime,
+        Fact::SystemTime,
+        "Collect the current system time with 100 nanosecond precision",
+    ),
+    &machine(
+        &PACKAGE0,
+        "collect_current_thread_id",
+        T::UInt32,
+        Fact::ThreadId,
+        "Collect the current OS thread ID",
+    ),
+    &ATTACH_ACTIVITY_ID,
+    &ATTACH_ACTIVITY_ID_XFER,
+    &machine(&SQLOS, "system_thread_id", T::UInt32, Fact::ThreadId, "Collect the thread ID"),
+    &machine(&SQLOS, "scheduler_id", T::UInt32, Fact::Scheduler, "Collect current scheduler ID"),
+    &machine(&SQLOS, "worker_address", T::Ptr, Fact::Worker, "Collect current worker address"),
+    &machine(
+        &SQLOS,
+        "task_time",
+        T::UInt64,
+        Fact::TaskTime,
+        "Collect current task execution time, in microseconds",
+    ),
+    &machine(&SQLOS, "cpu_id", T::UInt32, Fact::Cpu, "Collect current CPU ID"),
+];
+
+/// The predicate sources of this layer.
+pub static PREDICATE_SOURCES: &[&PredicateSource] = &[
+    &source(
+        &PACKAGE0,
+        "counter",
+        T::UInt64,
+        Fact::Counter,
+        "Counts the number of times the predicate is evaluated up to it",
+    ),
+    &source(&SQLOS, "system_thread_id", T::UInt32, Fact::ThreadId, "The thread ID"),
+    &source(&SQLOS, "scheduler_id", T::UInt32, Fact::Scheduler, "The current scheduler ID"),
+    &source(&SQLOS, "worker_address", T::Ptr, Fact::Worker, "The current worker address"),
+    &source(
+        &SQLOS,
+        "task_execution_time",
+        T::UInt64,
+        Fact::TaskTime,
+        "Time since the task began, in microseconds",
+    ),
+    &source(&SQLOS, "cpu_id", T::UInt32, Fact::Cpu, "The current CPU ID"),
+];

@@ -1,0 +1,247 @@
+//! The events that this layer fires: spinlocks, latches, waits, pages, the scheduler monitor.
+//!
+//! All are fired where nobody may wait: in the midst of a lock's slow path, of an allocation, of a
+//! hand-over.
+
+use super::event::{Channel, Event};
+use super::field::Field;
+use super::field::FieldType::{Map, Ptr, UInt32, UInt64, UnicodeString};
+use super::map::{EVENT_OPCODE, LATCH_CLASS, LATCH_MODE, SPINLOCK_TYPES, STALL_KIND, WAIT_TYPES};
+use super::package::{Package, SQLOS, SQLSERVER};
+
+const fn event(
+    package: &'static Package,
+    name: &'static str,
+    description: &'static str,
+    fields: &'static [Field],
+) -> Event {
+    Event::new(package, name, description, fields).never_blocking()
+}
+
+const fn field(
+    name: &'static str,
+    field_type: super::FieldType,
+    description: &'static str,
+) -> Field {
+    Field::new(name, field_type, description)
+}
+
+/// A waiter for a spinlock sleeps.
+pub static SPINLOCK_BACKOFF: Event = event(
+    &SQLOS,
+    "spinlock_backoff",
+    "Occurs when a thread that waits for a spinlock goes to sleep for a moment",
+    &[
+        field("address", Ptr, "The spinlock"),
+        field("worker", Ptr, "The worker that waits"),
+        field("type", Map(&SPINLOCK_TYPES), "What the spinlock guards"),
+        field("spins", UInt64, "Spins of this wait so far"),
+        field("backoffs", UInt64, "Backoffs of this wait so far"),
+        field("spin_ns", UInt64, "Nanoseconds since this wait began"),
+    ],
+)
+.found_under(Channel::Debug, "spinlock");
+
+/// A waiter for a spinlock has waited for seconds.
+pub static SPINLOCK_BACKOFF_WARNING: Event = event(
+    &SQLOS,
+    "spinlock_backoff_warning",
+    "Occurs when a thread has waited for a spinlock for five seconds, and each five seconds after that",
+    &[
+        field("spinlock_address", Ptr, "The spinlock"),
+        field("worker", Ptr, "The worker that waits"),
+        field("backoffs", UInt64, "Backoffs of this wait so far"),
+        field("type", Map(&SPINLOCK_TYPES), "What the spinlock guards"),
+        field("category", UnicodeString, "The kind of problem"),
+        field("description", UnicodeString, "The problem"),
+    ],
+)
+.found_under(Channel::Operational, "spinlock");
+
+static PAGE_FIELDS: &[Field] = &[
+    field("worker", Ptr, "The worker"),
+    field("number_pages", UInt32, "Pages of 8 KB"),
+    field("page_size", UInt64, "Bytes of all of them"),
+    field("page_location", Ptr, "The first of them"),
+    field("memory_clerk_name", UnicodeString, "Who has them"),
+    field("pool_id", UInt32, "The resource pool"),
+];
+
+/// Pages are taken.
+pub static PAGE_ALLOCATED: Event =
+    event(&SQLOS, "page_allocated", "Occurs when pages are allocated", PAGE_FIELDS)
+        .found_under(Channel::Debug, "memory");
+
+/// Pages are given back.
+pub static PAGE_FREED: Event =
+    event(&SQLOS, "page_freed", "Occurs when pages are freed", PAGE_FIELDS)
+        .found_under(Channel::Debug, "memory");
+
+/// A wait begins or ends.
+pub static WAIT_INFO: Event = event(
+    &SQLOS,
+    "wait_info",
+    "Occurs when a task begins or ends a wait",
+    &[
+        field("wait_type", Map(&WAIT_TYPES), "What it waits for"),
+        field("opcode", Map(&EVENT_OPCODE), "Whether the wait begins or ends"),
+        field("duration", UInt64, "Milliseconds of the wait, when it ends"),
+        field("signal_duration", UInt64, "The part of them after the signal"),
+        field("wait_resource", Ptr, "The address that it waits on"),
+        field("duration_ns", UInt64, "Nanoseconds of the wait, when it ends"),
+    ],
+)
+.found_under(Channel::Debug, "wait");
+
+/// A call of the operating system outside the scheduler begins or ends.
+pub static WAIT_INFO_EXTERNAL: Event = event(
+    &SQLOS,
+    "wait_info_external",
+    "Occurs when a task begins or ends a call outside its scheduler",
+    &[
+        field("wait_type", Map(&WAIT_TYPES), "What it waits for"),
+        field("opcode", Map(&EVENT_OPCODE), "Whether the wait begins or ends"),
+        field("duration", UInt64, "Milliseconds of the wait, when it ends"),
+        field("wait_resource", Ptr, "The address that it waits on"),
+        field("duration_ns", UInt64, "Nanoseconds of the wait, when it ends"),
+    ],
+)
+.found_under(Channel::Debug, "wait");
+
+/// A wait has ended.
+pub static WAIT_COMPLETED: Event = event(
+    &SQLOS,
+    "wait_completed",
+    "Occurs when a wait has ended",
+    &[
+        field("wait_type", Map(&WAIT_TYPES), "What it waited for"),
+        field("duration", UInt64, "Milliseconds of the wait"),
+        field("signal_duration", UInt64, "The part of them after the signal"),
+        field("wait_resource", Ptr, "The address that it waited on"),
+        field("duration_ns", UInt64, "Nanoseconds of the wait"),
+    ],
+)
+.found_under(Channel::Debug, "wait");
+
+/// A thread that waits for a latch parks.
+pub static LATCH_SUSPEND_BEGIN: Event = event(
+    &SQLSERVER,
+    "latch_suspend_begin",
+    "Occurs when a task is suspended to wait for a latch",
+    &[
+        field("class", Map(&LATCH_CLASS), "What the latch guards"),
+        field("mode", Map(&LATCH_MODE), "How it is wanted"),
+        field("address", Ptr, "The latch"),
+    ],
+)
+.found_under(Channel::Analytic, "latch");
+
+/// A thread that has waited for a latch goes on.
+pub static LATCH_SUSPEND_END: Event = event(
+    &SQLSERVER,
+    "latch_suspend_end",
+    "Occurs when a task that was suspended to wait for a latch goes on",
+    &[
+        field("class", Map(&LATCH_CLASS), "What the latch guards"),
+        field("mode", Map(&LATCH_MODE), "How it is wanted"),
+        field("address", Ptr, "The latch"),
+        field("duration", UInt64, "Microseconds of the suspension"),
+    ],
+)
+.found_under(Channel::Analytic, "latch");
+
+/// A latch that was taken is acquired after all.
+pub static LATCH_ACQUIRED: Event = event(
+    &SQLSERVER,
+    "latch_acquired",
+    "Occurs when a latch is acquired that was not free at first",
+    &[
+        field("class", Map(&LATCH_CLASS), "What the latch guards"),
+        field("mode", Map(&LATCH_MODE), "How it was wanted"),
+        field("duration", UInt64, "Microseconds from the first attempt"),
+    ],
+)
+.found_under(Channel::Analytic, "latch");
+
+/// The scheduler monitor has found something that stood still.
+pub static SCHEDULER_MONITOR: Event = event(
+    &SQLOS,
+    "scheduler_monitor",
+    "Occurs when the scheduler monitor finds that a scheduler or the machine has stood still",
+    &[
+        field("finding", Map(&STALL_KIND), "What it has found"),
+        field("scheduler_id", UInt32, "The scheduler"),
+        field("thread_id", UInt32, "The thread in question"),
+        field("session_id", UInt32, "Whom it worked for"),
+        field("duration", UInt64, "Milliseconds so far"),
+        field("state", UnicodeString, "The thread's state"),
+        field("label", UnicodeString, "What it was busy with"),
+    ],
+)
+.found_under(Channel::Operational, "scheduling");
+
+/// A task has had its scheduler for its whole quantum.
+pub static QUANTUM_EXCEEDED: Event = event(
+    &SQLOS,
+    "quantum_exceeded",
+    "Occurs when a task that has had its scheduler for its quantum offers it to others",
+    &[
+        field("worker", Ptr, "The worker"),
+        field("scheduler_id", UInt32, "The scheduler"),
+        field("yielded", super::FieldType::Boolean, "Whether another worker wanted it"),
+        field("wait_ns", UInt64, "Nanoseconds until it had the scheduler again"),
+    ],
+)
+.found_under(Channel::Debug, "scheduling");
+
+/// The trimmer has given memory back to the operating system.
+pub static TRIMMER_PASS: Event = event(
+    &SQLOS,
+    "trimmer_pass",
+    "Occurs when the trimmer has given memory back to the operating system",
+    &[
+        field("idle_bytes", UInt64, "Bytes that were free"),
+        field("wanted_bytes", UInt64, "Bytes that were to go"),
+        field("released_bytes", UInt64, "Bytes that went"),
+        field("duration", UInt64, "Microseconds"),
+    ],
+)
+.found_under(Channel::Analytic, "memory");
+
+/// The events that this layer fires.
+pub static SQLOS_EVENTS: &[&Event] = &[
+    &SPINLOCK_BACKOFF,
+    &SPINLOCK_BACKOFF_WARNING,
+    &PAGE_ALLOCATED,
+    &PAGE_FREED,
+    &WAIT_INFO,
+    &WAIT_INFO_EXTERNAL,
+    &WAIT_COMPLETED,
+    &LATCH_SUSPEND_BEGIN,
+    &LATCH_SUSPEND_END,
+    &LATCH_ACQUIRED,
+    &SCHEDULER_MONITOR,
+    &QUANTUM_EXCEEDED,
+    &TRIMMER_PASS,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_field_says_something() {
+        for (at, event) in SQLOS_EVENTS.iter().enumerate() {
+            assert!(SQLOS_EVENTS[..at].iter().all(|other| other.name != event.name));
+            for (at, field) in event.fields.iter().enumerate() {
+                assert_eq!(event.field(field.name), Some(at), "{}.{}", event.name, field.name);
+                assert!(!field.description.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_wants_an_event_without_a_session() {
+        assert!(SQLOS_EVENTS.iter().all(|event| event.place().is_none()));
+    }
+}
