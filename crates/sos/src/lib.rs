@@ -24,6 +24,8 @@ pub mod park;
 #[cfg(not(loom))]
 pub mod sched;
 #[cfg(not(any(loom, shuttle)))]
+pub mod stack;
+#[cfg(not(any(loom, shuttle)))]
 pub mod sys;
 #[cfg(not(any(loom, shuttle)))]
 pub mod thread;

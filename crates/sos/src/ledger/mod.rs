@@ -89,6 +89,7 @@ fn afterlife() -> &'static Account {
 unsafe fn install(account: &Account) {
     CURRENT.set(std::ptr::from_ref(account));
     crate::lock::set_thread_number(account.number());
+    crate::stack::register();
 }
 
 /// Closes the calling thread's account, so that nothing refers to it any more.

@@ -10,3 +10,4 @@ mod memory;
 mod monitor;
 mod park;
 mod parts;
+mod stack;

@@ -1,0 +1,49 @@
+//! Where a thread's own stack lies: what a walk may read.
+
+use std::cell::Cell;
+
+use crate::sys;
+
+/// Addresses of a stack that may be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Bounds {
+    /// The lowest.
+    pub(super) low: usize,
+    /// The one above the highest.
+    pub(super) high: usize,
+}
+
+impl Bounds {
+    /// The part from `low` on; none if that is not on this stack.
+    pub(super) fn above(self, low: usize) -> Option<Self> {
+        (self.low..self.high).contains(&low).then_some(Self { low, ..self })
+    }
+
+    /// Whether `words` words can be read at an address.
+    pub(super) fn have(self, address: usize, words: usize) -> bool {
+        let bytes = words * size_of::<usize>();
+        let fits = address >= self.low && address <= self.high.saturating_sub(bytes);
+        fits && address.is_multiple_of(align_of::<usize>())
+    }
+}
+
+thread_local! {
+    /// Without a destructor, so that a handler reads it with one load, whatever it has interrupted.
+    static BOUNDS: Cell<Option<Bounds>> = const { Cell::new(None) };
+}
+
+/// Looks up where the calling thread's stack lies. Whoever starts a thread calls this before its body,
+/// since the C library may read a file to find out.
+pub(crate) fn register() {
+    if BOUNDS.get().is_none() {
+        let bounds = sys::stack_bounds().map(|stack| Bounds { low: stack.low, high: stack.high });
+        BOUNDS.set(bounds);
+    }
+}
+
+/// The calling thread's, from its innermost frame on; none if it was not registered.
+#[inline(always)]
+pub(super) fn own_bounds() -> Option<Bounds> {
+    // What is below the innermost frame need not be mapped.
+    BOUNDS.get().and_then(|bounds| bounds.above(super::frame_pointer()))
+}
