@@ -45,6 +45,23 @@ impl Block<'_> {
         self.group.segment(ordinal).block(self.number, out);
     }
 
+    /// Returns the number of NULLs of a column.
+    pub(crate) fn nulls(&self, ordinal: usize) -> usize {
+        self.group.segment(ordinal).block_nulls(self.number)
+    }
+
+    /// Returns the sum of a column of whole numbers, as words.
+    pub(crate) fn sum(&self, ordinal: usize) -> i128 {
+        let sum = self.group.segment(ordinal).block_sum(self.number);
+        sum.expect("a column of whole numbers has words")
+    }
+
+    /// Returns the least and the largest word of a column whose words order as its values do; none if all are
+    /// NULL.
+    pub(crate) fn zone(&self, ordinal: usize) -> Option<Zone> {
+        self.group.segment(ordinal).block_zone(self.number)
+    }
+
     /// Returns where a row is.
     pub(crate) fn place(&self, row: usize) -> Place {
         place(&self.group, self.number, row)

@@ -66,6 +66,8 @@ pub struct Cx<'a> {
     /// Whether the statement fires triggers, and what it has for them.
     pub(crate) fires: bool,
     pub(crate) pending: Vec<trigger::Pending>,
+    /// Foreign keys that the statement has set to their defaults.
+    pub(crate) defaulted: Vec<dml::Defaulted>,
     /// What the operators of the statement do, where somebody wants to know.
     pub(crate) profile: Option<Box<Profile>>,
     /// Rows of recursive CTEs' last round, by id.
@@ -118,6 +120,7 @@ impl<'a> Cx<'a> {
             kept: Vec::new(),
             fires: false,
             pending: Vec::new(),
+            defaulted: Vec::new(),
         }
     }
 }

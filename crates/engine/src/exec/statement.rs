@@ -125,14 +125,9 @@ pub(crate) fn in_transaction<T>(
     };
     if cx.session.transaction.count > 0 {
         let savepoint = transaction.savepoint();
-        let mut done = lend(cx, &transaction, work);
-        if done.is_ok() && !cx.pending.is_empty() {
-            let (left, fired) = trigger::fire(cx, transaction);
-            done = fired.and(done);
-            let Some(left) = left else { return done };
-            transaction = left;
-        }
-        cx.pending.clear();
+        let (left, done) = run_whole(transaction, cx, work);
+        let Some(left) = left else { return done };
+        transaction = left;
         if done.is_err() && !transaction.is_doomed() {
             transaction.rollback_to(savepoint);
         }
@@ -142,14 +137,9 @@ pub(crate) fn in_transaction<T>(
     }
     cx.scratch.variables.clone_from(&cx.frame.variables);
     loop {
-        let mut done = lend(cx, &transaction, work);
-        if done.is_ok() && !cx.pending.is_empty() {
-            let (left, fired) = trigger::fire(cx, transaction);
-            done = fired.and(done);
-            let Some(left) = left else { return done };
-            transaction = left;
-        }
-        cx.pending.clear();
+        let (left, done) = run_whole(transaction, cx, work);
+        let Some(left) = left else { return done };
+        transaction = left;
         let restart = match done {
             Ok(done) => match commit(transaction, cx) {
                 Ok(()) => return Ok(done),
@@ -174,6 +164,33 @@ pub(crate) fn in_transaction<T>(
         fault::check_cancel(cx)?;
         cx.frame.variables.clone_from(&cx.scratch.variables);
     }
+}
+
+/// Runs `work`, looks up what SET DEFAULT made rows refer to once all are changed, and fires triggers, of which
+/// one may end the transaction.
+fn run_whole<T>(
+    mut transaction: Transaction,
+    cx: &mut Cx<'_>,
+    work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
+) -> (Option<Transaction>, Result<T>) {
+    let mut done = lend(cx, &transaction, work);
+    let defaulted = std::mem::take(&mut cx.defaulted);
+    if done.is_ok() && !defaulted.is_empty() {
+        transaction.next_statement();
+        let checked = lend(cx, &transaction, &mut |cx| dml::check_defaults(&defaulted, cx));
+        done = checked.and(done);
+    }
+    let mut left = Some(transaction);
+    if done.is_ok()
+        && !cx.pending.is_empty()
+        && let Some(transaction) = left.take()
+    {
+        let fired;
+        (left, fired) = trigger::fire(cx, transaction);
+        done = fired.and(done);
+    }
+    cx.pending.clear();
+    (left, done)
 }
 
 /// Commits a statement's own transaction.
@@ -215,6 +232,7 @@ fn lend<T>(
         kept: Vec::new(),
         fires: cx.fires,
         pending: Vec::new(),
+        defaulted: Vec::new(),
     };
     let done = work(&mut inner);
     let Cx {
@@ -228,9 +246,11 @@ fn lend<T>(
         profile,
         work_tables,
         pending,
+        defaulted,
         ..
     } = inner;
     cx.pending = pending;
+    cx.defaulted = defaulted;
     cx.registers = registers;
     cx.now = now;
     cx.fault = fault;

@@ -47,6 +47,7 @@ pub(crate) mod zone;
 
 pub(crate) use aggregate::{Total, finish_total};
 pub(crate) use approximate::takes_key;
+pub(crate) use hash::sha256;
 pub(crate) use logic::new_guid;
 pub(crate) use server::PRODUCT_VERSION;
 use types::value::ColumnType;

@@ -153,6 +153,8 @@ pub enum OutputTarget {
 /// The triggers that a statement fires.
 #[derive(Debug)]
 pub struct Firing {
+    /// What fires them: `INSERT`, `UPDATE` or `DELETE`.
+    pub event: &'static str,
     /// The changed table.
     pub table: Arc<TableDef>,
     /// AFTER triggers, in order.
@@ -428,6 +430,17 @@ pub enum MergeAction {
     Delete,
     /// INSERT
     Insert(MergeInsert),
+}
+
+impl MergeAction {
+    /// Returns what `$action` calls it.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Update(_) => "UPDATE",
+            Self::Delete => "DELETE",
+            Self::Insert(_) => "INSERT",
+        }
+    }
 }
 
 /// INSERT of a MERGE.

@@ -157,6 +157,8 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::dm_os_memory_objects::VIEW,
     &super::dm_resource_governor_resource_pools::VIEW,
     &super::dm_resource_governor_workload_groups::VIEW,
+    &super::column_store_dictionaries::VIEW,
     &super::column_store_row_groups::VIEW,
+    &super::column_store_segments::VIEW,
     &super::dm_db_column_store_row_group_physical_stats::VIEW,
 ];

@@ -4,7 +4,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::batch::{Selection, Vector};
 use types::{Bytes, ColumnType, Value};
 
-use super::segment::encode;
+use super::segment::{Room, encode};
 
 /// Rows of a full row group.
 pub const GROUP_ROWS_MAX: usize = if cfg!(test) { 5_000 } else { 1 << 20 };
@@ -13,14 +13,14 @@ pub const GROUP_ROWS_MAX: usize = if cfg!(test) { 5_000 } else { 1 << 20 };
 pub struct GroupBuilder {
     columns: Vec<Vector>,
     rows: usize,
-    words: Vec<i64>,
+    room: Room,
 }
 
 impl GroupBuilder {
     /// Makes an empty one for columns of these types.
     pub fn new(columns: &[ColumnType]) -> Self {
         let columns = columns.iter().map(Vector::with_capacity_for).collect();
-        Self { columns, rows: 0, words: Vec::new() }
+        Self { columns, rows: 0, room: Room::default() }
     }
 
     /// Returns the number of rows.
@@ -65,8 +65,8 @@ impl GroupBuilder {
     /// one that no segment holds.
     pub fn finish(&mut self) -> Option<Vec<Bytes>> {
         let segments = with_clerk(MemoryClerk::ColumnStore, || {
-            let words = &mut self.words;
-            let segment = |column: &Vector| encode(column, words).map(Bytes::from);
+            let room = &mut self.room;
+            let segment = |column: &Vector| encode(column, room).map(Bytes::copy_from);
             self.columns.iter().map(segment).collect::<Option<Vec<Bytes>>>()
         })?;
         self.clear();

@@ -19,6 +19,7 @@ mod store;
 mod strings;
 #[cfg(test)]
 mod tests;
+mod wide;
 mod words;
 
 pub use form::word_of;

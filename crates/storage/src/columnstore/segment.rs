@@ -10,7 +10,7 @@ use types::batch::Vector;
 use super::form::{bytes_of, is_ordered, push_bytes, push_words, words_of};
 use super::strings::{self, StringForm, Strings};
 use super::words::{self, WordForm, Words};
-use super::{BLOCK_ROWS, i64_at, put_u32, u32_at};
+use super::{BLOCK_ROWS, i64_at, put_u32, u32_at, wide};
 
 const HEADER_BYTES: usize = 32;
 /// Bytes of the NULLs of a block.
@@ -59,9 +59,18 @@ impl Zone {
     }
 }
 
-/// Encodes a column; none if no segment holds values of its type. `words` is room that is kept.
-pub(super) fn encode(column: &Vector, words: &mut Vec<i64>) -> Option<Vec<u8>> {
+/// Room that serves one segment after the other.
+#[derive(Default)]
+pub(super) struct Room {
+    words: Vec<i64>,
+    bytes: Vec<u8>,
+}
+
+/// Encodes a column; none if no segment holds values of its type.
+pub(super) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]> {
+    let Room { words, bytes: out } = room;
     words.clear();
+    out.clear();
     let is_words = words_of(column.data(), words);
     let is_ordered = is_words && is_ordered(column.data());
     let nulls = (0..column.len()).filter(|row| column.is_null(*row)).count();
@@ -71,11 +80,10 @@ pub(super) fn encode(column: &Vector, words: &mut Vec<i64>) -> Option<Vec<u8>> {
     let data = HEADER_BYTES
         + if nulls > 0 { blocks * NULL_BYTES } else { 0 }
         + if is_ordered { blocks * ZONE_BYTES } else { 0 };
-    let mut out = Vec::new();
     out.extend_from_slice(&[u8::from(!is_words), u8::from(is_ordered), 0, 0]);
-    put_u32(column.len(), &mut out);
-    put_u32(nulls, &mut out);
-    put_u32(data, &mut out);
+    put_u32(column.len(), out);
+    put_u32(nulls, out);
+    put_u32(data, out);
     out.extend_from_slice(&whole.least.to_le_bytes());
     out.extend_from_slice(&whole.largest.to_le_bytes());
     if nulls > 0 {
@@ -92,10 +100,10 @@ pub(super) fn encode(column: &Vector, words: &mut Vec<i64>) -> Option<Vec<u8>> {
         }
     }
     if is_words {
-        words::encode(words, &mut out);
+        words::encode(words, out);
         return Some(out);
     }
-    encode_bytes(column, &mut out).then_some(out)
+    encode_bytes(column, out).then_some(out)
 }
 
 /// Finds the zone of each block, and gives NULL rows the number before them, which costs the least.
@@ -206,6 +214,30 @@ impl<'a> Segment<'a> {
         let nulls = if self.nulls() > 0 { self.blocks() * NULL_BYTES } else { 0 };
         self.zone_at((HEADER_BYTES + nulls + block * ZONE_BYTES) / 8)
             .filter(|zone| zone.least <= zone.largest)
+    }
+
+    /// Returns the number of NULLs of a block.
+    pub fn block_nulls(&self, block: usize) -> usize {
+        let mut nulls = 0;
+        self.nulls_of(block, |_| nulls += 1);
+        nulls
+    }
+
+    /// Adds up the words of a block's rows that are not NULL; none if its values are no words that order as
+    /// they do. Numbers that are packed are added as they lie.
+    pub fn block_sum(&self, block: usize) -> Option<i128> {
+        if !self.is_words() || self.bytes[1] == 0 {
+            return None;
+        }
+        let words = Words::open(self.data());
+        if self.nulls() == 0 {
+            return Some(words.sum(block));
+        }
+        let mut all = [0; BLOCK_ROWS];
+        let rows = words.block(block, &mut all);
+        // In the place of a NULL lies any number.
+        self.nulls_of(block, |row| all[row] = 0);
+        Some(wide::sum_words(&all[..rows]))
     }
 
     /// Becomes the rows of a block: `out` is of the column's type.

@@ -6,7 +6,7 @@ use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Decimal, Length, Value};
 
 use super::words::{self, WordForm, Words};
-use super::{BLOCK_ROWS, Encoding, GroupBuilder, Segment, Zone};
+use super::{BLOCK_ROWS, Encoding, GroupBuilder, Segment, Zone, word_of};
 
 fn words_back(bytes: &[u8], rows: usize) -> Vec<i64> {
     let words = Words::open(bytes);
@@ -25,7 +25,12 @@ fn check_words(values: &[i64]) -> WordForm {
     let mut bytes = vec![9, 9];
     words::encode(values, &mut bytes);
     assert_eq!(words_back(&bytes[2..], values.len()), values);
-    Words::open(&bytes[2..]).form
+    let words = Words::open(&bytes[2..]);
+    for (block, values) in values.chunks(BLOCK_ROWS).enumerate() {
+        let sum = values.iter().map(|value| i128::from(*value)).sum::<i128>();
+        assert_eq!(words.sum(block), sum, "the sum of block {block}");
+    }
+    words.form
 }
 
 #[test]
@@ -158,7 +163,14 @@ fn check_rows(data_type: DataType, rows: &[Value]) {
         let mut vector = Vector::of_type(&data_type);
         for block in 0..segment.blocks() {
             segment.block(block, &mut vector);
-            back.extend((0..vector.len()).map(|row| vector.get(row)));
+            let rows: Vec<Value> = (0..vector.len()).map(|row| vector.get(row)).collect();
+            let nulls = rows.iter().filter(|row| row.is_null()).count();
+            assert_eq!(segment.block_nulls(block), nulls, "{data_type}: block {block}");
+            if let Some(sum) = segment.block_sum(block) {
+                let words = rows.iter().filter_map(|row| word_of(&of(data_type), row));
+                assert_eq!(sum, words.map(i128::from).sum::<i128>(), "{data_type}: block {block}");
+            }
+            back.extend(rows);
         }
         let same = back.iter().zip(rows).all(|(a, b)| format!("{a:?}") == format!("{b:?}"));
         assert!(same && back.len() == rows.len(), "{data_type}: {rows:?} is {back:?}");

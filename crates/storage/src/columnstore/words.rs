@@ -15,8 +15,8 @@
 
 use std::collections::HashMap;
 
-use super::pack::{bits, pack, packed_bytes, unpack};
-use super::{BLOCK_ROWS, i64_at, put_u32, u32_at};
+use super::pack::{self, bits, pack, packed_bytes, unpack};
+use super::{BLOCK_ROWS, i64_at, put_u32, u32_at, wide};
 
 /// How numbers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,15 +44,11 @@ struct Facts {
 
 impl Facts {
     fn of(values: &[i64]) -> Self {
-        let first = values.first().copied().unwrap_or(0);
-        let mut facts =
-            Self { least: first, largest: first, runs: usize::from(!values.is_empty()) };
-        for value in values {
-            facts.least = facts.least.min(*value);
-            facts.largest = facts.largest.max(*value);
+        if values.is_empty() {
+            return Self { least: 0, largest: 0, runs: 0 };
         }
-        facts.runs += values.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        facts
+        let (least, largest, changes) = wide::extent(values);
+        Self { least, largest, runs: changes + 1 }
     }
 
     /// The bits of what lies between the least and the largest.
@@ -83,7 +79,7 @@ pub(super) fn encode(values: &[i64], out: &mut Vec<u8>) {
         encode_codes(values, &entries, out);
     } else {
         header(WordForm::Packed, facts.width(), values.len(), facts.least, out);
-        pack_all(values, facts.width(), |value| distance(facts.least, value), out);
+        pack_all(values, facts.width(), |values, to| wide::distances(values, facts.least, to), out);
     }
 }
 
@@ -143,20 +139,31 @@ fn encode_codes(values: &[i64], entries: &[i64], out: &mut Vec<u8>) {
     put_u32(entries.len(), out);
     entries.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
     let mut last = (entries[0], 0);
-    let code = |value: i64| {
+    let mut code = |value: i64| {
         if value != last.0 {
             let place = entries.partition_point(|entry| *entry < value);
             last = (value, u64::try_from(place).unwrap_or(u64::MAX));
         }
         last.1
     };
-    pack_all(values, width, code, out);
+    let codes = |values: &[i64], to: &mut Block| {
+        to.iter_mut().zip(values).for_each(|(to, value)| *to = code(*value));
+    };
+    pack_all(values, width, codes, out);
 }
 
-fn pack_all(values: &[i64], width: usize, mut word: impl FnMut(i64) -> u64, out: &mut Vec<u8>) {
+type Block = [u64; BLOCK_ROWS];
+
+/// Packs what `fill` makes of each block of numbers.
+fn pack_all(
+    values: &[i64],
+    width: usize,
+    mut fill: impl FnMut(&[i64], &mut Block),
+    out: &mut Vec<u8>,
+) {
     let mut block = [0; BLOCK_ROWS];
     for values in values.chunks(BLOCK_ROWS) {
-        block.iter_mut().zip(values).for_each(|(to, value)| *to = word(*value));
+        fill(values, &mut block);
         block[values.len()..].fill(0);
         pack(&block, width, out);
     }
@@ -211,6 +218,26 @@ impl<'a> Words<'a> {
             }
         }
         rows
+    }
+
+    /// Adds up a block, without reading each number where their form allows it.
+    pub(super) fn sum(&self, block: usize) -> i128 {
+        let first = block * BLOCK_ROWS;
+        let rows = self.rows.saturating_sub(first).min(BLOCK_ROWS);
+        let all = rows as i128 * i128::from(self.base);
+        match self.form {
+            WordForm::Constant => return all,
+            WordForm::Packed => {
+                // What fills the last block up is 0.
+                if let Some(sum) = pack::sum(self.packed(0, block), self.width) {
+                    return all + i128::from(sum);
+                }
+            }
+            WordForm::Runs | WordForm::Dictionary => {}
+        }
+        let mut words = [0; BLOCK_ROWS];
+        let rows = self.block(block, &mut words);
+        wide::sum_words(&words[..rows])
     }
 
     fn packed(&self, start: usize, block: usize) -> &'a [u8] {

@@ -292,6 +292,8 @@ messages! {
     DefaultOnIdentity(table: &'a str, column: &'a str) = 1754, 16, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
     DefaultOnTimestamp(table: &'a str, column: &'a str) = 1755, 16, "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{column}'.";
     ComputedInComputed(column: &'a str, table: &'a str) = 1759, 16, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
+    ForeignKeySetNull(key: &'a str) = 1761, 16, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
+    ForeignKeySetDefault(key: &'a str) = 1762, 16, "Cannot create the foreign key \"{key}\" with the SET DEFAULT referential action, because one or more referencing not-nullable columns lack a default constraint.";
     ForeignKeyInvalidTable(key: &'a str, table: &'a str) = 1767, 16, "Foreign key '{key}' references invalid table '{table}'.";
     ForeignKeyReferencingColumn(key: &'a str, column: &'a str, table: &'a str) = 1769, 16, "Foreign key '{key}' references invalid column '{column}' in referencing table '{table}'.";
     ForeignKeyReferencedColumn(key: &'a str, column: &'a str, table: &'a str) = 1770, 16, "Foreign key '{key}' references invalid column '{column}' in referenced table '{table}'.";

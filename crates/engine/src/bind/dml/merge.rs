@@ -6,6 +6,7 @@ use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use super::output::{self, Pseudo};
 use super::target::{self, Base};
+use super::trigger::{self, Event, Images};
 use super::update::{bind_set, output_reads, set_reads};
 use super::{add_reads, in_level, row};
 use crate::bind::Binder;
@@ -15,7 +16,7 @@ use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
 use crate::plan::statement::{
-    InsertValue, Merge, MergeAction, MergeClause, MergeInsert, MergeWhen,
+    InsertValue, Merge, MergeAction, MergeClause, MergeInsert, MergeWhen, OutputClause,
 };
 use crate::plan::walk::{self, Registers};
 
@@ -32,8 +33,8 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         }
         super::view::refuse_merge(binder)?;
         let base = target::base_of(binder, &target_node, 0, None)?;
-        if super::trigger::has_any(binder, &base.definition) {
-            return Err(Msg::NotSupported("MERGE into a table with triggers").into());
+        if trigger::has_instead(binder, &base.definition) {
+            return Err(Msg::NotSupported("MERGE into a table with INSTEAD OF triggers").into());
         }
         let source = bind_table_ref(binder, &merge.source, Lateral::No)?;
         let source_present = binder.new_register();
@@ -54,7 +55,8 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         let clauses = bind_clauses(binder, &base, &merge.clauses)?;
         let inserted = binder.new_registers(base.definition.columns.len());
         let action = binder.new_register();
-        let output = bind_output(binder, &base, merge, inserted, action)?;
+        let mut output = bind_output(binder, &base, merge, inserted, action)?;
+        add_triggers(binder, &base, &clauses, inserted, &mut output)?;
         let top = merge.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
         if top.as_ref().is_some_and(|t| t.percent) {
             return Err(Msg::NotSupported("TOP PERCENT in MERGE").into());
@@ -92,7 +94,7 @@ fn bind_output(
     merge: &ast::Merge,
     inserted: Register,
     action: Register,
-) -> Result<Vec<crate::plan::statement::OutputClause>> {
+) -> Result<Vec<OutputClause>> {
     let new = |i: usize| inserted.plus(i);
     let old = |i: usize| base.old.plus(i);
     let table = &base.definition;
@@ -106,6 +108,44 @@ fn bind_output(
         nullable: false,
     };
     output::bind(binder, &merge.output, &pseudo, Some(("$action", action, ty)))
+}
+
+/// Lets the statement fire the AFTER triggers of each action that one of its clauses has, whether or not it
+/// comes to it.
+fn add_triggers(
+    binder: &Binder<'_>,
+    base: &Base,
+    clauses: &[MergeClause],
+    inserted: Register,
+    output: &mut Vec<OutputClause>,
+) -> Result<()> {
+    let new = |i: usize| inserted.plus(i);
+    let old = |i: usize| base.old.plus(i);
+    let (mut inserts, mut deletes, mut changed) = (false, false, None);
+    for clause in clauses {
+        match &clause.action {
+            MergeAction::Insert(_) => inserts = true,
+            MergeAction::Delete => deletes = true,
+            MergeAction::Update(set) => {
+                changed.get_or_insert_with(Vec::new).extend_from_slice(&set.changed);
+            }
+        }
+    }
+    let target = &base.table;
+    if inserts {
+        let images = Images { inserted: Some(&new), deleted: None };
+        trigger::add(binder, target, Event::Insert, &images, &|_| true, output)?;
+    }
+    if let Some(changed) = changed {
+        let images = Images { inserted: Some(&new), deleted: Some(&old) };
+        let named = |i: usize| changed.iter().any(|column| usize::from(*column) == i);
+        trigger::add(binder, target, Event::Update, &images, &named, output)?;
+    }
+    if deletes {
+        let images = Images { inserted: None, deleted: Some(&old) };
+        trigger::add(binder, target, Event::Delete, &images, &|_| false, output)?;
+    }
+    Ok(())
 }
 
 fn bind_clauses(

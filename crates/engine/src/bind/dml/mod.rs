@@ -21,6 +21,7 @@ pub(crate) use insert::bind_insert;
 pub use insert::{Triggers, bind_insert_rows};
 pub(crate) use merge::bind_merge;
 pub(crate) use rewrite::{Rewrite, bind_rewrite, bind_validation};
+pub(crate) use row::default_value;
 pub(crate) use update::bind_update;
 
 use types::Result;

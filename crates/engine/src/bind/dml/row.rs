@@ -73,7 +73,7 @@ pub(super) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Ins
 }
 
 /// Binds the value of a column as DEFAULT gives it: NULL where there is none.
-pub(super) fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Expr> {
+pub(crate) fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Expr> {
     let null =
         Expr::new(ExprKind::Constant(Value::Null), ColumnType { nullable: true, ..column.ty });
     Ok(default_of(binder, column)?.unwrap_or(null))

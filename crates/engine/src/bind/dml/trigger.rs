@@ -66,6 +66,7 @@ pub(super) fn add(
         updated[ordinal / 8] |= 1 << (ordinal % 8);
     }
     let firing = Firing {
+        event: event.name(),
         table: Arc::clone(table),
         after,
         instead,
@@ -102,8 +103,10 @@ fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Trigg
     Some((of(TriggerTiming::After).collect(), of(TriggerTiming::InsteadOf).next()))
 }
 
-/// Tells whether any event of a table fires a trigger.
-pub(super) fn has_any(binder: &Binder<'_>, table: &TableDef) -> bool {
+/// Tells whether an INSTEAD OF trigger takes the place of some event of a table.
+pub(super) fn has_instead(binder: &Binder<'_>, table: &TableDef) -> bool {
     let events = [Event::Insert, Event::Update, Event::Delete];
-    events.into_iter().any(|event| triggers(binder, table, event).is_some())
+    events
+        .into_iter()
+        .any(|event| triggers(binder, table, event).is_some_and(|(_, instead)| instead.is_some()))
 }

@@ -533,6 +533,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let id = self.cell.next_object_id();
         let column = own.map_or("", |own| own[0].as_str());
         let (name, system_named) = self.constraint_name(constraint, "FK", column, id);
+        self.check_actions(&name, &columns, [action(*on_delete), action(*on_update)])?;
         self.foreign_keys.push(ForeignKeyDef {
             id,
             name,
@@ -544,6 +545,26 @@ impl<'a, 'b> Shaper<'a, 'b> {
             enabled: true,
             system_named,
         });
+        Ok(())
+    }
+
+    /// What an action puts into the columns of a foreign key must be allowed there.
+    fn check_actions(
+        &self,
+        key: &str,
+        columns: &[u16],
+        actions: [ReferenceAction; 2],
+    ) -> Result<()> {
+        let mut columns = columns.iter().map(|column| &self.columns[usize::from(*column)]);
+        let Some(column) = columns.find(|column| !column.ty.nullable) else { return Ok(()) };
+        if actions.contains(&ReferenceAction::SetNull) {
+            return Err(Msg::ForeignKeySetNull(key).into());
+        }
+        let lacks =
+            column.default.is_none() || columns.any(|c| !c.ty.nullable && c.default.is_none());
+        if actions.contains(&ReferenceAction::SetDefault) && lacks {
+            return Err(Msg::ForeignKeySetDefault(key).into());
+        }
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::catalog::TableDef;
 use crate::exec::eval::truth;
 use crate::exec::query::{Flow, Rows, run};
 use crate::exec::statement::{in_transaction, prepare};
-use crate::exec::{Cx, StatementResult, fault};
+use crate::exec::{Cx, StatementResult, fault, trigger};
 use crate::plan::expr::Register;
 use crate::plan::query::TableSource;
 use crate::plan::statement::{
@@ -23,6 +23,7 @@ use crate::sink::Command;
 /// Runs MERGE.
 pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, merge.registers);
+    cx.fires = trigger::fires(&merge.output);
     let mut collected = Collected::default();
     let rows = in_transaction(cx, &mut |cx| {
         collected.reset(&merge.output);
@@ -71,7 +72,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
         };
         if done {
             count += 1;
-            collected.add(&merge.output, cx)?;
+            collected.add_action(&merge.output, clause.action.name(), cx)?;
         }
         Ok(Flow::More)
     })?;
@@ -119,7 +120,7 @@ fn apply_insert(
         return Ok(false);
     }
     note_identity(identity, cx);
-    show(merge, table, "INSERT", Some(&|i| first.plus(i)), cx);
+    show(merge, table, clause, Some(&|i| first.plus(i)), cx);
     Ok(true)
 }
 
@@ -137,14 +138,14 @@ fn apply_change(
             if table.referenced {
                 reference::changed(&reference::Parent { table, old: row.image(), new: None }, cx)?;
             }
-            show(merge, table, "DELETE", None, cx);
+            show(merge, table, clause, None, cx);
             Ok(true)
         }
         MergeAction::Update(set) => {
             update(set, table, row, transaction, cx)?;
             let changed = |i: usize| set.changed.iter().any(|&c| usize::from(c) == i);
             let of = |i: usize| if changed(i) { set.new.plus(i) } else { set.old.plus(i) };
-            show(merge, table, "UPDATE", Some(&of), cx);
+            show(merge, table, clause, Some(&of), cx);
             Ok(true)
         }
         MergeAction::Insert(_) => Ok(false),
@@ -183,14 +184,14 @@ fn update(
 fn show(
     merge: &Merge,
     table: &TableDef,
-    action: &str,
+    clause: &MergeClause,
     new: Option<&dyn Fn(usize) -> Register>,
     cx: &mut Cx<'_>,
 ) {
     if merge.output.is_empty() {
         return;
     }
-    cx.registers[merge.action.index()] = Value::nvarchar(action);
+    cx.registers[merge.action.index()] = Value::nvarchar(clause.action.name());
     for i in 0..table.columns.len() {
         let value = new.map_or(Value::Null, |new| cx.registers[new(i).index()].clone());
         cx.registers[merge.inserted.plus(i).index()] = value;

@@ -23,12 +23,23 @@ impl Collected {
 
     /// Evaluates the clauses over the current row.
     pub(super) fn add(&mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
+        clauses.iter().zip(&mut self.rows).try_for_each(|(clause, rows)| push(clause, rows, cx))
+    }
+
+    /// As [`Self::add`], of a row to which MERGE did this: triggers of other events get nothing.
+    pub(super) fn add_action(
+        &mut self,
+        clauses: &[OutputClause],
+        action: &str,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
         for (clause, rows) in clauses.iter().zip(&mut self.rows) {
-            let mut row = Vec::with_capacity(clause.columns.len());
-            for column in &clause.columns {
-                row.push(eval(&column.expr, cx)?);
+            match &clause.target {
+                OutputTarget::Triggers(firing) if firing.event != action => {}
+                OutputTarget::Triggers(_) | OutputTarget::Client(_) | OutputTarget::Table(_) => {
+                    push(clause, rows, cx)?;
+                }
             }
-            rows.push(row);
         }
         Ok(())
     }
@@ -60,4 +71,13 @@ impl Collected {
         }
         Ok(())
     }
+}
+
+fn push(clause: &OutputClause, rows: &mut Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<()> {
+    let mut row = Vec::with_capacity(clause.columns.len());
+    for column in &clause.columns {
+        row.push(eval(&column.expr, cx)?);
+    }
+    rows.push(row);
+    Ok(())
 }

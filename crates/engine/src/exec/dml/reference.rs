@@ -11,7 +11,10 @@ use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
 use super::write::Verb;
+use crate::bind::BinderContext;
+use crate::bind::dml::default_value;
 use crate::catalog::{ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
+use crate::exec::eval::eval;
 use crate::exec::{Cx, fault};
 use crate::plan::statement::Lookup;
 
@@ -169,13 +172,85 @@ fn follow_key(
             (ReferenceAction::Cascade, None) => None,
             (ReferenceAction::Cascade, Some(after)) => Some(after.clone()),
             (ReferenceAction::SetNull, _) => Some(before.iter().map(|_| Value::Null).collect()),
-            (ReferenceAction::SetDefault, _) => {
-                return Err(Msg::NotSupported("ON DELETE and ON UPDATE SET DEFAULT").into());
-            }
+            (ReferenceAction::SetDefault, _) => Some(defaults(parent, child, key, verb, cx)?),
         };
         change_child(child, key, row, new.as_deref(), depth, cx)?;
     }
     Ok(())
+}
+
+/// A foreign key whose columns a statement has set to their defaults in some rows.
+pub(crate) struct Defaulted {
+    key: ForeignKeyDef,
+    /// The referenced table's database.
+    database: i16,
+    values: Vec<Value>,
+    verb: Verb,
+}
+
+/// Returns the defaults of a key's columns, and notes that they must refer to a row.
+fn defaults(
+    parent: &Parent<'_>,
+    child: &TableDef,
+    key: &ForeignKeyDef,
+    verb: Verb,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<Value>> {
+    let database = Arc::clone(&cx.session.database);
+    let mut bound = Vec::with_capacity(key.columns.len());
+    for column in &key.columns {
+        let context = BinderContext::bare(cx.session, &database);
+        bound.push(default_value(&mut context.binder(), &child.columns[usize::from(*column)])?);
+    }
+    let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;
+    if !values.iter().any(Value::is_null) {
+        let (key, database, values) = (key.clone(), parent.table.database_id, values.clone());
+        cx.defaulted.push(Defaulted { key, database, values, verb });
+    }
+    Ok(values)
+}
+
+/// Checks, when a statement has changed all its rows, that each default refers to one.
+///
+/// # Errors
+/// 547 for the first that does not.
+pub(crate) fn check_defaults(defaulted: &[Defaulted], cx: &mut Cx<'_>) -> Result<()> {
+    let catalog = Arc::clone(&cx.session.catalog);
+    for Defaulted { key, database, values, verb } in defaulted {
+        let table = catalog.database_by_id(*database).and_then(|d| d.table_by_id(key.referenced));
+        let table = table.ok_or_else(|| Error::from(Msg::InternalError))?;
+        if !has_key(table, key, values, cx)? {
+            let column = (key.columns.len() == 1).then(|| key.referenced_columns[0]);
+            return Err(conflict(*verb, "FOREIGN KEY", &key.name, (table, column), cx));
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a table has a row with these values in the columns that a foreign key refers to.
+fn has_key(
+    table: &TableDef,
+    key: &ForeignKeyDef,
+    values: &[Value],
+    cx: &mut Cx<'_>,
+) -> Result<bool> {
+    let columns = &key.referenced_columns;
+    let place = table.indexes.iter().position(|index| {
+        index.is_key()
+            && index.keys.len() == columns.len()
+            && index.keys.iter().all(|(column, _)| columns.contains(column))
+    });
+    let place = place.ok_or_else(|| Error::from(Msg::InternalError))?;
+    let index = &table.indexes[place];
+    let mut encoded = Vec::new();
+    for ((column, _), part) in index.keys.iter().zip(table.key_parts(place)) {
+        let at = columns.iter().position(|c| c == column).unwrap_or(0);
+        encode_value(&values[at], part, &mut encoded);
+    }
+    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let data = &table.rows.data;
+    let found = transaction.get(data, index.storage_id(), &encoded, Read::COMMITTED);
+    found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))
 }
 
 /// Deletes a referring row, or gives it other values in the columns of the key.

@@ -11,6 +11,7 @@ use types::{DataType, Result, Value};
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::pushdown::Pushdown;
 use super::restrict::Restriction;
 use super::table::KeyTable;
 use super::total::{Groups, Totals};
@@ -177,6 +178,22 @@ struct Evaluated<'a> {
     /// The rows that count, if they are not all.
     filtered: Option<Selection>,
     arguments: Vec<&'a Vector>,
+}
+
+impl Collect<'_> {
+    /// Adds what the scan below has found out without making rows of it.
+    fn add_summaries(&mut self, pushdown: &Pushdown) {
+        let set = &mut self.sets[0];
+        set.groups = 1;
+        for (state, summary) in set.states.iter_mut().zip(pushdown.summaries()) {
+            match state {
+                State::Typed(totals, None) => totals.add_summary(summary),
+                State::Typed(_, Some(_)) | State::Rows(_) => {
+                    unreachable!("what can be pushed down is typed, and not DISTINCT")
+                }
+            }
+        }
+    }
 }
 
 impl<'p> Stage<'p> for Collect<'p> {
@@ -417,9 +434,16 @@ impl<'p> Operator<'p> for Grouping<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let Self { aggregate, input, stage, .. } = self;
+        let pushdown = Pushdown::of(aggregate);
+        if let Some(pushdown) = &pushdown {
+            input.summarize(pushdown);
+        }
         input.run(cx, rows, &mut |cx, rows, batch| {
             stream(stage, batch, cx, rows, &mut |_, _, _| Ok(Flow::More))
         })?;
+        if let Some(pushdown) = &pushdown {
+            stage.add_summaries(&pushdown.borrow());
+        }
         let key_columns = aggregate.keys.iter().map(|key| Vector::with_capacity_for(&key.0.ty));
         let mut columns: Vec<Vector> = key_columns.collect();
         let calls = aggregate.aggregates.iter();

@@ -29,6 +29,7 @@ mod keys;
 mod limit;
 mod loop_join;
 mod number;
+mod pushdown;
 mod restrict;
 mod scan;
 mod set;
@@ -41,6 +42,7 @@ mod window;
 use types::Result;
 use types::batch::{Batch, Selection};
 
+use pushdown::SharedPushdown;
 use restrict::Restriction;
 
 use super::query::{Flow, Rows};
@@ -71,6 +73,10 @@ trait Operator<'p> {
 
     /// Is told, before it runs, of rows that it may leave out. Who does not know better keeps them.
     fn restrict(&mut self, _: &Restriction) {}
+
+    /// Is told, before it runs, that whoever asks for its rows is content with summaries of them. Who does not
+    /// know better gives the rows.
+    fn summarize(&mut self, _: &SharedPushdown) {}
 }
 
 type Input<'p> = Box<dyn Operator<'p> + 'p>;
@@ -168,6 +174,10 @@ impl<'p> Operator<'p> for Profiled<'p> {
 
     fn restrict(&mut self, restriction: &Restriction) {
         self.inner.restrict(restriction);
+    }
+
+    fn summarize(&mut self, pushdown: &SharedPushdown) {
+        self.inner.summarize(pushdown);
     }
 
     fn run(

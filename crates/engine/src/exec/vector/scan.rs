@@ -14,6 +14,7 @@ use types::row::Images;
 use types::{Bytes, Result};
 
 use super::kernel::Kernel;
+use super::pushdown::SharedPushdown;
 use super::restrict::{KeyFilter, Restriction};
 use super::{Flow, Operator, Receive, Rows, Stage, stream};
 use crate::catalog::TableDef;
@@ -35,6 +36,7 @@ pub(super) struct TableScan<'p> {
     scan: &'p Scan,
     layout: Vec<Register>,
     decode: Decode<'p>,
+    pushdown: Option<SharedPushdown>,
 }
 
 impl<'p> TableScan<'p> {
@@ -68,7 +70,7 @@ impl<'p> TableScan<'p> {
             tests: Vec::new(),
             kept: Selection::default(),
         };
-        Self { scan, layout, decode }
+        Self { scan, layout, decode, pushdown: None }
     }
 }
 
@@ -83,6 +85,10 @@ impl<'p> Operator<'p> for TableScan<'p> {
             let keys = restriction.keys.clone();
             self.decode.tests.push(Test { keys, place, seen: 0, kept: 0 });
         }
+    }
+
+    fn summarize(&mut self, pushdown: &SharedPushdown) {
+        self.pushdown = Some(Rc::clone(pushdown));
     }
 
     fn run(
@@ -138,6 +144,12 @@ impl<'p> TableScan<'p> {
             fault::check_cancel(cx)?;
             if let Some(profile) = &mut cx.profile {
                 profile.count_reads(self.scan, block.live.len() as u64);
+            }
+            if let Some(pushdown) = &self.pushdown {
+                let _label = ledger::labelled(Label::Scan);
+                if pushdown.borrow_mut().take(&block) {
+                    continue;
+                }
             }
             self.decode.block = Some(block);
             self.decode.start(batch);

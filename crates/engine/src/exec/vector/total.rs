@@ -51,6 +51,19 @@ pub(super) struct Sum {
     rows: i64,
 }
 
+/// What is known of many rows' argument together.
+#[derive(Default)]
+pub(super) struct Summary {
+    /// The rows that are not NULL.
+    pub(super) rows: i64,
+    /// Whether there are others.
+    pub(super) nulls: bool,
+    /// The sum of their words.
+    pub(super) sum: i128,
+    /// Their least and largest word.
+    pub(super) extent: Option<(i64, i64)>,
+}
+
 /// The group of each row of a batch, and the rows that count.
 #[derive(Clone, Copy)]
 pub(super) struct Groups<'a> {
@@ -147,6 +160,29 @@ impl Totals {
             Self::Word { .. } => self.add_words(groups, vector),
         }
         Ok(())
+    }
+
+    /// Adds rows to the only group of which no more is known than this. `rows` counts NULLs too where there is
+    /// no argument.
+    pub(super) fn add_summary(&mut self, summary: &Summary) {
+        self.grow(1);
+        self.note_nulls(summary.nulls);
+        match self {
+            Self::Count { rows, .. } => rows[0] += summary.rows,
+            Self::Sum { sums, .. } => {
+                sums[0].total += summary.sum;
+                sums[0].rows += summary.rows;
+            }
+            Self::Word { best, wants_less, .. } => {
+                let Some((least, largest)) = summary.extent else { return };
+                let other = if *wants_less { least } else { largest };
+                let better = if *wants_less { i64::min } else { i64::max };
+                best[0] = Some(best[0].map_or(other, |best| better(best, other)));
+            }
+            Self::Float { .. } | Self::Extreme { .. } => {
+                unreachable!("no summary is made for these")
+            }
+        }
     }
 
     fn note_nulls(&mut self, some: bool) {

@@ -1,0 +1,84 @@
+//! Segments of columnstore indexes, as their views read them: what is committed.
+
+use std::sync::Arc;
+
+use storage::columnstore::{Encoding, Zone};
+use storage::{Read, TransactionOptions};
+
+use super::Scope;
+use super::source_types::{IndexRow, index_rows};
+
+/// A column of a row group.
+pub(super) struct SegmentRow {
+    /// Its index.
+    pub(super) index: IndexRow,
+    /// Number of the column, from 1.
+    pub(super) column: usize,
+    /// Number of the row group.
+    pub(super) group: u64,
+    /// How it is encoded.
+    pub(super) encoding: Encoding,
+    /// Rows, deleted ones included.
+    pub(super) rows: usize,
+    /// Rows that are NULL.
+    pub(super) nulls: usize,
+    /// Entries of its dictionary; 0 if it has none.
+    pub(super) entries: usize,
+    /// The least and the largest word, if they order as the values do.
+    pub(super) zone: Option<Zone>,
+    /// Bytes that it takes.
+    pub(super) bytes: usize,
+}
+
+impl SegmentRow {
+    /// Returns `encoding_type`: what SQL Server calls it.
+    pub(super) const fn encoding_type(&self) -> i32 {
+        match self.encoding {
+            Encoding::Constant | Encoding::RunLength | Encoding::Packed => 1,
+            Encoding::NumberDictionary => 2,
+            Encoding::StringDictionary => 3,
+            Encoding::Strings => 5,
+        }
+    }
+}
+
+/// Returns the segments of a database's tables.
+///
+/// # Errors
+/// 701 if there is no memory to read them.
+pub(super) fn segment_rows(scope: &Scope<'_>) -> types::Result<Vec<SegmentRow>> {
+    let mut rows = Vec::new();
+    for index in index_rows(scope.session, scope.database) {
+        if index.table.columnstore.is_some() {
+            let read = add_table(&index, scope, &mut rows);
+            read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
+        }
+    }
+    Ok(rows)
+}
+
+fn add_table(
+    index: &IndexRow,
+    scope: &Scope<'_>,
+    rows: &mut Vec<SegmentRow>,
+) -> storage::Result<()> {
+    let table = Arc::clone(&index.table);
+    let reader = scope.session.instance.store.begin(TransactionOptions::STATEMENT);
+    for group in reader.row_groups(&table.rows.data, Read::COMMITTED)? {
+        rows.extend((0..group.columns()).map(|column| {
+            let segment = group.segment(column);
+            SegmentRow {
+                index: index.clone(),
+                column: column + 1,
+                group: group.id(),
+                encoding: segment.encoding(),
+                rows: segment.rows(),
+                nulls: segment.nulls(),
+                entries: segment.dictionary_entries(),
+                zone: segment.zone(),
+                bytes: segment.memory(),
+            }
+        }));
+    }
+    Ok(())
+}
