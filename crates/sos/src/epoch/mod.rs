@@ -9,12 +9,14 @@
 //! The domain of all threads is one per process, like the allocator it serves: an epoch that moves
 //! more slowly because of a neighbour only delays freeing.
 
+mod board;
 mod domain;
 #[cfg(not(any(loom, shuttle)))]
 mod local;
 #[cfg(not(any(loom, shuttle)))]
 mod snapshot;
 
+pub use board::Board;
 pub use domain::{Domain, Epoch, EpochOrders, Slot};
 #[cfg(not(any(loom, shuttle)))]
 pub use local::{Pin, collect, pending, pin, retire, retire_box, synchronize};

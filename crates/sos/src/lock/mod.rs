@@ -21,6 +21,7 @@ mod row;
 mod rw_latch;
 mod rw_spin;
 mod spin;
+mod try_cell;
 mod version;
 
 pub use class::{LatchClass, SpinCell, SpinClass};
@@ -37,6 +38,7 @@ pub use row::{Blocked, blocked};
 pub use rw_latch::{ReadLatchGuard, RwLatch, WriteLatchGuard};
 pub use rw_spin::{RawRwSpin, ReadGuard, RwMode, RwSpin, WordMode, WriteGuard};
 pub use spin::{RawSpin, SpinGuard, SpinLock, SpinOrders};
+pub use try_cell::TryCell;
 pub use version::{ObsoleteError, VersionGuard, VersionLatch, VersionOrders};
 
 /// The orderings that the locks use and the models prove. A mutant of them exists only in tests.

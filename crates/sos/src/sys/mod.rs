@@ -4,6 +4,7 @@
 
 mod event;
 mod fd;
+mod file;
 mod forbid;
 mod host;
 mod memory;
@@ -17,6 +18,7 @@ mod task;
 mod tasks;
 
 pub use event::EventFd;
+pub(crate) use file::{FileReader, FileWriter, cpu_number, folder_names, remove_file};
 pub use forbid::forbid_calls;
 pub use host::{
     MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,

@@ -15,15 +15,26 @@
 
 mod action;
 mod comparator;
+mod dispatch;
+mod emitter;
 mod error;
 mod event;
 pub mod events;
 mod field;
+mod hub;
+mod layout;
 pub mod map;
+mod moment;
 mod package;
+mod partition;
+mod program;
+mod record;
 mod report;
+mod session;
+mod shape;
 mod spec;
 mod target;
+mod text;
 mod value;
 
 pub use action::{
@@ -31,10 +42,14 @@ pub use action::{
     PREDICATE_SOURCES, PredicateSource, Reader,
 };
 pub use comparator::{COMPARATORS, Comparator, Operand, Operation};
+pub(crate) use emitter::Emitter;
+pub use emitter::{Activity, activity, fire, take_over};
 pub use error::XeError;
 pub use event::{Blocking, Channel, Event, enabled};
 pub use field::{FIELD_TYPES, Field, FieldType, Setting};
+pub use hub::Hub;
 pub use map::{Entries, MAPS, Map};
+pub use moment::supplied_by;
 pub use package::{PACKAGE0, PACKAGES, Package, SQLOS, SQLSERVER};
 pub use report::{
     CounterData, Drops, EventRecord, EventReport, EventTotals, FileData, HistogramData,
@@ -44,5 +59,16 @@ pub use spec::{
     Comparison, EventSpec, MAX_DISPATCH_LATENCY_DEFAULT, MAX_MEMORY_DEFAULT, PartitionMode,
     Predicate, PredicateInput, Retention, SessionOptions, SessionSpec, TargetSpec,
 };
+pub use target::format::{EventFileReader, FileBlock, event_files};
 pub use target::{Parameter, ParameterType, TARGETS, Target, TargetKind};
 pub use value::{OwnedValue, Value, guid_text};
+
+/// A call stack as text, the innermost function first, a line each: addresses, which a file keeps
+/// without the process that they belong to.
+#[must_use]
+pub fn stack_text(number: u32) -> String {
+    let mut frames = [0; crate::stack::FRAMES_MAX];
+    let count = crate::stack::frames(crate::stack::StackId::of_number(number), &mut frames);
+    let lines: Vec<String> = frames[..count].iter().map(|frame| format!("{frame:#018x}")).collect();
+    lines.join("\n")
+}

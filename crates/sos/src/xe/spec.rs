@@ -134,6 +134,14 @@ pub struct SessionOptions {
     pub track_causality: bool,
 }
 
+impl SessionOptions {
+    /// The bound in bytes: MAX_MEMORY = 0 leaves the choice to the server, which takes the default.
+    #[must_use]
+    pub const fn memory(&self) -> u64 {
+        if self.max_memory == 0 { MAX_MEMORY_DEFAULT } else { self.max_memory }
+    }
+}
+
 impl Default for SessionOptions {
     fn default() -> Self {
         Self {

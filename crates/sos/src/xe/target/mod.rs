@@ -3,7 +3,19 @@
 //! A histogram and a counter are kept by the threads that fire, in a shard per partition; the others
 //! get whole records from the dispatcher.
 
+pub(super) mod file;
+pub(super) mod format;
+pub(super) mod histogram;
+pub(super) mod pair;
+pub(super) mod ring;
+
+use super::error::XeError;
 use super::package::{PACKAGE0, Package};
+use super::record::Record;
+use super::report::TargetData;
+use super::shape::Shape;
+use super::spec::TargetSpec;
+use crate::sync::Arc;
 
 /// What a target does, whatever it is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,5 +186,110 @@ impl Target {
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name.eq_ignore_ascii_case(name))
+    }
+}
+
+/// The parameters of a target, checked against what it has.
+#[derive(Debug)]
+pub(super) struct Parameters<'a> {
+    spec: &'a TargetSpec,
+}
+
+impl<'a> Parameters<'a> {
+    /// Checks that all are known, and those there that must be.
+    pub(super) fn of(spec: &'a TargetSpec) -> Result<Self, XeError> {
+        let target = spec.target;
+        if let Some((name, _)) = spec.parameters.iter().find(|(n, _)| target.parameter(n).is_none())
+        {
+            return Err(XeError::UnknownParameter {
+                target: target.name,
+                parameter: name.clone(),
+            });
+        }
+        let parameters = Self { spec };
+        for parameter in target.parameters {
+            let text = parameters.text(parameter.name);
+            if parameter.is_mandatory && text.is_none_or(str::is_empty) {
+                return Err(XeError::MissingParameter {
+                    target: target.name,
+                    parameter: parameter.name,
+                });
+            }
+            match parameter.parameter_type {
+                ParameterType::UInt64 => parameters.number(parameter.name).map(drop)?,
+                ParameterType::Boolean => parameters.boolean(parameter.name).map(drop)?,
+                ParameterType::Text => {}
+            }
+        }
+        Ok(parameters)
+    }
+
+    /// What was SET.
+    pub(super) fn text(&self, name: &str) -> Option<&'a str> {
+        let mut all = self.spec.parameters.iter();
+        all.find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
+    }
+
+    /// The same as a number.
+    pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, XeError> {
+        let Some(text) = self.text(name) else { return Ok(None) };
+        text.trim().parse().map(Some).map_err(|_| self.refuse(name))
+    }
+
+    /// The same as a boolean; false if it was not SET.
+    pub(super) fn boolean(&self, name: &'static str) -> Result<bool, XeError> {
+        match self.text(name).map(str::trim) {
+            None | Some("0") => Ok(false),
+            Some("1") => Ok(true),
+            Some(text) if text.eq_ignore_ascii_case("true") => Ok(true),
+            Some(text) if text.eq_ignore_ascii_case("false") => Ok(false),
+            Some(_) => Err(self.refuse(name)),
+        }
+    }
+
+    /// The error that a parameter cannot have its value.
+    pub(super) fn refuse(&self, name: &'static str) -> XeError {
+        let value = self.text(name).unwrap_or_default().to_owned();
+        XeError::ParameterValue { target: self.spec.target.name, parameter: name, value }
+    }
+}
+
+/// A target that gets whole records from the dispatcher.
+#[derive(Debug)]
+pub(super) enum RecordTarget {
+    /// Keeps the newest.
+    Ring(ring::Ring),
+    /// Writes a file.
+    File(file::EventFile),
+    /// Matches pairs.
+    Pairs(pair::Pairs),
+}
+
+impl RecordTarget {
+    /// Takes a record that was fired at this time.
+    pub(super) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time_100ns: u64) {
+        match self {
+            Self::Ring(ring) => ring.receive(shape, record, time_100ns),
+            Self::File(file) => file.receive(shape, record, time_100ns),
+            Self::Pairs(pairs) => pairs.receive(shape, record, time_100ns),
+        }
+    }
+
+    /// Ends a batch of records.
+    pub(super) fn finish(&mut self) {
+        match self {
+            Self::Ring(_) => {}
+            Self::File(file) => file.finish(),
+            Self::Pairs(pairs) => pairs.finish(),
+        }
+    }
+
+    /// What it holds.
+    pub(super) fn data(&self) -> TargetData {
+        match self {
+            Self::Ring(ring) => TargetData::Ring(ring.data()),
+            Self::File(file) => TargetData::File(file.data()),
+            Self::Pairs(pairs) => TargetData::Pairs(pairs.data()),
+        }
     }
 }

@@ -1,0 +1,69 @@
+//! Files that are written from front to back, and read likewise.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+
+use super::{SysCause, call};
+
+/// A new file, to be written from front to back.
+#[derive(Debug)]
+pub(crate) struct FileWriter(File);
+
+impl FileWriter {
+    /// Makes a file that must not exist yet.
+    pub(crate) fn create(path: &str) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        call(SysCause::FileWrite, || options.open(path)).map(Self)
+    }
+
+    /// Writes all of it.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        call(SysCause::FileWrite, || self.0.write_all(bytes))
+    }
+}
+
+/// A file that is read from front to back.
+#[derive(Debug)]
+pub(crate) struct FileReader(File);
+
+impl FileReader {
+    /// Opens it.
+    pub(crate) fn open(path: &str) -> io::Result<Self> {
+        call(SysCause::FileRead, || OpenOptions::new().read(true).open(path)).map(Self)
+    }
+
+    /// Reads until the buffer is full or the file ends; returns how much that is.
+    pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() {
+            match call(SysCause::FileRead, || self.0.read(&mut into[filled..])) {
+                Ok(0) => break,
+                Ok(bytes) => filled += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(filled)
+    }
+}
+
+/// The names in a folder.
+pub(crate) fn folder_names(path: &str) -> io::Result<Vec<String>> {
+    call(SysCause::FileRead, || {
+        let entries = fs::read_dir(path)?;
+        entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    })
+}
+
+/// Removes a file.
+pub(crate) fn remove_file(path: &str) -> io::Result<()> {
+    call(SysCause::Control, || fs::remove_file(path))
+}
+
+/// The number of the CPU that the calling thread is on. Does not enter the kernel.
+pub(crate) fn cpu_number() -> u32 {
+    // SAFETY: takes and touches nothing.
+    let number = unsafe { libc::sched_getcpu() };
+    u32::try_from(number).unwrap_or(0)
+}

@@ -1,0 +1,184 @@
+//! The dispatcher: takes filled buffers off the partitions and hands their records to the targets, in
+//! the order in which they were fired.
+//!
+//! One thread for each instance, there as long as it has a session. It comes by when a session's
+//! latency is over or a buffer is half full. Its time is that of being observed.
+
+use std::time::Duration;
+
+use super::emitter::silently;
+use super::hub::Hub;
+use super::layout::Layout;
+use super::partition::{Filling, Partition};
+use super::record::Record;
+use super::session::{Body, Session};
+use super::target::RecordTarget;
+use crate::clock;
+use crate::ledger::{self, State};
+use crate::lock::WriteLatchGuard;
+use crate::sched::{self, Unblocked};
+use crate::sync::{Arc, Ordering};
+use crate::sys;
+use crate::wait::WaitType;
+
+/// Buffers that were taken off the partitions, and are given to them at the next exchange.
+#[derive(Debug)]
+pub(super) struct Drain {
+    /// Of each partition, the large one last: the buffer, and how much of it is used.
+    spares: Vec<(Box<[u8]>, usize)>,
+    /// Monotonic time of the last drain.
+    last_ns: u64,
+}
+
+impl Drain {
+    /// Makes the other buffer of each partition.
+    pub(super) fn new(layout: &Layout, keeps_records: bool) -> Self {
+        let spare = |bytes: usize| (vec![0; bytes].into_boxed_slice(), 0);
+        let mut spares = Vec::new();
+        if keeps_records {
+            spares.extend((0..layout.partitions).map(|_| spare(layout.buffer_bytes)));
+        }
+        if layout.large_bytes > 0 {
+            spares.push(spare(layout.large_bytes));
+        }
+        Self { spares, last_ns: clock::monotonic_ns() }
+    }
+}
+
+impl Session {
+    fn all_partitions(&self) -> impl Iterator<Item = &Partition> {
+        self.partitions.iter().map(|p| &**p).chain(self.large.as_deref())
+    }
+
+    /// Buffers that hold records.
+    pub(super) fn pending_buffers(&self) -> u64 {
+        let is_used = |partition: &&Partition| {
+            partition.filling.try_with(|filling| filling.used > 0).unwrap_or(true)
+        };
+        self.all_partitions().filter(is_used).count() as u64
+    }
+
+    /// When its buffers are due, in monotonic time; none if only when they are full.
+    fn due_ns(&self, last_ns: u64) -> Option<u64> {
+        let latency = self.spec.options.max_dispatch_latency?;
+        (self.keeps_records && latency > Duration::ZERO)
+            .then(|| last_ns.saturating_add(u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX)))
+    }
+
+    fn is_rung(&self) -> bool {
+        let is_rung = |filling: &mut Filling| filling.is_rung;
+        self.all_partitions().any(|p| p.filling.try_with(is_rung).unwrap_or(false))
+    }
+
+    /// Drains if it is due; returns when it is due next.
+    fn tend(&self, now_ns: u64) -> Option<u64> {
+        let last_ns = self.drain.read().last_ns;
+        let due_ns = self.due_ns(last_ns);
+        if due_ns.is_some_and(|due| due <= now_ns) || self.is_rung() {
+            self.drain();
+            return self.due_ns(clock::monotonic_ns());
+        }
+        due_ns
+    }
+
+    /// Takes what the buffers hold and hands it to the targets.
+    pub(super) fn drain(&self) {
+        silently(|| {
+            let mut drain = self.drain.write();
+            drain.last_ns = clock::monotonic_ns();
+            if !self.keeps_records {
+                return;
+            }
+            let anchor = Anchor::now();
+            for (partition, spare) in self.all_partitions().zip(&mut drain.spares) {
+                partition.filling.with(sys::yield_cpu, |filling| {
+                    std::mem::swap(&mut filling.buffer, &mut spare.0);
+                    spare.1 = std::mem::take(&mut filling.used);
+                    (filling.records, filling.is_rung) = (0, false);
+                });
+            }
+            self.deliver(&drain, anchor);
+        });
+    }
+
+    fn deliver(&self, drain: &Drain, anchor: Anchor) {
+        let mut rests: Vec<&[u8]> = drain.spares.iter().map(|(b, used)| &b[..*used]).collect();
+        if rests.iter().all(|rest| rest.is_empty()) {
+            return;
+        }
+        let started = clock::now_ticks();
+        let mut open: Vec<(usize, WriteLatchGuard<'_, RecordTarget>)> = Vec::new();
+        for (at, target) in self.targets.iter().enumerate() {
+            if let Body::Records(records) = &target.body {
+                open.push((at, records.write()));
+            }
+        }
+        while let Some((record, from)) = earliest(&rests) {
+            rests[from] = &rests[from][record.bytes().len()..];
+            let Some(event) = self.events.get(record.event()) else { continue };
+            let time = anchor.utc_100ns(record.time());
+            for (_, target) in &mut open {
+                target.receive(&event.shape, record, time);
+            }
+        }
+        for (at, mut target) in open {
+            target.finish();
+            let ticks = clock::now_ticks().saturating_sub(started);
+            let target = &self.targets[at];
+            // Relaxed: counts that order nothing.
+            target.executions.fetch_add(1, Ordering::Relaxed);
+            target.execution_ns.fetch_add(clock::ticks_to_ns(ticks), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The record that was fired first, and whose buffer it is in. Each buffer is in order by itself.
+fn earliest<'a>(rests: &[&'a [u8]]) -> Option<(Record<'a>, usize)> {
+    let mut first: Option<(Record<'a>, usize)> = None;
+    for (at, rest) in rests.iter().enumerate() {
+        if let Some((record, _)) = Record::take(rest)
+            && first.is_none_or(|(other, _)| record.time() < other.time())
+        {
+            first = Some((record, at));
+        }
+    }
+    first
+}
+
+/// One instant on both clocks.
+#[derive(Clone, Copy)]
+struct Anchor {
+    ticks: u64,
+    utc_100ns: u64,
+}
+
+impl Anchor {
+    fn now() -> Self {
+        Self { ticks: clock::now_ticks(), utc_100ns: clock::utc_100ns() }
+    }
+
+    fn utc_100ns(self, ticks: u64) -> u64 {
+        if ticks <= self.ticks {
+            self.utc_100ns.saturating_sub(clock::ticks_to_ns(self.ticks - ticks) / 100)
+        } else {
+            self.utc_100ns.saturating_add(clock::ticks_to_ns(ticks - self.ticks) / 100)
+        }
+    }
+}
+
+/// The thread's body: until the instance has no session.
+pub(super) fn run(hub: &Arc<Hub>) {
+    ledger::to(State::Observing);
+    silently(|| {
+        while let Some(sessions) = hub.sessions_or_leave() {
+            let now_ns = clock::monotonic_ns();
+            let dues = sessions.iter().filter_map(|session| session.tend(now_ns));
+            let due_ns = dues.min();
+            drop(sessions);
+            sched::blocking(WaitType::XeDispatcher, || {
+                hub.wait(due_ns);
+                Unblocked::Now
+            });
+        }
+    });
+}

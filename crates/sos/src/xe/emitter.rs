@@ -1,0 +1,191 @@
+//! `Emitter`: a thread's part in Extended Events, kept in its account: its place at the hub's board, its
+//! activity, and the guard against events within events.
+
+use super::event::Event;
+use super::hub::Hub;
+use super::moment::Moment;
+use super::session::Outcome;
+use super::value::Value;
+use crate::clock;
+use crate::epoch::Slot;
+use crate::ledger::{self, Account, Counter};
+use crate::park;
+use crate::sync::Arc;
+use crate::wait::WaitType;
+use std::time::Duration;
+
+/// How long a thread sleeps between two attempts when a session must not lose an event.
+const ROOM_PAUSE: Duration = Duration::from_millis(1);
+
+/// A thread's part in Extended Events. The thread alone writes it.
+#[derive(Debug, Default)]
+pub(crate) struct Emitter {
+    at: Option<(Arc<Hub>, Arc<Slot>)>,
+    /// 1 while the thread is inside an event, or must not fire any.
+    is_inside: Counter,
+    /// The number of the thread's activity, and how many events it has fired in it.
+    activity: Counter,
+    fired: Counter,
+    /// The activity that this one came from, plus 1; 0 for none. And the number within it.
+    from_activity: Counter,
+    from_sequence: Counter,
+    /// Ticks at which the activity began.
+    began: Counter,
+}
+
+/// The thread is inside an event until this is dropped.
+struct Inside<'a>(&'a Emitter);
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.is_inside.set(0);
+    }
+}
+
+impl Emitter {
+    /// The part of a thread that belongs to a hub; `number` is the thread's.
+    pub(crate) fn new(hub: Option<&Arc<Hub>>, number: u32) -> Self {
+        let emitter = Self {
+            at: hub.map(|hub| (Arc::clone(hub), hub.join())),
+            ..Self::default()
+        };
+        emitter.activity.set(u64::from(number) << 40);
+        emitter
+    }
+
+    /// A task begins: a new activity. No clock read: `now` is the thread's last edge.
+    #[inline]
+    pub(crate) fn begin_activity(&self, now: u64) {
+        self.activity.add(1);
+        self.fired.set(0);
+        self.from_activity.set(0);
+        self.began.set(now);
+    }
+
+    pub(super) fn activity(&self) -> (u64, u32) {
+        (self.activity.get(), u32::try_from(self.fired.get()).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn came_from(&self) -> Option<(u64, u32)> {
+        let activity = self.from_activity.get().checked_sub(1)?;
+        Some((activity, u32::try_from(self.from_sequence.get()).unwrap_or(u32::MAX)))
+    }
+
+    pub(super) fn began(&self) -> u64 {
+        self.began.get()
+    }
+
+    fn enter(&self) -> Option<Inside<'_>> {
+        if self.is_inside.get() != 0 {
+            return None;
+        }
+        self.is_inside.set(1);
+        Some(Inside(self))
+    }
+
+    fn fire(&self, account: &Account, event: &'static Event, fields: &[Value<'_>]) {
+        let Some((hub, slot)) = &self.at else { return };
+        let Some(inside) = self.enter() else {
+            hub.count_nested();
+            return;
+        };
+        self.fired.add(1);
+        let moment = Moment::new(account, self, hub);
+        let blocked = hub.fire(slot, event, fields, &moment);
+        self.from_activity.set(0);
+        drop(inside);
+        for session in blocked.into_iter().flatten() {
+            self.wait_for_room(account, event, fields, session);
+        }
+    }
+
+    /// Fires again at one session until it has room: NO_EVENT_LOSS.
+    #[cold]
+    fn wait_for_room(
+        &self,
+        account: &Account,
+        event: &'static Event,
+        fields: &[Value<'_>],
+        session: usize,
+    ) {
+        let Some((hub, slot)) = &self.at else { return };
+        let started = clock::now_ticks();
+        loop {
+            hub.ring();
+            park::sleep(ROOM_PAUSE, WaitType::XeBufferFree, None);
+            let waited = clock::ticks_to_ns(clock::now_ticks().saturating_sub(started));
+            let Some(_inside) = self.enter() else { return };
+            let moment = Moment::new(account, self, hub);
+            if hub.fire_again(slot, event, fields, (&moment, session, waited)) == Outcome::Done {
+                return;
+            }
+        }
+    }
+}
+
+impl Drop for Emitter {
+    fn drop(&mut self) {
+        if let Some((hub, slot)) = &self.at {
+            hub.part(slot);
+        }
+    }
+}
+
+/// Fires an event with its fields in their order, at all sessions of the calling thread's instance that
+/// want it. Neither allocates nor waits, unless a session asks for NO_EVENT_LOSS and the event allows
+/// it. Ask [`super::enabled`] first, before gathering the fields.
+#[cold]
+#[inline(never)]
+pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
+    debug_assert!(
+        fields.len() == event.fields.len()
+            && event.fields.iter().zip(fields).all(|(field, value)| field.field_type.fits(value)),
+        "{} is fired with the fields it declares: {fields:?}",
+        event.name
+    );
+    ledger::if_open(|account| account.emitter().fire(account, event, fields));
+}
+
+/// Runs something whose events are not fired: what the machinery of events does itself.
+pub(super) fn silently<R>(run: impl FnOnce() -> R) -> R {
+    struct Restore(u64);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ledger::if_open(|account| account.emitter().is_inside.set(self.0));
+        }
+    }
+    let mut before = 0;
+    ledger::if_open(|account| {
+        before = account.emitter().is_inside.get();
+        account.emitter().is_inside.set(1);
+    });
+    let _restore = Restore(before);
+    run()
+}
+
+/// An activity to hand on to another thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Activity {
+    number: u64,
+    sequence: u64,
+}
+
+/// The calling thread's activity, to be handed to a thread that goes on with its work.
+#[must_use]
+pub fn activity() -> Activity {
+    ledger::with_current(|account| {
+        let emitter = account.emitter();
+        Activity { number: emitter.activity.get(), sequence: emitter.fired.get() }
+    })
+}
+
+/// Begins an activity of the calling thread's own that came from another one: its next event carries
+/// `attach_activity_id_xfer`.
+pub fn take_over(from: Activity) {
+    ledger::with_current(|account| {
+        let emitter = account.emitter();
+        emitter.begin_activity(ledger::now_at_edge());
+        emitter.from_activity.set(from.number + 1);
+        emitter.from_sequence.set(from.sequence);
+    });
+}

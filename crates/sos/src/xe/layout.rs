@@ -1,0 +1,109 @@
+//! `Layout`: how a session's MAX_MEMORY is split into partitions and tables. Numbers only.
+
+use super::error::XeError;
+use super::spec::{PartitionMode, SessionOptions};
+
+/// Partitions of a session, unless its memory is small or it wants one for each CPU.
+const PARTITIONS: usize = 8;
+/// A buffer is not made smaller than this for the sake of more partitions.
+const BUFFER_BYTES_LOW: u64 = 16 << 10;
+/// A buffer has at least this.
+const BUFFER_BYTES_MIN: u64 = 1 << 10;
+/// Room for one record that only histograms see.
+const SCRATCH_BYTES_MAX: u64 = 64 << 10;
+
+/// The split of a session's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Layout {
+    /// Partitions, and shards of each histogram.
+    pub(super) partitions: usize,
+    /// Bytes of one buffer.
+    pub(super) buffer_bytes: usize,
+    /// Buffers of each partition: the one that is filled, and one that is being dispatched.
+    pub(super) buffers_each: usize,
+    /// Bytes of one buffer for large events; there are two, or none.
+    pub(super) large_bytes: usize,
+}
+
+impl Layout {
+    /// Splits. `shard_bytes` is what one shard of each histogram takes together.
+    pub(super) fn of(
+        options: &SessionOptions,
+        cpus: usize,
+        shard_bytes: u64,
+        keeps_records: bool,
+    ) -> Result<Self, XeError> {
+        let buffers_each: u64 = if keeps_records { 2 } else { 1 };
+        let wanted = match options.partition_mode {
+            PartitionMode::None | PartitionMode::PerNode => PARTITIONS,
+            PartitionMode::PerCpu => cpus.max(PARTITIONS),
+        };
+        let max = options.memory();
+        let mut partitions = wanted as u64;
+        while partitions > 1
+            && (partitions * shard_bytes > max / 2
+                || (max - partitions * shard_bytes) / (partitions * buffers_each)
+                    < BUFFER_BYTES_LOW)
+        {
+            partitions = partitions.div_ceil(2);
+        }
+        let tables = partitions * shard_bytes;
+        let left = max.saturating_sub(tables) / (partitions * buffers_each);
+        if left < BUFFER_BYTES_MIN {
+            let needed = shard_bytes + buffers_each * BUFFER_BYTES_MIN;
+            return Err(XeError::MemoryTooSmall { needed });
+        }
+        let buffer = if keeps_records { left } else { left.min(SCRATCH_BYTES_MAX) };
+        let large = if options.max_event_size > buffer { options.max_event_size } else { 0 };
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        Ok(Self {
+            partitions: size(partitions),
+            buffer_bytes: size(buffer),
+            buffers_each: size(buffers_each),
+            large_bytes: size(large),
+        })
+    }
+
+    /// Bytes of the buffers.
+    pub(super) const fn bytes(&self) -> u64 {
+        let regular = self.partitions * self.buffers_each * self.buffer_bytes;
+        (regular + 2 * self.large_bytes) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(max_memory: u64, shard_bytes: u64, keeps_records: bool) -> Result<Layout, XeError> {
+        let options = SessionOptions { max_memory, ..SessionOptions::default() };
+        Layout::of(&options, 4, shard_bytes, keeps_records)
+    }
+
+    #[test]
+    fn buffers_and_tables_never_take_more_than_max_memory() {
+        for shift in 12..34 {
+            let max = 1_u64 << shift;
+            for shard in [0, 100, 32 << 10, 4 << 20, 1 << 30] {
+                for keeps in [false, true] {
+                    let Ok(layout) = layout(max, shard, keeps) else { continue };
+                    let all = layout.bytes() + layout.partitions as u64 * shard;
+                    assert!(all <= max, "{max} {shard} {keeps}: {layout:?}");
+                    assert!(layout.partitions >= 1 && layout.buffer_bytes >= 1024);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_has_eight_partitions_of_two_buffers() {
+        let layout = layout(4 << 20, 0, true).expect("the default works");
+        assert_eq!((layout.partitions, layout.buffer_bytes), (8, 256 << 10));
+    }
+
+    #[test]
+    fn tables_that_do_not_fit_are_refused_with_what_they_need() {
+        let needed = (1 << 20) + 2048;
+        assert_eq!(layout(1 << 20, 1 << 20, true), Err(XeError::MemoryTooSmall { needed }));
+    }
+}

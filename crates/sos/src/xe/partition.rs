@@ -1,0 +1,115 @@
+//! `Partition`: a part of a session's memory, which the thread that fires claims for the length of one
+//! record; and what became of the events that came to it.
+
+use super::report::{Drops, EventTotals};
+use crate::lock::TryCell;
+use crate::sync::{AtomicU64, Ordering};
+
+/// What is being filled.
+#[derive(Debug)]
+pub(super) struct Filling {
+    pub(super) buffer: Box<[u8]>,
+    pub(super) used: usize,
+    pub(super) records: u64,
+    /// Whether the dispatcher has been told that it is half full.
+    pub(super) is_rung: bool,
+}
+
+/// A part of a session's memory.
+#[derive(Debug)]
+pub(super) struct Partition {
+    pub(super) filling: TryCell<Filling>,
+    /// For each event of the session.
+    pub(super) tallies: Box<[Tally]>,
+    pub(super) drops: DropCounts,
+}
+
+/// What became of one event of a session, as far as one partition knows. Written by whichever threads
+/// begin their search for room at it: seldom more than one at a time.
+#[derive(Debug, Default)]
+pub(super) struct Tally {
+    pub(super) seen: AtomicU64,
+    pub(super) rejected: AtomicU64,
+    pub(super) dropped: AtomicU64,
+}
+
+/// Adds one to a count.
+#[inline]
+pub(super) fn count(of: &AtomicU64) {
+    // Relaxed: a count that orders nothing.
+    of.fetch_add(1, Ordering::Relaxed);
+}
+
+fn read(count: &AtomicU64) -> u64 {
+    count.load(Ordering::Relaxed)
+}
+
+impl Tally {
+    fn totals(&self) -> EventTotals {
+        let (rejected, dropped) = (read(&self.rejected), read(&self.dropped));
+        let seen = read(&self.seen).max(rejected + dropped);
+        EventTotals { seen, rejected, dropped, published: seen - rejected - dropped }
+    }
+}
+
+/// Dropped events by cause, as [`Drops`].
+#[derive(Debug, Default)]
+pub(super) struct DropCounts {
+    pub(super) busy: AtomicU64,
+    pub(super) full: AtomicU64,
+    pub(super) too_large: AtomicU64,
+    pub(super) largest: AtomicU64,
+    pub(super) buffers: AtomicU64,
+    pub(super) in_buffers: AtomicU64,
+}
+
+impl Partition {
+    /// Makes an empty one.
+    pub(super) fn new(bytes: usize, events: usize) -> Self {
+        let buffer = vec![0; bytes].into_boxed_slice();
+        let filling = Filling { buffer, used: 0, records: 0, is_rung: false };
+        Self {
+            filling: TryCell::new(filling),
+            tallies: (0..events).map(|_| Tally::default()).collect(),
+            drops: DropCounts::default(),
+        }
+    }
+
+    /// Adds what it knows about one event.
+    pub(super) fn add_totals(&self, event: usize, to: &mut EventTotals) {
+        let Some(tally) = self.tallies.get(event) else { return };
+        add_totals(to, &tally.totals());
+    }
+
+    /// Adds what it has dropped.
+    pub(super) fn add_drops(&self, to: &mut Drops) {
+        let own = &self.drops;
+        let drops = Drops {
+            busy: read(&own.busy),
+            full: read(&own.full),
+            too_large: read(&own.too_large),
+            largest_bytes: read(&own.largest),
+            buffers: read(&own.buffers),
+            in_buffers: read(&own.in_buffers),
+        };
+        add_drops(to, &drops);
+    }
+}
+
+/// Adds up.
+pub(super) fn add_totals(to: &mut EventTotals, more: &EventTotals) {
+    to.seen += more.seen;
+    to.rejected += more.rejected;
+    to.dropped += more.dropped;
+    to.published += more.published;
+}
+
+/// Adds up.
+pub(super) fn add_drops(to: &mut Drops, more: &Drops) {
+    to.busy += more.busy;
+    to.full += more.full;
+    to.too_large += more.too_large;
+    to.largest_bytes = to.largest_bytes.max(more.largest_bytes);
+    to.buffers += more.buffers;
+    to.in_buffers += more.in_buffers;
+}

@@ -1,0 +1,307 @@
+//! `Histogram`: counts and weights by value, kept by the threads that fire: a shard each, folded by the
+//! reader.
+//!
+//! A shard is an open table with linear probing, twice as many places as slots, and the bytes of the
+//! values in an arena of 64 bytes for each slot. What finds no slot, or no room for its value, is
+//! counted as truncated.
+
+use std::collections::HashMap;
+
+use crate::lock::TryCell;
+use crate::sync::{AtomicU64, CachePadded, Ordering};
+use crate::xe::error::XeError;
+use crate::xe::field::FieldType;
+use crate::xe::map::Map;
+use crate::xe::record::{Record, decode};
+use crate::xe::report::{HistogramData, HistogramSlot};
+use crate::xe::spec::{EventSpec, SessionSpec, TargetSpec};
+use crate::xe::target::Parameters;
+
+/// Slots at most.
+const SLOTS_MAX: u64 = 1 << 20;
+const SLOTS_DEFAULT: u64 = 256;
+const ARENA_BYTES_PER_SLOT: usize = 64;
+
+/// Where a record has what a histogram needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::xe) struct Bucket {
+    /// The position of the value that groups.
+    pub(in crate::xe) source: usize,
+    /// The position of the value that weighs.
+    pub(in crate::xe) weight: Option<usize>,
+}
+
+/// What a histogram was asked to do.
+#[derive(Debug)]
+pub(in crate::xe) struct HistogramPlan {
+    slots: usize,
+    source: String,
+    is_field: bool,
+    only: Option<String>,
+    weight: Option<String>,
+}
+
+impl HistogramPlan {
+    /// Reads the parameters.
+    pub(in crate::xe) fn of(spec: &TargetSpec) -> Result<Self, XeError> {
+        let parameters = Parameters::of(spec)?;
+        let slots = parameters.number("slots")?.unwrap_or(SLOTS_DEFAULT);
+        if slots == 0 || slots > SLOTS_MAX {
+            return Err(parameters.refuse("slots"));
+        }
+        let is_field = match parameters.number("source_type")?.unwrap_or(1) {
+            0 => true,
+            1 => false,
+            _ => return Err(parameters.refuse("source_type")),
+        };
+        let only = parameters.text("filtering_event_name").map(str::to_owned);
+        if is_field && only.is_none() {
+            return Err(XeError::MissingParameter {
+                target: spec.target.name,
+                parameter: "filtering_event_name",
+            });
+        }
+        Ok(Self {
+            slots: usize::try_from(slots.next_power_of_two()).unwrap_or(usize::MAX),
+            source: parameters.text("source").unwrap_or_default().to_owned(),
+            is_field,
+            only,
+            weight: parameters.text("weight").map(str::to_owned),
+        })
+    }
+
+    /// Bytes of one shard.
+    pub(in crate::xe) const fn shard_bytes(&self) -> usize {
+        self.slots * (2 * size_of::<Slot>() + ARENA_BYTES_PER_SLOT)
+    }
+
+    /// Where the records of an event have what is needed; none if the event does not count.
+    pub(in crate::xe) fn bucket(&self, event: &EventSpec) -> Option<Bucket> {
+        if let Some(only) = &self.only
+            && !is_named(only, event.event.package.name, event.event.name)
+        {
+            return None;
+        }
+        let source = if self.is_field {
+            event.event.field(unqualified(&self.source))?
+        } else {
+            let is_it = |action: &&&super::super::Action| {
+                is_named(&self.source, action.package.name, action.name)
+            };
+            event.event.fields.len() + event.actions.iter().position(|action| is_it(&action))?
+        };
+        let weight = match &self.weight {
+            None => None,
+            Some(name) => {
+                let field = event.event.field(unqualified(name))?;
+                event.event.fields[field].field_type.is_number().then_some(field)?;
+                Some(field)
+            }
+        };
+        Some(Bucket { source, weight })
+    }
+
+    /// Checks that at least one event of the session counts.
+    pub(in crate::xe) fn check(
+        &self,
+        spec: &SessionSpec,
+        target: &TargetSpec,
+    ) -> Result<(), XeError> {
+        if spec.events.iter().any(|event| self.bucket(event).is_some()) {
+            return Ok(());
+        }
+        let with = |source: &str, weight: Option<String>| Self {
+            slots: self.slots,
+            source: source.to_owned(),
+            is_field: self.is_field,
+            only: self.only.clone(),
+            weight,
+        };
+        let is_source = spec.events.iter().any(|e| with(&self.source, None).bucket(e).is_some());
+        let (parameter, value) = if is_source {
+            ("weight", self.weight.clone().unwrap_or_default())
+        } else {
+            ("source", self.source.clone())
+        };
+        Err(XeError::ParameterValue { target: target.target.name, parameter, value })
+    }
+
+    /// The map of the values, if they are keys of one.
+    fn map(&self, spec: &SessionSpec) -> Option<&'static Map> {
+        let (event, bucket) = spec.events.iter().find_map(|e| Some((e, self.bucket(e)?)))?;
+        let field = event.event.fields.get(bucket.source)?;
+        match field.field_type {
+            FieldType::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+}
+
+/// The name without its package and brackets.
+fn unqualified(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name).trim_matches(['[', ']'])
+}
+
+/// Whether a name, with or without its package, is this one.
+pub(in crate::xe) fn is_named(written: &str, package: &str, name: &str) -> bool {
+    let mut parts = written.rsplit('.').map(|part| part.trim().trim_matches(['[', ']']));
+    let is_name = parts.next().is_some_and(|part| part.eq_ignore_ascii_case(name));
+    is_name && parts.next().is_none_or(|part| part.eq_ignore_ascii_case(package))
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    hash: u64,
+    /// Where the value is in the arena, and its length: 0 if the place is free.
+    start: u32,
+    length: u32,
+    events: u64,
+    weight: u64,
+}
+
+#[derive(Debug)]
+struct Shard {
+    places: Box<[Slot]>,
+    arena: Box<[u8]>,
+    used_slots: usize,
+    used_bytes: usize,
+    truncated: u64,
+}
+
+impl Shard {
+    fn new(slots: usize) -> Self {
+        Self {
+            places: vec![Slot::default(); slots * 2].into_boxed_slice(),
+            arena: vec![0; slots * ARENA_BYTES_PER_SLOT].into_boxed_slice(),
+            used_slots: 0,
+            used_bytes: 0,
+            truncated: 0,
+        }
+    }
+
+    fn value(&self, slot: &Slot) -> &[u8] {
+        let start = slot.start as usize;
+        &self.arena[start..start + slot.length as usize]
+    }
+
+    fn add(&mut self, value: &[u8], weight: u64) {
+        let hash = hash(value);
+        let mask = self.places.len() - 1;
+        let mut at = usize::try_from(hash >> 32).unwrap_or(0) & mask;
+        loop {
+            let slot = self.places[at];
+            if slot.length == 0 {
+                break;
+            }
+            if slot.hash == hash && self.value(&slot) == value {
+                let slot = &mut self.places[at];
+                slot.events += 1;
+                slot.weight = slot.weight.saturating_add(weight);
+                return;
+            }
+            at = (at + 1) & mask;
+        }
+        let end = self.used_bytes + value.len();
+        let (Ok(start), Ok(length)) =
+            (u32::try_from(self.used_bytes), u32::try_from(value.len()))
+        else {
+            self.truncated += 1;
+            return;
+        };
+        if self.used_slots * 2 >= self.places.len() || end > self.arena.len() {
+            self.truncated += 1;
+            return;
+        }
+        self.arena[self.used_bytes..end].copy_from_slice(value);
+        self.places[at] = Slot { hash, start, length, events: 1, weight };
+        self.used_bytes = end;
+        self.used_slots += 1;
+    }
+}
+
+/// FNV-1a over words: short values, no attacker who gains from a slow histogram of his own.
+fn hash(bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        hash = (hash ^ u64::from_le_bytes(word)).wrapping_mul(PRIME);
+        hash ^= hash >> 29;
+    }
+    hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+/// A histogram.
+#[derive(Debug)]
+pub(in crate::xe) struct Histogram {
+    pub(in crate::xe) plan: HistogramPlan,
+    shards: Box<[CachePadded<TryCell<Shard>>]>,
+    map: Option<&'static Map>,
+    /// Events that found every shard in other hands.
+    missed: AtomicU64,
+}
+
+impl Histogram {
+    /// Makes an empty one.
+    pub(in crate::xe) fn new(plan: HistogramPlan, shards: usize, spec: &SessionSpec) -> Self {
+        let slots = plan.slots;
+        let map = plan.map(spec);
+        let shard = |_| CachePadded::new(TryCell::new(Shard::new(slots)));
+        let shards = (0..shards.max(1)).map(shard).collect();
+        Self { plan, shards, map, missed: AtomicU64::new(0) }
+    }
+
+    /// Bytes of its tables.
+    pub(in crate::xe) fn bytes(&self) -> u64 {
+        (self.shards.len() * self.plan.shard_bytes()) as u64
+    }
+
+    /// Adds a record to the calling thread's shard, or to the next one that is free. If none is, it is
+    /// truncated: nobody waits here.
+    pub(in crate::xe) fn add(&self, own: usize, record: Record<'_>, bucket: Bucket) {
+        let Some(value) = record.value_bytes(bucket.source) else { return };
+        let weigh = |at| {
+            let bytes = record.value_bytes(at)?;
+            decode(bytes).and_then(|(value, _)| value.as_number())
+        };
+        let weight = bucket.weight.map_or(1, |at| weigh(at).unwrap_or(0));
+        let count = self.shards.len();
+        let is_added = (0..count).any(|step| {
+            let shard = &self.shards[(own + step) % count];
+            shard.try_with(|shard| shard.add(value, weight)).is_some()
+        });
+        if !is_added {
+            // Relaxed: a count that orders nothing.
+            self.missed.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// What it holds.
+    pub(in crate::xe) fn data(&self) -> HistogramData {
+        let mut sums: HashMap<Vec<u8>, (u64, u64)> = HashMap::new();
+        let mut truncated = self.missed.load(Ordering::Relaxed);
+        for shard in &self.shards {
+            shard.with(crate::sys::yield_cpu, |shard| {
+                truncated += shard.truncated;
+                for slot in shard.places.iter().filter(|slot| slot.length != 0) {
+                    let sum = sums.entry(shard.value(slot).to_vec()).or_default();
+                    sum.0 += slot.events;
+                    sum.1 = sum.1.saturating_add(slot.weight);
+                }
+            });
+        }
+        let mut slots: Vec<HistogramSlot> = sums
+            .into_iter()
+            .filter_map(|(value, (events, weight))| {
+                let (value, _) = decode(&value)?;
+                Some(HistogramSlot { value: value.to_owned(), events, weight })
+            })
+            .collect();
+        slots.sort_by_key(|slot| std::cmp::Reverse((slot.weight, slot.events)));
+        truncated += slots.iter().skip(self.plan.slots).map(|slot| slot.events).sum::<u64>();
+        slots.truncate(self.plan.slots);
+        let buckets = self.plan.slots as u64;
+        HistogramData { truncated, buckets, map: self.map, slots }
+    }
+}

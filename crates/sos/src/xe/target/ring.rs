@@ -1,0 +1,109 @@
+//! `Ring`: the newest events, in memory.
+
+use std::collections::VecDeque;
+
+use crate::sync::Arc;
+use crate::xe::error::XeError;
+use crate::xe::record::Record;
+use crate::xe::report::RingData;
+use crate::xe::shape::Shape;
+use crate::xe::spec::TargetSpec;
+use crate::xe::target::Parameters;
+
+const EVENTS_DEFAULT: u64 = 1000;
+/// What an event costs besides its bytes.
+const OVERHEAD_BYTES: usize = size_of::<Kept>() + 16;
+
+#[derive(Debug)]
+struct Kept {
+    shape: Arc<Shape>,
+    bytes: Box<[u8]>,
+    time_100ns: u64,
+}
+
+/// A ring buffer.
+#[derive(Debug)]
+pub(in crate::xe) struct Ring {
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    bytes_max: usize,
+    events_max: usize,
+    /// Events of each kind that go last.
+    preferred: usize,
+    processed: u64,
+    too_large: u64,
+}
+
+impl Ring {
+    /// Makes an empty one; `default_bytes` is what it may use if its parameters do not say.
+    pub(in crate::xe) fn new(spec: &TargetSpec, default_bytes: u64) -> Result<Self, XeError> {
+        let parameters = Parameters::of(spec)?;
+        let bytes_max = match parameters.number("max_memory")? {
+            None | Some(0) => default_bytes,
+            Some(kb) => kb.saturating_mul(1024),
+        };
+        let events_max = match parameters.number("max_events_limit")? {
+            None => EVENTS_DEFAULT,
+            Some(0) => u64::MAX,
+            Some(limit) => limit,
+        };
+        let preferred = parameters.number("occurrence_number")?.unwrap_or(0);
+        Ok(Self {
+            kept: VecDeque::new(),
+            bytes: 0,
+            bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
+            events_max: usize::try_from(events_max).unwrap_or(usize::MAX),
+            preferred: usize::try_from(preferred).unwrap_or(usize::MAX),
+            processed: 0,
+            too_large: 0,
+        })
+    }
+
+    /// Keeps an event, for which others go.
+    pub(in crate::xe) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time: u64) {
+        self.processed += 1;
+        let cost = record.bytes().len() + OVERHEAD_BYTES;
+        if cost > self.bytes_max {
+            self.too_large += 1;
+            return;
+        }
+        while self.bytes + cost > self.bytes_max || self.kept.len() >= self.events_max {
+            self.give_up_one();
+        }
+        self.bytes += cost;
+        let bytes = record.bytes().into();
+        self.kept.push_back(Kept { shape: Arc::clone(shape), bytes, time_100ns: time });
+    }
+
+    fn give_up_one(&mut self) {
+        let at = if self.preferred == 0 { 0 } else { self.least_wanted() };
+        if let Some(gone) = self.kept.remove(at) {
+            self.bytes -= gone.bytes.len() + OVERHEAD_BYTES;
+        }
+    }
+
+    /// The oldest event of a kind that has more than the preferred number; else the oldest.
+    fn least_wanted(&self) -> usize {
+        let is_many = |kept: &Kept| {
+            let same = self.kept.iter().filter(|other| other.shape.name == kept.shape.name);
+            same.count() > self.preferred
+        };
+        self.kept.iter().position(is_many).unwrap_or(0)
+    }
+
+    /// What it holds.
+    pub(in crate::xe) fn data(&self) -> RingData {
+        let tell = |kept: &Kept| {
+            let (record, _) = Record::take(&kept.bytes)?;
+            Some(kept.shape.tell(record, kept.time_100ns))
+        };
+        RingData {
+            truncated: self.too_large,
+            processing_ns: 0,
+            processed: self.processed,
+            dropped: 0,
+            memory_bytes: self.bytes as u64,
+            events: self.kept.iter().filter_map(tell).collect(),
+        }
+    }
+}
