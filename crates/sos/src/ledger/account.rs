@@ -24,6 +24,7 @@ use crate::sched::QUANTUM;
 use crate::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sys::{self, SysCause};
 use crate::wait::{WaitCell, WaitType};
+use crate::xe::{Emitter, Hub};
 
 /// Of each part of a long request one in so many is a timed unit: as of short requests.
 const LONG_UNIT_PARTS: u32 = 64;
@@ -106,6 +107,7 @@ pub struct Account {
     latches: [WaitCell; LatchClass::COUNT],
     /// Of threads that have ended: the scheduler's books and the time in the kernel, in ns.
     pub(super) past: [Counter; 3],
+    emitter: Emitter,
     /// When its machine's statistics were cleared, and up to when this account has noticed.
     eras: Option<Arc<Eras>>,
     pub(super) seen: Seen,
@@ -127,13 +129,25 @@ macro_rules! is_armed {
 
 impl Account {
     /// Opens the account of the calling thread.
-    pub(super) fn new(name: &str, source: Source, eras: Option<Arc<Eras>>) -> Self {
+    pub(super) fn new(
+        name: &str,
+        source: Source,
+        eras: Option<Arc<Eras>>,
+        hub: Option<&Arc<Hub>>,
+    ) -> Self {
         // Relaxed: only uniqueness matters.
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        Self::with(number, name, Watch::open(source), eras)
+        let emitter = Emitter::new(hub, number);
+        Self::with(number, name, Watch::open(source), eras, emitter)
     }
 
-    pub(super) fn with(number: u32, name: &str, watch: Watch, eras: Option<Arc<Eras>>) -> Self {
+    pub(super) fn with(
+        number: u32,
+        name: &str,
+        watch: Watch,
+        eras: Option<Arc<Eras>>,
+        emitter: Emitter,
+    ) -> Self {
         let account = Self {
             since: Counter::new(),
             state: AtomicUsize::new(SCHEDULING),
@@ -158,6 +172,7 @@ impl Account {
             spins: std::array::from_fn(|_| SpinCell::default()),
             latches: std::array::from_fn(|_| WaitCell::default()),
             past: Default::default(),
+            emitter,
             seen: Seen::default(),
             eras,
             spread: SpinLock::new(SpinClass::SosThreadList, None),
@@ -212,6 +227,12 @@ impl Account {
     #[must_use]
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Its part in Extended Events.
+    #[inline]
+    pub(crate) fn emitter(&self) -> &Emitter {
+        &self.emitter
     }
 
     /// The thread's name.

@@ -10,6 +10,7 @@ use crate::lock::{LatchClass, SpinClass, SpinLock};
 use crate::sync::Arc;
 use crate::sys::{self, SysCause};
 use crate::wait::{WaitRow, WaitType};
+use crate::xe::{Emitter, Hub};
 
 /// The accounts of a machine's threads.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Accounts {
     source: Source,
     eras: Arc<Eras>,
     cleared: SpinLock<Cleared>,
+    /// The sessions of Extended Events that the machine's threads fire at.
+    events: Arc<Hub>,
     /// For readers and the housekeeper only.
     grown: SpinLock<AllGrown>,
 }
@@ -44,7 +47,13 @@ impl Accounts {
     pub fn new(choice: SourceChoice) -> Self {
         let eras = Arc::<Eras>::default();
         let for_ended = Some(Arc::clone(&eras));
-        let ended = Box::new(Account::with(0, "ended threads", Watch::blind(), for_ended));
+        let ended = Box::new(Account::with(
+            0,
+            "ended threads",
+            Watch::blind(),
+            for_ended,
+            Emitter::default(),
+        ));
         Self {
             books: SpinLock::new(SpinClass::SosThreadList, Books { live: Vec::new(), ended }),
             opened: clock::now_ticks(),
@@ -53,13 +62,15 @@ impl Accounts {
             source: choice.resolve(),
             eras,
             cleared: SpinLock::new(SpinClass::SosThreadList, Cleared::default()),
+            events: Arc::default(),
             grown: SpinLock::new(SpinClass::SosThreadList, AllGrown::default()),
         }
     }
 
     /// Opens an account for the calling thread.
     pub(super) fn open(&self, name: &str) -> Arc<Account> {
-        let account = Arc::new(Account::new(name, self.source, Some(Arc::clone(&self.eras))));
+        let eras = Some(Arc::clone(&self.eras));
+        let account = Arc::new(Account::new(name, self.source, eras, Some(&self.events)));
         self.books.lock().live.push(Arc::clone(&account));
         account
     }
@@ -80,6 +91,12 @@ impl Accounts {
             books.live.swap_remove(at);
             books.ended.absorb(account);
         }
+    }
+
+    /// The sessions of Extended Events that the machine's threads fire at.
+    #[must_use]
+    pub fn events(&self) -> &Arc<Hub> {
+        &self.events
     }
 
     /// How time off the CPU is told from time on it.

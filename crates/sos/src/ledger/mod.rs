@@ -43,6 +43,7 @@ use watch::Watch;
 
 use crate::sync::{Arc, OnceLock, Weak};
 use crate::sys::SysCause;
+use crate::xe::Emitter;
 
 thread_local! {
     /// A raw pointer, so that the usual access is one load without a destructor check.
@@ -58,6 +59,15 @@ pub fn with_current<R>(f: impl FnOnce(&Account) -> R) -> R {
     f(unsafe { &*current })
 }
 
+/// As [`with_current`], but opens no account for a thread that has none: for what the allocator calls.
+#[inline]
+pub(crate) fn if_open(f: impl FnOnce(&Account)) {
+    // SAFETY: as in `with_current`.
+    if let Some(account) = unsafe { CURRENT.get().as_ref() } {
+        f(account);
+    }
+}
+
 #[inline]
 fn current() -> *const Account {
     let current = CURRENT.get();
@@ -69,7 +79,7 @@ fn open_one() -> *const Account {
     // Opening an account makes system calls, which are booked too.
     CURRENT.set(std::ptr::from_ref(afterlife()));
     let name = std::thread::current().name().unwrap_or("foreign").to_owned();
-    let account = Arc::new(Account::new(&name, Source::WallOnly, None));
+    let account = Arc::new(Account::new(&name, Source::WallOnly, None, None));
     keep(&account, Weak::new());
     CURRENT.get()
 }
@@ -78,8 +88,10 @@ fn open_one() -> *const Account {
 /// destructors of their locals. Several may write at once, and then lose counts.
 fn afterlife() -> &'static Account {
     static AFTERLIFE: OnceLock<Account> = OnceLock::new();
-    AFTERLIFE
-        .get_or_init(|| Account::with(u32::MAX, "threads without an account", Watch::blind(), None))
+    AFTERLIFE.get_or_init(|| {
+        let name = "threads without an account";
+        Account::with(u32::MAX, name, Watch::blind(), None, Emitter::default())
+    })
 }
 
 /// Makes `account` the calling thread's own.
@@ -213,6 +225,7 @@ pub fn request<R>(books: Option<&SessionBooks>, serve: impl FnOnce() -> R) -> R 
     }
     // SAFETY: as in `with_current`; whoever serves returns to this thread, and here.
     let account = unsafe { &*current() };
+    account.emitter().begin_activity(account.last_edge());
     let _serving = Serving {
         account,
         books,

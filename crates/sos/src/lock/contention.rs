@@ -11,6 +11,8 @@
 use super::SpinClass;
 #[cfg(not(any(loom, shuttle)))]
 use crate::ledger::{self, State};
+#[cfg(not(any(loom, shuttle)))]
+use crate::xe::told;
 
 /// What one slow path cost, to be booked after the lock has been freed.
 #[derive(Debug)]
@@ -37,7 +39,7 @@ pub(super) struct Contention {
 
 #[cfg(any(loom, shuttle))]
 impl Contention {
-    pub(super) fn begin(_class: SpinClass, _owner: u32) -> Self {
+    pub(super) fn begin(_class: SpinClass, _owner: u32, _address: usize) -> Self {
         Self {}
     }
 
@@ -69,7 +71,10 @@ struct Costs {
 #[derive(Debug)]
 struct Course {
     costs: Costs,
+    address: usize,
     started: u64,
+    /// When somebody was told last that the wait lasts too long.
+    warned: u64,
     before: State,
     crowded: bool,
     round_ns: u32,
@@ -85,6 +90,9 @@ const ROUND_NS_MAX: u32 = 1_000;
 /// Spinning before the thread offers its CPU: the owner may have been preempted on it.
 #[cfg(not(any(loom, shuttle)))]
 const SPIN_NS_MAX: u32 = 4_000;
+/// A wait of this length is told of as a problem.
+#[cfg(not(any(loom, shuttle)))]
+const WARNING_NS: u64 = 5_000_000_000;
 /// Yields before it sleeps.
 #[cfg(not(any(loom, shuttle)))]
 const YIELDS_BEFORE_SLEEP: u64 = 32;
@@ -92,15 +100,17 @@ const YIELDS_BEFORE_SLEEP: u64 = 32;
 #[cfg(not(any(loom, shuttle)))]
 impl Contention {
     /// Begins after a first attempt has failed. `owner` is the ledger number of who has the lock, 0
-    /// if it is not known.
-    pub(super) fn begin(class: SpinClass, owner: u32) -> Self {
+    /// if it is not known; `address` is the lock's.
+    pub(super) fn begin(class: SpinClass, owner: u32, address: usize) -> Self {
         let before = ledger::to(State::Spin(class));
         let started = ledger::now_at_edge();
         let costs = Costs { class, spins: 0, spin_ticks: 0, backoffs: 0, sleep_ticks: 0 };
         Self {
             course: Course {
                 costs,
+                address,
                 started,
+                warned: started,
                 before,
                 crowded: super::pause::is_crowded(started),
                 round_ns: ROUND_NS_MIN,
@@ -127,6 +137,7 @@ impl Contention {
             return;
         }
         let before = crate::clock::now_ticks();
+        course.tell(before);
         crate::sys::nap();
         course.costs.sleep_ticks += crate::clock::now_ticks().saturating_sub(before);
     }
@@ -138,6 +149,25 @@ impl Contention {
         let ticks = ledger::now_at_edge().saturating_sub(started);
         costs.spin_ticks = ticks.saturating_sub(costs.sleep_ticks);
         Booking { costs }
+    }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+impl Course {
+    /// Tells sessions of events that the waiter sleeps, and once in a while that it has waited for long.
+    fn tell(&mut self, now: u64) {
+        let told = told::Backoff {
+            address: self.address,
+            class: self.costs.class,
+            spins: self.costs.spins,
+            backoffs: self.costs.backoffs,
+            ticks: now.saturating_sub(self.started),
+        };
+        told.backoff();
+        if crate::clock::ticks_to_ns(now.saturating_sub(self.warned)) >= WARNING_NS {
+            self.warned = now;
+            told.warning();
+        }
     }
 }
 

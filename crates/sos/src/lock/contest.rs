@@ -50,6 +50,7 @@ mod real {
     use crate::ledger::{self, State};
     use crate::sched::{self, Blocker, Unblocked};
     use crate::wait::WaitType;
+    use crate::xe::told;
 
     /// The first round of pauses, and all of them.
     const ROUND_NS_MIN: u32 = 30;
@@ -62,6 +63,8 @@ mod real {
     #[derive(Debug)]
     pub(super) struct Costs {
         class: LatchClass,
+        /// How it was wanted, where that was waited for in earnest.
+        wanted: Option<Wanted>,
         spins: u64,
         spin_ticks: u64,
         parks: u64,
@@ -109,7 +112,7 @@ mod real {
         pub(in super::super) fn end(self, class: LatchClass) -> Option<Booking> {
             let spins = u64::from(self.pauses);
             let spin_ticks = pause::ticks_of(self.pauses);
-            let costs = Costs { class, spins, spin_ticks, parks: 0, park_ticks: 0 };
+            let costs = Costs { class, wanted: None, spins, spin_ticks, parks: 0, park_ticks: 0 };
             (self.pauses > 0).then_some(Booking { costs })
         }
     }
@@ -140,7 +143,9 @@ mod real {
             let before = ledger::to(State::Spin(SpinClass::SosRw));
             let started = ledger::now_at_edge();
             let spins = u64::from(brief.pauses);
-            let costs = Costs { class, spins, spin_ticks: 0, parks: 0, park_ticks: 0 };
+            let wait = Some(wanted);
+            let costs =
+                Costs { class, wanted: wait, spins, spin_ticks: 0, parks: 0, park_ticks: 0 };
             Self {
                 costs,
                 wanted,
@@ -209,6 +214,8 @@ mod real {
                 Wanted::Read => WaitType::LatchShared,
                 Wanted::Write => WaitType::LatchExclusive,
             };
+            let is_writer = self.wanted == Wanted::Write;
+            told::latch_suspends(self.costs.class, is_writer, address);
             let started = clock::now_ticks();
             let mut decision = 0;
             let _at = sched::wait_at(address);
@@ -218,7 +225,9 @@ mod real {
                 Unblocked::At(waiter.signalled_at())
             });
             self.costs.parks += 1;
-            self.costs.park_ticks += clock::now_ticks().saturating_sub(started);
+            let ticks = clock::now_ticks().saturating_sub(started);
+            self.costs.park_ticks += ticks;
+            told::latch_resumes(self.costs.class, is_writer, address, ticks);
             // It may spin again: it may have been woken for a latch that is about to be freed.
             (self.round_ns, self.spun_ns) = (ROUND_NS_MIN, 0);
             decision
@@ -248,6 +257,10 @@ mod real {
                     account.book_latch(costs.class, costs.park_ticks);
                 }
             });
+            if let Some(wanted) = costs.wanted {
+                let ticks = costs.spin_ticks + costs.park_ticks;
+                told::latch_acquired(costs.class, wanted == Wanted::Write, ticks);
+            }
         }
     }
 }

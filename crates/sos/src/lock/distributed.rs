@@ -119,7 +119,7 @@ impl<O: ReaderOrders + LatchOrders> RawDistributed<O> {
         readers::writer_barrier::<O>();
         let mut contention = None;
         readers::wait_out::<O>(rows(), self.address(), || {
-            let begin = || super::contention::Contention::begin(class, 0);
+            let begin = || super::contention::Contention::begin(class, 0, self.address());
             contention.get_or_insert_with(begin).pause();
         });
         let ended = now();

@@ -93,7 +93,8 @@ impl<O: LatchOrders> RawRwSpin<O> {
 
     #[cold]
     fn read_contended(&self, class: SpinClass) -> Booking {
-        let mut contention = Contention::begin(class, self.owner());
+        let mut contention =
+            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
             contention.pause();
             if self.try_read() {
@@ -110,7 +111,8 @@ impl<O: LatchOrders> RawRwSpin<O> {
 
     #[cold]
     fn write_contended(&self, class: SpinClass) -> Booking {
-        let mut contention = Contention::begin(class, self.owner());
+        let mut contention =
+            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
             // Relaxed: a hint to readers; the writer that gets in clears it.
             self.word.fetch_or(WRITER_WAITING, Ordering::Relaxed);

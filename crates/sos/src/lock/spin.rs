@@ -66,7 +66,8 @@ impl<O: SpinOrders> RawSpin<O> {
 
     #[cold]
     fn take_contended(&self, class: SpinClass) -> Booking {
-        let mut contention = Contention::begin(class, self.owner());
+        let mut contention =
+            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
             contention.pause();
             // Relaxed: only decides whether the exchange is worth trying.

@@ -60,7 +60,8 @@ impl<O: VersionOrders> VersionLatch<O> {
 
     #[cold]
     fn read_contended(&self) -> Result<u64, ObsoleteError> {
-        let mut contention = Contention::begin(SpinClass::XtpIndex, 0);
+        let mut contention =
+            Contention::begin(SpinClass::XtpIndex, 0, std::ptr::from_ref(self).addr());
         let version = loop {
             let word = self.word.load(Ordering::Acquire);
             if word & OBSOLETE != 0 {

@@ -21,6 +21,8 @@ use super::unit::{Taken, Unit, Units};
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys::populate;
+use crate::xe::events::{PAGE_ALLOCATED, PAGE_FREED};
+use crate::xe::told;
 
 /// Extents of one class that a thread keeps at most.
 const MAGAZINE: usize = 8;
@@ -142,6 +144,7 @@ pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
     };
     // SAFETY: the table has a byte for each page, and this one's is the extent's owner's.
     unsafe { clerk_at(address).write(clerk as u8) };
+    told::pages(&PAGE_ALLOCATED, address, pages, clerk);
     let start = NonNull::new(ptr::with_exposed_provenance_mut(address))?;
     Some(New { start, is_zero })
 }
@@ -173,6 +176,8 @@ fn clerk_at(address: usize) -> *mut u8 {
 /// Nobody uses it any more.
 pub(super) unsafe fn give(address: usize, bytes: usize) {
     let pages = pages_of_bytes(bytes);
+    // SAFETY: it is taken until it is given back below.
+    told::pages(&PAGE_FREED, address, pages, unsafe { clerk_of(address) });
     if pages > UNIT_PAGES {
         UNITS.lock().give_run(page_of(address), pages);
         return;

@@ -13,6 +13,7 @@ use super::space::EXTENTS;
 use crate::park::{self, Cancel};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use crate::wait::WaitType;
+use crate::xe::told;
 
 /// How often it looks.
 pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
@@ -83,6 +84,7 @@ impl Trimmer {
 
 /// Gives so much back, step by step.
 fn trim(bytes: u64, stopping: &Cancel) {
+    let (idle, began) = (pool::idle_bytes(), crate::clock::now_ticks());
     let mut gone = 0;
     let mut step = 0;
     while gone + step < bytes {
@@ -97,6 +99,9 @@ fn trim(bytes: u64, stopping: &Cancel) {
         }
     }
     RELEASED.fetch_add(gone + step, Ordering::Relaxed);
+    if gone + step > 0 {
+        told::trimmed(idle, bytes, gone + step, began);
+    }
 }
 
 #[cfg(test)]

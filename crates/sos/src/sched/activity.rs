@@ -353,6 +353,11 @@ impl Drop for Blame {
     }
 }
 
+/// The address at which the calling thread's next wait will be; 0 if nobody has said.
+pub(super) fn noted_address() -> usize {
+    NOTE.get().address
+}
+
 pub(super) fn begin_wait(wait_type: WaitType, now: u64) {
     with_current(|activity| activity.begin_wait(wait_type, now, NOTE.get()));
 }

@@ -13,6 +13,7 @@ use crate::park::{Cancel, Listener, Wake};
 use crate::sync::Arc;
 use crate::sys::{self, Direction, EventFd, Polled};
 use crate::wait::WaitType;
+use crate::xe::told;
 
 /// When the reason of a wait ended, for the split into resource and signal time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Unblocked {
 /// Runs something that blocks the thread, with the scheduler handed over meanwhile, and books it.
 /// On a thread that is no worker it just runs and is booked.
 pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
+    let resource = activity::noted_address();
+    told::wait_begins(wait_type, resource);
     let before = ledger::to(State::Wait(wait_type));
     let started = ledger::now_at_edge();
     activity::begin_wait(wait_type, started);
@@ -45,6 +48,7 @@ pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
     let signal_ticks = ended.saturating_sub(signalled.max(started));
     let ticks = ended.saturating_sub(started);
     ledger::with_current(|account| account.book_wait(wait_type, ticks, signal_ticks));
+    told::wait_ends(wait_type, resource, ticks, signal_ticks);
 }
 
 /// A worker without its scheduler; has it again when dropped.
@@ -124,9 +128,11 @@ fn quantum_over(worker: &Worker) {
     ledger::to(before);
     worker.activity.stand(Standing::Running);
     worker.renew_quantum();
+    let ticks = ledger::now_at_edge().saturating_sub(started);
+    told::quantum_exceeded(yielded, ticks);
     if yielded {
-        let ticks = ledger::now_at_edge().saturating_sub(started);
         // All of it is signal time: there was nothing to wait for but the scheduler.
         ledger::with_current(|account| account.book_wait(WaitType::SchedulerYield, ticks, ticks));
+        told::wait_ends(WaitType::SchedulerYield, 0, ticks, ticks);
     }
 }

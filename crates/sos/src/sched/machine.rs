@@ -423,6 +423,7 @@ impl Machine {
                 thread::join(handle);
             }
         }
+        self.shared.accounts.events().stop_all();
         if left == 0 { StopOutcome::Clean } else { StopOutcome::Abandoned(left) }
     }
 

@@ -52,3 +52,5 @@ pub use machine::{Affinity, Machine, MachineConfig, QUANTUM, SchedulerRow, StopO
 pub use stall::{Stall, StallKind};
 #[cfg(not(shuttle))]
 pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
+#[cfg(not(shuttle))]
+pub(crate) use worker::current_worker;

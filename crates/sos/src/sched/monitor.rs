@@ -18,6 +18,7 @@ use crate::park::WakeWord;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::sys;
 use crate::wait::WaitType;
+use crate::xe::told;
 
 /// How often it looks while something runs.
 const TICK_NS: u64 = 1_000_000;
@@ -154,6 +155,9 @@ impl Monitor {
     fn prolong(&self, mut episode: Episode, change: impl FnOnce(&mut Stall)) -> Episode {
         change(&mut episode.stall);
         episode.stall.looks += 1;
+        if episode.stall.looks.is_power_of_two() {
+            told::stall(&episode.stall);
+        }
         self.shared.stalls.put(episode.number, episode.stall.clone());
         episode
     }

@@ -29,6 +29,13 @@ thread_local! {
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
+/// The scheduler and the address of the calling thread's worker, if it is one.
+pub(crate) fn current_worker() -> Option<(u32, usize)> {
+    Worker::with_current(|worker| {
+        worker.map(|worker| (worker.scheduler.id, std::ptr::from_ref(worker).addr()))
+    })
+}
+
 impl Worker {
     /// Starts a worker that holds the scheduler from its first moment. False if there are as many as
     /// there may be, or the system refuses.

@@ -45,10 +45,8 @@ impl Drop for Inside<'_> {
 impl Emitter {
     /// The part of a thread that belongs to a hub; `number` is the thread's.
     pub(crate) fn new(hub: Option<&Arc<Hub>>, number: u32) -> Self {
-        let emitter = Self {
-            at: hub.map(|hub| (Arc::clone(hub), hub.join())),
-            ..Self::default()
-        };
+        let mut emitter = Self::default();
+        emitter.at = hub.map(|hub| (Arc::clone(hub), hub.join()));
         emitter.activity.set(u64::from(number) << 40);
         emitter
     }

@@ -6,7 +6,7 @@ use super::dispatch;
 use super::error::XeError;
 use super::event::Event;
 use super::moment::Moment;
-use super::partition::{add_drops, add_totals};
+use super::partition::add_totals;
 use super::report::{
     CounterData, Drops, EventReport, EventTotals, SessionReport, TargetData, TargetReport,
 };
@@ -277,7 +277,11 @@ impl Hub {
     }
 
     /// Sees to it that there is a dispatcher.
-    fn employ(self: &Arc<Self>, inner: &mut Inner, accounts: &Arc<Accounts>) -> Result<(), XeError> {
+    fn employ(
+        self: &Arc<Self>,
+        inner: &mut Inner,
+        accounts: &Arc<Accounts>,
+    ) -> Result<(), XeError> {
         if inner.dispatcher.is_some() {
             return Ok(());
         }
@@ -360,10 +364,8 @@ impl Session {
     }
 
     fn report(&self) -> SessionReport {
-        let event = |at: usize| EventReport {
-            event: self.events[at].event,
-            totals: self.totals(at),
-        };
+        let event =
+            |at: usize| EventReport { event: self.events[at].event, totals: self.totals(at) };
         let events: Vec<EventReport> = (0..self.events.len()).map(event).collect();
         let mut totals = EventTotals::default();
         events.iter().for_each(|event| add_totals(&mut totals, &event.totals));

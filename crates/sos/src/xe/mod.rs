@@ -35,6 +35,7 @@ mod shape;
 mod spec;
 mod target;
 mod text;
+pub(crate) mod told;
 mod value;
 
 pub use action::{

@@ -105,7 +105,7 @@ pub(super) fn add_totals(to: &mut EventTotals, more: &EventTotals) {
 }
 
 /// Adds up.
-pub(super) fn add_drops(to: &mut Drops, more: &Drops) {
+fn add_drops(to: &mut Drops, more: &Drops) {
     to.busy += more.busy;
     to.full += more.full;
     to.too_large += more.too_large;

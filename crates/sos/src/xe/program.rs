@@ -179,7 +179,9 @@ impl Compare {
             (Self::UInt(operation, operand), Value::Map(value)) => {
                 unsigned(*operation, u64::from(value), *operand)
             }
-            (Self::Int(operation, operand), Value::Int(value)) => order(*operation, &value, operand),
+            (Self::Int(operation, operand), Value::Int(value)) => {
+                order(*operation, &value, operand)
+            }
             (Self::Bool(operation, operand), Value::Bool(value)) => {
                 order(*operation, &value, operand)
             }
@@ -357,8 +359,7 @@ fn guid(value: &OwnedValue) -> Option<[u8; 16]> {
     match value {
         OwnedValue::Guid(guid) => Some(*guid),
         OwnedValue::Text(text) => {
-            let digits: String =
-                text.chars().filter(|c| !matches!(c, '{' | '}' | '-')).collect();
+            let digits: String = text.chars().filter(|c| !matches!(c, '{' | '}' | '-')).collect();
             (digits.len() == 32).then_some(())?;
             let number = u128::from_str_radix(&digits, 16).ok()?;
             Some(number.to_be_bytes())

@@ -130,7 +130,9 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(Value<'_>, &[u8])> {
         TAG_FALSE => (Value::Bool(false), rest),
         TAG_TRUE => (Value::Bool(true), rest),
         TAG_INT => split(rest).map(|(word, rest)| (Value::Int(i64::from_le_bytes(word)), rest))?,
-        TAG_UINT => split(rest).map(|(word, rest)| (Value::UInt(u64::from_le_bytes(word)), rest))?,
+        TAG_UINT => {
+            split(rest).map(|(word, rest)| (Value::UInt(u64::from_le_bytes(word)), rest))?
+        }
         TAG_FLOAT => {
             split(rest).map(|(word, rest)| (Value::Float(f64::from_le_bytes(word)), rest))?
         }

@@ -103,10 +103,7 @@ enum Written {
 
 impl Session {
     /// Builds a session; targets that `before` has as well are taken over with what they hold.
-    pub(super) fn build(
-        spec: Arc<SessionSpec>,
-        before: Option<&Self>,
-    ) -> Result<Self, XeError> {
+    pub(super) fn build(spec: Arc<SessionSpec>, before: Option<&Self>) -> Result<Self, XeError> {
         check(&spec)?;
         let plans = histogram_plans(&spec)?;
         let shard_bytes = plans.iter().flatten().map(HistogramPlan::shard_bytes).sum::<usize>();
@@ -162,7 +159,8 @@ impl Session {
         let mut too_large = 0;
         for step in 0..partitions {
             let partition = &self.partitions[(own + step) % partitions];
-            let write = |filling: &mut Filling| self.write(event, at, own, filling, (fields, moment));
+            let write =
+                |filling: &mut Filling| self.write(event, at, own, filling, (fields, moment));
             match partition.filling.try_with(write) {
                 None => continue,
                 Some(Written::Yes) => return Outcome::Done,

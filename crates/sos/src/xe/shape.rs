@@ -102,9 +102,8 @@ impl Shape {
     /// The shape of an event with these actions.
     pub(super) fn new(event: &'static Event, actions: &[&'static Action]) -> Self {
         let field = |field: &super::Field| Part::new(event.package, field.name, field.field_type);
-        let action = |action: &&'static Action| {
-            Part::new(action.package, action.name, action.field_type)
-        };
+        let action =
+            |action: &&'static Action| Part::new(action.package, action.name, action.field_type);
         let mut parts: Vec<Part> = event.fields.iter().map(field).collect();
         parts.extend(actions.iter().map(action));
         Self {

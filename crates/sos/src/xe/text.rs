@@ -106,7 +106,8 @@ mod tests {
             // The German sharp s folds to itself.
             assert_eq!(is_like(text, pattern), text != "Größe", "{text} like {pattern}");
         }
-        for (text, pattern) in [("abc", "b%"), ("abc", "ab"), ("", "_"), ("d", "[a-c]"), ("a", "[a")]
+        for (text, pattern) in
+            [("abc", "b%"), ("abc", "ab"), ("", "_"), ("d", "[a-c]"), ("a", "[a")]
         {
             assert!(!is_like(text, pattern), "{text} like {pattern}");
         }

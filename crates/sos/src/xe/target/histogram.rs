@@ -202,8 +202,7 @@ impl Shard {
             at = (at + 1) & mask;
         }
         let end = self.used_bytes + value.len();
-        let (Ok(start), Ok(length)) =
-            (u32::try_from(self.used_bytes), u32::try_from(value.len()))
+        let (Ok(start), Ok(length)) = (u32::try_from(self.used_bytes), u32::try_from(value.len()))
         else {
             self.truncated += 1;
             return;

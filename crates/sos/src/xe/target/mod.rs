@@ -201,10 +201,7 @@ impl<'a> Parameters<'a> {
         let target = spec.target;
         if let Some((name, _)) = spec.parameters.iter().find(|(n, _)| target.parameter(n).is_none())
         {
-            return Err(XeError::UnknownParameter {
-                target: target.name,
-                parameter: name.clone(),
-            });
+            return Err(XeError::UnknownParameter { target: target.name, parameter: name.clone() });
         }
         let parameters = Self { spec };
         for parameter in target.parameters {
