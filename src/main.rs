@@ -88,6 +88,9 @@ struct ServeArguments {
     /// Connections at once
     #[arg(long, value_name = "N", default_value = "32767")]
     max_connections: String,
+    /// Brings back what did not scale: page-per-hash, decommit-per-segment or allocator-lock; may be repeated
+    #[arg(long, value_name = "MODE", help_heading = "For experiments only, off by default")]
+    experiment: Vec<String>,
 }
 
 fn main() -> ExitCode {

@@ -9,6 +9,7 @@ use server::options::{
 };
 use sos::ledger::SourceChoice;
 use sos::memory::MemoryModel;
+use sos::memory::experiment::Experiment;
 
 use crate::{ServeArguments, wrong_usage};
 
@@ -72,6 +73,7 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
             let expected = "expected conventional, locked or large";
             wrong("--memory-model", &arguments.memory_model, expected)
         })?,
+        experiments: experiments(&arguments.experiment)?,
         query_memory_max: query_memory_max.transpose()?,
         schedulers: schedulers.transpose()?,
         ledger: SourceChoice::of_name(&arguments.ledger).ok_or_else(|| {
@@ -87,6 +89,14 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         },
         limits: limits(arguments)?,
     })
+}
+
+fn experiments(names: &[String]) -> Result<Vec<Experiment>, String> {
+    let expected = "expected page-per-hash, decommit-per-segment or allocator-lock";
+    let mode = |name: &String| {
+        Experiment::of_name(name).ok_or_else(|| wrong("--experiment", name, expected))
+    };
+    names.iter().map(mode).collect()
 }
 
 fn limits(arguments: &ServeArguments) -> Result<Limits, String> {

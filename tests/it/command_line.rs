@@ -33,6 +33,7 @@ fn bad_values_are_one_clear_line_and_exit_2() {
         (&["--schedulers", "99999"], "--schedulers"),
         (&["--schedulers", "x"], "--schedulers"),
         (&["--lock-mode", "none"], "--lock-mode"),
+        (&["--experiment", "none"], "--experiment"),
         (&["--lock-mode", ""], "--lock-mode"),
         (&["--encryption", "maybe"], "--encryption"),
         (&["--login-timeout", "soon"], "--login-timeout"),

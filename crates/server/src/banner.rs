@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::net::SocketAddr;
 
+use sos::memory::experiment::Experiment;
+
 use crate::options::Encryption;
 
 /// What a connection string is made of.
@@ -29,6 +31,11 @@ pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
         at.memory.join("; "),
         at.ledger.join("; ")
     );
+    for mode in Experiment::ALL.into_iter().filter(|mode| mode.is_on()) {
+        // Writing to a String can't fail.
+        let _ =
+            writeln!(text, "EXPERIMENT: {} is on; this server is slow on purpose\n", mode.name());
+    }
     for (driver, connect) in connection_strings(at) {
         // Writing to a String can't fail.
         let _ = writeln!(text, "  {driver:<8} {connect}");

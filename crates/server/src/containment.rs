@@ -25,6 +25,7 @@ fn server() -> Server {
         memory_max: 1 << 30,
         memory_model: sos::memory::MemoryModel::Conventional,
         query_memory_max: None,
+        experiments: Vec::new(),
         ledger: sos::ledger::SourceChoice::Auto,
         schedulers: Some(1),
         lock_mode: LockMode::default(),

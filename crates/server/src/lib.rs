@@ -70,6 +70,7 @@ impl Server {
         let model = memory::set_model(options.memory_model, options.memory_max);
         let memory_lost =
             model.err().map(|why| format!("{} not granted ({why})", options.memory_model.name()));
+        options.experiments.iter().for_each(|mode| mode.switch_on());
         sys::raise_open_files();
         let schedulers = options.schedulers.unwrap_or(0);
         let ledger = options.ledger;

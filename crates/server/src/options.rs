@@ -80,6 +80,8 @@ pub struct Options {
     pub memory_max: u64,
     /// How memory is taken from the operating system.
     pub memory_model: sos::memory::MemoryModel,
+    /// Modes that bring back what did not scale, for experiments only.
+    pub experiments: Vec<sos::memory::experiment::Experiment>,
     /// Limit on what one query takes of it for rows that it keeps, in bytes; `None` is a quarter.
     pub query_memory_max: Option<u64>,
     /// Number of schedulers; `None` is one per CPU.

@@ -19,6 +19,8 @@ mod class;
 mod clerk;
 mod depot;
 #[cfg(not(any(loom, shuttle)))]
+pub mod experiment;
+#[cfg(not(any(loom, shuttle)))]
 mod extent;
 #[cfg(not(any(loom, shuttle)))]
 mod pool;

@@ -16,11 +16,12 @@ use std::ptr::{self, NonNull};
 use super::MemoryClerk;
 use super::class::{CLASSES, PAGE_BYTES, UNIT_PAGES, class_of, pages_of, pages_of_bytes, rounded};
 use super::depot::Depot;
-use super::space::{EXTENTS, by_units, keep};
+use super::experiment::Experiment;
+use super::space::{EXTENTS, MemoryModel, by_units, keep, model};
 use super::unit::{Taken, Unit, Units};
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
-use crate::sys::populate;
+use crate::sys::{populate, release};
 use crate::xe::events::{PAGE_ALLOCATED, PAGE_FREED};
 use crate::xe::told;
 
@@ -139,8 +140,13 @@ pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
         (address_of(taken.page), taken.grown >= pages)
     } else {
         let class = class_of(pages.max(1));
-        let kept = RACK.with(|rack| rack.take(class));
-        (kept.or_else(|| from_depot(class)).or_else(|| from_units(class))?, false)
+        let found = if Experiment::AllocatorLock.is_on() {
+            from_lock(class)
+        } else {
+            let kept = RACK.with(|rack| rack.take(class));
+            kept.or_else(|| from_depot(class)).or_else(|| from_units(class))
+        };
+        (found?, false)
     };
     // SAFETY: the table has a byte for each page, and this one's is the extent's owner's.
     unsafe { clerk_at(address).write(clerk as u8) };
@@ -183,7 +189,9 @@ pub(super) unsafe fn give(address: usize, bytes: usize) {
         return;
     }
     let class = class_of(pages.max(1));
-    if !RACK.with(|rack| rack.put(class, address)) {
+    if Experiment::AllocatorLock.is_on() {
+        give_all(class, &[address]);
+    } else if !RACK.with(|rack| rack.put(class, address)) {
         hand_over(class, address);
     }
 }
@@ -274,6 +282,40 @@ fn from_units(class: usize) -> Option<usize> {
     first
 }
 
+/// Takes one extent as an allocator does that has nothing but a lock: [`Experiment::AllocatorLock`].
+#[cold]
+fn from_lock(class: usize) -> Option<usize> {
+    // A statement of its own, so that the lock is not held during the call.
+    let taken = UNITS.lock().take_slot(class, by_units())?;
+    provide(&taken);
+    Some(address_of(taken.page))
+}
+
+/// Takes one page as the lock gives it, and has memory put behind it though it may have some:
+/// [`Experiment::PagePerHash`].
+pub(super) fn take_bare_page() -> Option<usize> {
+    let address = from_lock(0)?;
+    if model() == MemoryModel::Conventional {
+        populate(address, PAGE_BYTES, keep());
+    }
+    told::pages(&PAGE_ALLOCATED, address, 1, MemoryClerk::QueryExec);
+    Some(address)
+}
+
+/// Gives such a page back, and its memory to the system unless that is locked. Who takes the page next in
+/// the usual way finds it empty, and takes the fault.
+///
+/// # Safety
+/// Nobody uses it any more.
+pub(super) unsafe fn give_bare_page(address: usize) {
+    told::pages(&PAGE_FREED, address, 1, MemoryClerk::QueryExec);
+    if model() == MemoryModel::Conventional {
+        // SAFETY: the caller's promise.
+        unsafe { release(address, PAGE_BYTES) };
+    }
+    give_all(0, &[address]);
+}
+
 /// Has memory put behind what was taken. Without the lock: it may take a while.
 fn provide(taken: &Taken) {
     let (page, pages) = taken.missing;
@@ -329,7 +371,7 @@ pub(super) fn release_idle() -> u64 {
     let Some((page, pages)) = found else { return 0 };
     let bytes = pages * PAGE_BYTES;
     // SAFETY: the unit is the trimmer's until it is given back.
-    unsafe { crate::sys::release(address_of(page), bytes) };
+    unsafe { release(address_of(page), bytes) };
     EXTENTS.note_released(bytes);
     UNITS.lock().give_idle(page);
     bytes as u64

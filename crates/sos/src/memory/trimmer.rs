@@ -104,6 +104,18 @@ fn trim(bytes: u64, stopping: &Cancel) {
     }
 }
 
+/// Gives back all that is free, at once and on the calling thread: what the published engine did, and a mode
+/// for experiments only.
+pub(super) fn release_all() {
+    loop {
+        let released = pool::release_idle();
+        if released == 0 {
+            return;
+        }
+        RELEASED.fetch_add(released, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

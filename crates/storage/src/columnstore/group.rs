@@ -1,5 +1,6 @@
 //! `GroupBuilder`: the rows of a row group while it is being made, one writer's own.
 
+use sos::memory::experiment::{self, Experiment};
 use sos::memory::{MemoryClerk, with_clerk};
 use types::batch::{Selection, Vector};
 use types::{Bytes, ColumnType, Value};
@@ -66,10 +67,22 @@ impl GroupBuilder {
     pub fn finish(&mut self) -> Option<Vec<Bytes>> {
         let segments = with_clerk(MemoryClerk::ColumnStore, || {
             let room = &mut self.room;
-            let segment = |column: &Vector| encode(column, room).map(Bytes::copy_from);
+            let segment = |column: &Vector| {
+                let segment = encode(column, room).map(Bytes::copy_from);
+                if Experiment::DecommitPerSegment.is_on() {
+                    *room = Room::default();
+                    experiment::after_segment();
+                }
+                segment
+            };
             self.columns.iter().map(segment).collect::<Option<Vec<Bytes>>>()
         })?;
         self.clear();
+        if Experiment::DecommitPerSegment.is_on() {
+            let empty = |column: &Vector| Vector::of_type(column.data_type());
+            self.columns = self.columns.iter().map(empty).collect();
+            experiment::after_segment();
+        }
         Some(segments)
     }
 

@@ -50,6 +50,7 @@ fn each<H: AsRef<[u8]>>(
         }
         let has_room = |own: &&mut ByteRows| own.has_room(HASH_BYTES_MAX);
         let Some(own) = out.byte_rows_mut().filter(has_room) else { return false };
+        let _page = sos::memory::experiment::HashPage::take();
         own.push(hash(strings.get(row, kind).unwrap_or_default()).as_ref());
     }
     push_holes(out, total);
