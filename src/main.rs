@@ -3,6 +3,7 @@
 //! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
 
 mod serve;
+mod sql;
 mod stress;
 
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ struct CommandLine {
 enum Verb {
     /// Serves clients until it is told to stop (the default).
     Serve(Box<ServeArguments>),
+    /// Sends statements to any TDS server, typed, piped or from files, and shows what comes back.
+    Sql(Box<sql::SqlArguments>),
     /// Puts a load on any TDS server and reports what it did to it.
     Stress(Box<stress::StressArguments>),
 }
@@ -97,6 +100,7 @@ fn main() -> ExitCode {
     match CommandLine::try_parse() {
         Ok(line) => match line.verb {
             Some(Verb::Serve(arguments)) => serve::run(&arguments),
+            Some(Verb::Sql(arguments)) => sql::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             None => serve::run(&line.serve),
         },

@@ -4,7 +4,6 @@
 //! wrong, the target can't be reached or an output can't be written.
 
 use std::io::Write;
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -17,7 +16,6 @@ use sos::sys::StopSignals;
 
 use crate::{EXIT_USAGE, wrong_usage};
 
-const PORT_DEFAULT: u16 = 1433;
 /// Where sqlcmd looks for a password as well.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 /// A run whose end nobody has said.
@@ -124,11 +122,22 @@ enum PoolName {
     Reconnect,
 }
 
+/// What is encrypted, as the command line has it.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum EncryptName {
+pub(crate) enum EncryptName {
     Off,
     On,
     Strict,
+}
+
+impl EncryptName {
+    pub(crate) fn mode(self) -> Encrypt {
+        match self {
+            Self::Off => Encrypt::Off,
+            Self::On => Encrypt::On,
+            Self::Strict => Encrypt::Strict,
+        }
+    }
 }
 
 /// Puts the load. What went wrong with the requests is in the report; what kept it from running is a line.
@@ -166,7 +175,7 @@ enum Warmup {
 
 impl Plan {
     fn of(arguments: &StressArguments) -> Result<Self, String> {
-        let address = address(&arguments.server)?;
+        let address = load::address::resolve(&arguments.server)?;
         let (work, inputs) = work(arguments)?;
         let pool = match arguments.pool {
             PoolName::Keep => Pool::Keep,
@@ -193,7 +202,10 @@ impl Plan {
             target: Target {
                 address,
                 login: login(arguments)?,
-                encrypt: encryption(arguments.encrypt, address),
+                encrypt: load::address::encryption(
+                    arguments.encrypt.map(EncryptName::mode),
+                    address,
+                ),
             },
             work: if pool == Pool::Reset { work.with_reset() } else { work },
             settings: Settings {
@@ -223,34 +235,6 @@ fn login(arguments: &StressArguments) -> Result<Login, String> {
             .map_err(|_| format!("no password: -P or {PASSWORD_VARIABLE}"))?,
     };
     Ok(Login { user: arguments.user.clone(), password, database: arguments.database.clone() })
-}
-
-/// Passwords leave this machine in plain text only if somebody says so.
-fn encryption(asked: Option<EncryptName>, address: SocketAddr) -> Encrypt {
-    match asked {
-        Some(EncryptName::Off) => Encrypt::Off,
-        Some(EncryptName::On) => Encrypt::On,
-        Some(EncryptName::Strict) => Encrypt::Strict,
-        None if address.ip().is_loopback() => Encrypt::Off,
-        None => Encrypt::On,
-    }
-}
-
-fn address(server: &str) -> Result<SocketAddr, String> {
-    let wrong = |why: &str| format!("invalid value '{server}' for '-S': {why}");
-    let name = server.strip_prefix("tcp:").unwrap_or(server);
-    if name.contains('\\') {
-        return Err(wrong("named instances are not looked up: give the port, as host,port"));
-    }
-    let (host, port) = match name.split_once(',') {
-        Some((host, port)) => {
-            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is no number"))?)
-        }
-        None => (name.trim(), PORT_DEFAULT),
-    };
-    let host = if matches!(host, "." | "(local)" | "") { "127.0.0.1" } else { host };
-    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
-    found.next().ok_or_else(|| wrong("the name has no address"))
 }
 
 fn warmup(text: Option<&str>) -> Result<Warmup, String> {
@@ -495,20 +479,6 @@ mod tests {
         ] {
             assert_eq!(matches(pattern.as_bytes(), name.as_bytes()), fits, "{pattern} {name}");
         }
-    }
-
-    #[test]
-    fn servers_are_named_as_sqlcmd_names_them() {
-        for (name, expected) in [
-            ("127.0.0.1", "127.0.0.1:1433"),
-            ("tcp:127.0.0.1,1500", "127.0.0.1:1500"),
-            (".", "127.0.0.1:1433"),
-            ("::1,9", "[::1]:9"),
-        ] {
-            assert_eq!(address(name).map(|found| found.to_string()).as_deref(), Ok(expected));
-        }
-        assert!(address("host\\instance").is_err_and(|why| why.contains("named instances")));
-        assert!(address("127.0.0.1,x").is_err());
     }
 
     #[test]

@@ -20,6 +20,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("engine", 3),
     ("load", 3),
     ("server", 4),
+    ("console", 4),
 ];
 
 /// Crates that may contain unsafe code.

@@ -15,4 +15,5 @@ mod memory;
 mod one_cpu;
 mod requests;
 mod server;
+mod sql;
 mod stress;

@@ -14,10 +14,12 @@
 //! [`echo`] is the bare server against which any other can be compared in the same run.
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod answer;
 mod connection;
 pub mod echo;
 pub mod generator;
+pub mod inside;
 pub mod json;
 pub mod link;
 pub mod outcome;

@@ -123,6 +123,14 @@ impl Link {
     /// # Errors
     /// When the address can't be reached at all; all else is said by [`Self::advance`].
     pub fn open(target: &Target) -> Result<Self> {
+        Self::open_as(target, "clearway stress")
+    }
+
+    /// As [`Self::open`], under the name of another program.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn open_as(target: &Target, application: &str) -> Result<Self> {
         let refused = |error: io::Error| Fault::new(format!("{}: {error}", target.address));
         let version = match target.encrypt {
             Encrypt::Strict => TdsVersion::V8_0,
@@ -134,7 +142,7 @@ impl Link {
             user: target.login.user.clone(),
             password: target.login.password.clone(),
             database: target.login.database.clone(),
-            application: "clearway stress".to_owned(),
+            application: application.to_owned(),
             ..Login7::default()
         });
         let mut link = Self {
@@ -214,6 +222,32 @@ impl Link {
                 return Ok(step);
             }
         }
+    }
+
+    /// As [`Self::advance`], but reads once at most, for those who take the answer while it comes.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn advance_once(&mut self, buffer: &mut [u8]) -> Result<Step> {
+        if !self.unsent.is_empty() {
+            self.flush()?;
+        }
+        match self.socket.recv(buffer) {
+            Ok(0) => Err(Fault::new("the server has closed the connection")),
+            Ok(count) => self.take(&buffer[..count]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(Step::Waiting),
+            Err(error) => Err(Fault::new(format!("the connection failed: {error}"))),
+        }
+    }
+
+    /// Takes what has come of the answer under way, packets cut anywhere.
+    pub fn take_received(&mut self, into: &mut Vec<u8>) {
+        into.append(&mut self.held);
+    }
+
+    /// Whether something waits for room in the kernel.
+    pub fn has_unsent(&self) -> bool {
+        !self.unsent.is_empty()
     }
 
     /// Takes up received bytes.

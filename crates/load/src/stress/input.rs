@@ -1,5 +1,7 @@
 //! What scripts hold: batches between lines of GO, and calls in ODBC's form.
 
+use crate::inside::{Inside, go_count};
+
 /// Splits a script into batches at lines that hold `GO`, as sqlcmd does: in any case, with an optional
 /// count of repetitions, but neither inside a comment nor inside quotes. Empty batches are left out.
 pub fn batches(script: &str) -> Vec<String> {
@@ -8,7 +10,7 @@ pub fn batches(script: &str) -> Vec<String> {
     let mut inside = Inside::Code;
     for line in script.lines() {
         if inside == Inside::Code
-            && let Some(count) = repetitions(line)
+            && let Some(count) = go_count(line)
         {
             put(&mut batches, &mut batch, count);
             continue;
@@ -25,61 +27,6 @@ fn put(batches: &mut Vec<String>, batch: &mut String, count: usize) {
     let text = std::mem::take(batch);
     if !text.trim().is_empty() {
         batches.extend(std::iter::repeat_n(text, count));
-    }
-}
-
-/// How often a line of GO repeats what is before it; none if it is no such line.
-fn repetitions(line: &str) -> Option<usize> {
-    let code = line.split_once("--").map_or(line, |(code, _)| code);
-    let mut words = code.split_whitespace();
-    if !words.next()?.eq_ignore_ascii_case("go") {
-        return None;
-    }
-    match (words.next(), words.next()) {
-        (None, _) => Some(1),
-        (Some(count), None) => count.parse().ok(),
-        (Some(_), Some(_)) => None,
-    }
-}
-
-/// What a line begins in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inside {
-    Code,
-    /// A comment, which nests so deep.
-    Comment(u32),
-    /// Quotes that end with this character.
-    Quotes(char),
-}
-
-impl Inside {
-    /// What the next line begins in.
-    fn after(mut self, line: &str) -> Self {
-        let mut characters = line.chars().peekable();
-        while let Some(character) = characters.next() {
-            let next = characters.peek().copied();
-            self = match (self, character, next) {
-                (Self::Code, '-', Some('-')) => return self,
-                (Self::Code, '/', Some('*')) => {
-                    characters.next();
-                    Self::Comment(1)
-                }
-                (Self::Comment(depth), '/', Some('*')) => {
-                    characters.next();
-                    Self::Comment(depth + 1)
-                }
-                (Self::Comment(depth), '*', Some('/')) => {
-                    characters.next();
-                    if depth == 1 { Self::Code } else { Self::Comment(depth - 1) }
-                }
-                (Self::Code, '\'' | '"', _) => Self::Quotes(character),
-                (Self::Code, '[', _) => Self::Quotes(']'),
-                // A doubled quote ends and begins again, which comes to the same.
-                (Self::Quotes(end), _, _) if character == end => Self::Code,
-                _ => self,
-            };
-        }
-        self
     }
 }
 

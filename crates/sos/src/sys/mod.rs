@@ -16,6 +16,7 @@ mod socket;
 mod switches;
 mod task;
 mod tasks;
+mod terminal;
 
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number, folder_names, remove_file};
@@ -39,7 +40,7 @@ pub use process::{
     CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, pin_to_cpus, raise_open_files,
     random_bytes, read_file, resident_bytes, run_times, total_memory_bytes,
 };
-pub use signal::{StopSignals, ignore_sigpipe};
+pub use signal::{Stop, StopSignals, ignore_sigpipe};
 pub use socket::{Listener, Socket};
 pub use switches::thread_cpu_ns;
 pub(crate) use switches::{RunBook, SwitchRing, armed_value, sequence_word, sequences_work};
@@ -47,6 +48,7 @@ pub(crate) use task::thread_handle;
 pub use task::{StackBounds, ThreadTimes, stack_bounds, thread_times};
 pub use tasks::{ForeignThread, foreign_threads, own_cpu_ns};
 pub(crate) use tasks::{KernelCounts, cpu_ns_of, kernel_counts, own_kernel_ns, tick_ns};
+pub use terminal::terminal_columns;
 
 use std::time::Duration;
 

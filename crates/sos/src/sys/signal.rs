@@ -50,6 +50,29 @@ impl StopSignals {
     }
 }
 
+/// What asked the process to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// SIGINT: somebody pressed Ctrl-C.
+    Interrupt,
+    /// SIGTERM.
+    Terminate,
+}
+
+impl StopSignals {
+    /// Takes one signal that has come, so that the next one is news; none if none has.
+    pub fn take(&self) -> io::Result<Option<Stop>> {
+        if !self.came()? {
+            return Ok(None);
+        }
+        // A `signalfd_siginfo`, which begins with the signal's number.
+        let mut info = [0_u8; 128];
+        let count = call(SysCause::Process, || rustix::io::read(&self.0, &mut info))?;
+        let number = info[..count].first_chunk().map_or(0, |bytes| i32::from_ne_bytes(*bytes));
+        Ok(Some(if number == libc::SIGINT { Stop::Interrupt } else { Stop::Terminate }))
+    }
+}
+
 impl AsFd for StopSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()

@@ -105,6 +105,20 @@ impl<'a> TokenReader<'a> {
         Self { body, version, columns: Vec::new() }
     }
 
+    /// Returns a reader over the rest of a response, in the midst of a result with these columns.
+    pub(super) const fn resume(
+        body: Cursor<'a>,
+        version: TdsVersion,
+        columns: Vec<WireType>,
+    ) -> Self {
+        Self { body, version, columns }
+    }
+
+    /// Returns how many bytes are left, and the columns of the result under way.
+    pub(super) fn into_rest(self) -> (usize, Vec<WireType>) {
+        (self.body.remaining(), self.columns)
+    }
+
     /// Reads the next token; `None` at the end.
     pub fn next_token(&mut self) -> Result<Option<Token>> {
         while !self.body.is_empty() {

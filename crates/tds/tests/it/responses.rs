@@ -1,6 +1,6 @@
 //! Responses: tokens, packets, and how they are sent.
 
-use tds::client::{DoneScanner, EnvChanged, Token};
+use tds::client::{DoneScanner, EnvChanged, Token, TokenStream};
 use tds::login7::feature;
 use tds::response::writer::SHARED_BYTES_MIN;
 use tds::{
@@ -245,4 +245,40 @@ fn long_message_is_cut_not_broken() {
     let read = tokens(&packets, TdsVersion::V7_4);
     let Token::Message(read) = &read[0] else { panic!("{read:?}") };
     assert_eq!(read.message, "\u{1F600}".repeat(15_000));
+}
+
+#[test]
+fn a_stream_gives_each_token_as_soon_as_it_is_whole() {
+    for version in [TdsVersion::V7_1, TdsVersion::V7_4] {
+        let columns = blob_column(version);
+        let packets = respond(settings(version), |writer| {
+            for bytes in [3, 2_000, 40_000, 0] {
+                writer.columns(&columns);
+                writer.row(&columns, &[blob(bytes)]);
+                writer.row(&columns, &[Value::Null]);
+                writer.done(done(Some(2)));
+            }
+        });
+        let expected = tokens(&packets, version);
+        for piece in [1, 7, 512, packets.len()] {
+            let mut stream = TokenStream::new(version);
+            let mut found = Vec::new();
+            let mut first_at = None;
+            for (index, bytes) in packets.chunks(piece).enumerate() {
+                assert!(!stream.is_complete());
+                stream.feed(bytes).expect("packets of a response");
+                while let Some(token) = stream.next_token().expect("tokens") {
+                    first_at.get_or_insert(index * piece);
+                    found.push(token);
+                }
+            }
+            assert!(stream.is_complete());
+            assert_eq!(found, expected, "{version:?} in pieces of {piece}");
+            assert!(first_at.is_some_and(|at| at < 100), "the first is not held back");
+        }
+        let mut stream = TokenStream::new(version);
+        let end = packets.len() - 1;
+        stream.feed(&packets[..end]).expect("packets");
+        assert!(!stream.is_complete(), "a byte is missing");
+    }
 }

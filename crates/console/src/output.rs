@@ -1,0 +1,57 @@
+//! `Output`: stdout, stderr or a file, as `:out`, `:error` and -o choose.
+
+use std::fs::File;
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use sos::sys::terminal_columns;
+
+use crate::command::Place;
+
+/// Where text goes.
+pub(crate) struct Output {
+    sink: BufWriter<Box<dyn Write>>,
+    /// The name, for errors.
+    name: String,
+    is_stdout: bool,
+}
+
+impl Output {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// One line, when a file can't be made.
+    pub(crate) fn open(place: &Place) -> Result<Self, String> {
+        let (sink, name): (Box<dyn Write>, _) = match place {
+            Place::Stdout => (Box::new(io::stdout()), "stdout".to_owned()),
+            Place::Stderr => (Box::new(io::stderr()), "stderr".to_owned()),
+            Place::File(path) => {
+                let file = File::create(path);
+                let file = file.map_err(|error| format!("{}: {error}", path.display()))?;
+                (Box::new(file), path.display().to_string())
+            }
+        };
+        Ok(Self { sink: BufWriter::new(sink), name, is_stdout: *place == Place::Stdout })
+    }
+
+    /// Columns of the terminal that it is, if it is one.
+    pub(crate) fn columns(&self) -> Option<usize> {
+        let stdout = io::stdout();
+        (self.is_stdout && stdout.is_terminal()).then(|| terminal_columns(&stdout).unwrap_or(80))
+    }
+
+    /// Writes text.
+    ///
+    /// # Errors
+    /// One line.
+    pub(crate) fn put(&mut self, text: &str) -> Result<(), String> {
+        self.sink.write_all(text.as_bytes()).map_err(|error| format!("{}: {error}", self.name))
+    }
+
+    /// Hands on what is held back.
+    ///
+    /// # Errors
+    /// One line.
+    pub(crate) fn flush(&mut self) -> Result<(), String> {
+        self.sink.flush().map_err(|error| format!("{}: {error}", self.name))
+    }
+}

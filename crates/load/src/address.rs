@@ -1,0 +1,52 @@
+//! Servers by the names that sqlcmd gives them, and what is encrypted on the way there.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use crate::link::Encrypt;
+
+const PORT_DEFAULT: u16 = 1433;
+
+/// The address of a server: `host`, `host,port`, `tcp:host,port`, or `.` for this machine.
+///
+/// # Errors
+/// One line that says what is wrong with the name.
+pub fn resolve(server: &str) -> Result<SocketAddr, String> {
+    let wrong = |why: &str| format!("invalid value '{server}' for '-S': {why}");
+    let name = server.strip_prefix("tcp:").unwrap_or(server);
+    if name.contains('\\') {
+        return Err(wrong("named instances are not looked up: give the port, as host,port"));
+    }
+    let (host, port) = match name.split_once(',') {
+        Some((host, port)) => {
+            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is no number"))?)
+        }
+        None => (name.trim(), PORT_DEFAULT),
+    };
+    let host = if matches!(host, "." | "(local)" | "") { "127.0.0.1" } else { host };
+    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+    found.next().ok_or_else(|| wrong("the name has no address"))
+}
+
+/// What is encrypted where nobody has said: passwords leave this machine in plain text only if somebody does.
+pub fn encryption(asked: Option<Encrypt>, address: SocketAddr) -> Encrypt {
+    asked.unwrap_or(if address.ip().is_loopback() { Encrypt::Off } else { Encrypt::On })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_named_as_sqlcmd_names_them() {
+        for (name, expected) in [
+            ("127.0.0.1", "127.0.0.1:1433"),
+            ("tcp:127.0.0.1,1500", "127.0.0.1:1500"),
+            (".", "127.0.0.1:1433"),
+            ("::1,9", "[::1]:9"),
+        ] {
+            assert_eq!(resolve(name).map(|found| found.to_string()).as_deref(), Ok(expected));
+        }
+        assert!(resolve("host\\instance").is_err_and(|why| why.contains("named instances")));
+        assert!(resolve("127.0.0.1,x").is_err());
+    }
+}
