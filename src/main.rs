@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
 
+mod lab;
 mod serve;
 mod sql;
 mod stress;
@@ -31,6 +32,8 @@ struct CommandLine {
 enum Verb {
     /// Serves clients until it is told to stop (the default).
     Serve(Box<ServeArguments>),
+    /// Runs five ways in which an engine failed to scale, the old way and the new, side by side.
+    Lab(lab::LabArguments),
     /// Sends statements to any TDS server, typed, piped or from files, and shows what comes back.
     Sql(Box<sql::SqlArguments>),
     /// Puts a load on any TDS server and reports what it did to it.
@@ -100,6 +103,7 @@ fn main() -> ExitCode {
     match CommandLine::try_parse() {
         Ok(line) => match line.verb {
             Some(Verb::Serve(arguments)) => serve::run(&arguments),
+            Some(Verb::Lab(arguments)) => lab::run(&arguments),
             Some(Verb::Sql(arguments)) => sql::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             None => serve::run(&line.serve),

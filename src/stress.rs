@@ -10,8 +10,12 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::Login;
+use load::ask::Asker;
+use load::counters::Counters;
 use load::link::{Encrypt, Target};
-use load::stress::{self, Driver, Level, Pace, Pool, Report, Second, Settings, Work, Workload};
+use load::stress::{
+    self, FileWork, Fleet, Level, Pace, Pool, Report, Second, Settings, Work, Workload,
+};
 use sos::sys::StopSignals;
 
 use crate::{EXIT_USAGE, wrong_usage};
@@ -24,6 +28,9 @@ const DURATION_DEFAULT: Duration = Duration::from_secs(10);
 const STEADY_SECONDS: usize = 3;
 const STEADY_SHARE: f64 = 0.03;
 const STEADY_MAX: Duration = Duration::from_secs(60);
+/// How long the server's own counters, and a batch of a setup script, may take.
+const BOOKS_PATIENCE: Duration = Duration::from_secs(10);
+const SETUP_PATIENCE: Duration = Duration::from_secs(600);
 
 /// Arguments of `stress`. The one-letter switches are ostress's; their values may follow with or without a
 /// blank.
@@ -48,10 +55,10 @@ pub(crate) struct StressArguments {
     /// A .sql file, or a pattern such as dir/*.sql; each file gets its own connections
     #[arg(short = 'i', long, value_name = "FILE")]
     input: Vec<String>,
-    /// A workload that comes with the tool, instead of -Q and -i
+    /// session-state, cache, counter or queue, or a file such as mix.toml (docs/stress.md), instead of -Q and -i
     #[arg(long, value_name = "NAME", conflicts_with_all = ["query", "input"])]
-    workload: Option<WorkloadName>,
-    /// Makes the workload's tables anew in the database first
+    workload: Option<String>,
+    /// Makes the workload's tables anew in the database first: its setup script
     #[arg(long, requires = "workload")]
     setup: bool,
     /// Connections, for each input
@@ -99,17 +106,15 @@ pub(crate) struct StressArguments {
     /// Folder for report.txt and report.json
     #[arg(short = 'o', long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+    /// Threads of this tool that share the connections out
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    /// File for the report as HTML, with charts and the server's counters; needs nothing from outside
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
     /// File for the report as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum WorkloadName {
-    SessionState,
-    Cache,
-    Counter,
-    Queue,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -159,7 +164,11 @@ pub(crate) fn run(arguments: &StressArguments) -> ExitCode {
 /// Arguments that have been checked.
 struct Plan {
     target: Target,
-    work: Work,
+    work: &'static Work,
+    work_name: String,
+    /// Batches before and after, on one connection.
+    setup: Vec<String>,
+    teardown: Vec<String>,
     settings: Settings,
     duration: Option<Duration>,
     levels: Vec<usize>,
@@ -176,7 +185,7 @@ enum Warmup {
 impl Plan {
     fn of(arguments: &StressArguments) -> Result<Self, String> {
         let address = load::address::resolve(&arguments.server)?;
-        let (work, inputs) = work(arguments)?;
+        let Input { work, name, setup, teardown, inputs } = input(arguments)?;
         let pool = match arguments.pool {
             PoolName::Keep => Pool::Keep,
             PoolName::Reset => Pool::Reset,
@@ -193,6 +202,9 @@ impl Plan {
             [] => vec![arguments.connections],
             levels => levels.to_vec(),
         };
+        if arguments.threads == 0 {
+            return Err("invalid value '0' for '--threads': it takes one at least".to_owned());
+        }
         if levels.contains(&0) {
             return Err("a load has at least one connection".to_owned());
         }
@@ -207,7 +219,11 @@ impl Plan {
                     address,
                 ),
             },
-            work: if pool == Pool::Reset { work.with_reset() } else { work },
+            // The run is all that this process is for.
+            work: Box::leak(Box::new(if pool == Pool::Reset { work.with_reset() } else { work })),
+            work_name: name,
+            setup,
+            teardown,
             settings: Settings {
                 connections: 0,
                 pace,
@@ -247,11 +263,37 @@ fn warmup(text: Option<&str>) -> Result<Warmup, String> {
     }
 }
 
-/// What is sent, and how many inputs that are.
-fn work(arguments: &StressArguments) -> Result<(Work, usize), String> {
-    if let Some(workload) = workload(arguments) {
-        return Ok((workload.work()?, 1));
+/// What is sent, what it is called, and how many inputs that are.
+struct Input {
+    work: Work,
+    name: String,
+    setup: Vec<String>,
+    teardown: Vec<String>,
+    inputs: usize,
+}
+
+fn input(arguments: &StressArguments) -> Result<Input, String> {
+    let Some(name) = arguments.workload.clone() else {
+        let (work, inputs) = scripts(arguments)?;
+        let (setup, teardown) = (Vec::new(), Vec::new());
+        return Ok(Input { work, name: "SQL text".to_owned(), setup, teardown, inputs });
+    };
+    if let Some(known) = Workload::ALL.into_iter().find(|known| known.name() == name) {
+        let setup = stress::batches(known.setup());
+        return Ok(Input { work: known.work()?, name, setup, teardown: Vec::new(), inputs: 1 });
     }
+    let wrong = |why: String| format!("invalid value '{name}' for '--workload': {why}");
+    if Path::new(&name).extension().is_none_or(|extension| extension != "toml") {
+        let known: Vec<_> = Workload::ALL.iter().map(|known| known.name()).collect();
+        return Err(wrong(format!("expected {}, or a .toml file", known.join(", "))));
+    }
+    let text = std::fs::read_to_string(&name).map_err(|error| wrong(error.to_string()))?;
+    let file = FileWork::parse(&text).map_err(wrong)?;
+    let FileWork { setup, work, teardown } = file;
+    Ok(Input { work, name, setup, teardown, inputs: 1 })
+}
+
+fn scripts(arguments: &StressArguments) -> Result<(Work, usize), String> {
     let mut scripts = Vec::new();
     if let Some(text) = &arguments.query {
         scripts.push(("-Q".to_owned(), text.clone()));
@@ -276,15 +318,6 @@ fn work(arguments: &StressArguments) -> Result<(Work, usize), String> {
         0 => Err("nothing to send: -Q, -i or --workload".to_owned()),
         count => Ok((Work::of_scripts(&batches)?, count)),
     }
-}
-
-fn workload(arguments: &StressArguments) -> Option<Workload> {
-    Some(match arguments.workload? {
-        WorkloadName::SessionState => Workload::SessionState,
-        WorkloadName::Cache => Workload::Cache,
-        WorkloadName::Counter => Workload::Counter,
-        WorkloadName::Queue => Workload::Queue,
-    })
 }
 
 /// The files that a name or a pattern stands for, in order. Only its last part may have `*` and `?`.
@@ -331,77 +364,72 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
     sos::sys::raise_open_files();
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     let asked_to_stop = || signals.came().unwrap_or(false);
-    if arguments.setup
-        && let Some(workload) = workload(arguments)
-    {
-        set_up(plan, workload)?;
+    if arguments.setup {
+        send_all(plan, &plan.setup, "--setup")?;
     }
     let mut report = Report {
         facts: facts(arguments, plan),
-        work: &plan.work,
+        work: plan.work,
         is_open: matches!(plan.settings.pace, Pace::Open { .. }),
         levels: Vec::new(),
     };
     let mut has_stopped = false;
     for &connections in &plan.levels {
         let settings = Settings { connections, ..plan.settings.clone() };
-        let mut driver = Driver::new(plan.target.clone(), &plan.work, settings)?;
-        driver.connect()?;
-        warm_up(&mut driver, plan.warmup, asked_to_stop);
+        let mut fleet = Fleet::new(&plan.target, plan.work, &settings, arguments.threads)?;
+        fleet.connect()?;
+        warm_up(&mut fleet, plan.warmup, asked_to_stop)?;
         let tell = |second: &Second| {
             if !arguments.quiet {
                 progress(connections, second);
             }
             true
         };
-        let tally = driver.run(plan.duration, tell, asked_to_stop);
+        // Who may not look at the server's books puts the load all the same.
+        let mut books = Asker::connect(&plan.target, BOOKS_PATIENCE).ok();
+        let before = books.as_mut().map(Counters::read);
+        let tally = fleet.run(plan.duration, tell, asked_to_stop)?;
+        let after = books.as_mut().map(Counters::read);
+        let server = before.zip(after).map(|(before, after)| after.since(&before));
         has_stopped = arguments.stop_on_error && tally.troubles() > 0;
-        report.levels.push(Level { connections, tally });
+        report.levels.push(Level { connections, tally, server });
         if has_stopped || asked_to_stop() {
             break;
         }
     }
     write_report(arguments, &report)?;
+    send_all(plan, &plan.teardown, "teardown")?;
     Ok(has_stopped)
 }
 
-/// Makes a workload's tables, on one connection, batch by batch.
-fn set_up(plan: &Plan, workload: Workload) -> Result<(), String> {
-    let batches = stress::batches(workload.setup());
-    let work = Work::of_scripts(&[batches])?;
-    let settings = Settings {
-        connections: 1,
-        pace: Pace::Closed { think: Duration::ZERO },
-        pool: Pool::Keep,
-        iterations: Some(1),
-        query_timeout: None,
-        retries: 0,
-        stop_on_error: true,
-        ..plan.settings.clone()
-    };
-    let mut driver = Driver::new(plan.target.clone(), &work, settings)?;
-    driver.connect()?;
-    let tally = driver.run(None, |_| true, || false);
-    match tally.error_texts.iter().next() {
-        Some((number, text)) => Err(format!("--setup: error {number}: {text}")),
-        None if tally.troubles() > 0 => Err("--setup: the connection was lost".to_owned()),
-        None => Ok(()),
+/// Sends batches on one connection, one after the other.
+fn send_all(plan: &Plan, batches: &[String], what: &str) -> Result<(), String> {
+    if batches.is_empty() {
+        return Ok(());
     }
+    let named = |why: String| format!("{what}: {why}");
+    let mut asker = Asker::connect(&plan.target, SETUP_PATIENCE).map_err(named)?;
+    batches.iter().try_for_each(|text| asker.ask(text).map(drop).map_err(named))
 }
 
-fn warm_up(driver: &mut Driver<'_>, warmup: Warmup, asked_to_stop: impl Fn() -> bool) {
+fn warm_up(
+    fleet: &mut Fleet,
+    warmup: Warmup,
+    asked_to_stop: impl Fn() -> bool,
+) -> Result<(), String> {
     let mut rates: Vec<f64> = Vec::new();
     match warmup {
         Warmup::None => {}
-        Warmup::For(duration) => drop(driver.run(Some(duration), |_| true, asked_to_stop)),
+        Warmup::For(duration) => drop(fleet.run(Some(duration), |_| true, asked_to_stop)?),
         Warmup::UntilSteady => {
             let is_unsteady = |second: &Second| {
                 rates.push(second.rate());
                 !is_steady(&rates)
             };
-            drop(driver.run(Some(STEADY_MAX), is_unsteady, asked_to_stop));
+            drop(fleet.run(Some(STEADY_MAX), is_unsteady, asked_to_stop)?);
         }
     }
+    Ok(())
 }
 
 /// Whether the last seconds had the same rate, but for a little.
@@ -439,7 +467,8 @@ fn facts(arguments: &StressArguments, plan: &Plan) -> Vec<(String, String)> {
     let fact = |name: &str, value: String| (name.to_owned(), value);
     vec![
         fact("server", format!("{} ({})", arguments.server, plan.target.address)),
-        fact("work", workload(arguments).map_or("SQL text", Workload::name).to_owned()),
+        fact("work", plan.work_name.clone()),
+        fact("threads", arguments.threads.to_string()),
         fact("pace", pace),
         fact("pool", format!("{:?}", arguments.pool).to_lowercase()),
         fact("encryption", encrypt.to_owned()),
@@ -459,6 +488,9 @@ fn write_report(arguments: &StressArguments, report: &Report<'_>) -> Result<(), 
             .map_err(|error| format!("{}: {error}", folder.display()))?;
         write(&folder.join("report.txt"), &text)?;
         write(&folder.join("report.json"), &json)?;
+    }
+    if let Some(path) = &arguments.html {
+        write(path, &report.html())?;
     }
     arguments.json.as_deref().map_or(Ok(()), |path| write(path, &json))
 }

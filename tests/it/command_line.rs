@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::server::{PASSWORD, ServerProcess, command, now};
 
 /// Runs the binary to its end; returns its exit code, stdout and stderr.
-fn run(arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn run(arguments: &[&str]) -> (i32, String, String) {
     let output = command(arguments).output().expect("the binary runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
     (output.status.code().expect("an exit code"), text(output.stdout), text(output.stderr))

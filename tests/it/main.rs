@@ -10,6 +10,7 @@ mod experiments;
 #[cfg(debug_assertions)]
 mod faults;
 mod hostile;
+mod lab;
 mod limits;
 mod memory;
 mod one_cpu;

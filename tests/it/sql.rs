@@ -99,7 +99,7 @@ fn every_type_is_shown_in_every_format() {
     ));
     assert_eq!(table, "  a | bb\n----+------\n  1 | x\n 10 | NULL\n\n(2 rows affected)\n");
     let plain = out(&sql(&server, &["-Q", "select 1 a, cast('x' as char(3)) b"], ""));
-    assert_eq!(plain, "a           b   \n----------- ----\n          1 x   \n\n(1 row affected)\n");
+    assert_eq!(plain, "a           b  \n----------- ---\n          1 x  \n\n(1 row affected)\n");
 }
 
 #[test]

@@ -170,3 +170,114 @@ fn an_output_that_can_not_be_written_is_named_after_the_run() {
     assert!(text(&output.stdout).contains("1 requests"), "the report so far is not lost");
     assert!(text(&output.stderr).contains("/no/such/folder/r.json"));
 }
+
+/// A folder of this test's own.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("clearway-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+#[test]
+fn a_workload_file_is_set_up_drawn_and_torn_down() {
+    let server = ServerProcess::start(&[]);
+    let folder = folder("mix");
+    let file = folder.join("mix.toml");
+    let mix = r#"
+setup = """
+create table b (id int not null primary key, body varbinary(50), who nvarchar(40), g uniqueidentifier)
+GO
+create table seen (n bigint not null)
+GO
+insert b select value, 0x00, N'nobody', null from generate_series(1, 10)
+GO
+create procedure p @n bigint as insert seen values (@n)
+"""
+teardown = "create table torn (x int)"
+[[statement]]
+name = "write"
+weight = 2
+sql = "update b set body = @body, who = @who, g = @g where id = @id"
+[statement.parameters]
+id = { type = "int", draw = "zipf", to = 10, skew = 1.5 }
+body = { type = "varbinary", length = [3, 50] }
+who = { type = "nvarchar", prefix = "user", to = 5 }
+g = { type = "uniqueidentifier" }
+[[statement]]
+name = "count"
+procedure = "p"
+[statement.parameters]
+n = { type = "bigint", draw = "sequence", to = 1000000 }
+"#;
+    std::fs::write(&file, mix).expect("a file");
+    let name = file.display().to_string();
+    let arguments =
+        ["--workload", &name, "--setup", "-n", "4", "-r", "200", "-q", "--threads", "2"];
+    let found = report(&stress(&server, &arguments));
+    assert!(
+        found.contains("800 requests") && found.lines().any(|l| l.starts_with("count")),
+        "{found}"
+    );
+    let mut client = Client::log_in(server.address);
+    let ask = |client: &mut Client, query: &str| client.value_of(query);
+    // What was drawn from a sequence is all there is, each once, over both threads.
+    let gaps = "(select max(n) - count(*) + count(*) - count(distinct n) from seen)";
+    assert_eq!(ask(&mut client, &format!("convert(int, {gaps})")), Value::Int(0));
+    let wrong = "(select count(*) from b where who like N'user[1-5]' and datalength(body) between 3 and 50)";
+    let Value::Int(written) = ask(&mut client, wrong) else { panic!("a count is an int") };
+    assert!(written >= 5, "{written} of 10 rows were written as the file says");
+    assert_eq!(ask(&mut client, "(select count(*) from torn)"), Value::Int(0), "the teardown ran");
+    std::fs::write(&file, mix.replace("zipf", "zapf")).expect("a file");
+    let output = stress(&server, &["--workload", &name]);
+    let line = text(&output.stderr);
+    assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+    assert!(line.contains("'zapf'") && line.contains("parameter 'id'"), "{line}");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn threads_share_the_connections_out_and_report_as_one() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("create table hits (n int not null) insert hits values (0)");
+    let folder = folder("threads");
+    let json = folder.join("report.json").display().to_string();
+    let query = "update hits set n = n + 1";
+    let output =
+        stress(&server, &["-Q", query, "-n7", "-r30", "--threads", "3", "--json", &json, "-q"]);
+    let found = report(&output);
+    assert!(found.contains("210 requests") && found.contains("the server: "), "{found}");
+    assert_eq!(client.value_of("(select n from hits)"), Value::Int(210));
+    assert!(std::fs::read_to_string(&json).expect("was written").contains("\"threads\":3"));
+    let open =
+        ["-Q", "select 1", "-n6", "--threads", "2", "--rate", "300", "--duration", "2s", "-q"];
+    let found = report(&stress(&server, &open));
+    let line = found.lines().find(|line| line.starts_with("6 connections")).expect("a level");
+    let rate: f64 = line
+        .split_once(" requests, ")
+        .and_then(|(_, rest)| rest.split('/').next())
+        .and_then(|r| r.parse().ok())
+        .expect("a rate");
+    assert!((rate - 300.0).abs() < 30.0, "both threads together keep the rate: {rate}");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn the_html_report_has_charts_counters_and_nothing_from_outside() {
+    let server = ServerProcess::start(&[]);
+    let folder = folder("html");
+    let path = folder.join("report.html").display().to_string();
+    let arguments =
+        ["-Q", "select 1", "--sweep", "1,2,4", "--duration", "1100ms", "--html", &path, "-q"];
+    report(&stress(&server, &arguments));
+    let page = std::fs::read_to_string(&path).expect("was written");
+    for part in ["<svg", "Over connections", "the law", "Batch Requests/sec", "p99.9", "residual"] {
+        assert!(page.contains(part), "{part}");
+    }
+    for outside in ["http:", "https:", "src=", "<link", "@import"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+    let output = stress(&server, &["-Q", "select 1", "-r1", "-q", "--html", "/nowhere/x.html"]);
+    assert_eq!(output.status.code(), Some(2));
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}

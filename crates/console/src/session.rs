@@ -76,7 +76,7 @@ impl Session {
                 Step::Answer(_) | Step::Waiting => {}
             }
             if clock::monotonic_ns() >= end_ns {
-                return Err(format!("{}: the login took too long", target.address));
+                return Err("the login took too long".to_owned());
             }
             if let Some(Stop::Interrupt | Stop::Terminate) = signals.take().unwrap_or(None) {
                 return Err("cancelled".to_owned());

@@ -97,11 +97,11 @@ impl Shell {
             Start::QueryThenStdin(text) => {
                 let mut reader = BufReader::new(text.as_bytes());
                 match self.read_all(&mut reader, 0)? {
-                    Flow::On => self.from_stdin(),
+                    Flow::On => self.run_stdin(),
                     exit => Ok(exit),
                 }
             }
-            Start::Stdin => self.from_stdin(),
+            Start::Stdin => self.run_stdin(),
             Start::Files(paths) => {
                 for path in paths {
                     if let exit @ Flow::Exit(_) = self.read_file(&path, 0)? {
@@ -125,7 +125,8 @@ impl Shell {
             encrypt: address::encryption(connect.encrypt, address),
         };
         self.session = None;
-        self.session = Some(Session::connect(&target, connect.timeout, &self.signals)?);
+        let session = Session::connect(&target, connect.timeout, &self.signals);
+        self.session = Some(session.map_err(|why| format!("{address}: {why}"))?);
         for (name, value) in [
             ("SQLCMDSERVER", &connect.server),
             ("SQLCMDUSER", &connect.user),
@@ -138,9 +139,9 @@ impl Shell {
         Ok(())
     }
 
-    fn from_stdin(&mut self) -> Result<Flow, String> {
+    fn run_stdin(&mut self) -> Result<Flow, String> {
         if io::stdin().is_terminal() && io::stdout().is_terminal() {
-            return self.from_terminal();
+            return self.run_terminal();
         }
         let mut reader = BufReader::new(io::stdin());
         loop {
@@ -173,7 +174,7 @@ impl Shell {
         }
     }
 
-    fn from_terminal(&mut self) -> Result<Flow, String> {
+    fn run_terminal(&mut self) -> Result<Flow, String> {
         let mut editor = LineEditor::open()?;
         self.errors.put("GO sends what was typed, :help lists commands, exit ends.\n")?;
         self.errors.flush()?;

@@ -16,12 +16,16 @@
 
 pub mod address;
 pub mod answer;
+pub mod ask;
 mod connection;
+pub mod counters;
 pub mod echo;
 pub mod generator;
+pub mod html;
 pub mod inside;
 pub mod json;
 pub mod link;
+pub mod model;
 pub mod outcome;
 pub mod process;
 pub mod script;

@@ -4,12 +4,15 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::time::Duration;
 
+use hdrhistogram::Histogram;
+
 use sos::clock;
 use sos::sys::{self, Events, Poller, Timeout};
 use tds::client::FinalDone;
 
+use super::random::Random;
 use super::tally::{Second, Tally};
-use super::work::{Random, Turn, Work};
+use super::work::{Turn, Work};
 use crate::Answer;
 use crate::link::{Fault, Link, Step, Target, has_failed};
 
@@ -101,6 +104,8 @@ struct Slot {
     tries: u32,
     iterations: u64,
     random: Random,
+    /// What the values of the request under way are drawn from, so that it can be sent again as it was.
+    drawn: Random,
 }
 
 /// Connections to one server, and what they send.
@@ -112,6 +117,8 @@ pub struct Driver<'a> {
     events: Events,
     buffer: Vec<u8>,
     slots: Vec<Slot>,
+    /// The place of the first of them among all of the load.
+    first: usize,
     /// Free connections, the longest free first.
     free: VecDeque<usize>,
     timers: BinaryHeap<Reverse<(u64, usize)>>,
@@ -131,6 +138,16 @@ impl<'a> Driver<'a> {
     /// # Errors
     /// When the machine refuses descriptors.
     pub fn new(target: Target, work: &'a Work, settings: Settings) -> Result<Self, String> {
+        Self::with_first(target, work, settings, 0)
+    }
+
+    /// As [`Self::new`], for the connections from this one on of a load that others put too.
+    pub(super) fn with_first(
+        target: Target,
+        work: &'a Work,
+        settings: Settings,
+        first: usize,
+    ) -> Result<Self, String> {
         let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
         let slot = |seed| Slot {
             link: None,
@@ -141,8 +158,10 @@ impl<'a> Driver<'a> {
             tries: 0,
             iterations: 0,
             random: Random::new(seed),
+            drawn: Random::new(seed),
         };
-        let slots = (0_u64..).take(settings.connections).map(slot).collect();
+        let seeds = u64::try_from(first).unwrap_or(0)..;
+        let slots = seeds.take(settings.connections).map(slot).collect();
         Ok(Self {
             target,
             work,
@@ -150,6 +169,7 @@ impl<'a> Driver<'a> {
             events: Events::with_capacity(EVENTS_MAX),
             buffer: vec![0; BUFFER_BYTES],
             slots,
+            first,
             free: VecDeque::new(),
             timers: BinaryHeap::new(),
             lengths: vec![Vec::new(); work.kinds().len()],
@@ -200,6 +220,16 @@ impl<'a> Driver<'a> {
         mut each_second: impl FnMut(&Second) -> bool,
         is_cut: impl Fn() -> bool,
     ) -> Tally {
+        self.run_telling(duration, |second, _| each_second(second), is_cut)
+    }
+
+    /// As [`Self::run`], telling the latencies of each second as well.
+    pub(super) fn run_telling(
+        &mut self,
+        duration: Option<Duration>,
+        mut each_second: impl FnMut(&Second, &Histogram<u64>) -> bool,
+        is_cut: impl Fn() -> bool,
+    ) -> Tally {
         let kinds = self.work.kinds().len();
         self.tally = Tally::new(kinds);
         let cpu_before_ns = own_cpu_ns();
@@ -223,8 +253,8 @@ impl<'a> Driver<'a> {
             self.look_at_clocks();
             if now_ns >= second_ns {
                 second_ns += SECOND_NS;
-                let second = self.tally.end_second(now_ns - begin_ns);
-                if !each_second(&second) {
+                let (second, latencies) = self.tally.end_second(now_ns - begin_ns);
+                if !each_second(&second, &latencies) {
                     self.end(now_ns);
                 }
             }
@@ -235,7 +265,7 @@ impl<'a> Driver<'a> {
         let wall_ns = clock::monotonic_ns() - begin_ns;
         self.tally.wall_ns = wall_ns;
         self.tally.own_cpu_ns = own_cpu_ns().saturating_sub(cpu_before_ns);
-        self.tally.end_second(wall_ns);
+        drop(self.tally.end_second(wall_ns));
         clock::refine();
         std::mem::replace(&mut self.tally, Tally::new(kinds))
     }
@@ -352,7 +382,7 @@ impl<'a> Driver<'a> {
     fn begin_iteration(&mut self, index: usize, due_ns: u64) {
         let slot = &mut self.slots[index];
         slot.iterations += 1;
-        slot.turn = self.work.first(index, &mut slot.random);
+        slot.turn = self.work.first(self.first + index, &mut slot.random);
         self.ask(index, due_ns);
     }
 
@@ -362,13 +392,19 @@ impl<'a> Driver<'a> {
         let slot = &mut self.slots[index];
         slot.due_ns = due_ns;
         slot.tries = 0;
+        slot.drawn = slot.random;
         self.send(index);
     }
 
     #[inline]
     fn send(&mut self, index: usize) {
         let slot = &mut self.slots[index];
-        let request = self.work.request(slot.turn);
+        slot.random = slot.drawn;
+        let drawn = self.work.drawn(slot.turn, &mut slot.random);
+        let request = match &drawn {
+            Some(request) => request,
+            None => self.work.request(slot.turn),
+        };
         slot.state = State::Busy;
         slot.sent_ns = clock::monotonic_ns();
         self.tally.bytes.0 += count(request.len());

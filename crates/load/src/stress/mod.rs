@@ -11,14 +11,21 @@
 //! stalls is in the figures, as it is for real users.
 
 mod driver;
+mod file;
+mod fleet;
+mod html;
 mod input;
+mod random;
 mod report;
 mod tally;
+mod template;
 mod usl;
 mod work;
 mod workloads;
 
 pub use driver::{Driver, Pace, Pool, Settings};
+pub use file::FileWork;
+pub use fleet::Fleet;
 pub use input::{batches, call_of};
 pub use report::{Level, Report};
 pub use tally::{Second, Tally};

@@ -7,10 +7,9 @@ use hdrhistogram::Histogram;
 use super::tally::{Second, Tally};
 use super::usl::Usl;
 use super::work::Work;
+use crate::counters::Counters;
 use crate::json::{join, quote};
 
-/// The share of a CPU above which the tool itself is what is slow.
-const OWN_CPU_MAX: f64 = 0.9;
 /// Percentiles that are shown.
 const PERCENTILES: [(&str, f64); 6] =
     [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)];
@@ -21,6 +20,19 @@ pub struct Level {
     pub connections: usize,
     /// What was found.
     pub tally: Tally,
+    /// What the server counted meanwhile, if it was asked.
+    pub server: Option<Counters>,
+}
+
+impl Level {
+    /// CPU microseconds of the server, and of this tool, per request.
+    pub fn cpu_us(&self) -> (Option<f64>, f64) {
+        let requests = self.tally.requests().max(1);
+        let server = self.server.as_ref().and_then(Counters::cpu_ms);
+        let server = server.and_then(|ms| u64::try_from(ms).ok());
+        let each = |ns: u64| seconds(ns) * 1e6 / float(requests);
+        (server.map(|ms| each(ms * 1_000_000)), each(self.tally.own_cpu_ns))
+    }
 }
 
 /// A whole run.
@@ -85,12 +97,25 @@ impl Report<'_> {
         }
         put_latencies(text, "logins", &tally.logins);
         put_troubles(text, tally);
-        let _ = writeln!(text, "this tool: {:.0} % of a CPU", tally.own_cpu_share() * 1e2);
-        if tally.own_cpu_share() > OWN_CPU_MAX {
+        let (server, own) = level.cpu_us();
+        let _ = writeln!(
+            text,
+            "this tool: {:.0} % of a CPU, {own:.2} us a request",
+            tally.own_cpu_share() * 1e2
+        );
+        if let Some(server) = server {
+            let _ = writeln!(text, "the server: {server:.2} us of CPU a request");
+        }
+        if tally.is_bottleneck() {
             text.push_str(
                 "WARNING: this tool was the bottleneck: the server can do more than is shown\n",
             );
         }
+    }
+
+    /// The report as one HTML file that needs nothing from outside.
+    pub fn html(&self) -> String {
+        super::html::render(self)
     }
 
     /// The report for programs.
@@ -112,6 +137,7 @@ impl Report<'_> {
 
     fn level_json(&self, level: &Level) -> String {
         let tally = &level.tally;
+        let server_cpu = level.server.as_ref().and_then(Counters::cpu_ms);
         let kinds = self.work.kinds().iter().zip(&tally.kinds);
         let kinds = kinds.map(|(kind, latencies)| {
             format!("{{\"name\":{},{}}}", quote(&kind.name), latencies_json(latencies))
@@ -124,11 +150,13 @@ impl Report<'_> {
         let faults =
             faults.map(|(what, count)| format!("{{\"what\":{},\"count\":{count}}}", quote(what)));
         format!(
-            "{{\"connections\":{},\"wall_ns\":{},\"rate\":{:.3},\"own_cpu_ns\":{},\"bytes_sent\":{},\
+            "{{\"connections\":{},\"threads\":{},\"server_cpu_ms\":{},\"wall_ns\":{},\"rate\":{:.3},\"own_cpu_ns\":{},\"bytes_sent\":{},\
              \"bytes_received\":{},\"failed\":{},\"timeouts\":{},\"retries\":{},\"never_sent\":{},\
              \"latency\":{{{}}},\"service\":{{{}}},\"logins\":{{{}}},\"kinds\":[{}],\"errors\":[{}],\
              \"faults\":[{}],\"seconds\":[{}]}}",
             level.connections,
+            tally.threads,
+            server_cpu.map_or_else(|| "null".to_owned(), |ms| ms.to_string()),
             tally.wall_ns,
             tally.rate(),
             tally.own_cpu_ns,
@@ -219,13 +247,18 @@ fn second_json(second: &Second) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "connections are few")]
-fn users(level: &Level) -> f64 {
+pub(super) fn users(level: &Level) -> f64 {
     level.connections as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]
 fn milliseconds(ns: u64) -> f64 {
     ns as f64 / 1e6
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count below 2^53")]
+fn float(count: u64) -> f64 {
+    count as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]

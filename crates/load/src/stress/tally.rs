@@ -6,6 +6,8 @@ use hdrhistogram::Histogram;
 
 use crate::outcome::latencies;
 
+/// The share of a CPU, of each thread, above which the tool itself is what is slow.
+const OWN_CPU_MAX: f64 = 0.9;
 /// Seconds that are kept apart; of a longer run the rest is in the totals only.
 const SECONDS_MAX: usize = 100_000;
 
@@ -31,6 +33,16 @@ impl Second {
     #[expect(clippy::cast_precision_loss, reason = "a rate is for readers")]
     pub fn rate(&self) -> f64 {
         self.requests as f64 * 1e9 / self.wall_ns.max(1) as f64
+    }
+
+    /// The same second with these latencies.
+    pub(super) fn with(self, latencies: &Histogram<u64>) -> Self {
+        let percentile = |share| match latencies.is_empty() {
+            true => 0,
+            false => latencies.value_at_quantile(share),
+        };
+        let requests = latencies.len();
+        Self { requests, p50_ns: percentile(0.5), p99_ns: percentile(0.99), ..self }
     }
 }
 
@@ -64,8 +76,10 @@ pub struct Tally {
     pub bytes: (u64, u64),
     /// How long it took.
     pub wall_ns: u64,
-    /// CPU time of the thread that put the load.
+    /// CPU time of the threads that put the load, and how many those were.
     pub own_cpu_ns: u64,
+    /// Threads that put the load.
+    pub threads: usize,
     /// The run by seconds.
     pub seconds: Vec<Second>,
     second: Histogram<u64>,
@@ -90,6 +104,7 @@ impl Tally {
             bytes: (0, 0),
             wall_ns: 0,
             own_cpu_ns: 0,
+            threads: 1,
             seconds: Vec::new(),
             second: latencies(),
             second_errors: 0,
@@ -111,6 +126,42 @@ impl Tally {
     #[expect(clippy::cast_precision_loss, reason = "a share is for readers")]
     pub fn own_cpu_share(&self) -> f64 {
         self.own_cpu_ns as f64 / self.wall_ns.max(1) as f64
+    }
+
+    /// Whether the tool itself was what is slow.
+    #[expect(clippy::cast_precision_loss, reason = "threads are few")]
+    pub fn is_bottleneck(&self) -> bool {
+        self.own_cpu_share() > OWN_CPU_MAX * self.threads as f64
+    }
+
+    /// Adds what another thread found at the same time, but for its seconds.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        let pairs = [
+            (&mut self.latencies, &other.latencies),
+            (&mut self.service, &other.service),
+            (&mut self.logins, &other.logins),
+        ];
+        for (own, more) in pairs.into_iter().chain(self.kinds.iter_mut().zip(&other.kinds)) {
+            // The same bounds, so that nothing is out of range.
+            let _ = own.add(more);
+        }
+        for (number, count) in &other.errors {
+            *self.errors.entry(*number).or_default() += count;
+        }
+        for (number, text) in &other.error_texts {
+            self.error_texts.entry(*number).or_insert_with(|| text.clone());
+        }
+        for (what, count) in &other.faults {
+            *self.faults.entry(what.clone()).or_default() += count;
+        }
+        self.failed += other.failed;
+        self.timeouts += other.timeouts;
+        self.retries += other.retries;
+        self.never_sent += other.never_sent;
+        self.bytes.0 += other.bytes.0;
+        self.bytes.1 += other.bytes.1;
+        self.wall_ns = self.wall_ns.max(other.wall_ns);
+        self.own_cpu_ns += other.own_cpu_ns;
     }
 
     /// Whatever went wrong: failed requests, timeouts and faults.
@@ -147,25 +198,20 @@ impl Tally {
     }
 
     /// Ends a second of the run, and says what was in it.
-    pub(super) fn end_second(&mut self, at_ns: u64) -> Second {
+    pub(super) fn end_second(&mut self, at_ns: u64) -> (Second, Histogram<u64>) {
         let begun_ns = self.seconds.last().map_or(0, |second| second.at_ns);
-        let percentile = |share| match self.second.is_empty() {
-            true => 0,
-            false => self.second.value_at_quantile(share),
-        };
+        let latencies = std::mem::replace(&mut self.second, latencies());
         let second = Second {
             at_ns,
             wall_ns: at_ns.saturating_sub(begun_ns),
-            requests: self.second.len(),
             errors: std::mem::take(&mut self.second_errors),
-            p50_ns: percentile(0.5),
-            p99_ns: percentile(0.99),
+            ..Second::default()
         };
-        self.second.reset();
+        let second = second.with(&latencies);
         if self.seconds.len() < SECONDS_MAX {
             self.seconds.push(second);
         }
-        second
+        (second, latencies)
     }
 }
 
@@ -178,9 +224,9 @@ mod tests {
         let mut tally = Tally::new(2);
         tally.answered(0, 1_000, 1_000);
         tally.answered(1, 3_000_000, 1_000);
-        let first = tally.end_second(1_000_000_000);
+        let (first, _) = tally.end_second(1_000_000_000);
         tally.fault("gone");
-        let second = tally.end_second(2_500_000_000);
+        let (second, _) = tally.end_second(2_500_000_000);
         assert_eq!((first.requests, first.errors, first.wall_ns), (2, 0, 1_000_000_000));
         assert_eq!((second.requests, second.errors, second.p99_ns), (0, 1, 0));
         assert_eq!(second.wall_ns, 1_500_000_000);

@@ -4,9 +4,11 @@ use tds::Reset;
 use tds::client::{self, ClientSettings, RpcBuilder};
 
 use super::input::call_of;
+use super::random::Random;
+use super::template::Template;
 
 /// Requests of one kind, reported under one name.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Kind {
     /// What it is called in reports.
     pub name: String,
@@ -14,10 +16,24 @@ pub struct Kind {
     pub weight: u32,
     /// Its encoded requests, one of which is sent at a time.
     pub requests: Vec<Vec<u8>>,
+    /// What makes its requests instead, each with values of its own.
+    template: Option<Template>,
+}
+
+impl Kind {
+    /// Makes a kind of requests that are encoded once.
+    pub fn encoded(name: impl Into<String>, weight: u32, requests: Vec<Vec<u8>>) -> Self {
+        Self { name: name.into(), weight, requests, template: None }
+    }
+
+    /// Makes a kind of requests that are drawn.
+    pub(super) fn drawn(name: String, weight: u32, template: Template) -> Self {
+        Self { name, weight, requests: Vec::new(), template: Some(template) }
+    }
 }
 
 /// What a connection sends.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Work {
     kinds: Vec<Kind>,
     order: Order,
@@ -70,7 +86,8 @@ impl Work {
     /// When there is nothing to draw from.
     pub fn of_mix(kinds: Vec<Kind>) -> Result<Self, String> {
         let weights = kinds.iter().map(|kind| kind.weight).sum();
-        let has_requests = kinds.iter().all(|kind| !kind.requests.is_empty());
+        let has_requests =
+            kinds.iter().all(|kind| !kind.requests.is_empty() || kind.template.is_some());
         match weights > 0 && has_requests {
             true => Ok(Self { kinds, order: Order::Mixed(weights) }),
             false => Err("there is nothing to send".to_owned()),
@@ -85,7 +102,9 @@ impl Work {
             Order::InTurn(starts) => starts.clone(),
         };
         for first in firsts {
-            let requests = &mut self.kinds[first].requests;
+            let kind = &mut self.kinds[first];
+            kind.template.iter_mut().for_each(|template| template.reset = Reset::Session);
+            let requests = &mut kind.requests;
             requests.iter_mut().for_each(|request| client::set_reset(request, Reset::Session));
         }
         self
@@ -100,6 +119,12 @@ impl Work {
     #[inline]
     pub(super) fn request(&self, turn: Turn) -> &[u8] {
         &self.kinds[turn.kind].requests[turn.request]
+    }
+
+    /// The request of a turn, if its values are drawn.
+    #[inline]
+    pub(super) fn drawn(&self, turn: Turn, random: &mut Random) -> Option<Vec<u8>> {
+        self.kinds[turn.kind].template.as_ref().map(|template| template.request(random))
     }
 
     /// The first turn of an iteration of a connection.
@@ -118,7 +143,8 @@ impl Work {
             kind += 1;
         }
         let requests = u32::try_from(self.kinds[kind].requests.len()).unwrap_or(u32::MAX);
-        Turn { kind, request: random.below(requests) as usize }
+        let request = if requests == 0 { 0 } else { random.below(requests) as usize };
+        Turn { kind, request }
     }
 
     /// The turn after this one in the same iteration.
@@ -136,7 +162,7 @@ fn kind_of(index: usize, text: &str) -> Kind {
         Some(procedure) => RpcBuilder::new(settings).call(&procedure).finish(),
         None => client::batch(text, settings),
     };
-    Kind { name: name_of(index, text), weight: 1, requests: vec![request] }
+    Kind::encoded(name_of(index, text), 1, vec![request])
 }
 
 /// The first line of a batch, short enough for a table.
@@ -150,35 +176,12 @@ fn name_of(index: usize, text: &str) -> String {
     format!("{}: {name}", index + 1)
 }
 
-/// A fast source of numbers that need no secret: xorshift64* (Vigna, 2016).
-#[derive(Clone, Debug)]
-pub(super) struct Random(u64);
-
-impl Random {
-    /// One stream per seed.
-    pub(super) const fn new(seed: u64) -> Self {
-        // Zero would stay zero; neighbouring seeds must not begin alike.
-        Self(seed.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
-    }
-
-    /// A number from 0 to below `bound`, which must not be 0.
-    #[inline]
-    pub(super) fn below(&mut self, bound: u32) -> u32 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        let high = self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-        // Multiplying by the bound is even enough for 32 bits, and needs no division.
-        u32::try_from((high * u64::from(bound)) >> 32).unwrap_or(bound - 1)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn kind(name: &str, weight: u32, requests: usize) -> Kind {
-        Kind { name: name.to_owned(), weight, requests: vec![vec![1; 30]; requests] }
+        Kind::encoded(name, weight, vec![vec![1; 30]; requests])
     }
 
     fn two_batches() -> Work {

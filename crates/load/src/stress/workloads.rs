@@ -67,7 +67,7 @@ impl Workload {
 }
 
 fn kind(name: &str, weight: u32, requests: Vec<Vec<u8>>) -> Kind {
-    Kind { name: name.to_owned(), weight, requests }
+    Kind::encoded(name, weight, requests)
 }
 
 fn read_session(index: usize) -> Vec<u8> {

@@ -1,20 +1,16 @@
 //! `bench model`: what throughput would be on more CPUs than there are, from the shared writes of a
 //! request. A model, and labelled as one wherever it is shown; docs/decisions/0050-serial-resource-model.md
-//! has its assumptions and its errors.
-//!
-//! ```text
-//!   X(N) = min( N / (L + U t (N - 1) / N),  1 / S )
-//! ```
-//!
-//! X requests per second, N CPUs, L seconds of CPU per request alone, U uses of contended lines per
-//! request, t seconds for a line to come from another CPU, S seconds of the busiest serial resource
-//! per request: its uses times what each of them keeps others out.
+//! has its assumptions and its errors. The formula is `load::model`'s.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::Args;
 use load::Result;
+use load::model::{
+    EXCLUSIVE_USES, HOLD_NS, ONE_WORD_USES, PUBLISHED_LINE_NS, Request, SLOW_LINE_NS, Serial,
+    predict,
+};
 
 use crate::census::{self, Workload};
 use crate::locks::{line_rows, median_of};
@@ -37,43 +33,7 @@ pub(crate) struct ModelArguments {
     line_ns: Option<f64>,
 }
 
-/// What a request does to one shared line.
-struct Serial {
-    name: String,
-    /// Times per request that the line must come from another CPU.
-    uses: f64,
-    /// Nanoseconds that each use keeps others out besides the line's way.
-    hold_ns: f64,
-}
-
-/// The work of a request.
-struct Request {
-    name: String,
-    cpu_ns: f64,
-    serials: Vec<Serial>,
-}
-
-/// Fitted to the one-word spinlock of folly's table at 8, 16 and 32 threads of two sockets.
-const PUBLISHED_LINE_NS: f64 = 64.0;
-/// The slow end of what is published for two sockets.
-const SLOW_LINE_NS: f64 = 100.0;
 const CPUS: [f64; 4] = [1.0, 2.0, 16.0, 144.0];
-
-/// Requests per second that the model predicts.
-fn predict(request: &Request, cpus: f64, line_ns: f64) -> f64 {
-    let uses: f64 = request.serials.iter().map(|serial| serial.uses).sum();
-    let way = uses * line_ns * (cpus - 1.0) / cpus;
-    let parallel = cpus / (request.cpu_ns + way);
-    let alone = cpus <= 1.0;
-    let slowest = request
-        .serials
-        .iter()
-        .filter(|_| !alone)
-        .map(|serial| serial.uses * (line_ns + serial.hold_ns));
-    let serial = slowest.fold(0.0, f64::max);
-    let capped = if serial > 0.0 { parallel.min(1.0 / serial) } else { parallel };
-    capped * 1e9
-}
 
 /// Predicts, checks the model against what is published, and prints both.
 pub(crate) fn run(arguments: &ModelArguments) -> Result<()> {
@@ -131,13 +91,6 @@ fn lock_forms(cpu_ns: f64, lookups: f64) -> Vec<Request> {
         form("exclusive", EXCLUSIVE_USES, HOLD_NS / EXCLUSIVE_USES),
     ]
 }
-
-/// A pair of lock and unlock moves a one-word lock's line once; an exclusive one's twice, since those
-/// who spin have taken it away again.
-const ONE_WORD_USES: f64 = 1.0;
-const EXCLUSIVE_USES: f64 = 2.0;
-/// A lookup under the exclusive lock.
-const HOLD_NS: f64 = 20.0;
 
 fn predictions(requests: &[Request], lines: &[(&str, f64)]) -> String {
     let mut text = "MODEL, not measured: thousands of requests per second\n".to_owned();

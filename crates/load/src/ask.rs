@@ -1,0 +1,63 @@
+//! `Asker`: one connection that waits for each answer, for the questions beside a load.
+
+use std::time::Duration;
+
+use sos::clock;
+use sos::sys::{Events, Poller, Timeout};
+use tds::client::{self, ClientSettings};
+
+use crate::link::{Link, Step, Target};
+use crate::{Answer, Result};
+
+const BUFFER_BYTES: usize = 64 * 1024;
+const TICK_NS: u64 = 50_000_000;
+
+/// A connection that has logged in.
+pub struct Asker {
+    link: Link,
+    poller: Poller,
+    events: Events,
+    buffer: Vec<u8>,
+    patience: Duration,
+}
+
+impl Asker {
+    /// Connects and logs in; an answer may take as long as `patience`.
+    ///
+    /// # Errors
+    /// What keeps it from it.
+    pub fn connect(target: &Target, patience: Duration) -> Result<Self> {
+        let link = Link::open(target).map_err(|fault| fault.text)?;
+        let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
+        poller.add_both_ways(link.socket(), 0).map_err(|error| format!("epoll_ctl: {error}"))?;
+        let (events, buffer) = (Events::with_capacity(1), vec![0; BUFFER_BYTES]);
+        let mut asker = Self { link, poller, events, buffer, patience };
+        asker.wait_for(|step| step == Step::LoggedIn)?;
+        Ok(asker)
+    }
+
+    /// Sends a batch and returns its answer, which has no errors in it.
+    ///
+    /// # Errors
+    /// The first error of the answer, or what happened to the connection.
+    pub fn ask(&mut self, text: &str) -> Result<Answer> {
+        let request = client::batch(text, ClientSettings::default());
+        self.link.ask(&request).map_err(|fault| fault.text)?;
+        self.wait_for(|step| matches!(step, Step::Answer(_)))?;
+        Answer::decode(self.link.answer())?.check()
+    }
+
+    fn wait_for(&mut self, is_it: impl Fn(Step) -> bool) -> Result<()> {
+        let end_ns = clock::deadline_ns(self.patience);
+        loop {
+            let step = self.link.advance(&mut self.buffer, false).map_err(|fault| fault.text)?;
+            if is_it(step) {
+                return Ok(());
+            }
+            if clock::monotonic_ns() >= end_ns {
+                return Err("the server takes too long".to_owned());
+            }
+            self.poller.wait(&mut self.events, Timeout::After(TICK_NS));
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! `Template`: a statement or procedure whose parameters are drawn anew for each request.
+
+use sos::sync::{AtomicU64, Ordering};
+use tds::client::{self, ClientSettings, RpcBuilder};
+use tds::{ProcedureId, Reset};
+use types::{Bytes, ColumnType, DataType, Length, Value};
+
+use super::random::{Random, Zipf};
+
+/// Where a number comes from.
+#[derive(Debug)]
+pub(super) enum Draw {
+    /// Each between two as likely as the others.
+    Uniform(i64, i64),
+    /// From the first on, the first ones most likely.
+    Zipf(i64, Zipf),
+    /// One after the other over all connections, from the first to the last and again.
+    Sequence(i64, i64, AtomicU64),
+}
+
+impl Draw {
+    fn number(&self, random: &mut Random) -> i64 {
+        match self {
+            Self::Uniform(from, to) => random.between(*from, *to),
+            Self::Zipf(from, law) => {
+                from.wrapping_add(i64::try_from(law.draw(random)).unwrap_or(i64::MAX) - 1)
+            }
+            Self::Sequence(from, to, next) => {
+                let span = to.abs_diff(*from).saturating_add(1);
+                // Relaxed: a count that orders nothing.
+                let place = next.fetch_add(1, Ordering::Relaxed) % span;
+                from.wrapping_add_unsigned(place)
+            }
+        }
+    }
+}
+
+/// What a parameter's value is made of.
+#[derive(Debug)]
+pub(super) enum Source {
+    /// The number itself.
+    Number(Draw),
+    /// A text before the number.
+    Numbered(String, Draw),
+    /// A GUID that belongs to the number, so that two requests can mean the same one.
+    NumberedGuid(Draw),
+    /// A GUID that nobody had before.
+    Guid,
+    /// Letters, so many as between these two.
+    Letters(i64, i64),
+    /// Bytes, so many as between these two.
+    Bytes(i64, i64),
+    /// One of these.
+    List(Vec<Value>),
+}
+
+/// A parameter.
+#[derive(Debug)]
+pub(super) struct Parameter {
+    /// Its name, with @.
+    pub(super) name: String,
+    pub(super) data_type: DataType,
+    pub(super) source: Source,
+}
+
+impl Parameter {
+    fn draw(&self, random: &mut Random) -> Value {
+        match &self.source {
+            Source::Number(draw) => {
+                let number = draw.number(random);
+                match self.data_type {
+                    DataType::Int => i32::try_from(number).map_or(Value::Null, Value::Int),
+                    _ => Value::BigInt(number),
+                }
+            }
+            Source::Numbered(prefix, draw) => {
+                Value::nvarchar(&format!("{prefix}{}", draw.number(random)))
+            }
+            Source::NumberedGuid(draw) => {
+                let number = draw.number(random).cast_unsigned();
+                let mut other = Random::new(number);
+                guid(number, other.bits())
+            }
+            Source::Guid => guid(random.bits(), random.bits()),
+            Source::Letters(from, to) => {
+                let letter = |random: &mut Random| {
+                    char::from(b'a' + u8::try_from(random.below(26)).unwrap_or(0))
+                };
+                let count = random.between(*from, *to);
+                let text: String = (0..count).map(|_| letter(random)).collect();
+                Value::nvarchar(&text)
+            }
+            Source::Bytes(from, to) => {
+                let count = usize::try_from(random.between(*from, *to)).unwrap_or(0);
+                let mut bytes = Vec::with_capacity(count + 8);
+                while bytes.len() < count {
+                    bytes.extend_from_slice(&random.bits().to_le_bytes());
+                }
+                bytes.truncate(count);
+                Value::VarBinary(Bytes::from(bytes))
+            }
+            Source::List(values) => {
+                let count = u32::try_from(values.len()).unwrap_or(u32::MAX);
+                values[random.below(count) as usize].clone()
+            }
+        }
+    }
+}
+
+/// A GUID of version 4 of these bits.
+fn guid(low: u64, high: u64) -> Value {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&low.to_le_bytes());
+    bytes[8..].copy_from_slice(&high.to_le_bytes());
+    // The third group is little-endian.
+    bytes[7] = bytes[7] & 0x0F | 0x40;
+    bytes[8] = bytes[8] & 0x3F | 0x80;
+    Value::UniqueIdentifier(bytes)
+}
+
+/// A request but for its values.
+#[derive(Debug)]
+pub(super) struct Template {
+    head: RpcBuilder,
+    parameters: Vec<Parameter>,
+    pub(super) reset: Reset,
+}
+
+impl Template {
+    /// A statement, sent by sp_executesql.
+    pub(super) fn statement(text: &str, parameters: Vec<Parameter>) -> Self {
+        let declare = |parameter: &Parameter| format!("{} {}", parameter.name, parameter.data_type);
+        let declared = parameters.iter().map(declare).collect::<Vec<_>>().join(", ");
+        let wide = ColumnType::nullable(DataType::NVarChar(Length::Max));
+        let mut head = RpcBuilder::new(ClientSettings::default())
+            .call_id(ProcedureId::ExecuteSql)
+            .input("", wide, &Value::nvarchar(text));
+        if !parameters.is_empty() {
+            head = head.input("", wide, &Value::nvarchar(&declared));
+        }
+        Self { head, parameters, reset: Reset::No }
+    }
+
+    /// A call of a procedure.
+    pub(super) fn procedure(name: &str, parameters: Vec<Parameter>) -> Self {
+        let head = RpcBuilder::new(ClientSettings::default()).call(name);
+        Self { head, parameters, reset: Reset::No }
+    }
+
+    /// Makes a request with values of its own.
+    pub(super) fn request(&self, random: &mut Random) -> Vec<u8> {
+        let mut request = self.head.clone();
+        for parameter in &self.parameters {
+            let ty = ColumnType::nullable(parameter.data_type);
+            request = request.input(&parameter.name, ty, &parameter.draw(random));
+        }
+        let mut packets = request.finish();
+        client::set_reset(&mut packets, self.reset);
+        packets
+    }
+}
