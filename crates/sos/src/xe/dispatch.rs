@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::emitter::silently;
 use super::hub::Hub;
 use super::layout::Layout;
-use super::partition::{Filling, Partition};
+use super::partition::{Filling, Partition, table};
 use super::record::Record;
 use super::session::{Body, Session};
 use super::target::RecordTarget;
@@ -33,7 +33,7 @@ pub(super) struct Drain {
 impl Drain {
     /// Makes the other buffer of each partition.
     pub(super) fn new(layout: &Layout, keeps_records: bool) -> Self {
-        let spare = |bytes: usize| (vec![0; bytes].into_boxed_slice(), 0);
+        let spare = |bytes: usize| (table(bytes), 0);
         let mut spares = Vec::new();
         if keeps_records {
             spares.extend((0..layout.partitions).map(|_| spare(layout.buffer_bytes)));

@@ -3,6 +3,7 @@
 
 use super::report::{Drops, EventTotals};
 use crate::lock::TryCell;
+use crate::memory::{self, MemoryClerk};
 use crate::sync::{AtomicU64, Ordering};
 
 /// What is being filled.
@@ -63,10 +64,22 @@ pub(super) struct DropCounts {
     pub(super) in_buffers: AtomicU64,
 }
 
+/// Blocks below this size are booked on whoever frees them.
+const OWN_CLERK_BYTES_MIN: usize = 1024;
+
+/// Makes a table of a session, on the books of Extended Events.
+pub(super) fn table<T: Copy + Default>(length: usize) -> Box<[T]> {
+    let make = || vec![T::default(); length].into_boxed_slice();
+    if length * size_of::<T>() < OWN_CLERK_BYTES_MIN {
+        return make();
+    }
+    memory::with_clerk(MemoryClerk::ExtendedEvents, make)
+}
+
 impl Partition {
     /// Makes an empty one.
     pub(super) fn new(bytes: usize, events: usize) -> Self {
-        let buffer = vec![0; bytes].into_boxed_slice();
+        let buffer = table(bytes);
         let filling = Filling { buffer, used: 0, records: 0, is_rung: false };
         Self {
             filling: TryCell::new(filling),

@@ -21,7 +21,7 @@ use super::target::{RecordTarget, Target, TargetKind};
 use super::value::Value;
 use crate::clock;
 use crate::lock::{LatchClass, RwLatch};
-use crate::memory::{self, MemoryClerk};
+use crate::memory;
 use crate::sync::{Arc, AtomicU64, CachePadded, Ordering};
 use crate::sys;
 
@@ -81,7 +81,7 @@ pub(super) enum Body {
     Histogram(Histogram),
     /// Counts since then.
     Counter(Vec<(&'static Event, u64)>),
-    Records(RwLatch<RecordTarget>),
+    Records(Box<RwLatch<RecordTarget>>),
 }
 
 /// What became of an event.
@@ -111,25 +111,23 @@ impl Session {
         let cpus = sys::allowed_cpus().len();
         let layout = Layout::of(&spec.options, cpus, shard_bytes as u64, keeps_records)?;
         memory::check().map_err(|_| XeError::OutOfMemory)?;
-        memory::with_clerk(MemoryClerk::ExtendedEvents, || {
-            let targets = build_targets(&spec, plans, &layout, before)?;
-            let events = build_events(&spec, &targets, keeps_records)?;
-            let partition = |_| CachePadded::new(Partition::new(layout.buffer_bytes, events.len()));
-            let large = (layout.large_bytes > 0)
-                .then(|| Box::new(Partition::new(layout.large_bytes, events.len())));
-            Ok(Self {
-                created_100ns: before.map_or_else(clock::utc_100ns, |s| s.created_100ns),
-                partitions: (0..layout.partitions).map(partition).collect(),
-                large,
-                drain: RwLatch::new(LatchClass::Other, Drain::new(&layout, keeps_records)),
-                blocked_ns: AtomicU64::new(0),
-                carried: before.map(Self::carry).unwrap_or_default(),
-                spec,
-                events,
-                layout,
-                targets,
-                keeps_records,
-            })
+        let targets = build_targets(&spec, plans, &layout, before)?;
+        let events = build_events(&spec, &targets, keeps_records)?;
+        let partition = |_| CachePadded::new(Partition::new(layout.buffer_bytes, events.len()));
+        let large = (layout.large_bytes > 0)
+            .then(|| Box::new(Partition::new(layout.large_bytes, events.len())));
+        Ok(Self {
+            created_100ns: before.map_or_else(clock::utc_100ns, |s| s.created_100ns),
+            partitions: (0..layout.partitions).map(partition).collect(),
+            large,
+            drain: RwLatch::new(LatchClass::Other, Drain::new(&layout, keeps_records)),
+            blocked_ns: AtomicU64::new(0),
+            carried: before.map(Self::carry).unwrap_or_default(),
+            spec,
+            events,
+            layout,
+            targets,
+            keeps_records,
         })
     }
 
@@ -373,10 +371,9 @@ fn build_targets(
 ) -> Result<Vec<Arc<SessionTarget>>, XeError> {
     let build = |(target, plan): (&TargetSpec, Option<HistogramPlan>)| {
         if let Some(old) = before.and_then(|s| s.targets.iter().find(|t| t.spec == *target)) {
-            old.rebind(spec)?;
             return Ok(Arc::clone(old));
         }
-        let records = |target| Body::Records(RwLatch::new(LatchClass::Other, target));
+        let records = |target| Body::Records(Box::new(RwLatch::new(LatchClass::Other, target)));
         let body = match (target.target.kind, plan) {
             (TargetKind::Histogram, Some(plan)) => {
                 Body::Histogram(Histogram::new(plan, layout.partitions, spec))
@@ -412,16 +409,6 @@ impl SessionTarget {
             Body::Histogram(histogram) => histogram.bytes(),
             Body::Counter(_) | Body::Records(_) => 0,
         }
-    }
-
-    /// Follows the altered specification of its session.
-    fn rebind(&self, spec: &SessionSpec) -> Result<(), XeError> {
-        if let Body::Records(target) = &self.body
-            && let RecordTarget::Pairs(pairs) = &mut *target.write()
-        {
-            return pairs.rebind(spec, &self.spec);
-        }
-        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod clock;
 mod epoch;
+mod events;
 mod ledger;
 mod locks;
 mod machine;

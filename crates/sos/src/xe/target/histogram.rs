@@ -12,6 +12,7 @@ use crate::sync::{AtomicU64, CachePadded, Ordering};
 use crate::xe::error::XeError;
 use crate::xe::field::FieldType;
 use crate::xe::map::Map;
+use crate::xe::partition::table;
 use crate::xe::record::{Record, decode};
 use crate::xe::report::{HistogramData, HistogramSlot};
 use crate::xe::spec::{EventSpec, SessionSpec, TargetSpec};
@@ -171,8 +172,8 @@ struct Shard {
 impl Shard {
     fn new(slots: usize) -> Self {
         Self {
-            places: vec![Slot::default(); slots * 2].into_boxed_slice(),
-            arena: vec![0; slots * ARENA_BYTES_PER_SLOT].into_boxed_slice(),
+            places: table(slots * 2),
+            arena: table(slots * ARENA_BYTES_PER_SLOT),
             used_slots: 0,
             used_bytes: 0,
             truncated: 0,
@@ -302,5 +303,88 @@ impl Histogram {
         slots.truncate(self.plan.slots);
         let buckets = self.plan.slots as u64;
         HistogramData { truncated, buckets, map: self.map, slots }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::xe::record::Encoder;
+    use crate::xe::spec::SessionOptions;
+    use crate::xe::value::Value;
+
+    fn histogram(slots: usize, shards: usize) -> Histogram {
+        let plan = HistogramPlan {
+            slots,
+            source: String::new(),
+            is_field: true,
+            only: None,
+            weight: None,
+        };
+        let (name, options) = (String::new(), SessionOptions::default());
+        let spec = SessionSpec { name, events: Vec::new(), targets: Vec::new(), options };
+        Histogram::new(plan, shards, &spec)
+    }
+
+    proptest! {
+        #[test]
+        fn histogram_is_a_bounded_map(
+            adds in proptest::collection::vec(("[a-z]{0,2}", 0_u64..100, 0_usize..8), 0..400),
+        ) {
+            const SLOTS: usize = 64;
+            let histogram = histogram(SLOTS, 3);
+            let mut map: HashMap<String, (u64, u64)> = HashMap::new();
+            for (text, weight, shard) in &adds {
+                let mut buffer = [0; 64];
+                let mut encoder = Encoder::new(&mut buffer);
+                encoder.value(Value::Text(text));
+                encoder.value(Value::UInt(*weight));
+                let bytes = encoder.finish(0, 0).expect("there is room");
+                let (record, _) = Record::take(&buffer[..bytes]).expect("a record");
+                histogram.add(*shard, record, Bucket { source: 0, weight: Some(1) });
+                let sum = map.entry(text.clone()).or_default();
+                *sum = (sum.0 + 1, sum.1 + weight);
+            }
+            let data = histogram.data();
+            prop_assert!(data.slots.len() <= SLOTS);
+            let counted: u64 = data.slots.iter().map(|slot| slot.events).sum();
+            prop_assert_eq!(counted + data.truncated, adds.len() as u64);
+            prop_assert!(data.slots.is_sorted_by_key(|slot| std::cmp::Reverse(slot.weight)));
+            for slot in &data.slots {
+                let crate::xe::OwnedValue::Text(text) = &slot.value else { panic!("a text") };
+                let (events, weight) = map[text.as_str()];
+                prop_assert!(slot.events <= events && slot.weight <= weight);
+                if map.len() <= SLOTS {
+                    prop_assert_eq!((slot.events, slot.weight), (events, weight));
+                }
+            }
+            prop_assert!(map.len() > SLOTS || data.truncated == 0);
+        }
+    }
+
+    #[test]
+    fn values_that_the_arena_has_no_room_for_are_truncated() {
+        let histogram = histogram(2, 1);
+        let mut buffer = [0; 400];
+        for letter in ["a", "b"] {
+            let mut encoder = Encoder::new(&mut buffer);
+            let text = letter.repeat(100);
+            encoder.value(Value::Text(&text));
+            let bytes = encoder.finish(0, 0).expect("there is room");
+            let (record, _) = Record::take(&buffer[..bytes]).expect("a record");
+            histogram.add(0, record, Bucket { source: 0, weight: None });
+        }
+        let data = histogram.data();
+        assert_eq!((data.slots.len(), data.truncated), (1, 1));
+    }
+
+    #[test]
+    fn names_are_known_with_and_without_package_and_brackets() {
+        for written in ["callstack", "package0.callstack", "[package0].[callstack]", "CALLSTACK"] {
+            assert!(is_named(written, "package0", "callstack"), "{written}");
+        }
+        assert!(!is_named("sqlos.callstack", "package0", "callstack"));
     }
 }

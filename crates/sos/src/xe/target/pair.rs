@@ -7,18 +7,47 @@ use crate::sync::Arc;
 use crate::xe::error::XeError;
 use crate::xe::record::Record;
 use crate::xe::report::PairData;
-use crate::xe::shape::Shape;
+use crate::xe::shape::{Part, Shape};
 use crate::xe::spec::{EventSpec, SessionSpec, TargetSpec};
 use crate::xe::target::Parameters;
 use crate::xe::target::histogram::is_named;
 
 const ORPHANS_DEFAULT: u64 = 10_000;
 
-/// One end of a pair: which event, and which of its values must be those of the other end.
+/// One end of a pair: which event, and which of its values must be those of the other end. By name:
+/// when the session is altered, positions change.
 #[derive(Debug)]
 struct End {
-    event: usize,
-    values: Vec<usize>,
+    event: String,
+    columns: Vec<String>,
+    actions: Vec<String>,
+}
+
+impl End {
+    /// Where the records of a shape have the values; none if it is another event.
+    fn places(&self, shape: &Shape) -> Option<Vec<usize>> {
+        if !is_named(&self.event, &shape.package, &shape.name) {
+            return None;
+        }
+        let (fields, actions) = shape.parts.split_at(shape.fields);
+        let mut places = Vec::new();
+        for name in &self.columns {
+            places.push(fields.iter().position(|part| part.name.eq_ignore_ascii_case(name))?);
+        }
+        for name in &self.actions {
+            let is_it = |part: &Part| is_named(name, &part.package, &part.name);
+            places.push(shape.fields + actions.iter().position(is_it)?);
+        }
+        Some(places)
+    }
+}
+
+/// What a shape is to the target.
+#[derive(Debug)]
+struct Known {
+    shape: Arc<Shape>,
+    begin: Option<Vec<usize>>,
+    end: Option<Vec<usize>>,
 }
 
 #[derive(Debug)]
@@ -34,6 +63,7 @@ struct Orphan {
 pub(in crate::xe) struct Pairs {
     begin: End,
     end: End,
+    known: Vec<Known>,
     responds: bool,
     orphans_max: usize,
     next: u64,
@@ -45,9 +75,10 @@ pub(in crate::xe) struct Pairs {
 }
 
 /// The list in a parameter.
-fn names<'a>(parameters: &'a Parameters<'_>, name: &str) -> Vec<&'a str> {
+fn names(parameters: &Parameters<'_>, name: &str) -> Vec<String> {
     let list = parameters.text(name).unwrap_or_default();
-    list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
+    let names = list.split(',').map(str::trim).filter(|name| !name.is_empty());
+    names.map(str::to_owned).collect()
 }
 
 fn end(
@@ -56,21 +87,23 @@ fn end(
     names_of: [&'static str; 3],
 ) -> Result<End, XeError> {
     let [event_name, columns, actions] = names_of;
-    let written = parameters.text(event_name).unwrap_or_default();
-    let is_it = |e: &EventSpec| is_named(written, e.event.package.name, e.event.name);
-    let event = spec.events.iter().position(is_it).ok_or_else(|| parameters.refuse(event_name))?;
-    let event_spec = &spec.events[event];
-    let mut values = Vec::new();
-    for column in names(parameters, columns) {
-        values.push(event_spec.event.field(column).ok_or_else(|| parameters.refuse(columns))?);
+    let end = End {
+        event: parameters.text(event_name).unwrap_or_default().to_owned(),
+        columns: names(parameters, columns),
+        actions: names(parameters, actions),
+    };
+    let is_it = |e: &&EventSpec| is_named(&end.event, e.event.package.name, e.event.name);
+    let event = spec.events.iter().find(is_it).ok_or_else(|| parameters.refuse(event_name))?;
+    if end.columns.iter().any(|column| event.event.field(column).is_none()) {
+        return Err(parameters.refuse(columns));
     }
-    for name in names(parameters, actions) {
-        let mut all = event_spec.actions.iter();
-        let at = all.position(|action| is_named(name, action.package.name, action.name));
-        let at = at.ok_or_else(|| parameters.refuse(actions))?;
-        values.push(event_spec.event.fields.len() + at);
+    let has = |name: &String| {
+        event.actions.iter().any(|action| is_named(name, action.package.name, action.name))
+    };
+    if !end.actions.iter().all(has) {
+        return Err(parameters.refuse(actions));
     }
-    Ok(End { event, values })
+    Ok(end)
 }
 
 impl Pairs {
@@ -81,13 +114,15 @@ impl Pairs {
         let begin = end(session, &parameters, names)?;
         let names = ["end_event", "end_matching_columns", "end_matching_actions"];
         let end = end(session, &parameters, names)?;
-        if begin.values.len() != end.values.len() {
+        let values = |end: &End| end.columns.len() + end.actions.len();
+        if values(&begin) != values(&end) {
             return Err(parameters.refuse("end_matching_columns"));
         }
         let orphans_max = parameters.number("max_orphans")?.unwrap_or(ORPHANS_DEFAULT);
         Ok(Self {
             begin,
             end,
+            known: Vec::new(),
             responds: parameters.boolean("respond_to_memory_pressure")?,
             orphans_max: usize::try_from(orphans_max).unwrap_or(usize::MAX).max(1),
             next: 0,
@@ -99,30 +134,19 @@ impl Pairs {
         })
     }
 
-    /// Follows an altered specification, whose events have other positions.
-    pub(in crate::xe) fn rebind(
-        &mut self,
-        session: &SessionSpec,
-        spec: &TargetSpec,
-    ) -> Result<(), XeError> {
-        let fresh = Self::new(session, spec)?;
-        (self.begin, self.end) = (fresh.begin, fresh.end);
-        Ok(())
-    }
-
     /// Looks at an event.
     pub(in crate::xe) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time: u64) {
-        if record.event() == self.end.event && self.resolve(record) {
+        let at = self.know(shape);
+        let keys = |places: &Option<Vec<usize>>| places.as_deref().map(|p| key(record, p));
+        let (begin, end) = (keys(&self.known[at].begin), keys(&self.known[at].end));
+        if end.is_some_and(|key| self.resolve(&key)) {
             return;
         }
-        if record.event() != self.begin.event {
-            return;
-        }
+        let Some(key) = begin else { return };
         if self.orphans.len() >= self.orphans_max {
             self.give_up_oldest();
             self.truncated += 1;
         }
-        let key = key(record, &self.begin.values);
         self.by_key.entry(key.clone()).or_default().push_back(self.next);
         let bytes = record.bytes().into();
         let orphan = Orphan { shape: Arc::clone(shape), key, bytes, time_100ns: time };
@@ -130,13 +154,22 @@ impl Pairs {
         self.next += 1;
     }
 
+    /// Finds out what a shape is.
+    fn know(&mut self, shape: &Arc<Shape>) -> usize {
+        let found = self.known.iter().position(|known| Arc::ptr_eq(&known.shape, shape));
+        found.unwrap_or_else(|| {
+            let (begin, end) = (self.begin.places(shape), self.end.places(shape));
+            self.known.push(Known { shape: Arc::clone(shape), begin, end });
+            self.known.len() - 1
+        })
+    }
+
     /// Finds the begin of an end; false if there is none.
-    fn resolve(&mut self, record: Record<'_>) -> bool {
-        let key = key(record, &self.end.values);
-        let Some(waiting) = self.by_key.get_mut(&key) else { return false };
+    fn resolve(&mut self, key: &[u8]) -> bool {
+        let Some(waiting) = self.by_key.get_mut(key) else { return false };
         let first = waiting.pop_front();
         if waiting.is_empty() {
-            self.by_key.remove(&key);
+            self.by_key.remove(key);
         }
         let found = first.and_then(|first| self.orphans.remove(&first)).is_some();
         self.matched += u64::from(found);
