@@ -17,6 +17,7 @@ pub struct RowImage<'a> {
 }
 
 impl<'a> From<&'a RowBuffer> for RowImage<'a> {
+    #[inline]
     fn from(buffer: &'a RowBuffer) -> Self {
         Self { bytes: &buffer.bytes, blobs: &buffer.blobs }
     }
@@ -43,6 +44,7 @@ pub struct IndexMask(u64);
 
 impl IndexMask {
     /// Adds an index.
+    #[inline]
     pub fn insert(&mut self, index: IndexId) {
         self.0 |= 1_u64.checked_shl(index.0).unwrap_or(0);
     }
@@ -84,11 +86,13 @@ pub(crate) enum Basis {
 
 impl<'t> RowRef<'t> {
     /// Returns the row's bytes and blobs.
+    #[inline]
     pub fn image(&self) -> RowImage<'t> {
         self.version.image()
     }
 
     /// Returns the row's id, which is the same for all its versions.
+    #[inline]
     pub fn id(&self) -> RowId {
         self.head.id()
     }

@@ -21,6 +21,7 @@ enum Repr {
 
 impl Bytes {
     /// Returns the empty run.
+    #[inline]
     pub const fn new() -> Self {
         Self(Repr::Inline { len: 0, data: [0; INLINE_MAX] })
     }
@@ -37,11 +38,13 @@ impl Bytes {
     }
 
     /// Takes over a shared run without copying it.
+    #[inline]
     pub fn from_shared(shared: Arc<[u8]>) -> Self {
         Self(Repr::Shared(shared))
     }
 
     /// Returns the shared allocation behind a long run, `None` for an inline one.
+    #[inline]
     pub fn as_shared(&self) -> Option<&Arc<[u8]>> {
         match &self.0 {
             Repr::Inline { .. } => None,
@@ -50,6 +53,7 @@ impl Bytes {
     }
 
     /// Returns the bytes.
+    #[inline]
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
             Repr::Inline { len, data } => &data[..usize::from(*len)],
@@ -59,6 +63,7 @@ impl Bytes {
 }
 
 impl Default for Bytes {
+    #[inline]
     fn default() -> Self {
         Self::new()
     }
@@ -66,18 +71,21 @@ impl Default for Bytes {
 
 impl std::ops::Deref for Bytes {
     type Target = [u8];
+    #[inline]
     fn deref(&self) -> &[u8] {
         self.as_slice()
     }
 }
 
 impl From<&[u8]> for Bytes {
+    #[inline]
     fn from(source: &[u8]) -> Self {
         Self::copy_from(source)
     }
 }
 
 impl From<Vec<u8>> for Bytes {
+    #[inline]
     fn from(source: Vec<u8>) -> Self {
         if source.len() <= INLINE_MAX {
             Self::copy_from(&source)
@@ -88,6 +96,7 @@ impl From<Vec<u8>> for Bytes {
 }
 
 impl PartialEq for Bytes {
+    #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.as_slice() == other.as_slice()
     }

@@ -31,6 +31,7 @@ pub enum Rounding {
 
 impl Decimal {
     /// Makes a decimal if its digits fit `precision`.
+    #[inline]
     pub fn checked(mantissa: i128, precision: u8, scale: u8) -> Option<Self> {
         let fits = mantissa.unsigned_abs() < POWERS[usize::from(precision)].unsigned_abs();
         fits.then_some(Self::new(mantissa, precision, scale))
@@ -89,6 +90,7 @@ impl Decimal {
     ///
     /// # Errors
     /// 8115 on overflow.
+    #[inline]
     pub fn subtract(&self, other: &Self, precision: u8, scale: u8) -> Result<Self> {
         let negated = Self::new(-other.mantissa(), other.precision, other.scale);
         self.add(&negated, precision, scale)

@@ -125,6 +125,7 @@ impl RowLayout {
     }
 
     /// Returns the columns.
+    #[inline]
     pub fn columns(&self) -> &[ColumnType] {
         &self.types
     }
@@ -238,6 +239,7 @@ impl RowLayout {
 
 impl<'a> RowView<'a> {
     /// Returns the layout.
+    #[inline]
     pub fn layout(&self) -> &'a RowLayout {
         self.layout
     }
@@ -264,6 +266,7 @@ impl<'a> RowView<'a> {
 
     /// Returns the bytes of a string or binary column where they lie; `None` for NULL and for columns
     /// of other types.
+    #[inline]
     pub fn string_bytes(&self, ordinal: usize) -> Option<&'a [u8]> {
         self.text(ordinal).map(|text| match text {
             RowText::VarChar(bytes) | RowText::NVarChar(bytes) | RowText::VarBinary(bytes) => bytes,
@@ -308,6 +311,7 @@ impl<'a> RowView<'a> {
     }
 
     /// Tells whether a column is NULL.
+    #[inline]
     pub fn is_null(&self, ordinal: usize) -> bool {
         self.bytes[ordinal / 8] & 1 << (ordinal % 8) != 0
     }

@@ -96,11 +96,13 @@ impl Decimal {
         clippy::cast_sign_loss,
         reason = "splits the halves"
     )]
+    #[inline]
     pub const fn new(mantissa: i128, precision: u8, scale: u8) -> Self {
         Self { high: (mantissa >> 64) as i64, low: mantissa as u64, precision, scale }
     }
 
     /// Returns the digits as an integer.
+    #[inline]
     pub const fn mantissa(&self) -> i128 {
         ((self.high as i128) << 64) | self.low as i128
     }
@@ -149,6 +151,7 @@ impl Value {
     }
 
     /// Tells whether this is SQL NULL.
+    #[inline]
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
@@ -156,11 +159,13 @@ impl Value {
 
 impl ColumnType {
     /// Makes the type of a nullable column or of a variable, in the default collation.
+    #[inline]
     pub fn nullable(data_type: DataType) -> Self {
         Self { data_type, collation: Collation::default(), nullable: true }
     }
 
     /// Returns the smallest type that holds a value, as `sql_variant` notes it; NULL is an `int`.
+    #[inline]
     pub fn of_value(value: &Value, collation: Collation) -> Self {
         Self { data_type: value.data_type(), collation, nullable: true }
     }

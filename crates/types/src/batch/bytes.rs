@@ -15,6 +15,7 @@ pub enum ByteKind {
 
 impl ByteKind {
     /// Makes a value of bytes.
+    #[inline]
     pub fn value(self, bytes: Bytes) -> Value {
         match self {
             Self::VarChar => Value::VarChar(bytes),
@@ -45,21 +46,25 @@ pub struct ByteRows {
 
 impl ByteRows {
     /// Makes an empty one.
+    #[inline]
     pub const fn new(kind: ByteKind) -> Self {
         Self { kind, ends: Vec::new(), arena: Vec::new() }
     }
 
     /// Returns the number of rows.
+    #[inline]
     pub const fn len(&self) -> usize {
         self.ends.len()
     }
 
     /// Tells whether there is no row.
+    #[inline]
     pub const fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
     /// Returns the bytes of all rows.
+    #[inline]
     pub const fn total(&self) -> usize {
         self.arena.len()
     }
@@ -75,6 +80,7 @@ impl ByteRows {
     }
 
     /// Tells whether so many bytes more can be counted.
+    #[inline]
     pub fn has_room(&self, bytes: usize) -> bool {
         u32::try_from(self.arena.len() + bytes).is_ok()
     }
@@ -110,12 +116,14 @@ impl ByteRows {
     }
 
     /// Makes room for rows and bytes.
+    #[inline]
     pub fn reserve(&mut self, rows: usize, bytes: usize) {
         self.ends.reserve(rows);
         self.arena.reserve(bytes);
     }
 
     /// Appends empty rows.
+    #[inline]
     pub fn push_empty(&mut self, rows: usize) {
         let end = self.ends.last().copied().unwrap_or(0);
         self.ends.resize(self.ends.len() + rows, end);
@@ -132,6 +140,7 @@ impl ByteRows {
     }
 
     /// Drops all rows; keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.ends.clear();
         self.arena.clear();

@@ -140,6 +140,7 @@ impl Data {
     }
 
     /// Tells whether there is no row.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -161,6 +162,7 @@ impl Data {
     }
 
     /// Packs a `datetime` into a number that orders as it does.
+    #[inline]
     pub fn pack_datetime(days: i32, ticks: u32) -> i64 {
         i64::from(days) << 32 | i64::from(ticks)
     }
@@ -172,11 +174,13 @@ impl Data {
     }
 
     /// Packs a `datetime2` into a number that orders as it does.
+    #[inline]
     pub fn pack_datetime2(days: i32, ticks: i64) -> i64 {
         i64::from(days) << DATETIME2_TICK_BITS | ticks
     }
 
     /// Unpacks days since 0001-01-01 and 100 ns ticks.
+    #[inline]
     pub fn unpack_datetime2(packed: i64) -> (i32, i64) {
         ((packed >> DATETIME2_TICK_BITS) as i32, packed & ((1 << DATETIME2_TICK_BITS) - 1))
     }

@@ -35,6 +35,7 @@ impl Rows for [u32] {
 
 impl Vector {
     /// Appends the selected rows of `source`, without holes.
+    #[inline]
     pub fn append(&mut self, source: &Self, rows: &Selection) {
         self.append_rows(source, rows);
     }
@@ -43,6 +44,7 @@ impl Vector {
     ///
     /// # Panics
     /// If there is no such row.
+    #[inline]
     pub fn take(&mut self, source: &Self, rows: &[u32]) {
         self.append_rows(source, rows);
     }

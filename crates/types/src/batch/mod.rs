@@ -39,11 +39,13 @@ pub struct Batch {
 
 impl Batch {
     /// Makes an empty batch of columns.
+    #[inline]
     pub fn new(columns: Vec<Vector>) -> Self {
         Self { columns, selection: Selection::default(), rows: 0 }
     }
 
     /// Returns the rows that the columns have, dead ones included.
+    #[inline]
     pub const fn rows(&self) -> usize {
         self.rows
     }
@@ -60,6 +62,7 @@ impl Batch {
     }
 
     /// Drops all rows; keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.columns.iter_mut().for_each(Vector::clear);
         self.selection.set_all(0);

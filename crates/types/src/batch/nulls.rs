@@ -30,6 +30,7 @@ impl Nulls {
     }
 
     /// Makes no row NULL; keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.words.clear();
     }
@@ -43,6 +44,7 @@ impl Nulls {
     }
 
     /// Returns the bits, 64 rows a word; words beyond the last NULL may be missing.
+    #[inline]
     pub fn words(&self) -> &[u64] {
         &self.words
     }

@@ -13,17 +13,20 @@ pub struct Selection {
 
 impl Selection {
     /// Makes a selection of the first `rows` rows.
+    #[inline]
     pub fn all(rows: usize) -> Self {
         Self { is_all: true, len: rows, rows: Vec::new() }
     }
 
     /// Selects the first `rows` rows; keeps the memory.
+    #[inline]
     pub fn set_all(&mut self, rows: usize) {
         self.is_all = true;
         self.len = rows;
     }
 
     /// Selects no row; [`Self::push`] adds them. Keeps the memory.
+    #[inline]
     pub fn clear(&mut self) {
         self.is_all = false;
         self.len = 0;

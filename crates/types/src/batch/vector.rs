@@ -19,42 +19,50 @@ pub struct Vector {
 
 impl Vector {
     /// Makes an empty vector in the plain form of a type.
+    #[inline]
     pub fn with_capacity_for(of: &ColumnType) -> Self {
         Self::of_type(&of.data_type)
     }
 
     /// As [`Self::with_capacity_for`], for a bare type.
+    #[inline]
     pub fn of_type(of: &DataType) -> Self {
         Self { home: *of, data: Data::of_type(of), nulls: Nulls::default() }
     }
 
     /// Makes a vector without rows or memory, for a place that has none at the moment.
+    #[inline]
     pub fn empty() -> Self {
         Self::of_type(&DataType::Int)
     }
 
     /// Makes a vector of `rows` times one value.
+    #[inline]
     pub fn constant(value: Value, of: &ColumnType, rows: usize) -> Self {
         Self { home: of.data_type, data: Data::Constant(value, rows), nulls: Nulls::default() }
     }
 
     /// Becomes `rows` times one value.
+    #[inline]
     pub fn set_constant(&mut self, value: Value, rows: usize) {
         self.nulls.clear();
         self.data = Data::Constant(value, rows);
     }
 
     /// Returns the number of rows.
+    #[inline]
     pub fn len(&self) -> usize {
         self.data.len()
     }
 
     /// Tells whether there is no row.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the type that it was made for.
+    #[inline]
     pub const fn data_type(&self) -> &DataType {
         &self.home
     }
@@ -118,6 +126,7 @@ impl Vector {
     ///
     /// # Panics
     /// If there is no such row.
+    #[inline]
     pub fn get(&self, row: usize) -> Value {
         if self.nulls.is_null(row) { Value::Null } else { self.data.value(row) }
     }
@@ -153,11 +162,13 @@ impl Vector {
 
     /// Returns the bytes of memory that the rows take, without what long values hold: it costs the same
     /// however many rows there are.
+    #[inline]
     pub fn memory(&self) -> usize {
         self.data.memory() + size_of_val(self.nulls.words())
     }
 
     /// Returns the bytes that long values hold in the rows from `first` on.
+    #[inline]
     pub fn memory_outside(&self, first: usize) -> usize {
         self.data.memory_outside(first)
     }
@@ -176,6 +187,7 @@ impl Vector {
 
     /// Returns the selected rows as a vector without holes.
     #[must_use]
+    #[inline]
     pub fn gather(&self, rows: &Selection) -> Self {
         let mut result = Self::of_type(&self.home);
         result.append(self, rows);
