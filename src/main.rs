@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
 
+mod events;
 mod lab;
 mod serve;
 mod sql;
@@ -38,6 +39,8 @@ enum Verb {
     Sql(Box<sql::SqlArguments>),
     /// Puts a load on any TDS server and reports what it did to it.
     Stress(Box<stress::StressArguments>),
+    /// Writes the events of event files as JSON, one to a line.
+    Events(events::EventsArguments),
 }
 
 /// Arguments of `serve`, as text: `serve.rs` checks and explains them.
@@ -106,6 +109,7 @@ fn main() -> ExitCode {
             Some(Verb::Lab(arguments)) => lab::run(&arguments),
             Some(Verb::Sql(arguments)) => sql::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
+            Some(Verb::Events(arguments)) => events::run(&arguments),
             None => serve::run(&line.serve),
         },
         Err(error) => answer(&error),

@@ -16,6 +16,7 @@ use sos::sync::{AtomicU32, Ordering};
 use types::{Collation, DataType, Value};
 
 use crate::catalog::{Catalog, CatalogCell, Login, password};
+use crate::event::{Events, emit};
 use crate::exec::grant::Workspace;
 use crate::exec::vector::ExecutionMode;
 use crate::stats::Statistics;
@@ -71,6 +72,8 @@ pub struct Instance {
     pub(crate) workspace: Arc<Workspace>,
     /// What statements and logins look up under a lock; none in the default mode.
     pub(crate) metadata: Option<MetadataCache>,
+    /// Event sessions that run.
+    pub events: Events,
     /// Row or vector mode, where a test forces one.
     execution_mode: AtomicU32,
     /// Start time, as `datetime`.
@@ -103,7 +106,8 @@ impl Instance {
         };
         config.sa_password.clear();
         let catalog = Catalog::bootstrap(sa, Collation::default(), &started);
-        Arc::new(Self {
+        let instance = Arc::new(Self {
+            events: Events::new(&machine),
             metadata: MetadataCache::of_mode(config.lock_mode),
             workspace: Arc::new(Workspace::new(config.memory_max, config.query_memory_max)),
             config,
@@ -118,7 +122,22 @@ impl Instance {
             execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
             started,
             started_ms: sos::clock::monotonic_ns() / 1_000_000,
-        })
+        });
+        let watching = Arc::downgrade(&instance);
+        instance.store.locks().watch_deadlocks(Box::new(move |deadlock| {
+            if let Some(instance) = watching.upgrade() {
+                emit::lock::deadlock(&instance, deadlock);
+            }
+        }));
+        instance
+    }
+
+    /// Starts the event sessions that are to run from the start of the server on.
+    ///
+    /// # Errors
+    /// What keeps one from it.
+    pub fn start_event_sessions(&self) -> Result<(), String> {
+        self.events.start_all(self.catalog.load().event_sessions.values())
     }
 
     /// Returns how queries run.

@@ -6,6 +6,7 @@
 
 pub mod bind;
 pub mod catalog;
+pub mod event;
 pub mod exec;
 pub mod explain;
 pub mod func;

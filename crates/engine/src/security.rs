@@ -343,8 +343,18 @@ fn may_view_state(catalog: &Catalog, login: &Login) -> bool {
 fn needs_server_state(view: &str) -> bool {
     const OWN: [&str; 4] =
         ["dm_exec_sessions", "dm_exec_requests", "dm_exec_sql_text", "dm_exec_input_buffer"];
-    let of_server =
-        ["dm_os_", "dm_exec_", "dm_tran_", "dm_io_", "dm_server_", "dm_hadr_", "fn_time_ledger"];
+    let of_server = [
+        "dm_os_",
+        "dm_exec_",
+        "dm_tran_",
+        "dm_io_",
+        "dm_server_",
+        "dm_hadr_",
+        "dm_xe_",
+        "server_event_session",
+        "fn_time_ledger",
+        "fn_xe_",
+    ];
     of_server.iter().any(|prefix| view.starts_with(prefix)) && !OWN.contains(&view)
 }
 

@@ -182,6 +182,7 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
         .map_err(|error| format!("the collector cannot be started: {error}"))?;
     let instance = Instance::new(config, Arc::clone(machine), store);
     let remembering = Arc::clone(&instance);
+    instance.start_event_sessions()?;
     machine
         .spawn_background("historian", HISTORY_PERIOD, move || remembering.remember())
         .map_err(|error| format!("the historian cannot be started: {error}"))?;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use types::{Collation, Value};
 
+use crate::event::system_health;
+
 use super::name::Name;
 use super::{
     Catalog, Database, DatabaseFile, DatabaseOptions, Login, Principal, PrincipalKind, Schema,
@@ -44,6 +46,7 @@ impl Catalog {
             messages: UserMessages::default(),
             settings: Settings::default(),
             trace_flags: TraceFlags::default(),
+            event_sessions: BTreeMap::from([(Name::new("system_health"), system_health())]),
         }
     }
 

@@ -17,6 +17,7 @@ use types::value::ColumnType;
 
 mod bootstrap;
 mod cell;
+mod event_session;
 mod filter;
 mod lookup;
 mod merge;
@@ -31,6 +32,9 @@ pub mod table;
 
 pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
+pub use event_session::{
+    Choice, EventDef, EventSessionDef, EventSessionOptions, EventTargetDef, PARTITIONS, RETENTIONS,
+};
 pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
@@ -56,6 +60,8 @@ pub struct Catalog {
     pub settings: Settings,
     /// Trace flags that are on for all sessions.
     pub trace_flags: TraceFlags,
+    /// Event sessions of the server by name.
+    pub event_sessions: BTreeMap<Name, Arc<EventSessionDef>>,
 }
 
 /// A login.

@@ -14,6 +14,7 @@ use types::value::ColumnType;
 use types::{Error, Msg, Result, Value};
 
 use crate::catalog::TableDef;
+use crate::event::emit;
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::Scan;
@@ -369,8 +370,11 @@ impl ColumnLoad {
         cx: &mut Cx<'_>,
     ) -> Result<()> {
         fault::check_cancel(cx)?;
+        let (watched, rows) = (emit::columnstore::begin(), self.builder.len());
         let segments = self.builder.finish().ok_or_else(|| Error::from(Msg::InternalError))?;
         let added = transaction.add_row_group(&table.rows.data, &segments, trim);
-        added.map_err(|e| fault::raise(cx, e))
+        added.map_err(|e| fault::raise(cx, e))?;
+        emit::columnstore::end(cx.session, &watched, table, rows);
+        Ok(())
     }
 }

@@ -24,6 +24,7 @@ use sos::wait::WaitType;
 use types::{Error, Msg, Result, Value};
 
 use super::fault::cancelled;
+use crate::event::emit::grant;
 
 /// Bytes that a charge reserves at least at a time.
 pub(crate) const STEP_BYTES: u64 = 64 << 10;
@@ -292,6 +293,12 @@ impl Grant {
             self.workspace.give(bytes);
         }
         let open = self.open.load(Ordering::Relaxed).saturating_sub(1);
+        if open == 0
+            && grant::is_wanted()
+            && let Some(now) = self.now()
+        {
+            grant::used(&now);
+        }
         self.open.store(open, Ordering::Relaxed);
         if open > 0 {
             left(&self.ideal, ideal);

@@ -71,9 +71,14 @@ pub(crate) fn sets_plans(kind: &StatementKind) -> bool {
     })
 }
 
+/// Writes the document of statements.
+pub(super) fn document(statements: &[Shown]) -> String {
+    xml::document(statements, PRODUCT_VERSION)
+}
+
 /// Sends the document of statements.
 pub(super) fn send_document(statements: &[Shown], cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let text = xml::document(statements, PRODUCT_VERSION);
+    let text = document(statements);
     let columns = vec![column(XML_COLUMN, DataType::NVarChar(Length::Max))];
     send(columns, &[vec![Value::nvarchar(&text)]], cx)
 }

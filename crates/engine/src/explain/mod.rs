@@ -60,6 +60,11 @@ impl Explain {
         self.0 & options.0 != 0
     }
 
+    /// These, and the document of what ran.
+    pub(crate) fn with_document(self) -> Self {
+        Self(self.0 | Self::XML.0)
+    }
+
     /// Tells whether statements are shown and not run.
     pub fn shows_plans(self) -> bool {
         self.has(Self::PLANS)

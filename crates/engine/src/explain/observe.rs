@@ -6,10 +6,11 @@
 use sos::clock;
 use types::Error;
 
-use super::collect::{is_switch, send, send_document};
+use super::collect::{document, is_switch, send, send_document};
 use super::rows::{self, Detail};
 use super::statement::{Shown, Spent, World};
 use super::{Explain, Profile};
+use crate::event::emit;
 use crate::exec::run::{Runner, Stop};
 use crate::exec::{Cx, StatementResult};
 use crate::plan::program::{Leaf, Step};
@@ -67,10 +68,12 @@ impl Runner<'_> {
     ) -> Result<(), Stop> {
         // Statements inside of it (of functions, of triggers) are part of it.
         let explain = std::mem::take(&mut cx.session.options.explain);
+        let told_of = emit::statement::wants_plans();
+        let looked_at = if told_of { explain.with_document() } else { explain };
         let watch = Watch::begin();
         let run = loop {
             cx.fault = None;
-            let run = self.run_observed(step, leaf, (explain, &watch), cx);
+            let run = self.run_observed(step, leaf, (looked_at, &watch), cx);
             match run {
                 Ok((Ok(seen), _)) => break Ok(seen),
                 Ok((Err(stop), returned)) => match self.admit(stop, returned, cx) {
@@ -84,6 +87,11 @@ impl Runner<'_> {
         cx.session.options.explain = explain;
         let told = match run {
             Ok(Seen { result, returned, profile, shown }) => {
+                if let Some(shown) = shown.as_ref().filter(|_| told_of) {
+                    let xml = document(std::slice::from_ref(shown));
+                    let ms = watch.spent().elapsed_ms;
+                    emit::statement::plan(cx.session, (self.program, self.procedure), ms, &xml);
+                }
                 self.data_done(step, result, returned, cx)?;
                 tell(explain, &profile, shown, cx)
             }

@@ -39,7 +39,7 @@ mod random;
 mod server;
 mod sound;
 mod string;
-mod system;
+pub(crate) mod system;
 mod table;
 mod unsupported;
 pub(crate) mod xml;

@@ -72,7 +72,11 @@ const VERSION: &str = concat!(
 
 /// `@@OPTIONS`: bits as sp_configure 'user options' documents them.
 fn option_bits(cx: &Cx<'_>) -> i32 {
-    let options = &cx.session.options;
+    bits_of(&cx.session.options)
+}
+
+/// The options as bits.
+pub(crate) fn bits_of(options: &crate::session::Options) -> i32 {
     let bits = [
         (options.implicit_transactions, 2),
         (options.cursor_close_on_commit, 4),

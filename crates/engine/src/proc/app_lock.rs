@@ -138,8 +138,7 @@ fn get(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
         cancel: Some(&cancel),
         deadlock_priority: cx.session.options.deadlock_priority,
     };
-    let session = &mut *cx.session;
-    match session.locks.acquire(session.instance.store.locks(), &key, (scope, mode), patience) {
+    match cx.session.acquire_lock(&key, (scope, mode), patience) {
         Acquired::AtOnce => Ok(0),
         Acquired::AfterWait => Ok(1),
         Acquired::TimedOut => Ok(-1),
@@ -152,8 +151,7 @@ fn get(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
 fn release(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let Some(scope) = scope(arguments, 1, cx)? else { return Ok(INVALID) };
     let Some((key, principal)) = target(arguments, 2, cx)? else { return Ok(INVALID) };
-    let session = &mut *cx.session;
-    if session.locks.release(session.instance.store.locks(), &key, scope) {
+    if cx.session.release_lock(&key, scope) {
         return Ok(0);
     }
     Err(invalid(Msg::AppLockNotHeld(&principal, &key.name)).into())

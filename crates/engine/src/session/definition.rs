@@ -120,7 +120,7 @@ impl SessionState {
             self.transaction.active = Some(transaction);
         }
         if closed.is_err() && !in_transaction {
-            self.locks.release(self.instance.store.locks(), &key, scope);
+            self.release_lock(&key, scope);
         }
         closed?;
         let definitions = self.definitions.get_or_insert_default();
@@ -143,7 +143,7 @@ impl SessionState {
         let timeout = u64::try_from(self.options.lock_timeout_ms).ok().map(Duration::from_millis);
         let deadlock_priority = self.options.deadlock_priority;
         let patience = Patience { timeout, cancel: Some(&cancel), deadlock_priority };
-        match self.locks.acquire(self.instance.store.locks(), key, wanted, patience) {
+        match self.acquire_lock(key, wanted, patience) {
             Acquired::AtOnce | Acquired::AfterWait => Ok(()),
             Acquired::TimedOut => Err(storage::Error::LockTimeout),
             Acquired::Cancelled => Err(storage::Error::Cancelled),
@@ -158,7 +158,7 @@ impl SessionState {
     pub(crate) fn wait_for_definition(&mut self, table: TableId) -> storage::Result<()> {
         let key = LockKey::schema(table);
         self.lock_schema(&key, (LockScope::Session, LockMode::Shared))?;
-        self.locks.release(self.instance.store.locks(), &key, LockScope::Session);
+        self.release_lock(&key, LockScope::Session);
         Ok(())
     }
 
@@ -250,7 +250,7 @@ impl SessionState {
         let Some(definitions) = self.definitions.take() else { return };
         for (table, key) in definitions.closed {
             table.reopen();
-            self.locks.release(self.instance.store.locks(), &key, LockScope::Session);
+            self.release_lock(&key, LockScope::Session);
         }
     }
 
@@ -278,7 +278,7 @@ impl SessionState {
             self.instance.store.drop_table(table.id());
         }
         for (_, key) in closed {
-            self.locks.release(self.instance.store.locks(), &key, LockScope::Session);
+            self.release_lock(&key, LockScope::Session);
         }
         self.refresh_catalog();
     }

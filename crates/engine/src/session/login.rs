@@ -57,8 +57,7 @@ pub(super) fn open(
     let counters = Arc::<crate::instance::SessionCounters>::default();
     let database_counters = counters.of_database(database.id);
     let database: Arc<str> = database.name.as_str().into();
-    let (options, login) = (login_options(), login.name.clone());
-    let id = instance.sessions.open_id();
+    let (login, id) = (login.name.clone(), instance.sessions.open_id());
     let cancel = Arc::new(sos::park::Cancel::new());
     Ok(SessionState {
         definitions: None,
@@ -73,8 +72,8 @@ pub(super) fn open(
         login,
         login_database: Arc::clone(&database),
         database,
-        login_options: Arc::new(options.clone()),
-        options,
+        login_options: Arc::new(login_options()),
+        options: login_options(),
         isolation: crate::session::IsolationLevel::ReadCommitted,
         client: request.client,
         transaction: Default::default(),
@@ -102,6 +101,7 @@ pub(super) fn open(
         tokens_sent: 0,
         cancel: Arc::clone(&cancel),
         login_time: login_time(),
+        pooled: crate::session::state::Pooled::now(),
         pending_bulk: None,
         documents: Vec::new(),
         prepared: Vec::new(),

@@ -4,18 +4,23 @@ use std::sync::Arc;
 
 use sos::ledger::{self, Label, SessionBooks};
 use sos::memory::{MemoryClerk, with_clerk};
+use storage::lock::LockScope;
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::bind::program::{Body, Parameters, compile};
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::ProcedureDef;
+use crate::event::context;
+use crate::event::emit::error::Receiver;
+use crate::event::emit::{self, request};
 use crate::exec::run::{Invocation, Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
 use crate::instance::{Instance, SessionCard, SessionCounter, SessionCounters};
 use crate::plan::program::Program;
 use crate::session::cache::{Entry, ProgramKey};
+use crate::session::state::Pooled;
 use crate::session::template::{Call, Chosen};
 use crate::session::{
     BeginNext, LoginRequest, Options, Reset, Rpc, SessionState, TransactionRequest, login,
@@ -49,6 +54,7 @@ impl Session {
         let session = Self { state, card, shown_options, shown_database };
         // Once it shows where it is: of two that come at once into a database for one, none stays.
         login::check_entry(&session.state)?;
+        emit::session::login(&session.state, false);
         Ok(session)
     }
 
@@ -81,8 +87,10 @@ impl Session {
         self.served(|session| {
             session.begin_request(false);
             session.state.counters.count(SessionCounter::Requests);
+            let watched = request::batch_starting(&session.state, text);
             let mut sink = Deferred::new(sink);
             let outcome = session.run_batch(text, &mut sink);
+            request::batch_completed(&session.state, watched, text, &outcome);
             session.end_request(outcome, &mut sink)?;
             sink.finish(DoneKind::Done)
         })
@@ -149,8 +157,10 @@ impl Session {
         self.begin_request(true);
         self.state.counters.count(SessionCounter::Requests);
         let more = rpc.more;
+        let watched = request::rpc_starting(&self.state, &rpc);
         let mut sink = Deferred::new(sink);
         let outcome = crate::proc::rpc::run(rpc, &mut self.state, &mut sink);
+        request::rpc_completed(&self.state, watched, &outcome);
         let failed = outcome.is_err();
         self.end_request(outcome, &mut sink)?;
         sink.done(Done {
@@ -256,13 +266,17 @@ impl Session {
 
     /// Takes the session back to what it was after login, as a connection pool asks.
     pub fn reset(&mut self, reset: Reset) {
+        emit::session::logout(&self.state, self.state.pooled.since, true);
         self.state.reset(reset);
+        self.state.pooled = Pooled { reset: request::reset_key(reset), ..Pooled::now() };
+        emit::session::login(&self.state, true);
         self.card.count_reset();
     }
 
     /// Counts an attention of the client.
     pub fn count_attention(&self) {
         self.state.counters.count(SessionCounter::Attentions);
+        request::attention(&self.state);
     }
 
     /// Notes that a message of the client has been received: its requests are timed from here on.
@@ -274,6 +288,7 @@ impl Session {
     /// Notes that the answer to the message has been sent.
     pub fn end_message(&mut self) {
         self.state.meter.end();
+        self.state.pooled.reset = 0;
         sos::sched::work_for(0);
     }
 
@@ -285,14 +300,14 @@ impl Session {
     /// Times a request that no server has: the message is the call.
     fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
         if self.state.meter.is_open() {
-            return serve(self);
+            return context::serve(|| serve(self));
         }
         let books = Arc::clone(self.books());
         // The edges that receiving and sending are elsewhere.
         let _ = ledger::spent();
         ledger::request(Some(&books), || {
             self.begin_message();
-            let outcome = serve(self);
+            let outcome = context::serve(|| serve(self));
             let _ = ledger::spent();
             self.end_message();
             outcome
@@ -348,6 +363,7 @@ impl Session {
                 if state.options.xact_abort {
                     transactions::roll_back_all(state, sink)?;
                 }
+                emit::error::reported(state, &error, Receiver::Client);
                 sink.message(&error.at_line(1))?;
                 sink.error_done(done_kind(state))?;
             }
@@ -363,8 +379,10 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        emit::session::logout(&self.state, self.state.pooled.since, false);
         self.state.roll_back_silently();
         self.state.drop_temp_tables();
+        emit::lock::released_all(&self.state, LockScope::Session);
         self.state.locks.close(self.state.instance.store.locks());
         self.state.instance.sessions.close(self.state.id);
     }
@@ -378,6 +396,7 @@ impl SessionState {
         if reset == Reset::All && state.transaction.count > 0 {
             state.roll_back_silently();
         }
+        emit::lock::released_all(state, LockScope::Session);
         state.locks.end_session(state.instance.store.locks());
         state.end_contexts();
         state.drop_temp_tables();

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use sos::ledger::SessionBooks;
 use storage::Transaction;
+use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
 use types::value::ColumnType;
 use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
 use crate::catalog::{Catalog, ProcedureDef};
+use crate::event::emit;
 use crate::exec::Scratch;
 use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
@@ -108,6 +110,8 @@ pub struct SessionState {
     pub cancel: Arc<sos::park::Cancel>,
     /// Login time, as `datetime`.
     pub login_time: Value,
+    /// Its login, as a pool of connections has it.
+    pub(crate) pooled: Pooled,
     /// An INSERT BULK statement whose rows have not come yet.
     pub pending_bulk: Option<tsql::ast::InsertBulk>,
     /// Open cursors of the client's API.
@@ -132,6 +136,22 @@ pub struct SessionState {
     pub(crate) books: Arc<SessionBooks>,
     /// Buffers that are reused from request to request.
     pub(crate) scratch: SessionScratch,
+}
+
+/// A session's login, as a pool of connections has it: each reset is a login anew.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pooled {
+    /// When it logged in or was last reset, in ticks.
+    pub(crate) since: u64,
+    /// How the request began: the key of a reset that came with it, 0 without one.
+    pub(crate) reset: u32,
+}
+
+impl Pooled {
+    /// That of a session that logs in now.
+    pub(crate) fn now() -> Self {
+        Self { since: sos::clock::now_ticks(), reset: 0 }
+    }
 }
 
 /// Buffers of a session.
@@ -236,8 +256,28 @@ impl SessionState {
         // What a commit keeps is kept by now.
         self.undo_definitions();
         self.transaction = TransactionState::default();
+        emit::lock::released_all(self, LockScope::Transaction);
         self.locks.owner().end_transaction();
         self.locks.end_transaction(self.instance.store.locks());
+    }
+
+    /// Asks for a lock and waits for it.
+    pub(crate) fn acquire_lock(
+        &mut self,
+        key: &LockKey,
+        wanted: (LockScope, LockMode),
+        patience: Patience<'_>,
+    ) -> Acquired {
+        let asked = emit::lock::asked();
+        let acquired = self.locks.acquire(self.instance.store.locks(), key, wanted, patience);
+        emit::lock::answered(self, &asked, key, wanted, acquired);
+        acquired
+    }
+
+    /// Gives a lock back; tells whether it was held.
+    pub(crate) fn release_lock(&mut self, key: &LockKey, scope: LockScope) -> bool {
+        emit::lock::released(self, key, scope);
+        self.locks.release(self.instance.store.locks(), key, scope)
     }
 
     /// Turns storage's word for a failure into the client's.

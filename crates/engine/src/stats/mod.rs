@@ -65,6 +65,11 @@ impl<T: Default> Default for SpinLockOf<T> {
     }
 }
 
+/// What the thread has spent so far, and the time: a reading of the clock.
+pub(crate) fn spent_now() -> (Spend, u64) {
+    spend::now()
+}
+
 impl Statistics {
     /// Gives a program its books: those that its text has already, or new ones.
     pub(crate) fn register(

@@ -8,7 +8,7 @@ use super::SystemView;
 use super::absent::{absent, none, nothing};
 use super::column::{
     ADDRESS, BIGINT, BIT, Column, DATETIME, FLOAT, GUID, INT, NVMAX, REAL, SMALLINT, SYSNAME,
-    TINYINT, VARIANT, ch, nc, nv, shape, unknown, vb, vc,
+    TINYINT, VARIANT, ch, nv, shape, unknown, vb, vc,
 };
 use super::{columns, indexes, objects};
 
@@ -38,9 +38,6 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &SPATIAL_INDEXES,
     &MASKED_COLUMNS,
     &TRACES,
-    &SERVER_EVENT_SESSIONS,
-    &DM_XE_SESSIONS,
-    &DM_XE_SESSION_TARGETS,
     &BACKUP_DEVICES,
     &SECURITY_POLICIES,
     &SECURITY_PREDICATES,
@@ -465,55 +462,6 @@ static TRACES: SystemView = absent("traces", || {
         unknown("last_event_time", DATETIME),
         unknown("event_count", BIGINT),
         unknown("dropped_event_count", INT),
-    ])
-});
-
-static SERVER_EVENT_SESSIONS: SystemView = absent("server_event_sessions", || {
-    shape(&[
-        none("event_session_id", INT),
-        none("name", SYSNAME),
-        unknown("event_retention_mode", nc(1)),
-        unknown("event_retention_mode_desc", nv(60)),
-        unknown("max_dispatch_latency", INT),
-        none("max_memory", INT),
-        none("max_event_size", INT),
-        unknown("memory_partition_mode", nc(1)),
-        unknown("memory_partition_mode_desc", nv(60)),
-        unknown("track_causality", BIT),
-        unknown("startup_state", BIT),
-    ])
-});
-
-static DM_XE_SESSIONS: SystemView = absent("dm_xe_sessions", || {
-    shape(&[
-        none("address", ADDRESS),
-        none("name", nv(256)),
-        none("pending_buffers", INT),
-        none("total_regular_buffers", INT),
-        none("regular_buffer_size", BIGINT),
-        none("total_large_buffers", INT),
-        none("large_buffer_size", BIGINT),
-        none("total_buffer_size", BIGINT),
-        none("buffer_policy_flags", INT),
-        none("buffer_policy_desc", nv(256)),
-        none("flags", INT),
-        none("flag_desc", nv(256)),
-        none("dropped_event_count", INT),
-        none("dropped_buffer_count", INT),
-        none("blocked_event_fire_time", INT),
-        none("create_time", DATETIME),
-        none("largest_event_dropped_size", INT),
-    ])
-});
-
-static DM_XE_SESSION_TARGETS: SystemView = absent("dm_xe_session_targets", || {
-    shape(&[
-        none("event_session_address", ADDRESS),
-        none("target_name", nv(60)),
-        none("target_package_guid", GUID),
-        none("execution_count", BIGINT),
-        none("execution_duration_ms", BIGINT),
-        unknown("target_data", NVMAX),
     ])
 });
 

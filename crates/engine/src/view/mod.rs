@@ -150,6 +150,7 @@ mod trigger_events;
 mod triggers;
 mod types;
 mod views;
+mod xe;
 
 pub(crate) use documented::known_but_missing;
 

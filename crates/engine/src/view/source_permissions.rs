@@ -11,6 +11,7 @@ const TYPES: &[(&str, &str)] = &[
     ("ALTER", "AL"),
     ("ALTER ANY CONNECTION", "ALCO"),
     ("ALTER ANY DATABASE", "ALDB"),
+    ("ALTER ANY EVENT SESSION", "AAES"),
     ("ALTER ANY LOGIN", "ALLG"),
     ("ALTER ANY ROLE", "ALRL"),
     ("ALTER ANY SCHEMA", "ALSM"),

@@ -62,14 +62,19 @@ impl SessionRow {
 
     /// Returns DATEFORMAT in lower case.
     pub(crate) fn date_format(&self) -> &'static str {
-        match self.facts.options.date_format {
-            DateFormat::Mdy => "mdy",
-            DateFormat::Dmy => "dmy",
-            DateFormat::Ymd => "ymd",
-            DateFormat::Ydm => "ydm",
-            DateFormat::Myd => "myd",
-            DateFormat::Dym => "dym",
-        }
+        date_format_name(self.facts.options.date_format)
+    }
+}
+
+/// DATEFORMAT in lower case.
+pub(crate) fn date_format_name(format: DateFormat) -> &'static str {
+    match format {
+        DateFormat::Mdy => "mdy",
+        DateFormat::Dmy => "dmy",
+        DateFormat::Ymd => "ymd",
+        DateFormat::Ydm => "ydm",
+        DateFormat::Myd => "myd",
+        DateFormat::Dym => "dym",
     }
 }
 

@@ -7,6 +7,7 @@ mod cancel;
 mod client;
 mod concurrent;
 mod definitions;
+mod events;
 mod explain;
 mod golden;
 mod grant;

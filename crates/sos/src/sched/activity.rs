@@ -329,6 +329,14 @@ pub fn work_for(tag: u32) {
     with_current(|activity| activity.work.store(u64::from(tag), Ordering::Relaxed));
 }
 
+/// Whom the calling thread works for, as it has said by [`work_for`]; 0 for nobody. Takes no lock.
+#[must_use]
+pub fn working_for() -> u32 {
+    let mut tag = 0;
+    with_current(|activity| tag = activity.work().unwrap_or(0));
+    tag
+}
+
 /// Says who will be in the way of the waits that the calling thread begins, until dropped.
 pub fn blame(blocker: Blocker) -> Blame {
     let before = NOTE.get();

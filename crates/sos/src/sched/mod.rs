@@ -41,7 +41,9 @@ pub mod baton;
 #[cfg(not(shuttle))]
 pub(crate) use activity::wait_at;
 #[cfg(not(shuttle))]
-pub use activity::{Activity, Blame, Blocker, Role, Standing, Waiting, blame, work_for};
+pub use activity::{
+    Activity, Blame, Blocker, Role, Standing, Waiting, blame, work_for, working_for,
+};
 #[cfg(not(shuttle))]
 pub use block::{Unblocked, blocking, wait_fd, yield_if_quantum_due};
 #[cfg(not(shuttle))]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use super::owner::{LockOwner, WaitsFor};
 use super::resource::Request;
-use super::{LockKey, LockManager};
+use super::{LockKey, LockManager, LockMode};
 use crate::sync::{Mutant, is_mutant};
 
 /// A session of a circle, and its wait.
@@ -20,6 +20,45 @@ struct Link {
     owner: Arc<LockOwner>,
     number: u64,
     priority: i8,
+}
+
+/// A deadlock that was found, as whoever watches is told.
+#[derive(Clone, Debug)]
+pub struct Deadlock {
+    /// The session that was chosen to end it.
+    pub victim: u32,
+    /// The sessions of the circle: each waits for the next one, and the last one for the first.
+    pub members: Vec<DeadlockMember>,
+}
+
+/// A session of a deadlock.
+#[derive(Clone, Debug)]
+pub struct DeadlockMember {
+    /// Which.
+    pub session: u32,
+    /// Its deadlock priority.
+    pub priority: i8,
+    /// The lock that it waits for, and the mode; none if it waits for a row.
+    pub waits_for: Option<(LockKey, LockMode)>,
+}
+
+impl Deadlock {
+    /// Each session with the one that it waits for.
+    pub fn edges(&self) -> impl Iterator<Item = (&DeadlockMember, &DeadlockMember)> {
+        self.members.iter().zip(self.members.iter().cycle().skip(1))
+    }
+
+    fn of(circle: &[Link], victim: &Link) -> Self {
+        let member = |link: &Link| DeadlockMember {
+            session: link.owner.session(),
+            priority: link.priority,
+            waits_for: link.owner.with_wait(|wait| match &wait.what {
+                WaitsFor::Lock { key, request } => Some((key.clone(), request.mode)),
+                WaitsFor::Row { .. } | WaitsFor::Nothing => None,
+            }),
+        };
+        Self { victim: victim.owner.session(), members: circle.iter().map(member).collect() }
+    }
 }
 
 /// What leads on from a waiting session.
@@ -53,11 +92,27 @@ impl LockManager {
                 victim = circle.first();
             }
             let Some(victim) = victim else { return };
+            self.tell(&circle, victim);
             self.choose(victim);
             if victim.owner.session() == owner.session() {
                 return;
             }
         }
+    }
+
+    /// Tells whoever watches of a deadlock that nobody has begun to end.
+    fn tell(&self, circle: &[Link], victim: &Link) {
+        if let Some(watch) = self.watch.get()
+            && !victim.owner.is_victim()
+        {
+            watch(&Deadlock::of(circle, victim));
+        }
+    }
+
+    /// Calls `watch` for each deadlock that is found from now on, on the thread that finds it, before it
+    /// is ended; tells whether nobody watched before. Two that find one at once may both tell.
+    pub fn watch_deadlocks(&self, watch: Box<dyn Fn(&Deadlock) + Send + Sync>) -> bool {
+        self.watch.set(watch).is_ok()
     }
 
     fn find_circle(&self, owner: &Arc<LockOwner>) -> Option<Vec<Link>> {

@@ -15,8 +15,9 @@ mod tests;
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
 pub use owner::{LockOwner, TransactionRow};
 pub use resource::{Decision, LockScope, Request};
@@ -79,6 +80,9 @@ impl LockKey {
 /// Shards of the table; a power of two.
 const SHARDS: usize = if cfg!(any(test, shuttle)) { 2 } else { 64 };
 
+/// What is called for each deadlock.
+type Watch = Box<dyn Fn(&Deadlock) + Send + Sync>;
+
 type Shard = SpinLock<HashMap<LockKey, Resource, foldhash::fast::FixedState>>;
 
 /// The locks of an instance.
@@ -89,6 +93,8 @@ pub struct LockManager {
     hasher: foldhash::fast::FixedState,
     /// Waits so far, to number them.
     waits: AtomicU64,
+    /// Told of deadlocks.
+    watch: OnceLock<Watch>,
     #[cfg(shuttle)]
     lot: sos::park::Lot,
 }
@@ -133,6 +139,7 @@ impl Default for LockManager {
             owners: SpinLock::new(SpinClass::LockHash, HashMap::new()),
             hasher: foldhash::fast::FixedState::default(),
             waits: AtomicU64::new(0),
+            watch: OnceLock::new(),
             #[cfg(shuttle)]
             lot: sos::park::Lot::new(),
         }

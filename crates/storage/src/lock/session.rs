@@ -56,6 +56,15 @@ impl SessionLocks {
         &self.owner
     }
 
+    /// What is held until the transaction or the session ends.
+    #[must_use]
+    pub fn keys(&self, scope: LockScope) -> &[LockKey] {
+        match scope {
+            LockScope::Transaction => &self.of_transaction,
+            LockScope::Session => &self.of_session,
+        }
+    }
+
     fn held(&mut self, scope: LockScope) -> &mut Vec<LockKey> {
         match scope {
             LockScope::Transaction => &mut self.of_transaction,

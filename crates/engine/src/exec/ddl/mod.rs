@@ -9,6 +9,7 @@ mod database;
 mod database_option;
 mod drop;
 mod duplicate;
+pub(crate) mod event_session;
 mod filter;
 mod function;
 mod index;
@@ -74,19 +75,22 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::EnableTrigger(enable) => trigger::enable(enable, cx),
         StatementKind::CreateSequence(create) => sequence::create(create, cx),
         StatementKind::AlterAuthorization(alter) => owner::authorize(alter, cx),
-        StatementKind::CreateEventSession(_)
-        | StatementKind::AlterEventSession(_)
-        | StatementKind::DropEventSession(_) => refuse("EVENT SESSION statements"),
+        StatementKind::CreateEventSession(create) => event_session::create(create, cx),
+        StatementKind::AlterEventSession(alter) => event_session::alter(alter, cx),
+        StatementKind::DropEventSession(drop) => event_session::drop(drop, cx),
         _ => refuse("this statement"),
     }
 }
 
-/// Names the definitions of whole databases, which no transaction could undo.
+/// Names the definitions of whole databases and of event sessions, which no transaction could undo.
 pub(crate) fn of_database(kind: &StatementKind) -> Option<&'static str> {
     match kind {
         StatementKind::CreateDatabase(_) => Some("CREATE DATABASE"),
         StatementKind::AlterDatabase(_) => Some("ALTER DATABASE"),
         StatementKind::Drop(drop) if drop.kind == ast::DropKind::Database => Some("DROP DATABASE"),
+        StatementKind::CreateEventSession(_) => Some("CREATE EVENT SESSION"),
+        StatementKind::AlterEventSession(_) => Some("ALTER EVENT SESSION"),
+        StatementKind::DropEventSession(_) => Some("DROP EVENT SESSION"),
         _ => None,
     }
 }
@@ -134,6 +138,12 @@ pub(crate) fn check_permission(statement: &ast::Statement, cx: &Cx<'_>) -> Resul
                 true => rights.secures_server(catalog),
                 false => rights.owns(database),
             };
+            return allowed.then_some(()).ok_or_else(not_permitted);
+        }
+        StatementKind::CreateEventSession(_)
+        | StatementKind::AlterEventSession(_)
+        | StatementKind::DropEventSession(_) => {
+            let allowed = rights.has_of_server(catalog, "ALTER ANY EVENT SESSION");
             return allowed.then_some(()).ok_or_else(not_permitted);
         }
         // Everything else changes what is there: ALTER, which owners and db_ddladmin have.

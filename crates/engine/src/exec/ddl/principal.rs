@@ -303,9 +303,10 @@ pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
 }
 
 /// Permissions of the server that can be granted.
-const SERVER_PERMISSIONS: [&str; 13] = [
+const SERVER_PERMISSIONS: [&str; 14] = [
     "ADMINISTER BULK OPERATIONS",
     "ALTER ANY CONNECTION",
+    "ALTER ANY EVENT SESSION",
     "ALTER ANY LOGIN",
     "ALTER SERVER STATE",
     "ALTER TRACE",

@@ -10,6 +10,7 @@ use types::{DataType, Error, Length, Mode, Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{ParameterDef, ProcedureDef, TableRows};
+use crate::event::emit;
 use crate::exec::run::{Runner, Stop, enter, report_scope};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::{
@@ -269,7 +270,9 @@ pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop
     call.frame.procedure_id = call.procedure.id;
     let of = &call.procedure;
     let switched = cx.session.enter_module(of.database_id, of.execute_as);
+    let entered = emit::statement::module_start(cx.session, of);
     let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
+    emit::statement::module_end(cx.session, of, &entered);
     cx.session.leave_module(switched);
     let status = match outcome {
         // A name that does not resolve ends the procedure, not its caller.

@@ -5,6 +5,8 @@
 
 use types::{Error, Msg};
 
+use crate::event::emit;
+use crate::event::emit::error::Receiver;
 use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, transactions};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
@@ -77,6 +79,7 @@ pub(crate) fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if fatal {
         transactions::abort(cx)?;
     }
+    emit::error::reported(cx.session, &error, Receiver::Client);
     cx.sink.message(&error.at_line(1))?;
     done(cx, Command::None, None, true)?;
     Err(if fatal { Stop::Batch } else { Stop::Scope })

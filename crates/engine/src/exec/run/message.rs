@@ -3,6 +3,8 @@
 use types::{Error, Msg, Value};
 
 use crate::catalog::UserMessage;
+use crate::event::emit;
+use crate::event::emit::error::Receiver;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
 use crate::plan::program::{Leaf, RaisErrorStep};
@@ -24,8 +26,9 @@ impl Runner<'_> {
         let text: String = text.chars().take(PRINT_LENGTH_MAX).collect();
         // PRINT is message 0 of severity 0; an empty text arrives as a blank.
         let text = if text.is_empty() { " ".to_owned() } else { text };
-        let message = Error::custom(0, 0, 1, text);
-        cx.sink.message(&self.place(message, cx))?;
+        let message = self.place(Error::custom(0, 0, 1, text), cx);
+        emit::error::reported(cx.session, &message, Receiver::Client);
+        cx.sink.message(&message)?;
         cx.session.row_count = 0;
         Ok(())
     }
@@ -72,6 +75,7 @@ impl Runner<'_> {
             return self.raised(error, cx);
         }
         cx.session.last_error = if set_error { number } else { 0 };
+        emit::error::reported(cx.session, &error, Receiver::Client);
         cx.sink.message(&error)?;
         if raise.options.contains(&RaisErrorOption::NoWait) {
             cx.sink.flush()?;
@@ -86,6 +90,7 @@ impl Runner<'_> {
             return Err(Stop::Error(error));
         }
         cx.session.last_error = error.number;
+        emit::error::reported(cx.session, &error, Receiver::Client);
         cx.sink.message(&error)?;
         Ok(done(cx, Command::None, None, true)?)
     }

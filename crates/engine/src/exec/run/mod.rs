@@ -30,6 +30,9 @@ mod wait;
 
 use types::{Error, Msg, Value};
 
+use crate::event::context::follows_statements;
+use crate::event::emit;
+use crate::event::emit::error::Receiver;
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult};
@@ -152,7 +155,11 @@ impl Runner<'_> {
             if cx.session.cancel.is_set() {
                 return Err(Stop::Cancelled);
             }
-            match self.step(step, cx) {
+            let ran = match follows_statements() {
+                false => self.step(step, cx),
+                true => self.step_followed(step, cx),
+            };
+            match ran {
                 Ok(Outcome::Next) => {}
                 Ok(Outcome::Goto(label)) => match find_label(steps, &label) {
                     Some(place) => {
@@ -179,6 +186,7 @@ impl Runner<'_> {
             return self.refuse(&error, step, cx);
         }
         if cx.session.try_depth > 0 {
+            emit::error::reported(cx.session, &error, Receiver::Catch);
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
         let class = ErrorClass::of(&error);
@@ -188,6 +196,7 @@ impl Runner<'_> {
         if fatal {
             transactions::abort(cx)?;
         }
+        emit::error::reported(cx.session, &error, Receiver::Client);
         cx.sink.message(&error)?;
         if !fatal && class == ErrorClass::Statement && changes_rows(&step.kind) {
             let text = "The statement has been terminated.";
@@ -207,6 +216,7 @@ impl Runner<'_> {
     /// A permission of the server that is missing is named, and then the action is refused.
     fn refuse(&self, named: &Error, step: &Step, cx: &mut Cx<'_>) -> Result<(), Stop> {
         if cx.session.try_depth == 0 {
+            emit::error::reported(cx.session, named, Receiver::Client);
             cx.sink.message(named)?;
         }
         let refused = Error::from(Msg::NoPermission).at_line(named.line);
@@ -229,6 +239,20 @@ impl Runner<'_> {
             return error;
         }
         error.at_line(step.line).in_procedure(self.procedure)
+    }
+
+    /// Runs a step and tells those who follow statements.
+    #[cold]
+    fn step_followed(&self, step: &Step, cx: &mut Cx<'_>) -> Run {
+        // IF and WHILE are not told of: their bodies' statements are.
+        if matches!(step.kind.counted(), Counted::Not) {
+            return self.step(step, cx);
+        }
+        let program = (self.program, self.procedure);
+        let followed = emit::statement::starting(cx.session, program, step);
+        let ran = self.step(step, cx);
+        emit::statement::completed(cx.session, self.program, step, &followed);
+        ran
     }
 
     fn step(&self, step: &Step, cx: &mut Cx<'_>) -> Run {
@@ -387,7 +411,7 @@ impl Runner<'_> {
         if cx.session.options.format_only {
             return self.describe(leaf, cx);
         }
-        if cx.session.options.explain.is_any() {
+        if cx.session.options.explain.is_any() || emit::statement::wants_plans() {
             return self.data_observed(step, leaf, cx);
         }
         let (result, returned) = self.data_admitted(leaf, cx)?;

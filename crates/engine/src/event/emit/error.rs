@@ -1,0 +1,48 @@
+//! Messages are reported: error_reported.
+
+use sos::xe::{self, Value};
+use types::Error;
+
+use crate::event::context::fire;
+use crate::event::list::ERROR_REPORTED;
+use crate::session::SessionState;
+
+/// Numbers from here on are users' own.
+const USER_MESSAGE_FIRST: i32 = 50_000;
+/// Keys of the maps of `list/error.rs`.
+const SERVER: u32 = 2;
+const TO_USER: u32 = 8;
+const TO_NOBODY: u32 = 16;
+
+/// Who gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Receiver {
+    /// The client.
+    Client,
+    /// A CATCH block.
+    Catch,
+}
+
+/// Notes that a message is reported.
+#[inline]
+pub(crate) fn reported(session: &SessionState, error: &Error, to: Receiver) {
+    if xe::enabled(&ERROR_REPORTED) {
+        report(session, error, to);
+    }
+}
+
+#[cold]
+fn report(session: &SessionState, error: &Error, to: Receiver) {
+    let intercepted = to == Receiver::Catch;
+    let values = [
+        Value::Int(i64::from(error.number)),
+        Value::Int(i64::from(error.severity)),
+        Value::Int(i64::from(error.state)),
+        Value::Bool(error.number >= USER_MESSAGE_FIRST),
+        Value::Map(SERVER),
+        Value::Map(if intercepted { TO_NOBODY } else { TO_USER }),
+        Value::Bool(intercepted),
+        Value::Text(&error.message),
+    ];
+    fire(session, &ERROR_REPORTED, &values);
+}

@@ -1,0 +1,38 @@
+//! The probes: one function for each thing that happens, called where it happens. What an event carries is
+//! gathered only when a session wants it.
+
+pub(crate) mod columnstore;
+pub(crate) mod error;
+pub(crate) mod grant;
+pub(crate) mod lock;
+pub(crate) mod request;
+pub(crate) mod session;
+pub(crate) mod statement;
+
+/// Microseconds between two readings of the cycle counter.
+fn us(ticks: u64) -> u64 {
+    sos::clock::ticks_to_ns(ticks) / 1_000
+}
+
+/// The time and the CPU time at which something began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begun {
+    ticks: u64,
+    worker: u64,
+}
+
+impl Begun {
+    /// Notes that something begins.
+    pub(crate) fn now() -> Self {
+        let (spent, ticks) = crate::stats::spent_now();
+        Self { ticks, worker: spent.worker() }
+    }
+
+    /// Microseconds since then, and microseconds of CPU time.
+    fn spent_us(self) -> (u64, u64) {
+        let now = Self::now();
+        let (elapsed, worker) =
+            (now.ticks.saturating_sub(self.ticks), now.worker.saturating_sub(self.worker));
+        (us(elapsed), us(worker))
+    }
+}
