@@ -4,6 +4,7 @@
 
 mod events;
 mod lab;
+mod profile;
 mod serve;
 mod sql;
 mod stress;
@@ -41,6 +42,8 @@ enum Verb {
     Stress(Box<stress::StressArguments>),
     /// Writes the events of event files as JSON, one to a line.
     Events(events::EventsArguments),
+    /// Writes a profile of a server: where it runs, waits or takes memory, by call stack.
+    Profile(Box<profile::ProfileArguments>),
 }
 
 /// Arguments of `serve`, as text: `serve.rs` checks and explains them.
@@ -70,6 +73,9 @@ struct ServeArguments {
     /// How the ledger tells CPU time from waiting: auto, rseq, switches, schedstat or wall
     #[arg(long, value_name = "SOURCE", default_value = "auto")]
     ledger: String,
+    /// Call stacks that the sampler takes per second of CPU time of each thread, up to 249; 0 for none
+    #[arg(long, value_name = "HZ", default_value = "97")]
+    sampling_rate: String,
     /// Lock around the metadata cache: snapshot (none), exclusive, rw (one word) or distributed
     #[arg(long, value_name = "MODE", default_value = "snapshot")]
     lock_mode: String,
@@ -110,6 +116,7 @@ fn main() -> ExitCode {
             Some(Verb::Sql(arguments)) => sql::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             Some(Verb::Events(arguments)) => events::run(&arguments),
+            Some(Verb::Profile(arguments)) => profile::run(&arguments),
             None => serve::run(&line.serve),
         },
         Err(error) => answer(&error),

@@ -79,6 +79,7 @@ fn options(arguments: &ServeArguments) -> Result<Options, String> {
         ledger: SourceChoice::of_name(&arguments.ledger).ok_or_else(|| {
             wrong("--ledger", &arguments.ledger, "it is auto, rseq, switches, schedstat or wall")
         })?,
+        sampling_rate_hz: sampling_rate(&arguments.sampling_rate)?,
         lock_mode: lock_mode(&arguments.lock_mode)?,
         encryption: encryption(&arguments.encryption)?,
         certificate: match (&arguments.tls_cert, &arguments.tls_key) {
@@ -135,6 +136,13 @@ fn port(text: &str) -> Result<u16, String> {
 fn number(option: &str, text: &str, max: usize) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=max).contains(number));
     number.ok_or_else(|| wrong(option, text, &format!("expected a number from 1 to {max}")))
+}
+
+fn sampling_rate(text: &str) -> Result<u32, String> {
+    let max = sos::sampler::RATE_HZ_MAX;
+    let rate = text.parse().ok().filter(|rate| *rate <= max);
+    let expected = format!("expected a number from 0 to {max}");
+    rate.ok_or_else(|| wrong("--sampling-rate", text, &expected))
 }
 
 fn lock_mode(text: &str) -> Result<LockMode, String> {

@@ -28,6 +28,7 @@ impl Bed {
             memory_max: 4 << 30,
             schedulers: Some(SCHEDULERS),
             ledger: sos::ledger::SourceChoice::Auto,
+            sampling_rate_hz: sos::sampler::RATE_HZ,
             lock_mode: LockMode::Snapshot,
             encryption: Encryption::Off,
             certificate: Certificate::SelfSigned,

@@ -353,6 +353,7 @@ fn needs_server_state(view: &str) -> bool {
         "dm_xe_",
         "server_event_session",
         "fn_time_ledger",
+        "fn_stack_",
         "fn_xe_",
     ];
     of_server.iter().any(|prefix| view.starts_with(prefix)) && !OWN.contains(&view)

@@ -6,6 +6,8 @@
 //!   stress::Work ─► stress::Driver (pace, pool, timeouts; a Link each) ─► stress::Tally, the same by time
 //! ```
 //!
+//! [`profile`] is a client too: it asks a server's sampler what it sees.
+//!
 //! The first is for our own benchmark, which stops at the first surprise; `stress` is for any server, and
 //! counts surprises.
 //!
@@ -28,6 +30,7 @@ pub mod link;
 pub mod model;
 pub mod outcome;
 pub mod process;
+pub mod profile;
 pub mod script;
 pub mod stress;
 mod tls;

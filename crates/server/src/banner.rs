@@ -20,16 +20,19 @@ pub(crate) struct Coordinates<'a> {
     pub(crate) memory: Vec<&'a str>,
     /// How the ledger tells time on a CPU from time off it, and what it has lost.
     pub(crate) ledger: Vec<&'static str>,
+    /// How often the sampler looks, and why it does not.
+    pub(crate) sampler: &'a str,
 }
 
 /// Returns the banner, without the ready line.
 pub(crate) fn banner(version: &str, at: &Coordinates<'_>) -> String {
     let mut text = format!(
         "Clearway {version} on {}\nData lives in memory only: it ends with this process.\n\
-         Memory: {}\nLedger: {}\n\n",
+         Memory: {}\nLedger: {}\nSampler: {}\n\n",
         at.address,
         at.memory.join("; "),
-        at.ledger.join("; ")
+        at.ledger.join("; "),
+        at.sampler
     );
     for mode in Experiment::ALL.into_iter().filter(|mode| mode.is_on()) {
         // Writing to a String can't fail.
@@ -173,6 +176,7 @@ mod tests {
             encryption: Encryption::On,
             memory: vec!["conventional"],
             ledger: vec!["rseq"],
+            sampler: "97 Hz",
         }
     }
 

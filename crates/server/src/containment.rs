@@ -27,6 +27,7 @@ fn server() -> Server {
         query_memory_max: None,
         experiments: Vec::new(),
         ledger: sos::ledger::SourceChoice::Auto,
+        sampling_rate_hz: sos::sampler::RATE_HZ,
         schedulers: Some(1),
         lock_mode: LockMode::default(),
         encryption: Encryption::On,

@@ -74,9 +74,11 @@ impl Server {
         sys::raise_open_files();
         let schedulers = options.schedulers.unwrap_or(0);
         let ledger = options.ledger;
-        let machine =
-            Machine::start(&MachineConfig { schedulers, ledger, ..MachineConfig::default() })
-                .map_err(|error| format!("the schedulers cannot be started: {error}"))?;
+        let sampling_rate_hz = options.sampling_rate_hz;
+        let config =
+            MachineConfig { schedulers, ledger, sampling_rate_hz, ..MachineConfig::default() };
+        let machine = Machine::start(&config)
+            .map_err(|error| format!("the schedulers cannot be started: {error}"))?;
         let machine = Arc::new(machine);
         let shared = Arc::new(shared(options, &machine)?);
         accept(&machine, listener, &shared)
@@ -105,11 +107,18 @@ impl Server {
     /// driver.
     pub fn banner(&self) -> String {
         let books = self.machine.accounts().close();
+        let sampler = self.machine.accounts().sampler();
+        let sampler = match (sampler.rate_hz(), sampler.refusal()) {
+            (0, _) => "off".to_owned(),
+            (hz, None) => format!("{hz} Hz"),
+            (_, Some(why)) => format!("none, because the system refuses timers ({why})"),
+        };
         let at = Coordinates {
             memory: std::iter::once(memory::model().name())
                 .chain(self.memory_lost.as_deref())
                 .collect(),
             ledger: std::iter::once(books.source.name()).chain(books.lost).collect(),
+            sampler: &sampler,
             address: self.address,
             password: &self.sa_password,
             encryption: self.shared.encryption,

@@ -88,6 +88,8 @@ pub struct Options {
     pub schedulers: Option<usize>,
     /// How the ledger tells time on a CPU from time off it.
     pub ledger: sos::ledger::SourceChoice,
+    /// How often the sampler looks at each thread, per second of its CPU time; 0 for never.
+    pub sampling_rate_hz: u32,
     /// What stands between a statement and its metadata.
     pub lock_mode: LockMode,
     /// What to do about encryption.

@@ -9,6 +9,8 @@ pub struct Settings {
     pub show_advanced: bool,
     /// The same as RECONFIGURE has brought it into use.
     pub advanced_in_use: bool,
+    /// `sampling rate (Hz)` as sp_configure has set it, until RECONFIGURE brings it into use.
+    pub sampling_rate_hz: Option<u32>,
 }
 
 /// Trace flags that are on for all sessions, in order.

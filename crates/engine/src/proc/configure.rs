@@ -10,7 +10,7 @@ use super::catalog::{TextProcedure, run};
 use super::{SystemProcedure, argument, text, whole};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
-use crate::view::configurations::{SHOW_ADVANCED, Setting, settings};
+use crate::view::configurations::{SAMPLING_RATE, SHOW_ADVANCED, Setting, settings};
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
@@ -126,6 +126,12 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
+    } else if setting.id == SAMPLING_RATE {
+        cx.session.instance.catalog.change(|catalog| {
+            catalog.settings.sampling_rate_hz = u32::try_from(value).ok();
+            Ok(())
+        })?;
+        cx.session.refresh_catalog();
     } else if value != setting.value {
         return Err(
             Msg::NotSupported(&format!("a change of the setting '{}'", setting.name)).into()
@@ -209,6 +215,12 @@ pub(crate) fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
+    }
+    if let Some(hz) = settings.sampling_rate_hz {
+        let accounts = cx.session.instance.machine.accounts();
+        if accounts.sampler().rate_hz() != hz {
+            accounts.set_sampling_rate(hz);
+        }
     }
     Ok(())
 }

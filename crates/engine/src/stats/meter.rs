@@ -122,6 +122,7 @@ impl Meter {
             lease.put_back();
         }
         self.live.end(ticks);
+        sos::ledger::set_statement(0);
     }
 
     /// Tells whether a request runs.
@@ -161,7 +162,7 @@ impl Meter {
     pub(crate) fn start(&mut self, id: u32, is_alone: bool, cost: impl FnOnce() -> Cost) {
         let Some(lease) = &self.lease else { return };
         let before = lease.cell(id).count(self.begun_ticks);
-        self.live.set_statement(id);
+        self.show(id);
         let is_free = is_alone && self.open == Open::Request;
         let weight = if before < TIMED_FIRST || is_free || cost() == Cost::Any {
             1
@@ -177,6 +178,13 @@ impl Meter {
         } else {
             self.change(id, weight);
         }
+    }
+
+    /// Lets others see which statement runs: those who look at the session, and at the thread.
+    #[inline]
+    fn show(&self, id: u32) {
+        self.live.set_statement(id);
+        sos::ledger::set_statement(super::statement_number(self.live.program(), id));
     }
 
     /// Ends the open statement and opens one, where that takes more than a note of it.
@@ -202,7 +210,7 @@ impl Meter {
         if self.lease.is_some() {
             let now = self.look();
             self.close(&now);
-            self.live.set_statement(id);
+            self.show(id);
             self.open = Open::Resumed(id);
         }
     }

@@ -33,7 +33,7 @@ pub use handle::Handle;
 pub(crate) use ids::{COMPILE, OVERFLOW};
 pub(crate) use live::Live;
 pub(crate) use meter::{Cost, Meter};
-pub(crate) use report::{StatementRow, hashes, planned, statement_of, statements};
+pub(crate) use report::{StatementRow, hashes, planned, statement_of, statements, statements_of};
 pub(crate) use spend::{Part, Spend};
 
 use crate::plan::program::Program;
@@ -68,6 +68,21 @@ impl<T: Default> Default for SpinLockOf<T> {
 /// What the thread has spent so far, and the time: a reading of the clock.
 pub(crate) fn spent_now() -> (Spend, u64) {
     spend::now()
+}
+
+/// Bits of a statement's number that are its id.
+const ID_BITS: u32 = ids::IDS_MAX.ilog2();
+
+/// The number of a statement that the sampler knows it by: the program's serial number above the id,
+/// since ids are used again.
+pub(crate) const fn statement_number(serial: u64, id: u32) -> u64 {
+    serial << ID_BITS | id as u64
+}
+
+/// The program's serial number and the id that a number is made of.
+pub(crate) fn program_and_id(number: u64) -> (u64, u32) {
+    let id = number & ((1 << ID_BITS) - 1);
+    (number >> ID_BITS, u32::try_from(id).unwrap_or(OVERFLOW))
 }
 
 impl Statistics {

@@ -53,6 +53,19 @@ pub(crate) fn statements(statistics: &Statistics) -> Vec<StatementRow> {
     rows
 }
 
+/// Returns a program's statements with their ids, while it is cached.
+pub(crate) fn statements_of(
+    statistics: &Statistics,
+    books: &Arc<ProgramBooks>,
+) -> Vec<(u32, StatementRow)> {
+    let Some(program) = books.program() else { return Vec::new() };
+    let row = |found: Found<'_>| {
+        let id = books.ids.id(found.place.0);
+        (id, found.row(books, statistics.fold(id)))
+    };
+    places(&program).into_iter().map(row).collect()
+}
+
 /// Returns the cached statement that counts under an id.
 pub(crate) fn statement_of(statistics: &Statistics, id: u32) -> Option<StatementRow> {
     let books = statistics.programs().into_iter().find(|books| books.ids.place(id).is_some())?;

@@ -101,6 +101,19 @@ pub(crate) fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
     .into_iter()
     .map(fixed)
     .collect();
+    let rate = |hz: u32| i32::try_from(hz).unwrap_or(i32::MAX);
+    let rate_in_use = instance.machine.accounts().sampler().rate_hz();
+    all.push(Setting {
+        id: SAMPLING_RATE,
+        name: "sampling rate (Hz)",
+        value: rate(catalog.settings.sampling_rate_hz.unwrap_or(rate_in_use)),
+        in_use: rate(rate_in_use),
+        minimum: 0,
+        maximum: rate(sos::sampler::RATE_HZ_MAX),
+        description: "Call stacks sampled per second of CPU time of each thread; 0 for none",
+        dynamic: true,
+        advanced: true,
+    });
     all.push(Setting {
         id: SHOW_ADVANCED,
         name: "show advanced options",
@@ -116,5 +129,7 @@ pub(crate) fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
     all
 }
 
-/// `configuration_id` of the setting that can be changed.
+/// `configuration_id` of the sampler's rate: beyond those of SQL Server's.
+pub(crate) const SAMPLING_RATE: i32 = 100_001;
+/// `configuration_id` of the setting that says which are listed.
 pub(crate) const SHOW_ADVANCED: i32 = 518;

@@ -20,6 +20,7 @@ use super::watch::{Source, Watch};
 use super::whole::Spread;
 use crate::clock;
 use crate::lock::{LatchClass, SpinCell, SpinClass, SpinLock};
+use crate::sampler::Recorder;
 use crate::sched::QUANTUM;
 use crate::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use crate::sys::{self, SysCause};
@@ -88,7 +89,12 @@ pub struct Account {
     countdown: AtomicU32,
     /// When the thread last changed its state.
     edge: Counter,
-    tops: [Counter; TOPS],
+    /// What the sampler has taken of the present stay, in ticks; written by its handler.
+    pub(super) observed: Counter,
+    /// The statement that it runs.
+    pub(super) statement: AtomicU64,
+    pub(super) tops: [Counter; TOPS],
+    pub(super) recorder: Option<Box<Recorder>>,
     pub(super) cells: [StateCell; CELLS],
     /// Where waits are booked besides.
     session: AtomicPtr<SessionBooks>,
@@ -138,7 +144,9 @@ impl Account {
         // Relaxed: only uniqueness matters.
         let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let emitter = Emitter::new(hub, number);
-        Self::with(number, name, Watch::open(source), eras, emitter)
+        // Threads of a machine are sampled.
+        let recorder = hub.map(|_| Box::new(Recorder::new(number)));
+        Self { recorder, ..Self::with(number, name, Watch::open(source), eras, emitter) }
     }
 
     pub(super) fn with(
@@ -158,7 +166,10 @@ impl Account {
             sent: AtomicU32::new(0),
             countdown: AtomicU32::new(1),
             edge: Counter::new(),
+            observed: Counter::new(),
+            statement: AtomicU64::new(0),
             tops: Default::default(),
+            recorder: None,
             cells: std::array::from_fn(|_| StateCell::default()),
             session: AtomicPtr::default(),
             last: Default::default(),
@@ -195,6 +206,9 @@ impl Account {
 
     /// Closes the stay in progress and the sentinel; the owner, as it ends.
     pub(super) fn finish(&self) {
+        if let Some(recorder) = &self.recorder {
+            recorder.stop();
+        }
         let kernel_ns = sys::own_kernel_ns().saturating_sub(self.watch.base_kernel_ns());
         let times = match self.watch.source() {
             Source::Rseq | Source::SwitchRecords => {
@@ -257,6 +271,15 @@ impl Account {
     #[must_use]
     pub fn label(&self) -> Label {
         Label::ALL[self.label.load(Ordering::Relaxed) as usize % Label::COUNT]
+    }
+
+    /// The sampler's handler has taken so many ticks of the present stay. The kernel has cleared the
+    /// sentinel's word to deliver the signal, or it is made to look so: the next edge sets it right.
+    pub(crate) fn observed(&self, ticks: u64) {
+        self.observed.add(ticks);
+        if is_armed!(self) {
+            self.armed.set(!self.armed.get());
+        }
     }
 
     /// Nanoseconds spent in a state, the stay in progress included.
@@ -376,6 +399,7 @@ impl Account {
     /// for how long. Returns the rest of the stay, and the time.
     #[cold]
     fn hit(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
+        let wall = wall - self.move_observed(at, wall);
         let Some((on_cpu_ns, runnable_ns, end)) = self.look() else { return (wall, now) };
         let on_cpu = signed_ticks(on_cpu_ns, self.last[0].get());
         let runnable = signed_ticks(runnable_ns, self.last[1].get());

@@ -7,6 +7,7 @@ use super::state::State;
 use super::watch::{Source, SourceChoice, Watch};
 use crate::clock;
 use crate::lock::{LatchClass, SpinClass, SpinLock};
+use crate::sampler::{AllocationSample, CpuSample, Sampler, SamplerHealth, WaitSample};
 use crate::sync::Arc;
 use crate::sys::{self, SysCause};
 use crate::wait::{WaitRow, WaitType};
@@ -26,6 +27,7 @@ pub struct Accounts {
     events: Arc<Hub>,
     /// For readers and the housekeeper only.
     grown: SpinLock<AllGrown>,
+    sampler: Sampler,
 }
 
 /// Under one lock, so that a thread that ends is counted once.
@@ -64,6 +66,7 @@ impl Accounts {
             cleared: SpinLock::new(SpinClass::SosThreadList, Cleared::default()),
             events: Arc::default(),
             grown: SpinLock::new(SpinClass::SosThreadList, AllGrown::default()),
+            sampler: Sampler::default(),
         }
     }
 
@@ -72,6 +75,8 @@ impl Accounts {
         let eras = Some(Arc::clone(&self.eras));
         let account = Arc::new(Account::new(name, self.source, eras, Some(&self.events)));
         self.books.lock().live.push(Arc::clone(&account));
+        // After that: who changes the rate finds it, or it finds the rate.
+        self.sampler.take_in(&account);
         account
     }
 
@@ -86,6 +91,7 @@ impl Accounts {
 
     pub(super) fn end(&self, account: &Arc<Account>) {
         account.spread();
+        self.sampler.end(account);
         let mut books = self.books.lock();
         if let Some(at) = books.live.iter().position(|other| Arc::ptr_eq(other, account)) {
             books.live.swap_remove(at);
@@ -103,6 +109,51 @@ impl Accounts {
     #[must_use]
     pub fn source(&self) -> Source {
         self.source
+    }
+
+    /// The samples of its threads.
+    #[must_use]
+    pub fn sampler(&self) -> &Sampler {
+        &self.sampler
+    }
+
+    /// Samples its threads so many times per second of their CPU time; 0 for not at all.
+    pub fn set_sampling_rate(&self, hz: u32) {
+        self.sampler.set_rate(hz, &self.threads());
+    }
+
+    /// Takes what threads have recorded into the sampler's books.
+    pub(crate) fn collect_samples(&self) {
+        self.sampler.collect(&self.threads());
+    }
+
+    /// The samples of CPU time up to now.
+    #[must_use]
+    pub fn cpu_samples(&self) -> Vec<CpuSample> {
+        self.collect_samples();
+        self.sampler.cpu()
+    }
+
+    /// The samples of waits up to now.
+    #[must_use]
+    pub fn wait_samples(&self) -> Vec<WaitSample> {
+        self.collect_samples();
+        self.sampler.waits()
+    }
+
+    /// The samples of allocations up to now.
+    #[must_use]
+    pub fn allocation_samples(&self) -> Vec<AllocationSample> {
+        self.collect_samples();
+        self.sampler.allocations()
+    }
+
+    /// How well the sampler works.
+    #[must_use]
+    pub fn sampler_health(&self) -> SamplerHealth {
+        let threads = self.threads();
+        self.sampler.collect(&threads);
+        self.sampler.health(&threads)
     }
 
     /// Whether the source is what was asked for, or the best there is.

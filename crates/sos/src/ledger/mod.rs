@@ -21,6 +21,7 @@ mod fold;
 mod growth;
 mod rows;
 mod sample;
+mod sampled;
 mod session;
 mod spent;
 mod state;
@@ -318,6 +319,15 @@ pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
         return call();
     }
     with_current(|account| account.call(cause, call))
+}
+
+/// Says which statement the calling thread runs, by a number of the caller's choice; 0 for none. One
+/// relaxed store.
+#[inline]
+pub fn set_statement(statement: u64) {
+    if !IS_OFF {
+        with_current(|account| account.set_statement(statement));
+    }
 }
 
 /// Whether the calling thread has an account.

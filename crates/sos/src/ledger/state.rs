@@ -87,6 +87,11 @@ impl State {
         }
     }
 
+    /// The state of a cell of that number.
+    pub(crate) fn of_cell(number: u8) -> Self {
+        Self::of_index(usize::from(number))
+    }
+
     /// The name that views show.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -30,6 +30,8 @@ registry! {
         SosCancel => "SOS_CANCEL",
         /// Memory clerks and extents.
         SosMemory => "SOS_BLOCKALLOCPARTIALLIST",
+        /// The sampler's sums.
+        SosSampler => "SOS_SAMPLER",
         /// Lock manager buckets.
         LockHash => "LOCK_HASH",
         /// Sessions of an instance.

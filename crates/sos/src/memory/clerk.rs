@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use super::space::{EXTENTS, HEAP};
 use crate::registry::registry;
+use crate::sampler::count_allocated;
 use crate::sync::{AtomicI64, AtomicU64, CachePadded, Ordering};
 
 registry! {
@@ -115,6 +116,9 @@ pub(super) fn book(clerk: MemoryClerk, bytes: i64, size: usize) {
         if bytes > 0 {
             count_page_allocation();
         }
+    }
+    if bytes > 0 {
+        count_allocated(clerk, bytes);
     }
     BYTES.with(|held| {
         let sum = held[index].get() + bytes;

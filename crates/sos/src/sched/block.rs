@@ -10,6 +10,7 @@ use crate::clock;
 use crate::epoch;
 use crate::ledger::{self, State};
 use crate::park::{Cancel, Listener, Wake};
+use crate::sampler;
 use crate::sync::Arc;
 use crate::sys::{self, Direction, EventFd, Polled};
 use crate::wait::WaitType;
@@ -47,7 +48,10 @@ pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
     activity::end_wait(ended);
     let signal_ticks = ended.saturating_sub(signalled.max(started));
     let ticks = ended.saturating_sub(started);
-    ledger::with_current(|account| account.book_wait(wait_type, ticks, signal_ticks));
+    ledger::with_current(|account| {
+        account.book_wait(wait_type, ticks, signal_ticks);
+        sampler::waited(account, wait_type, ticks);
+    });
     told::wait_ends(wait_type, resource, ticks, signal_ticks);
 }
 
@@ -132,7 +136,10 @@ fn quantum_over(worker: &Worker) {
     told::quantum_exceeded(yielded, ticks);
     if yielded {
         // All of it is signal time: there was nothing to wait for but the scheduler.
-        ledger::with_current(|account| account.book_wait(WaitType::SchedulerYield, ticks, ticks));
+        ledger::with_current(|account| {
+            account.book_wait(WaitType::SchedulerYield, ticks, ticks);
+            sampler::waited(account, WaitType::SchedulerYield, ticks);
+        });
         told::wait_ends(WaitType::SchedulerYield, 0, ticks, ticks);
     }
 }

@@ -20,6 +20,7 @@ use crate::ledger::{self, Accounts, SourceChoice, State};
 use crate::lock::{SpinClass, SpinLock};
 use crate::memory;
 use crate::park::{self, Cancel};
+use crate::sampler;
 use crate::sync::{Arc, AtomicU32, AtomicUsize, Ordering};
 use crate::sys::{self, Direction, EventFd, Listener, Polled, Socket};
 use crate::thread;
@@ -30,7 +31,7 @@ pub const QUANTUM: Duration = Duration::from_millis(4);
 /// How often the machine looks after its clock and its retired memory.
 const HOUSEKEEPING_PERIOD: Duration = Duration::from_secs(1);
 /// Threads that a machine starts with, besides a worker for each scheduler.
-const BACKGROUND_THREADS: usize = 3;
+const BACKGROUND_THREADS: usize = 4;
 /// How long the listener pauses when the system is out of descriptors or memory.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
@@ -45,6 +46,8 @@ pub struct MachineConfig {
     pub affinity: Affinity,
     /// How the ledger tells time on a CPU from time off it.
     pub ledger: SourceChoice,
+    /// How often the sampler looks at each thread, per second of its CPU time; 0 for never.
+    pub sampling_rate_hz: u32,
 }
 
 /// Where workers may run.
@@ -58,7 +61,13 @@ pub enum Affinity {
 
 impl Default for MachineConfig {
     fn default() -> Self {
-        Self { schedulers: 0, workers_max: 0, affinity: Affinity::Free, ledger: SourceChoice::Auto }
+        Self {
+            schedulers: 0,
+            workers_max: 0,
+            affinity: Affinity::Free,
+            ledger: SourceChoice::Auto,
+            sampling_rate_hz: sampler::RATE_HZ,
+        }
     }
 }
 
@@ -193,6 +202,7 @@ impl Machine {
             stopping: Cancel::new(),
             stop_accepting: EventFd::new()?,
         });
+        shared.accounts.set_sampling_rate(config.sampling_rate_hz);
         let cpu = |id: usize| match config.affinity {
             Affinity::Free => None,
             Affinity::Pinned => cpus.get(id % cpus.len().max(1)).copied(),
@@ -221,6 +231,12 @@ impl Machine {
         let (mut trimmer, stopping) = (memory::Trimmer::default(), Arc::clone(&machine.shared));
         machine.spawn_background("trimmer", memory::LOOK_PERIOD, move || {
             trimmer.run(&stopping.stopping);
+        })?;
+        let accounts = Arc::clone(&machine.shared.accounts);
+        machine.spawn_background("sampler", sampler::COLLECT_PERIOD, move || {
+            let before = ledger::to(State::Observing);
+            accounts.collect_samples();
+            ledger::to(before);
         })?;
         machine.wait_for_threads(count + BACKGROUND_THREADS);
         Ok(machine)

@@ -13,6 +13,7 @@
 //! address. Who looks a name up takes one off.
 
 mod bounds;
+mod caller;
 mod table;
 mod walk;
 
@@ -46,6 +47,17 @@ impl StackId {
     }
 }
 
+/// What of a thread's registers says where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Registers {
+    /// The next instruction.
+    pub(crate) instruction: usize,
+    /// The lowest word of the stack in use.
+    pub(crate) stack: usize,
+    /// The pair of the innermost function that has made one.
+    pub(crate) frame: usize,
+}
+
 /// The calling thread's stack from the caller of this function on, without its first `skip` functions.
 /// Takes about 0.2 us for 30 of them; safe in a signal's handler.
 #[inline(never)]
@@ -54,6 +66,22 @@ pub fn here(skip: usize) -> StackId {
     let Some(bounds) = own_bounds() else { return StackId::NONE };
     let mut found = Walk::new(skip);
     walk(frame_pointer(), bounds, read, &mut found);
+    table::keep(found.frames())
+}
+
+/// The calling thread's stack where a signal has interrupted it.
+#[must_use]
+pub(crate) fn interrupted(registers: Registers) -> StackId {
+    let mut found = Walk::new(0);
+    found.push(registers.instruction.wrapping_add(1));
+    let Some(bounds) = own_bounds().and_then(|bounds| bounds.above(registers.stack)) else {
+        return table::keep(found.frames());
+    };
+    // A function that has not made its pair yet, or never makes one, has its caller nowhere else.
+    if let Some(caller) = caller::find(registers, bounds, read) {
+        found.push(caller);
+    }
+    walk(registers.frame, bounds, read, &mut found);
     table::keep(found.frames())
 }
 

@@ -50,7 +50,7 @@ static TABLE: Table = Table {
 };
 
 /// How full the table is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
     /// Stacks that are kept.
     pub stacks: u64,

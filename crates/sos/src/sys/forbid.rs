@@ -6,12 +6,13 @@ use std::io;
 use super::{SysCause, call};
 
 /// Calls that can be refused, by name.
-const CALLS: [(&str, libc::c_long); 5] = [
+const CALLS: [(&str, libc::c_long); 6] = [
     ("perf_event_open", libc::SYS_perf_event_open),
     ("membarrier", libc::SYS_membarrier),
     ("rseq", libc::SYS_rseq),
     ("sched_setaffinity", libc::SYS_sched_setaffinity),
     ("sched_getaffinity", libc::SYS_sched_getaffinity),
+    ("timer_create", libc::SYS_timer_create),
 ];
 
 /// Offset of the call's number in what a filter looks at (`struct seccomp_data`).

@@ -7,6 +7,7 @@ mod fd;
 mod file;
 mod forbid;
 mod host;
+mod image;
 mod memory;
 mod other;
 mod poll;
@@ -17,6 +18,7 @@ mod switches;
 mod task;
 mod tasks;
 mod terminal;
+mod timer;
 
 pub use event::EventFd;
 pub(crate) use file::{FileReader, FileWriter, cpu_number, folder_names, remove_file};
@@ -25,6 +27,9 @@ pub use host::{
     MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,
     machine_cpu, machine_memory, process_memory, topology,
 };
+#[cfg(test)]
+pub(crate) use image::a_function_of_the_c_library;
+pub(crate) use image::{own_shift, place_of};
 pub use memory::{Faults, faults};
 pub(crate) use memory::{
     Keep, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_huge_pages,
@@ -49,6 +54,7 @@ pub use task::{StackBounds, ThreadTimes, stack_bounds, thread_times};
 pub use tasks::{ForeignThread, foreign_threads, own_cpu_ns};
 pub(crate) use tasks::{KernelCounts, cpu_ns_of, kernel_counts, own_kernel_ns, tick_ns};
 pub use terminal::terminal_columns;
+pub(crate) use timer::CpuTimer;
 
 use std::time::Duration;
 
@@ -151,6 +157,16 @@ pub(crate) fn nap() {
     let _asleep = crate::lock::asleep();
     // A signal may cut it short, which is as good.
     let _ = call(SysCause::Nap, || rustix::thread::nanosleep(&pause));
+}
+
+/// Reads a file by means of another crate's.
+pub(crate) fn read_with<R>(read: impl FnOnce() -> R) -> R {
+    call(SysCause::FileRead, read)
+}
+
+/// Why the last call of the C library's has failed.
+fn last_errno() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 /// Tells the kernel that this process will use [`membarrier`]; false if it has none.

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::time::Duration;
 
 use super::{Direction, SysCause, call, poll_fd};
+use crate::clock;
 use crate::ledger::{self, State};
 
 /// SIGTERM and SIGINT as a wake-up. Must be made before any thread is started, because threads
@@ -42,6 +44,14 @@ impl StopSignals {
         let waited = poll_fd(&self.0, Direction::Readable, None);
         ledger::to(before);
         waited.map(drop)
+    }
+
+    /// Waits so long, or until the process is asked to stop; whether it was.
+    pub fn came_within(&self, time: Duration) -> io::Result<bool> {
+        let before = ledger::to(State::Idle);
+        let came = poll_fd(&self.0, Direction::Readable, Some(clock::deadline_ns(time)));
+        ledger::to(before);
+        came
     }
 
     /// Whether the process has been asked to stop.

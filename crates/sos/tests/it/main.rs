@@ -11,4 +11,5 @@ mod memory;
 mod monitor;
 mod park;
 mod parts;
+mod sampler;
 mod stack;

@@ -1,0 +1,144 @@
+//! A ring of records from one thread to whoever collects them.
+//!
+//! ```text
+//!   the thread: words, then head (Release)      the collector: words up to head, then tail (Release)
+//! ```
+//!
+//! The writer may be a signal's handler: it never waits. A record that finds no room is counted as
+//! lost.
+
+use crate::ledger::Counter;
+use crate::stack::StackId;
+use crate::sync::{AtomicU64, Ordering};
+
+const WORDS: usize = 3;
+
+/// What was seen once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Record {
+    /// Where.
+    pub(super) stack: StackId,
+    /// What kind of record it is, and what it is of; each kind has its own numbers.
+    pub(super) kind: u8,
+    pub(super) subject: u8,
+    pub(super) label: u8,
+    /// Whose statement ran; 0 for none.
+    pub(super) statement: u64,
+    /// What it stands for: periods, ns or bytes.
+    pub(super) weight: u64,
+}
+
+/// Room for `N` records.
+#[derive(Debug)]
+pub(super) struct Ring<const N: usize> {
+    head: AtomicU64,
+    tail: AtomicU64,
+    records: [[AtomicU64; WORDS]; N],
+    /// Written by the writer only.
+    lost: Counter,
+}
+
+impl<const N: usize> Default for Ring<N> {
+    fn default() -> Self {
+        Self {
+            head: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
+            records: std::array::from_fn(|_| Default::default()),
+            lost: Counter::default(),
+        }
+    }
+}
+
+impl<const N: usize> Ring<N> {
+    /// Adds a record; the writer only.
+    pub(super) fn push(&self, record: Record) {
+        let head = self.head.load(Ordering::Relaxed);
+        // Acquire: pairs with the Release in `drain`, so that the slot's last record has been read.
+        if head - self.tail.load(Ordering::Acquire) >= N as u64 {
+            self.lost.add(1);
+            return;
+        }
+        let words = [
+            u64::from(record.stack.number())
+                | u64::from(record.kind) << 32
+                | u64::from(record.subject) << 40
+                | u64::from(record.label) << 48,
+            record.statement,
+            record.weight,
+        ];
+        for (slot, word) in self.slot(head).iter().zip(words) {
+            slot.store(word, Ordering::Relaxed);
+        }
+        // Release: pairs with the Acquire in `drain`, so that who sees the head sees the words.
+        self.head.store(head + 1, Ordering::Release);
+    }
+
+    /// Takes all records out; one collector at a time.
+    pub(super) fn drain(&self, mut take: impl FnMut(Record)) {
+        // Acquire: pairs with the Release in `push`.
+        let head = self.head.load(Ordering::Acquire);
+        let tail = self.tail.load(Ordering::Relaxed);
+        for at in tail..head {
+            let [first, statement, weight] =
+                std::array::from_fn(|i| self.slot(at)[i].load(Ordering::Relaxed));
+            let byte = |shift: u32| u8::try_from(first >> shift & 0xFF).unwrap_or(0);
+            take(Record {
+                stack: StackId::of_number(u32::try_from(first & 0xFFFF_FFFF).unwrap_or(0)),
+                kind: byte(32),
+                subject: byte(40),
+                label: byte(48),
+                statement,
+                weight,
+            });
+        }
+        // Release: pairs with the Acquire in `push`.
+        self.tail.store(head, Ordering::Release);
+    }
+
+    /// How many records found no room.
+    pub(super) fn lost(&self) -> u64 {
+        self.lost.get()
+    }
+
+    fn slot(&self, at: u64) -> &[AtomicU64; WORDS] {
+        &self.records[usize::try_from(at % N as u64).unwrap_or(0)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(number: u64) -> Record {
+        let stack = StackId::of_number(u32::MAX - 7);
+        Record { stack, kind: 2, subject: 255, label: 9, statement: u64::MAX, weight: number }
+    }
+
+    #[test]
+    fn records_come_out_as_they_went_in_and_what_finds_no_room_is_counted() {
+        let ring = Ring::<4>::default();
+        for round in 0..5 {
+            (0..6).for_each(|i| ring.push(record(round * 10 + i)));
+            let mut taken = Vec::new();
+            ring.drain(|record| taken.push(record));
+            assert_eq!(taken, (0..4).map(|i| record(round * 10 + i)).collect::<Vec<_>>());
+            assert_eq!(ring.lost(), 2 * (round + 1));
+        }
+    }
+
+    #[test]
+    fn a_collector_beside_the_writer_sees_each_record_once_and_in_order() {
+        const RECORDS: u64 = 200_000;
+        let ring = Ring::<16>::default();
+        let mut taken = Vec::new();
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| (0..RECORDS).for_each(|i| ring.push(record(i))));
+            while !writer.is_finished() {
+                ring.drain(|record| taken.push(record.weight));
+            }
+        });
+        ring.drain(|record| taken.push(record.weight));
+        assert!(taken.is_sorted_by(|before, after| before < after));
+        assert_eq!(taken.len() as u64 + ring.lost(), RECORDS);
+    }
+}
