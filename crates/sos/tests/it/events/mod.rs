@@ -1,6 +1,9 @@
 //! Sessions of Extended Events: what is fired reaches predicates, partitions and targets, within its
 //! bounds, and a session that stops is left by everybody.
 
+mod files;
+mod measure;
+
 use std::time::Duration;
 
 use sos::ledger::{self, Accounts};
@@ -10,10 +13,10 @@ use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
 use sos::thread;
 use sos::wait::WaitType;
 use sos::xe::{
-    self, ACTIONS, Action, ActionSource, CALLSTACK, Comparator, Comparison, Event, EventFileReader,
-    EventSpec, Field, FieldType, Hub, Map, Operation, OwnedValue, PACKAGE0, PREDICATE_SOURCES,
-    Package, Predicate, PredicateInput, PredicateSource, Reader, Retention, SessionOptions,
-    SessionReport, SessionSpec, Setting, Target, TargetData, TargetSpec, Value, XeError,
+    self, ACTIONS, Action, ActionSource, CALLSTACK, Comparator, Comparison, Event, EventSpec,
+    Field, FieldType, Hub, Map, Operation, OwnedValue, PACKAGE0, PREDICATE_SOURCES, Package,
+    Predicate, PredicateInput, PredicateSource, Reader, Retention, SessionOptions, SessionReport,
+    SessionSpec, Setting, Target, TargetData, TargetSpec, Value, XeError,
 };
 
 static PACKAGE: Package =
@@ -43,6 +46,7 @@ macro_rules! events {
 events! {
     HISTOGRAMS COUNTED RINGED FILED BROKEN ROLLED LARGE BOUNDED CHURNED PAIRED_BEGIN PAIRED_END
     ALTERED CAUSED SUPPLIED LOSSLESS NEWEST TIMED KEPT QUIET WEIGHED TORN REJECTED SAMPLED
+    MEASURED
 }
 
 static SESSION_ID: Action =
@@ -72,6 +76,12 @@ fn compare(event: &Event, field: &str, operation: Operation, value: OwnedValue) 
     let at = event.field(field).expect("the field exists");
     let comparator = Comparator::of(operation, event.fields[at].field_type).expect("it compares");
     Predicate::Compare(Comparison { input: PredicateInput::Field(at), comparator, value })
+}
+
+fn folder(name: &str) -> String {
+    let path = format!("{}/events-{name}-{}", env!("CARGO_TARGET_TMPDIR"), sos::sys::thread_id());
+    std::fs::create_dir_all(&path).expect("the folder can be made");
+    path
 }
 
 fn fire(event: &'static Event, number: u64, name: &str, colour: u32) {
@@ -588,142 +598,6 @@ fn pages_are_told_with_their_clerk_and_waits_with_their_type() {
     accounts.events().stop_all();
 }
 
-fn folder(name: &str) -> String {
-    let path = format!("{}/events-{name}-{}", env!("CARGO_TARGET_TMPDIR"), sos::sys::thread_id());
-    std::fs::create_dir_all(&path).expect("the folder can be made");
-    path
-}
-
-fn read(path: &str) -> (Vec<sos::xe::EventRecord>, Option<u64>) {
-    let mut reader = EventFileReader::open(path).expect("the file opens");
-    let mut events = Vec::new();
-    while let Some(block) = reader.next_block().expect("the file is good") {
-        events.extend(block.events);
-    }
-    (events, reader.torn_at())
-}
-
-#[test]
-fn file_is_read_back_without_the_session_that_wrote_it() {
-    let accounts = Arc::<Accounts>::default();
-    let folder = folder("round");
-    let name = format!("{folder}/trace.xel");
-    let event =
-        EventSpec { actions: vec![action("event_sequence"), &CALLSTACK], ..EventSpec::all(&FILED) };
-    let targets = vec![target("event_file", &[("filename", &name)]), target("ring_buffer", &[])];
-    Hub::start(&accounts, spec(vec![event], targets)).expect("it starts");
-    on_thread(&accounts, || (0..500).for_each(|n| fire(&FILED, n, "née", (n % 3) as u32)));
-    let expected = ring(&accounts, 1);
-    let TargetData::File(state) = data(&accounts, 0) else { panic!("a file") };
-    assert_eq!((state.events, &state.error), (500, &None));
-    accounts.events().stop_all();
-    let files = xe::event_files(&format!("{folder}/trace*.xel")).expect("the folder is there");
-    assert_eq!(files, [state.path]);
-    let (events, torn_at) = read(&files[0]);
-    assert_eq!((events.len(), torn_at), (500, None));
-    for (read, kept) in events.iter().zip(&expected.events) {
-        assert_eq!((&read.fields, read.timestamp_100ns), (&kept.fields, kept.timestamp_100ns));
-        assert_eq!(read.actions[0], kept.actions[0]);
-        assert!(matches!(&read.actions[1].value, OwnedValue::Text(text) if text.contains("0x")));
-    }
-    std::fs::remove_dir_all(folder).expect("it can be removed");
-}
-
-#[test]
-fn torn_file_is_read_to_where_it_is_good_and_a_damaged_one_is_refused() {
-    let accounts = Arc::<Accounts>::default();
-    let folder = folder("torn");
-    let name = format!("{folder}/t");
-    let targets = vec![target("event_file", &[("filename", &name)])];
-    Hub::start(&accounts, spec(vec![EventSpec::all(&TORN)], targets)).expect("it starts");
-    for round in 0..3 {
-        on_thread(&accounts, move || (0..10).for_each(|n| fire(&TORN, round * 10 + n, "x", 0)));
-        data(&accounts, 0);
-    }
-    accounts.events().stop_all();
-    let path = xe::event_files(&format!("{folder}/*.xel")).expect("it lists").remove(0);
-    let whole = std::fs::read(&path).expect("it can be read");
-    let mut offsets = Vec::new();
-    let mut reader = EventFileReader::open(&path).expect("it opens");
-    while let Some(block) = reader.next_block().expect("it is good") {
-        offsets.push((block.offset, block.events.len()));
-    }
-    assert_eq!(offsets.len(), 3, "a block for each time it was written");
-    for length in 0..whole.len() {
-        std::fs::write(&path, &whole[..length]).expect("it can be written");
-        let (events, torn_at) = read(&path);
-        assert_eq!(events.len() % 10, 0, "whole blocks only");
-        assert!(torn_at.is_some_and(|at| at <= length as u64) || events.len() < 30);
-    }
-    let mut damaged = 0;
-    for at in 0..whole.len() {
-        let mut bytes = whole.clone();
-        bytes[at] ^= 0x40;
-        std::fs::write(&path, &bytes).expect("it can be written");
-        let outcome = EventFileReader::open(&path).and_then(|mut reader| {
-            while reader.next_block()?.is_some() {}
-            Ok(reader.torn_at().is_some())
-        });
-        damaged += usize::from(!matches!(outcome, Ok(false)));
-    }
-    assert!(damaged + 16 >= whole.len(), "{damaged} of {} damages were noticed", whole.len());
-    std::fs::remove_dir_all(folder).expect("it can be removed");
-}
-
-#[test]
-fn files_roll_over_and_old_ones_go() {
-    let accounts = Arc::<Accounts>::default();
-    let folder = folder("rolled");
-    let name = format!("{folder}/roll.xel");
-    let parameters = [("filename", &*name), ("max_file_size", "1"), ("max_rollover_files", "2")];
-    let targets = vec![target("event_file", &parameters)];
-    let mut spec = spec(vec![EventSpec::all(&ROLLED)], targets);
-    spec.options.retention = Retention::NoEventLoss;
-    Hub::start(&accounts, spec).expect("it starts");
-    let text = "z".repeat(1000);
-    on_thread(&accounts, move || (0..4_500).for_each(|n| fire(&ROLLED, n, &text, 0)));
-    accounts.events().stop_all();
-    let files = xe::event_files(&format!("{folder}/roll_0_*.xel")).expect("it lists");
-    assert_eq!(files.len(), 2, "{files:?}");
-    let mut numbers = Vec::new();
-    for path in &files {
-        assert!(std::fs::metadata(path).expect("it is there").len() <= 1 << 20);
-        numbers.extend(read(path).0.into_iter().map(|event| event.fields[0].value.clone()));
-    }
-    assert_eq!(numbers.last(), Some(&OwnedValue::UInt(4_499)), "the newest are there");
-    let first = 4_500 - numbers.len() as u64;
-    assert_eq!(numbers, (first..4_500).map(OwnedValue::UInt).collect::<Vec<_>>());
-    std::fs::remove_dir_all(folder).expect("it can be removed");
-}
-
-#[test]
-fn file_that_cannot_be_written_stops_that_target_alone() {
-    let accounts = Arc::<Accounts>::default();
-    let missing = [("filename", "/nonexistent/folder/x.xel")];
-    let event = || vec![EventSpec::all(&BROKEN)];
-    let refused = Hub::start(&accounts, spec(event(), vec![target("event_file", &missing)]));
-    assert!(matches!(refused, Err(XeError::File { .. })), "{refused:?}");
-    let folder = folder("broken");
-    let name = format!("{folder}/b.xel");
-    let parameters = [("filename", &*name), ("max_file_size", "1")];
-    let targets = vec![target("event_file", &parameters), target("ring_buffer", &[])];
-    let mut spec = spec(event(), targets);
-    spec.options.retention = Retention::NoEventLoss;
-    Hub::start(&accounts, spec).expect("it starts");
-    // The next file cannot be made any more.
-    std::fs::remove_dir_all(&folder).expect("it can be removed");
-    let text = "z".repeat(1000);
-    on_thread(&accounts, move || (0..1_500).for_each(|n| fire(&BROKEN, n, &text, 0)));
-    let TargetData::File(state) = data(&accounts, 0) else { panic!("a file") };
-    assert!(
-        state.error.as_deref().is_some_and(|error| error.contains("No such file")),
-        "{state:?}"
-    );
-    assert!(state.lost > 0 && state.events + state.lost == 1_500, "{state:?}");
-    assert_eq!(ring(&accounts, 1).processed, 1_500, "the other target has them all");
-    accounts.events().stop_all();
-}
-
 #[test]
 fn what_cannot_work_is_refused_by_name() {
     let accounts = Arc::<Accounts>::default();
@@ -753,84 +627,4 @@ fn what_cannot_work_is_refused_by_name() {
     assert!(accounts.events().sessions().is_empty() && !xe::enabled(&QUIET));
     assert_eq!(accounts.events().stop("s"), Err(XeError::NotStarted("s".to_owned())));
     assert_eq!(PACKAGE0.name, "package0");
-}
-
-events! { MEASURED }
-
-/// CPU nanoseconds of the calling thread that each of so many calls takes.
-fn cpu_ns_each(count: u64, run: impl Fn(u64)) -> f64 {
-    let before = sos::sys::thread_cpu_ns();
-    (0..count).for_each(run);
-    (sos::sys::thread_cpu_ns() - before) as f64 / count as f64
-}
-
-#[test]
-#[ignore = "a measurement: run it alone, in release"]
-fn measure_what_an_event_costs() {
-    let accounts = Arc::<Accounts>::default();
-    let inner = Arc::clone(&accounts);
-    on_thread(&accounts, move || {
-        let accounts = inner;
-        let probe = |event: &'static Event, n: u64| {
-            if std::hint::black_box(xe::enabled(event)) {
-                fire(event, n, "x", 0);
-            }
-        };
-        let empty = cpu_ns_each(1 << 30, |n| {
-            std::hint::black_box(n);
-        });
-        let probed = cpu_ns_each(1 << 30, |n| probe(&MEASURED, std::hint::black_box(n)));
-        eprintln!("disabled probe: {:.2} ns (loop {empty:.2} ns)", probed - empty);
-        let folder = folder("measured");
-        let file = format!("{folder}/m.xel");
-        let by_name =
-            [("source", "name"), ("source_type", "0"), ("filtering_event_name", "MEASURED")];
-        let by_stack = [("source", "package0.callstack")];
-        let file = [("filename", &*file)];
-        let none = Predicate::Not(Box::new(compare(
-            &MEASURED,
-            "number",
-            Operation::GreaterEqual,
-            OwnedValue::Int(0),
-        )));
-        let cases = [
-            ("rejected", target("ring_buffer", &[]), vec![], Some(none)),
-            ("event_counter", target("event_counter", &[]), vec![], None),
-            ("histogram by a field", target("histogram", &by_name), vec![], None),
-            ("histogram by callstack", target("histogram", &by_stack), vec![&CALLSTACK], None),
-            ("ring_buffer", target("ring_buffer", &[]), vec![], None),
-            ("event_file", target("event_file", &file), vec![], None),
-        ];
-        for (name, target, actions, predicate) in cases {
-            let event = EventSpec { actions, predicate, ..EventSpec::all(&MEASURED) };
-            Hub::start(&accounts, spec(vec![event], vec![target])).expect("it starts");
-            let started = sos::clock::monotonic_ns();
-            const COUNT: u64 = 2_000_000;
-            let ns = cpu_ns_each(COUNT, |n| fire(&MEASURED, n, "name", 1));
-            let wall = sos::clock::monotonic_ns() - started;
-            let totals = session(&accounts).totals;
-            eprintln!(
-                "{name}: {ns:.0} ns of the emitter's CPU, {:.2} million/s, {:.1} % dropped",
-                COUNT as f64 * 1e3 / wall as f64,
-                totals.dropped as f64 * 100.0 / COUNT as f64
-            );
-            accounts.events().stop("s").expect("it runs");
-        }
-        let mut lossless = spec(vec![EventSpec::all(&MEASURED)], vec![target("event_file", &file)]);
-        lossless.options.retention = Retention::NoEventLoss;
-        Hub::start(&accounts, lossless).expect("it starts");
-        let started = sos::clock::monotonic_ns();
-        const COUNT: u64 = 3_000_000;
-        (0..COUNT).for_each(|n| fire(&MEASURED, n, "name", 1));
-        let blocked = session(&accounts).blocked_ns;
-        accounts.events().stop("s").expect("it runs");
-        let wall = sos::clock::monotonic_ns() - started;
-        eprintln!(
-            "event_file, nothing lost: {:.2} million/s, blocked {} ms of {} ms",
-            COUNT as f64 * 1e3 / wall as f64,
-            blocked / 1_000_000,
-            wall / 1_000_000
-        );
-        std::fs::remove_dir_all(folder).expect("it can be removed");
-    });
 }
