@@ -85,6 +85,23 @@ pub(crate) fn interrupted(registers: Registers) -> StackId {
     table::keep(found.frames())
 }
 
+/// The stack from the caller of the function on whose frame this is: see [`own_frame`]. That function is
+/// still running, on the calling thread.
+#[must_use]
+pub(crate) fn above(frame: usize) -> StackId {
+    let Some(bounds) = own_bounds() else { return StackId::NONE };
+    let mut found = Walk::new(0);
+    walk(frame, bounds, read, &mut found);
+    table::keep(found.frames())
+}
+
+/// The frame of the function that this is written in, which must not be inlined.
+#[inline(always)]
+#[must_use]
+pub(crate) fn own_frame() -> usize {
+    frame_pointer()
+}
+
 /// Reads a word of the calling thread's stack.
 fn read(address: usize) -> usize {
     let word = std::ptr::with_exposed_provenance::<usize>(address);

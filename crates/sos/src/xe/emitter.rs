@@ -10,6 +10,7 @@ use crate::clock;
 use crate::epoch::Slot;
 use crate::ledger::{self, Account, Counter};
 use crate::park;
+use crate::stack;
 use crate::sync::Arc;
 use crate::wait::WaitType;
 use std::time::Duration;
@@ -81,19 +82,19 @@ impl Emitter {
         Some(Inside(self))
     }
 
-    fn fire(&self, account: &Account, event: &'static Event, fields: &[Value<'_>]) {
+    fn fire(&self, account: &Account, event: &'static Event, fields: &[Value<'_>], frame: usize) {
         let Some((hub, slot)) = &self.at else { return };
         let Some(inside) = self.enter() else {
             hub.count_nested();
             return;
         };
         self.fired.add(1);
-        let moment = Moment::new(account, self, hub);
+        let moment = Moment::new(account, self, hub, frame);
         let blocked = hub.fire(slot, event, fields, &moment);
         self.from_activity.set(0);
         drop(inside);
         for session in blocked.into_iter().flatten() {
-            self.wait_for_room(account, event, fields, session);
+            self.wait_for_room(account, event, fields, (session, frame));
         }
     }
 
@@ -104,7 +105,7 @@ impl Emitter {
         account: &Account,
         event: &'static Event,
         fields: &[Value<'_>],
-        session: usize,
+        (session, frame): (usize, usize),
     ) {
         let Some((hub, slot)) = &self.at else { return };
         let started = clock::now_ticks();
@@ -113,7 +114,7 @@ impl Emitter {
             park::sleep(ROOM_PAUSE, WaitType::XeBufferFree, None);
             let waited = clock::ticks_to_ns(clock::now_ticks().saturating_sub(started));
             let Some(_inside) = self.enter() else { return };
-            let moment = Moment::new(account, self, hub);
+            let moment = Moment::new(account, self, hub, frame);
             if hub.fire_again(slot, event, fields, (&moment, session, waited)) == Outcome::Done {
                 return;
             }
@@ -141,7 +142,8 @@ pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
         "{} is fired with the fields it declares: {fields:?}",
         event.name
     );
-    ledger::if_open(|account| account.emitter().fire(account, event, fields));
+    let frame = stack::own_frame();
+    ledger::if_open(|account| account.emitter().fire(account, event, fields, frame));
 }
 
 /// Runs something whose events are not fired: what the machinery of events does itself.

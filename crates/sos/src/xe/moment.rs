@@ -19,14 +19,22 @@ pub(super) struct Moment<'a> {
     account: &'a Account,
     emitter: &'a Emitter,
     hub: &'a Hub,
+    /// The frame of `fire`: a stack begins with whoever called that.
+    frame: usize,
     stack: OnceCell<u32>,
     sequence: OnceCell<u64>,
 }
 
 impl<'a> Moment<'a> {
     /// This instant.
-    pub(super) fn new(account: &'a Account, emitter: &'a Emitter, hub: &'a Hub) -> Self {
-        Self { account, emitter, hub, stack: OnceCell::new(), sequence: OnceCell::new() }
+    pub(super) fn new(
+        account: &'a Account,
+        emitter: &'a Emitter,
+        hub: &'a Hub,
+        frame: usize,
+    ) -> Self {
+        let (stack, sequence) = (OnceCell::new(), OnceCell::new());
+        Self { account, emitter, hub, frame, stack, sequence }
     }
 
     /// A number of the thread, to spread threads over partitions.
@@ -44,7 +52,7 @@ impl Sources for Moment<'_> {
     fn machine(&self, fact: Fact) -> Value<'static> {
         match fact {
             Fact::Callstack | Fact::CallstackAddresses => {
-                Value::Stack(*self.stack.get_or_init(|| stack::here(0).number()))
+                Value::Stack(*self.stack.get_or_init(|| stack::above(self.frame).number()))
             }
             Fact::EventSequence => {
                 Value::UInt(*self.sequence.get_or_init(|| self.hub.next_sequence()))

@@ -9,6 +9,7 @@ use std::time::Duration;
 use sos::ledger::{self, Accounts};
 use sos::memory::{Extent, MemoryClerk};
 use sos::park;
+use sos::stack::StackId;
 use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
 use sos::thread;
 use sos::wait::WaitType;
@@ -84,6 +85,7 @@ fn folder(name: &str) -> String {
     path
 }
 
+#[inline(never)]
 fn fire(event: &'static Event, number: u64, name: &str, colour: u32) {
     if xe::enabled(event) {
         let fields =
@@ -243,7 +245,11 @@ fn ring_keeps_the_newest_with_names_types_and_order() {
     // Not collected unless the session says so.
     assert_eq!(last.fields[3].value, OwnedValue::Null);
     assert_eq!(last.actions[0].value, OwnedValue::UInt(25));
-    assert!(matches!(last.actions[2].value, OwnedValue::Stack(id) if id != 0));
+    let OwnedValue::Stack(id) = last.actions[2].value else { panic!("{last:?}") };
+    let mut frames = [0; sos::stack::FRAMES_MAX];
+    assert!(sos::stack::frames(StackId::of_number(id), &mut frames) > 2);
+    let begin = (fire as fn(&'static Event, u64, &str, u32)) as usize;
+    assert!((begin..begin + 4096).contains(&frames[0]), "it begins with whoever fires");
     let now = sos::clock::utc_100ns();
     assert!(last.timestamp_100ns <= now && now - last.timestamp_100ns < 600_000_000);
     let times: Vec<u64> = ring.events.iter().map(|event| event.timestamp_100ns).collect();
