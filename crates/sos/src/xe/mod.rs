@@ -13,6 +13,9 @@
 //! [`Map`], [`Comparator`], [`Target`]. A session is a [`SessionSpec`] of references to them; what it has
 //! come to is a [`SessionReport`]. Nothing here knows SQL: names are resolved above. docs/decisions/0120.
 
+use crate::stack::{self, FRAMES_MAX, StackId};
+use crate::symbols;
+
 mod action;
 mod comparator;
 mod dispatch;
@@ -64,12 +67,19 @@ pub use target::format::{EventFileReader, FileBlock, event_files};
 pub use target::{Parameter, ParameterType, TARGETS, Target, TargetKind};
 pub use value::{OwnedValue, Value, guid_text};
 
-/// A call stack as text, the innermost function first, a line each: addresses, which a file keeps
-/// without the process that they belong to.
+/// Set in the number of a stack that is to be told as addresses: of the action `callstack_rva`.
+pub const STACK_AS_ADDRESSES: u32 = 1 << 31;
+
+/// A call stack as text, the innermost function first, a line each: `module!function+0x..`, or addresses
+/// if its number says so. Looks names up, which may take a while.
 #[must_use]
 pub fn stack_text(number: u32) -> String {
-    let mut frames = [0; crate::stack::FRAMES_MAX];
-    let count = crate::stack::frames(crate::stack::StackId::of_number(number), &mut frames);
+    let id = StackId::of_number(number & !STACK_AS_ADDRESSES);
+    if number & STACK_AS_ADDRESSES == 0 {
+        return symbols::text(id);
+    }
+    let mut frames = [0; FRAMES_MAX];
+    let count = stack::frames(id, &mut frames);
     let lines: Vec<String> = frames[..count].iter().map(|frame| format!("{frame:#018x}")).collect();
     lines.join("\n")
 }

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, OnceCell};
 
+use super::STACK_AS_ADDRESSES;
 use super::action::{ActionSource, Fact};
 use super::emitter::Emitter;
 use super::hub::Hub;
@@ -42,6 +43,11 @@ impl<'a> Moment<'a> {
         usize::try_from(self.account.number()).unwrap_or(0)
     }
 
+    /// The number of the call stack.
+    fn stack(&self) -> u32 {
+        *self.stack.get_or_init(|| stack::above(self.frame).number())
+    }
+
     /// Tells the dispatcher that a buffer is half full.
     pub(super) fn ring(&self) {
         self.hub.ring();
@@ -51,9 +57,8 @@ impl<'a> Moment<'a> {
 impl Sources for Moment<'_> {
     fn machine(&self, fact: Fact) -> Value<'static> {
         match fact {
-            Fact::Callstack | Fact::CallstackAddresses => {
-                Value::Stack(*self.stack.get_or_init(|| stack::above(self.frame).number()))
-            }
+            Fact::Callstack => Value::Stack(self.stack()),
+            Fact::CallstackAddresses => Value::Stack(self.stack() | STACK_AS_ADDRESSES),
             Fact::EventSequence => {
                 Value::UInt(*self.sequence.get_or_init(|| self.hub.next_sequence()))
             }

@@ -22,7 +22,7 @@ pub enum Value<'a> {
     Guid([u8; 16]),
     /// A key of the field's map.
     Map(u32),
-    /// An interned call stack: its number.
+    /// An interned call stack: its number, with [`super::STACK_AS_ADDRESSES`] if it is to be told so.
     Stack(u32),
     /// An activity of TRACK_CAUSALITY: its GUID, and the number within it.
     Activity([u8; 16], u32),
