@@ -201,3 +201,69 @@ fn a_long_result_is_written_while_it_comes() {
     assert_eq!(found.lines().count(), 300_001, "{}", err(&output));
     assert!(found.lines().last().is_some_and(|line| line.starts_with("300000,xxx")));
 }
+
+#[test]
+fn at_a_terminal_there_is_completion_and_ctrl_c_cancels_and_goes_on() {
+    let server = ServerProcess::start(&[]);
+    let folder = std::env::temp_dir().join(format!("clearway-home-{}", server.address.port()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let target = format!("127.0.0.1,{}", server.address.port());
+    let binary = env!("CARGO_BIN_EXE_clearway");
+    // script(1) is the terminal: what it reads is typed, what it writes is shown.
+    let mut starter = std::process::Command::new("script");
+    starter.args(["-qec", &format!("{binary} sql -S {target} -P {PASSWORD}"), "/dev/null"]);
+    starter.env("HOME", &folder).env("TERM", "xterm");
+    starter.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = starter.spawn().expect("script is part of every Debian");
+    let mut typed = child.stdin.take().expect("stdin is piped");
+    let mut shown =
+        Shown { from: child.stdout.take().expect("stdout is piped"), text: String::new() };
+    let mut type_keys = |keys: &str| {
+        typed.write_all(keys.as_bytes()).and_then(|()| typed.flush()).expect("it reads");
+    };
+    shown.wait_for("1> ");
+    type_keys("sele\t");
+    shown.wait_for("select");
+    type_keys(" name from sys.databa\t where database_id = 1\rgo\r");
+    shown.wait_for(" name");
+    shown.wait_for(" master");
+    type_keys("waitfor delay '00:01:00'\rgo\r");
+    shown.wait_for("go");
+    // The batch is sent when the line is taken; a signal before that would be a key.
+    server.wait_until("the batch runs", |server| {
+        let mut other = crate::client::Client::log_in(server.address);
+        let waits = "(select count(*) from sys.dm_exec_requests where wait_type = 'WAITFOR')";
+        other.value_of(waits) == types::Value::Int(1)
+    });
+    type_keys("\x03");
+    shown.wait_for("cancelled");
+    type_keys("select 6 * 7 as answer\rgo\r");
+    shown.wait_for("42");
+    type_keys("exit\r");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    let history = std::fs::read_to_string(folder.join(".clearway_history")).expect("it is kept");
+    assert!(history.contains("select 6 * 7 as answer"), "{history}");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+/// What a terminal shows.
+struct Shown {
+    from: std::process::ChildStdout,
+    text: String,
+}
+
+impl Shown {
+    /// Reads until it shows this, which is forgotten then.
+    fn wait_for(&mut self, wanted: &str) {
+        let mut buffer = [0; 4096];
+        loop {
+            if let Some(at) = self.text.find(wanted) {
+                self.text.drain(..at + wanted.len());
+                return;
+            }
+            let count = std::io::Read::read(&mut self.from, &mut buffer).expect("it writes");
+            assert!(count > 0, "it ended before it showed '{wanted}': {}", self.text);
+            self.text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        }
+    }
+}

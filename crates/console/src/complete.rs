@@ -4,7 +4,7 @@
 pub(crate) const QUERY: &str = "\
 select top (5000) name from sys.schemas
 union select top (5000) name from sys.databases
-union select top (5000) name from sys.all_objects where is_ms_shipped = 0 or name like 'dm[_]%' or name like 'sp[_]%'
+union select top (5000) name from sys.all_objects where is_ms_shipped = 0 or type = 'V' or name like 'sp[_]%'
 union select top (5000) c.name from sys.columns c join sys.objects o on o.object_id = c.object_id where o.is_ms_shipped = 0";
 
 const KEYWORDS: &str = "\

@@ -185,7 +185,7 @@ impl Shell {
             }
             let prompt = format!("{}> ", self.batch.lines().count() + 1);
             match editor.read(&prompt)? {
-                Typed::Line(line) => match self.line(&line, 0) {
+                Typed::Line(text) => match self.typed(&text) {
                     Ok(Flow::On) => {}
                     Ok(exit) => break exit,
                     // People may try again; a connection that is gone says so with each batch.
@@ -198,6 +198,16 @@ impl Shell {
         };
         editor.close();
         Ok(flow)
+    }
+
+    /// Takes what was typed, or pasted: that may be several lines.
+    fn typed(&mut self, text: &str) -> Result<Flow, String> {
+        for line in text.split('\n') {
+            if let exit @ Flow::Exit(_) = self.line(line.trim_end_matches('\r'), 0)? {
+                return Ok(exit);
+            }
+        }
+        Ok(Flow::On)
     }
 
     fn read_file(&mut self, path: &Path, depth: usize) -> Result<Flow, String> {
