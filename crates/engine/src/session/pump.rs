@@ -268,7 +268,8 @@ impl Session {
     pub fn reset(&mut self, reset: Reset) {
         emit::session::logout(&self.state, self.state.pooled.since, true);
         self.state.reset(reset);
-        self.state.pooled = Pooled { reset: request::reset_key(reset), ..Pooled::now() };
+        self.state.pooled =
+            Pooled { reset: request::reset_key(reset), since: self.state.meter.live().started() };
         emit::session::login(&self.state, true);
         self.card.count_reset();
     }

@@ -186,7 +186,6 @@ impl Runner<'_> {
             return self.refuse(&error, step, cx);
         }
         if cx.session.try_depth > 0 {
-            emit::error::reported(cx.session, &error, Receiver::Catch);
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
         let class = ErrorClass::of(&error);
@@ -384,6 +383,7 @@ impl Runner<'_> {
             cx.session.transaction.doomed = true;
         }
         cx.session.last_error = error.number;
+        emit::error::reported(cx.session, &error, Receiver::Catch);
         cx.session.handled_errors.push(error);
         let outcome = self.steps(catch, cx);
         cx.session.handled_errors.pop();
