@@ -14,9 +14,9 @@ fn lab(name: &str) -> (String, String) {
     let (code, out, err) = run(&arguments);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let page = std::fs::read_to_string(&html).expect("was written");
-    assert!(
-        page.contains("<svg") && page.contains("MODEL, not measured") && !page.contains("http")
-    );
+    let parts =
+        ["<svg", "MODEL, not measured", "CPU time, old", "CPU time, new", "<iframe srcdoc="];
+    assert!(parts.iter().all(|part| page.contains(part)) && !page.contains("http"), "{name}");
     let found = std::fs::read_to_string(&json).expect("was written");
     for path in [json, html] {
         std::fs::remove_file(path).expect("the file is ours");

@@ -13,7 +13,7 @@ pub(crate) const CPUS: [f64; 3] = [16.0, 96.0, 144.0];
 pub(crate) const LEDGER: &str = "time, ms on CPU";
 
 /// What one way of doing it came to, over all its turns.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Side {
     /// Units of work done.
     pub units: f64,
@@ -27,8 +27,25 @@ pub struct Side {
     pub troubles: u64,
     /// What the server counted, by SELECT.
     pub counters: Counters,
+    /// Where its CPU time was, as folded stacks of its sampler, or why there are none.
+    pub stacks: Result<String, String>,
     /// Calls that gave memory back, and put memory behind addresses.
     pub memory_calls: (i64, i64),
+}
+
+impl Default for Side {
+    fn default() -> Self {
+        Self {
+            units: 0.0,
+            wall_ns: 0.0,
+            cpu_ns: 0.0,
+            turns_ms: Vec::new(),
+            troubles: 0,
+            counters: Counters::default(),
+            stacks: Err("nobody has asked".to_owned()),
+            memory_calls: (0, 0),
+        }
+    }
 }
 
 impl Side {

@@ -12,6 +12,7 @@
 
 mod experiment;
 mod finding;
+mod flame;
 mod report;
 mod run;
 

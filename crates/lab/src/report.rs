@@ -6,6 +6,7 @@ use load::html::{Chart, Series, Style, escape, page, short, table};
 use load::json::{join, quote};
 
 use crate::finding::{CPUS, Finding, LEDGER, Side};
+use crate::flame;
 
 /// Rows of the ledger, and waits, that are shown.
 const ROWS_MAX: usize = 8;
@@ -189,6 +190,7 @@ fn put_html(body: &mut String, finding: &Finding) {
         let _ = writeln!(body, "<li>published: {}</li>", escape(published));
     }
     let (old, new) = (escape(experiment.old.0), escape(experiment.new.0));
+    put_graphs(body, finding);
     let _ = writeln!(body, "</ul><p>old: {old}<br>new: {new}</p>");
     let put = |body: &mut String, head: &str, lines: Vec<Line>| {
         let rows: Vec<_> = lines.into_iter().map(|(what, old, new)| vec![what, old, new]).collect();
@@ -207,6 +209,19 @@ fn put_html(body: &mut String, finding: &Finding) {
         writeln!(body, "<p>MODEL, not measured. It assumes: {}</p>", escape(&finding.assumption()));
     if let Some(caveat) = finding.caveat() {
         let _ = writeln!(body, "<p class=\"warn\">{}</p>", escape(&caveat));
+    }
+}
+
+fn put_graphs(body: &mut String, finding: &Finding) {
+    let graphs = match (&finding.old.stacks, &finding.new.stacks) {
+        (Ok(old), Ok(new)) => flame::graphs(old, new),
+        (Err(why), _) | (_, Err(why)) => Err(why.clone()),
+    };
+    match graphs {
+        Ok(graphs) => body.push_str(&graphs),
+        Err(why) => {
+            let _ = writeln!(body, "<p>no flame graphs: {}</p>", escape(&why));
+        }
     }
 }
 

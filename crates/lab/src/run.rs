@@ -15,6 +15,7 @@ use sos::clock;
 
 use crate::experiment::{Experiment, Load};
 use crate::finding::{Finding, Side};
+use crate::flame;
 
 /// The password of servers that live as long as the experiment and listen on this machine alone.
 const PASSWORD: &str = "Lab-Secret-Word1";
@@ -77,6 +78,9 @@ pub fn run(
             bench.side.memory_calls.0 += after.0 - calls.0;
             bench.side.memory_calls.1 += after.1 - calls.1;
         }
+    }
+    for bench in [&mut old, &mut new] {
+        bench.side.stacks = flame::stacks(&target(&bench.server, DATABASE));
     }
     Ok(Finding { experiment, cpus, old: old.side, new: new.side })
 }
