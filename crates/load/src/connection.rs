@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 
 use sos::clock;
 use sos::sys::{Direction, Socket, poll_fd};
-use tds::TdsVersion;
-use tds::client::{DoneScanner, FinalDone};
+use tds::client::{self, DoneScanner, FinalDone};
+use tds::{DoneStatus, TdsVersion};
 
 use crate::Result;
 use crate::answer::message_bytes;
 
-/// How long an answer, or room for a request, may take before the run is given up.
-pub(crate) const PATIENCE_NS: u64 = 30_000_000_000;
+/// How long an answer, or room for a request, may take before the run is given up: loads of many millions of rows
+/// take half a minute on a busy machine.
+pub(crate) const PATIENCE_NS: u64 = 120_000_000_000;
 
 /// A connection to the server under load.
 pub(crate) struct Connection {
@@ -165,6 +166,30 @@ impl Connection {
             }
             if !self.wait_until(Direction::Readable, deadline_ns)? {
                 return Ok(None);
+            }
+        }
+    }
+
+    /// Cancels the request under way, and waits until the server says that it has ended; an answer that was
+    /// under way may come before that.
+    pub(crate) fn cancel(&mut self, buffer: &mut [u8]) -> Result<()> {
+        let mut packets = std::mem::take(&mut self.held);
+        self.send(&client::attention())?;
+        let mut scanner = DoneScanner::new(TdsVersion::V7_4);
+        loop {
+            let mut rest = &packets[..];
+            while !rest.is_empty() {
+                let fed = scanner.feed(rest);
+                let (used, end) = fed.map_err(|error| format!("wrong answer: {error}"))?;
+                if end.is_some_and(|end| end.status.has(DoneStatus::ATTENTION)) {
+                    return Ok(());
+                }
+                rest = &rest[used..];
+            }
+            packets.clear();
+            match self.recv(buffer)? {
+                Some(count) => packets.extend_from_slice(&buffer[..count]),
+                None => self.wait(Direction::Readable)?,
             }
         }
     }

@@ -143,12 +143,12 @@ impl Generator {
     }
 
     /// Sends a request on the first connection and waits for the packets of its answer. When that takes
-    /// longer than `limit` it is cancelled, the connection is of no further use, and `None` comes back.
+    /// longer than `limit` it is cancelled, and `None` comes back when the server says so.
     pub fn ask_within(&mut self, request: &[u8], limit: Duration) -> Result<Option<Vec<u8>>> {
         let connection = self.connections.first_mut().ok_or("there is no connection")?;
         let answer = connection.ask_until(request, &mut self.buffer, clock::deadline_ns(limit))?;
         if answer.is_none() {
-            connection.ask(&client::attention(), &mut self.buffer)?;
+            connection.cancel(&mut self.buffer)?;
         }
         Ok(answer)
     }

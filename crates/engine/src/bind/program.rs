@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use sos::memory::Booked;
 use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result};
@@ -95,7 +96,7 @@ pub fn compile(
         table_variables: tables,
         parameters: count,
         table_parameters: table_count,
-        body,
+        body: Booked::new(body),
         source,
         statements,
         books: None,

@@ -19,7 +19,7 @@ pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
         let messages = Arc::make_mut(&mut into.messages);
         entries(&base.messages, &mine.messages, messages, |a, b| a == b);
     }
-    for (name, changed) in &mine.databases {
+    for (name, changed) in mine.databases.iter() {
         let Some(before) = base.databases.get(name) else { continue };
         if Arc::ptr_eq(before, changed) {
             continue;

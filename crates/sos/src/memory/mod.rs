@@ -12,6 +12,8 @@
 #[cfg(not(any(loom, shuttle)))]
 mod allocator;
 #[cfg(not(any(loom, shuttle)))]
+mod booked;
+#[cfg(not(any(loom, shuttle)))]
 mod budget;
 #[cfg(not(any(loom, shuttle)))]
 mod class;
@@ -38,6 +40,8 @@ pub use depot::{Depot, DepotOrders};
 
 #[cfg(not(any(loom, shuttle)))]
 pub use allocator::Allocator;
+#[cfg(not(any(loom, shuttle)))]
+pub use booked::Booked;
 #[cfg(not(any(loom, shuttle)))]
 pub use budget::{OverLimit, check, limit_bytes, set_limit_bytes, used_bytes};
 #[cfg(not(any(loom, shuttle)))]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sos::ledger::Accounts;
-use sos::memory::{self, Allocator, Extent, MemoryClerk, with_clerk};
+use sos::memory::{self, Allocator, Booked, Extent, MemoryClerk, with_clerk};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -159,6 +159,20 @@ fn memory_that_all_threads_read_shares_no_line_with_others() {
     let mut grown = with_clerk(MemoryClerk::SqlPlans, || vec![0_u8; 10]);
     with_clerk(MemoryClerk::SqlPlans, || grown.reserve_exact(200));
     assert_eq!(grown.as_ptr().addr() % 64, 0);
+}
+
+#[test]
+fn small_blocks_of_a_booked_value_go_back_to_its_clerk() {
+    // No other test uses this clerk.
+    let clerk = MemoryClerk::Metadata;
+    let before = held(clerk);
+    let make = || Booked::new((0..20_000_u64).map(|n| Box::new([n; 8])).collect::<Vec<_>>());
+    let made = with_clerk(clerk, make);
+    let copy = made.clone();
+    let both = held(clerk) - before;
+    assert!(both > 2 * 20_000 * 64, "{both} bytes of both");
+    drop((made, copy));
+    assert_eq!(held(clerk), before);
 }
 
 #[test]

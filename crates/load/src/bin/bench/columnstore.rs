@@ -12,10 +12,9 @@ use clap::Args;
 use load::process::Place;
 use load::{Answer, Generator, Result, ServerProcess};
 use tds::client::{self, ClientSettings};
-use types::Value;
 
 use crate::report::median;
-use crate::setup::{Schedulers, connect, login, run_batches, start_clearway};
+use crate::setup::{Schedulers, as_float, ask_number, connect, login, run_batches, start_clearway};
 use crate::{Plan, machine, page, say, write};
 
 const DATABASE: &str = "Columns";
@@ -89,14 +88,14 @@ pub(crate) fn run(arguments: &ColumnArguments) -> Result<ExitCode> {
         let mut client = connect(&server, DATABASE)?;
         let alone = load_rows(&server, &mut client, 1)?;
         let before = cpu_ns(&server)?;
-        let sum = number(&mut client, SUM)?;
+        let sum = ask_number(&mut client, SUM)?;
         let sum_ms = milliseconds(cpu_ns(&server)? - before);
         if sum != peer.sum {
             return Err(format!("the sum is {sum} instead of {}", peer.sum));
         }
-        found.bytes = as_float(number(&mut client, SIZE)?);
+        found.bytes = as_float(ask_number(&mut client, SIZE)?);
         let both = load_rows(&server, &mut client, 2)?;
-        if number(&mut client, SUM)? != 2 * peer.sum {
+        if ask_number(&mut client, SUM)? != 2 * peer.sum {
             return Err("two writers did not load twice as much as one".to_owned());
         }
         if round > 0 {
@@ -173,23 +172,13 @@ struct Load {
 /// Loads the empty table in so many sessions at once.
 fn load_rows(server: &ServerProcess, client: &mut Generator, sessions: usize) -> Result<Load> {
     run_batches(client, ["TRUNCATE TABLE dbo.cci"])?;
-    let released = number(client, RELEASED)?;
+    let released = ask_number(client, RELEASED)?;
     let mut generator = Generator::log_in(server.address(), sessions, &login(DATABASE))?;
     let request = client::batch(LOAD, ClientSettings::default());
     let before = cpu_ns(server)?;
     generator.round(|_| &request, |_, packets| Answer::decode(packets)?.check().map(|_| ()))?;
     let cpu_ms = milliseconds(cpu_ns(server)? - before);
-    Ok(Load { cpu_ms, released: number(client, RELEASED)? - released })
-}
-
-/// Runs a query that gives one number.
-fn number(client: &mut Generator, text: &str) -> Result<i64> {
-    let packets = client.ask(&client::batch(text, ClientSettings::default()))?;
-    match Answer::decode(&packets)?.check()?.rows()[..] {
-        [[Value::BigInt(number)]] => Ok(*number),
-        [[Value::Null]] => Ok(0),
-        ref other => Err(format!("not a number: {other:?}")),
-    }
+    Ok(Load { cpu_ms, released: ask_number(client, RELEASED)? - released })
 }
 
 impl Found {
@@ -292,11 +281,6 @@ fn cpu_ns(server: &ServerProcess) -> Result<u64> {
 #[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]
 fn milliseconds(ns: u64) -> f64 {
     ns as f64 / 1e6
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]
-fn as_float(number: i64) -> f64 {
-    number as f64
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod race;
 mod report;
 mod session;
 mod setup;
+mod soak;
 mod tpch;
 mod work;
 
@@ -71,6 +72,8 @@ enum Verb {
     Aggregate(aggregate::AggregateArguments),
     /// Compares loads into a columnstore with DuckDB's, and with two at once
     Columnstore(columnstore::ColumnArguments),
+    /// Loads into columnstores, cancels loads and drops tables for minutes; memory must end as it began
+    Soak(soak::SoakArguments),
     /// Compares MAX(HASHBYTES(..)) with a bare loop, with DuckDB, and with two at once
     Hashbytes(hashbytes::HashArguments),
     /// Runs the 22 queries of TPC-H here and in DuckDB, and compares answers and CPU time
@@ -194,6 +197,7 @@ fn main() -> ExitCode {
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Aggregate(arguments)) => aggregate::run(&arguments),
         Some(Verb::Columnstore(arguments)) => columnstore::run(&arguments),
+        Some(Verb::Soak(arguments)) => soak::run(&arguments),
         Some(Verb::Hashbytes(arguments)) => hashbytes::run(&arguments),
         Some(Verb::Tpch(arguments)) => tpch::run(&arguments),
         Some(Verb::Confined { forbid, command }) => confined(&forbid, &command),

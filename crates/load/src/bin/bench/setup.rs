@@ -5,6 +5,7 @@ use std::process::Command;
 use load::process::Place;
 use load::{Answer, Generator, Login, Result, ServerProcess};
 use tds::client::{self, ClientSettings};
+use types::Value;
 
 use crate::{Plan, own_path};
 
@@ -82,4 +83,19 @@ pub(crate) fn run_batches<'a>(
 pub(crate) fn read_workload(plan: &Plan, name: &str) -> Result<String> {
     let path = plan.workloads.join(name);
     std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Runs a query that gives one number; NULL is 0.
+pub(crate) fn ask_number(client: &mut Generator, text: &str) -> Result<i64> {
+    let packets = client.ask(&client::batch(text, ClientSettings::default()))?;
+    match Answer::decode(&packets)?.check()?.rows()[..] {
+        [[Value::BigInt(number)]] => Ok(*number),
+        [[Value::Null]] => Ok(0),
+        ref other => Err(format!("not a number: {other:?}")),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a figure is for readers")]
+pub(crate) fn as_float(number: i64) -> f64 {
+    number as f64
 }

@@ -1,0 +1,201 @@
+//! `bench soak`: loads into columnstores, cancelled at any moment, and drops, for as long as is asked; then memory
+//! must be what it was.
+//!
+//! ```text
+//!  cycle: create table ─► INSERT..SELECT ─┬─ let be ──► all rows are there ─┐
+//!                                         └─ attention ► none, or all ──────┴─► change some, rebuild ─► drop
+//! ```
+//! What is there is counted by rows and by row groups. Resident memory and the sum over the clerks at the end are
+//! held against those after the first cycles, which fill the allocator and the caches.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use load::process::Place;
+use load::{Answer, Generator, Result, ServerProcess, pause};
+use sos::clock;
+use tds::client::{self, ClientSettings};
+use types::{Collation, Value};
+
+use crate::setup::{Schedulers, as_float, ask_number, connect, run_batches, start_clearway};
+use crate::{Plan, say};
+
+const DATABASE: &str = "Soak";
+const LOAD: &str = "INSERT INTO dbo.t WITH (TABLOCK) SELECT id, grp, name, at FROM dbo.staging";
+const ROWS: &str = "SELECT COUNT_BIG(*) FROM dbo.t WHERE name IS NOT NULL";
+const GROUP_ROWS: &str = "SELECT SUM(total_rows - deleted_rows) FROM sys.column_store_row_groups WHERE object_id = OBJECT_ID('dbo.t')";
+const CLERKS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks";
+const COLUMNS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type = 'CACHESTORE_COLUMNSTOREOBJECTPOOL'";
+const BY_CLERK: &str = "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type";
+/// Cycles that fill caches, and do not count.
+const WARM_CYCLES: u32 = 400;
+/// Of the end in the beginning, at most.
+const GROWTH_MAX: f64 = 1.02;
+const NOISE_BYTES: f64 = 1_048_576.0;
+/// What the trimmer and the collector get to finish, in seconds.
+const SETTLE: Duration = Duration::from_secs(5);
+
+#[derive(Args, Clone)]
+pub(crate) struct SoakArguments {
+    /// The server's binary; default the one beside this
+    #[arg(long, value_name = "FILE")]
+    server: Option<PathBuf>,
+    /// How long to go on, in seconds
+    #[arg(long, value_name = "N", default_value_t = 600)]
+    seconds: u64,
+    /// Loads to cancel at least, however long that takes
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    cancels: u32,
+    /// Rows of a load
+    #[arg(long, value_name = "N", default_value_t = 150_000)]
+    rows: u32,
+}
+
+/// What the server holds, in bytes.
+#[derive(Clone, Debug)]
+struct Held {
+    resident: f64,
+    clerks: f64,
+    columns: f64,
+    by_clerk: Vec<(String, i64)>,
+}
+
+/// Runs it. Exit code 1 if a row is too many or too few, or memory has grown by more than 2 %.
+pub(crate) fn run(arguments: &SoakArguments) -> Result<ExitCode> {
+    let plan = Plan::of_server(arguments.server.as_ref(), &PathBuf::new())?;
+    let server = start_clearway(&plan, Schedulers::PerCpu, Place::Anywhere)?;
+    prepare(&server, arguments.rows)?;
+    let mut soak = Soak { server, rows: i64::from(arguments.rows), cycles: 0, cut: 0, load_ns: 0 };
+    for _ in 0..WARM_CYCLES {
+        soak.cycle()?;
+    }
+    let before = soak.held()?;
+    let end_ns = clock::monotonic_ns() + arguments.seconds * 1_000_000_000;
+    soak.cut = 0;
+    while clock::monotonic_ns() < end_ns || soak.cut < arguments.cancels {
+        soak.cycle()?;
+    }
+    let after = soak.held()?;
+    say(&format!("{} loads, {} of them cancelled in their midst", soak.cycles, soak.cut));
+    let mut is_met = true;
+    for (name, before, after) in [
+        ("resident memory", before.resident, after.resident),
+        ("sum over the clerks", before.clerks, after.clerks),
+        ("the clerk of columnstores", before.columns, after.columns),
+    ] {
+        // Of less than a megabyte a part of a hundred is noise.
+        let ratio = after.max(NOISE_BYTES) / before.max(NOISE_BYTES);
+        is_met &= ratio <= GROWTH_MAX;
+        let verdict = if ratio <= GROWTH_MAX { "met" } else { "MISSED" };
+        say(&format!(
+            "{name}: {:.1} MB before, {:.1} MB after, ratio {ratio:.3}, asked at most {GROWTH_MAX}: {verdict}",
+            before / 1e6,
+            after / 1e6
+        ));
+    }
+    for (clerk, kilobytes) in &after.by_clerk {
+        let earlier = before.by_clerk.iter().find(|other| other.0 == *clerk).map_or(0, |c| c.1);
+        if *kilobytes > earlier + 512 {
+            say(&format!("  {clerk}: {earlier} KB before, {kilobytes} KB after"));
+        }
+    }
+    Ok(if is_met { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn prepare(server: &ServerProcess, rows: u32) -> Result<()> {
+    run_batches(&mut connect(server, "")?, [format!("CREATE DATABASE {DATABASE}").as_str()])?;
+    let fill = format!(
+        "INSERT INTO dbo.staging SELECT value, value % 1000, CONCAT('name ', value % 5000), \
+         DATEADD(second, value, '2026-01-01') FROM GENERATE_SERIES(1, {rows})"
+    );
+    let staging = "CREATE TABLE dbo.staging (id int NOT NULL, grp int NOT NULL, name varchar(40) NOT NULL, \
+                   at datetime2 NOT NULL)";
+    run_batches(&mut connect(server, DATABASE)?, [staging, fill.as_str()])
+}
+
+/// The state of a run.
+struct Soak {
+    server: ServerProcess,
+    rows: i64,
+    cycles: u32,
+    /// Loads that were cancelled before they were done.
+    cut: u32,
+    /// What a load takes that nobody cancels.
+    load_ns: u64,
+}
+
+impl Soak {
+    fn cycle(&mut self) -> Result<()> {
+        let mut client = connect(&self.server, DATABASE)?;
+        let make = "CREATE TABLE dbo.t (id int NOT NULL, grp int NOT NULL, name varchar(40) NULL, \
+                    at datetime2 NOT NULL, INDEX c CLUSTERED COLUMNSTORE)";
+        run_batches(&mut client, [make])?;
+        let is_whole = self.load()?;
+        let rows = ask_number(&mut client, ROWS)?;
+        if rows != self.rows && (is_whole || rows != 0) {
+            return Err(format!("{rows} rows of a load of {}: a part of it", self.rows));
+        }
+        if rows == 0 {
+            self.cut += 1;
+        }
+        if self.cycles.is_multiple_of(4) {
+            let changes = [
+                "DELETE dbo.t WHERE id % 7 = 0",
+                "UPDATE dbo.t SET name = 'other' WHERE id % 100 = 1",
+                "ALTER INDEX c ON dbo.t REBUILD",
+            ];
+            run_batches(&mut client, changes)?;
+        }
+        let (rows, groups) = (ask_number(&mut client, ROWS)?, ask_number(&mut client, GROUP_ROWS)?);
+        if rows != groups {
+            return Err(format!("{rows} rows, and {groups} in the row groups"));
+        }
+        self.cycles += 1;
+        run_batches(&mut client, ["DROP TABLE dbo.t"])
+    }
+
+    /// Loads; one time in five to the end. Tells whether that was so.
+    fn load(&mut self) -> Result<bool> {
+        let mut writer = connect(&self.server, DATABASE)?;
+        let request = client::batch(LOAD, ClientSettings::default());
+        if self.cycles.is_multiple_of(5) {
+            let begin = clock::monotonic_ns();
+            Answer::decode(&writer.ask(&request)?)?.check()?;
+            self.load_ns = clock::monotonic_ns() - begin;
+            return Ok(true);
+        }
+        // A golden ratio's multiples spread evenly over the time that a load takes.
+        let share = f64::from(self.cycles) * 0.618_033_988_75 % 1.0;
+        let limit = Duration::from_nanos(self.load_ns).mul_f64(share);
+        let Some(packets) = writer.ask_within(&request, limit)? else { return Ok(false) };
+        Answer::decode(&packets)?.check()?;
+        Ok(true)
+    }
+
+    fn held(&self) -> Result<Held> {
+        pause(SETTLE);
+        let mut client = connect(&self.server, DATABASE)?;
+        let kilobytes = |client: &mut Generator, text: &str| {
+            Ok::<f64, String>(as_float(ask_number(client, text)?) * 1_024.0)
+        };
+        let (clerks, columns) = (kilobytes(&mut client, CLERKS)?, kilobytes(&mut client, COLUMNS)?);
+        let resident = as_float(i64::try_from(self.server.resident_bytes()?).unwrap_or(i64::MAX));
+        Ok(Held { resident, clerks, columns, by_clerk: by_clerk(&mut client)? })
+    }
+}
+
+/// Returns what each clerk holds, in KB.
+fn by_clerk(client: &mut Generator) -> Result<Vec<(String, i64)>> {
+    let packets = client.ask(&client::batch(BY_CLERK, ClientSettings::default()))?;
+    let answer = Answer::decode(&packets)?.check()?;
+    let row = |row: &[Value]| match row {
+        [name, Value::BigInt(kilobytes)] => {
+            let name = name.as_text(Collation::default()).unwrap_or_default();
+            Ok((name, *kilobytes))
+        }
+        other => Err(format!("not a clerk: {other:?}")),
+    };
+    answer.rows().iter().map(|values| row(values)).collect()
+}
