@@ -122,7 +122,9 @@ fn server_is_ready_soon_and_small() {
     let server = ServerProcess::start(&[]);
     // The goal is 50 ms on an idle machine; tests share theirs.
     assert!(now() - started < Duration::from_secs(5), "{:?}", now() - started);
-    assert!(server.resident_kb() < 30 * 1024, "{} KB", server.resident_kb());
+    // The goal is 30 MB; code that is not optimised takes half as much again.
+    let most_kb = if cfg!(debug_assertions) { 48 * 1024 } else { 30 * 1024 };
+    assert!(server.resident_kb() < most_kb, "{} KB", server.resident_kb());
 }
 
 #[test]

@@ -41,10 +41,18 @@ impl Asker {
     /// # Errors
     /// The first error of the answer, or what happened to the connection.
     pub fn ask(&mut self, text: &str) -> Result<Answer> {
+        self.answer(text)?.check()
+    }
+
+    /// Sends a batch and returns its answer, with the errors that are in it.
+    ///
+    /// # Errors
+    /// What happened to the connection.
+    pub fn answer(&mut self, text: &str) -> Result<Answer> {
         let request = client::batch(text, ClientSettings::default());
         self.link.ask(&request).map_err(|fault| fault.text)?;
         self.wait_for(|step| matches!(step, Step::Answer(_)))?;
-        Answer::decode(self.link.answer())?.check()
+        Answer::decode(self.link.answer())
     }
 
     fn wait_for(&mut self, is_it: impl Fn(Step) -> bool) -> Result<()> {

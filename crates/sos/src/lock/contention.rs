@@ -132,12 +132,13 @@ impl Contention {
         course.costs.spins += 1;
         course.costs.backoffs += 1;
         (course.round_ns, course.spun_ns) = (ROUND_NS_MIN, 0);
+        // A clock's reading beside a system call.
+        let before = crate::clock::now_ticks();
+        course.tell(before);
         if course.costs.backoffs < YIELDS_BEFORE_SLEEP {
             crate::sys::yield_cpu();
             return;
         }
-        let before = crate::clock::now_ticks();
-        course.tell(before);
         crate::sys::nap();
         course.costs.sleep_ticks += crate::clock::now_ticks().saturating_sub(before);
     }
@@ -154,7 +155,7 @@ impl Contention {
 
 #[cfg(not(any(loom, shuttle)))]
 impl Course {
-    /// Tells sessions of events that the waiter sleeps, and once in a while that it has waited for long.
+    /// Tells sessions of events that the waiter offers its CPU or sleeps, and once in a while that it has waited for long.
     fn tell(&mut self, now: u64) {
         let told = told::Backoff {
             address: self.address,

@@ -26,11 +26,11 @@ const fn field(
     Field::new(name, field_type, description)
 }
 
-/// A waiter for a spinlock sleeps.
+/// A waiter for a spinlock stops spinning for a while.
 pub static SPINLOCK_BACKOFF: Event = event(
     &SQLOS,
     "spinlock_backoff",
-    "Occurs when a thread that waits for a spinlock goes to sleep for a moment",
+    "Occurs when a thread that waits for a spinlock stops spinning: it offers its CPU, or sleeps for a moment",
     &[
         field("address", Ptr, "The spinlock"),
         field("worker", Ptr, "The worker that waits"),

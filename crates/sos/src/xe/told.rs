@@ -35,7 +35,7 @@ fn us(ticks: u64) -> Value<'static> {
     Value::UInt(clock::ticks_to_ns(ticks) / 1000)
 }
 
-/// A waiter for a spinlock that sleeps.
+/// A waiter for a spinlock that stops spinning for a while.
 pub(crate) struct Backoff {
     pub(crate) address: usize,
     pub(crate) class: SpinClass,
@@ -46,7 +46,7 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// It sleeps now.
+    /// It does so now.
     pub(crate) fn backoff(&self) {
         if enabled(&SPINLOCK_BACKOFF) {
             let fields = [

@@ -45,14 +45,14 @@ pub(crate) static RPC_COMPLETED: Event = event(
         field("object_name", UnicodeString, "The procedure"),
         field("statement", UnicodeString, "The call as a statement"),
         field("data_stream", BinaryData, "Not kept by this server"),
-        field("output_parameters", UnicodeString, "Values of the output parameters"),
+        field("output_parameters", UnicodeString, "Not kept by this server"),
     ],
 )
 .found_under(Channel::Analytic, "execution")
 .with_settings(&[
     on("collect_statement", "statement", "Collects the call as a statement"),
     off("collect_data_stream", "data_stream", "Not kept by this server"),
-    off("collect_output_parameters", "output_parameters", "Collects the output parameters"),
+    off("collect_output_parameters", "output_parameters", "Not kept by this server"),
 ]);
 
 /// A batch begins.
