@@ -1,8 +1,9 @@
 //! The process's allocator: extents from 64 KB on, mimalloc below, with every byte booked on a clerk.
 //!
 //! Who frees a small block is assumed to be who allocated it, on the thread's current clerk; the
-//! totals are exact, and the shift between clerks is small because small blocks are. From 1 KB, a
-//! block carries its clerk in a header, so that it is given back to whom it was taken from.
+//! totals are exact, and clerks drift apart by what one makes and another drops. Plans and catalogs,
+//! which are the most of that, say whose they are (`booked.rs`). From 1 KB, a block carries its clerk
+//! in a header, so that it is given back to whom it was taken from.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;
