@@ -209,13 +209,14 @@ fn at_a_terminal_there_is_completion_and_ctrl_c_cancels_and_goes_on() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let target = format!("127.0.0.1,{}", server.address.port());
     let binary = env!("CARGO_BIN_EXE_clearway");
-    // script(1) is the terminal: what it reads is typed, what it writes is shown.
+    // script(1) is the terminal: what it reads is typed, what it writes is shown. It runs commands
+    // by a shell, and some shells end with 130 after Ctrl-C, whatever their command says.
     let mut starter = std::process::Command::new("timeout");
     starter.args([
         "60",
         "script",
         "-qec",
-        &format!("{binary} sql -S {target} -P {PASSWORD}"),
+        &format!("exec {binary} sql -S {target} -P {PASSWORD}"),
         "/dev/null",
     ]);
     starter.env("HOME", &folder).env("TERM", "xterm");
