@@ -400,6 +400,11 @@ impl Account {
     #[cold]
     fn hit(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
         let wall = wall - self.move_observed(at, wall);
+        if matches!(self.watch.source(), Source::Schedstat | Source::WallOnly) {
+            // It was no switch but the sampler: a thread without a sentinel is split by who reads.
+            self.armed.set(0);
+            return (wall, now);
+        }
         let Some((on_cpu_ns, runnable_ns, end)) = self.look() else { return (wall, now) };
         let on_cpu = signed_ticks(on_cpu_ns, self.last[0].get());
         let runnable = signed_ticks(runnable_ns, self.last[1].get());

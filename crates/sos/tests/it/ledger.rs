@@ -8,6 +8,7 @@ use sos::ledger::{
     self, Accounts, Category, Closure, Label, Ledger, LedgerRow, Source, SourceChoice, State,
 };
 use sos::lock::{SpinClass, SpinLock};
+use sos::sampler::RATE_HZ_MAX;
 use sos::sched::{Unblocked, blocking};
 use sos::sync::{Arc, AtomicBool, Ordering};
 use sos::sys;
@@ -37,6 +38,8 @@ fn books_of(
     run: impl Fn() + Clone + Send + 'static,
 ) -> Ledger {
     let accounts = Arc::new(Accounts::new(choice));
+    // As in a server, and more often: books close while they are sampled.
+    accounts.set_sampling_rate(RATE_HZ_MAX);
     let done = Arc::new(AtomicBool::new(false));
     let (ready, all_ready) = std::sync::mpsc::channel();
     let handles: Vec<_> = (0..threads)
