@@ -4,6 +4,7 @@
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
 # make bench-ledger compares a server with the ledger to one without it, on the same page
+# make bench-events  what event sessions and the sampler cost requests, on the same page
 # make bench-tpch  the 22 queries of TPC-H beside DuckDB, on the same page and in target/tpch.json
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
@@ -29,7 +30,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke soak slt differential lint doc models census fuzz support
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke soak slt differential lint doc models census fuzz support
 build:
 	cargo build --release --locked
 
@@ -88,6 +89,10 @@ bench-ledger:
 	cargo build --release --locked -p clearway --features ledger-off --target-dir target/ledger-off
 	target/release/bench ledger-cost --json target/ledger-cost.json --page docs/benchmarks.md
 
+bench-events:
+	cargo build --release --locked -p clearway -p load
+	target/release/bench events --json target/events.json --page docs/benchmarks.md
+
 bench-tpch: setup
 	cargo build --release --locked -p clearway -p load
 	target/release/bench tpch --json target/tpch.json --page docs/benchmarks.md
@@ -112,6 +117,7 @@ bench-smoke:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench --smoke
 	target/release/bench books --smoke
+	target/release/bench events --smoke
 
 support:
 	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page

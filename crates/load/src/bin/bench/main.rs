@@ -12,12 +12,14 @@ mod census;
 mod columnstore;
 mod compile;
 mod drive;
+mod events;
 mod hashbytes;
 mod ledger_cost;
 mod locks;
 mod machine;
 mod model;
 mod page;
+mod pairs;
 mod race;
 mod report;
 mod session;
@@ -62,6 +64,8 @@ enum Verb {
     Compile(compile::CompileArguments),
     /// Asks a server a fixed number of requests, for a tool that counts what it does
     Drive(drive::DriveArguments),
+    /// Compares a server with event sessions, and with the sampler, to one without
+    Events(events::EventArguments),
     /// Compares a server with the ledger to one that was built without it
     LedgerCost(ledger_cost::CostArguments),
     /// Measures the locks beside std's and parking_lot's
@@ -192,6 +196,7 @@ fn main() -> ExitCode {
         Some(Verb::Books(arguments)) => books::run(&arguments),
         Some(Verb::Compile(arguments)) => compile::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Drive(arguments)) => drive::run(&arguments).map(|()| ExitCode::SUCCESS),
+        Some(Verb::Events(arguments)) => events::run(&arguments),
         Some(Verb::LedgerCost(arguments)) => ledger_cost::run(&arguments),
         Some(Verb::Locks(arguments)) => locks::run(&arguments).map(|()| ExitCode::SUCCESS),
         Some(Verb::Model(arguments)) => model::run(&arguments).map(|()| ExitCode::SUCCESS),

@@ -1,0 +1,165 @@
+//! What an event costs where nobody asks for it, and how many of them a file takes, in this process.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use load::Result;
+use load::json::quote;
+use sos::clock;
+use sos::ledger::Accounts;
+use sos::sync::Arc;
+use sos::xe::{
+    self, Event, EventSpec, Field, FieldType, Hub, Package, SessionOptions, SessionSpec, Target,
+    TargetSpec, Value,
+};
+
+use crate::pairs::float;
+use crate::report::median;
+
+static PACKAGE: Package = Package {
+    name: "bench",
+    guid: "00000000-0000-0000-0000-0000000000be",
+    description: "Measures",
+};
+static FIELDS: &[Field] = &[
+    Field::new("number", FieldType::UInt64, "A number"),
+    Field::new("text", FieldType::UnicodeString, "A text"),
+];
+static QUIET: Event = Event::new(&PACKAGE, "quiet", "Nobody asks for it", FIELDS);
+static FILED: Event = Event::new(&PACKAGE, "filed", "Goes into a file", FIELDS);
+
+/// Probes of a round, and rounds.
+const PROBES: u64 = 1 << 27;
+const ROUNDS: usize = 5;
+/// Events per second that a file has to take, and for how long.
+const RATE: u64 = 1_000_000;
+const SECONDS: u64 = 3;
+/// Events that come at once: a thousandth of a second's.
+const BURST: u64 = RATE / 1_000;
+
+/// A number beside what was asked for.
+pub(super) struct Figure {
+    name: &'static str,
+    asked: &'static str,
+    measured: String,
+    value: f64,
+    holds: bool,
+}
+
+impl Figure {
+    pub(super) fn cells(&self) -> [String; 4] {
+        let verdict = if self.holds { "met" } else { "MISSED" };
+        [self.name.to_owned(), self.asked.to_owned(), self.measured.clone(), verdict.to_owned()]
+    }
+
+    pub(super) fn json(&self) -> String {
+        format!(
+            "{{\"name\":{},\"value\":{:.4},\"met\":{}}}",
+            quote(self.name),
+            self.value,
+            self.holds
+        )
+    }
+
+    pub(super) fn holds(&self) -> bool {
+        self.holds
+    }
+}
+
+/// Measures both, on a thread of accounts of its own.
+pub(super) fn measure() -> Result<Vec<Figure>> {
+    let accounts = Arc::<Accounts>::default();
+    let inner = Arc::clone(&accounts);
+    let (sender, receiver) = mpsc::channel();
+    let run = move || {
+        let measured = filed(&inner).map(|filed| vec![disabled(), filed]);
+        let _ = sender.send(measured);
+    };
+    let thread = sos::thread::spawn(&accounts, "measured", run).map_err(|e| e.to_string())?;
+    let figures = receiver.recv().map_err(|_| "what measures has ended".to_owned())?;
+    thread.join().map_err(|_| "what measures has panicked".to_owned())?;
+    figures
+}
+
+/// The probe of an event that no session has.
+fn disabled() -> Figure {
+    let each = |run: fn(u64)| -> f64 {
+        let before = sos::sys::thread_cpu_ns();
+        (0..PROBES).for_each(run);
+        float(sos::sys::thread_cpu_ns() - before) / float(PROBES)
+    };
+    let rounds = (0..ROUNDS).map(|_| {
+        let bare = each(|number| {
+            std::hint::black_box(number);
+        });
+        let probed = each(|number| {
+            if xe::enabled(&QUIET) {
+                xe::fire(&QUIET, &[Value::UInt(number), Value::Text("")]);
+            }
+            std::hint::black_box(number);
+        });
+        probed - bare
+    });
+    let ns = median(&rounds.collect::<Vec<_>>());
+    Figure {
+        name: "an event that nobody asks for",
+        asked: "1 ns at most",
+        measured: format!("{ns:.2} ns"),
+        value: ns,
+        holds: ns <= 1.0,
+    }
+}
+
+/// So many events per second into a file, by a session that loses events rather than block anybody.
+fn filed(accounts: &Arc<Accounts>) -> Result<Figure> {
+    let folder = std::env::temp_dir().join(format!("clearway-bench-events-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let measured = fire_into(accounts, &folder.join("measured.xel").to_string_lossy());
+    let removed = std::fs::remove_dir_all(&folder);
+    let figure = measured?;
+    removed.map_err(|error| format!("{}: {error}", folder.display()))?;
+    Ok(figure)
+}
+
+fn fire_into(accounts: &Arc<Accounts>, file: &str) -> Result<Figure> {
+    let target = Target::named("event_file").ok_or("there is no event_file")?;
+    let parameters = vec![("filename".to_owned(), file.to_owned())];
+    let session = SessionSpec {
+        name: "measured".to_owned(),
+        events: vec![EventSpec::all(&FILED)],
+        targets: vec![TargetSpec { target, parameters }],
+        options: SessionOptions::default(),
+    };
+    Hub::start(accounts, session).map_err(|error| format!("{error:?}"))?;
+    let start_ns = clock::monotonic_ns();
+    let cpu_ns = sos::sys::thread_cpu_ns();
+    let mut late_ns = 0;
+    for burst in 0..SECONDS * RATE / BURST {
+        let due_ns = start_ns + burst * BURST * 1_000_000_000 / RATE;
+        while clock::monotonic_ns() < due_ns {
+            std::hint::spin_loop();
+        }
+        for number in 0..BURST {
+            xe::fire(&FILED, &[Value::UInt(number), Value::Text("what has happened here")]);
+        }
+        late_ns = late_ns.max(clock::monotonic_ns() - due_ns);
+    }
+    let (cpu_ns, wall_ns) = (sos::sys::thread_cpu_ns() - cpu_ns, clock::monotonic_ns() - start_ns);
+    let report = accounts.events().sessions().into_iter().find(|it| it.spec.name == "measured");
+    let report = report.ok_or("the session has gone")?;
+    accounts.events().stop("measured").map_err(|error| format!("{error:?}"))?;
+    let count = SECONDS * RATE;
+    let rate = float(count) * 1e9 / float(wall_ns);
+    let lost = report.totals.dropped;
+    let blocked = report.blocked_ns;
+    Ok(Figure {
+        name: "events per second into event_file, with the default retention",
+        asked: "1,000,000 at least, nobody blocked",
+        measured: format!(
+            "{rate:.0} for {SECONDS} s, {lost} of {count} lost, {blocked} ns blocked, a burst of {BURST} at most {:?} late",
+            Duration::from_nanos(late_ns)
+        ),
+        value: rate,
+        holds: rate >= float(RATE) * 0.999 && lost == 0 && blocked == 0 && cpu_ns > 0,
+    })
+}
