@@ -272,7 +272,7 @@ pub(crate) fn table(costs: &[Cost]) -> String {
     for [what, work, asked, cost, interval, with, without, verdict] in rows {
         let _ = writeln!(
             text,
-            "{what:<44}{work:<22}{asked:>16}{cost:>10}{interval:>22}{with:>12}{without:>12}  {verdict}"
+            "{what:<46}{work:<22}{asked:>16}{cost:>10}{interval:>22}{with:>12}{without:>12}  {verdict}"
         );
     }
     text
