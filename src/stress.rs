@@ -28,6 +28,8 @@ const DURATION_DEFAULT: Duration = Duration::from_secs(10);
 const STEADY_SECONDS: usize = 3;
 const STEADY_SHARE: f64 = 0.03;
 const STEADY_MAX: Duration = Duration::from_secs(60);
+/// Errors that say that a table or a procedure does not exist.
+const MISSING: [i32; 2] = [208, 2812];
 /// How long the server's own counters, and a batch of a setup script, may take.
 const BOOKS_PATIENCE: Duration = Duration::from_secs(10);
 const SETUP_PATIENCE: Duration = Duration::from_secs(600);
@@ -398,6 +400,11 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
         }
     }
     write_report(arguments, &report)?;
+    let is_missing =
+        |level: &Level| MISSING.iter().any(|number| level.tally.errors.contains_key(number));
+    if !arguments.setup && !plan.setup.is_empty() && report.levels.iter().any(is_missing) {
+        eprintln!("what {} needs is not in the database: --setup makes it", plan.work_name);
+    }
     send_all(plan, &plan.teardown, "teardown")?;
     Ok(has_stopped)
 }

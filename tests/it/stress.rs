@@ -36,6 +36,9 @@ fn every_workload_sets_itself_up_and_runs() {
         ("counter", &[]),
         ("queue", &["put", "take"]),
     ] {
+        let without = stress(&server, &["--workload", name, "-n", "1", "-r", "2", "-q"]);
+        let hint = format!("what {name} needs is not in the database: --setup makes it\n");
+        assert_eq!(text(&without.stderr), hint);
         let arguments = ["--workload", name, "--setup", "-n", "4", "--duration", "500ms", "-q"];
         let output = stress(&server, &arguments);
         let report = report(&output);
