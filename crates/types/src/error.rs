@@ -2,11 +2,14 @@
 //!
 //! The registry of messages is [`Msg`], in `error/messages.rs`.
 
+#[macro_use]
+mod registry;
 mod messages;
 
 use std::fmt;
 
-pub use messages::{MessageText, Msg};
+pub use messages::Msg;
+pub use registry::MessageText;
 
 /// The result of everything that a user's request can make fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

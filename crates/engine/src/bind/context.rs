@@ -87,6 +87,7 @@ impl<'s> BinderContext<'s> {
             takes_values: false,
             once: 0,
             view_checks: Vec::new(),
+            nested: None,
         }
     }
 }

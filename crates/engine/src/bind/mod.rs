@@ -84,6 +84,8 @@ pub struct Binder<'a> {
     pub once: u32,
     /// What WITH CHECK OPTION of the views met so far asks.
     pub view_checks: Vec<Expr>,
+    /// The rows of the nested statement that the FROM of an INSERT's SELECT is.
+    pub(crate) nested: Option<dml::NestedRows>,
 }
 
 impl Binder<'_> {
@@ -115,6 +117,7 @@ impl Binder<'_> {
             takes_values: false,
             once: 0,
             view_checks: Vec::new(),
+            nested: None,
         }
     }
 }

@@ -34,10 +34,36 @@ const RECURSION_MAX: i64 = 32_767;
 pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<Bound> {
     let bound = match &statement.kind {
         StatementKind::Select(select) => bind_select(binder, select),
+        StatementKind::Insert(_)
+        | StatementKind::Update(_)
+        | StatementKind::Delete(_)
+        | StatementKind::Merge(_) => bind_change(binder, statement),
+        StatementKind::Truncate(truncate) => {
+            dml::bind_truncate(binder, truncate).map(Bound::Truncate)
+        }
+        _ => Err(Msg::NotSupported("this statement here").into()),
+    };
+    let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
+    opt::leftovers(binder, &mut bound);
+    if binder.hints.paths && !opt::takes_hinted_paths(binder, &bound) {
+        return Err(types::Error::from(Msg::NoPlanForHints).at_line(statement.line));
+    }
+    Ok(bound)
+}
+
+/// Binds INSERT, UPDATE, DELETE or MERGE, once it is known that the login may do that.
+///
+/// # Errors
+/// 229, and as [`bind_statement`].
+pub(super) fn bind_change(binder: &mut Binder<'_>, statement: &Statement) -> Result<Bound> {
+    match &statement.kind {
         StatementKind::Insert(insert) => {
             set_hints(binder, &insert.options)?;
             require_target(binder, &insert.target, &[], &["INSERT"])?;
-            dml::bind_insert(binder, insert).map(Bound::Insert)
+            match dml::nested_of(insert)? {
+                Some(nested) => dml::bind_nested(binder, insert, &nested),
+                None => dml::bind_insert(binder, insert).map(Bound::Insert),
+            }
         }
         StatementKind::Update(update) => {
             set_hints(binder, &update.options)?;
@@ -64,17 +90,8 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
             require_target(binder, &merge.target, &[], &permissions)?;
             dml::bind_merge(binder, merge).map(|m| Bound::Merge(Box::new(m)))
         }
-        StatementKind::Truncate(truncate) => {
-            dml::bind_truncate(binder, truncate).map(Bound::Truncate)
-        }
         _ => Err(Msg::NotSupported("this statement here").into()),
-    };
-    let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
-    opt::leftovers(binder, &mut bound);
-    if binder.hints.paths && !opt::takes_hinted_paths(binder, &bound) {
-        return Err(types::Error::from(Msg::NoPlanForHints).at_line(statement.line));
     }
-    Ok(bound)
 }
 
 /// Binds an expression that stands alone.

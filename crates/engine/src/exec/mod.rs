@@ -66,6 +66,8 @@ pub struct Cx<'a> {
     /// Whether the statement fires triggers, and what it has for them.
     pub(crate) fires: bool,
     pub(crate) pending: Vec<trigger::Pending>,
+    /// Rows that foreign keys have changed in its course, for the triggers of their tables.
+    pub(crate) cascaded: Vec<trigger::Cascaded>,
     /// Foreign keys that the statement has set to their defaults.
     pub(crate) defaulted: Vec<dml::Defaulted>,
     /// What the operators of the statement do, where somebody wants to know.
@@ -120,6 +122,7 @@ impl<'a> Cx<'a> {
             kept: Vec::new(),
             fires: false,
             pending: Vec::new(),
+            cascaded: Vec::new(),
             defaulted: Vec::new(),
         }
     }

@@ -38,6 +38,10 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
             Ok(StatementResult { command: Command::None, rows: 0 })
         }
     };
+    let done = match bound.outer() {
+        Some(_) => done.map(|done| StatementResult { command: Command::Insert, ..done }),
+        None => done,
+    };
     if cx.null_eliminated && cx.session.options.ansi_warnings {
         let warning = types::Error::from(Msg::NullEliminated);
         let sent = cx.sink.message(&warning);
@@ -232,6 +236,7 @@ fn lend<T>(
         kept: Vec::new(),
         fires: cx.fires,
         pending: Vec::new(),
+        cascaded: Vec::new(),
         defaulted: Vec::new(),
     };
     let done = work(&mut inner);
@@ -246,10 +251,11 @@ fn lend<T>(
         profile,
         work_tables,
         pending,
+        cascaded,
         defaulted,
         ..
     } = inner;
-    cx.pending = pending;
+    cx.pending = trigger::in_order(cascaded, pending);
     cx.defaulted = defaulted;
     cx.registers = registers;
     cx.now = now;

@@ -98,6 +98,9 @@ pub(super) struct World<'p> {
 
 /// `StatementType` of a bound statement.
 pub(super) fn kind_of(bound: &Bound) -> &'static str {
+    if bound.outer().is_some() {
+        return "INSERT";
+    }
     match bound {
         Bound::Select(_) | Bound::SelectAssign(_) => "SELECT",
         Bound::SelectInto(_) => "SELECT INTO",
@@ -115,6 +118,15 @@ pub(super) fn kind_of(bound: &Bound) -> &'static str {
 impl World<'_> {
     /// Makes the operators of a bound statement; none if it has none.
     pub(super) fn plan(&self, bound: &Bound) -> Option<Op> {
+        let op = self.plan_of(bound);
+        let Some(outer) = bound.outer() else { return op };
+        let names = Names::new(self.catalog, self.variables);
+        let builder = Builder { names, profile: self.profile };
+        let table = table_of(&outer.insert.target);
+        op.map(|op| self.write(&builder, ["Table Insert", "Insert"], table, op))
+    }
+
+    fn plan_of(&self, bound: &Bound) -> Option<Op> {
         let names = Names::new(self.catalog, self.variables);
         let mut builder = Builder { names, profile: self.profile };
         match bound {

@@ -104,8 +104,10 @@ fn of_set(set: &mut SetRow, each: &mut dyn FnMut(&mut Expr)) {
 fn of_output(clauses: &mut [OutputClause], each: &mut dyn FnMut(&mut Expr)) {
     for clause in clauses {
         clause.columns.iter_mut().for_each(|c| each(&mut c.expr));
-        if let OutputTarget::Table(insert) = &mut clause.target {
-            of_insert(insert, each);
+        match &mut clause.target {
+            OutputTarget::Table(insert) => of_insert(insert, each),
+            OutputTarget::Insert(outer) => of_insert(&mut outer.insert, each),
+            OutputTarget::Client(_) | OutputTarget::Triggers(_) => {}
         }
     }
 }

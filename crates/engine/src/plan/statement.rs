@@ -37,6 +37,39 @@ pub enum Bound {
 }
 
 impl Bound {
+    /// What the statement outputs.
+    pub(crate) fn output(&self) -> &[OutputClause] {
+        match self {
+            Self::Insert(insert) => &insert.output,
+            Self::Update(update) => &update.output,
+            Self::Delete(delete) => &delete.output,
+            Self::Instead(instead) => &instead.output,
+            Self::Merge(merge) => &merge.output,
+            Self::Select(_)
+            | Self::SelectAssign(_)
+            | Self::SelectInto(_)
+            | Self::Truncate(_)
+            | Self::Scalar(_) => &[],
+        }
+    }
+
+    /// The INSERT around the statement, if it is a nested one.
+    pub(crate) fn outer(&self) -> Option<&OuterInsert> {
+        self.output().iter().find_map(|clause| match &clause.target {
+            OutputTarget::Insert(outer) => Some(&**outer),
+            OutputTarget::Client(_) | OutputTarget::Table(_) | OutputTarget::Triggers(_) => None,
+        })
+    }
+
+    /// What goes to the client of what the statement outputs.
+    pub(crate) fn client_shape(&self) -> Option<&Arc<ResultShape>> {
+        let outputs = self.outer().map_or(self.output(), |outer| &outer.insert.output[..]);
+        outputs.iter().find_map(|output| match &output.target {
+            OutputTarget::Client(shape) => Some(shape),
+            OutputTarget::Table(_) | OutputTarget::Triggers(_) | OutputTarget::Insert(_) => None,
+        })
+    }
+
     /// Tells what timing the statement would add to it.
     pub(crate) fn cost(&self) -> Cost {
         let is_plain = |expr: &Expr| !walk::has_subquery(expr);
@@ -148,6 +181,17 @@ pub enum OutputTarget {
     Table(Box<Insert>),
     /// To the triggers that the statement fires: new rows, then old rows, whole.
     Triggers(Arc<Firing>),
+    /// To the INSERT around a nested statement.
+    Insert(Box<OuterInsert>),
+}
+
+/// An INSERT whose rows are what a nested statement outputs.
+#[derive(Debug)]
+pub struct OuterInsert {
+    /// The INSERT; the columns' values are its source registers.
+    pub insert: Insert,
+    /// WHERE of its SELECT.
+    pub filter: Option<Expr>,
 }
 
 /// The triggers that a statement fires.
@@ -385,6 +429,11 @@ pub struct Merge {
     pub row: u32,
     /// Register that is not NULL where the source has a row.
     pub source_present: Register,
+    /// The same of the target, where that is not told by the row of its scan: of a view whose triggers take
+    /// the rows.
+    pub target_present: Option<Register>,
+    /// Row numbers of the scans behind such a view: together they tell its rows from each other.
+    pub view_rows: Vec<u32>,
     /// WHEN clauses in order.
     pub clauses: Vec<MergeClause>,
     /// OUTPUT.

@@ -10,7 +10,7 @@ use crate::bind::{BinderContext, bind_statement, shape_of};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, done};
 use crate::plan::program::{LeafAst, Program, Step, StepKind};
-use crate::plan::statement::{Bound, OutputTarget};
+use crate::plan::statement::Bound;
 use crate::proc::sql::{parse_parameters, prepare, text_argument};
 use crate::proc::{SystemProcedure, argument};
 use crate::session::SessionState;
@@ -102,21 +102,10 @@ fn first_of(
 
 /// The rows that a statement returns to the client.
 fn shape_returned(bound: &Bound) -> Option<Arc<ResultShape>> {
-    let outputs = match bound {
-        Bound::Select(select) => return Some(Arc::clone(&select.shape)),
-        Bound::Insert(insert) => &insert.output,
-        Bound::Update(update) => &update.output,
-        Bound::Delete(delete) => &delete.output,
-        Bound::Instead(instead) => &instead.output,
-        Bound::Merge(merge) => &merge.output,
-        Bound::SelectAssign(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {
-            return None;
-        }
-    };
-    outputs.iter().find_map(|output| match &output.target {
-        OutputTarget::Client(shape) => Some(Arc::clone(shape)),
-        OutputTarget::Table(_) | OutputTarget::Triggers(_) => None,
-    })
+    match bound {
+        Bound::Select(select) => Some(Arc::clone(&select.shape)),
+        bound => bound.client_shape().map(Arc::clone),
+    }
 }
 
 /// The columns of the description, as documented.

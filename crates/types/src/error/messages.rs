@@ -5,53 +5,7 @@
 
 use std::fmt;
 
-/// A message of the registry: its number, severity and text, and the names and types of the places in it.
-pub type MessageText = (i32, u8, &'static str, &'static [(&'static str, &'static str)]);
-
-/// Declares [`Msg`]: per message a variant with its arguments, number, severity and text.
-macro_rules! messages {
-    ($($name:ident $(($($arg:ident: $type:ty),+))? = $number:literal, $severity:literal, $text:literal;)+) => {
-        /// A message of the registry with its arguments; turn it into an [`crate::Error`] with `.into()`.
-        #[derive(Clone, Debug, PartialEq, Eq)]
-        pub enum Msg<'a> {
-            $(
-                #[doc = concat!("Message ", $number, ", severity ", $severity, ": `", $text, "`")]
-                $name $(($($type),+))?,
-            )+
-            #[doc(hidden)]
-            _Lifetime(std::marker::PhantomData<&'a ()>, std::convert::Infallible),
-        }
-
-        impl Msg<'_> {
-            /// Returns the number and the severity.
-            pub const fn number_and_severity(&self) -> (i32, u8) {
-                match self {
-                    $(messages!(@pattern $name $(($($arg),+))?) => ($number, $severity),)+
-                    Self::_Lifetime(_, never) => match *never {},
-                }
-            }
-
-            /// The number and severity of every message, in the order of the registry.
-            pub const ALL: &'static [(i32, u8)] = &[$(($number, $severity)),+];
-
-            /// Number, severity and text of every message, and the names and types of the places in it.
-            pub const TEXTS: &'static [MessageText] = &[
-                $(($number, $severity, $text, &[$($((stringify!($arg), stringify!($type))),+)?])),+
-            ];
-        }
-
-        impl fmt::Display for Msg<'_> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self {
-                    $(Self::$name $(($($arg),+))? => write!(f, $text),)+
-                    Self::_Lifetime(_, never) => match *never {},
-                }
-            }
-        }
-    };
-    (@pattern $name:ident) => { Self::$name };
-    (@pattern $name:ident ($($arg:ident),+)) => { Self::$name(..) };
-}
+use super::registry::MessageText;
 
 messages! {
     SyntaxNear(token: &'a str) = 102, 15, "Incorrect syntax near '{token}'.";
@@ -138,6 +92,7 @@ messages! {
     NotInTransaction(statement: &'a str) = 226, 16, "{statement} statement not allowed within multi-statement transaction.";
     NotAFunctionOrField(name: &'a str) = 227, 15, "\"{name}\" is not a valid function, property, or field.";
     PermissionDenied(permission: &'a str, object: &'a str, database: &'a str, schema: &'a str) = 229, 14, "The {permission} permission was denied on the object '{object}', database '{database}', schema '{schema}'.";
+    ColumnPermissionDenied(permission: &'a str, column: &'a str, object: &'a str, database: &'a str, schema: &'a str) = 230, 14, "The {permission} permission was denied on the column '{column}' of the object '{object}', database '{database}', schema '{schema}'.";
     ArithmeticOverflowType(to: &'a str, value: &'a str) = 232, 16, "Arithmetic overflow error for type {to}, value = {value}.";
     ColumnCannotBeNull(column: &'a str, table: &'a str) = 233, 16, "The column '{column}' in table '{table}' cannot be null.";
     MoneyResultSpace(to: &'a str) = 234, 16, "There is insufficient result space to convert a money value to {to}.";
@@ -200,6 +155,10 @@ messages! {
     ReadOnlyNotTable(parameter: &'a str) = 346, 15, "The parameter \"{parameter}\" can not be declared READONLY since it is not a table-valued parameter.";
     NoParameterNamed(procedure: &'a str, parameter: &'a str) = 349, 16, "The procedure \"{procedure}\" has no parameter named \"{parameter}\".";
     TableParameterReadOnly(parameter: &'a str) = 352, 15, "The table-valued parameter \"{parameter}\" must be declared with the READONLY option.";
+    NestedFunction(name: &'a str, clause: &'a str) = 353, 16, "Function '{name}' is not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement. This is because the function performs user or system data access, or is assumed to perform this access. By default, a function is assumed to perform data access if it is not schema-bound.";
+    NestedIntoView(target: &'a str) = 354, 15, "The target '{target}' of the INSERT statement cannot be a view or common table expression when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedIntoTriggers(table: &'a str) = 355, 15, "The target table '{table}' of the INSERT statement cannot have any enabled triggers when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedIntoReference(table: &'a str, constraint: &'a str) = 356, 15, "The target table '{table}' of the INSERT statement cannot be on either side of a (primary key, foreign key) relationship when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement. Found reference constraint '{constraint}'.";
     IncompatibleTypes(left: &'a str, right: &'a str, operator: &'a str) = 402, 16, "The data types {left} and {right} are incompatible in the {operator} operator.";
     InvalidOperator(operator: &'a str, of: &'a str) = 403, 16, "Invalid operator for data type. Operator equals {operator}, type equals {of}.";
     ConstantInOrderBy(position: i64) = 408, 16, "A constant expression was encountered in the ORDER BY list, position {position}.";
@@ -217,7 +176,14 @@ messages! {
     RecursiveOuterJoin(query: &'a str) = 462, 16, "Outer join is not allowed in the recursive part of a recursive common table expression '{query}'.";
     RecursiveAggregate(query: &'a str) = 467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '{query}'.";
     CollationConflict(left: &'a str, right: &'a str, operation: &'a str) = 468, 16, "Cannot resolve the collation conflict between \"{left}\" and \"{right}\" in the {operation} operation.";
+    SampleNotTable = 475, 16, "Invalid SAMPLE clause. Only table names in the FROM clause of SELECT, UPDATE, and DELETE queries may be sampled.";
+    SamplePercent(percent: &'a str, table: &'a str) = 476, 16, "Invalid PERCENT tablesample size \"{percent}\" for table \"{table}\". The PERCENT tablesample size must be between 0 and 100.";
+    SampleNotInteger(table: &'a str) = 477, 16, "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{table}\". The value or seed must be an integer.";
+    SampleInView = 478, 16, "The TABLESAMPLE clause cannot be used in a view definition or inline table function definition.";
+    SampleNotPositive(value: i64, table: &'a str) = 479, 16, "Invalid ROWS value or REPEATABLE seed \"{value}\" in the TABLESAMPLE clause for table \"{table}\". The value or seed must be greater than 0.";
     NodesColumn(name: &'a str) = 493, 16, "The column '{name}' that was returned from the nodes() method cannot be used directly. It can only be used with one of the four XML data type methods, exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks.";
+    SampleVariable = 497, 16, "Variables are not allowed in the TABLESAMPLE or REPEATABLE clauses.";
+    SampleInvalid = 498, 16, "Invalid value in the TABLESAMPLE or REPEATABLE clauses.";
     InvalidEscape(escape: &'a str, predicate: &'a str) = 506, 16, "The invalid escape character \"{escape}\" was specified in a {predicate} predicate.";
     SetRowCount = 507, 16, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.";
     RowTooLarge(size: i64, max: i64) = 511, 16, "Cannot create a row of size {size} which is greater than the allowable maximum row size of {max}.";
@@ -303,6 +269,7 @@ messages! {
     PrimaryKeyExists(table: &'a str) = 1779, 16, "Table '{table}' already has a primary key defined on it.";
     DefaultExists = 1781, 16, "Column already has a DEFAULT bound to it.";
     CascadeCycle(key: &'a str, table: &'a str) = 1785, 16, "Introducing FOREIGN KEY constraint '{key}' on table '{table}' may cause cycles or multiple cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.";
+    CascadeInstead(key: &'a str, table: &'a str) = 1787, 16, "Cannot define foreign key constraint '{key}' with cascaded DELETE or UPDATE on table '{table}' because the table has an INSTEAD OF DELETE or UPDATE TRIGGER defined on it.";
     DatabaseExists(name: &'a str) = 1801, 16, "Database '{name}' already exists. Choose a different database name.";
     ClusteredExists(kind: &'a str, table: &'a str, index: &'a str) = 1902, 16, "Cannot create more than one clustered index on {kind} '{table}'. Drop the existing clustered index '{index}' before creating another.";
     NotATableOrView(name: &'a str) = 1906, 11, "Cannot create an index on '{name}', because this object is not a user table or view.";
@@ -317,6 +284,7 @@ messages! {
     AlterIncompatible(name: &'a str) = 2010, 16, "Cannot perform alter on '{name}' because it is an incompatible object type.";
     TriggerSchema(trigger: &'a str) = 2103, 15, "Cannot alter trigger '{trigger}' because its schema is different from the schema of the target table or view.";
     InsteadOfExists(verb: &'a str, trigger: &'a str, kind: &'a str, object: &'a str, action: &'a str) = 2111, 16, "Cannot {verb} trigger '{trigger}' on {kind} '{object}' because an INSTEAD OF {action} trigger already exists on this object.";
+    InsteadCascade(trigger: &'a str, table: &'a str) = 2113, 16, "Cannot create INSTEAD OF DELETE or INSTEAD OF UPDATE TRIGGER '{trigger}' on table '{table}'. This is because the table has a FOREIGN KEY with cascading DELETE or UPDATE.";
     XQuerySyntax(method: &'a str, near: &'a str) = 2209, 16, "XQuery [{method}()]: Syntax error near '{near}'";
     XQueryNoNamespace(method: &'a str, name: &'a str) = 2229, 16, "XQuery [{method}()]: The name \"{name}\" does not denote a namespace.";
     XQueryInsertTarget(method: &'a str, found: &'a str) = 2226, 16, "XQuery [{method}()]: The target of 'insert' must be a single node, found '{found} *'";
@@ -457,6 +425,11 @@ messages! {
     OnlyUserProcesses = 6107, 16, "Only user processes can be killed.";
     CannotRollBack(name: &'a str) = 6401, 16, "Cannot roll back {name}. No transaction or savepoint of that name was found.";
     XmlValueType(of: &'a str) = 2204, 16, "XQuery [value()]: The type '{of}' used in the VALUE method is invalid.";
+    MergeInsteadSome(target: &'a str) = 5316, 16, "The target '{target}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then all actions must have enabled INSTEAD OF triggers.";
+    NestedRowsAggregate(clause: &'a str) = 5322, 16, "An aggregate function is not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedSubquery(clause: &'a str) = 5323, 15, "Subqueries are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedIdentity(column: &'a str, table: &'a str) = 5328, 15, "Cannot insert explicit value for the identity column '{column}' in the target table '{table}' of the INSERT statement when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedWindow(clause: &'a str) = 5329, 15, "Windowed functions are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     XmlNotDml = 6305, 16, "XQuery data manipulation expression required in XML data type method.";
     XmlTooDeep(max: i64) = 6335, 16, "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is {max} levels.";
     XmlDtd = 6359, 16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.";
@@ -605,6 +578,19 @@ messages! {
     MergeActionTwice(action: &'a str, clause: &'a str) = 10714, 15, "An action of type '{action}' cannot appear more than once in a '{clause}' clause of a MERGE statement.";
     FilterComputed(index: &'a str, table: &'a str, column: &'a str) = 10609, 16, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
     FilterConverts(index: &'a str, table: &'a str, column: &'a str, same: &'a str) = 10611, 16, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant of higher data type precedence or of a different collation. Converting a column to the data type of a constant is not supported for filtered indexes. To resolve this error, explicitly convert the constant to the same data type and collation as the column '{same}'.";
+    NestedNoOutput = 10716, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement must have an OUTPUT clause.";
+    NestedClause(clause: &'a str) = 10717, 15, "The {clause} clause is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedHints = 10718, 15, "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE statements.";
+    NestedOutputInto = 10720, 15, "An OUTPUT INTO clause is not allowed in a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedCurrentOf = 10721, 15, "The WHERE CURRENT OF clause is not allowed in a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedDistinct = 10722, 15, "The DISTINCT keyword is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedInJoin = 10727, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side of a JOIN or APPLY operator.";
+    NestedInPivot = 10728, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed as the table source of a PIVOT or UNPIVOT operator.";
+    NestedNotInsert = 10729, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in a SELECT statement that is not the immediate source of rows for an INSERT statement.";
+    NestedInFrom = 10730, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in the FROM clause of an UPDATE or DELETE statement.";
+    NestedTwice = 10731, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed inside another nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedInSet = 10732, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed on either side of a UNION, INTERSECT, or EXCEPT operator.";
+    NestedInUsing = 10733, 16, "A nested INSERT, UPDATE, DELETE, or MERGE statement is not allowed in the USING clause of a MERGE statement.";
     FilterIncorrect(index: &'a str, table: &'a str) = 10735, 15, "Incorrect WHERE clause for filtered index '{index}' on table '{table}'.";
     TooManyRowValues = 10738, 15, "The number of row value expressions in the INSERT statement exceeds the maximum allowed number of 1000 row values.";
     TopWithOffset = 10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.";
@@ -639,6 +625,8 @@ messages! {
     NextValueNested = 11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.";
     NextValueClause = 11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.";
     SequenceExhausted(name: &'a str) = 11728, 16, "The sequence object '{name}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.";
+    NestedNextValue = 11734, 16, "NEXT VALUE FOR function is not allowed in the SELECT clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    NestedNextDefault = 11735, 16, "The target table of the INSERT statement cannot have DEFAULT constraints using the NEXT VALUE FOR function when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NativeNullableKey(with: &'a str) = 12301, 16, "Nullable columns in the index key are not supported with {with}.";
     NativeUpdateKey(with: &'a str) = 12302, 16, "Updating columns that are part of the PRIMARY KEY constraint is not supported with {with}.";
     NativeCursors(with: &'a str) = 12306, 16, "Cursors are not supported with {with}.";

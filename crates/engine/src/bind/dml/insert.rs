@@ -8,11 +8,13 @@ use types::{DataType, Mode, Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
+use super::update::percent_of;
 use super::{in_level, instead, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_expr, compute_next_values, share_next_values};
 use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
 use crate::catalog::TableDef;
+use crate::catalog::name::Name;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Node, Query, TableSource, ValuesScan};
@@ -27,9 +29,6 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         let Resolution { target, columns, check } = resolve_columns(binder, insert)?;
         let definition = Arc::clone(table_of(&target));
         let top = insert.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
-        if top.as_ref().is_some_and(|t| t.percent) {
-            return Err(Msg::NotSupported("TOP PERCENT in INSERT").into());
-        }
         let mut bound = match &insert.source {
             ast::InsertSource::Values(rows) if rows.len() == 1 => {
                 values_row(binder, target, &columns, &rows[0], insert)?
@@ -47,7 +46,13 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
             }
         };
         share_next_values_of(binder, &mut bound);
-        bound.top = top.map(|t| t.count);
+        bound.top = match top {
+            Some(top) if top.percent => {
+                limit_source(&mut bound.source, top.count);
+                None
+            }
+            top => top.map(|t| t.count),
+        };
         bound.row.views = check.map(|(predicates, scanned)| {
             let swaps = scanned.into_iter();
             let swaps = swaps.map(|(i, register)| (register, bound.first.plus(i))).collect();
@@ -58,6 +63,16 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         finish(binder, &mut bound);
         Ok(bound)
     })
+}
+
+/// Leaves a percentage of the source's rows.
+fn limit_source(source: &mut InsertSource, percent: Expr) {
+    let query = match std::mem::replace(source, InsertSource::Default) {
+        InsertSource::Query(query) => query,
+        InsertSource::Default => Query { root: Node::OneRow, output: Vec::new() },
+    };
+    let root = percent_of(query.root, percent);
+    *source = InsertSource::Query(Query { root, ..query });
 }
 
 /// Values and defaults of a row that take the next value of one sequence get the same one.
@@ -200,7 +215,7 @@ pub(super) fn bind_rows_into(
 }
 
 /// Resolves the target of an INSERT to a table.
-fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableSource> {
+pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableSource> {
     match &target.kind {
         TargetKind::Variable(variable) => {
             let found = binder.table_variable(&variable.name);
@@ -216,6 +231,13 @@ fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableSource> {
             Err(Msg::NotSupported(&format!("{} as a target", call.name)).into())
         }
     }
+}
+
+/// Tells whether a name is that of a view or of a common table expression.
+pub(super) fn is_view(binder: &mut Binder<'_>, name: &ObjectName) -> bool {
+    let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+    name.as_simple().is_some_and(is_cte)
+        || matches!(resolve_table(binder, name), Ok(Resolved::View(..)))
 }
 
 fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSource> {
@@ -254,7 +276,7 @@ pub(super) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usi
 }
 
 /// Brings values to the columns that take them.
-fn assign_named(
+pub(super) fn assign_named(
     table: &TableDef,
     columns: &[usize],
     values: Vec<Expr>,
@@ -307,7 +329,7 @@ pub(super) fn make(
     })
 }
 
-fn check_count(columns: usize, values: usize, insert: &ast::Insert) -> Result<()> {
+pub(super) fn check_count(columns: usize, values: usize, insert: &ast::Insert) -> Result<()> {
     if columns == values {
         return Ok(());
     }
@@ -399,7 +421,7 @@ fn from_query(
     make(binder, target, InsertSource::Query(query), Vec::new(), named)
 }
 
-fn bind_output(
+pub(super) fn bind_output(
     binder: &mut Binder<'_>,
     definition: &Arc<TableDef>,
     outputs: &[ast::Output],

@@ -1,20 +1,24 @@
 //! MERGE: the source joined with the target, and what the WHEN clauses do with each pair.
 
+use std::sync::Arc;
+
 use tsql::ast::{self, MergeKind};
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
+use super::nested::is_nested;
 use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
-use super::update::{bind_set, output_reads, set_reads};
-use super::{add_reads, in_level, row};
+use super::update::{bind_set, output_reads, percent_of, set_reads};
+use super::{add_reads, in_level, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_condition, bind_expr};
 use crate::bind::query::{Lateral, bind_table_ref, top_of};
+use crate::catalog::TableDef;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
+use crate::plan::query::{Join, JoinKind, JoinMethod, Node, TableSource};
 use crate::plan::statement::{
     InsertValue, Merge, MergeAction, MergeClause, MergeInsert, MergeWhen, OutputClause,
 };
@@ -31,24 +35,23 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             source.alias = alias.to_string();
             source.schema = None;
         }
-        super::view::refuse_merge(binder)?;
-        let base = target::base_of(binder, &target_node, 0, None)?;
-        if trigger::has_instead(binder, &base.definition) {
-            return Err(Msg::NotSupported("MERGE into a table with INSTEAD OF triggers").into());
+        let target = merge_target(binder, target_node, merge)?;
+        let base = target.base;
+        if is_nested(&merge.source) {
+            return Err(Msg::NestedInUsing.into());
         }
         let source = bind_table_ref(binder, &merge.source, Lateral::No)?;
         let source_present = binder.new_register();
-        let present = Expr::constant(Value::Bit(true), DataType::Bit);
-        let source = Node::Compute(Box::new((source, vec![(source_present, present)])));
+        let source = with_flag(source, source_present);
         let on = bind_condition(binder, &merge.on)?;
         let by_source = merge.clauses.iter().any(|c| c.kind == MergeKind::NotMatchedBySource);
         let join = Join {
             kind: if by_source { JoinKind::Full } else { JoinKind::Left },
             method: if by_source { JoinMethod::Hash(Vec::new()) } else { JoinMethod::Loop },
             left_live: walk::live(&source),
-            right_live: walk::live(&target_node),
+            right_live: walk::live(&target.node),
             left: source,
-            right: target_node,
+            right: target.node,
             on: Some(on),
         };
         let mut root = Node::Join(Box::new(join));
@@ -58,13 +61,19 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         let mut output = bind_output(binder, &base, merge, inserted, action)?;
         add_triggers(binder, &base, &clauses, inserted, &mut output)?;
         let top = merge.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
-        if top.as_ref().is_some_and(|t| t.percent) {
-            return Err(Msg::NotSupported("TOP PERCENT in MERGE").into());
-        }
+        let top = match (top, target.present) {
+            (Some(top), Some(present)) if top.percent => {
+                let applies = applies(&clauses, source_present, present);
+                root = percent_of(Node::Filter(Box::new((root, applies))), top.count);
+                None
+            }
+            (top, _) => top.map(|t| t.count),
+        };
         opt::root(binder, &mut root);
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         used.insert(source_present);
+        target.present.iter().for_each(|present| used.insert(*present));
         clauses.iter().for_each(|c| clause_reads(c, &mut used));
         output_reads(&output, &mut used);
         if !output.is_empty() {
@@ -77,15 +86,106 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             root,
             row: base.row,
             source_present,
+            target_present: target.present.filter(|_| target.is_view),
+            view_rows: target.view_rows,
             clauses,
             output,
             action,
             inserted,
             deleted: base.old,
-            top: top.map(|t| t.count),
+            top,
             registers: binder.registers,
         })
     })
+}
+
+/// The target of a MERGE.
+struct MergeTarget {
+    node: Node,
+    base: Base,
+    /// Register that is not NULL where the target has a row, where somebody reads it.
+    present: Option<Register>,
+    /// Whether it is a view whose triggers take the rows.
+    is_view: bool,
+    /// The scans behind such a view.
+    view_rows: Vec<u32>,
+}
+
+/// Finds the table that the target is, or makes a view with INSTEAD OF triggers look like one.
+///
+/// # Errors
+/// 5316 where triggers take the place of some actions of the MERGE and not of all.
+fn merge_target(binder: &mut Binder<'_>, node: Node, merge: &ast::Merge) -> Result<MergeTarget> {
+    let events = merge.clauses.iter().map(|clause| match clause.action {
+        ast::MergeAction::Insert { .. } => Event::Insert,
+        ast::MergeAction::Update(_) => Event::Update,
+        ast::MergeAction::Delete => Event::Delete,
+    });
+    let events: Vec<Event> = events.collect();
+    if let Some(shape) = view::merge_shape(binder, &events)? {
+        return Ok(as_table(binder, node, shape));
+    }
+    let base = target::base_of(binder, &node, 0, None)?;
+    let has_instead = |event: &Event| {
+        trigger::triggers(binder, &base.definition, *event).is_some_and(|(_, one)| one.is_some())
+    };
+    let instead = events.iter().filter(|event| has_instead(event)).count();
+    if instead > 0 && instead < events.len() {
+        return Err(Msg::MergeInsteadSome(&base.definition.name).into());
+    }
+    let by_percent = merge.top.as_ref().is_some_and(|top| top.percent);
+    let present = by_percent.then(|| binder.new_register());
+    let node = match present {
+        Some(present) => with_flag(node, present),
+        None => node,
+    };
+    Ok(MergeTarget { node, base, present, is_view: false, view_rows: Vec::new() })
+}
+
+/// Copies the columns of a view to registers in a row, as a table's are.
+fn as_table(binder: &mut Binder<'_>, node: Node, shape: Arc<TableDef>) -> MergeTarget {
+    let view_rows = walk::live(&node).rows;
+    let present = binder.new_register();
+    let old = binder.new_registers(shape.columns.len());
+    let mut computed = vec![(present, Expr::constant(Value::Bit(true), DataType::Bit))];
+    let source = binder.levels.last_mut().and_then(|level| level.sources.first_mut());
+    let columns = source.map(|source| &mut source.columns[..]).unwrap_or_default();
+    for (i, column) in columns.iter_mut().enumerate() {
+        let value = Expr::new(ExprKind::Column(column.register), column.ty);
+        column.register = old.plus(i);
+        computed.push((column.register, value));
+    }
+    let table = TableSource::Table(Arc::clone(&shape));
+    let base = Base { table, definition: shape, row: binder.new_row(), old };
+    let node = Node::Compute(Box::new((node, computed)));
+    MergeTarget { node, base, present: Some(present), is_view: true, view_rows }
+}
+
+/// Adds a register that is not NULL where there is a row.
+fn with_flag(node: Node, flag: Register) -> Node {
+    let present = Expr::constant(Value::Bit(true), DataType::Bit);
+    Node::Compute(Box::new((node, vec![(flag, present)])))
+}
+
+/// The condition that some clause has something to do with a pair of rows.
+fn applies(clauses: &[MergeClause], source: Register, target: Register) -> Expr {
+    let flag_type =
+        ColumnType { data_type: DataType::Bit, collation: Collation::default(), nullable: true };
+    let condition = |kind| Expr::new(kind, flag_type);
+    let is_missing = |register: Register| {
+        condition(ExprKind::IsNull(Box::new(condition(ExprKind::Column(register)))))
+    };
+    let is_there = |register: Register| condition(ExprKind::Not(Box::new(is_missing(register))));
+    let any = clauses.iter().map(|clause| {
+        let mut all = match clause.when {
+            MergeWhen::Matched => vec![is_there(source), is_there(target)],
+            MergeWhen::NotMatchedByTarget => vec![is_there(source), is_missing(target)],
+            MergeWhen::NotMatchedBySource => vec![is_missing(source), is_there(target)],
+        };
+        all.extend(clause.condition.clone());
+        condition(ExprKind::And(all.into()))
+    });
+    condition(ExprKind::Or(any.collect()))
 }
 
 fn bind_output(

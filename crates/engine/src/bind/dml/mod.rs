@@ -2,12 +2,13 @@
 //!
 //! - `target.rs` finds the table that is changed, through views and CTEs;
 //! - `row.rs` binds what every new row needs: defaults, computed columns, checks, foreign keys;
-//! - `output.rs` binds OUTPUT.
+//! - `output.rs` binds OUTPUT; `nested.rs` an INSERT of what a nested statement outputs.
 
 mod delete;
 mod insert;
 mod instead;
 mod merge;
+mod nested;
 mod output;
 mod rewrite;
 mod row;
@@ -20,8 +21,13 @@ pub(crate) use delete::{bind_delete, bind_truncate};
 pub(crate) use insert::bind_insert;
 pub use insert::{Triggers, bind_insert_rows};
 pub(crate) use merge::bind_merge;
+pub(crate) use nested::{
+    NestedRows, bind as bind_nested, is_nested, of as nested_of,
+    refuse_in_set as refuse_nested_in_set,
+};
 pub(crate) use rewrite::{Rewrite, bind_rewrite, bind_validation};
 pub(crate) use row::default_value;
+pub(crate) use trigger::{Event, find as find_triggers};
 pub(crate) use update::bind_update;
 
 use types::Result;

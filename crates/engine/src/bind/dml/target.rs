@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tsql::ast::{ObjectName, TableRef, Target, TargetKind};
 use types::{Msg, Result};
 
+use super::nested::is_nested;
 use crate::bind::query::{SourceName, add_table_source, bind_from, bind_named_source, scan_hints};
 use crate::bind::{Binder, Source};
 use crate::catalog::TableDef;
@@ -45,6 +46,9 @@ pub(super) fn bind_with_from(
     if from.is_empty() {
         let node = add_target(binder, target, hints)?;
         return Ok(Bound { from: node, source: 0 });
+    }
+    if from.iter().any(is_nested) {
+        return Err(Msg::NestedInFrom.into());
     }
     let node = bind_from(binder, from)?;
     let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();

@@ -6,21 +6,21 @@ use tsql::ast::TriggerTiming;
 use types::{Msg, Result};
 
 use crate::bind::Binder;
-use crate::catalog::TableDef;
+use crate::catalog::{Catalog, ModuleDef, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{OutputColumn, TableSource};
 use crate::plan::statement::{Firing, OutputClause, OutputTarget};
 
 /// What a statement does to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Event {
+pub(crate) enum Event {
     Insert,
     Update,
     Delete,
 }
 
 impl Event {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Insert => "INSERT",
             Self::Update => "UPDATE",
@@ -78,14 +78,20 @@ pub(super) fn add(
     Ok(())
 }
 
-type Triggers = (Vec<Arc<crate::catalog::ModuleDef>>, Option<Arc<crate::catalog::ModuleDef>>);
+/// AFTER triggers in order, and the INSTEAD OF trigger.
+pub(crate) type Triggers = (Vec<Arc<ModuleDef>>, Option<Arc<ModuleDef>>);
 
 /// Finds the enabled triggers of a table for an event, in the order in which they were made.
-fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Triggers> {
+pub(super) fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Triggers> {
+    find(binder.catalog, table, event)
+}
+
+/// As [`triggers`], by the catalog alone.
+pub(crate) fn find(catalog: &Catalog, table: &TableDef, event: Event) -> Option<Triggers> {
     if table.id < 0 {
         return None;
     }
-    let database = binder.catalog.database_by_id(table.database_id)?;
+    let database = catalog.database_by_id(table.database_id)?;
     let mut found: Vec<_> = database
         .triggers_on(table.id)
         .filter(|(trigger, create)| {
@@ -101,12 +107,4 @@ fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Trigg
         of.map(|(trigger, _)| Arc::clone(trigger))
     };
     Some((of(TriggerTiming::After).collect(), of(TriggerTiming::InsteadOf).next()))
-}
-
-/// Tells whether an INSTEAD OF trigger takes the place of some event of a table.
-pub(super) fn has_instead(binder: &Binder<'_>, table: &TableDef) -> bool {
-    let events = [Event::Insert, Event::Update, Event::Delete];
-    events
-        .into_iter()
-        .any(|event| triggers(binder, table, event).is_some_and(|(_, instead)| instead.is_some()))
 }

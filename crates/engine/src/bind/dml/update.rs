@@ -17,7 +17,7 @@ use crate::bind::{Binder, Clause};
 use crate::catalog::TableDef;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::Node;
+use crate::plan::query::{Limit, Node};
 use crate::plan::statement::{
     Assignment, Bound, Course, OutputClause, OutputTarget, SetRow, Update,
 };
@@ -132,14 +132,14 @@ pub(super) fn bind_top(
         return Ok(Some(top.count));
     }
     let input = std::mem::replace(root, Node::Empty);
-    *root = Node::Limit(Box::new(crate::plan::query::Limit {
-        input,
-        offset: None,
-        count: Some(top.count),
-        percent: true,
-        ties: None,
-    }));
+    *root = percent_of(input, top.count);
     Ok(None)
+}
+
+/// Leaves a percentage of rows.
+pub(super) fn percent_of(input: Node, percent: Expr) -> Node {
+    let count = Some(percent);
+    Node::Limit(Box::new(Limit { input, offset: None, count, percent: true, ties: None }))
 }
 
 fn pseudo<'r>(

@@ -1,4 +1,7 @@
-//! INSERT through a view: the table behind it, and which of its columns the view's columns are.
+//! INSERT through a view: the table behind it, and which of its columns the view's columns are; MERGE
+//! into one whose triggers take the rows.
+
+use std::sync::Arc;
 
 use tsql::ast::{Ident, ObjectName, Quoting};
 use types::{DataType, Msg, Result};
@@ -8,6 +11,7 @@ use super::trigger::Event;
 use super::{in_level, instead};
 use crate::bind::Binder;
 use crate::bind::query::bind_named_source;
+use crate::catalog::TableDef;
 use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::TableSource;
@@ -119,16 +123,20 @@ fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
     })
 }
 
-/// Refuses a MERGE into a view that has more to say than which rows and columns are its own.
-pub(super) fn refuse_merge(binder: &Binder<'_>) -> Result<()> {
+/// Returns the columns of the view that a MERGE is into, as a table, if its triggers are to take the rows.
+///
+/// # Errors
+/// 5316 where they take those of some of the actions only; 40517 for WITH CHECK OPTION.
+pub(super) fn merge_shape(binder: &Binder<'_>, events: &[Event]) -> Result<Option<Arc<TableDef>>> {
     let source = binder.levels.last().and_then(|level| level.sources.first());
-    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(()) };
+    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
     if !view.checks.is_empty() {
         return Err(Msg::NotSupported("MERGE into a view WITH CHECK OPTION").into());
     }
-    let events = [Event::Insert, Event::Update, Event::Delete];
-    if events.into_iter().any(|event| instead::shape(binder, &view.module, event).is_some()) {
-        return Err(Msg::NotSupported("MERGE into a view with triggers").into());
+    let mut shapes = events.iter().filter_map(|event| instead::shape(binder, &view.module, *event));
+    let Some(shape) = shapes.next() else { return Ok(None) };
+    if shapes.count() + 1 < events.len() {
+        return Err(Msg::MergeInsteadSome(&view.module.name).into());
     }
-    Ok(())
+    Ok(Some(shape))
 }

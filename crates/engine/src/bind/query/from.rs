@@ -10,6 +10,7 @@ use types::value::ColumnType;
 use types::{Msg, Result};
 
 use super::{bind_query, check_option, cte, function, pivot};
+use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::bind::{Binder, ColumnName, Source, SourceColumn, ViewSource};
 use crate::catalog::name::Name;
@@ -29,6 +30,9 @@ const SYNONYMS_MAX: u32 = 8;
 
 /// Binds the comma-separated sources of FROM.
 pub(crate) fn bind_from(binder: &mut Binder<'_>, from: &[TableRef]) -> Result<Node> {
+    if from.len() > 1 && from.iter().any(is_nested) {
+        return Err(Msg::NestedInJoin.into());
+    }
     let mut node = Node::OneRow;
     for (i, table) in from.iter().enumerate() {
         let next = bind_table_ref(binder, table, Lateral::No)?;
@@ -71,6 +75,9 @@ pub(crate) fn bind_table_ref(
             bind_values(binder, rows, alias, lateral)
         }
         TableRefKind::Joined { first, joins } => {
+            if is_nested(first) || joins.iter().any(|join| is_nested(&join.right)) {
+                return Err(Msg::NestedInJoin.into());
+            }
             let mut left = bind_table_ref(binder, first, lateral)?;
             for join in joins {
                 left = bind_join(binder, left, join, lateral)?;
@@ -82,10 +89,15 @@ pub(crate) fn bind_table_ref(
         }
         TableRefKind::Pivot(pivot) => pivot::bind_pivot(binder, pivot),
         TableRefKind::Unpivot(unpivot) => pivot::bind_unpivot(binder, unpivot),
-        TableRefKind::Dml { .. } => {
-            Err(Msg::NotSupported("a data-changing statement in FROM").into())
-        }
+        TableRefKind::Dml { .. } => bind_nested_rows(binder),
     }
+}
+
+/// Makes the columns of a nested statement known, whose rows come from outside of this tree.
+fn bind_nested_rows(binder: &mut Binder<'_>) -> Result<Node> {
+    let rows = binder.nested.take().ok_or(Msg::NestedNotInsert)?;
+    add_source(binder, SourceName { alias: &rows.alias, schema: None }, rows.columns, None)?;
+    Ok(Node::OneRow)
 }
 
 fn bind_join(

@@ -5,6 +5,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Mode, Msg, Result, Value};
 
 use super::from::{Lateral, SourceName, add_source, bind_table_ref};
+use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_expr, compare, convert_to, is_not_null};
 use crate::bind::{Binder, Level, SourceColumn};
 use crate::catalog::name::Name;
@@ -26,6 +27,9 @@ fn with_source<T>(
     source: &TableRef,
     inner: impl FnOnce(&mut Binder<'_>) -> Result<T>,
 ) -> Result<(Turned, T)> {
+    if is_nested(source) {
+        return Err(Msg::NestedInPivot.into());
+    }
     binder.levels.push(Level::default());
     let bound: Result<_> = (|| {
         let node = bind_table_ref(binder, source, Lateral::No)?;

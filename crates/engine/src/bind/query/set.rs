@@ -6,6 +6,7 @@ use types::{Mode, Msg, Result};
 
 use super::from::to_columns;
 use super::{bind_body, spec};
+use crate::bind::dml::refuse_nested_in_set;
 use crate::bind::expr::{common_type, convert_to};
 use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::name::Name;
@@ -18,8 +19,10 @@ pub(super) fn bind_chain(
     first: &QueryBody,
     rest: &[(SetOp, QueryBody)],
 ) -> Result<Query> {
+    refuse_nested_in_set(first)?;
     let mut left = bind_body(binder, first, &[], None)?;
     for (op, operand) in rest {
+        refuse_nested_in_set(operand)?;
         let right = bind_body(binder, operand, &[], None)?;
         let kind = match op {
             SetOp::UnionAll => SetKind::UnionAll,

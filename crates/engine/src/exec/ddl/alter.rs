@@ -100,6 +100,7 @@ fn add(
         shaper.changed(table)
     };
     check_new_keys(table, &next)?;
+    super::trigger::check_new_cascades(table, &next, cx)?;
     number_new_indexes(table, &mut next)?;
     if next.columns.len() == table.columns.len() {
         return add_constraints(table, next, validate, cx);

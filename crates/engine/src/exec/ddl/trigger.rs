@@ -8,7 +8,7 @@ use types::{Error, Msg, Result};
 use super::module::{execute_as, present};
 use super::{change_database, refuse, table, target};
 use crate::catalog::name::Name;
-use crate::catalog::{ModuleDef, Object, TableDef};
+use crate::catalog::{ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
 use crate::exec::Cx;
 
 pub(super) fn create(
@@ -128,7 +128,30 @@ pub(super) fn refresh_shapes(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// A table has one INSTEAD OF trigger for each action at most.
+/// New foreign keys do nothing to a table's rows that an INSTEAD OF trigger of it takes the place of.
+pub(super) fn check_new_cascades(before: &TableDef, after: &TableDef, cx: &Cx<'_>) -> Result<()> {
+    let Some(database) = cx.session.catalog.database_by_id(after.database_id) else {
+        return Ok(());
+    };
+    let instead = database
+        .triggers_on(after.id)
+        .filter(|(_, create)| create.timing == TriggerTiming::InsteadOf);
+    let events: Vec<Box<str>> = instead.flat_map(|(_, create)| create.events.clone()).collect();
+    let added = &after.foreign_keys[before.foreign_keys.len()..];
+    match added.iter().find(|key| does(key, &events)) {
+        Some(key) => Err(Msg::CascadeInstead(&key.name, &after.name).into()),
+        None => Ok(()),
+    }
+}
+
+/// Tells whether a foreign key does to rows of its table what one of the events is, by cascading.
+fn does(key: &ForeignKeyDef, events: &[Box<str>]) -> bool {
+    let of = |event: &str| events.iter().any(|e| **e == *event);
+    (key.on_delete == ReferenceAction::Cascade && of("DELETE"))
+        || (key.on_update != ReferenceAction::NoAction && of("UPDATE"))
+}
+
+/// A table has one INSTEAD OF trigger for each action at most, and none for what foreign keys do to it.
 fn check_instead(
     create: &ast::CreateTrigger,
     (table, kind): (&TableDef, &str),
@@ -141,6 +164,9 @@ fn check_instead(
     let Some(database) = cx.session.catalog.database_by_id(table.database_id) else {
         return Ok(());
     };
+    if table.foreign_keys.iter().any(|key| does(key, &create.events)) {
+        return Err(Msg::InsteadCascade(own, &table.name).into());
+    }
     for event in &create.events {
         let other = database.triggers_on(table.id).find(|(trigger, other)| {
             other.timing == TriggerTiming::InsteadOf

@@ -22,10 +22,11 @@ use crate::sink::Command;
 /// Runs DELETE.
 pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, delete.registers);
-    cx.fires = trigger::fires(&delete.output);
+    cx.fires = trigger::fires(&delete.output)
+        || trigger::may_cascade_to(table_of(&delete.target), &cx.session.catalog);
     let mut collected = Collected::default();
     let rows = if delete.course == Course::Point && is_free(cx) {
-        collected.reset(&delete.output);
+        collected.reset(&delete.output, cx);
         count_point(cx);
         let gone = run_point(delete, cx);
         count_point_end(cx, gone.as_ref().ok().map(|gone| u64::from(*gone)));
@@ -36,10 +37,9 @@ pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementRe
         u64::from(gone)
     } else {
         in_transaction(cx, &mut |cx| {
-            collected.reset(&delete.output);
+            collected.reset(&delete.output, cx);
             let rows = run_rows(delete, cx, &mut collected)?;
-            collected.store(&delete.output, cx)?;
-            Ok(rows)
+            collected.store(&delete.output, rows, cx)
         })?
     };
     collected.send(&delete.output, cx)?;

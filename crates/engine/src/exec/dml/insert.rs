@@ -11,14 +11,15 @@ use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
 use crate::catalog::{ColumnDef, TableDef, TableRows};
 use crate::exec::columnstore::ColumnLoad;
+use crate::exec::eval::truth;
 use crate::exec::query::{Flow, count_of, run_in_batches, run_node};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
 use crate::exec::{Cx, StatementResult, fault, trigger};
-use crate::plan::expr::{ExprKind, Register};
+use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::TableSource;
-use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, table_of};
+use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, table_of};
 use crate::sink::Command;
 
 /// Runs INSERT.
@@ -36,10 +37,9 @@ pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     }
     let mut collected = Collected::default();
     let rows = in_transaction(cx, &mut |cx| {
-        collected.reset(&insert.output);
+        collected.reset(&insert.output, cx);
         let rows = run_source(insert, cx, &mut collected)?;
-        collected.store(&insert.output, cx)?;
-        Ok(rows)
+        collected.store(&insert.output, rows, cx)
     })?;
     collected.send(&insert.output, cx)?;
     Ok(StatementResult { command: Command::Insert, rows })
@@ -64,16 +64,54 @@ pub fn insert_rows(
 
 /// Inserts rows in the transaction of the statement; keeps its registers.
 pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
+    let (count, mut collected) = insert_each(insert, None, rows, cx)?;
+    collected.store(&insert.output, count, cx)
+}
+
+/// Inserts what a nested statement has output. Identity values are those of the nested statement, to
+/// whoever asks for them later.
+pub(super) fn insert_outer(
+    outer: &OuterInsert,
+    rows: Vec<Vec<Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<(u64, Collected)> {
+    let of_scope = cx.frame.scope_identity.take();
+    let of_session = cx.session.last_identity.take();
+    let inserted = insert_each(&outer.insert, outer.filter.as_ref(), rows, cx);
+    cx.frame.scope_identity = of_scope;
+    cx.session.last_identity = of_session;
+    inserted
+}
+
+/// Inserts the rows that a filter lets pass, TOP (n) at most; returns how many, and what they output.
+fn insert_each(
+    insert: &Insert,
+    filter: Option<&Expr>,
+    rows: Vec<Vec<Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<(u64, Collected)> {
+    let limit = match &insert.top {
+        Some(top) => count_of(top, cx, Msg::TopNegative)?,
+        None => u64::MAX,
+    };
     let private = Private::begin(&insert.target, cx);
     let mut load = ColumnLoad::begin(table_of(&insert.target), insert.purpose);
     let mut collected = Collected::default();
-    collected.reset(&insert.output);
-    let mut count = 0;
+    collected.reset(&insert.output, cx);
+    let mut count = 0_u64;
     let needed = insert.registers.max(u32::try_from(cx.registers.len()).unwrap_or(u32::MAX));
     cx.registers.resize(needed as usize, Value::Null);
     for row in rows {
         for (register, value) in insert.source_registers.iter().zip(row) {
             cx.registers[register.index()] = value;
+        }
+        if let Some(filter) = filter
+            && !truth(filter, cx)?.is_true()
+        {
+            continue;
+        }
+        if count == limit {
+            break;
         }
         if insert_row(insert, &private, load.as_mut(), cx)? {
             count += 1;
@@ -82,8 +120,7 @@ pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>
     }
     finish(load, insert, &private, cx)?;
     private.commit(cx)?;
-    collected.store(&insert.output, cx)?;
-    Ok(count)
+    Ok((count, collected))
 }
 
 fn run_source(insert: &Insert, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {
@@ -219,7 +256,7 @@ fn run_point(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     note_identity(identity, cx);
     if !insert.output.is_empty() {
         let mut collected = Collected::default();
-        collected.reset(&insert.output);
+        collected.reset(&insert.output, cx);
         collected.add(&insert.output, cx)?;
         collected.send(&insert.output, cx)?;
     }
@@ -248,7 +285,7 @@ fn insert_row(
     };
     if trigger::is_instead(&insert.output, cx) {
         // The trigger decides what becomes of the row: it has got no identity value yet.
-        fill_instead(insert, table, cx)?;
+        fill_instead(&insert.columns, insert.first, &insert.row, table, cx)?;
         return Ok(true);
     }
     let identity = build(insert, table, &rows, cx)?;
@@ -270,8 +307,14 @@ fn insert_row(
 }
 
 /// Evaluates the new row for an INSTEAD OF trigger: nothing is checked, identity columns are 0.
-fn fill_instead(insert: &Insert, table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
-    for (ordinal, value) in insert.columns.iter().enumerate() {
+pub(super) fn fill_instead(
+    columns: &[InsertValue],
+    first: Register,
+    row: &NewRow,
+    table: &TableDef,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for (ordinal, value) in columns.iter().enumerate() {
         let value = match value {
             InsertValue::Source(expr) | InsertValue::Default(Some(expr)) => {
                 value_of(expr, table, ordinal, cx)?
@@ -281,9 +324,9 @@ fn fill_instead(insert: &Insert, table: &TableDef, cx: &mut Cx<'_>) -> Result<()
                 Value::Null
             }
         };
-        cx.registers[insert.first.plus(ordinal).index()] = value;
+        cx.registers[first.plus(ordinal).index()] = value;
     }
-    for (_, register, expr) in &insert.row.computed {
+    for (_, register, expr) in &row.computed {
         cx.registers[register.index()] = crate::exec::eval::eval(expr, cx)?;
     }
     Ok(())

@@ -14,7 +14,7 @@ pub(crate) fn run_instead(instead: &Instead, cx: &mut Cx<'_>) -> Result<Statemen
     cx.fires = true;
     let mut collected = Collected::default();
     let rows = in_transaction(cx, &mut |cx| {
-        collected.reset(&instead.output);
+        collected.reset(&instead.output, cx);
         let limit = limit_of(instead.top.as_ref(), cx)?;
         let mut count = 0;
         run_node(&instead.root, cx, &mut |cx| {
@@ -25,8 +25,7 @@ pub(crate) fn run_instead(instead: &Instead, cx: &mut Cx<'_>) -> Result<Statemen
             collected.add(&instead.output, cx)?;
             Ok(Flow::More)
         })?;
-        collected.store(&instead.output, cx)?;
-        Ok(count)
+        collected.store(&instead.output, count, cx)
     })?;
     Ok(StatementResult { command: instead.command, rows })
 }

@@ -1,16 +1,17 @@
 //! MERGE.
 
+use smallvec::SmallVec;
 use storage::{RowImage, RowRef};
 use types::{Msg, Result, Value};
 
-use super::insert::{fill, note_identity, store};
+use super::insert::{fill, fill_instead, note_identity, store};
 use super::output::Collected;
 use super::update::{Target, limit_of};
-use super::write::{Verb, complete, set_row, storage_error};
+use super::write::{Verb, complete, set_instead, set_row, storage_error};
 use super::{Private, reference};
 use crate::catalog::TableDef;
 use crate::exec::eval::truth;
-use crate::exec::query::{Flow, Rows, run};
+use crate::exec::query::{CurrentId, Flow, Rows, run};
 use crate::exec::statement::{in_transaction, prepare};
 use crate::exec::{Cx, StatementResult, fault, trigger};
 use crate::plan::expr::Register;
@@ -23,13 +24,13 @@ use crate::sink::Command;
 /// Runs MERGE.
 pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, merge.registers);
-    cx.fires = trigger::fires(&merge.output);
+    cx.fires = trigger::fires(&merge.output)
+        || trigger::may_cascade_to(table_of(&merge.target), &cx.session.catalog);
     let mut collected = Collected::default();
     let rows = in_transaction(cx, &mut |cx| {
-        collected.reset(&merge.output);
+        collected.reset(&merge.output, cx);
         let rows = run_rows(merge, cx, &mut collected)?;
-        collected.store(&merge.output, cx)?;
-        Ok(rows)
+        collected.store(&merge.output, rows, cx)
     })?;
     collected.send(&merge.output, cx)?;
     Ok(StatementResult { command: Command::Merge, rows })
@@ -40,7 +41,7 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     let limit = limit_of(merge.top.as_ref(), cx)?;
     let private = Private::begin(&merge.target, cx);
     let tables = cx.frame.tables.clone();
-    let mut rows = Rows { transaction: main, tables: &tables, current: smallvec::SmallVec::new() };
+    let mut rows = Rows { transaction: main, tables: &tables, current: SmallVec::new() };
     let mut target = Target::new(&merge.root, merge.row);
     let mut changed = hashbrown::HashSet::new();
     let mut count = 0;
@@ -49,20 +50,17 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
             return Ok(Flow::Enough);
         }
         let row = rows.get(merge.row);
-        let source = !cx.registers[merge.source_present.index()].is_null();
-        let when = match (row, source) {
-            (Some(_), true) => MergeWhen::Matched,
-            (None, true) => MergeWhen::NotMatchedByTarget,
-            (Some(_), false) => MergeWhen::NotMatchedBySource,
-            (None, false) => return Ok(Flow::More),
-        };
+        let Some(when) = when(merge, row.is_some(), cx) else { return Ok(Flow::More) };
         let Some(clause) = clause_for(merge, when, cx)? else { return Ok(Flow::More) };
+        let instead = trigger::is_instead_of(&merge.output, clause.action.name(), cx);
+        let ids = ids(merge, rows);
+        if when != MergeWhen::NotMatchedByTarget && !ids.is_empty() && !changed.insert(ids) {
+            return Err(Msg::MergeRowTwice.into());
+        }
         let done = match row {
+            _ if instead => hand_over(merge, clause, cx)?,
             None => apply_insert(merge, clause, &private, cx)?,
             Some(row) => {
-                if !changed.insert(row.id()) {
-                    return Err(Msg::MergeRowTwice.into());
-                }
                 let table = table_of(&merge.target);
                 match target.claim(row, table, private.or(main), cx)? {
                     Some(row) => apply_change(merge, clause, row, private.or(main), cx)?,
@@ -79,6 +77,48 @@ fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result
     drop(rows);
     private.commit(cx)?;
     Ok(count)
+}
+
+/// Tells which sides of the join have a row; `None` if neither has.
+fn when(merge: &Merge, has_row: bool, cx: &Cx<'_>) -> Option<MergeWhen> {
+    let is_present = |register: Register| !cx.registers[register.index()].is_null();
+    let target = merge.target_present.map_or(has_row, is_present);
+    match (target, is_present(merge.source_present)) {
+        (true, true) => Some(MergeWhen::Matched),
+        (false, true) => Some(MergeWhen::NotMatchedByTarget),
+        (true, false) => Some(MergeWhen::NotMatchedBySource),
+        (false, false) => None,
+    }
+}
+
+/// What tells the target's row from others; nothing, where a view makes rows of several.
+fn ids(merge: &Merge, rows: &Rows<'_>) -> SmallVec<[Option<CurrentId>; 2]> {
+    let numbers = merge.view_rows.iter().copied();
+    let own = merge.target_present.is_none().then_some(merge.row);
+    own.into_iter().chain(numbers).map(|n| rows.get(n).map(|row| row.id())).collect()
+}
+
+/// Makes what an INSTEAD OF trigger sees of a row; nothing is changed.
+fn hand_over(merge: &Merge, clause: &MergeClause, cx: &mut Cx<'_>) -> Result<bool> {
+    let table = table_of(&merge.target);
+    match &clause.action {
+        MergeAction::Insert(MergeInsert { columns, first, row }) => {
+            fill_instead(columns, *first, row, table, cx)?;
+            show(merge, table, clause, Some(&|i| first.plus(i)), cx);
+        }
+        MergeAction::Update(set) => {
+            set_instead(set, table, Verb::Merge, cx)?;
+            show(merge, table, clause, Some(&|i| new_register(set, i)), cx);
+        }
+        MergeAction::Delete => show(merge, table, clause, None, cx),
+    }
+    Ok(true)
+}
+
+/// The register of a column of an updated row.
+fn new_register(set: &SetRow, i: usize) -> Register {
+    let is_changed = set.changed.iter().any(|&c| usize::from(c) == i);
+    if is_changed { set.new.plus(i) } else { set.old.plus(i) }
 }
 
 fn clause_for<'m>(
@@ -143,9 +183,7 @@ fn apply_change(
         }
         MergeAction::Update(set) => {
             update(set, table, row, transaction, cx)?;
-            let changed = |i: usize| set.changed.iter().any(|&c| usize::from(c) == i);
-            let of = |i: usize| if changed(i) { set.new.plus(i) } else { set.old.plus(i) };
-            show(merge, table, clause, Some(&of), cx);
+            show(merge, table, clause, Some(&|i| new_register(set, i)), cx);
             Ok(true)
         }
         MergeAction::Insert(_) => Ok(false),
@@ -165,9 +203,7 @@ fn update(
         let image = RowImage::from(&buffer);
         transaction.update(row, image, set.keys).map(|_| ()).map_err(|error| {
             storage_error(error, table, cx, &|cx, i| {
-                let changed = set.changed.iter().any(|&c| usize::from(c) == i);
-                let first = if changed { set.new } else { set.old };
-                cx.registers[first.plus(i).index()].clone()
+                cx.registers[new_register(set, i).index()].clone()
             })
         })?;
         if set.referenced {

@@ -12,13 +12,21 @@ use crate::plan::statement::{OutputClause, OutputTarget};
 #[derive(Default)]
 pub(super) struct Collected {
     rows: Vec<Vec<Vec<Value>>>,
+    /// Variables as they were before a nested statement: the INSERT around it goes by those.
+    variables: Vec<Value>,
+    /// What the INSERT around a nested statement has output.
+    outer: Option<Box<Self>>,
 }
 
 impl Collected {
     /// Forgets everything: the statement starts (again).
-    pub(super) fn reset(&mut self, clauses: &[OutputClause]) {
+    pub(super) fn reset(&mut self, clauses: &[OutputClause], cx: &Cx<'_>) {
         self.rows.clear();
         self.rows.resize(clauses.len(), Vec::new());
+        self.outer = None;
+        if clauses.iter().any(|clause| matches!(clause.target, OutputTarget::Insert(_))) {
+            self.variables.clone_from(&cx.frame.variables);
+        }
     }
 
     /// Evaluates the clauses over the current row.
@@ -36,7 +44,10 @@ impl Collected {
         for (clause, rows) in clauses.iter().zip(&mut self.rows) {
             match &clause.target {
                 OutputTarget::Triggers(firing) if firing.event != action => {}
-                OutputTarget::Triggers(_) | OutputTarget::Client(_) | OutputTarget::Table(_) => {
+                OutputTarget::Triggers(_)
+                | OutputTarget::Client(_)
+                | OutputTarget::Table(_)
+                | OutputTarget::Insert(_) => {
                     push(clause, rows, cx)?;
                 }
             }
@@ -44,24 +55,48 @@ impl Collected {
         Ok(())
     }
 
-    /// Stores the rows that go INTO a table.
-    pub(super) fn store(&mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
+    /// Stores the rows that go INTO a table. Returns how many rows the statement counts that has changed
+    /// `count`: the INSERT around a nested one counts its own.
+    pub(super) fn store(
+        &mut self,
+        clauses: &[OutputClause],
+        mut count: u64,
+        cx: &mut Cx<'_>,
+    ) -> Result<u64> {
         for (clause, rows) in clauses.iter().zip(&mut self.rows) {
             match &clause.target {
                 OutputTarget::Table(target) => {
                     insert::insert_all(target, std::mem::take(rows), cx)?;
                 }
                 OutputTarget::Triggers(firing) => trigger::note(firing, std::mem::take(rows), cx),
+                OutputTarget::Insert(outer) => {
+                    let after = std::mem::take(&mut cx.frame.variables);
+                    cx.frame.variables = std::mem::take(&mut self.variables);
+                    let inserted = insert::insert_outer(outer, std::mem::take(rows), cx);
+                    cx.frame.variables = after;
+                    let (inserted, output) = inserted?;
+                    count = inserted;
+                    self.outer = Some(Box::new(output));
+                }
                 OutputTarget::Client(_) => {}
             }
         }
-        Ok(())
+        Ok(count)
     }
 
     /// Sends the rows that go to the client.
-    pub(super) fn send(self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
+    pub(super) fn send(mut self, clauses: &[OutputClause], cx: &mut Cx<'_>) -> Result<()> {
         for (clause, rows) in clauses.iter().zip(self.rows) {
-            let OutputTarget::Client(shape) = &clause.target else { continue };
+            let shape = match &clause.target {
+                OutputTarget::Client(shape) => shape,
+                OutputTarget::Insert(outer) => {
+                    if let Some(collected) = self.outer.take() {
+                        collected.send(&outer.insert.output, cx)?;
+                    }
+                    continue;
+                }
+                OutputTarget::Table(_) | OutputTarget::Triggers(_) => continue,
+            };
             let sent = cx.sink.columns(shape);
             fault::sent(cx, sent)?;
             for row in rows {

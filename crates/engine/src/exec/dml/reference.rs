@@ -15,7 +15,7 @@ use crate::bind::BinderContext;
 use crate::bind::dml::default_value;
 use crate::catalog::{ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
 use crate::exec::eval::eval;
-use crate::exec::{Cx, fault};
+use crate::exec::{Cx, fault, trigger};
 use crate::plan::statement::Lookup;
 
 /// Cascades at most, one within the other.
@@ -255,7 +255,7 @@ fn has_key(
 
 /// Deletes a referring row, or gives it other values in the columns of the key.
 fn change_child(
-    child: &TableDef,
+    child: &Arc<TableDef>,
     key: &ForeignKeyDef,
     row: RowRef<'_>,
     new: Option<&[Value]>,
@@ -265,6 +265,7 @@ fn change_child(
     let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
     let Some(new) = new else {
         transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
+        trigger::note_cascaded((child, key), row.image(), None, cx);
         let parent = Parent { table: child, old: row.image(), new: None };
         return if child.referenced { follow(&parent, depth + 1, cx) } else { Ok(()) };
     };
@@ -275,6 +276,7 @@ fn change_child(
     child.layout.update(child.layout.view(image.bytes, image.blobs), &changes, &mut buffer);
     let replaced = transaction.update(row, RowImage::from(&buffer), Keys::MayDiffer);
     replaced.map_err(|e| fault::raise(cx, e))?;
+    trigger::note_cascaded((child, key), image, Some(RowImage::from(&buffer)), cx);
     if !child.referenced {
         return Ok(());
     }

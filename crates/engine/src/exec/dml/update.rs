@@ -26,7 +26,8 @@ use crate::sink::Command;
 /// Runs UPDATE.
 pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, update.registers);
-    cx.fires = trigger::fires(&update.output);
+    cx.fires = trigger::fires(&update.output)
+        || trigger::may_cascade_to(table_of(&update.target), &cx.session.catalog);
     let rows = if update.course == Course::Point && is_free(cx) {
         count_point(cx);
         let rows = run_point(update, cx);
@@ -35,10 +36,9 @@ pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementRe
     } else {
         let mut collected = Collected::default();
         let rows = in_transaction(cx, &mut |cx| {
-            collected.reset(&update.output);
+            collected.reset(&update.output, cx);
             let rows = run_rows(update, cx, &mut collected)?;
-            collected.store(&update.output, cx)?;
-            Ok(rows)
+            collected.store(&update.output, rows, cx)
         })?;
         collected.send(&update.output, cx)?;
         rows
@@ -80,7 +80,7 @@ fn run_point(update: &Update, cx: &mut Cx<'_>) -> Result<u64> {
     }
     if !update.output.is_empty() {
         let mut collected = Collected::default();
-        collected.reset(&update.output);
+        collected.reset(&update.output, cx);
         collected.add(&update.output, cx)?;
         collected.send(&update.output, cx)?;
     }

@@ -196,6 +196,36 @@ pub(super) fn set_row(
     Ok(())
 }
 
+/// Applies a SET list for an INSTEAD OF trigger: nothing is checked and no row is made.
+pub(super) fn set_instead(
+    set: &SetRow,
+    table: &TableDef,
+    verb: Verb,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    for assignment in &set.assignments {
+        match assignment {
+            Assignment::Column(ordinal, expr) => {
+                let ordinal = usize::from(*ordinal);
+                let value = value_of(expr, table, ordinal, cx)?;
+                cx.registers[set.new.plus(ordinal).index()] = value;
+            }
+            Assignment::Variable(..)
+            | Assignment::VariableAndColumn(..)
+            | Assignment::Write(..) => apply(assignment, set, table, verb, cx)?,
+        }
+    }
+    if let Some(ordinal) = set.row_version.map(usize::from) {
+        // It is the table's to give, when the trigger changes the row.
+        let old = cx.registers[set.old.plus(ordinal).index()].clone();
+        cx.registers[set.new.plus(ordinal).index()] = old;
+    }
+    for (_, register, expr) in &set.row.computed {
+        cx.registers[register.index()] = eval(expr, cx)?;
+    }
+    Ok(())
+}
+
 fn apply(
     assignment: &Assignment,
     set: &SetRow,

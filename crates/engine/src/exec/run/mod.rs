@@ -38,7 +38,7 @@ use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult};
 use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, Step, StepKind};
 use crate::plan::query::Node;
-use crate::plan::statement::{Bound, OutputClause, OutputTarget, Scalar};
+use crate::plan::statement::{Bound, Scalar};
 use crate::sink::{Command, Disconnected, Done, DoneKind};
 use crate::stats::{Cost, StatementPlace};
 
@@ -562,20 +562,7 @@ pub(crate) fn run_data(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult
 
 /// Tells whether a statement has a result set, whose end has to be told even under NOCOUNT.
 pub(crate) fn returns_rows(bound: &Bound) -> bool {
-    let to_client = |outputs: &[OutputClause]| {
-        outputs.iter().any(|output| matches!(output.target, OutputTarget::Client(_)))
-    };
-    match bound {
-        Bound::Select(_) => true,
-        Bound::Insert(insert) => to_client(&insert.output),
-        Bound::Update(update) => to_client(&update.output),
-        Bound::Delete(delete) => to_client(&delete.output),
-        Bound::Instead(instead) => to_client(&instead.output),
-        Bound::Merge(merge) => to_client(&merge.output),
-        Bound::SelectAssign(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {
-            false
-        }
-    }
+    matches!(bound, Bound::Select(_)) || bound.client_shape().is_some()
 }
 
 /// Tells whether a statement begins a transaction under IMPLICIT_TRANSACTIONS: one that touches no
