@@ -20,12 +20,14 @@ pub(crate) struct Bed {
 impl Bed {
     /// Starts a server.
     pub(crate) fn start() -> Self {
-        sos::memory::keep_freed_memory();
         let options = Options {
             address: [127, 0, 0, 1].into(),
             port: 0,
             sa_password: PASSWORD.to_owned(),
             memory_max: 4 << 30,
+            memory_model: sos::memory::MemoryModel::Conventional,
+            experiments: Vec::new(),
+            query_memory_max: None,
             schedulers: Some(SCHEDULERS),
             ledger: sos::ledger::SourceChoice::Auto,
             sampling_rate_hz: sos::sampler::RATE_HZ,
