@@ -9,6 +9,8 @@
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
 # make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
+# make race-setup  installs peers to race against from Debian's packages, as root
+# make race     Clearway beside those peers, on the same page and in target/race.json
 # make soak     ten minutes of loads into columnstores, cancels and drops; memory must end as it began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
 # make differential  10,000 statements made at random, against DuckDB; SEED=N repeats a run
@@ -30,7 +32,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke soak slt differential lint doc models census fuzz support
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models census fuzz support
 build:
 	cargo build --release --locked
 
@@ -110,6 +112,14 @@ bench-hashbytes:
 bench-columnstore:
 	cargo build --release --locked -p clearway -p load
 	target/release/bench columnstore --json target/columnstore.json --page docs/benchmarks.md
+
+race-setup:
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql redis-server memcached mariadb-server
+
+race:
+	cargo build --release --locked -p clearway
+	target/release/clearway race --json target/race.json --page docs/benchmarks.md
 
 soak:
 	cargo build --release --locked -p clearway -p load

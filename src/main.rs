@@ -5,6 +5,7 @@
 mod events;
 mod lab;
 mod profile;
+mod race;
 mod serve;
 mod sql;
 mod stress;
@@ -36,6 +37,8 @@ enum Verb {
     Serve(Box<ServeArguments>),
     /// Runs five ways in which an engine failed to scale, the old way and the new, side by side.
     Lab(lab::LabArguments),
+    /// Races this engine against the databases and caches found on this machine, doing the same work.
+    Race(race::RaceArguments),
     /// Sends statements to any TDS server, typed, piped or from files, and shows what comes back.
     Sql(Box<sql::SqlArguments>),
     /// Puts a load on any TDS server and reports what it did to it.
@@ -113,6 +116,7 @@ fn main() -> ExitCode {
         Ok(line) => match line.verb {
             Some(Verb::Serve(arguments)) => serve::run(&arguments),
             Some(Verb::Lab(arguments)) => lab::run(&arguments),
+            Some(Verb::Race(arguments)) => race::run(&arguments),
             Some(Verb::Sql(arguments)) => sql::run(&arguments),
             Some(Verb::Stress(arguments)) => stress::run(&arguments),
             Some(Verb::Events(arguments)) => events::run(&arguments),

@@ -14,6 +14,7 @@ mod lab;
 mod limits;
 mod memory;
 mod one_cpu;
+mod race;
 mod requests;
 mod server;
 mod sql;

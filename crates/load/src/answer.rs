@@ -79,7 +79,7 @@ impl Answer {
 }
 
 /// Returns the bytes of the first message in `received`, headers included, if it is whole.
-pub(crate) fn message_bytes(received: &[u8]) -> Option<usize> {
+pub fn message_bytes(received: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         let rest = received.get(at..)?;

@@ -4,6 +4,8 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
 use super::{Direction, SysCause, call, poll_fd};
 use crate::clock;
 use crate::ledger::{self, State};
@@ -87,6 +89,33 @@ impl AsFd for StopSignals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
+}
+
+/// Asks another process to stop.
+///
+/// # Errors
+/// If there is no such process, or it is not ours to stop.
+pub fn ask_to_stop(process_id: u32, stop: Stop) -> io::Result<()> {
+    let signal = match stop {
+        Stop::Interrupt => Signal::INT,
+        Stop::Terminate => Signal::TERM,
+    };
+    let process = process_of(process_id)?;
+    Ok(call(SysCause::Process, || kill_process(process, signal))?)
+}
+
+/// Ends a process that leads a group, and all of its group, at once.
+///
+/// # Errors
+/// If there is no such group, or it is not ours to end.
+pub fn kill_group(process_id: u32) -> io::Result<()> {
+    let process = process_of(process_id)?;
+    Ok(call(SysCause::Process, || kill_process_group(process, Signal::KILL))?)
+}
+
+fn process_of(id: u32) -> io::Result<Pid> {
+    let process = i32::try_from(id).ok().and_then(Pid::from_raw);
+    process.ok_or_else(|| io::ErrorKind::InvalidInput.into())
 }
 
 /// Makes writes to a closed connection fail instead of killing the process.

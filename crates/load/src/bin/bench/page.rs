@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use load::Result;
+use load::page::OTHERS;
+pub(crate) use load::page::put_section;
 
 use crate::report::{Failure, Line, Report};
 
@@ -20,31 +22,11 @@ and its end, and the first and last of each request in full. Latencies are those
 all connections busy, so they follow from the throughput.
 ";
 
-/// The first line of what [`page`] does not write.
-const OTHERS: &str = "<!-- sections of other runs -->";
-
 /// Writes the page of the benchmark and keeps the sections that other runs have put on it.
 pub(crate) fn put_page(path: &Path, page: &str) -> Result<()> {
     let before = std::fs::read_to_string(path).unwrap_or_default();
     let others = before.split_once(OTHERS).map_or("\n", |(_, others)| others);
     crate::write(path, &format!("{page}\n{OTHERS}{others}"))
-}
-
-/// Puts a section on the page in the place of the one with the same heading, or behind all others.
-pub(crate) fn put_section(path: &Path, heading: &str, section: &str) -> Result<()> {
-    let page = std::fs::read_to_string(path).unwrap_or_default();
-    let page = if page.contains(OTHERS) { page } else { format!("{page}\n{OTHERS}\n") };
-    crate::write(path, &with_section(&page, heading, section))
-}
-
-fn with_section(page: &str, heading: &str, section: &str) -> String {
-    let section = format!("{heading}\n{section}");
-    let Some(start) = page.find(&format!("\n{heading}\n")) else {
-        return format!("{}\n\n{section}", page.trim_end());
-    };
-    let (before, rest) = page.split_at(start + 1);
-    let after = rest[heading.len()..].find("\n## ").map_or("", |at| &rest[heading.len() + at..]);
-    format!("{before}{section}{after}")
 }
 
 /// Returns the page.
@@ -76,19 +58,4 @@ pub(crate) fn page(report: &Report) -> String {
         let _ = writeln!(page, "- {name}: {what}");
     }
     page
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_section_replaces_the_one_of_its_name() {
-        let page = with_section("# Page\n", "## One", "1\n");
-        assert_eq!(page, "# Page\n\n## One\n1\n");
-        let page = with_section(&page, "## Two", "2\n");
-        let page = with_section(&page, "## One", "one\n");
-        assert_eq!(page, "# Page\n\n## One\none\n\n## Two\n2\n");
-        assert_eq!(with_section(&page, "## Two", "3\n"), page.replace('2', "3"));
-    }
 }

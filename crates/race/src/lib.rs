@@ -1,0 +1,31 @@
+//! `clearway race`: the same logical work on Clearway and on every peer found on this machine, in turns, by one
+//! client of our own.
+//!
+//! ```text
+//!   peer::find ─► PeerProcess (own folder, port, CPU) ─┐
+//!   Work ─► Book: what to ask, what must come back ─► Client ─► turns 1 2 .. n n .. 2 1 ─► Race ─► text, JSON, page
+//!           Protocol: that as bytes of one server ─────┘
+//! ```
+//!
+//! docs/race.md says what is the same for all of them, and what is not.
+#![forbid(unsafe_code)]
+
+mod book;
+mod client;
+mod peer;
+mod process;
+mod protocol;
+mod report;
+mod run;
+mod work;
+
+pub use peer::{Kind, TdsServer};
+pub use report::{json, section, text};
+pub use run::{Race, Settings, run};
+pub use work::Work;
+
+/// The heading of the section that [`section`] writes.
+pub const HEADING: &str = "## Race against peers";
+
+/// What went wrong in words, for the user of a tool.
+pub(crate) type Result<T, E = String> = std::result::Result<T, E>;

@@ -1,0 +1,382 @@
+//! `Peer`: who races. Finds the programs on this machine, and starts each with settings that keep all data in memory.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use load::ask::Asker;
+use load::counters::Counters;
+use load::link::{Encrypt, Target};
+use load::process::Place;
+use load::{Idle, Login};
+use sos::clock;
+use sos::sys::Stop;
+use types::Collation;
+
+use crate::Result;
+use crate::client::{Client, Maker};
+use crate::process::{Folder, PeerProcess, free_port};
+use crate::protocol::mariadb::MariaDb;
+use crate::protocol::memcached::Memcached;
+use crate::protocol::postgres::{self, Postgres};
+use crate::protocol::redis::Redis;
+use crate::protocol::tds::Tds;
+use crate::work::{CONNECTIONS, Work};
+
+/// The password of a server that lives as long as the race and listens on this machine alone.
+const PASSWORD: &str = "Race-Secret-Word1";
+const PASSWORD_VARIABLE: &str = "CLEARWAY_SA_PASSWORD";
+/// Memory that each may use for data, where it must be said.
+const MEMORY_MB: u32 = 256;
+/// How long a server that listens may go on starting, and a question to a server may take.
+const READY_MAX: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(10);
+const STEP: Duration = Duration::from_millis(100);
+
+/// A kind of server that a race starts itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// This program's own `serve`.
+    Clearway,
+    /// PostgreSQL, with unlogged tables.
+    Postgres,
+    /// Redis, without snapshots and without its log.
+    Redis,
+    /// memcached.
+    Memcached,
+    /// MariaDB, with tables of its MEMORY engine.
+    MariaDb,
+}
+
+impl Kind {
+    /// Every kind, in the order in which they start.
+    pub const ALL: [Self; 5] =
+        [Self::Clearway, Self::Postgres, Self::MariaDb, Self::Redis, Self::Memcached];
+
+    /// What it is called on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Clearway => "clearway",
+            Self::Postgres => "postgresql",
+            Self::Redis => "redis",
+            Self::Memcached => "memcached",
+            Self::MariaDb => "mariadb",
+        }
+    }
+
+    /// The one of a name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// Whether it can do a kind of work, and why not.
+    pub(crate) fn races(self, work: Work) -> Result<()> {
+        match (self, work) {
+            (Self::Memcached, Work::Session) => {
+                Err("memcached has no request that reads and locks at once".to_owned())
+            }
+            (Self::Memcached, Work::Get | Work::Set | Work::Counter) => Ok(()),
+            (Self::Clearway | Self::Postgres | Self::Redis | Self::MariaDb, _) => Ok(()),
+        }
+    }
+
+    const fn program_name(self) -> &'static str {
+        match self {
+            Self::Clearway => "clearway",
+            Self::Postgres => "postgres",
+            Self::Redis => "redis-server",
+            Self::Memcached => "memcached",
+            Self::MariaDb => "mariadbd",
+        }
+    }
+
+    /// Its settings that matter, in words.
+    const fn settings(self) -> &'static str {
+        match self {
+            Self::Clearway => "as it comes; data lives in memory; procedures called by RPC",
+            Self::Postgres => {
+                "unlogged tables, fillfactor 50 (10 for counters), fsync and synchronous_commit off; statements prepared once, \
+                 parameters and results in binary; autovacuum as it comes"
+            }
+            Self::Redis => {
+                "no snapshots, no append-only file; sessions by EVALSHA of two Lua scripts"
+            }
+            Self::Memcached => "as it comes, one worker thread; text protocol",
+            Self::MariaDb => {
+                "tables of the MEMORY engine, no binary log; statements prepared once, parameters and results in binary; \
+                 a session is locked by a procedure"
+            }
+        }
+    }
+
+    /// Where it is on this machine. `clearway` is the path of our own program.
+    pub(crate) fn find(self, clearway: &Path) -> Option<PathBuf> {
+        match self {
+            Self::Clearway => Some(clearway.to_owned()),
+            _ => program(self.program_name()),
+        }
+    }
+}
+
+/// A server that speaks TDS, runs already on this machine, and is raced as it is.
+#[derive(Clone, Debug)]
+pub struct TdsServer {
+    /// Where it listens, and who logs in.
+    pub target: Target,
+}
+
+/// Who says how much CPU a server has used.
+enum Books {
+    /// The kernel, of a server that is ours.
+    Kernel(PeerProcess),
+    /// The server itself, by sys.dm_os_sys_info.
+    Server(Asker),
+}
+
+/// A server that takes part.
+pub(crate) struct Peer {
+    pub(crate) name: String,
+    pub(crate) kind: Option<Kind>,
+    pub(crate) version: String,
+    pub(crate) command: String,
+    pub(crate) settings: String,
+    // Connections end before the server does.
+    pub(crate) client: Client,
+    books: Books,
+}
+
+impl Peer {
+    /// Starts a server of a kind, makes what the work needs, and proves that it keeps what it is given.
+    pub(crate) fn start(kind: Kind, program: &Path, place: Place, idle: Idle) -> Result<Self> {
+        let folder = Folder::new(kind.name())?;
+        let port = free_port()?;
+        let (command, stop) = command(kind, program, &folder, port)?;
+        let shown = shown(&command);
+        let process = PeerProcess::start(command, folder, port, stop, place)?;
+        let make = maker(kind);
+        let end_ns = clock::deadline_ns(READY_MAX);
+        let client = loop {
+            // Some listen before they let anybody in.
+            match Client::open(process.address(), &make, CONNECTIONS, idle) {
+                Err(why) if why.contains("57P03") && clock::monotonic_ns() < end_ns => {
+                    load::pause(STEP);
+                }
+                opened => break opened?,
+            }
+        };
+        Ok(Self {
+            name: kind.name().to_owned(),
+            kind: Some(kind),
+            version: version(program),
+            command: shown,
+            settings: kind.settings().to_owned(),
+            client,
+            books: Books::Kernel(process),
+        })
+    }
+
+    /// Joins a server that runs already.
+    pub(crate) fn join(server: &TdsServer, idle: Idle) -> Result<Self> {
+        let target = &server.target;
+        let mut asker = Asker::connect(target, PATIENCE)?;
+        let answer = asker.ask("select @@version")?;
+        let version =
+            answer.rows().first().and_then(|row| row.first()?.as_text(Collation::default()));
+        if Counters::read(&mut asker).cpu_ms().is_none() {
+            return Err("it does not say how much CPU it uses: sys.dm_os_sys_info".to_owned());
+        }
+        let login = target.login.clone();
+        let make: Maker = Box::new(move || Box::new(Tds::new(login.clone())));
+        Ok(Self {
+            name: format!("tds {}", target.address),
+            kind: None,
+            version: version.unwrap_or_default().lines().next().unwrap_or("unknown").to_owned(),
+            command: "not started by us, so not pinned either".to_owned(),
+            settings:
+                "as it is: what it keeps on disk we do not know; CPU by its sys.dm_os_sys_info"
+                    .to_owned(),
+            client: Client::open(target.address, &make, CONNECTIONS, idle)?,
+            books: Books::Server(asker),
+        })
+    }
+
+    /// Whether it can do a kind of work, and why not.
+    pub(crate) fn races(&self, work: Work) -> Result<()> {
+        self.kind.map_or(Ok(()), |kind| kind.races(work))
+    }
+
+    /// CPU time of the server so far.
+    pub(crate) fn cpu_ns(&mut self) -> Result<u64> {
+        match &mut self.books {
+            Books::Kernel(process) => process.cpu_ns(),
+            Books::Server(asker) => {
+                let ms = Counters::read(asker).cpu_ms().and_then(|ms| u64::try_from(ms).ok());
+                Ok(ms.ok_or("the server does not say what CPU it has used")? * 1_000_000)
+            }
+        }
+    }
+}
+
+/// A target on this machine, in plain text.
+pub(crate) fn is_plain_and_here(target: &Target) -> bool {
+    target.address.ip().is_loopback() && target.encrypt == Encrypt::Off
+}
+
+fn maker(kind: Kind) -> Maker {
+    match kind {
+        Kind::Clearway => Box::new(|| {
+            let (user, password) = ("sa".to_owned(), PASSWORD.to_owned());
+            Box::new(Tds::new(Login { user, password, database: String::new() }))
+        }),
+        Kind::Postgres => Box::new(|| Box::new(Postgres)),
+        Kind::Redis => Box::new(|| Box::new(Redis::default())),
+        Kind::Memcached => Box::new(|| Box::new(Memcached)),
+        Kind::MariaDb => Box::new(|| Box::new(MariaDb::default())),
+    }
+}
+
+/// The command that serves, and the signal that ends it in order.
+fn command(kind: Kind, program: &Path, folder: &Folder, port: u16) -> Result<(Command, Stop)> {
+    let mut command = Command::new(program);
+    let port = port.to_string();
+    let memory = format!("{MEMORY_MB}mb");
+    match kind {
+        Kind::Clearway => {
+            // As whoever we are: our program may lie where nobody else may look.
+            command.args(["serve", "--port", &port, "--schedulers", "1"]);
+            command.env(PASSWORD_VARIABLE, PASSWORD);
+            return Ok((command, Stop::Terminate));
+        }
+        Kind::Postgres => {
+            let data = folder.path().join("data");
+            // Its companions are beside what a link leads to.
+            let home = fs::canonicalize(program).unwrap_or_else(|_| program.to_owned());
+            let mut make = Command::new(home.with_file_name("initdb"));
+            make.arg("-D").arg(&data).args(["-U", postgres::USER, "-A", "trust", "-E", "UTF8"]);
+            make.args(["--locale=C", "--no-sync"]);
+            folder.run(&mut make)?;
+            command.arg("-D").arg(&data).args(["-h", "127.0.0.1", "-p", &port, "-k", ""]);
+            for setting in ["fsync=off", "synchronous_commit=off", "full_page_writes=off"] {
+                command.args(["-c", setting]);
+            }
+            command.args(["-c", &format!("shared_buffers={MEMORY_MB}MB")]);
+        }
+        Kind::Redis => {
+            command.args([
+                "--bind",
+                "127.0.0.1",
+                "--port",
+                &port,
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ]);
+            command.args(["--maxmemory", &memory]).arg("--dir").arg(folder.path());
+        }
+        Kind::Memcached => {
+            command.args(["-l", "127.0.0.1", "-p", &port, "-U", "0", "-t", "1"]);
+            command.args(["-m", &MEMORY_MB.to_string()]);
+        }
+        Kind::MariaDb => {
+            let data = path_option("--datadir", &folder.path().join("data"));
+            let installer =
+                self::program("mariadb-install-db").ok_or("mariadb-install-db: not found")?;
+            let mut make = Command::new(installer);
+            make.args(["--no-defaults", "--skip-test-db", "--skip-name-resolve"]).arg(&data);
+            make.arg("--auth-root-authentication-method=normal");
+            folder.run(&mut make)?;
+            command
+                .arg("--no-defaults")
+                .arg(data)
+                .args(["--bind-address=127.0.0.1", "--skip-log-bin"]);
+            command.args([&format!("--port={port}"), "--skip-name-resolve"]);
+            command.arg(path_option("--socket", &folder.path().join("socket")));
+            command.arg(path_option("--pid-file", &folder.path().join("pid")));
+        }
+    }
+    folder.own(&mut command);
+    // An interrupt ends PostgreSQL's sessions; a termination would wait for them.
+    Ok((command, if kind == Kind::Postgres { Stop::Interrupt } else { Stop::Terminate }))
+}
+
+/// An option whose value is a path.
+fn path_option(name: &str, path: &Path) -> std::ffi::OsString {
+    let mut option = std::ffi::OsString::from(name);
+    option.push("=");
+    option.push(path);
+    option
+}
+
+/// A command as one would type it.
+fn shown(command: &Command) -> String {
+    let name = Path::new(command.get_program()).file_name().unwrap_or_default();
+    let mut text = name.to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        let argument = argument.to_string_lossy();
+        text.push(' ');
+        text.push_str(if argument.is_empty() { "''" } else { &argument });
+    }
+    text
+}
+
+/// The first line of what a program says of its version.
+fn version(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    text.ok().and_then(|text| text.lines().next().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Finds a program where programs are: along PATH, and where Debian has servers.
+fn program(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].map(PathBuf::from);
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).chain(usual).collect();
+    folders.extend(postgres_folders());
+    folders.into_iter().map(|folder| folder.join(name)).find(|file| can_run(file))
+}
+
+/// The folders of Debian's PostgreSQL, newest first.
+fn postgres_folders() -> Vec<PathBuf> {
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let number = |entry: &fs::DirEntry| entry.file_name().to_str()?.parse::<u32>().ok();
+    let mut found: Vec<_> =
+        versions.filter_map(|entry| Some((number(&entry)?, entry.path().join("bin")))).collect();
+    found.sort();
+    found.into_iter().rev().map(|(_, folder)| folder).collect()
+}
+
+fn can_run(file: &Path) -> bool {
+    const EXECUTABLE: u32 = 0o111;
+    fs::metadata(file)
+        .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & EXECUTABLE != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_where_they_are() {
+        assert!(program("sh").is_some_and(|path| path.is_absolute()));
+        assert_eq!(program("no-such-program-anywhere"), None);
+        let clearway = Path::new("/somewhere/clearway");
+        assert_eq!(Kind::Clearway.find(clearway).as_deref(), Some(clearway));
+    }
+
+    #[test]
+    fn a_command_is_shown_as_typed() {
+        let mut command = Command::new("/usr/bin/redis-server");
+        command.args(["--save", "", "--port", "7"]);
+        assert_eq!(shown(&command), "redis-server --save '' --port 7");
+    }
+
+    #[test]
+    fn memcached_has_no_sessions() {
+        assert!(Kind::Memcached.races(Work::Session).is_err());
+        assert!(Kind::Memcached.races(Work::Get).is_ok());
+        assert!(Kind::ALL.iter().all(|kind| Kind::of_name(kind.name()) == Some(*kind)));
+    }
+}

@@ -1,0 +1,221 @@
+//! Races as text, as JSON, and as a section of a page.
+
+use std::fmt::Write;
+
+use load::json::{join, quote};
+
+use crate::run::{Lap, Race, as_float, median};
+use crate::work::Work;
+
+/// What a figure's columns are called.
+const HEADS: [&str; 8] =
+    ["work", "peer", "CPU us", "(range)", "requests/s", "p50 us", "p99 us", "p99.9 us"];
+/// What a reader must know before the figures.
+const LEGEND: &str = "CPU is the server's per request, all of its processes, median of the turns. A closed loop of 64 \
+    connections: latencies follow from the rate. Where a server was not busy all the time, the client or neighbours \
+    limited its rate, and not its CPU.";
+
+/// How to get a peer that is not there.
+fn absence(name: &str) -> String {
+    format!("{name}: not found: make race-setup installs it")
+}
+
+fn cells(lap: &Lap) -> Vec<String> {
+    let (least, most) = (lap.cpu_us.first(), lap.cpu_us.last());
+    let micros = |percent: f64| {
+        let ns = lap.latencies.value_at_quantile(percent / 100.0);
+        format!("{:.0}", as_float(ns) / 1e3)
+    };
+    vec![
+        lap.work.name().to_owned(),
+        lap.name.clone(),
+        format!("{:.2}", median(&lap.cpu_us)),
+        format!("{:.2} .. {:.2}", least.unwrap_or(&0.0), most.unwrap_or(&0.0)),
+        format!("{:.0}", median(&lap.rates)),
+        micros(50.0),
+        micros(99.0),
+        micros(99.9),
+    ]
+}
+
+fn notes(lap: &Lap) -> String {
+    if lap.is_idle_at_times() {
+        format!("server {:.0} % busy", lap.busy_percent)
+    } else {
+        String::new()
+    }
+}
+
+/// A race for a terminal.
+pub fn text(race: &Race) -> String {
+    let mut text = String::new();
+    for (name, value) in &race.facts {
+        let _ = writeln!(text, "{name:<14} {value}");
+    }
+    let _ = writeln!(text, "{:<14} {}", "run", race.plan);
+    for entrant in &race.entrants {
+        let _ = writeln!(text, "\n{}: {}", entrant.name, entrant.version);
+        let _ = writeln!(text, "  {}\n  {}", entrant.command, entrant.settings);
+    }
+    text.push('\n');
+    for name in &race.absent {
+        let _ = writeln!(text, "{}", absence(name));
+    }
+    for work in Work::ALL {
+        let laps: Vec<_> = race.laps.iter().filter(|lap| lap.work == work).collect();
+        if laps.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{}: {}", work.name(), work.meaning());
+        put_line(&mut text, &HEADS.map(str::to_owned), "");
+        laps.iter().for_each(|lap| put_line(&mut text, &cells(lap), &notes(lap)));
+        for (name, _, why) in race.left_out.iter().filter(|(_, of, _)| *of == work) {
+            let _ = writeln!(text, "  {name:<18} left out: {why}");
+        }
+    }
+    let _ = writeln!(text, "\n{LEGEND}");
+    for (name, why) in &race.failures {
+        let _ = writeln!(text, "FAILED {name}: {why}");
+    }
+    text
+}
+
+/// A line of a table, without its first cell, which is the heading's.
+fn put_line(text: &mut String, cells: &[String], note: &str) {
+    let mut line = format!("  {:<18}", cells[1]);
+    for (cell, width) in cells[2..].iter().zip([9, 18, 11, 9, 9, 9]) {
+        let _ = write!(line, "{cell:>width$}");
+    }
+    let _ = writeln!(text, "{}", format!("{line}  {note}").trim_end());
+}
+
+/// A race for programs.
+pub fn json(race: &Race) -> String {
+    let pair = |(name, value): &(&'static str, String)| format!("{}:{}", quote(name), quote(value));
+    let entrants = race.entrants.iter().map(|entrant| {
+        format!(
+            "{{\"name\":{},\"version\":{},\"command\":{},\"settings\":{}}}",
+            quote(&entrant.name),
+            quote(&entrant.version),
+            quote(&entrant.command),
+            quote(&entrant.settings)
+        )
+    });
+    let failures = race
+        .failures
+        .iter()
+        .map(|(name, why)| format!("{{\"name\":{},\"why\":{}}}", quote(name), quote(why)));
+    let left_out = race.left_out.iter().map(|(name, work, why)| {
+        let work = quote(work.name());
+        format!("{{\"name\":{},\"work\":{work},\"why\":{}}}", quote(name), quote(why))
+    });
+    format!(
+        "{{\"machine\":{{{}}},\"run\":{},\"peers\":[{}],\"absent\":[{}],\"failures\":[{}],\"left_out\":[{}],\"results\":[{}]}}\n",
+        join(race.facts.iter().map(pair)),
+        quote(&race.plan),
+        join(entrants),
+        join(race.absent.iter().map(|name| quote(name))),
+        join(failures),
+        join(left_out),
+        race.laps.iter().map(lap_json).collect::<Vec<_>>().join(",\n")
+    )
+}
+
+fn lap_json(lap: &Lap) -> String {
+    let list = |values: &[f64]| join(values.iter().map(|value| format!("{value:.3}")));
+    let ns = |percent: f64| lap.latencies.value_at_quantile(percent / 100.0);
+    format!(
+        "{{\"work\":{},\"peer\":{},\"requests\":{},\"cpu_us\":{:.3},\"cpu_us_turns\":[{}],\"rate\":{:.1},\"rate_turns\":[{}],\
+         \"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{},\"server_busy_percent\":{:.1}}}",
+        quote(lap.work.name()),
+        quote(&lap.name),
+        lap.latencies.len(),
+        median(&lap.cpu_us),
+        list(&lap.cpu_us),
+        median(&lap.rates),
+        list(&lap.rates),
+        ns(50.0),
+        ns(99.0),
+        ns(99.9),
+        lap.busy_percent
+    )
+}
+
+/// A race as a section of a page, without its heading.
+pub fn section(race: &Race) -> String {
+    let mut text = format!(
+        "\nWritten by `make race`; [docs/race.md](race.md) says what is the same for all and what is not. {LEGEND}\n\n"
+    );
+    let _ = writeln!(text, "| {} | |", HEADS.join(" | "));
+    let _ = writeln!(text, "|{}", "---|".repeat(HEADS.len() + 1));
+    for lap in &race.laps {
+        let _ = writeln!(text, "| {} | {} |", cells(lap).join(" | "), notes(lap));
+    }
+    text.push('\n');
+    for work in Work::ALL {
+        let _ = writeln!(text, "- {}: {}", work.name(), work.meaning());
+    }
+    for (name, work, why) in &race.left_out {
+        let _ = writeln!(text, "- {name}, {}: left out: {why}", work.name());
+    }
+    for name in &race.absent {
+        let _ = writeln!(text, "- {}", absence(name));
+    }
+    for (name, why) in &race.failures {
+        let _ = writeln!(text, "- FAILED {name}: {why}");
+    }
+    text.push_str("\n| | |\n|---|---|\n");
+    for (name, value) in &race.facts {
+        let _ = writeln!(text, "| {name} | {value} |");
+    }
+    let _ = writeln!(text, "| run | {} |", race.plan);
+    for entrant in &race.entrants {
+        let (command, settings) = (&entrant.command, &entrant.settings);
+        let _ =
+            writeln!(text, "| {} | {}; `{command}`; {settings} |", entrant.name, entrant.version);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::new_histogram;
+
+    fn race() -> Race {
+        let mut latencies = new_histogram();
+        latencies.saturating_record(250_000);
+        let lap = Lap {
+            work: Work::Get,
+            name: "redis".to_owned(),
+            cpu_us: vec![4.0, 5.0, 9.0],
+            rates: vec![100_000.0, 150_000.0, 200_000.0],
+            latencies,
+            busy_percent: 60.0,
+        };
+        Race {
+            laps: vec![lap],
+            absent: vec!["memcached"],
+            failures: vec![("x".to_owned(), "wrong \"answer\"".to_owned())],
+            ..Race::default()
+        }
+    }
+
+    #[test]
+    fn all_that_was_found_is_said() {
+        let text = text(&race());
+        for part in ["5.00", "4.00 .. 9.00", "150000", "60 % busy"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.contains("memcached: not found: make race-setup installs it"), "{text}");
+        assert!(text.contains("FAILED x: wrong \"answer\""), "{text}");
+        let section = section(&race());
+        assert!(
+            section.contains("| get | redis | 5.00 | 4.00 .. 9.00 | 150000 | 250 |"),
+            "{section}"
+        );
+        let json = json(&race());
+        assert!(json.contains("\"cpu_us\":5.000,\"cpu_us_turns\":[4.000,5.000,9.000]"), "{json}");
+        assert!(json.contains("wrong \\\"answer\\\""), "{json}");
+    }
+}

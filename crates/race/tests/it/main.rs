@@ -1,0 +1,52 @@
+//! The codecs against the real servers, as far as they are installed: each does all its work, every answer checked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use race::{Kind, Settings, Work};
+
+/// Races one kind of peer by itself.
+fn race_alone(kind: Kind) {
+    let settings = Settings {
+        clearway: PathBuf::new(),
+        works: Work::ALL.to_vec(),
+        peers: vec![kind],
+        tds: Vec::new(),
+        turn: Duration::from_millis(200),
+        rounds: 1,
+    };
+    let found = race::run(&settings, &mut |_| {}, &|| false);
+    assert!(found.failures.is_empty(), "{:?}", found.failures);
+    if !found.absent.is_empty() {
+        eprintln!("skipped: {} is not installed", kind.name());
+        return;
+    }
+    let works: Vec<_> = found.laps.iter().map(|lap| lap.work).collect();
+    let left_out: Vec<_> = found.left_out.iter().map(|(_, work, _)| *work).collect();
+    let can = |work: &Work| !left_out.contains(work);
+    assert_eq!(works, Work::ALL.into_iter().filter(can).collect::<Vec<_>>());
+    for lap in &found.laps {
+        assert!(lap.cpu_us.iter().all(|us| *us > 0.1), "{}: {:?}", lap.work.name(), lap.cpu_us);
+        assert!(lap.latencies.len() > 64, "{}: more than a request each", lap.work.name());
+    }
+}
+
+#[test]
+fn postgresql_answers_rightly() {
+    race_alone(Kind::Postgres);
+}
+
+#[test]
+fn redis_answers_rightly() {
+    race_alone(Kind::Redis);
+}
+
+#[test]
+fn memcached_answers_rightly() {
+    race_alone(Kind::Memcached);
+}
+
+#[test]
+fn mariadb_answers_rightly() {
+    race_alone(Kind::MariaDb);
+}

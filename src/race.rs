@@ -1,0 +1,145 @@
+//! The verb `race`: races Clearway against the peers on this machine, and reports.
+//!
+//! Exit codes: 0 when all who were there raced, 1 when one answered wrongly, could not be measured or was
+//! interrupted, 2 when the command line is wrong.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use load::Login;
+use load::link::{Encrypt, Target};
+use race::{Kind, Settings, TdsServer, Work};
+use sos::sys::StopSignals;
+
+use crate::wrong_usage;
+
+/// Where sqlcmd looks for a password as well.
+const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
+
+/// Arguments of `race`.
+#[derive(Args)]
+pub(crate) struct RaceArguments {
+    /// get, set, session or counter; default all of them
+    #[arg(value_name = "WORK")]
+    works: Vec<String>,
+    /// Peers to start, such as clearway,redis; default all that are found
+    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
+    peers: Vec<String>,
+    /// Another TDS server on this machine that runs already, as host,port
+    #[arg(long, value_name = "SERVER")]
+    tds: Option<String>,
+    /// Login there
+    #[arg(long, value_name = "LOGIN", default_value = "sa", requires = "tds")]
+    user: String,
+    /// Its password; else SQLCMDPASSWORD
+    #[arg(long, value_name = "PASSWORD", requires = "tds")]
+    password: Option<String>,
+    /// Database there, for tables dbo.race_*, which are dropped in the end
+    #[arg(long, value_name = "NAME", default_value = "", requires = "tds")]
+    database: String,
+    /// How long a turn lasts
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = server::options::parse_duration)]
+    turn: Duration,
+    /// Rounds; every peer has two turns in each
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    rounds: usize,
+    /// File for the report as JSON
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Page in Markdown, of which the section about races is replaced
+    #[arg(long, value_name = "FILE")]
+    page: Option<PathBuf>,
+    /// Say nothing while it runs
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+/// Runs it.
+pub(crate) fn run(arguments: &RaceArguments) -> ExitCode {
+    let settings = match settings(arguments) {
+        Ok(settings) => settings,
+        Err(what) => return wrong_usage(&what),
+    };
+    match race(arguments, &settings) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(what) => {
+            eprintln!("clearway: {what}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn settings(arguments: &RaceArguments) -> Result<Settings, String> {
+    if arguments.rounds == 0 {
+        return Err("invalid value '0' for '--rounds': it takes one at least".to_owned());
+    }
+    if arguments.turn.is_zero() {
+        return Err("invalid value '0' for '--turn': it takes some time".to_owned());
+    }
+    let works = arguments.works.iter().map(|name| {
+        let names = Work::ALL.map(Work::name).join(", ");
+        Work::of_name(name).ok_or_else(|| format!("there is no work '{name}'; there are {names}"))
+    });
+    let peers = arguments.peers.iter().map(|name| {
+        let names = Kind::ALL.map(Kind::name).join(", ");
+        Kind::of_name(name).ok_or_else(|| format!("there is no peer '{name}'; there are {names}"))
+    });
+    let (works, peers) =
+        (works.collect::<Result<Vec<_>, _>>()?, peers.collect::<Result<Vec<_>, _>>()?);
+    let clearway = std::env::current_exe().map_err(|error| format!("the binary: {error}"))?;
+    Ok(Settings {
+        clearway,
+        works: if works.is_empty() { Work::ALL.to_vec() } else { works },
+        peers: if peers.is_empty() { Kind::ALL.to_vec() } else { peers },
+        tds: tds_server(arguments)?.into_iter().collect(),
+        turn: arguments.turn,
+        rounds: arguments.rounds,
+    })
+}
+
+fn tds_server(arguments: &RaceArguments) -> Result<Option<TdsServer>, String> {
+    let Some(name) = &arguments.tds else { return Ok(None) };
+    let address = load::address::resolve(name).map_err(|why| why.replace("'-S'", "'--tds'"))?;
+    if !address.ip().is_loopback() {
+        return Err(format!(
+            "invalid value '{name}' for '--tds': a race is in plain text, and so only with servers on this machine"
+        ));
+    }
+    let password = arguments.password.clone().or_else(|| std::env::var(PASSWORD_VARIABLE).ok());
+    let login = Login {
+        user: arguments.user.clone(),
+        password: password.ok_or("--tds needs --password, or SQLCMDPASSWORD")?,
+        database: arguments.database.clone(),
+    };
+    Ok(Some(TdsServer { target: Target { address, login, encrypt: Encrypt::Off } }))
+}
+
+/// Whether all who were there raced.
+fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> {
+    sos::sys::raise_open_files();
+    let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
+    let is_cut = || signals.came().unwrap_or(false);
+    let mut tell = |text: &str| {
+        if !arguments.quiet {
+            eprintln!("{text}");
+        }
+    };
+    let found = race::run(settings, &mut tell, &is_cut);
+    // A closed stdout is no reason to lose the files.
+    let _ = std::io::stdout().lock().write_all(race::text(&found).as_bytes());
+    if let Some(path) = &arguments.json {
+        write(path, &race::json(&found))?;
+    }
+    if let Some(path) = &arguments.page {
+        load::page::put_section(path, race::HEADING, &race::section(&found))?;
+    }
+    Ok(found.failures.is_empty())
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,148 @@
+//! `clearway race`: who is there races, whatever is installed; and one clear line for what can't be.
+
+use std::io::{BufRead, BufReader};
+use std::process::Command;
+
+use types::Value;
+
+use crate::client::Client;
+use crate::command_line::run;
+use crate::server::{PASSWORD, ServerProcess, command};
+
+/// The peers that a race starts itself, and what is not installed says so.
+const PEERS: [&str; 5] = ["clearway", "postgresql", "mariadb", "redis", "memcached"];
+
+/// Numbers of a name in JSON.
+fn numbers(json: &str, name: &str) -> Vec<f64> {
+    let mark = format!("\"{name}\":");
+    let parts = json.split(mark.as_str()).skip(1);
+    let number = |part: &str| part.split([',', '}']).next().and_then(|text| text.parse().ok());
+    parts.map(|part| number(part).expect("a number")).collect()
+}
+
+#[test]
+fn whoever_is_installed_races_and_nobody_is_left_behind() {
+    let folder = std::env::temp_dir().join(format!("clearway-race-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let (json_file, page_file) = (folder.join("race.json"), folder.join("page.md"));
+    std::fs::write(&page_file, "# Page\n\n## Other\n\nkept\n").expect("a page");
+    let (json_name, page_name) = (json_file.display().to_string(), page_file.display().to_string());
+    let arguments =
+        ["race", "--turn", "300ms", "--rounds", "1", "--json", &json_name, "--page", &page_name];
+    let (code, out, err) = run(&arguments);
+    assert_eq!(code, 0, "{out}\n{err}");
+    let json = std::fs::read_to_string(&json_file).expect("was written");
+    for peer in PEERS {
+        let is_absent = out.contains(&format!("{peer}: not found: make race-setup installs it"));
+        let laps = json.matches(&format!("\"peer\":\"{peer}\"")).count();
+        let expected = match (is_absent, peer) {
+            (true, _) => 0,
+            (false, "memcached") => 3,
+            (false, _) => 4,
+        };
+        assert_eq!(laps, expected, "{peer}: {out}");
+    }
+    assert!(out.contains("clearway serve --port"), "the command is shown: {out}");
+    assert!(!out.contains("Race-Secret"), "a password is not: {out}");
+    for name in ["cpu_us", "rate", "requests"] {
+        assert!(numbers(&json, name).iter().all(|number| *number > 0.0), "{name}: {json}");
+    }
+    let page = std::fs::read_to_string(&page_file).expect("was written");
+    assert!(page.contains("## Other\n\nkept") && page.contains("## Race against peers"), "{page}");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn a_server_that_runs_already_can_take_part_and_is_left_as_it_was() {
+    let server = ServerProcess::start(&[]);
+    let target = format!("127.0.0.1,{}", server.address.port());
+    let arguments = [
+        "race",
+        "counter",
+        "session",
+        "--peers",
+        "clearway",
+        "--turn",
+        "200ms",
+        "--rounds",
+        "1",
+        "-q",
+        "--tds",
+        &target,
+        "--password",
+        PASSWORD,
+    ];
+    let (code, out, err) = run(&arguments);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(
+        out.matches(&format!("tds {}", server.address)).count(),
+        3,
+        "named, and two laps: {out}"
+    );
+    let mut client = Client::log_in(server.address);
+    let left = client.value_of("(select count(*) from sys.objects where name like 'race%')");
+    assert_eq!(left, Value::Int(0));
+}
+
+#[test]
+fn what_there_is_not_is_one_line() {
+    let cases: [(&[&str], &str); 8] = [
+        (&["fly"], "fly"),
+        (&["--peers", "oracle"], "oracle"),
+        (&["--rounds", "0"], "--rounds"),
+        (&["--turn", "soon"], "--turn"),
+        (&["--turn", "0"], "--turn"),
+        (&["--user", "sa"], "--tds"),
+        (&["--tds", "127.0.0.1,x", "--password", "p"], "--tds"),
+        (&["--tds", "192.0.2.1,1433", "--password", "p"], "plain text"),
+    ];
+    for (arguments, named) in cases {
+        let (code, out, err) = run(&[&["race"], arguments].concat());
+        assert_eq!((code, out.as_str(), err.lines().count()), (2, "", 1), "{arguments:?}: {err}");
+        assert!(err.contains(named), "{arguments:?}: {err}");
+    }
+}
+
+#[test]
+fn a_server_that_can_not_be_reached_is_a_failure() {
+    let arguments = [
+        "race",
+        "get",
+        "--peers",
+        "clearway",
+        "--turn",
+        "100ms",
+        "--rounds",
+        "1",
+        "-q",
+        "--tds",
+        "127.0.0.1,1",
+        "--password",
+        "p",
+    ];
+    let (code, out, _) = run(&arguments);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("FAILED tds 127.0.0.1:1:"), "{out}");
+    assert!(
+        out.lines().any(|line| line.trim_start().starts_with("clearway ")),
+        "others race: {out}"
+    );
+}
+
+#[test]
+fn an_interrupt_ends_it_at_once_and_leaves_nothing() {
+    let arguments = ["race", "get", "--peers", "clearway", "--turn", "10m", "--rounds", "1"];
+    let mut child = command(&arguments).spawn().expect("the binary runs");
+    let mut lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
+    let runs = |line: String| line.starts_with("get: round 1");
+    assert!(lines.by_ref().map_while(Result::ok).any(runs), "it begins");
+    let id = child.id().to_string();
+    let killed = Command::new("kill").args(["-s", "INT", &id]).status().expect("kill runs");
+    assert!(killed.success());
+    let output = child.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("FAILED the race: stopped"), "{text}");
+    let left = std::env::temp_dir().join(format!("clearway-race-{id}-clearway"));
+    assert!(!left.exists(), "the folder is gone");
+}
