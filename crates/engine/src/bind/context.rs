@@ -88,6 +88,7 @@ impl<'s> BinderContext<'s> {
             once: 0,
             view_checks: Vec::new(),
             nested: None,
+            in_view: false,
         }
     }
 }

@@ -86,6 +86,8 @@ pub struct Binder<'a> {
     pub view_checks: Vec<Expr>,
     /// The rows of the nested statement that the FROM of an INSERT's SELECT is.
     pub(crate) nested: Option<dml::NestedRows>,
+    /// Whether the definition of a view or function is being bound.
+    pub(crate) in_view: bool,
 }
 
 impl Binder<'_> {
@@ -118,6 +120,7 @@ impl Binder<'_> {
             once: 0,
             view_checks: Vec::new(),
             nested: None,
+            in_view: false,
         }
     }
 }
@@ -186,6 +189,20 @@ pub struct Source {
     pub table: Option<Arc<TableDef>>,
     /// The view, if it is one.
     pub view: Option<ViewSource>,
+    /// What may be done with its columns, where that is not the same for all.
+    pub(crate) guard: Option<Arc<crate::security::Guard>>,
+}
+
+impl Source {
+    /// Checks that all of its columns may be read.
+    ///
+    /// # Errors
+    /// 230 for the first that may not.
+    pub(crate) fn check_reads(&self) -> ::types::Result<()> {
+        let Some(guard) = &self.guard else { return Ok(()) };
+        let mut columns = self.columns.iter().enumerate();
+        columns.try_for_each(|(place, column)| guard.check_read(place, &column.name))
+    }
 }
 
 /// A view that is a source.

@@ -246,6 +246,8 @@ pub struct Permission {
     pub class: Class,
     /// Id of the object or schema; 0 for the whole.
     pub object_id: i32,
+    /// Id of the one column of the object that it is about; 0 for all of it.
+    pub column_id: i32,
     /// Grantee.
     pub principal_id: i32,
     /// Such as `SELECT`, `EXECUTE`.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use types::Value;
 
 use super::name::Name;
-use super::{Database, TableDef};
+use super::{Class, Database, Permission, TableDef};
 
 /// What a property is attached to: `sys.extended_properties.class`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,8 +63,16 @@ impl Database {
         properties.map(|(_, property)| property)
     }
 
-    /// Removes the properties of a column that is dropped, and moves those of the columns behind it.
+    /// Removes the properties and permissions of a column that is dropped, and moves those of the columns
+    /// behind it.
     pub fn forget_column(&mut self, table_id: i32, column_id: i32) {
+        let of_table = |p: &Permission| p.class == Class::Object && p.object_id == table_id;
+        self.permissions.retain(|p| !(of_table(p) && p.column_id == column_id));
+        for permission in &mut self.permissions {
+            if of_table(permission) && permission.column_id > column_id {
+                permission.column_id -= 1;
+            }
+        }
         let of_columns =
             |of: &Securable| of.class == PropertyClass::ObjectOrColumn && of.major_id == table_id;
         self.properties.retain(|(of, _), _| !(of_columns(of) && of.minor_id == column_id));

@@ -203,5 +203,15 @@ fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     let Some(object) = object else { return Ok(Value::Null) };
     let schema = database.schemas.get(&Name::new(object.schema()));
     let ids = (object.id(), schema.map_or(0, |s| s.id));
+    if let Some(column) = text(call, values, 3) {
+        let is_column = text(call, values, 4).is_some_and(|class| Name::same(&class, "COLUMN"));
+        let columns = crate::exec::ddl::columns_of_object(cx.session, database, object)?;
+        let place = columns.iter().position(|name| is_column && Name::same(name, &column));
+        let Some(id) = place.and_then(|place| i32::try_from(place + 1).ok()) else {
+            return Ok(Value::Null);
+        };
+        let has = crate::security::has_on_column(rights, database, ids, id, &permission);
+        return Ok(flag(has));
+    }
     Ok(flag(crate::security::has_on_object(rights, database, ids, &permission)))
 }

@@ -309,5 +309,6 @@ pub(crate) fn is_point(node: &Node) -> Option<&Scan> {
     let plain = scan.residual.iter().chain(key).all(|e| !walk::has_subquery(e));
     let hints = scan.hints;
     let reads_only = !hints.exclusive && !hints.read_past && !hints.serializable;
+    let reads_only = reads_only && hints.sample.is_none();
     (unique && plain && reads_only).then_some(scan)
 }

@@ -165,6 +165,26 @@ pub struct ScanHints {
     pub snapshot: bool,
     /// NOWAIT: error 1222 instead of a wait for a row.
     pub no_wait: bool,
+    /// TABLESAMPLE.
+    pub sample: Option<Sample>,
+}
+
+/// Which part of a table's pages TABLESAMPLE reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// How much.
+    pub size: SampleSize,
+    /// REPEATABLE: the same seed takes the same pages.
+    pub seed: Option<u64>,
+}
+
+/// How much a sample is to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleSize {
+    /// Of 2 to the power of 64 pages so many, as PERCENT was brought to; all of them if absent.
+    Share(Option<u64>),
+    /// About so many rows.
+    Rows(u64),
 }
 
 /// A scan of a system view.

@@ -13,7 +13,7 @@ const COLUMNS: &[Column<Permission>] = &[
     col("class", TINYINT, |r| Value::TinyInt(class(r).0)),
     opt("class_desc", nv(60), |r| text(class(r).1)),
     col("major_id", INT, |r| int(r.object_id)),
-    col("minor_id", INT, |_| int(0)),
+    col("minor_id", INT, |r| int(r.column_id)),
     col("grantee_principal_id", INT, |r| int(r.principal_id)),
     col("grantor_principal_id", INT, |_| int(1)),
     opt("type", ch(4), |r| or_null(permission_type(&r.permission), |t| ascii(&format!("{t:<4}")))),

@@ -221,6 +221,7 @@ messages! {
     TopInvalid = 1014, 15, "A TOP or FETCH clause contains an invalid value.";
     AggregateInOn = 1015, 15, "An aggregate cannot appear in an ON clause unless it is in a subquery contained in a HAVING clause or select list, and the column being aggregated is an outer reference.";
     OldHintSyntax(token: &'a str) = 1018, 15, "Incorrect syntax near '{token}'. If this is intended as a part of a table hint, A WITH keyword and parenthesis are now required. See SQL Server Books Online for proper syntax.";
+    SubEntityList = 1020, 15, "Sub-entity lists (such as column or security expressions) cannot be specified for entity-level permissions.";
     InvalidParameter(number: i64, statement: &'a str) = 1023, 15, "Invalid parameter {number} specified for {statement}.";
     PercentRange = 1031, 15, "Percent values must be between 0 and 100.";
     UpdatePrefix(prefix: &'a str, table: &'a str) = 1032, 16, "Cannot use the column prefix '{prefix}'. This must match the object in the UPDATE clause '{table}'.";

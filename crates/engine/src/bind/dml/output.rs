@@ -51,6 +51,7 @@ pub(super) fn bind(
             columns: vec![column],
             table: None,
             view: None,
+            guard: None,
         });
     }
     let count = sources.len();
@@ -80,6 +81,7 @@ fn source(pseudo: &Pseudo<'_>) -> Source {
         columns: columns.collect(),
         table: None,
         view: None,
+        guard: None,
     }
 }
 
@@ -103,6 +105,7 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                 let Some(source) = source else {
                     return Err(Msg::ColumnPrefixMismatch(&name.to_string()).into());
                 };
+                source.check_reads()?;
                 columns.extend(source.columns.iter().map(|c| OutputColumn {
                     name: c.name.to_string(),
                     expr: Expr::new(ExprKind::Column(c.register), c.ty),

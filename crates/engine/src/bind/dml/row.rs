@@ -32,6 +32,7 @@ fn over_row<T>(
         columns: columns.collect(),
         table: Some(Arc::clone(table)),
         view: None,
+        guard: None,
     };
     let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);

@@ -6,7 +6,9 @@ use tsql::ast::{ObjectName, TableRef, Target, TargetKind};
 use types::{Msg, Result};
 
 use super::nested::is_nested;
-use crate::bind::query::{SourceName, add_table_source, bind_from, bind_named_source, scan_hints};
+use crate::bind::query::{
+    SourceName, add_table_source, bind_from, bind_named_source, guard_target, scan_hints,
+};
 use crate::bind::{Binder, Source};
 use crate::catalog::TableDef;
 use crate::catalog::name::Name;
@@ -79,6 +81,9 @@ pub(super) fn add_target(
             let rights = binder.rights.take();
             let node = bind_named_source(binder, name, None, &target.hints);
             binder.rights = rights;
+            if node.is_ok() {
+                guard_target(binder, name);
+            }
             node
         }
         TargetKind::Function(call) => {

@@ -278,6 +278,11 @@ impl Setter<'_> {
         let columns = source.map(|s| &s.columns[..]).unwrap_or_default();
         let found = columns.iter().find(|c| crate::catalog::name::Name::same(&c.name, name));
         let register = found.ok_or(Msg::InvalidColumn(name))?.register;
+        if let Some((source, guard)) = source.and_then(|s| Some((s, s.guard.as_ref()?)))
+            && let Some(place) = source.columns.iter().position(|c| c.register == register)
+        {
+            guard.check_change(place, &source.columns[place].name)?;
+        }
         let table = &self.base.definition;
         let width = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
         let ordinal = register.0.wrapping_sub(self.base.old.0);

@@ -47,6 +47,9 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
             }
         }
         if let Some((s, c)) = found {
+            if let Some(guard) = &level.sources[s].guard {
+                guard.check_read(c, &level.sources[s].columns[c].name)?;
+            }
             let column = &mut level.sources[s].columns[c];
             column.used = true;
             return Ok(Expr::new(ExprKind::Column(column.register), column.ty));

@@ -9,7 +9,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Msg, Result};
 
-use super::{bind_query, check_option, cte, function, pivot};
+use super::{bind_query, check_option, cte, function, pivot, sample};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::bind::{Binder, ColumnName, Source, SourceColumn, ViewSource};
@@ -157,10 +157,17 @@ fn bind_table(binder: &mut Binder<'_>, source: &ast::TableSource) -> Result<Node
     if source.system_time.is_some() {
         return Err(Msg::NotSupported("FOR SYSTEM_TIME").into());
     }
-    if source.sample.is_some() {
-        return Err(Msg::NotSupported("TABLESAMPLE").into());
+    let mut node = bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)?;
+    if let Some(clause) = &source.sample {
+        let bound = binder.levels.last().and_then(|level| level.sources.last());
+        let is_table = bound.is_some_and(|bound| bound.table.is_some());
+        let Node::Scan(scan) = &mut node else { return Err(Msg::SampleNotTable.into()) };
+        if !is_table {
+            return Err(Msg::SampleNotTable.into());
+        }
+        scan.hints.sample = Some(sample::bind(binder, clause, &source.name.object)?);
     }
-    bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)
+    Ok(node)
 }
 
 /// Binds a table, view or CTE by its name.
@@ -185,22 +192,82 @@ pub(crate) fn bind_named_source(
     }
     let resolved = resolve_table(binder, table)?;
     security::require(binder, &resolved, "SELECT")?;
+    let guarded = binder.rights.and_then(|_| guarded(&resolved));
+    let node = bind_resolved(binder, resolved, name, alias.is_none(), hints)?;
+    if let Some(guarded) = &guarded {
+        guard_last(binder, guarded);
+    }
+    Ok(node)
+}
+
+/// Ids and names of an object whose columns may have permissions of their own.
+struct Guarded {
+    ids: (i16, i32, i32),
+    schema: String,
+    name: String,
+}
+
+fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
+    let (ids, schema, name) = match resolved {
+        // Temporary tables are the session's own.
+        Resolved::Table(table) if table.name.starts_with('#') => return None,
+        Resolved::Table(t) => ((t.database_id, t.id, t.schema_id), &t.schema, &t.name),
+        Resolved::View(v, _) => ((v.database_id, v.id, v.schema_id), &v.schema, &v.name),
+        Resolved::System(..) => return None,
+    };
+    Some(Guarded { ids, schema: schema.clone(), name: name.clone() })
+}
+
+/// Notes for the source that was bound last what may be done with its columns.
+fn guard_last(binder: &mut Binder<'_>, Guarded { ids, schema, name }: &Guarded) {
+    let source = binder.levels.last().and_then(|level| level.sources.last());
+    let columns = source.map_or(0, |source| source.columns.len());
+    let guard = security::guard(binder, *ids, (schema, name), columns);
+    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
+        source.guard = guard;
+    }
+}
+
+/// Guards the columns of a statement's target, which was bound without asking for anything.
+pub(crate) fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
+    let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+    let simple = name.as_simple();
+    if binder.rights.is_none()
+        || simple.is_some_and(|s| is_cte(s) || binder.table_variable(s).is_some())
+    {
+        return;
+    }
+    // A name that does not resolve has been reported.
+    if let Ok(resolved) = resolve_table(binder, name)
+        && let Some(guarded) = guarded(&resolved)
+    {
+        guard_last(binder, &guarded);
+    }
+}
+
+fn bind_resolved<'a>(
+    binder: &mut Binder<'a>,
+    resolved: Resolved<'a>,
+    name: SourceName<'_>,
+    is_bare: bool,
+    hints: &[TableHint],
+) -> Result<Node> {
     match resolved {
         Resolved::Table(table) => {
             let path = path_of(&table, hints)?;
             binder.hints.paths |= path != Path::Any;
-            let schema = alias.is_none().then(|| table.schema.clone());
+            let schema = is_bare.then(|| table.schema.clone());
             let name = SourceName { schema: schema.as_deref(), ..name };
             let source = TableSource::Table(Arc::clone(&table));
             add_table_source(binder, source, name, ScanHints { path, ..scan_hints(hints) })
         }
         Resolved::System(view, database) => {
-            let schema = alias.is_none().then_some(view.schema);
+            let schema = is_bare.then_some(view.schema);
             let scan = (view, database, Vec::new());
             bind_system_view(binder, scan, SourceName { schema, ..name })
         }
         Resolved::View(view, database) => {
-            let schema = alias.is_none().then(|| view.schema.clone());
+            let schema = is_bare.then(|| view.schema.clone());
             bind_view(binder, &view, database, SourceName { schema: schema.as_deref(), ..name })
         }
     }
@@ -438,9 +505,11 @@ fn bind_view<'a>(
     // What the view reads is its owner's matter.
     let rights = binder.rights.take();
     let around = std::mem::take(&mut binder.view_checks);
+    let was_in_view = std::mem::replace(&mut binder.in_view, true);
     let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
     let mut checks = std::mem::replace(&mut binder.view_checks, around);
     binder.rights = rights;
+    binder.in_view = was_in_view;
     binder.database = outer;
     binder.variables = variables;
     binder.given = given;

@@ -158,8 +158,10 @@ pub(crate) fn bind_inline(
     let outer = std::mem::replace(&mut binder.given, given);
     // What the function reads is its owner's matter.
     let rights = binder.rights.take();
+    let was_in_view = std::mem::replace(&mut binder.in_view, true);
     let bound = bind_with(binder, with, query);
     binder.rights = rights;
+    binder.in_view = was_in_view;
     binder.given = outer;
     binder.variables = variables;
     binder.ctes = ctes;

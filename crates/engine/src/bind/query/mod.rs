@@ -3,7 +3,7 @@
 //! A query becomes one tree of operators. FROM and WHERE are bound as written; `opt`
 //! makes a plan of it once the statement is whole.
 //!
-//! - `spec.rs` binds one SELECT; `from.rs` its sources; `group.rs` what grouping does to expressions;
+//! - `spec.rs` binds one SELECT; `from.rs` its sources, `sample.rs` TABLESAMPLE; `group.rs` what grouping does to expressions;
 //! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
 
 mod check_option;
@@ -14,6 +14,7 @@ mod from;
 mod function;
 mod group;
 mod pivot;
+mod sample;
 mod set;
 mod spec;
 
@@ -30,9 +31,10 @@ pub(crate) use cte::declare as declare_ctes;
 pub(crate) use document::bind as bind_document;
 pub(crate) use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
-    resolve_table, scan_hints,
+    guard_target, resolve_table, scan_hints,
 };
 pub(crate) use function::{Given, bind_inline};
+pub(crate) use sample::portion as sample_portion;
 pub(crate) use spec::{bind_spec_parts, compound, top_of};
 
 /// Levels of views, derived tables and CTEs that may unfold into each other.

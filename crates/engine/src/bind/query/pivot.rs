@@ -7,7 +7,7 @@ use types::{DataType, Length, Mode, Msg, Result, Value};
 use super::from::{Lateral, SourceName, add_source, bind_table_ref};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_expr, compare, convert_to, is_not_null};
-use crate::bind::{Binder, Level, SourceColumn};
+use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::name::Name;
 use crate::func;
 use crate::opt;
@@ -33,6 +33,14 @@ fn with_source<T>(
     binder.levels.push(Level::default());
     let bound: Result<_> = (|| {
         let node = bind_table_ref(binder, source, Lateral::No)?;
+        // Columns that are not named are read as well: rows are grouped by them.
+        binder
+            .levels
+            .iter()
+            .rev()
+            .take(1)
+            .flat_map(|l| &l.sources)
+            .try_for_each(Source::check_reads)?;
         Ok((node, inner(binder)?))
     })();
     let level = binder.levels.pop().unwrap_or_default();

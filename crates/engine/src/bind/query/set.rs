@@ -163,6 +163,7 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         columns: columns.collect(),
         table: None,
         view: None,
+        guard: None,
     };
     binder.levels.push(Level { sources: vec![source], ..Level::default() });
     let bound = crate::bind::expr::bind_expr(binder, expr);

@@ -227,6 +227,7 @@ fn expand_star(
             continue;
         }
         found = true;
+        source.check_reads()?;
         for column in &mut source.columns {
             column.used = true;
             xml.check_star(column.register, &column.name)?;

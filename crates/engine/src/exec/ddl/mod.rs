@@ -37,6 +37,7 @@ use crate::plan::expr::Register;
 use crate::session::SessionState;
 
 use duplicate::duplicate_key;
+pub(crate) use principal::columns_of_object;
 pub(crate) use table::{create_from_columns, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.

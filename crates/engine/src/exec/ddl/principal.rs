@@ -16,9 +16,11 @@ use crate::catalog::{
     Class, Database, Login, Object, Permission, Principal, PrincipalKind, password,
 };
 use crate::exec::Cx;
+use crate::exec::ddl::table::shape_of_view;
 use crate::exec::ddl::{change_database, created, refuse};
 use crate::func::principal::SERVER_ROLES;
 use crate::security::SERVER_PUBLIC;
+use crate::session::SessionState;
 
 /// First `principal_id` of users' own in a database, and of logins.
 const PRINCIPAL_FIRST: i32 = 5;
@@ -322,15 +324,14 @@ const SERVER_PERMISSIONS: [&str; 14] = [
 
 /// GRANT, DENY and REVOKE.
 pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
-    if statement.permissions.iter().any(|(_, columns)| !columns.is_empty())
-        || statement.securable.as_ref().is_some_and(|s| !s.columns.is_empty())
-    {
-        return refuse("permissions on columns");
-    }
     if is_of_server(statement) {
+        if statement.permissions.iter().any(|(_, columns)| !columns.is_empty()) {
+            return Err(Msg::SubEntityList.into());
+        }
         return server_permission(statement, cx);
     }
     let (class, object_id) = securable(statement, cx)?;
+    let named = named(statement, class, cx)?;
     let current = Arc::clone(&cx.session.database);
     change_database(cx.session, &current, |database| {
         for principal in &statement.principals {
@@ -341,11 +342,12 @@ pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result
             let rule = Permission {
                 class,
                 object_id,
+                column_id: 0,
                 principal_id,
                 permission: String::new(),
                 granted: true,
             };
-            change_rules(&mut database.permissions, &rule, statement);
+            change_rules(&mut database.permissions, &rule, &named, statement.action);
         }
         Ok(())
     })
@@ -388,17 +390,95 @@ fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
     }
 }
 
-/// Puts the permissions of a statement in the place of those that were there.
-fn change_rules(rules: &mut Vec<Permission>, rule: &Permission, statement: &ast::Permission) {
-    for (permission, _) in &statement.permissions {
+/// The permissions that a statement names, each with the id of the column that it is about.
+///
+/// # Errors
+/// 1020 for columns of what has none, 1911 for a column that there is not.
+fn named<'s>(
+    statement: &'s ast::Permission,
+    class: Class,
+    cx: &Cx<'_>,
+) -> Result<Vec<(&'s str, i32)>> {
+    let behind = statement.securable.as_ref().map(|s| &s.columns[..]).unwrap_or_default();
+    let mut named = Vec::with_capacity(statement.permissions.len());
+    for (permission, columns) in &statement.permissions {
+        let columns = if columns.is_empty() { behind } else { columns };
+        if columns.is_empty() {
+            named.push((&**permission, 0));
+            continue;
+        }
+        let takes_columns = matches!(&**permission, "SELECT" | "UPDATE" | "REFERENCES");
+        let Some(securable) = &statement.securable else {
+            return Err(Msg::SubEntityList.into());
+        };
+        if class != Class::Object || !takes_columns {
+            return Err(Msg::SubEntityList.into());
+        }
+        let names = columns_of(&securable.name, cx)?;
+        for column in columns {
+            let place = names.iter().position(|name| Name::same(name, column));
+            let place = place.ok_or_else(|| {
+                let text =
+                    format!("Column name '{column}' does not exist in the target table or view.");
+                Error::custom(1911, 16, 1, text)
+            })?;
+            named.push((&**permission, i32::try_from(place + 1).unwrap_or(i32::MAX)));
+        }
+    }
+    Ok(named)
+}
+
+/// Names of the columns of a table or view; none of anything else.
+fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Vec<String>> {
+    let database = cx.session.catalog.database(&cx.session.database);
+    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
+    let found = database.and_then(|d| Some((d, d.object(schema, &name.object)?)));
+    match found {
+        Some((database, object)) => columns_of_object(cx.session, database, object),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// As [`columns_of`], of an object that has been found.
+///
+/// # Errors
+/// Those of a view's query.
+pub(crate) fn columns_of_object(
+    session: &SessionState,
+    database: &Database,
+    object: &Object,
+) -> Result<Vec<String>> {
+    let table = match object {
+        Object::Table(table) => Arc::clone(table),
+        Object::View(view) => shape_of_view(session, database, view)?,
+        Object::Procedure(_)
+        | Object::Function(_)
+        | Object::Trigger(_)
+        | Object::Sequence(_)
+        | Object::Synonym(_) => return Ok(Vec::new()),
+    };
+    Ok(table.columns.iter().map(|column| column.name.clone()).collect())
+}
+
+/// Puts the permissions of a statement in the place of those that were there: one on the whole of an object
+/// in that of those on its columns, too.
+fn change_rules(
+    rules: &mut Vec<Permission>,
+    rule: &Permission,
+    named: &[(&str, i32)],
+    action: PermissionAction,
+) {
+    for &(permission, column_id) in named {
         rules.retain(|p| {
             (p.class, p.object_id) != (rule.class, rule.object_id)
                 || p.principal_id != rule.principal_id
-                || p.permission != **permission
+                || p.permission != *permission
+                || (column_id != 0 && p.column_id != column_id)
         });
-        if statement.action != PermissionAction::Revoke {
-            let granted = statement.action == PermissionAction::Grant;
-            rules.push(Permission { permission: permission.to_string(), granted, ..rule.clone() });
+        if action != PermissionAction::Revoke {
+            let granted = action == PermissionAction::Grant;
+            let permission = permission.to_owned();
+            rules.push(Permission { permission, column_id, granted, ..rule.clone() });
         }
     }
 }
@@ -408,6 +488,7 @@ fn server_permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()>
         let text = "Permissions at the server scope can only be granted when the current database is master";
         return Err(Error::custom(4621, 16, 10, text));
     }
+    let named: Vec<(&str, i32)> = statement.permissions.iter().map(|(p, _)| (&**p, 0)).collect();
     cx.session.change_catalog(|catalog| {
         let (class, object_id) = match &statement.securable {
             None => (Class::Whole, 0),
@@ -429,11 +510,12 @@ fn server_permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()>
             let rule = Permission {
                 class,
                 object_id,
+                column_id: 0,
                 principal_id,
                 permission: String::new(),
                 granted: true,
             };
-            change_rules(&mut catalog.server_permissions, &rule, statement);
+            change_rules(&mut catalog.server_permissions, &rule, &named, statement.action);
         }
         Ok(())
     })

@@ -10,6 +10,7 @@ mod document;
 mod join;
 mod number;
 mod recursive;
+mod sample;
 mod scan;
 mod set;
 mod sort;

@@ -8,6 +8,7 @@ use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
 use types::{Msg, Result, Value};
 
+use super::sample::Sampling;
 use super::{Current, Flow, Receive, Rows};
 use crate::catalog::TableDef;
 use crate::exec::columnstore::Blocks;
@@ -84,13 +85,15 @@ pub(crate) fn open<'p>(
     cursor
 }
 
-/// Tells whether a scan only looks: it takes no row, and nothing checks later what it has read.
+/// Tells whether a scan only looks: it takes no row, leaves none out by its place, and nothing checks later
+/// what it has read.
 ///
 /// # Errors
 /// 41368, as the scan itself.
 pub(crate) fn only_looks(scan: &Scan, cx: &Cx<'_>) -> Result<bool> {
     let read = read_mode(table_of(&scan.table), scan.hints, cx)?;
-    Ok(read.lock == RowLock::None && read.isolation <= Isolation::Snapshot)
+    let is_whole = scan.hints.sample.is_none();
+    Ok(is_whole && read.lock == RowLock::None && read.isolation <= Isolation::Snapshot)
 }
 
 /// Gives the one row with a whole unique key.
@@ -107,6 +110,9 @@ fn one<'p>(
     let Some(index) = spec.index else { return Ok(Flow::More) };
     let found = rows.transaction.get(table, index, key, spec.read);
     let Some(row) = found.map_err(|e| fault::raise(cx, e))? else { return Ok(Flow::More) };
+    if Sampling::of(scan, table, cx).is_some_and(|sample| !sample.takes(row.id())) {
+        return Ok(Flow::More);
+    }
     note_reads(scan, 1, cx);
     load(&scan.columns, definition, row.image(), &mut cx.registers);
     if let Some(residual) = &scan.residual
@@ -129,9 +135,13 @@ fn walk<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let mut cursor = rows.transaction.scan(table, spec).map_err(|e| fault::raise(cx, e))?;
+    let sample = Sampling::of(scan, table, cx);
     let mut until_note = ROWS_PER_NOTE;
     while let Some(row) = cursor.next().map_err(|e| fault::raise(cx, e))? {
         fault::row_passed(cx)?;
+        if sample.is_some_and(|sample| !sample.takes(row.id())) {
+            continue;
+        }
         until_note -= 1;
         if until_note == 0 {
             until_note = ROWS_PER_NOTE;
@@ -170,6 +180,7 @@ fn walk_blocks<'p>(
     let opened = Blocks::open(rows.transaction, table, read);
     let mut blocks = opened.map_err(|e| fault::raise(cx, e))?;
     blocks.skip(scan, cx);
+    let sample = Sampling::of(scan, table, cx);
     let of = |ordinal: u16| Vector::with_capacity_for(&definition.columns[usize::from(ordinal)].ty);
     let mut vectors: Vec<Vector> = scan.columns.iter().map(|column| of(column.0)).collect();
     while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
@@ -179,6 +190,9 @@ fn walk_blocks<'p>(
         note_reads(scan, u32::try_from(block.live.len()).unwrap_or(u32::MAX), cx);
         for row in block.live.iter() {
             fault::row_passed(cx)?;
+            if sample.is_some_and(|sample| !sample.takes_compressed(block.place(row))) {
+                continue;
+            }
             for ((_, register), vector) in scan.columns.iter().zip(&vectors) {
                 cx.registers[register.index()] = vector.get(row);
             }

@@ -244,14 +244,14 @@ SELECT CAST(ISNULL(OBJECT_SCHEMA_NAME(p.object_id), N'.') AS nvarchar(128)) AS O
     CAST(ISNULL(OBJECT_NAME(p.object_id), N'.') AS nvarchar(128)) AS Object, USER_NAME(p.grantee_principal_id) AS Grantee,
     USER_NAME(p.grantor_principal_id) AS Grantor, CAST(CASE p.state WHEN 'D' THEN 'Deny' ELSE 'Grant' END AS char(10)) AS ProtectType,
     CAST(CASE p.class WHEN 0 THEN p.permission_name ELSE UPPER(LEFT(p.permission_name, 1)) + LOWER(SUBSTRING(p.permission_name, 2, 60)) END AS nvarchar(60)) AS Action,
-    CAST(CASE WHEN p.class = 1 AND p.permission_name IN ('SELECT', 'UPDATE', 'REFERENCES') THEN '(All+New)' ELSE '.' END AS nvarchar(128)) AS [Column]
+    CAST(CASE WHEN p.minor_id > 0 THEN COL_NAME(p.major_id, p.minor_id) WHEN p.class = 1 AND p.permission_name IN ('SELECT', 'UPDATE', 'REFERENCES') THEN '(All+New)' ELSE '.' END AS nvarchar(128)) AS [Column]
 FROM (SELECT d.*, CASE d.class WHEN 1 THEN d.major_id END AS object_id FROM sys.database_permissions AS d WHERE d.class IN (0, 1)) AS p
 WHERE (@name IS NULL OR p.object_id = OBJECT_ID(@name) OR (p.class = 0 AND p.permission_name = @name))
     AND (@username IS NULL OR p.grantee_principal_id = USER_ID(@username))
     AND (@grantorname IS NULL OR p.grantor_principal_id = USER_ID(@grantorname))
     AND (CHARINDEX('o', ISNULL(@permissionarea, 'o s')) > 0 OR p.class = 0)
     AND (CHARINDEX('s', ISNULL(@permissionarea, 'o s')) > 0 OR p.class = 1)
-ORDER BY 1, 2, 3, 4, 5, 6",
+ORDER BY 1, 2, 3, 4, 5, 6, p.minor_id",
 };
 
 static PRIVILEGES: TextProcedure = TextProcedure {
@@ -270,7 +270,7 @@ FROM sys.objects AS o JOIN sys.schemas AS s ON s.schema_id = o.schema_id
             FROM (VALUES ('DELETE'), ('INSERT'), ('REFERENCES'), ('SELECT'), ('UPDATE')) AS v (privilege)
         UNION ALL
         SELECT USER_NAME(d.grantee_principal_id), d.permission_name, 'NO' FROM sys.database_permissions AS d
-        WHERE d.class = 1 AND d.major_id = o.object_id AND d.state = 'G'
+        WHERE d.class = 1 AND d.major_id = o.object_id AND d.minor_id = 0 AND d.state = 'G'
             AND d.permission_name IN ('DELETE', 'INSERT', 'REFERENCES', 'SELECT', 'UPDATE')) AS p
 WHERE o.type IN ('U', 'V') AND (@table_qualifier IS NULL OR @table_qualifier = DB_NAME())
     AND (@table_name IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND o.name LIKE @table_name ESCAPE '\\')

@@ -92,8 +92,13 @@ impl Lab {
         });
         let columns: Vec<SourceColumn> = columns.collect();
         binder.registers = u32::try_from(columns.len()).unwrap();
-        let source =
-            Source { alias: "t".to_owned(), schema: None, columns, table: None, view: None };
+        let source = Source {
+            alias: "t".to_owned(),
+            schema: None,
+            columns,
+            table: None,
+            ..Source::default()
+        };
         binder.levels.push(Level { sources: vec![source], ..Level::default() });
         let expr: &ast::Expr = &expr;
         let bound = bind_expr(&mut binder, expr).ok()?;
