@@ -1,7 +1,7 @@
 //! The verb `race`: races Clearway against the peers on this machine, and reports.
 //!
 //! Exit codes: 0 when all who were there raced, 1 when one answered wrongly, could not be measured or was
-//! interrupted, 2 when the command line is wrong.
+//! interrupted, 2 when the command line is wrong or a report can't be written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -66,10 +66,7 @@ pub(crate) fn run(arguments: &RaceArguments) -> ExitCode {
     match race(arguments, &settings) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(what) => {
-            eprintln!("clearway: {what}");
-            ExitCode::FAILURE
-        }
+        Err(what) => wrong_usage(&what),
     }
 }
 
@@ -131,13 +128,11 @@ fn race(arguments: &RaceArguments, settings: &Settings) -> Result<bool, String> 
     let found = race::run(settings, &mut tell, &is_cut);
     // A closed stdout is no reason to lose the files.
     let _ = std::io::stdout().lock().write_all(race::text(&found).as_bytes());
-    if let Some(path) = &arguments.json {
-        write(path, &race::json(&found))?;
-    }
-    if let Some(path) = &arguments.page {
-        load::page::put_section(path, race::HEADING, &race::section(&found))?;
-    }
-    Ok(found.failures.is_empty())
+    let json = arguments.json.as_ref().map_or(Ok(()), |path| write(path, &race::json(&found)));
+    let page = arguments.page.as_ref().map_or(Ok(()), |path| {
+        load::page::put_section(path, race::HEADING, &race::section(&found))
+    });
+    json.and(page).map(|()| found.failures.is_empty())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {

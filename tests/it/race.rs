@@ -104,6 +104,26 @@ fn what_there_is_not_is_one_line() {
 }
 
 #[test]
+fn a_report_that_can_not_be_written_is_one_line_and_the_table_is_there() {
+    let arguments = [
+        "race",
+        "get",
+        "--peers",
+        "clearway",
+        "--turn",
+        "100ms",
+        "--rounds",
+        "1",
+        "-q",
+        "--json",
+        "/no-such-folder/race.json",
+    ];
+    let (code, out, err) = run(&arguments);
+    assert_eq!((code, err.lines().count()), (2, 1), "{err}");
+    assert!(err.contains("/no-such-folder/race.json") && out.contains("requests/s"), "{out}{err}");
+}
+
+#[test]
 fn a_server_that_can_not_be_reached_is_a_failure() {
     let arguments = [
         "race",

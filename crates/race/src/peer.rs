@@ -32,6 +32,8 @@ const PASSWORD_VARIABLE: &str = "CLEARWAY_SA_PASSWORD";
 const MEMORY_MB: u32 = 256;
 /// How long a server that listens may go on starting, and a question to a server may take.
 const READY_MAX: Duration = Duration::from_secs(60);
+/// How often it is tried to start a server.
+const STARTS_MAX: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(100);
 
@@ -150,11 +152,19 @@ pub(crate) struct Peer {
 impl Peer {
     /// Starts a server of a kind, makes what the work needs, and proves that it keeps what it is given.
     pub(crate) fn start(kind: Kind, program: &Path, place: Place, idle: Idle) -> Result<Self> {
-        let folder = Folder::new(kind.name())?;
-        let port = free_port()?;
-        let (command, stop) = command(kind, program, &folder, port)?;
-        let shown = shown(&command);
-        let process = PeerProcess::start(command, folder, port, stop, place)?;
+        let mut tries_left = STARTS_MAX;
+        let (shown, process) = loop {
+            tries_left -= 1;
+            let folder = Folder::new(kind.name())?;
+            let port = free_port()?;
+            let (command, stop) = command(kind, program, &folder, port)?;
+            let shown = shown(&command);
+            match PeerProcess::start(command, folder, port, stop, place) {
+                // Somebody else may have taken the port since.
+                Err(_) if tries_left > 0 => {}
+                started => break (shown, started?),
+            }
+        };
         let make = maker(kind);
         let end_ns = clock::deadline_ns(READY_MAX);
         let client = loop {

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -33,8 +33,7 @@ pub(crate) struct Folder {
 impl Folder {
     /// Makes one for a peer.
     pub(crate) fn new(name: &str) -> Result<Self> {
-        let path =
-            std::env::temp_dir().join(format!("clearway-race-{}-{name}", std::process::id()));
+        let path = temporary().join(format!("clearway-race-{}-{name}", std::process::id()));
         let failed = |error| format!("{}: {error}", path.display());
         // One that is left of an earlier process with our number is nobody's.
         let _ = fs::remove_dir_all(&path);
@@ -80,6 +79,15 @@ impl Drop for Folder {
     }
 }
 
+/// The folder for what is temporary; where others may not enter that, the usual one.
+fn temporary() -> PathBuf {
+    const ENTER: u32 = 0o001;
+    let own = std::env::temp_dir();
+    let may_enter =
+        |path: &Path| fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & ENTER != 0);
+    if own.ancestors().all(may_enter) { own } else { PathBuf::from("/tmp") }
+}
+
 /// Whether what we make belongs to root.
 fn is_root(made: &Path) -> bool {
     fs::metadata(made).is_ok_and(|facts| facts.uid() == 0)
@@ -121,6 +129,7 @@ impl PeerProcess {
         let same = log.try_clone().map_err(|error| format!("{LOG}: {error}"))?;
         // In a group of its own a Ctrl-C is ours alone, and we end it in order.
         command.stdin(Stdio::null()).stdout(log).stderr(same).process_group(0);
+        sys::clear_signal_mask(&mut command);
         let child = spawn(&mut command, place)?;
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         // From here on its end is this value's, whatever fails.
@@ -162,6 +171,7 @@ impl PeerProcess {
     pub(crate) fn cpu_ns(&self) -> Result<u64> {
         let ticks = sys::kernel_ticks_per_second().max(1);
         let sum = tree(self.child.id()).into_iter().map(|process| {
+            // One that has ended just now is in its parent's books from then on.
             let own = sys::process_clock_ns(process.id).unwrap_or(0);
             own + process.ended_ticks * (1_000_000_000 / ticks)
         });

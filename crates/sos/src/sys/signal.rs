@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -91,6 +93,25 @@ impl AsFd for StopSignals {
     }
 }
 
+/// Makes a command start with no signal kept from it: a child inherits the mask of whoever starts it, and with that of
+/// [`StopSignals`] it could not be asked to stop.
+pub fn clear_signal_mask(command: &mut Command) {
+    let clear = || {
+        // SAFETY: a signal set is plain data; zero is a valid value of it.
+        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
+        // SAFETY: `set` is writable.
+        unsafe { libc::sigemptyset(&raw mut set) };
+        let none = std::ptr::null_mut();
+        // SAFETY: `set` is valid; no old mask is asked for.
+        match unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const set, none) } {
+            0 => Ok(()),
+            error => Err(io::Error::from_raw_os_error(error)),
+        }
+    };
+    // SAFETY: between fork and exec this calls what may be called there (signal-safety(7)) and allocates nothing.
+    unsafe { command.pre_exec(clear) };
+}
+
 /// Asks another process to stop.
 ///
 /// # Errors
@@ -122,4 +143,23 @@ fn process_of(id: u32) -> io::Result<Pid> {
 pub fn ignore_sigpipe() {
     // SAFETY: SIG_IGN is a valid disposition and runs no code.
     call(SysCause::Process, || unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    #[test]
+    fn a_child_of_whoever_takes_signals_over_can_be_stopped() {
+        let _signals = StopSignals::new().unwrap();
+        let mut command = Command::new("sleep");
+        command.arg("60");
+        clear_signal_mask(&mut command);
+        let mut child = command.spawn().unwrap();
+        ask_to_stop(child.id(), Stop::Terminate).unwrap();
+        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
+        assert!(ask_to_stop(0, Stop::Interrupt).is_err(), "nobody, and not our own group");
+    }
 }
