@@ -68,6 +68,8 @@ doc:
 models:
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom --target-dir target/loom
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_events --target-dir target/loom
+	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_stack --target-dir target/loom
+	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir target/loom
 	RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
 

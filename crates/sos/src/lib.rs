@@ -21,11 +21,9 @@ pub mod faults;
 pub mod ledger;
 pub mod memory;
 pub mod park;
-#[cfg(not(any(loom, shuttle)))]
 pub mod sampler;
 #[cfg(not(loom))]
 pub mod sched;
-#[cfg(not(any(loom, shuttle)))]
 pub mod stack;
 #[cfg(not(any(loom, shuttle)))]
 pub mod symbols;

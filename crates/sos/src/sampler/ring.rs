@@ -6,8 +6,12 @@
 //!
 //! The writer may be a signal's handler: it never waits. A record that finds no room is counted as
 //! lost.
+//!
+//! Held by `tests/loom_sampler.rs`: a collector beside the writer, and mutants that must fail.
 
-use crate::ledger::Counter;
+use std::marker::PhantomData;
+
+use crate::lock::Proven;
 use crate::stack::StackId;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -15,47 +19,70 @@ const WORDS: usize = 3;
 
 /// What was seen once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub struct Record {
     /// Where.
-    pub(super) stack: StackId,
-    /// What kind of record it is, and what it is of; each kind has its own numbers.
-    pub(super) kind: u8,
-    pub(super) subject: u8,
-    pub(super) label: u8,
+    pub stack: StackId,
+    /// What kind of record it is.
+    pub kind: u8,
+    /// What it is of; each kind has its own numbers.
+    pub subject: u8,
+    /// What the thread was busy with.
+    pub label: u8,
     /// Whose statement ran; 0 for none.
-    pub(super) statement: u64,
+    pub statement: u64,
     /// What it stands for: periods, ns or bytes.
-    pub(super) weight: u64,
+    pub weight: u64,
+}
+
+/// The orderings of a [`Ring`]; other than [`Proven`] only in tests that must fail.
+pub trait RingOrders {
+    /// Of the store that shows a record.
+    const SHOW: Ordering;
+    /// Of the load that looks how many there are.
+    const LOOK: Ordering;
+    /// Whether the collector gives room back only when it has read what was there.
+    const READS_FIRST: bool;
+}
+
+impl RingOrders for Proven {
+    // Release: pairs with the Acquire in `drain`, so that who sees the head sees the words.
+    const SHOW: Ordering = Ordering::Release;
+    // Acquire: pairs with the Release in `push`.
+    const LOOK: Ordering = Ordering::Acquire;
+    const READS_FIRST: bool = true;
 }
 
 /// Room for `N` records.
 #[derive(Debug)]
-pub(super) struct Ring<const N: usize> {
+pub struct Ring<const N: usize, O = Proven> {
     head: AtomicU64,
     tail: AtomicU64,
     records: [[AtomicU64; WORDS]; N],
     /// Written by the writer only.
-    lost: Counter,
+    lost: AtomicU64,
+    orders: PhantomData<O>,
 }
 
-impl<const N: usize> Default for Ring<N> {
+impl<const N: usize, O> Default for Ring<N, O> {
     fn default() -> Self {
         Self {
             head: AtomicU64::new(0),
             tail: AtomicU64::new(0),
-            records: std::array::from_fn(|_| Default::default()),
-            lost: Counter::default(),
+            records: std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))),
+            lost: AtomicU64::new(0),
+            orders: PhantomData,
         }
     }
 }
 
-impl<const N: usize> Ring<N> {
+impl<const N: usize, O: RingOrders> Ring<N, O> {
     /// Adds a record; the writer only.
-    pub(super) fn push(&self, record: Record) {
+    pub fn push(&self, record: Record) {
         let head = self.head.load(Ordering::Relaxed);
         // Acquire: pairs with the Release in `drain`, so that the slot's last record has been read.
         if head - self.tail.load(Ordering::Acquire) >= N as u64 {
-            self.lost.add(1);
+            // Relaxed: a count with one writer.
+            self.lost.store(self.lost.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             return;
         }
         let words = [
@@ -69,15 +96,16 @@ impl<const N: usize> Ring<N> {
         for (slot, word) in self.slot(head).iter().zip(words) {
             slot.store(word, Ordering::Relaxed);
         }
-        // Release: pairs with the Acquire in `drain`, so that who sees the head sees the words.
-        self.head.store(head + 1, Ordering::Release);
+        self.head.store(head + 1, O::SHOW);
     }
 
     /// Takes all records out; one collector at a time.
-    pub(super) fn drain(&self, mut take: impl FnMut(Record)) {
-        // Acquire: pairs with the Release in `push`.
-        let head = self.head.load(Ordering::Acquire);
+    pub fn drain(&self, mut take: impl FnMut(Record)) {
+        let head = self.head.load(O::LOOK);
         let tail = self.tail.load(Ordering::Relaxed);
+        if !O::READS_FIRST {
+            self.tail.store(head, Ordering::Release);
+        }
         for at in tail..head {
             let [first, statement, weight] =
                 std::array::from_fn(|i| self.slot(at)[i].load(Ordering::Relaxed));
@@ -96,8 +124,9 @@ impl<const N: usize> Ring<N> {
     }
 
     /// How many records found no room.
-    pub(super) fn lost(&self) -> u64 {
-        self.lost.get()
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     fn slot(&self, at: u64) -> &[AtomicU64; WORDS] {

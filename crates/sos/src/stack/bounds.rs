@@ -45,5 +45,5 @@ pub(crate) fn register() {
 #[inline(always)]
 pub(super) fn own_bounds() -> Option<Bounds> {
     // What is below the innermost frame need not be mapped.
-    BOUNDS.get().and_then(|bounds| bounds.above(super::frame_pointer()))
+    BOUNDS.get().and_then(|bounds| bounds.above(super::here::frame_pointer()))
 }

@@ -13,8 +13,8 @@
 //!
 //! A call through a register says nothing of its target: there the caller is left out.
 
-use super::Registers;
 use super::bounds::Bounds;
+use super::here::Registers;
 
 /// How far into a function an instruction is taken for its own.
 const FUNCTION_BYTES_MAX: usize = 16 << 10;

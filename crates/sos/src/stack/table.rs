@@ -10,13 +10,20 @@
 //!
 //! Two stacks with one hash of 64 bits would be taken for one: with the table full, a chance of 1 in
 //! 10^10.
+//!
+//! Held by `tests/loom_stack.rs`: threads that keep stacks at once, and mutants that must fail.
+
+use std::marker::PhantomData;
 
 use super::StackId;
+use crate::lock::Proven;
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};
 
 /// Slots; a power of two.
+#[cfg(not(any(loom, shuttle)))]
 const SLOTS: usize = 1 << 15;
 /// Addresses of all stacks together.
+#[cfg(not(any(loom, shuttle)))]
 const ADDRESSES_MAX: usize = 1 << 20;
 /// Slots that are tried before the table counts as full.
 const PROBES_MAX: usize = 64;
@@ -25,6 +32,25 @@ const FIRST_SLOT_ID: usize = 2;
 /// The low bits of a place are the number of its addresses.
 const LENGTH_BITS: u32 = 8;
 
+/// The orderings of a [`StackTable`]; other than [`Proven`] only in tests that must fail.
+pub trait TableOrders {
+    /// Of the store that publishes where a stack's addresses are.
+    const PUBLISH: Ordering;
+    /// Of the load that looks where they are.
+    const LOOK: Ordering;
+    /// Whether a slot is seen to be free and claimed in the same step.
+    const CLAIMS_AT_ONCE: bool;
+}
+
+impl TableOrders for Proven {
+    // Release: pairs with the Acquire in `frames`, so that who sees the place sees the addresses.
+    const PUBLISH: Ordering = Ordering::Release;
+    // Acquire: pairs with the Release in `fill`.
+    const LOOK: Ordering = Ordering::Acquire;
+    const CLAIMS_AT_ONCE: bool = true;
+}
+
+#[derive(Debug)]
 struct Slot {
     /// Zero until claimed.
     hash: AtomicU64,
@@ -32,21 +58,29 @@ struct Slot {
     place: AtomicU64,
 }
 
-struct Table {
+/// A table of so many stacks with so many addresses together.
+#[derive(Debug)]
+pub struct StackTable<const SLOTS: usize, const ADDRESSES: usize, O = Proven> {
     slots: [Slot; SLOTS],
-    addresses: [AtomicUsize; ADDRESSES_MAX],
+    addresses: [AtomicUsize; ADDRESSES],
     /// Addresses that are given away; more than there are if the last stacks did not fit.
     used: AtomicUsize,
     kept: AtomicU64,
     refused: AtomicU64,
+    orders: PhantomData<O>,
 }
 
-static TABLE: Table = Table {
+#[cfg(not(any(loom, shuttle)))]
+type Table = StackTable<SLOTS, ADDRESSES_MAX>;
+
+#[cfg(not(any(loom, shuttle)))]
+static TABLE: Table = StackTable {
     slots: [const { Slot { hash: AtomicU64::new(0), place: AtomicU64::new(0) } }; SLOTS],
     addresses: [const { AtomicUsize::new(0) }; ADDRESSES_MAX],
     used: AtomicUsize::new(0),
     kept: AtomicU64::new(0),
     refused: AtomicU64::new(0),
+    orders: PhantomData,
 };
 
 /// How full the table is.
@@ -65,48 +99,71 @@ pub struct Fill {
 }
 
 /// How full the table of stacks is.
+#[cfg(not(any(loom, shuttle)))]
 #[must_use]
 pub fn fill() -> Fill {
-    Fill {
-        stacks: TABLE.kept.load(Ordering::Relaxed),
-        stacks_max: SLOTS as u64,
-        addresses: TABLE.used.load(Ordering::Relaxed).min(ADDRESSES_MAX) as u64,
-        addresses_max: ADDRESSES_MAX as u64,
-        refused: TABLE.refused.load(Ordering::Relaxed),
-    }
+    TABLE.fill_now()
 }
 
 /// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for an
 /// id that has no stack.
+#[cfg(not(any(loom, shuttle)))]
 pub fn frames(id: StackId, into: &mut [usize]) -> usize {
     TABLE.frames(id, into)
 }
 
 /// The id of a stack, which is kept if it is new.
+#[cfg(not(any(loom, shuttle)))]
 pub(super) fn keep(frames: &[usize]) -> StackId {
     TABLE.keep(frames)
 }
 
-impl Table {
-    fn keep(&self, frames: &[usize]) -> StackId {
+impl<const SLOTS: usize, const ADDRESSES: usize, O: TableOrders> StackTable<SLOTS, ADDRESSES, O> {
+    /// Makes an empty one, for a model.
+    #[cfg(any(loom, shuttle))]
+    #[must_use]
+    pub fn new() -> Self {
+        let slot = |_| Slot { hash: AtomicU64::new(0), place: AtomicU64::new(0) };
+        Self {
+            slots: std::array::from_fn(slot),
+            addresses: std::array::from_fn(|_| AtomicUsize::new(0)),
+            used: AtomicUsize::new(0),
+            kept: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            orders: PhantomData,
+        }
+    }
+
+    /// How full it is.
+    #[must_use]
+    pub fn fill_now(&self) -> Fill {
+        // Relaxed: statistics.
+        Fill {
+            stacks: self.kept.load(Ordering::Relaxed),
+            stacks_max: SLOTS as u64,
+            addresses: self.used.load(Ordering::Relaxed).min(ADDRESSES) as u64,
+            addresses_max: ADDRESSES as u64,
+            refused: self.refused.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The id of a stack, which is kept if it is new.
+    pub fn keep(&self, frames: &[usize]) -> StackId {
         if frames.is_empty() {
             return StackId::NONE;
         }
         let hash = hash(frames);
         let mut at = usize::try_from(hash >> 32).unwrap_or(0);
-        for _ in 0..PROBES_MAX {
+        for _ in 0..PROBES_MAX.min(SLOTS) {
             at %= SLOTS;
             let slot = &self.slots[at];
             let mut found = slot.hash.load(Ordering::Relaxed);
             if found == 0 {
-                if self.used.load(Ordering::Relaxed) + frames.len() > ADDRESSES_MAX {
+                if self.used.load(Ordering::Relaxed) + frames.len() > ADDRESSES {
                     break;
                 }
-                // Relaxed: a claim; what it leads to is published by the place.
-                let claim =
-                    slot.hash.compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed);
-                match claim {
-                    Ok(_) => return self.fill(at, frames),
+                match slot.claim::<O>(hash) {
+                    Ok(()) => return self.fill(at, frames),
                     Err(other) => found = other,
                 }
             }
@@ -130,8 +187,7 @@ impl Table {
             address.store(frame, Ordering::Relaxed);
         }
         let place = (begin as u64) << LENGTH_BITS | frames.len() as u64;
-        // Release: pairs with the Acquire in `frames`, so that who sees the place sees the addresses.
-        self.slots[at].place.store(place, Ordering::Release);
+        self.slots[at].place.store(place, O::PUBLISH);
         self.kept.fetch_add(1, Ordering::Relaxed);
         id_of(at)
     }
@@ -142,11 +198,12 @@ impl Table {
         StackId::TABLE_FULL
     }
 
-    fn frames(&self, id: StackId, into: &mut [usize]) -> usize {
+    /// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None while
+    /// they are not all there.
+    pub fn frames(&self, id: StackId, into: &mut [usize]) -> usize {
         let at = usize::try_from(id.number()).unwrap_or(0).checked_sub(FIRST_SLOT_ID);
         let Some(slot) = at.and_then(|at| self.slots.get(at)) else { return 0 };
-        // Acquire: pairs with the Release in `fill`.
-        let place = slot.place.load(Ordering::Acquire);
+        let place = slot.place.load(O::LOOK);
         let length = usize::try_from(place & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
         let begin = usize::try_from(place >> LENGTH_BITS).unwrap_or(0);
         let kept = self.addresses.get(begin..begin + length).unwrap_or_default();
@@ -154,6 +211,19 @@ impl Table {
             *into = address.load(Ordering::Relaxed);
         }
         length.min(into.len())
+    }
+}
+
+impl Slot {
+    /// Claims it for a stack; the hash that is there if somebody else was faster.
+    fn claim<O: TableOrders>(&self, hash: u64) -> Result<(), u64> {
+        if !O::CLAIMS_AT_ONCE {
+            self.hash.store(hash, Ordering::Relaxed);
+            return Ok(());
+        }
+        // Relaxed: a claim; what it leads to is published by the place.
+        let claim = self.hash.compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed);
+        claim.map(drop)
     }
 }
 

@@ -1,0 +1,97 @@
+//! Where the calling thread is: its stack from its own registers, or from those that a signal has found.
+
+use super::StackId;
+use super::bounds::own_bounds;
+use super::walk::{Walk, walk};
+use super::{caller, table};
+
+/// What of a thread's registers says where it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Registers {
+    /// The next instruction.
+    pub(crate) instruction: usize,
+    /// The lowest word of the stack in use.
+    pub(crate) stack: usize,
+    /// The pair of the innermost function that has made one.
+    pub(crate) frame: usize,
+}
+
+/// The calling thread's stack from the caller of this function on, without its first `skip` functions.
+/// Takes about 0.2 us for 30 of them; safe in a signal's handler.
+#[inline(never)]
+#[must_use]
+pub fn here(skip: usize) -> StackId {
+    let Some(bounds) = own_bounds() else { return StackId::NONE };
+    let mut found = Walk::new(skip);
+    walk(frame_pointer(), bounds, read, &mut found);
+    table::keep(found.frames())
+}
+
+/// The calling thread's stack where a signal has interrupted it.
+#[must_use]
+pub(crate) fn interrupted(registers: Registers) -> StackId {
+    let mut found = Walk::new(0);
+    found.push(registers.instruction.wrapping_add(1));
+    let Some(bounds) = own_bounds().and_then(|bounds| bounds.above(registers.stack)) else {
+        return table::keep(found.frames());
+    };
+    // A function that has not made its pair yet, or never makes one, has its caller nowhere else.
+    if let Some(caller) = caller::find(registers, bounds, read) {
+        found.push(caller);
+    }
+    walk(registers.frame, bounds, read, &mut found);
+    table::keep(found.frames())
+}
+
+/// The stack from the caller of the function on whose frame this is: see [`own_frame`]. That function is
+/// still running, on the calling thread.
+#[must_use]
+pub(crate) fn above(frame: usize) -> StackId {
+    let Some(bounds) = own_bounds() else { return StackId::NONE };
+    let mut found = Walk::new(0);
+    walk(frame, bounds, read, &mut found);
+    table::keep(found.frames())
+}
+
+/// The frame of the function that this is written in, which must not be inlined.
+#[inline(always)]
+#[must_use]
+pub(crate) fn own_frame() -> usize {
+    frame_pointer()
+}
+
+/// Reads a word of the calling thread's stack.
+fn read(address: usize) -> usize {
+    let word = std::ptr::with_exposed_provenance::<usize>(address);
+    // SAFETY: the walk asks for aligned words between the stack pointer and the end of the stack of the
+    // calling thread only, which are mapped for as long as it runs; whatever they are, they are plain.
+    unsafe { word.read_volatile() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn frame_pointer() -> usize {
+    let frame: usize;
+    // SAFETY: copies a register.
+    unsafe {
+        std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags));
+    }
+    frame
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub(super) fn frame_pointer() -> usize {
+    let frame: usize;
+    // SAFETY: copies a register.
+    unsafe {
+        std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags));
+    }
+    frame
+}
+
+/// Elsewhere no stack is walked.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) fn frame_pointer() -> usize {
+    0
+}
