@@ -36,6 +36,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> ExitCode {
 fn serve(options: &Options) -> Result<(), String> {
     // Before any thread exists, so that all inherit the mask and only this one sees signals.
     let signals = sos::sys::StopSignals::new().map_err(|error| format!("signals: {error}"))?;
+    // An event file that may not grow any more is the end of that file's target alone.
+    sos::sys::ignore_sigxfsz();
     let server = server::Server::start(options)?;
     server.adopt_caller("main");
     print(&server.banner());

@@ -1,8 +1,12 @@
 """Extended Events through a driver: both investigations of docs/investigate.md, each target's XML as a parser of its own
 reads it, who may do what, files, and that a thousand sessions leave nothing behind."""
 
+import errno
 import json
+import os
 import re
+import resource
+import shutil
 import subprocess
 import threading
 import time
@@ -41,6 +45,9 @@ READ_PAGES = (
 ACTIVITY = re.compile(r"^([0-9A-F]{8}(?:-[0-9A-F]{4}){3}-[0-9A-F]{12})-(\d+)$")
 # Sessions that are created and dropped, and what the process may have grown by afterwards.
 SESSIONS, GROWTH_BYTES_MAX = 1000, 16 << 20
+# By how much one memory clerk, and the number of threads, may be larger afterwards: free extents, caches and workers come
+# and go. A buffer of each session that stayed would be a thousand times 64 KB and more.
+CLERK_GROWTH_KB_MAX, THREADS_GROWTH_MAX = 12 << 10, 4
 
 
 def connect(server, user=harness.USER, password=harness.PASSWORD):
@@ -233,13 +240,103 @@ def test_permissions_are_asked_for(server):
     owner.close()
 
 
-def resident(server):
-    pages = int(Path(f"/proc/{server.process.pid}/statm").read_text(encoding="ascii").split()[1])
-    return pages * 4096
+def refusing_mount(folder, request):
+    """A file system of a megabyte; skips where none may be mounted."""
+    mounted = folder / "small"
+    mounted.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "clearway-test", str(mounted)]
+    if not shutil.which("mount"):
+        pytest.skip("there is no mount command")
+    made = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    if made.returncode != 0:
+        pytest.skip(f"no file system may be mounted: {made.stderr.strip()}")
+    request.addfinalizer(lambda: subprocess.run(["umount", "-l", str(mounted)], timeout=30, check=False))
+    return mounted
+
+
+def full(server, folder, request, how):
+    """A folder whose files cannot grow past a megabyte, and what the system says then."""
+    if how == "disk":
+        return refusing_mount(folder, request), errno.ENOSPC
+    hard = resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE)[1]
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (1 << 20, hard))
+    return folder, errno.EFBIG
+
+
+@pytest.mark.parametrize("how", ["disk", "limit"])
+def test_a_full_disk_stops_that_target_alone_and_its_view_says_so(tmp_path_factory, request, how):
+    folder = tmp_path_factory.mktemp(how)
+    server = harness.Server(folder)
+    # After the mount's own finalizer has been registered: the server lets go of the file first.
+    where, number = full(server, folder, request, how)
+    request.addfinalizer(server.process.kill)
+    connection = connect(server)
+    started(connection, "writes", "ADD EVENT sqlserver.sql_batch_completed (WHERE batch_text LIKE N'%fill%') "
+            f"ADD TARGET package0.event_file (SET filename = N'{where / 'full.xel'}'), "
+            "ADD TARGET package0.event_counter, ADD TARGET package0.ring_buffer (SET max_events_limit = 10) "
+            "WITH (MAX_MEMORY = 8 MB, EVENT_RETENTION_MODE = NO_EVENT_LOSS)")
+    text = "x" * 20_000
+    for number_of_batch in range(60):
+        assert rows(connection, f"SELECT {number_of_batch} /* fill {text} */") == [(number_of_batch,)]
+    state = target(connection, "writes", "event_file")
+    said = state.find("Error").text
+    assert str(where) in said and f"os error {number}" in said, said
+    logged, dropped = (int(state.find("Buffers").get(name)) for name in ("logged", "dropped"))
+    assert logged + dropped == 60 and dropped > 0, (logged, dropped)
+    # The others have all of them, and the server answers.
+    counted = target(connection, "writes", "event_counter").find(".//Event")
+    assert int(counted.get("count")) == 60
+    assert int(target(connection, "writes", "ring_buffer").get("totalEventsProcessed")) == 60
+    assert rows(connection, "SELECT published, dropped FROM sys.dm_xe_session_counts "
+                            "WHERE session_name = 'writes' AND event_name IS NULL")[0] == (60, 0)
+    # What was written before is good.
+    pattern = str(where / "full*.xel")
+    read = rows(connection, f"SELECT COUNT(*) FROM sys.fn_xe_file_target_read_file(N'{pattern}', NULL, NULL, NULL)")
+    assert read[0][0] == logged
+    run(connection, "DROP EVENT SESSION writes ON SERVER")
+    connection.close()
+    assert server.stop() == 0
+
+
+def test_a_file_that_cannot_be_made_is_refused_with_its_name(server):
+    pymssql = pytest.importorskip("pymssql")
+    connection = connect(server)
+    run(connection, "CREATE EVENT SESSION nowhere ON SERVER ADD EVENT sqlserver.login "
+                    "ADD TARGET package0.event_file (SET filename = N'/no/such/folder/x.xel')")
+    with pytest.raises(pymssql.Error, match="/no/such/folder/x") as refused:
+        run(connection, "ALTER EVENT SESSION nowhere ON SERVER STATE = START")
+    assert refused.value.args[0] == 25602
+    assert rows(connection, "SELECT COUNT(*) FROM sys.dm_xe_sessions WHERE name = 'nowhere'")[0][0] == 0
+    run(connection, "DROP EVENT SESSION nowhere ON SERVER")
+    connection.close()
+
+
+def holdings(server, connection):
+    """What the server has: resident bytes, threads, open files, and bytes by memory clerk."""
+    process = Path(f"/proc/{server.process.pid}")
+    resident = int((process / "statm").read_text(encoding="ascii").split()[1]) * 4096
+    threads = len(list((process / "task").iterdir()))
+    files = sum(1 for link in (process / "fd").iterdir() if ".xel" in os.readlink(link))
+    clerks = rows(connection, "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type")
+    return resident, threads, files, {name: int(kb) for name, kb in clerks}
+
+
+def churn(connection, folder, count):
+    """Creates, starts, stops and drops so many sessions, each with a file."""
+    for number in range(count):
+        name = f"churn{number % 7}"
+        started(connection, name, "ADD EVENT sqlserver.sql_batch_completed (ACTION (sqlserver.sql_text, sqlserver.session_id)), "
+                "ADD EVENT sqlos.wait_info, ADD EVENT sqlos.page_allocated "
+                "ADD TARGET package0.ring_buffer, ADD TARGET package0.histogram (SET source = 'sqlserver.session_id'), "
+                f"ADD TARGET package0.event_file (SET filename = N'{folder / name}.xel') "
+                "WITH (MAX_MEMORY = 1 MB)")
+        run(connection, f"ALTER EVENT SESSION {name} ON SERVER STATE = STOP")
+        run(connection, f"DROP EVENT SESSION {name} ON SERVER")
 
 
 def test_a_thousand_sessions_leave_nothing_behind(tmp_path_factory):
-    server = harness.Server(tmp_path_factory.mktemp("churn"))
+    folder = tmp_path_factory.mktemp("churn")
+    server = harness.Server(folder)
     stop = threading.Event()
 
     def work():
@@ -248,28 +345,27 @@ def test_a_thousand_sessions_leave_nothing_behind(tmp_path_factory):
             rows(connection, "SELECT COUNT(*) FROM GENERATE_SERIES(1, 100)")
         connection.close()
 
-    def churn(connection, count):
-        for number in range(count):
-            name = f"churn{number % 7}"
-            started(connection, name, "ADD EVENT sqlserver.sql_batch_completed (ACTION (sqlserver.sql_text, sqlserver.session_id)), "
-                    "ADD EVENT sqlos.wait_info, ADD EVENT sqlos.page_allocated "
-                    "ADD TARGET package0.ring_buffer, ADD TARGET package0.histogram (SET source = 'sqlserver.session_id') "
-                    "WITH (MAX_MEMORY = 1 MB)")
-            run(connection, f"DROP EVENT SESSION {name} ON SERVER")
-
     workers = [threading.Thread(target=work) for _ in range(3)]
     try:
         connection = connect(server)
         for worker in workers:
             worker.start()
-        churn(connection, SESSIONS // 5)
+        churn(connection, folder, SESSIONS // 5)
         time.sleep(1)
-        before = resident(server)
-        churn(connection, SESSIONS)
+        resident, threads, files, clerks = holdings(server, connection)
+        churn(connection, folder, SESSIONS)
         time.sleep(1)
-        grown = resident(server) - before
+        after = holdings(server, connection)
         assert rows(connection, "SELECT COUNT(*) FROM sys.dm_xe_sessions")[0][0] == 1
-        assert grown < GROWTH_BYTES_MAX, f"{grown} bytes after {SESSIONS} sessions"
+        assert rows(connection, "SELECT COUNT(*) FROM sys.server_event_sessions")[0][0] == 1
+        assert after[0] - resident < GROWTH_BYTES_MAX, f"{after[0] - resident} bytes after {SESSIONS} sessions"
+        # Schedulers hire and dismiss workers as they need them.
+        assert after[1] <= threads + THREADS_GROWTH_MAX, (threads, after[1])
+        assert (files, after[2]) == (0, 0)
+        grown = {name: kb - clerks.get(name, 0) for name, kb in after[3].items()}
+        assert all(kb <= CLERK_GROWTH_KB_MAX for kb in grown.values()), grown
+        # A start makes a file, and nothing takes it away: as many as there were starts.
+        assert len(list(folder.glob("churn*.xel"))) == SESSIONS // 5 + SESSIONS
         connection.close()
     finally:
         stop.set()

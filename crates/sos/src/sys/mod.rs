@@ -45,7 +45,9 @@ pub use process::{
     CpuTimes, RunTimes, allowed_cpus, cpu_times, pin_to_cpu, pin_to_cpus, raise_open_files,
     random_bytes, read_file, resident_bytes, run_times, total_memory_bytes,
 };
-pub use signal::{Stop, StopSignals, ask_to_stop, clear_signal_mask, ignore_sigpipe, kill_group};
+pub use signal::{
+    Stop, StopSignals, ask_to_stop, clear_signal_mask, ignore_sigpipe, ignore_sigxfsz, kill_group,
+};
 pub use socket::{Listener, Socket};
 pub use switches::thread_cpu_ns;
 pub(crate) use switches::{RunBook, SwitchRing, armed_value, sequence_word, sequences_work};

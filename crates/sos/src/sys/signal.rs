@@ -145,6 +145,12 @@ pub fn ignore_sigpipe() {
     call(SysCause::Process, || unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) });
 }
 
+/// Makes writes past the limit of a file's size (RLIMIT_FSIZE) fail instead of killing the process.
+pub fn ignore_sigxfsz() {
+    // SAFETY: SIG_IGN is a valid disposition and runs no code.
+    call(SysCause::Process, || unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) });
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
