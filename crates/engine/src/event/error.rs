@@ -6,6 +6,9 @@ use types::{Error, Msg};
 /// What messages call the left side of a comparison.
 const SOURCE: &str = "event attribute or predicate source";
 
+/// The module of SQL Server that has the targets; its messages name it where a session starts.
+const TARGETS_MODULE: &str = "5B2DA06D-898A-43C8-9309-39BBBE93EBBD";
+
 /// Makes the message of an error of the machine layer.
 pub(crate) fn of(error: &XeError) -> Error {
     let event = full_name;
@@ -40,13 +43,29 @@ pub(crate) fn of(error: &XeError) -> Error {
         XeError::TargetMemory { target: name, .. } => {
             configuration("target", &target(name), &error.to_string())
         }
-        XeError::MemoryTooSmall { .. } => Msg::EventBufferTooSmall.into(),
+        XeError::MemoryTooSmall { needed } => {
+            Msg::EventBufferTooSmall(i64::try_from(*needed).unwrap_or(i64::MAX)).into()
+        }
         XeError::OutOfMemory => Msg::EventOutOfMemory.into(),
         XeError::NoThread(_) | XeError::FileFormat { .. } => {
             configuration("event session", "", &error.to_string())
         }
-        XeError::File { .. } => configuration("target", &target("event_file"), &error.to_string()),
+        XeError::File { path, reason } => {
+            let (number, text) = of_system(reason);
+            let why = format!(
+                "The operating system returned error {number}: '{text}' while creating the file '{path}'."
+            );
+            let name = format!("{TARGETS_MODULE}.{}", target("event_file"));
+            configuration("target", &name, &why)
+        }
     }
+}
+
+/// The number and the text of an error of the operating system; 0 where there is no number.
+pub(crate) fn of_system(reason: &str) -> (i32, &str) {
+    let parts = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (os error "));
+    let numbered = parts.and_then(|(text, number)| Some((number.parse().ok()?, text)));
+    numbered.unwrap_or((0, reason))
 }
 
 /// `package.name` of an event.

@@ -705,14 +705,14 @@ messages! {
     UntrustedDomain = 18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.";
     LoginFailed(user: &'a str) = 18456, 14, "Login failed for user '{user}'.";
     LoginLockedOut(user: &'a str) = 18486, 14, "Login failed for user '{user}' because the account is currently locked out. The system administrator can unlock it.";
-    EventOutOfMemory = 25601, 17, "The extended event engine is out of memory.";
+    EventOutOfMemory = 25601, 17, "The Extended Event engine is out of memory.";
     EventConfiguration(kind: &'a str, name: &'a str, why: &'a str) = 25602, 17, "The {kind}, \"{name}\", encountered a configuration error during initialization. Object cannot be added to the event session. {why}";
     EventNameInvalid(kind: &'a str, name: &'a str) = 25623, 16, "The {kind} name, \"{name}\", is invalid, or the object could not be found";
     EventExistsInSession(kind: &'a str, name: &'a str) = 25625, 16, "The {kind}, \"{name}\", already exists in the event session. Object cannot be added to the event session.";
     EventAttribute(kind: &'a str, name: &'a str, attribute: &'a str) = 25629, 16, "For {kind}, \"{name}\", the customizable attribute, \"{attribute}\", does not exist.";
-    EventPredicateType(kind: &'a str, name: &'a str) = 25630, 16, "The predicate expression bound to {kind}, \"{name}\", has mismatching types.";
+    EventPredicateType(kind: &'a str, name: &'a str) = 25630, 16, "The predicate expression bound to {kind} ,\"{name}\", has mismatching types.";
     EventSessionExists(kind: &'a str, name: &'a str) = 25631, 16, "The {kind}, \"{name}\", already exists. Choose a unique name for the event session.";
-    EventBufferTooSmall = 25632, 16, "The specified buffer size is less than the minimum size.";
+    EventBufferTooSmall(min: i64) = 25632, 16, "The specified buffer size is less than the minimum size. The minimum allowed size is {min} bytes.";
     EventBufferTooLarge = 25633, 16, "The buffer size specified exceeds the maximum size.";
     EventLatencyTooSmall = 25634, 16, "The dispatch latency specified is below the minimum size.";
     EventNoMemory = 25635, 16, "An attempt was made to add an asynchronous target to a session with a maximum memory of 0. For asynchronous targets to be added to a session, the session must have a maximum memory greater than 0.";
@@ -738,6 +738,7 @@ messages! {
     EventFileStart = 25719, 16, "Initial file name and initial offset must be specified as a pair. Please correct the parameters and retry your query.";
     EventFileRead(what: &'a str, path: &'a str) = 25717, 16, "The operating system returned error {what} while reading from the file '{path}'.";
     EventFileOffset(offset: i64, path: &'a str) = 25722, 16, "The offset {offset} is invalid for log file \"{path}\". Specify an offset that exists in the log file and retry your query.";
+    EventFileDamaged(path: &'a str, offset: i64) = 25736, 16, "A damaged buffer was found in file \"{path}\" at offset {offset}, no further events will be read from the file.";
     ThrowNumber(number: i64) = 35100, 16, "Error number {number} in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.";
     NotSupported(construct: &'a str) = 40517, 16, "Clearway does not support {construct} yet.";
     CommitDependencyFailure = 41301, 16, "A previous transaction that the current transaction took a dependency on has aborted, and the current transaction can no longer commit.";

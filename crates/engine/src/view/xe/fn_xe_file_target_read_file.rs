@@ -99,8 +99,16 @@ fn error_of(error: &XeError) -> Error {
         XeError::File { path, reason } if reason == "no such file" => {
             Msg::EventFileName(path).into()
         }
-        XeError::File { path, reason } => Msg::EventFileRead(reason, path).into(),
-        XeError::FileFormat { path, .. } => Msg::EventFileName(path).into(),
+        XeError::File { path, reason } => {
+            let (number, text) = crate::event::error::of_system(reason);
+            Msg::EventFileRead(&format!("{number}({text})"), path).into()
+        }
+        // The header is at its start: then it is no file of events.
+        XeError::FileFormat { path, offset: 0, .. } => Msg::EventFileName(path).into(),
+        XeError::FileFormat { path, offset, .. } => {
+            let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
+            Msg::EventFileDamaged(path, offset).into()
+        }
         other => crate::event::error::of(other),
     }
 }
