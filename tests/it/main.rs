@@ -6,6 +6,7 @@ mod client;
 mod command_line;
 mod encryption;
 mod environments;
+mod events;
 mod experiments;
 #[cfg(debug_assertions)]
 mod faults;

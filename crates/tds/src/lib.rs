@@ -37,7 +37,7 @@ pub use login7::Login7;
 pub use message::{Message, MessageReader, Reset, Step};
 pub use packet::{Opening, PacketType};
 pub use prelogin::{Encryption, Prelogin};
-pub use request::{Request, SqlBatch};
+pub use request::{Request, SqlBatch, TraceActivity};
 pub use response::{Column, ColumnFlags, Columns, Done, DoneKind, DoneStatus, EnvChange};
 pub use response::{ResponseWriter, WireSettings};
 pub use rpc::{

@@ -36,13 +36,42 @@ pub struct SqlBatch<'a> {
     pub text: Cow<'a, [u8]>,
 }
 
+/// What the client was doing when it sent a request, by its own account: Trace Activity
+/// ([MS-TDS] 2.2.5.3.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TraceActivity {
+    /// The GUID's bytes in the order in which they are written as text.
+    pub guid: [u8; 16],
+    /// The number within the activity.
+    pub sequence: u32,
+}
+
 impl<'a> Request<'a> {
     /// Decodes a message. Bulk loads do not come as messages, see [`crate::Step::BulkPart`].
     pub fn decode(message: Message<'a>, version: TdsVersion) -> Result<Self> {
+        Self::decode_traced(message, version).map(|(request, _)| request)
+    }
+
+    /// As [`Self::decode`]; with the request comes the activity that the client has sent with it.
+    pub fn decode_traced(
+        message: Message<'a>,
+        version: TdsVersion,
+    ) -> Result<(Self, Option<TraceActivity>)> {
+        let mut headers = Headers::default();
+        let request = Self::decode_into(message, version, &mut headers)?;
+        Ok((request, headers.activity))
+    }
+
+    fn decode_into(
+        message: Message<'a>,
+        version: TdsVersion,
+        headers: &mut Headers,
+    ) -> Result<Self> {
         let mut body = message.body;
         match message.kind {
             PacketType::SqlBatch => {
-                let transaction = read_headers(&mut body, version)?;
+                headers.read(&mut body, version)?;
+                let transaction = headers.transaction;
                 if !body.remaining().is_multiple_of(2) {
                     return Err(ProtocolError::Truncated);
                 }
@@ -50,12 +79,12 @@ impl<'a> Request<'a> {
                 Ok(Self::Batch(SqlBatch { transaction, text }))
             }
             PacketType::Rpc => {
-                let transaction = read_headers(&mut body, version)?;
-                Ok(Self::Rpc(RpcReader::new(body, version, transaction)))
+                headers.read(&mut body, version)?;
+                Ok(Self::Rpc(RpcReader::new(body, version, headers.transaction)))
             }
             PacketType::Transaction => {
-                let transaction = read_headers(&mut body, version)?;
-                TransactionRequest::decode(body, transaction).map(Self::Transaction)
+                headers.read(&mut body, version)?;
+                TransactionRequest::decode(body, headers.transaction).map(Self::Transaction)
             }
             PacketType::Attention => Ok(Self::Attention),
             PacketType::Sspi => Err(ProtocolError::Unsupported("integrated (SSPI) authentication")),
@@ -72,36 +101,67 @@ impl<'a> Request<'a> {
 
 /// The type of the header that names the transaction (2.2.5.3.2).
 const TRANSACTION_DESCRIPTOR: u16 = 2;
+/// The type of the header that names the client's activity (2.2.5.3.3).
+const TRACE_ACTIVITY: u16 = 3;
 const HEADER_MIN: usize = 6;
 
-/// Reads ALL_HEADERS ([MS-TDS] 2.2.5.3) and returns the transaction descriptor, 0 without one.
-/// TDS 7.1 has none. Query notifications and trace activity are skipped.
-fn read_headers(body: &mut Cursor<'_>, version: TdsVersion) -> Result<u64> {
-    if !version.has_wide_fields() {
-        return Ok(0);
-    }
-    let total = usize::try_from(body.u32()?).map_err(|_| ProtocolError::Truncated)?;
-    let Some(mut left) = total.checked_sub(4) else {
-        return Err(ProtocolError::Headers("The request headers are shorter than their length"));
-    };
-    let mut transaction = 0;
-    while left > 0 {
-        let length = usize::try_from(body.u32()?).map_err(|_| ProtocolError::Truncated)?;
-        if length < HEADER_MIN || length > left {
-            return Err(ProtocolError::Headers("A request header has a wrong length"));
+/// ALL_HEADERS of a request ([MS-TDS] 2.2.5.3), as far as they are kept.
+#[derive(Default)]
+struct Headers {
+    /// The transaction descriptor; 0 without one.
+    transaction: u64,
+    activity: Option<TraceActivity>,
+}
+
+impl Headers {
+    /// Reads them. TDS 7.1 has none. Query notifications are skipped.
+    fn read(&mut self, body: &mut Cursor<'_>, version: TdsVersion) -> Result<()> {
+        if !version.has_wide_fields() {
+            return Ok(());
         }
-        let kind = body.u16()?;
-        let data_bytes = length - HEADER_MIN;
-        if kind == TRANSACTION_DESCRIPTOR {
-            if data_bytes != 12 {
-                return Err(ProtocolError::Headers("A transaction header has a wrong length"));
+        let total = usize::try_from(body.u32()?).map_err(|_| ProtocolError::Truncated)?;
+        let Some(mut left) = total.checked_sub(4) else {
+            let why = "The request headers are shorter than their length";
+            return Err(ProtocolError::Headers(why));
+        };
+        while left > 0 {
+            let length = usize::try_from(body.u32()?).map_err(|_| ProtocolError::Truncated)?;
+            if length < HEADER_MIN || length > left {
+                return Err(ProtocolError::Headers("A request header has a wrong length"));
             }
-            transaction = body.u64()?;
-            body.skip(4)?; // The number of outstanding requests, which is 1 without MARS.
-        } else {
-            body.skip(data_bytes)?;
+            let kind = body.u16()?;
+            match (kind, length - HEADER_MIN) {
+                (TRANSACTION_DESCRIPTOR, 12) => {
+                    self.transaction = body.u64()?;
+                    body.skip(4)?; // The number of outstanding requests, which is 1 without MARS.
+                }
+                (TRANSACTION_DESCRIPTOR, _) => {
+                    return Err(ProtocolError::Headers("A transaction header has a wrong length"));
+                }
+                (TRACE_ACTIVITY, _) if version < TdsVersion::V7_4 => {
+                    let why = "A trace activity header is of TDS 7.4 and later";
+                    return Err(ProtocolError::Headers(why));
+                }
+                (TRACE_ACTIVITY, 20) => self.activity = Some(TraceActivity::read(body)?),
+                (TRACE_ACTIVITY, _) => {
+                    let why = "A trace activity header has a wrong length";
+                    return Err(ProtocolError::Headers(why));
+                }
+                (_, bytes) => body.skip(bytes)?,
+            }
+            left -= length;
         }
-        left -= length;
+        Ok(())
     }
-    Ok(transaction)
+}
+
+impl TraceActivity {
+    fn read(body: &mut Cursor<'_>) -> Result<Self> {
+        let mut guid: [u8; 16] = body.array()?;
+        // The first three fields are numbers, little endian on the wire.
+        guid[..4].reverse();
+        guid[4..6].reverse();
+        guid[6..8].reverse();
+        Ok(Self { guid, sequence: body.u32()? })
+    }
 }

@@ -231,6 +231,16 @@ impl<'a> RpcReader<'a> {
         Ok(Some(RpcCall { procedure, options }))
     }
 
+    /// Returns the bytes that were read since `earlier`, the same reader before: of a call, once its
+    /// parameters have been read. Joins what came in several packets.
+    ///
+    /// # Errors
+    /// If `earlier` is not the same reader before.
+    pub fn bytes_since(&self, earlier: &Self) -> Result<Cow<'a, [u8]>> {
+        let count = earlier.body.remaining().checked_sub(self.body.remaining());
+        earlier.body.clone().bytes(count.ok_or(ProtocolError::Truncated)?)
+    }
+
     /// Tells whether another call follows in this message, once the parameters have been read: the
     /// last DONEPROC of all others carries DONE_RPCINBATCH.
     pub const fn has_more_calls(&self) -> bool {

@@ -100,6 +100,7 @@ pub fn compile(
         source,
         statements,
         books: None,
+        routine: None,
     })
 }
 

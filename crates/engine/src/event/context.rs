@@ -27,6 +27,10 @@ static ASKED: [AtomicU32; list::COUNT] = [const { AtomicU32::new(0) }; list::COU
 /// Sessions that ask which statement runs, or collect statements.
 static STATEMENTS: AtomicU32 = AtomicU32::new(0);
 
+/// Sessions that collect calls as they came, and those that collect their OUTPUT parameters.
+static DATA_STREAMS: AtomicU32 = AtomicU32::new(0);
+static OUTPUT_PARAMETERS: AtomicU32 = AtomicU32::new(0);
+
 thread_local! {
     static CURRENT: RefCell<Option<Context>> = const { RefCell::new(None) };
     /// The session on whose behalf an event of the engine is being fired; 0 for none.
@@ -77,6 +81,20 @@ pub(crate) fn follows_statements() -> bool {
     STATEMENTS.load(Ordering::Relaxed) != 0
 }
 
+/// Whether a session wants calls as they came: `data_stream` of rpc_starting and rpc_completed. One load.
+#[inline]
+pub fn wants_data_stream() -> bool {
+    // Relaxed: as above.
+    DATA_STREAMS.load(Ordering::Relaxed) != 0
+}
+
+/// Whether a session wants what calls give back: `output_parameters` of rpc_completed. One load.
+#[inline]
+pub(crate) fn wants_output_parameters() -> bool {
+    // Relaxed: as above.
+    OUTPUT_PARAMETERS.load(Ordering::Relaxed) != 0
+}
+
 /// Whether anybody asks about requests in an event of the engine.
 fn is_asked(event: &'static Event) -> bool {
     let place = list::EVENTS.iter().position(|other| *other == event);
@@ -87,9 +105,40 @@ fn is_asked(event: &'static Event) -> bool {
 /// Fires an event of the engine; who asks about the request is answered from its session.
 #[cold]
 pub(crate) fn fire(session: &SessionState, event: &'static Event, values: &[Value<'_>]) {
-    let filled = is_asked(event) && enter(session, String::new);
+    fire_by(session, event, String::new, || sos::xe::fire(event, values));
+}
+
+/// As [`fire`], where `text` is what the client has sent.
+#[cold]
+pub(crate) fn fire_of(
+    session: &SessionState,
+    text: &str,
+    event: &'static Event,
+    values: &[Value<'_>],
+) {
+    fire_by(session, event, || text.to_owned(), || sos::xe::fire(event, values));
+}
+
+/// As [`fire`], at one event session only, by its address.
+#[cold]
+pub(crate) fn fire_at(
+    session: &SessionState,
+    at: usize,
+    event: &'static Event,
+    values: &[Value<'_>],
+) {
+    fire_by(session, event, String::new, || sos::xe::fire_at(at, event, values));
+}
+
+fn fire_by(
+    session: &SessionState,
+    event: &'static Event,
+    text: impl FnOnce() -> String,
+    fire: impl FnOnce(),
+) {
+    let filled = is_asked(event) && enter(session, text);
     FIRING.set(session.id);
-    sos::xe::supplied_by(&SOURCE, || sos::xe::fire(event, values));
+    sos::xe::supplied_by(&SOURCE, fire);
     FIRING.set(0);
     if filled {
         leave();
@@ -324,6 +373,15 @@ pub(crate) fn count(spec: &SessionSpec, by: i32) {
     let mut anywhere = false;
     let mut statements = false;
     for event in &spec.events {
+        for (setting, cell) in [
+            ("collect_data_stream", &DATA_STREAMS),
+            ("collect_output_parameters", &OUTPUT_PARAMETERS),
+        ] {
+            let place = event.event.settings.iter().position(|other| other.name == setting);
+            if place.is_some_and(|place| event.settings.contains(&(place, true))) {
+                change(cell);
+            }
+        }
         let mut asked: Vec<Known> = event.actions.iter().filter_map(|a| known(a.reader)).collect();
         asked.extend(&grouped);
         if let Some(predicate) = &event.predicate {
@@ -333,7 +391,7 @@ pub(crate) fn count(spec: &SessionSpec, by: i32) {
             list::is_of_statements(event.event) || asked.iter().any(|f| f.is_of_statement());
         let dear = asked.iter().any(|fact| !fact.is_free());
         let place = list::EVENTS.iter().position(|other| *other == event.event);
-        match place {
+        match place.filter(|_| !list::is_fired_deep(event.event)) {
             Some(place) if dear => {
                 change(&ASKED[place]);
             }

@@ -89,24 +89,26 @@ impl Changing<'_> {
     /// # Errors
     /// What keeps it from running.
     pub(crate) fn start(&mut self, session: &EventSessionDef, by: &SessionState) -> Result<()> {
-        self.start_quietly(session)?;
+        let started = self.start_quietly(session)?;
         if session.events.iter().any(|event| emit::session::wants_existing(event.spec.event)) {
             for card in by.instance.sessions.cards() {
-                emit::session::existing(by, &card);
+                emit::session::existing(by, started, &card);
             }
         }
         Ok(())
     }
 
-    fn start_quietly(&mut self, session: &EventSessionDef) -> Result<()> {
+    /// Starts a session and returns its address.
+    fn start_quietly(&mut self, session: &EventSessionDef) -> Result<usize> {
         if session.events.is_empty() {
             return Err(Msg::EventSessionNotStarted(&session.name).into());
         }
         let spec = session.spec();
-        Hub::start(self.accounts, spec.clone()).map_err(|error| error::of(&error))?;
+        let started = Hub::start(self.accounts, spec.clone());
+        let started = started.map_err(|error| error::of(&error))?;
         context::count(&spec, 1);
         self.running.push(spec);
-        Ok(())
+        Ok(started)
     }
 
     /// Gives a session that runs another definition; targets that stay keep what they hold.

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use types::{Error, Msg, Result, Value};
 
 use crate::catalog::ModuleDef;
+use crate::event::emit::{self, statement::Called};
 use crate::exec::eval::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::query::load;
 use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop};
 use crate::exec::{Cx, Frame};
 use crate::plan::expr::{Expr, UserCall};
+use crate::plan::program::RoutineKind;
 use crate::plan::query::UserFunctionScan;
 use crate::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
 
@@ -92,6 +94,8 @@ fn run<T>(
     session.try_depth += 1;
     let before = (session.row_count, session.last_error, session.line);
     let switched = session.enter_module(module.database_id, module.execute_as);
+    let called = Called::routine(module, RoutineKind::Function);
+    let entered = emit::statement::module_start(session, called);
     let lease = session.meter.suspend();
     let mut silent = Silent;
     let mut inner = Cx::new(session, &mut frame, &mut silent);
@@ -100,6 +104,7 @@ fn run<T>(
     let (fault, interrupted) = (inner.fault.take(), inner.interrupted.take());
     let session = &mut *cx.session;
     session.meter.restore(lease);
+    emit::statement::module_end(session, called, &entered);
     session.leave_module(switched);
     (session.row_count, session.last_error, session.line) = before;
     session.try_depth -= 1;

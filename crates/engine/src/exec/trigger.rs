@@ -12,9 +12,11 @@ use types::{Error, Msg, Result, Value};
 
 use crate::bind::dml::{Event, find_triggers};
 use crate::catalog::{Catalog, ForeignKeyDef, ModuleDef, ReferenceAction, TableDef, TableRows};
+use crate::event::emit::{self, statement::Called};
 use crate::exec::fault::{self, Interruption};
 use crate::exec::run::{Stop, enter};
 use crate::exec::{Cx, Frame};
+use crate::plan::program::RoutineKind;
 use crate::plan::statement::{Firing, OutputClause, OutputTarget};
 
 /// Triggers that a statement has to fire.
@@ -224,7 +226,10 @@ fn run(trigger: &Arc<ModuleDef>, pending: &Pending, cx: &mut Cx<'_>) -> Result<(
     cx.session.row_count = u64::try_from(pending.rows.len()).unwrap_or(u64::MAX);
     cx.session.trigger_level += 1;
     let switched = cx.session.enter_module(trigger.database_id, trigger.execute_as);
+    let called = Called::routine(trigger, RoutineKind::Trigger);
+    let entered = emit::statement::module_start(cx.session, called);
     let outcome = enter(&program, &trigger.name, &mut frame, cx);
+    emit::statement::module_end(cx.session, called, &entered);
     cx.session.leave_module(switched);
     cx.session.trigger_level -= 1;
     cx.session.options.xact_abort = xact_abort;

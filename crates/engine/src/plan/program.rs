@@ -11,7 +11,7 @@ use sos::memory::{Booked, MemoryClerk, with_clerk};
 use tsql::ast;
 use types::value::ColumnType;
 
-use crate::catalog::{TableDef, UserType};
+use crate::catalog::{ModuleDef, TableDef, UserType};
 use crate::opt::watch::{Later, Watch};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
@@ -44,6 +44,35 @@ pub struct Program {
     pub statements: u32,
     /// Its books in the statistics; none in a program that is only checked.
     pub books: Option<Arc<ProgramBooks>>,
+    /// Of the body of a trigger or function, which that is: those have no books.
+    pub(crate) routine: Option<Routine>,
+}
+
+/// The trigger or function whose body a program is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Routine {
+    /// Its database.
+    pub(crate) database_id: i16,
+    /// Its id there.
+    pub(crate) object_id: i32,
+    /// Which of the two.
+    pub(crate) kind: RoutineKind,
+}
+
+/// What a [`Routine`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RoutineKind {
+    /// A trigger.
+    Trigger,
+    /// A function.
+    Function,
+}
+
+impl Routine {
+    /// Names a module of this kind.
+    pub(crate) fn of(module: &ModuleDef, kind: RoutineKind) -> Self {
+        Self { database_id: module.database_id, object_id: module.id, kind }
+    }
 }
 
 /// A variable.

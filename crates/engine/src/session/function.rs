@@ -9,7 +9,7 @@ use crate::bind::BinderContext;
 use crate::bind::program::{Body, Parameters};
 use crate::catalog::{ModuleDef, Routine, TableDef};
 use crate::exec::run::Stop;
-use crate::plan::program::{Program, TableVariableDef};
+use crate::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
 use crate::session::SessionState;
 use crate::session::cache::{Entry, ProgramKey};
 
@@ -30,7 +30,8 @@ impl SessionState {
         let StatementKind::CreateFunction(create) = &module.ast.kind else {
             return Err(Msg::InternalError.into());
         };
-        let program = self.compile_function(create, routine, &module.text, &database)?;
+        let mut program = self.compile_function(create, routine, &module.text, &database)?;
+        program.routine = Some(plan::Routine::of(module, RoutineKind::Function));
         let program = Arc::new(program);
         self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)
@@ -90,7 +91,9 @@ impl SessionState {
         let StatementKind::CreateTrigger(create) = &module.ast.kind else {
             return Err(Msg::InternalError.into());
         };
-        let program = Arc::new(self.compile_trigger(create, table, &module.text, &database)?);
+        let mut program = self.compile_trigger(create, table, &module.text, &database)?;
+        program.routine = Some(plan::Routine::of(module, RoutineKind::Trigger));
+        let program = Arc::new(program);
         self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)
     }

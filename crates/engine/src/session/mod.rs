@@ -6,9 +6,11 @@
 
 mod cache;
 pub(crate) mod context;
+pub(crate) mod deferred;
 pub(crate) mod definition;
 mod function;
 mod login;
+mod manage;
 mod options;
 pub(crate) mod pointer;
 mod pump;
@@ -23,6 +25,7 @@ use sos::ledger::Counter;
 use types::Value;
 use types::value::ColumnType;
 
+pub use crate::event::context::wants_data_stream;
 pub(crate) use cache::{Entry, ProgramKey};
 pub use options::{IsolationLevel, Options};
 pub use pump::Session;
@@ -150,6 +153,8 @@ pub struct Rpc<'a> {
     pub parameters: &'a mut [RpcParameter],
     /// Whether more RPCs follow in the same message.
     pub more: bool,
+    /// The call as it came, where [`wants_data_stream`] says that somebody asks.
+    pub stream: Option<&'a [u8]>,
 }
 
 /// A transaction manager request. `[MS-TDS] 2.2.6.9`

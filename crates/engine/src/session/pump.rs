@@ -6,7 +6,7 @@ use sos::ledger::{self, Label, SessionBooks};
 use sos::memory::{MemoryClerk, with_clerk};
 use storage::lock::LockScope;
 use types::value::ColumnType;
-use types::{Error, Msg, Value};
+use types::{Error, Msg};
 
 use crate::bind::program::{Body, Parameters, compile};
 use crate::bind::{Binder, BinderContext};
@@ -17,27 +17,27 @@ use crate::event::emit::{self, request};
 use crate::exec::run::{Invocation, Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
-use crate::instance::{Instance, SessionCard, SessionCounter, SessionCounters};
+use crate::instance::{Instance, SessionCard, SessionCounter};
 use crate::plan::program::Program;
 use crate::session::cache::{Entry, ProgramKey};
+use crate::session::deferred::Deferred;
 use crate::session::state::Pooled;
 use crate::session::template::{Call, Chosen};
-use crate::session::{
-    BeginNext, LoginRequest, Options, Reset, Rpc, SessionState, TransactionRequest, login,
-    session_number,
-};
-use crate::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+use crate::session::{LoginRequest, Options, Reset, Rpc, SessionState, login, session_number};
+use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
 use crate::stats::{Identity, Module, Origin};
 
 /// One connection's session.
 pub struct Session {
-    state: SessionState,
+    pub(super) state: SessionState,
     /// What others see of the session.
     card: Arc<SessionCard>,
     /// Options that the card shows.
     shown_options: Options,
     /// Database that the card shows.
     shown_database: Arc<str>,
+    /// The batch that has announced a bulk load: it ends when the rows have been loaded.
+    pub(super) announced: Option<request::Announced>,
 }
 
 impl Session {
@@ -51,7 +51,7 @@ impl Session {
         let card = Arc::new(SessionCard::new(&state));
         instance.sessions.register(&card);
         let (shown_options, shown_database) = (state.options.clone(), Arc::clone(&state.database));
-        let session = Self { state, card, shown_options, shown_database };
+        let session = Self { state, card, shown_options, shown_database, announced: None };
         // Once it shows where it is: of two that come at once into a database for one, none stays.
         login::check_entry(&session.state)?;
         emit::session::login(&session.state, false);
@@ -90,7 +90,11 @@ impl Session {
             let watched = request::batch_starting(&session.state, text);
             let mut sink = Deferred::new(sink);
             let outcome = session.run_batch(text, &mut sink);
-            request::batch_completed(&session.state, watched, text, &outcome);
+            if outcome.is_ok() && session.state.pending_bulk.is_some() {
+                session.announced = request::batch_suspended(watched, text);
+            } else {
+                request::batch_completed(&session.state, watched, text, &outcome);
+            }
             session.end_request(outcome, &mut sink)?;
             sink.finish(DoneKind::Done)
         })
@@ -159,8 +163,11 @@ impl Session {
         let more = rpc.more;
         let watched = request::rpc_starting(&self.state, &rpc);
         let mut sink = Deferred::new(sink);
+        if watched.asks_for_outputs() {
+            sink.keep_outputs();
+        }
         let outcome = crate::proc::rpc::run(rpc, &mut self.state, &mut sink);
-        request::rpc_completed(&self.state, watched, &outcome);
+        request::rpc_completed(&self.state, watched, sink.outputs(), &outcome);
         let failed = outcome.is_err();
         self.end_request(outcome, &mut sink)?;
         sink.done(Done {
@@ -171,97 +178,6 @@ impl Session {
             more,
         })?;
         sink.pass()
-    }
-
-    /// Runs a transaction manager request, its final `done` included.
-    ///
-    /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so.
-    pub fn transaction(
-        &mut self,
-        request: TransactionRequest<'_>,
-        sink: &mut dyn ResultSink,
-    ) -> Sent {
-        self.served(|session| {
-            session.begin_request(false);
-            let mut sink = Deferred::new(sink);
-            let outcome = session.run_transaction(&request, &mut sink);
-            session.end_request(outcome, &mut sink)?;
-            sink.finish(DoneKind::Done)
-        })
-    }
-
-    fn run_transaction(
-        &mut self,
-        request: &TransactionRequest<'_>,
-        sink: &mut Deferred<'_>,
-    ) -> Result<(), Stop> {
-        let next = match request {
-            TransactionRequest::Begin(isolation, name) => {
-                Some(BeginNext { isolation: *isolation, name })
-            }
-            TransactionRequest::Commit(next) => {
-                // Drivers commit whether or not anything was begun: nothing to do then.
-                if self.state.transaction.count > 0 {
-                    self.state.transaction.count = 1;
-                    transactions::commit(&mut self.state, sink)?;
-                }
-                next.clone()
-            }
-            TransactionRequest::Rollback(name, next) => {
-                if self.state.transaction.count > 0 {
-                    transactions::rollback(&mut self.state, sink, name)?;
-                }
-                next.clone()
-            }
-            TransactionRequest::Save(name) => {
-                transactions::save(&mut self.state, name)?;
-                None
-            }
-        };
-        if let Some(next) = next {
-            if let Some(isolation) = next.isolation {
-                self.state.isolation = isolation;
-            }
-            transactions::begin(&mut self.state, sink, next.name)?;
-        }
-        Ok(())
-    }
-
-    /// Loads the rows that a preceding INSERT BULK statement announced.
-    ///
-    /// # Errors
-    /// [`crate::sink::Disconnected`] if the sink said so.
-    pub fn bulk_load(
-        &mut self,
-        columns: &[ColumnInfo],
-        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
-        sink: &mut dyn ResultSink,
-    ) -> Sent {
-        self.served(|session| {
-            session.begin_request(false);
-            let mut sink = Deferred::new(sink);
-            let outcome = session.run_bulk(columns, rows, &mut sink);
-            session.end_request(outcome, &mut sink)?;
-            sink.finish(DoneKind::Done)
-        })
-    }
-
-    fn run_bulk(
-        &mut self,
-        columns: &[ColumnInfo],
-        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
-        sink: &mut Deferred<'_>,
-    ) -> Result<(), Stop> {
-        let Some(announced) = self.state.pending_bulk.take() else {
-            return Err(Msg::NotSupported("bulk load data without INSERT BULK").into());
-        };
-        let mut frame = Frame::default();
-        let mut cx = Cx::new(&mut self.state, &mut frame, sink);
-        let result = crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx)?;
-        cx.session.row_count = result.rows;
-        crate::exec::run::done(&mut cx, Command::BulkInsert, Some(result.rows), false)?;
-        Ok(())
     }
 
     /// Takes the session back to what it was after login, as a connection pool asks.
@@ -299,7 +215,7 @@ impl Session {
     }
 
     /// Times a request that no server has: the message is the call.
-    fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
+    pub(super) fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
         if self.state.meter.is_open() {
             return context::serve(|| serve(self));
         }
@@ -332,7 +248,10 @@ impl Session {
         &self.state.cancel
     }
 
-    fn begin_request(&mut self, in_rpc: bool) {
+    pub(super) fn begin_request(&mut self, in_rpc: bool) {
+        if let Some(announced) = self.announced.take() {
+            request::batch_given_up(&self.state, announced);
+        }
         ledger::label(Label::Execute);
         self.card.live.begin_request();
         let state = &mut self.state;
@@ -346,7 +265,11 @@ impl Session {
     }
 
     /// Reports what nobody has reported, and rolls back what can't be committed.
-    fn end_request(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
+    pub(super) fn end_request(
+        &mut self,
+        outcome: Result<(), Stop>,
+        sink: &mut Deferred<'_>,
+    ) -> Sent {
         let sent = self.report_end(outcome, sink);
         sink.count_messages(&self.state.counters);
         self.show();
@@ -380,6 +303,9 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
+        if let Some(announced) = self.announced.take() {
+            request::batch_given_up(&self.state, announced);
+        }
         emit::session::logout(&self.state, self.state.pooled.since, false);
         self.state.roll_back_silently();
         self.state.drop_temp_tables();
@@ -675,100 +601,4 @@ impl SessionState {
 /// The kind of `done` that ends a statement of the request.
 fn done_kind(state: &SessionState) -> DoneKind {
     if state.in_rpc { DoneKind::InProcedure } else { DoneKind::Done }
-}
-
-/// Holds the last `done` back until it is known whether more follows, and counts what was sent.
-pub(crate) struct Deferred<'a> {
-    inner: &'a mut dyn ResultSink,
-    pending: Option<Done>,
-    /// Messages of severity 10 and less, 11 to 19, and 20 and more.
-    messages: [u64; 3],
-}
-
-impl<'a> Deferred<'a> {
-    fn new(inner: &'a mut dyn ResultSink) -> Self {
-        Self { inner, pending: None, messages: [0; 3] }
-    }
-
-    /// Counts what was said to the client; what one call has counted the next one does not.
-    fn count_messages(&mut self, counters: &SessionCounters) {
-        let kinds =
-            [SessionCounter::InfoErrors, SessionCounter::UserErrors, SessionCounter::FatalErrors];
-        for (kind, count) in kinds.into_iter().zip(std::mem::take(&mut self.messages)) {
-            if count > 0 {
-                counters.add(kind, count);
-            }
-        }
-    }
-
-    /// Passes the held `done` on: more follows.
-    fn pass_pending(&mut self) -> Sent {
-        match self.pending.take() {
-            Some(done) => self.inner.done(Done { more: true, ..done }),
-            None => Ok(()),
-        }
-    }
-
-    /// Ends the request: the last `done`, or an empty one where that can't be the end of a request.
-    fn finish(mut self, kind: DoneKind) -> Sent {
-        let empty = Done { kind, command: Command::None, rows: None, error: false, more: false };
-        if self.pending.is_some_and(|last| last.kind == DoneKind::InProcedure) {
-            self.pass_pending()?;
-        }
-        let last = self.pending.take().unwrap_or(empty);
-        self.inner.done(Done { more: false, ..last })
-    }
-
-    /// Ends an RPC: the held `done` knows by itself whether more follows.
-    fn pass(mut self) -> Sent {
-        match self.pending.take() {
-            Some(done) => self.inner.done(done),
-            None => Ok(()),
-        }
-    }
-
-    fn error_done(&mut self, kind: DoneKind) -> Sent {
-        self.done(Done { kind, command: Command::None, rows: None, error: true, more: true })
-    }
-}
-
-impl ResultSink for Deferred<'_> {
-    fn columns(&mut self, shape: &ResultShape) -> Sent {
-        self.pass_pending()?;
-        self.inner.columns(shape)
-    }
-    fn row(&mut self, values: &[Value]) -> Sent {
-        self.inner.row(values)
-    }
-    fn done(&mut self, done: Done) -> Sent {
-        self.pass_pending()?;
-        self.pending = Some(done);
-        Ok(())
-    }
-    fn message(&mut self, message: &Error) -> Sent {
-        let kind = match message.severity {
-            0..=10 => 0,
-            11..=19 => 1,
-            _ => 2,
-        };
-        self.messages[kind] += 1;
-        self.pass_pending()?;
-        self.inner.message(message)
-    }
-    fn return_status(&mut self, status: i32) -> Sent {
-        self.pass_pending()?;
-        self.inner.return_status(status)
-    }
-    fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
-        self.pass_pending()?;
-        self.inner.return_value(ordinal, column, value)
-    }
-    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
-        self.pass_pending()?;
-        self.inner.env_change(change)
-    }
-    fn flush(&mut self) -> Sent {
-        self.pass_pending()?;
-        self.inner.flush()
-    }
 }

@@ -14,7 +14,7 @@ use types::{Collation, DataType, Value};
 
 use crate::client::{Answer, batch, describe, instance, login};
 
-fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
+pub(crate) fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
     let answer = batch(session, sql);
     let errors: Vec<String> = answer.errors.iter().map(describe).collect();
     assert!(errors.is_empty(), "{sql}: {errors:?}");
@@ -22,14 +22,14 @@ fn run(session: &mut Session, sql: &str) -> Vec<Vec<String>> {
 }
 
 /// An engine whose events the test's thread fires, as a worker of its would.
-fn joined() -> Arc<Instance> {
+pub(crate) fn joined() -> Arc<Instance> {
     let instance = instance();
     instance.machine.accounts().adopt("test");
     instance
 }
 
 /// An engine and the session that watches.
-fn watched(definition: &str) -> (Arc<Instance>, Session) {
+pub(crate) fn watched(definition: &str) -> (Arc<Instance>, Session) {
     let instance = joined();
     let mut watcher = login(&instance);
     run(&mut watcher, &format!("CREATE EVENT SESSION s ON SERVER {definition}"));
@@ -38,7 +38,7 @@ fn watched(definition: &str) -> (Arc<Instance>, Session) {
 }
 
 /// Reads values of the events that a ring buffer holds: paths below `event`.
-fn ring(watcher: &mut Session, event: &str, paths: &[&str]) -> Vec<Vec<String>> {
+pub(crate) fn ring(watcher: &mut Session, event: &str, paths: &[&str]) -> Vec<Vec<String>> {
     let columns: Vec<String> =
         paths.iter().map(|path| format!("e.value('({path})[1]', 'nvarchar(max)')")).collect();
     let sql = format!(
@@ -51,7 +51,7 @@ fn ring(watcher: &mut Session, event: &str, paths: &[&str]) -> Vec<Vec<String>> 
     run(watcher, &sql)
 }
 
-fn data(name: &str) -> String {
+pub(crate) fn data(name: &str) -> String {
     format!("data[@name=\"{name}\"]/value")
 }
 
@@ -115,7 +115,12 @@ fn a_call_is_told_of_as_a_statement_and_its_statements_with_it() {
         parameter("@a", DataType::Int, Value::Int(7)),
         parameter("@b", DataType::NVarChar(types::Length::Limited(10)), Value::nvarchar("it's")),
     ];
-    let rpc = Rpc { target: RpcTarget::Name("dbo.p"), parameters: &mut parameters, more: false };
+    let rpc = Rpc {
+        target: RpcTarget::Name("dbo.p"),
+        parameters: &mut parameters,
+        more: false,
+        stream: None,
+    };
     other.rpc(rpc, &mut Answer::default()).unwrap();
     let calls = ring(
         &mut watcher,
@@ -322,6 +327,13 @@ fn a_file_is_read_back_and_one_that_cannot_be_written_says_so() {
          ALTER EVENT SESSION f ON SERVER STATE = START",
     );
     assert_eq!(refused.errors[0].number, 25602, "{}", describe(&refused.errors[0]));
+    let text = &refused.errors[0].message;
+    let name = "The target, \"5B2DA06D-898A-43C8-9309-39BBBE93EBBD.package0.event_file\",";
+    assert!(text.starts_with(name), "{text}");
+    assert!(
+        text.contains("returned error 2: 'No such file or directory' while creating"),
+        "{text}"
+    );
 }
 
 #[test]

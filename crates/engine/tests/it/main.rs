@@ -7,6 +7,8 @@ mod cancel;
 mod client;
 mod concurrent;
 mod definitions;
+mod event_fields;
+mod event_requests;
 mod events;
 mod explain;
 mod golden;

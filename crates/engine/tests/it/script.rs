@@ -248,7 +248,7 @@ fn call(session: &mut Session, name: &str, lines: &[&str]) -> Result<Answer, Str
         None => RpcTarget::Name(name),
     };
     let mut answer = Answer::default();
-    let rpc = Rpc { target, parameters: &mut parameters, more: false };
+    let rpc = Rpc { target, parameters: &mut parameters, more: false, stream: None };
     session.rpc(rpc, &mut answer).unwrap();
     Ok(answer)
 }

@@ -126,7 +126,9 @@ fn views_and_procedures_stand_for_what_they_read() {
     let call = |session: &mut Session| {
         let mut answer = Answer::default();
         let target = RpcTarget::Name("dbo.p");
-        session.rpc(Rpc { target, parameters: &mut [], more: false }, &mut answer).unwrap();
+        session
+            .rpc(Rpc { target, parameters: &mut [], more: false, stream: None }, &mut answer)
+            .unwrap();
         answer.errors.iter().map(|e| e.number).collect::<Vec<_>>()
     };
     assert!(call(&mut poor).is_empty());

@@ -106,25 +106,29 @@ impl Execution<'_> {
         mut reader: RpcReader<'_>,
         progress: &mut Progress,
     ) -> Result<(), ProtocolError> {
-        while let Some(call) = reader.next_call()? {
+        loop {
+            // Events show a call as it came, if anybody asks.
+            let before = engine::session::wants_data_stream().then(|| reader.clone());
+            let Some(call) = reader.next_call()? else { return Ok(()) };
             let count = {
                 let Io { parameters, names, heads, .. } = &mut *self.io;
                 read_parameters(&mut reader, parameters, (names, heads))?
             };
             let more = reader.has_more_calls();
+            let stream = before.map(|before| reader.bytes_since(&before)).transpose()?;
+            let stream = stream.as_deref();
             let Parts { session, mut sink, text, parameters } = self.parts(progress);
             let target = match &call.procedure {
                 Procedure::Name(name) => RpcTarget::Name(decoded(name, text)),
                 Procedure::Id(id) => RpcTarget::Id(id.code()),
             };
             let parameters = &mut parameters[..count];
-            let sent = session.rpc(Rpc { target, parameters, more }, &mut sink);
+            let sent = session.rpc(Rpc { target, parameters, more, stream }, &mut sink);
             forget_values(parameters);
             if sent.is_err() {
                 return Ok(());
             }
         }
-        Ok(())
     }
 
     fn transaction(&mut self, action: &TransactionAction<'_>, progress: &mut Progress) {

@@ -9,8 +9,9 @@ use engine::session::{Reset, Session};
 use sos::ledger::{self, Label, SessionBooks};
 use sos::memory;
 use sos::sync::Arc;
+use sos::xe;
 use tds::bulk::BulkReader;
-use tds::{Cursor, Message, PacketType, ProtocolError, Request, Step, WireSettings};
+use tds::{Cursor, Message, PacketType, ProtocolError, Request, Step, TraceActivity, WireSettings};
 use types::{Error, Msg, Value};
 
 use super::end::End;
@@ -100,7 +101,11 @@ impl Side {
             if let Some(reset) = reset_of(message.reset) {
                 execution.reset(reset, progress);
             }
-            let request = Request::decode(message, execution.settings.version)?;
+            let version = execution.settings.version;
+            let (request, activity) = Request::decode_traced(message, version)?;
+            if let Some(TraceActivity { guid, sequence }) = activity {
+                xe::goes_on_with(xe::Activity { guid, sequence });
+            }
             execute(execution, request, progress)
         })
     }

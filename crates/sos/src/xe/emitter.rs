@@ -27,8 +27,10 @@ pub(crate) struct Emitter {
     /// The number of the thread's activity, and how many events it has fired in it.
     activity: Counter,
     fired: Counter,
-    /// The activity that this one came from, plus 1; 0 for none. And the number within it.
-    from_activity: Counter,
+    /// The activity that this one goes on with: 1 until an event has told of it, the two halves of its
+    /// GUID, and the number within it.
+    is_from: Counter,
+    from_activity: [Counter; 2],
     from_sequence: Counter,
     /// Ticks at which the activity began.
     began: Counter,
@@ -57,7 +59,7 @@ impl Emitter {
     pub(crate) fn begin_activity(&self, now: u64) {
         self.activity.add(1);
         self.fired.set(0);
-        self.from_activity.set(0);
+        self.is_from.set(0);
         self.began.set(now);
     }
 
@@ -65,9 +67,19 @@ impl Emitter {
         (self.activity.get(), u32::try_from(self.fired.get()).unwrap_or(u32::MAX))
     }
 
-    pub(super) fn came_from(&self) -> Option<(u64, u32)> {
-        let activity = self.from_activity.get().checked_sub(1)?;
-        Some((activity, u32::try_from(self.from_sequence.get()).unwrap_or(u32::MAX)))
+    /// Where the activity came from, if no event has told of it yet.
+    pub(super) fn came_from(&self) -> Option<Activity> {
+        if self.is_from.get() == 0 {
+            return None;
+        }
+        let [first, last] = &self.from_activity;
+        let mut guid = [0; 16];
+        guid[..8].copy_from_slice(&first.get().to_be_bytes());
+        guid[8..].copy_from_slice(&last.get().to_be_bytes());
+        Some(Activity {
+            guid,
+            sequence: u32::try_from(self.from_sequence.get()).unwrap_or(u32::MAX),
+        })
     }
 
     pub(super) fn began(&self) -> u64 {
@@ -82,7 +94,13 @@ impl Emitter {
         Some(Inside(self))
     }
 
-    fn fire(&self, account: &Account, event: &'static Event, fields: &[Value<'_>], frame: usize) {
+    fn fire(
+        &self,
+        account: &Account,
+        event: &'static Event,
+        fields: &[Value<'_>],
+        (frame, only): (usize, Option<usize>),
+    ) {
         let Some((hub, slot)) = &self.at else { return };
         let Some(inside) = self.enter() else {
             hub.count_nested();
@@ -90,11 +108,14 @@ impl Emitter {
         };
         self.fired.add(1);
         let moment = Moment::new(account, self, hub, frame);
-        let blocked = hub.fire(slot, event, fields, &moment);
-        self.from_activity.set(0);
+        let blocked = hub.fire(slot, event, fields, (&moment, only));
+        let is_told = moment.has_told_origin();
         drop(inside);
         for session in blocked.into_iter().flatten() {
             self.wait_for_room(account, event, fields, (session, frame));
+        }
+        if is_told {
+            self.is_from.set(0);
         }
     }
 
@@ -136,14 +157,28 @@ impl Drop for Emitter {
 #[cold]
 #[inline(never)]
 pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
+    check_fields(event, fields);
+    let frame = stack::own_frame();
+    ledger::if_open(|account| account.emitter().fire(account, event, fields, (frame, None)));
+}
+
+/// As [`fire`], at one session only, by the address that [`Hub::start`] has returned: what only a session
+/// that has just started is told. Nothing happens if it has stopped, or does not want the event.
+#[cold]
+#[inline(never)]
+pub fn fire_at(session: usize, event: &'static Event, fields: &[Value<'_>]) {
+    check_fields(event, fields);
+    let at = (stack::own_frame(), Some(session));
+    ledger::if_open(|account| account.emitter().fire(account, event, fields, at));
+}
+
+fn check_fields(event: &Event, fields: &[Value<'_>]) {
     debug_assert!(
         fields.len() == event.fields.len()
             && event.fields.iter().zip(fields).all(|(field, value)| field.field_type.fits(value)),
         "{} is fired with the fields it declares: {fields:?}",
         event.name
     );
-    let frame = stack::own_frame();
-    ledger::if_open(|account| account.emitter().fire(account, event, fields, frame));
 }
 
 /// Runs something whose events are not fired: what the machinery of events does itself.
@@ -163,29 +198,26 @@ pub(super) fn silently<R>(run: impl FnOnce() -> R) -> R {
     run()
 }
 
-/// An activity to hand on to another thread.
+/// An activity of somebody else's: of the client that has sent a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Activity {
-    number: u64,
-    sequence: u64,
+    /// Its GUID, in the order in which it is written.
+    pub guid: [u8; 16],
+    /// The number within it.
+    pub sequence: u32,
 }
 
-/// The calling thread's activity, to be handed to a thread that goes on with its work.
-#[must_use]
-pub fn activity() -> Activity {
-    ledger::with_current(|account| {
+/// Notes that what the calling thread does in its present activity goes on with one of somebody else's: the
+/// first of its events that a session with TRACK_CAUSALITY takes says so as `attach_activity_id_xfer`.
+/// To be called when the thread has begun a request.
+pub fn goes_on_with(from: Activity) {
+    ledger::if_open(|account| {
         let emitter = account.emitter();
-        Activity { number: emitter.activity.get(), sequence: emitter.fired.get() }
-    })
-}
-
-/// Begins an activity of the calling thread's own that came from another one: its next event carries
-/// `attach_activity_id_xfer`.
-pub fn take_over(from: Activity) {
-    ledger::with_current(|account| {
-        let emitter = account.emitter();
-        emitter.begin_activity(ledger::now_at_edge());
-        emitter.from_activity.set(from.number + 1);
-        emitter.from_sequence.set(from.sequence);
+        let (first, last) = from.guid.split_at(8);
+        for (half, bytes) in emitter.from_activity.iter().zip([first, last]) {
+            half.set(u64::from_be_bytes(bytes.try_into().unwrap_or([0; 8])));
+        }
+        emitter.from_sequence.set(u64::from(from.sequence));
+        emitter.is_from.set(1);
     });
 }

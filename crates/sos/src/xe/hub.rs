@@ -79,17 +79,21 @@ impl Hub {
         self.board.part(slot);
     }
 
+    /// Fires at all sessions that want the event, or at one of them by its address.
     pub(super) fn fire(
         &self,
         slot: &Slot,
         event: &'static Event,
         fields: &[Value<'_>],
-        moment: &Moment<'_>,
+        (moment, only): (&Moment<'_>, Option<usize>),
     ) -> BlockedSessions {
         let mut blocked = [None; BLOCKED_MAX];
         self.board.look(slot, |subscriptions| {
             let wanted = event.place().and_then(|place| subscriptions.by_place.get(place));
             for (session, at) in wanted.into_iter().flatten() {
+                if only.is_some_and(|only| only != session.address()) {
+                    continue;
+                }
                 if session.receive(*at, fields, moment) == Outcome::Blocked {
                     match blocked.iter_mut().find(|place| place.is_none()) {
                         Some(place) => *place = Some(session.address()),
@@ -171,12 +175,13 @@ impl Hub {
         check(spec)
     }
 
-    /// Starts a session; its dispatcher is a thread of `accounts`, to which this hub belongs.
+    /// Starts a session; its dispatcher is a thread of `accounts`, to which this hub belongs. Returns its
+    /// address, as [`SessionReport`] has it and [`super::fire_at`] takes it.
     ///
     /// # Errors
     /// If the specification is wrong, the session is there already, or memory, a file or a thread is
     /// refused.
-    pub fn start(accounts: &Arc<Accounts>, spec: SessionSpec) -> Result<(), XeError> {
+    pub fn start(accounts: &Arc<Accounts>, spec: SessionSpec) -> Result<usize, XeError> {
         let hub = accounts.events();
         let mut inner = hub.inner.write();
         if inner.position(&spec.name).is_some() {
@@ -185,11 +190,12 @@ impl Hub {
         let session = Arc::new(Session::build(Arc::new(spec), None)?);
         hub.employ(&mut inner, accounts)?;
         session.want();
+        let address = session.address();
         inner.sessions.push(session);
         drop(hub.publish(&inner));
         drop(inner);
         hub.ring();
-        Ok(())
+        Ok(address)
     }
 
     /// Gives a running session other events or targets; targets that it keeps keep what they hold.

@@ -24,6 +24,8 @@ pub(super) struct Moment<'a> {
     frame: usize,
     stack: OnceCell<u32>,
     sequence: OnceCell<u64>,
+    /// Whether a session has been told where the activity came from.
+    has_told_origin: Cell<bool>,
 }
 
 impl<'a> Moment<'a> {
@@ -35,7 +37,13 @@ impl<'a> Moment<'a> {
         frame: usize,
     ) -> Self {
         let (stack, sequence) = (OnceCell::new(), OnceCell::new());
-        Self { account, emitter, hub, frame, stack, sequence }
+        let has_told_origin = Cell::new(false);
+        Self { account, emitter, hub, frame, stack, sequence, has_told_origin }
+    }
+
+    /// Whether a session has been told where the activity came from.
+    pub(super) fn has_told_origin(&self) -> bool {
+        self.has_told_origin.get()
     }
 
     /// A number of the thread, to spread threads over partitions.
@@ -67,8 +75,9 @@ impl Sources for Moment<'_> {
                 Value::Activity(self.hub.activity_guid(activity), sequence)
             }
             Fact::ActivityXfer => match self.emitter.came_from() {
-                Some((activity, sequence)) => {
-                    Value::Activity(self.hub.activity_guid(activity), sequence)
+                Some(from) => {
+                    self.has_told_origin.set(true);
+                    Value::Activity(from.guid, from.sequence)
                 }
                 None => Value::Null,
             },

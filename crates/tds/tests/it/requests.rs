@@ -340,14 +340,38 @@ fn request_headers_are_checked_and_others_skipped() {
         }
     };
     assert_eq!(batch(&[4, 0, 0, 0]).unwrap(), (0, text.to_vec()));
-    // Trace activity (3) before the transaction (2).
-    let mut headers = vec![4 + 8 + 18, 0, 0, 0, 8, 0, 0, 0, 3, 0, 1, 2];
+    // Query notifications (1) before the transaction (2).
+    let mut headers = vec![4 + 8 + 18, 0, 0, 0, 8, 0, 0, 0, 1, 0, 1, 2];
     headers.extend([18, 0, 0, 0, 2, 0, 5, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0]);
     assert_eq!(batch(&headers).unwrap(), (5, text.to_vec()));
     assert!(matches!(batch(&[3, 0, 0, 0]), Err(ProtocolError::Headers(_))));
     assert!(matches!(batch(&[10, 0, 0, 0, 5, 0, 0, 0, 1, 0]), Err(ProtocolError::Headers(_))));
     assert!(matches!(batch(&[9, 0, 0, 0, 6, 0, 0, 0, 1, 0]), Err(ProtocolError::Headers(_))));
     assert_eq!(batch(&[0xFF; 4]), Err(ProtocolError::Truncated));
+}
+
+#[test]
+fn activity_of_a_client_comes_with_its_request() {
+    let guid = [0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 8, 9, 10, 11, 12, 13, 14, 15];
+    let header = |bytes: u8| [&[4 + bytes, 0, 0, 0, bytes, 0, 0, 0, 3, 0][..], &guid].concat();
+    let payload = [header(26), vec![7, 0, 0, 0], b"s\0".to_vec()].concat();
+    let message = |payload| Message {
+        kind: PacketType::SqlBatch,
+        reset: Reset::No,
+        body: Cursor::new(payload),
+    };
+    let (_, activity) = Request::decode_traced(message(&payload), TdsVersion::V7_4).unwrap();
+    let activity = activity.unwrap();
+    let text = [0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 8, 9, 10, 11, 12, 13, 14, 15];
+    assert_eq!((activity.guid, activity.sequence), (text, 7));
+    // [MS-TDS] 2.2.5.3.3: not before TDS 7.4.
+    let early = Request::decode_traced(message(&payload), TdsVersion::V7_3B).unwrap_err();
+    assert!(matches!(early, ProtocolError::Headers(_)));
+    let short = [header(22), b"s\0".to_vec()].concat();
+    let short = Request::decode_traced(message(&short), TdsVersion::V7_4).unwrap_err();
+    assert!(matches!(short, ProtocolError::Headers(_)));
+    let none = Request::decode_traced(message(b"\x04\0\0\0s\0"), TdsVersion::V7_4).unwrap();
+    assert_eq!(none.1, None);
 }
 
 #[test]

@@ -8,6 +8,7 @@ pub(crate) mod lock;
 pub(crate) mod request;
 pub(crate) mod session;
 pub(crate) mod statement;
+pub(crate) mod transaction;
 
 /// Microseconds between two readings of the cycle counter.
 fn us(ticks: u64) -> u64 {

@@ -1,5 +1,5 @@
 //! Requests begin and end: rpc_starting and rpc_completed, sql_batch_starting and sql_batch_completed,
-//! attention.
+//! attention. A batch that announces a bulk load ends when the rows have been loaded.
 
 use std::fmt::Write;
 
@@ -8,11 +8,12 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Value as Sql};
 
 use super::{Begun, us};
-use crate::event::context::{self, fire};
+use crate::event::context::{self, fire, fire_of};
 use crate::event::list::{
     ATTENTION, RPC_COMPLETED, RPC_STARTING, SQL_BATCH_COMPLETED, SQL_BATCH_STARTING,
 };
 use crate::exec::run::Stop;
+use crate::session::deferred::Output;
 use crate::session::{Reset, Rpc, RpcTarget, SessionState};
 
 /// Characters of a value in the text of a call at most.
@@ -34,7 +35,7 @@ pub(crate) struct Batch {
 pub(crate) fn batch_starting(session: &SessionState, text: &str) -> Batch {
     let context = context::begin(session, || text.to_owned());
     if xe::enabled(&SQL_BATCH_STARTING) {
-        fire(session, &SQL_BATCH_STARTING, &[Value::Text(text)]);
+        fire_of(session, text, &SQL_BATCH_STARTING, &[Value::Text(text)]);
     }
     Batch { context, begun: xe::enabled(&SQL_BATCH_COMPLETED).then(Begun::now) }
 }
@@ -48,26 +49,82 @@ pub(crate) fn batch_completed(
     outcome: &Result<(), Stop>,
 ) {
     if let Some(begun) = batch.begun {
-        let (duration, cpu) = begun.spent_us();
-        let none = Value::UInt(0);
-        let values = [
-            Value::UInt(cpu),
-            Value::UInt(duration),
-            none,
-            none,
-            none,
-            none,
-            none,
-            Value::UInt(session.row_count),
-            Value::Map(result(session, outcome)),
-            Value::Text(text),
-        ];
-        fire(session, &SQL_BATCH_COMPLETED, &values);
+        complete(session, begun.spent_us(), text, result(session, outcome));
     }
     context::end(batch.context);
 }
 
-fn result(session: &SessionState, outcome: &Result<(), Stop>) -> u32 {
+#[cold]
+fn complete(session: &SessionState, (duration, cpu): (u64, u64), text: &str, result: u32) {
+    let none = Value::UInt(0);
+    let values = [
+        Value::UInt(cpu),
+        Value::UInt(duration),
+        none,
+        none,
+        none,
+        none,
+        none,
+        Value::UInt(session.row_count),
+        Value::Map(result),
+        Value::Text(text),
+    ];
+    fire_of(session, text, &SQL_BATCH_COMPLETED, &values);
+}
+
+/// A batch that has announced a bulk load, where anybody wants to know of its end.
+pub(crate) struct Announced {
+    text: String,
+    /// When it began, and the CPU time that it has taken.
+    began: u64,
+    cpu_us: u64,
+}
+
+/// Notes that a batch has announced a bulk load: its end is that of the load.
+pub(crate) fn batch_suspended(batch: Batch, text: &str) -> Option<Announced> {
+    context::end(batch.context);
+    let begun = batch.begun?;
+    Some(Announced { text: text.to_owned(), began: begun.ticks, cpu_us: begun.spent_us().1 })
+}
+
+/// A bulk load that is watched.
+pub(crate) struct Load {
+    context: bool,
+    watched: Option<(Announced, Begun)>,
+}
+
+/// Notes that the rows of a bulk load come.
+#[inline]
+pub(crate) fn batch_resumed(session: &SessionState, announced: Option<Announced>) -> Load {
+    let text = || announced.as_ref().map(|announced| announced.text.clone()).unwrap_or_default();
+    let context = context::begin(session, text);
+    Load { context, watched: announced.map(|announced| (announced, Begun::now())) }
+}
+
+/// Notes that the rows of a bulk load have been loaded, and with that that the batch has ended.
+#[inline]
+pub(crate) fn bulk_completed(session: &SessionState, load: Load, outcome: &Result<(), Stop>) {
+    if let Some((announced, begun)) = load.watched {
+        let cpu = announced.cpu_us.saturating_add(begun.spent_us().1);
+        end_announced(session, &announced, cpu, result(session, outcome));
+    }
+    context::end(load.context);
+}
+
+/// Notes that the rows of a bulk load will not come: the client does something else.
+#[cold]
+pub(crate) fn batch_given_up(session: &SessionState, announced: Announced) {
+    end_announced(session, &announced, announced.cpu_us, ABORT);
+}
+
+fn end_announced(session: &SessionState, announced: &Announced, cpu: u64, result: u32) {
+    if xe::enabled(&SQL_BATCH_COMPLETED) {
+        let duration = us(sos::clock::now_ticks().saturating_sub(announced.began));
+        complete(session, (duration, cpu), &announced.text, result);
+    }
+}
+
+pub(super) fn result(session: &SessionState, outcome: &Result<(), Stop>) -> u32 {
     match outcome {
         Err(Stop::Cancelled | Stop::Disconnected) => ABORT,
         Err(_) => ERROR,
@@ -77,44 +134,69 @@ fn result(session: &SessionState, outcome: &Result<(), Stop>) -> u32 {
 }
 
 /// A call that is watched.
-pub(crate) struct Call {
+pub(crate) struct Call<'a> {
     context: bool,
-    watched: Option<(Begun, String, String)>,
+    watched: Option<Watched<'a>>,
+}
+
+struct Watched<'a> {
+    begun: Begun,
+    name: String,
+    text: String,
+    /// The call as it came.
+    stream: Option<&'a [u8]>,
+}
+
+impl Call<'_> {
+    /// Tells whether what comes back in OUTPUT parameters is to be kept for the call's end.
+    pub(crate) fn asks_for_outputs(&self) -> bool {
+        self.watched.is_some() && context::wants_output_parameters()
+    }
 }
 
 /// Notes that a call begins. Its text is made before the values are taken out of it.
 #[inline]
-pub(crate) fn rpc_starting(session: &SessionState, rpc: &Rpc<'_>) -> Call {
+pub(crate) fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
     let is_watched = xe::enabled(&RPC_STARTING) || xe::enabled(&RPC_COMPLETED);
     let watched = is_watched.then(|| watch(session, rpc));
     let context = context::begin(session, || match &watched {
-        Some((_, _, text)) => text.clone(),
+        Some(watched) => watched.text.clone(),
         None => statement(session, &name_of(rpc), rpc),
     });
-    if let Some((_, name, text)) = &watched
+    if let Some(Watched { name, text, stream, .. }) = &watched
         && xe::enabled(&RPC_STARTING)
     {
         let reset = Value::Map(session.pooled.reset);
-        let values = [reset, Value::Text(name), Value::Text(text), Value::Null];
+        let values = [reset, Value::Text(name), Value::Text(text), bytes_of(*stream)];
         fire(session, &RPC_STARTING, &values);
     }
     Call { context, watched }
 }
 
 #[cold]
-fn watch(session: &SessionState, rpc: &Rpc<'_>) -> (Begun, String, String) {
+fn watch<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Watched<'a> {
     let name = name_of(rpc);
     let text = statement(session, &name, rpc);
-    (Begun::now(), name, text)
+    Watched { begun: Begun::now(), name, text, stream: rpc.stream }
 }
 
-/// Notes that a call has ended.
+fn bytes_of(stream: Option<&[u8]>) -> Value<'_> {
+    stream.map_or(Value::Null, Value::Bytes)
+}
+
+/// Notes that a call has ended; with what came back in OUTPUT parameters, if that was kept.
 #[inline]
-pub(crate) fn rpc_completed(session: &SessionState, call: Call, outcome: &Result<(), Stop>) {
-    if let Some((begun, name, text)) = &call.watched
+pub(crate) fn rpc_completed(
+    session: &SessionState,
+    call: Call<'_>,
+    outputs: Option<&[Output]>,
+    outcome: &Result<(), Stop>,
+) {
+    if let Some(Watched { begun, name, text, stream }) = &call.watched
         && xe::enabled(&RPC_COMPLETED)
     {
         let (duration, cpu) = begun.spent_us();
+        let outputs = outputs.map(|outputs| given_back(session, outputs));
         let none = Value::UInt(0);
         let values = [
             Value::UInt(cpu),
@@ -129,12 +211,28 @@ pub(crate) fn rpc_completed(session: &SessionState, call: Call, outcome: &Result
             Value::Map(session.pooled.reset),
             Value::Text(name),
             Value::Text(text),
-            Value::Null,
-            Value::Null,
+            bytes_of(*stream),
+            outputs.as_deref().map_or(Value::Null, Value::Text),
         ];
         fire(session, &RPC_COMPLETED, &values);
     }
     context::end(call.context);
+}
+
+/// What came back in OUTPUT parameters, as a call has its parameters: `@a=1,@b=N'x'`.
+fn given_back(session: &SessionState, outputs: &[Output]) -> String {
+    let mut text = String::new();
+    for (place, output) in outputs.iter().enumerate() {
+        if place > 0 {
+            text.push(',');
+        }
+        if !output.name.is_empty() {
+            text.push_str(&output.name);
+            text.push('=');
+        }
+        put(&output.value, &output.ty, session, &mut text);
+    }
+    text
 }
 
 /// The key of a reset in the map.

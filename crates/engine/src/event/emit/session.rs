@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sos::xe::{self, Event, Value};
 
 use super::us;
-use crate::event::context::fire;
+use crate::event::context::{fire, fire_at};
 use crate::event::list::{EXISTING_CONNECTION, LOGIN, LOGOUT};
 use crate::instance::SessionCard;
 use crate::session::{Options, SessionState};
@@ -51,8 +51,8 @@ pub(crate) fn logout(session: &SessionState, since: u64, cached: bool) {
     fire(session, &LOGOUT, &values);
 }
 
-/// Tells a session that starts of a connection that is there.
-pub(crate) fn existing(session: &SessionState, card: &Arc<SessionCard>) {
+/// Tells an event session that starts, by its address, of a connection that is there.
+pub(crate) fn existing(session: &SessionState, started: usize, card: &Arc<SessionCard>) {
     let facts = card.facts();
     let database = session.catalog.database(&facts.database).map_or(0, |database| database.id);
     let text = options_text(&facts.options);
@@ -65,7 +65,7 @@ pub(crate) fn existing(session: &SessionState, card: &Arc<SessionCard>) {
         Value::Text(&text),
         Value::Text(&facts.database),
     ];
-    fire(session, &EXISTING_CONNECTION, &values);
+    fire_at(session, started, &EXISTING_CONNECTION, &values);
 }
 
 /// Whether a session wants to know of the connections that are there.

@@ -1,24 +1,24 @@
 //! Statements and modules: sql_statement_*, sp_statement_*, module_start, module_end,
 //! query_post_execution_showplan.
 
-use std::sync::Arc;
-
 use sos::xe::{self, Value};
 
 use super::Begun;
-use crate::catalog::ProcedureDef;
+use crate::catalog::{ModuleDef, ProcedureDef};
 use crate::event::context::{self, Frame, fire};
 use crate::event::list::{
     MODULE_END, MODULE_START, QUERY_POST_EXECUTION_SHOWPLAN, SP_STATEMENT_COMPLETED,
     SP_STATEMENT_STARTING, SQL_STATEMENT_COMPLETED, SQL_STATEMENT_STARTING,
 };
-use crate::plan::program::{Leaf, Program, Step, StepKind};
+use crate::plan::program::{Leaf, Program, Routine, RoutineKind, Step, StepKind};
 use crate::session::SessionState;
 use crate::stats::{Handle, Module};
 
 /// Types of objects, by the map's keys.
 const PROC: u32 = 8_272;
+const FUNCTION: u32 = 20_038;
 const ADHOC: u32 = 20_801;
+const TRIGGER: u32 = 21_076;
 
 /// A statement that is followed.
 pub(crate) struct Followed {
@@ -32,6 +32,7 @@ struct Place {
     start: i32,
     end: i32,
     module: Option<Module>,
+    object_type: u32,
     object: String,
 }
 
@@ -121,7 +122,8 @@ impl Place {
             line: i64::from(step.line),
             start: offset(step.span.start),
             end: if is_last { -1 } else { offset(step.span.end).saturating_sub(2) },
-            module: program.books.as_ref().and_then(|books| books.module()),
+            module: module_of(program),
+            object_type: object_type_of(program, procedure),
             object: procedure.to_owned(),
         }
     }
@@ -142,7 +144,33 @@ impl Place {
     }
 
     fn object_type(&self) -> Value<'_> {
-        Value::Map(if self.is_of_module() { PROC } else { ADHOC })
+        Value::Map(self.object_type)
+    }
+}
+
+/// The module whose body a program is.
+fn module_of(program: &Program) -> Option<Module> {
+    let procedure = program.books.as_ref().and_then(|books| books.module());
+    let routine = |routine: Routine| Module {
+        database_id: routine.database_id,
+        object_id: routine.object_id,
+    };
+    procedure.or_else(|| program.routine.map(routine))
+}
+
+/// What the module is.
+fn object_type_of(program: &Program, procedure: &str) -> u32 {
+    match program.routine {
+        Some(routine) => type_of(routine.kind),
+        None if procedure.is_empty() && module_of(program).is_none() => ADHOC,
+        None => PROC,
+    }
+}
+
+const fn type_of(kind: RoutineKind) -> u32 {
+    match kind {
+        RoutineKind::Trigger => TRIGGER,
+        RoutineKind::Function => FUNCTION,
     }
 }
 
@@ -175,37 +203,59 @@ fn leaf(step: &Step) -> Option<&Leaf> {
     }
 }
 
+/// A module that is called.
+#[derive(Clone, Copy)]
+pub(crate) struct Called<'m> {
+    module: Module,
+    object_type: u32,
+    name: &'m str,
+}
+
+impl<'m> Called<'m> {
+    /// A procedure.
+    pub(crate) fn procedure(procedure: &'m ProcedureDef) -> Self {
+        let module = Module { database_id: procedure.database_id, object_id: procedure.id };
+        Self { module, object_type: PROC, name: &procedure.name }
+    }
+
+    /// A trigger or function.
+    pub(crate) fn routine(module: &'m ModuleDef, kind: RoutineKind) -> Self {
+        let of = Module { database_id: module.database_id, object_id: module.id };
+        Self { module: of, object_type: type_of(kind), name: &module.name }
+    }
+}
+
 /// A module that is followed.
 pub(crate) struct Entered(Option<Begun>);
 
-/// Notes that a procedure begins.
+/// Notes that a module begins.
 #[inline]
-pub(crate) fn module_start(session: &SessionState, procedure: &Arc<ProcedureDef>) -> Entered {
+pub(crate) fn module_start(session: &SessionState, called: Called<'_>) -> Entered {
     if xe::enabled(&MODULE_START) {
         let values = [
-            Value::UInt(u64::from(procedure.database_id.cast_unsigned())),
-            Value::Int(i64::from(procedure.id)),
+            Value::UInt(u64::from(called.module.database_id.cast_unsigned())),
+            Value::Int(i64::from(called.module.object_id)),
             Value::Int(i64::from(session.line)),
-            Value::Map(PROC),
-            Value::Text(&procedure.name),
+            Value::Map(called.object_type),
+            Value::Text(called.name),
         ];
         fire(session, &MODULE_START, &values);
     }
     Entered(xe::enabled(&MODULE_END).then(Begun::now))
 }
 
-/// Notes that a procedure has ended.
+/// Notes that a module has ended.
 #[inline]
-pub(crate) fn module_end(session: &SessionState, procedure: &ProcedureDef, entered: &Entered) {
+pub(crate) fn module_end(session: &SessionState, called: Called<'_>, entered: &Entered) {
     if let Some(begun) = entered.0 {
         let values = [
-            Value::UInt(u64::from(procedure.database_id.cast_unsigned())),
-            Value::Int(i64::from(procedure.id)),
+            Value::UInt(u64::from(called.module.database_id.cast_unsigned())),
+            Value::Int(i64::from(called.module.object_id)),
             Value::UInt(session.row_count),
             Value::UInt(begun.spent_us().0),
             Value::Int(i64::from(session.line)),
-            Value::Map(PROC),
-            Value::Text(&procedure.name),
+            Value::Map(called.object_type),
+            Value::Text(called.name),
         ];
         fire(session, &MODULE_END, &values);
     }
@@ -225,11 +275,11 @@ pub(crate) fn plan(
     ms: u64,
     xml: &str,
 ) {
-    let module = program.books.as_ref().and_then(|books| books.module());
+    let module = module_of(program);
     let database = session.catalog.database(&session.database).map_or(0, |database| database.id);
     let values = [
         Value::UInt(u64::from(database.cast_unsigned())),
-        Value::Map(if module.is_some() { PROC } else { ADHOC }),
+        Value::Map(object_type_of(program, procedure)),
         Value::Int(module.map_or(0, |module| i64::from(module.object_id))),
         Value::UInt(u64::from(session.nest_level)),
         Value::UInt(ms.saturating_mul(1_000)),

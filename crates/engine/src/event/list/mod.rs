@@ -8,6 +8,7 @@ mod plan;
 mod request;
 mod session;
 mod statement;
+mod transaction;
 
 use sos::xe::{Event, Field, FieldType, SQLSERVER, Setting};
 
@@ -23,9 +24,13 @@ pub(crate) use statement::{
     MODULE_END, MODULE_START, SP_STATEMENT_COMPLETED, SP_STATEMENT_STARTING,
     SQL_STATEMENT_COMPLETED, SQL_STATEMENT_STARTING,
 };
+pub(crate) use transaction::{
+    BEGIN_TRAN_COMPLETED, BEGIN_TRAN_STARTING, COMMIT_TRAN_COMPLETED, COMMIT_TRAN_STARTING,
+    ROLLBACK_TRAN_COMPLETED, ROLLBACK_TRAN_STARTING, SAVE_TRAN_COMPLETED, SAVE_TRAN_STARTING,
+};
 
 /// How many there are.
-pub(crate) const COUNT: usize = 24;
+pub(crate) const COUNT: usize = 32;
 
 /// All of them.
 pub(crate) static EVENTS: [&Event; COUNT] = [
@@ -33,6 +38,14 @@ pub(crate) static EVENTS: [&Event; COUNT] = [
     &RPC_COMPLETED,
     &SQL_BATCH_STARTING,
     &SQL_BATCH_COMPLETED,
+    &BEGIN_TRAN_STARTING,
+    &BEGIN_TRAN_COMPLETED,
+    &COMMIT_TRAN_STARTING,
+    &COMMIT_TRAN_COMPLETED,
+    &ROLLBACK_TRAN_STARTING,
+    &ROLLBACK_TRAN_COMPLETED,
+    &SAVE_TRAN_STARTING,
+    &SAVE_TRAN_COMPLETED,
     &SQL_STATEMENT_STARTING,
     &SQL_STATEMENT_COMPLETED,
     &SP_STATEMENT_STARTING,
@@ -67,6 +80,13 @@ pub(crate) fn is_of_statements(event: &'static Event) -> bool {
         &QUERY_POST_EXECUTION_SHOWPLAN,
     ];
     of_statements.contains(&event)
+}
+
+/// Whether an event is fired where the session is not at hand: what is asked about its request has to be
+/// left when that begins.
+pub(crate) fn is_fired_deep(event: &'static Event) -> bool {
+    let deep: [&Event; 2] = [&QUERY_MEMORY_GRANT_USAGE, &XML_DEADLOCK_REPORT];
+    deep.contains(&event)
 }
 
 const fn event(name: &'static str, description: &'static str, fields: &'static [Field]) -> Event {

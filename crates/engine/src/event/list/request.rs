@@ -18,13 +18,13 @@ pub(crate) static RPC_STARTING: Event = event(
         field("connection_reset_option", Map(&CONNECTION_RESET), "What was reset before"),
         field("object_name", UnicodeString, "The procedure"),
         field("statement", UnicodeString, "The call as a statement"),
-        field("data_stream", BinaryData, "Not kept by this server"),
+        field("data_stream", BinaryData, "The call's bytes, as the client has sent them"),
     ],
 )
 .found_under(Channel::Analytic, "execution")
 .with_settings(&[
     on("collect_statement", "statement", "Collects the call as a statement"),
-    off("collect_data_stream", "data_stream", "Not kept by this server"),
+    off("collect_data_stream", "data_stream", "Collects the call's bytes"),
 ]);
 
 /// A remote procedure call has ended.
@@ -44,15 +44,19 @@ pub(crate) static RPC_COMPLETED: Event = event(
         field("connection_reset_option", Map(&CONNECTION_RESET), "What was reset before"),
         field("object_name", UnicodeString, "The procedure"),
         field("statement", UnicodeString, "The call as a statement"),
-        field("data_stream", BinaryData, "Not kept by this server"),
-        field("output_parameters", UnicodeString, "Not kept by this server"),
+        field("data_stream", BinaryData, "The call's bytes, as the client has sent them"),
+        field("output_parameters", UnicodeString, "What came back in OUTPUT parameters"),
     ],
 )
 .found_under(Channel::Analytic, "execution")
 .with_settings(&[
     on("collect_statement", "statement", "Collects the call as a statement"),
-    off("collect_data_stream", "data_stream", "Not kept by this server"),
-    off("collect_output_parameters", "output_parameters", "Not kept by this server"),
+    off("collect_data_stream", "data_stream", "Collects the call's bytes"),
+    off(
+        "collect_output_parameters",
+        "output_parameters",
+        "Collects what came back in OUTPUT parameters",
+    ),
 ]);
 
 /// A batch begins.

@@ -270,9 +270,10 @@ pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop
     call.frame.procedure_id = call.procedure.id;
     let of = &call.procedure;
     let switched = cx.session.enter_module(of.database_id, of.execute_as);
-    let entered = emit::statement::module_start(cx.session, of);
+    let called = emit::statement::Called::procedure(of);
+    let entered = emit::statement::module_start(cx.session, called);
     let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
-    emit::statement::module_end(cx.session, of, &entered);
+    emit::statement::module_end(cx.session, called, &entered);
     cx.session.leave_module(switched);
     let status = match outcome {
         // A name that does not resolve ends the procedure, not its caller.

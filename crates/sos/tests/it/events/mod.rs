@@ -14,10 +14,10 @@ use sos::sync::{Arc, AtomicBool, AtomicU64, Ordering};
 use sos::thread;
 use sos::wait::WaitType;
 use sos::xe::{
-    self, ACTIONS, Action, ActionSource, CALLSTACK, Comparator, Comparison, Event, EventSpec,
-    Field, FieldType, Hub, Map, Operation, OwnedValue, PACKAGE0, PREDICATE_SOURCES, Package,
-    Predicate, PredicateInput, PredicateSource, Reader, Retention, SessionOptions, SessionReport,
-    SessionSpec, Setting, Target, TargetData, TargetSpec, Value, XeError,
+    self, ACTIONS, Action, ActionSource, Activity, CALLSTACK, Comparator, Comparison, Event,
+    EventSpec, Field, FieldType, Hub, Map, Operation, OwnedValue, PACKAGE0, PREDICATE_SOURCES,
+    Package, Predicate, PredicateInput, PredicateSource, Reader, Retention, SessionOptions,
+    SessionReport, SessionSpec, Setting, Target, TargetData, TargetSpec, Value, XeError,
 };
 
 static PACKAGE: Package =
@@ -47,7 +47,7 @@ macro_rules! events {
 events! {
     HISTOGRAMS COUNTED RINGED FILED BROKEN ROLLED LARGE BOUNDED CHURNED PAIRED_BEGIN PAIRED_END
     ALTERED CAUSED SUPPLIED LOSSLESS NEWEST TIMED KEPT QUIET WEIGHED TORN REJECTED SAMPLED
-    MEASURED
+    MEASURED ADDRESSED
 }
 
 static SESSION_ID: Action =
@@ -380,22 +380,23 @@ fn altered_session_keeps_what_its_targets_hold() {
 }
 
 #[test]
-fn causality_numbers_the_events_of_a_task_and_of_the_one_it_goes_on_in() {
+fn causality_numbers_the_events_of_a_task_and_the_first_says_where_it_came_from() {
     let accounts = Arc::<Accounts>::default();
-    let mut spec = spec(vec![EventSpec::all(&CAUSED)], vec![target("ring_buffer", &[])]);
-    spec.options.track_causality = true;
-    Hub::start(&accounts, spec).expect("it starts");
-    let inner = Arc::clone(&accounts);
+    let mut tracked = spec(vec![EventSpec::all(&CAUSED)], vec![target("ring_buffer", &[])]);
+    tracked.options.track_causality = true;
+    Hub::start(&accounts, tracked).expect("it starts");
+    let from = Activity { guid: *b"clients activity", sequence: 41 };
     on_thread(&accounts, move || {
         ledger::request(None, || {
             fire(&CAUSED, 0, "first", 0);
             fire(&CAUSED, 1, "second", 0);
-            let activity = xe::activity();
-            on_thread(&inner, move || {
-                xe::take_over(activity);
-                fire(&CAUSED, 2, "elsewhere", 0);
-                fire(&CAUSED, 3, "further", 0);
-            });
+        });
+        ledger::request(None, || {
+            xe::goes_on_with(from);
+            // An event that no such session wants tells nobody.
+            fire(&QUIET, 9, "elsewhere", 0);
+            fire(&CAUSED, 2, "of the client", 0);
+            fire(&CAUSED, 3, "further", 0);
         });
         ledger::request(None, || fire(&CAUSED, 4, "another task", 0));
     });
@@ -404,11 +405,40 @@ fn causality_numbers_the_events_of_a_task_and_of_the_one_it_goes_on_in() {
     let xfers: Vec<_> = ring.events.iter().map(|event| event.actions[1].value.clone()).collect();
     let OwnedValue::Activity(task, 1) = ids[0] else { panic!("{ids:?}") };
     assert_eq!(ids[1], OwnedValue::Activity(task, 2));
-    let OwnedValue::Activity(other, 1) = ids[2] else { panic!("{ids:?}") };
+    let OwnedValue::Activity(other, _) = ids[2] else { panic!("{ids:?}") };
     assert_ne!(other, task);
-    assert_eq!(xfers[2], OwnedValue::Activity(task, 2), "it says where it came from");
-    assert_eq!((&xfers[0], &xfers[3]), (&OwnedValue::Null, &OwnedValue::Null));
+    assert!(matches!(ids[3], OwnedValue::Activity(same, _) if same == other));
+    assert_eq!(xfers[2], OwnedValue::Activity(from.guid, 41), "it says where it came from");
+    assert!([0, 1, 3, 4].iter().all(|&at| xfers[at] == OwnedValue::Null), "{xfers:?}");
     assert!(matches!(ids[4], OwnedValue::Activity(third, 1) if third != task && third != other));
+    accounts.events().stop_all();
+}
+
+#[test]
+fn event_for_one_session_reaches_no_other() {
+    let accounts = Arc::<Accounts>::default();
+    let counter = || vec![target("event_counter", &[])];
+    let named = |name: &str| SessionSpec {
+        name: name.to_owned(),
+        ..spec(vec![EventSpec::all(&ADDRESSED)], counter())
+    };
+    let first = Hub::start(&accounts, named("first")).expect("it starts");
+    let second = Hub::start(&accounts, named("second")).expect("it starts");
+    let fields = [Value::UInt(1), Value::Text("x"), Value::Map(0), Value::Text("y")];
+    on_thread(&accounts, move || {
+        xe::fire_at(second, &ADDRESSED, &fields);
+        xe::fire_at(second, &ADDRESSED, &fields);
+        xe::fire(&ADDRESSED, &fields);
+    });
+    let seen = |name: &str| {
+        let found = accounts.events().sessions().into_iter().find(|s| s.spec.name == name);
+        found.expect("it runs").totals.seen
+    };
+    assert_eq!((seen("first"), seen("second")), (1, 3));
+    accounts.events().stop("second").expect("it runs");
+    on_thread(&accounts, move || xe::fire_at(second, &ADDRESSED, &fields));
+    assert_eq!(seen("first"), 1, "who has stopped is told nothing, nor is anybody else");
+    assert_ne!(first, second);
     accounts.events().stop_all();
 }
 

@@ -1,0 +1,108 @@
+//! What a client asks of a session without T-SQL: to manage a transaction, to load rows.
+
+use types::{Msg, Value};
+
+use crate::event::emit::{self, request};
+use crate::exec::run::{Stop, transactions};
+use crate::exec::{Cx, Frame};
+use crate::session::deferred::Deferred;
+use crate::session::{BeginNext, Session, TransactionRequest};
+use crate::sink::{ColumnInfo, Command, DoneKind, ResultSink, Sent};
+
+impl Session {
+    /// Runs a transaction manager request, its final `done` included.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so.
+    pub fn transaction(
+        &mut self,
+        request: TransactionRequest<'_>,
+        sink: &mut dyn ResultSink,
+    ) -> Sent {
+        self.served(|session| {
+            session.begin_request(false);
+            let watched = emit::transaction::starting(&session.state, &request);
+            let mut sink = Deferred::new(sink);
+            let outcome = session.run_transaction(&request, &mut sink);
+            emit::transaction::completed(&session.state, watched, &outcome);
+            session.end_request(outcome, &mut sink)?;
+            sink.finish(DoneKind::Done)
+        })
+    }
+
+    fn run_transaction(
+        &mut self,
+        request: &TransactionRequest<'_>,
+        sink: &mut Deferred<'_>,
+    ) -> Result<(), Stop> {
+        let next = match request {
+            TransactionRequest::Begin(isolation, name) => {
+                Some(BeginNext { isolation: *isolation, name })
+            }
+            TransactionRequest::Commit(next) => {
+                // Drivers commit whether or not anything was begun: nothing to do then.
+                if self.state.transaction.count > 0 {
+                    self.state.transaction.count = 1;
+                    transactions::commit(&mut self.state, sink)?;
+                }
+                next.clone()
+            }
+            TransactionRequest::Rollback(name, next) => {
+                if self.state.transaction.count > 0 {
+                    transactions::rollback(&mut self.state, sink, name)?;
+                }
+                next.clone()
+            }
+            TransactionRequest::Save(name) => {
+                transactions::save(&mut self.state, name)?;
+                None
+            }
+        };
+        if let Some(next) = next {
+            if let Some(isolation) = next.isolation {
+                self.state.isolation = isolation;
+            }
+            transactions::begin(&mut self.state, sink, next.name)?;
+        }
+        Ok(())
+    }
+
+    /// Loads the rows that a preceding INSERT BULK statement announced.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so.
+    pub fn bulk_load(
+        &mut self,
+        columns: &[ColumnInfo],
+        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
+        sink: &mut dyn ResultSink,
+    ) -> Sent {
+        self.served(|session| {
+            let announced = session.announced.take();
+            session.begin_request(false);
+            let watched = request::batch_resumed(&session.state, announced);
+            let mut sink = Deferred::new(sink);
+            let outcome = session.run_bulk(columns, rows, &mut sink);
+            request::bulk_completed(&session.state, watched, &outcome);
+            session.end_request(outcome, &mut sink)?;
+            sink.finish(DoneKind::Done)
+        })
+    }
+
+    fn run_bulk(
+        &mut self,
+        columns: &[ColumnInfo],
+        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
+        sink: &mut Deferred<'_>,
+    ) -> Result<(), Stop> {
+        let Some(announced) = self.state.pending_bulk.take() else {
+            return Err(Msg::NotSupported("bulk load data without INSERT BULK").into());
+        };
+        let mut frame = Frame::default();
+        let mut cx = Cx::new(&mut self.state, &mut frame, sink);
+        let result = crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx)?;
+        cx.session.row_count = result.rows;
+        crate::exec::run::done(&mut cx, Command::BulkInsert, Some(result.rows), false)?;
+        Ok(())
+    }
+}
