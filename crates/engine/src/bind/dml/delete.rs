@@ -23,6 +23,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         }
         let filter = condition(binder, delete.filter.as_ref())?;
         let base = target::base_of(binder, &bound.from, bound.source, None)?;
+        target::require_base(binder, bound.source, &base, "DELETE")?;
         let mut root = filtered(bound.from, filter);
         let register = |i: usize| base.old.plus(i);
         let deleted = Pseudo {

@@ -10,7 +10,7 @@ use super::nested::is_nested;
 use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
-use super::update::{bind_set, output_reads, percent_of, set_reads};
+use super::update::{bind_set, names, output_reads, percent_of, set_reads};
 use super::{add_reads, in_level, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_condition, bind_expr};
@@ -56,19 +56,13 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         };
         let mut root = Node::Join(Box::new(join));
         let clauses = bind_clauses(binder, &base, &merge.clauses)?;
+        require_actions(binder, &base, &clauses)?;
         let inserted = binder.new_registers(base.definition.columns.len());
         let action = binder.new_register();
         let mut output = bind_output(binder, &base, merge, inserted, action)?;
         add_triggers(binder, &base, &clauses, inserted, &mut output)?;
-        let top = merge.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
-        let top = match (top, target.present) {
-            (Some(top), Some(present)) if top.percent => {
-                let applies = applies(&clauses, source_present, present);
-                root = percent_of(Node::Filter(Box::new((root, applies))), top.count);
-                None
-            }
-            (top, _) => top.map(|t| t.count),
-        };
+        let flags = target.present.map(|present| (source_present, present));
+        let top = bind_top(binder, merge.top.as_ref(), &clauses, flags, &mut root)?;
         opt::root(binder, &mut root);
         let mut used = Registers::default();
         add_reads(&root, &mut used);
@@ -159,6 +153,42 @@ fn as_table(binder: &mut Binder<'_>, node: Node, shape: Arc<TableDef>) -> MergeT
     let base = Base { table, definition: shape, row: binder.new_row(), old };
     let node = Node::Compute(Box::new((node, computed)));
     MergeTarget { node, base, present: Some(present), is_view: true, view_rows }
+}
+
+/// Binds TOP (n); a percentage becomes a limit over the pairs that some clause has something to do with, by
+/// the registers that tell which sides have a row.
+fn bind_top(
+    binder: &mut Binder<'_>,
+    top: Option<&ast::Top>,
+    clauses: &[MergeClause],
+    flags: Option<(Register, Register)>,
+    root: &mut Node,
+) -> Result<Option<Expr>> {
+    let top = top.map(|top| top_of(binder, top)).transpose()?;
+    match (top, flags) {
+        (Some(top), Some((source, target))) if top.percent => {
+            let pairs = std::mem::replace(root, Node::Empty);
+            let pairs = Node::Filter(Box::new((pairs, applies(clauses, source, target))));
+            *root = percent_of(pairs, top.count);
+            Ok(None)
+        }
+        (top, _) => Ok(top.map(|top| top.count)),
+    }
+}
+
+/// Checks what the clauses do to the table behind a CTE.
+fn require_actions(binder: &Binder<'_>, base: &Base, clauses: &[MergeClause]) -> Result<()> {
+    for clause in clauses {
+        match &clause.action {
+            MergeAction::Insert(_) => target::require_base(binder, 0, base, "INSERT")?,
+            MergeAction::Delete => target::require_base(binder, 0, base, "DELETE")?,
+            MergeAction::Update(set) => {
+                let named = |i: usize| set.assignments.iter().any(|a| names(a, i));
+                target::require_columns(binder, 0, base, &named)?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Adds a register that is not NULL where there is a row.

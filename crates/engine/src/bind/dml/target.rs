@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{ObjectName, TableRef, Target, TargetKind};
+use tsql::ast::{self, ObjectName, TableRef, Target, TargetKind};
 use types::{Msg, Result};
 
 use super::nested::is_nested;
 use crate::bind::query::{
-    SourceName, add_table_source, bind_from, bind_named_source, guard_target, scan_hints,
+    Resolved, SourceName, add_table_source, bind_from, bind_named_source, guard_target, scan_hints,
 };
 use crate::bind::{Binder, Source};
 use crate::catalog::TableDef;
@@ -16,6 +16,7 @@ use crate::opt::inner_join;
 use crate::plan::expr::Register;
 use crate::plan::query::{Node, Scan, ScanHints, TableSource};
 use crate::plan::statement::table_of;
+use crate::security;
 
 /// A bound target and the rows that the statement is about.
 pub(super) struct Bound {
@@ -77,6 +78,11 @@ pub(super) fn add_target(
             add_table_source(binder, TableSource::Variable(slot, definition), name, hints)
         }
         TargetKind::Name(name) => {
+            let is_cte =
+                |simple: &ast::Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+            if name.as_simple().is_some_and(is_cte) {
+                return bind_named_source(binder, name, None, &target.hints);
+            }
             // What the statement may do to it has been asked: `bind/statement.rs`.
             let rights = binder.rights.take();
             let node = bind_named_source(binder, name, None, &target.hints);
@@ -178,6 +184,52 @@ pub(super) fn base_of(
         });
     }
     found.ok_or_else(|| Msg::ViewMultipleTables(&source.alias).into())
+}
+
+/// Checks what a statement does to the table behind a CTE or derived table: by its name nothing was asked.
+///
+/// # Errors
+/// 229.
+pub(super) fn require_base(
+    binder: &Binder<'_>,
+    source: usize,
+    base: &Base,
+    permission: &str,
+) -> Result<()> {
+    if !is_query(binder, source) {
+        return Ok(());
+    }
+    security::require(binder, &Resolved::Table(Arc::clone(&base.definition)), permission)
+}
+
+/// As [`require_base`], of a change of these columns.
+///
+/// # Errors
+/// 229, and 230 for a column.
+pub(super) fn require_columns(
+    binder: &Binder<'_>,
+    source: usize,
+    base: &Base,
+    named: &dyn Fn(usize) -> bool,
+) -> Result<()> {
+    require_base(binder, source, base, "UPDATE")?;
+    let table = &base.definition;
+    if !is_query(binder, source) || table.name.starts_with('#') {
+        return Ok(());
+    }
+    let ids = (table.database_id, table.id, table.schema_id);
+    let names = (table.schema.as_str(), table.name.as_str());
+    let Some(guard) = security::guard(binder, ids, names, table.columns.len()) else {
+        return Ok(());
+    };
+    let mut changed = table.columns.iter().enumerate().filter(|(place, _)| named(*place));
+    changed.try_for_each(|(place, column)| guard.check_change(place, &column.name))
+}
+
+/// Tells whether a source of the innermost level is a query and no table, view or table variable.
+fn is_query(binder: &Binder<'_>, source: usize) -> bool {
+    let source = binder.levels.last().and_then(|level| level.sources.get(source));
+    source.is_some_and(|source| source.table.is_none() && source.view.is_none())
 }
 
 /// Finds the scan that fills a register.

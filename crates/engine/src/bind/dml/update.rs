@@ -50,6 +50,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let mut output = output::bind(binder, &update.output, &pseudo, None)?;
         let images = Images { inserted: Some(&register), deleted: Some(&old_register) };
         let named = |i: usize| set.assignments.iter().any(|a| names(a, i));
+        target::require_columns(binder, bound.source, &base, &named)?;
         trigger::add(binder, &base.table, Event::Update, &images, &named, &mut output)?;
         let top = bind_top(binder, update.top.as_ref(), &mut root)?;
         binder.assigns |= set
@@ -88,7 +89,7 @@ fn value(assignment: &mut Assignment) -> Option<&mut Expr> {
 }
 
 /// Tells whether an item of the SET list names a column.
-fn names(assignment: &Assignment, ordinal: usize) -> bool {
+pub(super) fn names(assignment: &Assignment, ordinal: usize) -> bool {
     match assignment {
         Assignment::Column(column, _)
         | Assignment::VariableAndColumn(_, column, ..)
