@@ -42,6 +42,7 @@ mod garbage;
 mod gate;
 mod head;
 mod index;
+mod key_walk;
 mod keys;
 pub mod lock;
 #[cfg(all(test, shuttle))]
@@ -67,6 +68,7 @@ mod wait;
 mod write;
 
 pub use error::{Error, Result};
+pub use key_walk::KeyWalk;
 pub use lookup::KeyList;
 pub use row::{Decision, IndexMask, Keys, RowId, RowImage, RowRef};
 pub use scan::{Bounds, Order, Scan, ScanPosition, ScanSpec};

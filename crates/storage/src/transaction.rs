@@ -591,7 +591,14 @@ impl Transaction {
         }
     }
 
-    fn note_range(&self, table: &Table, index: IndexId, bounds: Bounds<'_>, isolation: Isolation) {
+    /// Notes a range of keys that is read, where the end of the transaction has to check it.
+    pub(crate) fn note_range(
+        &self,
+        table: &Table,
+        index: IndexId,
+        bounds: Bounds<'_>,
+        isolation: Isolation,
+    ) {
         if isolation != Isolation::Serializable || !self.is_tracked(table, isolation) {
             return;
         }

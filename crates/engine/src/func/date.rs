@@ -125,10 +125,16 @@ fn bind_date_add(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Column
 }
 
 fn eval_date_add(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    date_added(values, &call.ty.data_type)
+}
+
+/// Returns what DATEADD gives for the values of its arguments as bound.
+///
+/// # Errors
+/// 517 where the result is out of the type's range.
+pub(crate) fn date_added(values: &[Value], to: &DataType) -> Result<Value> {
     match values {
-        [_, Value::BigInt(number), date] => {
-            date::date_add(part(values)?, *number, date, &call.ty.data_type)
-        }
+        [_, Value::BigInt(number), date] => date::date_add(part(values)?, *number, date, to),
         _ => Ok(Value::Null),
     }
 }

@@ -8,6 +8,7 @@ use types::Value;
 use types::compare::Truth;
 
 use super::conjunct::{is_volatile, join_conjuncts, split};
+use super::fold::fold;
 use crate::exec::eval::compare;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::walk::{self, Registers};
@@ -23,6 +24,7 @@ pub(super) enum Verdict {
 
 /// Simplifies conjuncts in place.
 pub(super) fn simplify(conjuncts: &mut Vec<Expr>) -> Verdict {
+    conjuncts.iter_mut().for_each(fold);
     if conjuncts.iter().any(|c| matches!(c.kind, ExprKind::Or(_))) {
         let all = std::mem::take(conjuncts);
         all.into_iter().for_each(|c| factor(c, conjuncts));

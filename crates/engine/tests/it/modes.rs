@@ -33,6 +33,11 @@ DELETE c WHERE id IN (1, 1500);
 INSERT c (id, k, big, wide) VALUES (4000, 5, -7, 1), (4001, NULL, NULL, 2);
 CREATE TABLE far (v bigint NULL, INDEX f CLUSTERED COLUMNSTORE);
 INSERT far SELECT 9000000000000000000 FROM n;
+CREATE TABLE p (x int NOT NULL, y int NOT NULL, k int NULL, s varchar(20) NULL, PRIMARY KEY (x, y));
+CREATE INDEX pk ON p (k DESC, s);
+INSERT p SELECT i % 40, i, NULLIF(i % 23, 4), CHAR(65 + i % 5) + 'x' FROM n WHERE i <= 2000;
+UPDATE p SET k = 96 WHERE y % 50 = 1;
+DELETE p WHERE y % 100 = 2;
 ALTER INDEX f ON far REBUILD;
 ";
 
@@ -86,6 +91,19 @@ const QUERIES: &[&str] = &[
     "SELECT a.id, b.x FROM a JOIN b ON b.id = 100 / (a.id - 300) OPTION (LOOP JOIN)",
     "SELECT a.id, b.x FROM a JOIN b ON b.id = a.k AND 10 / (a.k - 50) < b.x OPTION (LOOP JOIN)",
     "SELECT COUNT(*) FROM a JOIN b ON b.id = a.k JOIN one ON one.k = a.k OPTION (LOOP JOIN)",
+    "SELECT a.id, p.y, p.s FROM a JOIN p ON p.x = a.k WHERE a.id < 700 OPTION (LOOP JOIN)",
+    "SELECT TOP 70 a.id, p.y FROM a JOIN p ON p.x = a.k WHERE a.id > 40 OPTION (LOOP JOIN)",
+    "SELECT TOP 3 a.id, p.y FROM a JOIN p ON p.k = a.k OPTION (LOOP JOIN)",
+    "SELECT a.id, p.y FROM a JOIN p ON p.k = a.k AND p.s = a.s OPTION (LOOP JOIN)",
+    "SELECT a.id, p.y FROM a JOIN p ON p.k = a.k AND p.s < a.s AND p.y <> a.id OPTION (LOOP JOIN)",
+    "SELECT a.id, p.y FROM a JOIN p ON p.x = 100 / (a.id - 300) OPTION (LOOP JOIN)",
+    "SELECT COUNT(*), SUM(q.y) FROM a JOIN p ON p.x = a.k JOIN p q ON q.k = p.k WHERE a.id < 60 OPTION (LOOP JOIN)",
+    "SELECT a.id FROM a WHERE EXISTS (SELECT * FROM p WHERE p.x = a.k) OPTION (LOOP JOIN)",
+    "SELECT a.id FROM a WHERE NOT EXISTS (SELECT * FROM p WHERE p.k = a.k) OPTION (LOOP JOIN)",
+    "SELECT a.id FROM a WHERE EXISTS (SELECT * FROM p WHERE p.x = a.k AND p.y > a.id) OPTION (LOOP JOIN)",
+    "SELECT a.id FROM a WHERE NOT EXISTS (SELECT * FROM p WHERE p.x = a.k AND p.y > a.id AND p.s < a.s) OPTION (LOOP JOIN)",
+    "SELECT a.id FROM a WHERE EXISTS (SELECT * FROM p WHERE p.k = a.k AND p.s <> a.s) AND NOT EXISTS (SELECT * FROM p WHERE p.x = a.k AND p.y > 1900) OPTION (LOOP JOIN)",
+    "SELECT one.k, a.id FROM one JOIN p ON p.x = one.k JOIN a ON a.id = p.y WHERE one.name > 'n3' OPTION (LOOP JOIN, FORCE ORDER)",
     "SELECT a.id, t.x FROM a CROSS APPLY (SELECT TOP 2 x FROM b WHERE b.k = a.k ORDER BY x DESC) t WHERE a.id < 300",
     "SELECT a.id, t.x FROM a OUTER APPLY (SELECT TOP 1 x FROM b WHERE b.k = a.k AND b.x > a.id ORDER BY x) t WHERE a.id < 300",
     "SELECT a.id, (SELECT MAX(x) FROM b WHERE b.k = a.k) FROM a WHERE id < 500",
@@ -134,6 +152,17 @@ const QUERIES: &[&str] = &[
     "SELECT x.id, y.id FROM a x LEFT JOIN b y ON y.x = x.k JOIN one z ON z.k = x.k WHERE z.name < 'n2'",
     "SELECT x.id FROM a x JOIN one y ON x.k = y.k WHERE 10 / (x.id - 2010) < 1",
     "SELECT COUNT(*) FROM a WHERE day >= '2024-01-05' AND day < DATEADD(day, 7, CAST('2024-01-05' AS date))",
+    "SELECT id, s FROM a WHERE s LIKE 'A%' AND k > 5 AND u <> N'ab0' AND (d = 1.25 OR b = 1) AND at > '2024-01-01'",
+    "SELECT x.id, x.blob, y.name FROM a x JOIN one y ON x.k = y.k WHERE x.s > 'B' AND x.id <> 7 AND x.u LIKE N'a%' AND y.name <> 'n9'",
+    "SELECT k, s FROM c WHERE s LIKE '%x' AND s > 'A' AND k > 5 AND (at > '2024-01-01' OR f < 2)",
+    "SELECT TOP 3 id, s, d FROM a WHERE 10 / (id - 30) <> 3 AND s = 'Ax'",
+    "SELECT id, s, d FROM a WHERE 10 / (id - 30) <> 3 AND s = 'Ax'",
+    "SELECT TOP 4 x.id, x.s, y.name FROM a x JOIN one y ON x.k = y.k WHERE 10 / (x.id - 30) <> 3 AND x.s <> 'Ax' ORDER BY x.id",
+    "SELECT TOP 4 x.id, x.s, y.name FROM a x JOIN one y ON x.k = y.k WHERE 10 / (x.id - 1030) <> 3 AND x.s <> 'Ax'",
+    "SELECT COUNT(*) FROM a WHERE day < DATEADD(month, 1, CAST('2024-01-15' AS date)) AND day > CAST('2024-01-06' AS date) AND at2 < '2024-03-01'",
+    "SELECT COUNT(*) FROM a WHERE id < 5 AND day < DATEADD(year, 9000, CAST('2024-01-15' AS date))",
+    "SELECT COUNT(*) FROM a WHERE id < 0 AND day < DATEADD(year, 9000, CAST('2024-01-15' AS date))",
+    "SELECT COUNT(*) FROM a WHERE id < 5 AND day < CAST('2024-02-30' AS date)",
     "SELECT COUNT(*) FROM a WHERE k > 5 AND at < DATEADD(month, 1 / (SELECT COUNT(*) FROM none), at2)",
     "SELECT SUM(d * (1 - d) * (1 + d)), SUM(wide * d), MAX(wide * wide) FROM a",
     "SELECT i FROM n WHERE i IN (SELECT id FROM b) AND i NOT IN (1, 2, 3) ORDER BY i DESC",
@@ -144,6 +173,8 @@ const FAILING: &[(&str, &str)] = &[
     ("SELECT id, 100 / (k - 50) FROM", "8134"),
     ("SELECT a.id, b.x FROM a JOIN b ON b.id = 100 /", "8134"),
     ("SELECT a.id, b.x FROM a JOIN b ON b.id = a.k AND 10 /", "8134"),
+    ("SELECT a.id, p.y FROM a JOIN p ON p.x = 100 /", "8134"),
+    ("SELECT id, s, d FROM a WHERE 10 /", "8134"),
     ("SELECT COUNT(*) FROM a WHERE 1 /", "8134"),
     ("SELECT SUM(CAST(big", "8115"),
     ("SELECT SUM(i *", "8115"),
@@ -153,6 +184,8 @@ const FAILING: &[(&str, &str)] = &[
     ("SELECT x.id FROM a x JOIN b y", "8134"),
     ("SELECT x.id FROM a x JOIN one y", "8134"),
     ("SELECT COUNT(*) FROM a WHERE k > 5 AND at <", "8134"),
+    ("SELECT COUNT(*) FROM a WHERE id < 5 AND day < DATEADD(year", "517"),
+    ("SELECT COUNT(*) FROM a WHERE id < 5 AND day < CAST", "241"),
     ("SELECT SUM(v) FROM far", "8115"),
 ];
 

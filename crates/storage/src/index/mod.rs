@@ -152,6 +152,27 @@ impl Index {
         }
     }
 
+    /// Shows some of the entries behind `from`, or of all, whose keys start with `prefix`, in their order.
+    /// Returns the place behind which there may be more.
+    ///
+    /// # Panics
+    /// A hash index is not asked.
+    pub(crate) fn find_under<'a, 'g>(
+        &'a self,
+        (prefix, from): (&[u8], Option<(&[u8], RowId)>),
+        guard: &'g Guard,
+        finger: &mut Finger<'g>,
+        show: impl FnMut(&'g [u8], &'a RowHead),
+    ) -> Option<(&'g [u8], RowId)>
+    where
+        'a: 'g,
+    {
+        match &self.entries {
+            Entries::Hash(_) => panic!("a hash index knows whole keys only"),
+            Entries::Range(index) => index.find_under(prefix, from, guard, finger, show),
+        }
+    }
+
     /// Appends the next entries within `bounds` behind `after` to `batch`; none at the end.
     ///
     /// # Panics

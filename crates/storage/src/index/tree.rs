@@ -74,6 +74,9 @@ struct Home<'g> {
     _spill: Option<Spill<'g>>,
 }
 
+/// Items of a leaf, collected before it is known that no writer was at work.
+type Items<'g> = SmallVec<[&'g Item; 8]>;
+
 /// Proof that no leaf is removed from the tree.
 struct Spill<'a>(&'a RawSpin);
 
@@ -245,10 +248,11 @@ impl RangeIndex {
         'a: 'g,
     {
         let mut probe = Probe { key, id: -1 };
-        let mut items: SmallVec<[&Item; 4]> = SmallVec::new();
+        let mut items = Items::new();
         loop {
             items.clear();
-            let Ok(rest) = self.find_in_leaf(probe, guard, finger, &mut items) else { continue };
+            let found = self.find_in_leaf(probe, guard, finger, |own| own == key, &mut items);
+            let Ok(rest) = found else { continue };
             for item in &items {
                 // SAFETY: heads live as long as the table, which owns this index.
                 if show(unsafe { &*item.head }).is_break() {
@@ -256,19 +260,50 @@ impl RangeIndex {
                 }
             }
             let Some(fence) = rest else { return };
-            probe.id = fence;
+            probe.id = fence.id;
         }
     }
 
-    /// Collects the items with the probe's key that one leaf has behind the probe; returns the row id
-    /// of the fence if more may follow behind it.
+    /// Shows the entries behind `from`, or all, that one leaf has of the keys that start with `prefix`, in
+    /// their order. Returns the place behind which there may be more.
+    pub(crate) fn find_under<'a, 'g>(
+        &'a self,
+        prefix: &[u8],
+        from: Option<(&[u8], RowId)>,
+        guard: &'g Guard,
+        finger: &mut Finger<'g>,
+        mut show: impl FnMut(&'g [u8], &'a RowHead),
+    ) -> Option<(&'g [u8], RowId)>
+    where
+        'a: 'g,
+    {
+        let behind = |(key, id): (_, RowId)| Probe { key, id: position_of(id) };
+        let probe = from.map_or(Probe { key: prefix, id: -1 }, behind);
+        let mut items = Items::new();
+        loop {
+            items.clear();
+            let is_under = |own: &[u8]| own.starts_with(prefix);
+            let found = self.find_in_leaf(probe, guard, finger, is_under, &mut items);
+            let Ok(rest) = found else { continue };
+            for item in &items {
+                // SAFETY: heads live as long as the table, which owns this index.
+                show(&item.key, unsafe { &*item.head });
+            }
+            // A row id is not negative.
+            return rest.map(|fence| (&*fence.key, RowId(u64::try_from(fence.id).unwrap_or(0))));
+        }
+    }
+
+    /// Collects the items behind the probe that one leaf has of the keys that are wanted; returns the fence
+    /// if more may follow behind it.
     fn find_in_leaf<'g>(
         &'g self,
         probe: Probe<'_>,
         guard: &'g Guard,
         finger: &mut Finger<'g>,
-        items: &mut SmallVec<[&'g Item; 4]>,
-    ) -> Result<Option<i64>, Restart> {
+        is_wanted: impl Fn(&[u8]) -> bool,
+        items: &mut Items<'g>,
+    ) -> Result<Option<&'g Item>, Restart> {
         let place = match finger.take(probe) {
             Some(place) => place,
             None => self.descend(Target::To(probe, Stop::Behind), guard)?,
@@ -277,7 +312,7 @@ impl RangeIndex {
         let mut position = place.leaf.seek(probe, Stop::Behind)?;
         while position < count {
             let item = place.leaf.item(position)?;
-            if *item.key != *probe.key {
+            if !is_wanted(&item.key) {
                 break;
             }
             items.push(item);
@@ -287,8 +322,7 @@ impl RangeIndex {
         if !place.leaf.latch.validate(place.version) && !is_mutant(Mutant::LeafUnchecked) {
             return Err(Restart);
         }
-        let rest = place.upper.filter(|upper| spills && *upper.key == *probe.key);
-        let rest = rest.map(|upper| upper.id);
+        let rest = place.upper.filter(|upper| spills && is_wanted(&upper.key));
         finger.0 = Some(place);
         Ok(rest)
     }
@@ -590,7 +624,7 @@ fn start<'a>(
     end: &'a mut Vec<u8>,
 ) -> Option<Target<'a>> {
     if let Some((key, id)) = after {
-        let id = i64::try_from(id.0).expect("row ids have 63 bits");
+        let id = position_of(id);
         return Some(match order {
             Order::Forward => Target::To(Probe { key, id }, Stop::Behind),
             // A row id has a predecessor or, for 0, the mark before all.
@@ -608,6 +642,11 @@ fn start<'a>(
             Some(behind_prefix(key, end).map_or(Target::Last, before))
         }
     }
+}
+
+/// Returns the place of a row among those of its key.
+fn position_of(id: RowId) -> i64 {
+    i64::try_from(id.0).expect("row ids have 63 bits")
 }
 
 /// Returns the smallest key above all that start with `prefix`.

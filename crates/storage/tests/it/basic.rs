@@ -2,7 +2,7 @@
 
 use std::ops::Bound;
 
-use storage::{Bounds, Error, KeyList, Keys, Order, Read, TableKind};
+use storage::{Bounds, Error, KeyList, KeyWalk, Keys, Order, Read, TableKind};
 
 use crate::support::{BY_GROUP, BY_HASH, BY_KEY, Bank, all, decode, encode, get, image, key, scan};
 
@@ -64,6 +64,97 @@ fn rows_looked_up_together_are_those_looked_up_alone() {
     other.commit().unwrap();
     check(&tx);
     check(&bank.begin());
+}
+
+/// Takes a walk to its end; returns the rows, each with the place of its key.
+fn walked(
+    tx: &storage::Transaction,
+    bank: &Bank,
+    (index, read): (storage::IndexId, Read),
+    keys: &KeyList,
+    walk: &mut KeyWalk,
+) -> Vec<(usize, (i64, i64, i64))> {
+    let mut all = Vec::new();
+    while !walk.is_done() {
+        let mut found = Vec::new();
+        tx.walk_images((&bank.table, index), keys, read, walk, &mut found).unwrap();
+        all.extend(found.iter().map(|(place, image)| (*place as usize, decode(*image))));
+    }
+    all
+}
+
+#[test]
+fn rows_under_many_keys_are_those_of_a_scan_each() {
+    let bank = Bank::with(TableKind::Ordinary, rows(3_000));
+    let other = bank.begin();
+    for n in (0..3_000).step_by(7) {
+        let row = other.get(&bank.table, BY_KEY, &key(n), Read::COMMITTED).unwrap().unwrap();
+        other.delete(row).unwrap();
+    }
+    let mut groups = KeyList::default();
+    [1, 1, 5, 0, 2, -1, 2].iter().for_each(|n| groups.push_with(|out| out.extend(key(*n))));
+    // All keys with the same first seven bytes.
+    let mut starts = KeyList::default();
+    for n in [256, 0, 4_000, 2_900, 512, 512] {
+        starts.push_with(|out| out.extend_from_slice(&key(n)[..7]));
+    }
+    let check = |tx: &storage::Transaction| {
+        for (index, keys) in [(BY_GROUP, &groups), (BY_KEY, &starts)] {
+            let under = |place: usize| {
+                let bounds = Bounds::prefix(keys.get(place));
+                scan(tx, &bank, Some(index), bounds, Order::Forward, Read::COMMITTED).unwrap()
+            };
+            let alone: Vec<_> = (0..keys.len())
+                .flat_map(|place| under(place).into_iter().map(move |row| (place, row)))
+                .collect();
+            let mut walk = KeyWalk::new(keys, usize::MAX);
+            let found = walked(tx, &bank, (index, Read::COMMITTED), keys, &mut walk);
+            assert_eq!(found, alone);
+            assert_eq!(walk.unfinished().count(), 0);
+            for each_max in [1, 4, 100] {
+                let mut walk = KeyWalk::new(keys, each_max);
+                let mut parts = walked(tx, &bank, (index, Read::COMMITTED), keys, &mut walk);
+                for place in 0..keys.len() {
+                    let first = parts.iter().filter(|part| part.0 == place).count();
+                    assert!(first <= each_max.min(under(place).len()));
+                }
+                for (place, mut rest) in walk.unfinished() {
+                    let more = walked(tx, &bank, (index, Read::COMMITTED), keys, &mut rest);
+                    assert!(more.iter().all(|part| part.0 == place));
+                    parts.extend(more);
+                }
+                // Stable: the rows of a key stay in their order.
+                parts.sort_by_key(|part| part.0);
+                assert_eq!(parts, alone, "{each_max} of each first");
+            }
+        }
+    };
+    check(&bank.begin());
+    check(&other);
+    other.commit().unwrap();
+    check(&bank.begin());
+}
+
+#[test]
+fn row_that_has_left_a_key_is_not_found_under_it() {
+    let bank = Bank::with(TableKind::Ordinary, rows(90));
+    let before = bank.begin();
+    let mut keys = KeyList::default();
+    [0, 7].iter().for_each(|n| keys.push_with(|out| out.extend(key(*n))));
+    let found = |tx: &storage::Transaction, read: Read| {
+        let mut walk = KeyWalk::new(&keys, usize::MAX);
+        let found = walked(tx, &bank, (BY_GROUP, read), &keys, &mut walk);
+        found.into_iter().map(|(place, row)| (place, row.0)).collect::<Vec<_>>()
+    };
+    let wanted: Vec<_> = (0..90).step_by(3).map(|n| (0, n)).collect();
+    assert_eq!(found(&before, Read::SNAPSHOT), wanted);
+    let tx = bank.begin();
+    let row = tx.get(&bank.table, BY_KEY, &key(3), Read::COMMITTED).unwrap().unwrap();
+    tx.update(row, image(&encode((3, 7, 100))), Keys::MayDiffer).unwrap();
+    tx.commit().unwrap();
+    let moved: Vec<_> = wanted.iter().copied().filter(|w| w.1 != 3).chain([(1, 3)]).collect();
+    assert_eq!(found(&bank.begin(), Read::COMMITTED), moved);
+    assert_eq!(found(&before, Read::SNAPSHOT), wanted);
 }
 
 #[test]

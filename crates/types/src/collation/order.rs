@@ -49,7 +49,11 @@ impl Collation {
 
     /// Tells whether two `varchar` values are equal, as [`Self::compare_varchar`] says; most that are not
     /// differ in their first letter.
+    #[inline]
     pub fn equals_varchar(self, left: &[u8], right: &[u8]) -> bool {
+        if self.is_binary() {
+            return is_equal_but_for_blanks(left, right);
+        }
         let heads = left.first().zip(right.first());
         !heads.is_some_and(|(a, b)| starts_otherwise(*a, *b))
             && self.compare_varchar(left, right).is_eq()
@@ -188,6 +192,14 @@ impl Collation {
 /// visible, and not one letter in two cases. No mark that follows changes a letter's first weight.
 const fn starts_otherwise(left: u8, right: u8) -> bool {
     left.is_ascii_graphic() && right.is_ascii_graphic() && !left.eq_ignore_ascii_case(&right)
+}
+
+/// Tells whether two strings are equal without their trailing blanks.
+#[inline]
+fn is_equal_but_for_blanks(left: &[u8], right: &[u8]) -> bool {
+    let (short, long) = if left.len() <= right.len() { (left, right) } else { (right, left) };
+    let (start, rest) = long.split_at(short.len());
+    start == short && rest.iter().all(|byte| *byte == b' ')
 }
 
 /// Compares while all is ASCII; `None` if that does not decide.

@@ -134,8 +134,8 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         Node::Join(join) => match &join.method {
             JoinMethod::Hash(keys) => Box::new(hash_join::HashJoin::new(join, keys, needed)),
             JoinMethod::Loop => match index_join::IndexJoin::new(join, needed) {
-                Some(by_index) if index_join::is_possible(join) => Box::new(by_index),
-                _ => Box::new(loop_join::LoopJoin::new(join, needed)),
+                Some(by_index) => Box::new(by_index),
+                None => Box::new(loop_join::LoopJoin::new(join, needed)),
             },
         },
         Node::Aggregate(aggregate) => Box::new(aggregate::Grouping::new(aggregate)),

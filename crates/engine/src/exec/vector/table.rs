@@ -45,18 +45,18 @@ impl KeyTable {
     pub(super) fn insert_all(&mut self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
         self.reserve(rows);
         match self.width {
-            1 => numbers.extend(keys.iter().map(|key| self.insert(&[*key]))),
+            1 => in_runs(keys.iter(), numbers, |key| self.insert(&[*key])),
             0 => numbers.extend((0..rows).map(|_| self.insert(&[]))),
-            width => numbers.extend(keys.chunks_exact(width).map(|key| self.insert(key))),
+            width => in_runs(keys.chunks_exact(width), numbers, |key| self.insert(key)),
         }
     }
 
     /// Appends the number of each key to `numbers`, [`NONE`] for one that is not there.
     pub(super) fn find_all(&self, keys: &[u64], rows: usize, numbers: &mut Vec<u32>) {
         match self.width {
-            1 => numbers.extend(keys.iter().map(|key| self.find(&[*key]))),
+            1 => in_runs(keys.iter(), numbers, |key| self.find(&[*key])),
             0 => numbers.extend((0..rows).map(|_| self.find(&[]))),
-            width => numbers.extend(keys.chunks_exact(width).map(|key| self.find(key))),
+            width => in_runs(keys.chunks_exact(width), numbers, |key| self.find(key)),
         }
     }
 
@@ -126,6 +126,25 @@ impl KeyTable {
     }
 }
 
+/// Appends the number of each key; of equal neighbours, which are common since rows lie in the order of some
+/// key, only the first is looked for.
+#[inline]
+fn in_runs<K: Copy + PartialEq>(
+    keys: impl Iterator<Item = K>,
+    numbers: &mut Vec<u32>,
+    mut number_of: impl FnMut(K) -> u32,
+) {
+    let mut last: Option<(K, u32)> = None;
+    numbers.extend(keys.map(|key| {
+        let number = match last {
+            Some((before, number)) if before == key => number,
+            _ => number_of(key),
+        };
+        last = Some((key, number));
+        number
+    }));
+}
+
 const TAG: u64 = 0xFFFF_FFFF;
 
 #[inline]
@@ -181,6 +200,11 @@ mod tests {
             let mut found = Vec::new();
             table.find_all(&keys, numbers.len(), &mut found);
             assert_eq!(found, numbers);
+            let repeated: Vec<u64> =
+                keys.chunks(width).flat_map(|key| [key, key, key].concat()).collect();
+            found.clear();
+            table.find_all(&repeated, numbers.len() * 3, &mut found);
+            assert!(found.chunks(3).zip(&numbers).all(|(run, number)| run == [*number; 3]));
             found.clear();
             table.find_all(&vec![u64::MAX; width], 1, &mut found);
             assert_eq!(found, [NONE]);

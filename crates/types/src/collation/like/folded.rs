@@ -39,8 +39,11 @@ impl Folded {
         match kind {
             ByteKind::VarChar => {
                 let program = self.code_page.as_ref()?;
-                scratch.extend(text.iter().map(|b| program.classes[usize::from(*b)]));
                 let len = text.iter().rposition(|b| *b != b' ').map_or(0, |last| last + 1);
+                if program.is_plain {
+                    return Some(program.matches(text, len));
+                }
+                scratch.extend(text.iter().map(|b| program.classes[usize::from(*b)]));
                 Some(program.matches(scratch, len))
             }
             ByteKind::NVarChar => {
@@ -61,6 +64,8 @@ impl Folded {
 #[derive(Clone, Debug)]
 struct Program {
     classes: Box<[u8; 256]>,
+    /// Whether each byte is its own class, as in a binary collation.
+    is_plain: bool,
     runs: Vec<Run>,
 }
 
@@ -86,8 +91,9 @@ impl Program {
             });
             *class = u8::try_from(known).expect("256 bytes have at most 256 weights");
         }
+        let is_plain = (0..=u8::MAX).eq(classes.iter().copied());
         let runs = tokens.split(|token| matches!(token, Token::AnyRun));
-        Self { classes, runs: runs.map(|run| Run::new(run, &of_class)).collect() }
+        Self { classes, is_plain, runs: runs.map(|run| Run::new(run, &of_class)).collect() }
     }
 
     /// Matches a folded text of which what is behind `len` are blanks that need not match.
@@ -107,6 +113,30 @@ impl Program {
         let ends = len.max(at + last.len())..=text.len();
         ends.into_iter().any(|end| last.matches_at(text, end - last.len()))
     }
+}
+
+/// Finds the leftmost place at or behind `from` where two bytes stand side by side, eight places at a time.
+fn find_pair(text: &[u8], from: usize, [first, second]: [u8; 2]) -> Option<usize> {
+    const SPREAD: u64 = 0x0101_0101_0101_0101;
+    let (firsts, seconds) = (u64::from(first) * SPREAD, u64::from(second) * SPREAD);
+    let word = |at: usize| text.get(at..)?.first_chunk::<8>().map(|c| u64::from_le_bytes(*c));
+    let mut at = from;
+    while let (Some(here), Some(next)) = (word(at), word(at + 1)) {
+        let hits = zero_bytes(here ^ firsts) & zero_bytes(next ^ seconds);
+        if hits != 0 {
+            // The lowest byte is the first one; the quotient is below 8.
+            return usize::try_from(hits.trailing_zeros() / 8).ok().map(|place| at + place);
+        }
+        at += 8;
+    }
+    let rest = text.get(at..)?.windows(2);
+    rest.into_iter().position(|pair| pair == [first, second]).map(|place| at + place)
+}
+
+/// Returns the highest bit of each byte that is zero.
+const fn zero_bytes(word: u64) -> u64 {
+    const LOW: u64 = 0x7F7F_7F7F_7F7F_7F7F;
+    !(((word & LOW) + LOW) | word | LOW)
 }
 
 /// Returns the weight of the character that a byte is.
@@ -158,10 +188,10 @@ impl Run {
         let last = text.len().checked_sub(self.len())?;
         match self {
             Self::Literal(classes) if classes.len() > 1 => {
-                let first = classes[0];
+                let start = [classes[0], classes[1]];
                 let mut from = at;
                 while from <= last {
-                    from += text[from..=last].iter().position(|class| *class == first)?;
+                    from = find_pair(text, from, start)?;
                     if self.matches_at(text, from) {
                         return Some(from);
                     }
@@ -171,5 +201,27 @@ impl Run {
             }
             _ => (at..=last).find(|from| self.matches_at(text, *from)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find_pair;
+
+    #[test]
+    fn pair_is_found_where_a_search_byte_by_byte_finds_it() {
+        // All texts of 19 letters that are counted in base 3 from a stride of numbers.
+        for n in (0..3_u64.pow(19)).step_by(7_654_321) {
+            let letter = |place: u32| b"ab\xFF"[usize::try_from(n / 3_u64.pow(place) % 3).unwrap()];
+            let text: Vec<u8> = (0..19).map(letter).collect();
+            for pair in [*b"ab", *b"aa", *b"b\xFF", *b"\xFFa", *b"zz"] {
+                for from in 0..=text.len() {
+                    let slowly = text[from..].windows(2).position(|w| w == pair).map(|p| from + p);
+                    assert_eq!(find_pair(&text, from, pair), slowly, "{text:?} {pair:?} {from}");
+                }
+            }
+        }
+        assert_eq!(find_pair(b"", 0, *b"ab"), None);
+        assert_eq!(find_pair(b"ab", 7, *b"ab"), None);
     }
 }

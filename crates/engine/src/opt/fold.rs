@@ -1,0 +1,77 @@
+//! Moments folded: what a condition computes of constant dates alone becomes a constant, where neither the
+//! session's settings nor the clock has a say in it.
+//!
+//! `d < DATEADD(month, 3, CAST('1994-01-01' AS date))` then bounds an index, is estimated by what is known
+//! of the values of `d`, and cannot fail. What fails stays as it is written: it may never be evaluated.
+
+use types::value::ColumnType;
+use types::{ConvertOptions, DataType, Family, Mode, Value, convert};
+
+use crate::func::date::date_added;
+use crate::plan::expr::{Conversion, Expr, ExprKind};
+use crate::plan::walk::{self, Rewrite};
+
+/// Folds the moments in an expression.
+pub(super) fn fold(expr: &mut Expr) {
+    walk::rewrite(expr, &mut |e| {
+        let is_made = matches!(e.kind, ExprKind::Convert(_) | ExprKind::Call(..));
+        let Some(value) = is_made.then(|| value_of(e)).flatten() else { return Rewrite::Enter };
+        e.kind = ExprKind::Constant(value);
+        Rewrite::Done
+    });
+}
+
+/// Returns the value of a moment that is known already.
+fn value_of(expr: &Expr) -> Option<Value> {
+    match &expr.kind {
+        ExprKind::Constant(value) => (!value.is_null()).then(|| value.clone()),
+        ExprKind::Convert(conversion) => converted(conversion, &expr.ty),
+        ExprKind::Call(function, arguments) if function.name == "DATEADD" => {
+            let known = arguments.iter().map(|argument| match &argument.kind {
+                ExprKind::Convert(conversion) => whole(conversion, &argument.ty),
+                _ => value_of(argument),
+            });
+            date_added(&known.collect::<Option<Vec<_>>>()?, &expr.ty.data_type).ok()
+        }
+        _ => None,
+    }
+    .filter(|value| !value.is_null())
+}
+
+/// Returns what a conversion to a moment gives, of a moment or of text in a form that has one meaning
+/// whatever SET DATEFORMAT says.
+fn converted(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
+    let Conversion { operand, style: None, mode: mode @ (Mode::Implicit | Mode::Explicit) } =
+        conversion
+    else {
+        return None;
+    };
+    let value = value_of(operand)?;
+    let has_one_meaning = match &value {
+        Value::VarChar(text) => {
+            is_year_month_day(text)
+                && matches!(to.data_type, DataType::Date | DataType::DateTime2(_))
+        }
+        _ => operand.ty.data_type.family() == Family::DateTime,
+    };
+    let is_moment = to.data_type.family() == Family::DateTime;
+    (has_one_meaning && is_moment)
+        .then(|| convert(&value, &operand.ty, to, 0, *mode, &ConvertOptions::default()).ok())?
+}
+
+/// Returns the value of an argument of DATEADD: a number that was made wider, or a moment.
+fn whole(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
+    match (conversion.operand.as_constant(), &to.data_type) {
+        (Some(Value::Int(number)), DataType::BigInt) => Some(Value::BigInt(i64::from(*number))),
+        _ => converted(conversion, to),
+    }
+}
+
+/// Tells whether a text is `yyyy-mm-dd`.
+fn is_year_month_day(text: &[u8]) -> bool {
+    let is_part = |(place, byte): (usize, &u8)| match place {
+        4 | 7 => *byte == b'-',
+        _ => byte.is_ascii_digit(),
+    };
+    text.len() == 10 && text.iter().enumerate().all(is_part)
+}
