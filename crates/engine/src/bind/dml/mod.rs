@@ -26,7 +26,7 @@ pub(crate) use nested::{
     refuse_in_set as refuse_nested_in_set,
 };
 pub(crate) use rewrite::{Rewrite, bind_rewrite, bind_validation};
-pub(crate) use row::default_value;
+pub(crate) use row::{default_value, new_row};
 pub(crate) use trigger::{Event, find as find_triggers};
 pub(crate) use update::bind_update;
 

@@ -81,7 +81,7 @@ pub(crate) fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Resu
 }
 
 /// Binds what completes a new row, for the parts that depend on a column for which `changes` holds.
-pub(super) fn new_row(
+pub(crate) fn new_row(
     binder: &mut Binder<'_>,
     table: &Arc<TableDef>,
     register: &dyn Fn(usize) -> Register,

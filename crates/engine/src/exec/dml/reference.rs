@@ -8,15 +8,16 @@ use storage::{Bounds, Claim, Keys, Order, Read, RowImage, RowRef, ScanSpec, When
 use types::compare::group_key;
 use types::key::encode_value;
 use types::row::RowBuffer;
-use types::{Error, Msg, Result, Value};
+use types::{DataType, Error, Msg, Result, Value};
 
-use super::write::Verb;
+use super::write::{Verb, complete};
 use crate::bind::BinderContext;
-use crate::bind::dml::default_value;
-use crate::catalog::{ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
+use crate::bind::dml::{default_value, new_row};
+use crate::catalog::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
 use crate::exec::eval::eval;
 use crate::exec::{Cx, fault, trigger};
-use crate::plan::statement::Lookup;
+use crate::plan::expr::Register;
+use crate::plan::statement::{Lookup, NewRow};
 
 /// Cascades at most, one within the other.
 const DEPTH_MAX: u32 = 32;
@@ -155,6 +156,7 @@ fn follow_key(
         Some(_) => (Verb::Update, key.on_update),
     };
     let rows = referring(child, key, (&before, &grouped), transaction, cx)?;
+    let mut wake = None;
     for row in rows {
         let claimed = transaction.claim(row, WhenOwned::Wait).map_err(|e| fault::raise(cx, e))?;
         let row = match claimed {
@@ -174,9 +176,73 @@ fn follow_key(
             (ReferenceAction::SetNull, _) => Some(before.iter().map(|_| Value::Null).collect()),
             (ReferenceAction::SetDefault, _) => Some(defaults(parent, child, key, verb, cx)?),
         };
-        change_child(child, key, row, new.as_deref(), depth, cx)?;
+        if new.is_some() && wake.is_none() {
+            wake = Some(Wake::of(child, key, verb, cx)?);
+        }
+        change_child(child, key, row, new.as_deref().zip(wake.as_ref()), depth, cx)?;
+    }
+    if let Some(wake) = wake {
+        cx.registers.truncate(wake.first);
     }
     Ok(())
+}
+
+/// What new values in the columns of a foreign key bring about in their row: computed columns, a
+/// rowversion, constraints that look at them.
+struct Wake {
+    /// The first of the registers that hold a row of the table.
+    first: usize,
+    row: NewRow,
+    row_version: Option<usize>,
+    verb: Verb,
+}
+
+impl Wake {
+    fn of(child: &Arc<TableDef>, key: &ForeignKeyDef, verb: Verb, cx: &mut Cx<'_>) -> Result<Self> {
+        let first = cx.registers.len();
+        let at = |place: usize| u32::try_from(first + place).unwrap_or(u32::MAX);
+        let register = |ordinal: usize| Register(at(ordinal));
+        let changes =
+            |ordinal: usize| key.columns.iter().any(|column| usize::from(*column) == ordinal);
+        let database = Arc::clone(&cx.session.database);
+        let mut row = {
+            let context = BinderContext::bare(cx.session, &database);
+            new_row(&mut context.binder(), child, &register, &changes)?
+        };
+        // Of this one the statement itself takes care: the new parent may not be there yet.
+        row.foreign.retain(|lookup| lookup.constraint != key.name);
+        cx.reserve(at(child.columns.len()));
+        let is_version = |column: &ColumnDef| column.ty.data_type == DataType::RowVersion;
+        let row_version = child.columns.iter().position(is_version);
+        Ok(Self { first, row, row_version, verb })
+    }
+
+    /// Completes and checks a row with new values in these columns; returns all values that differ.
+    fn complete(
+        &self,
+        child: &TableDef,
+        old: RowImage<'_>,
+        changed: &[(usize, Value)],
+        cx: &mut Cx<'_>,
+    ) -> Result<Vec<(usize, Value)>> {
+        let mut all = changed.to_vec();
+        if let Some(ordinal) = self.row_version {
+            all.push((ordinal, cx.session.instance.catalog.next_row_version()));
+        }
+        let view = child.layout.view(old.bytes, old.blobs);
+        for ordinal in 0..child.columns.len() {
+            cx.registers[self.first + ordinal] = view.get(ordinal);
+        }
+        for (ordinal, value) in &all {
+            cx.registers[self.first + ordinal] = value.clone();
+        }
+        complete(&self.row, child, self.verb, cx)?;
+        check_new(&self.row.foreign, child, self.verb, cx)?;
+        for (ordinal, register, _) in &self.row.computed {
+            all.push((usize::from(*ordinal), cx.registers[register.index()].clone()));
+        }
+        Ok(all)
+    }
 }
 
 /// A foreign key whose columns a statement has set to their defaults in some rows.
@@ -258,21 +324,23 @@ fn change_child(
     child: &Arc<TableDef>,
     key: &ForeignKeyDef,
     row: RowRef<'_>,
-    new: Option<&[Value]>,
+    new: Option<(&[Value], &Wake)>,
     depth: u32,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
-    let Some(new) = new else {
+    let Some((new, wake)) = new else {
         transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
         trigger::note_cascaded((child, key), row.image(), None, cx);
         let parent = Parent { table: child, old: row.image(), new: None };
         return if child.referenced { follow(&parent, depth + 1, cx) } else { Ok(()) };
     };
     let mut buffer = RowBuffer::default();
-    let changes: SmallVec<[(usize, &Value); 16]> =
-        key.columns.iter().zip(new).map(|(c, v)| (usize::from(*c), v)).collect();
     let image = row.image();
+    let columns = key.columns.iter().map(|column| usize::from(*column));
+    let changed: Vec<(usize, Value)> = columns.zip(new.iter().cloned()).collect();
+    let changed = wake.complete(child, image, &changed, cx)?;
+    let changes: SmallVec<[(usize, &Value); 16]> = changed.iter().map(|(c, v)| (*c, v)).collect();
     child.layout.update(child.layout.view(image.bytes, image.blobs), &changes, &mut buffer);
     let replaced = transaction.update(row, RowImage::from(&buffer), Keys::MayDiffer);
     replaced.map_err(|e| fault::raise(cx, e))?;
