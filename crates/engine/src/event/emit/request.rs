@@ -19,6 +19,9 @@ use crate::session::{Reset, Rpc, RpcTarget, SessionState};
 /// Characters of a value in the text of a call at most.
 const VALUE_MAX: usize = 4_000;
 
+/// Bytes of the text of a usual call.
+const CALL_BYTES: usize = 256;
+
 /// How a request ended, by the map's keys.
 const OK: u32 = 0;
 const ERROR: u32 = 1;
@@ -255,7 +258,9 @@ fn name_of(rpc: &Rpc<'_>) -> String {
 
 /// The call as a statement: `exec dbo.p @a=1,@b=N'x'`.
 fn statement(session: &SessionState, name: &str, rpc: &Rpc<'_>) -> String {
-    let mut text = format!("exec {name}");
+    let mut text = String::with_capacity(CALL_BYTES);
+    text.push_str("exec ");
+    text.push_str(name);
     for (place, parameter) in rpc.parameters.iter().enumerate() {
         text.push(if place == 0 { ' ' } else { ',' });
         if !parameter.name.is_empty() {
@@ -290,8 +295,11 @@ fn put(value: &Sql, ty: &ColumnType, session: &SessionState, text: &mut String) 
         Sql::Real(value) => write!(text, "{value:e}"),
         Sql::Float(value) => write!(text, "{value:e}"),
         Sql::VarBinary(bytes) => {
+            const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+            let digit = |four: u8| char::from(DIGITS[usize::from(four)]);
             text.push_str("0x");
-            bytes.iter().take(VALUE_MAX).try_for_each(|byte| write!(text, "{byte:02X}"))
+            text.extend(bytes.iter().take(VALUE_MAX).flat_map(|b| [digit(b >> 4), digit(b & 15)]));
+            Ok(())
         }
         other => {
             let national = matches!(
@@ -300,11 +308,15 @@ fn put(value: &Sql, ty: &ColumnType, session: &SessionState, text: &mut String) 
             );
             text.push_str(if national { "N'" } else { "'" });
             let shown = text_of(other, ty, session);
-            for letter in shown.chars().take(VALUE_MAX) {
-                if letter == '\'' {
-                    text.push('\'');
+            if shown.len() <= VALUE_MAX && !shown.contains('\'') {
+                text.push_str(&shown);
+            } else {
+                for letter in shown.chars().take(VALUE_MAX) {
+                    if letter == '\'' {
+                        text.push('\'');
+                    }
+                    text.push(letter);
                 }
-                text.push(letter);
             }
             text.write_str("'")
         }
