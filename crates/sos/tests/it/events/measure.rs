@@ -1,10 +1,8 @@
-//! What an event costs, where nobody asks and into each target.
+//! What an event costs its thread, into each target. Where nobody asks: `bench events`.
 
 use sos::ledger::Accounts;
 use sos::sync::Arc;
-use sos::xe::{
-    self, CALLSTACK, Event, EventSpec, Hub, Operation, OwnedValue, Predicate, Retention, TargetData,
-};
+use sos::xe::{CALLSTACK, EventSpec, Hub, Operation, OwnedValue, Predicate, Retention, TargetData};
 
 use super::{MEASURED, compare, data, fire, folder, on_thread, session, spec, target};
 
@@ -22,16 +20,6 @@ fn measure_what_an_event_costs() {
     let inner = Arc::clone(&accounts);
     on_thread(&accounts, move || {
         let accounts = inner;
-        let probe = |event: &'static Event, n: u64| {
-            if std::hint::black_box(xe::enabled(event)) {
-                fire(event, n, "x", 0);
-            }
-        };
-        let empty = cpu_ns_each(1 << 30, |n| {
-            std::hint::black_box(n);
-        });
-        let probed = cpu_ns_each(1 << 30, |n| probe(&MEASURED, std::hint::black_box(n)));
-        eprintln!("disabled probe: {:.2} ns (loop {empty:.2} ns)", probed - empty);
         let folder = folder("measured");
         let file = format!("{folder}/m.xel");
         let by_name =
