@@ -158,7 +158,7 @@ impl Peer {
             let folder = Folder::new(kind.name())?;
             let port = free_port()?;
             let (command, stop) = command(kind, program, &folder, port)?;
-            let shown = shown(&command);
+            let shown = shown(&command, folder.path());
             match PeerProcess::start(command, folder, port, stop, place) {
                 // Somebody else may have taken the port since.
                 Err(_) if tries_left > 0 => {}
@@ -320,12 +320,13 @@ fn path_option(name: &str, path: &Path) -> std::ffi::OsString {
     option
 }
 
-/// A command as one would type it.
-fn shown(command: &Command) -> String {
+/// A command as one would type it, with FOLDER for the folder that is made for one run.
+fn shown(command: &Command, folder: &Path) -> String {
+    let folder = folder.to_string_lossy();
     let name = Path::new(command.get_program()).file_name().unwrap_or_default();
     let mut text = name.to_string_lossy().into_owned();
     for argument in command.get_args() {
-        let argument = argument.to_string_lossy();
+        let argument = argument.to_string_lossy().replace(&*folder, "FOLDER");
         text.push(' ');
         text.push_str(if argument.is_empty() { "''" } else { &argument });
     }
@@ -379,8 +380,9 @@ mod tests {
     #[test]
     fn a_command_is_shown_as_typed() {
         let mut command = Command::new("/usr/bin/redis-server");
-        command.args(["--save", "", "--port", "7"]);
-        assert_eq!(shown(&command), "redis-server --save '' --port 7");
+        command.args(["--save", "", "--port", "7", "--dir", "/a/b"]);
+        let shown = shown(&command, Path::new("/a/b"));
+        assert_eq!(shown, "redis-server --save '' --port 7 --dir FOLDER");
     }
 
     #[test]
