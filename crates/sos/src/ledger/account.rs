@@ -13,9 +13,10 @@ use super::sample::Ratio;
 use super::session::SessionBooks;
 use super::spent::Spent;
 use super::state::{
-    BACKGROUND, CELLS, KERNEL, Label, OBSERVING, RUNNING, SCHEDULING, State, TOP_OF, TOPS, TURN,
-    Top, yields_to_kernel,
+    BACKGROUND, CELLS, KERNEL, Label, RUNNING, SCHEDULING, State, TOP_OF, TOPS, TURN,
+    yields_to_kernel,
 };
+use super::switched::Deferred;
 use super::watch::{Source, Watch};
 use super::whole::Spread;
 use crate::clock;
@@ -29,11 +30,6 @@ use crate::xe::{Emitter, Hub};
 
 /// Of each part of a long request one in so many is a timed unit: as of short requests.
 const LONG_UNIT_PARTS: u32 = 64;
-
-/// How often a thread looks into the scheduler's books until no switch falls into its look.
-const LOOKS_MAX: u32 = 8;
-/// A look takes less, unless the thread is switched meanwhile.
-const LOOK_NS_MAX: u64 = 20_000;
 
 /// What one thread did in one state, in ticks. The time on a CPU is what is left of `wall`. Parts may
 /// be below zero by a microsecond, which the next one makes good: they are two's complements.
@@ -81,8 +77,8 @@ pub struct Account {
     timed: AtomicU32,
     /// The word that the kernel changes when it takes the thread off its CPU, and its value until
     /// then. The thread's own: nobody else may follow the pointer.
-    word: AtomicPtr<AtomicU64>,
-    armed: Counter,
+    pub(super) word: AtomicPtr<AtomicU64>,
+    pub(super) armed: Counter,
     /// Whether the last edge was the end of a send.
     sent: AtomicU32,
     /// Requests until the next one that is timed.
@@ -103,6 +99,8 @@ pub struct Account {
     /// The first two when the account was opened.
     pub(super) base: [Counter; 2],
     pub(super) watch: Watch,
+    /// Short waits since then.
+    pub(super) deferred: Deferred,
     pub(super) samples: Samples,
     random: AtomicU32,
     number: u32,
@@ -123,15 +121,6 @@ pub struct Account {
 
 /// Numbers given to threads; 0 means "no thread", which is what a free lock word holds.
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
-
-/// The sentinel's word is still as it was left: looked at by its owner only.
-macro_rules! is_armed {
-    ($account:expr) => {
-        // SAFETY: the owner's word lives as long as its thread, and the owner is who asks.
-        unsafe { (*$account.word.load(Ordering::Relaxed)).load(Ordering::Relaxed) }
-            == $account.armed.get()
-    };
-}
 
 impl Account {
     /// Opens the account of the calling thread.
@@ -174,6 +163,7 @@ impl Account {
             session: AtomicPtr::default(),
             last: Default::default(),
             base: Default::default(),
+            deferred: Deferred::default(),
             samples: Samples::default(),
             random: AtomicU32::new(number.wrapping_mul(0x9e37_79b9) | 1),
             number,
@@ -214,6 +204,7 @@ impl Account {
             Source::Rseq | Source::SwitchRecords => {
                 // As if it had been switched, so that what it did since it was is booked as well.
                 self.armed.set(!self.armed.get());
+                self.deferred.end();
                 self.edge(SCHEDULING);
                 Some((self.last[0].get(), self.last[1].get()))
             }
@@ -230,7 +221,7 @@ impl Account {
         }
         // No stay is in progress any more.
         self.since.set(0);
-        // SAFETY: as in `is_armed`.
+        // SAFETY: the owner's word lives as long as its thread, and the owner is who asks.
         self.watch.disarm(unsafe { &*self.word.load(Ordering::Relaxed) });
         let blind = Watch::blind();
         self.word.store(blind.word(), Ordering::Relaxed);
@@ -277,7 +268,7 @@ impl Account {
     /// sentinel's word to deliver the signal, or it is made to look so: the next edge sets it right.
     pub(crate) fn observed(&self, ticks: u64) {
         self.observed.add(ticks);
-        if is_armed!(self) {
+        if self.is_armed() {
             self.armed.set(!self.armed.get());
         }
     }
@@ -372,7 +363,7 @@ impl Account {
         fence(Ordering::Release);
         self.cells[at].wall.add(wall);
         self.tops[usize::from(TOP_OF[at])].add(wall);
-        let (on_cpu, now) = if is_armed!(self) { (wall, now) } else { self.hit(at, wall, now) };
+        let (on_cpu, now) = if self.is_armed() { (wall, now) } else { self.hit(at, wall, now) };
         if self.is_timed() {
             self.book_label(at, on_cpu, now);
         }
@@ -393,85 +384,6 @@ impl Account {
         self.state.store(next % CELLS, Ordering::Relaxed);
         self.edge.set(now);
         self.since.publish(now);
-    }
-
-    /// The thread was off its CPU, all of it during the present stay: takes from the scheduler's books
-    /// for how long. Returns the rest of the stay, and the time.
-    #[cold]
-    fn hit(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
-        let wall = wall - self.move_observed(at, wall);
-        if matches!(self.watch.source(), Source::Schedstat | Source::WallOnly) {
-            // It was no switch but the sampler: a thread without a sentinel is split by who reads.
-            self.armed.set(0);
-            return (wall, now);
-        }
-        let Some((on_cpu_ns, runnable_ns, end)) = self.look() else { return (wall, now) };
-        let on_cpu = signed_ticks(on_cpu_ns, self.last[0].get());
-        let runnable = signed_ticks(runnable_ns, self.last[1].get());
-        let blocked =
-            end.wrapping_sub(self.last[2].get()).wrapping_sub(on_cpu).wrapping_sub(runnable);
-        for (last, value) in self.last.iter().zip([on_cpu_ns, runnable_ns, end]) {
-            last.set(value);
-        }
-        let looked = end.saturating_sub(now);
-        // Looking into the books is itself on the books; more than that was one more switch.
-        let (books, top) = if clock::ticks_to_ns(looked) < LOOK_NS_MAX {
-            (OBSERVING, Top::Observing as usize)
-        } else {
-            (at, usize::from(TOP_OF[at]))
-        };
-        self.cells[books].wall.add(looked);
-        self.tops[top].add(looked);
-        let wall = if books == at { wall + looked } else { wall };
-        self.cells[at].runnable.add(runnable);
-        self.cells[at].blocked.add(blocked);
-        let rest = wall.wrapping_sub(runnable).wrapping_sub(blocked);
-        self.correct_tops(at, runnable, blocked, rest);
-        (if rest > wall { 0 } else { rest }, end)
-    }
-
-    /// Reads the scheduler's books and the clock with no switch in between: ns on a CPU and ready, and
-    /// ticks. Whatever happens after that is another hit.
-    fn look(&self) -> Option<(u64, u64, u64)> {
-        for _ in 0..LOOKS_MAX {
-            // SAFETY: as in `is_armed`.
-            self.armed.set(self.watch.arm(unsafe { &*self.word.load(Ordering::Relaxed) }));
-            // Of a thread that runs, the books have the time on a CPU of its last tick only.
-            let runnable_ns = self.watch.times()?.runnable_ns;
-            let on_cpu_ns = sys::thread_cpu_ns();
-            let end = clock::now_ticks();
-            if is_armed!(self) {
-                return Some((on_cpu_ns, runnable_ns, end));
-            }
-        }
-        None
-    }
-
-    /// Moves what was not on a CPU, or was in spite of waiting, to where [`Spent`] shows it.
-    fn correct_tops(&self, at: usize, runnable: u64, blocked: u64, on_cpu: u64) {
-        let top = &self.tops[usize::from(TOP_OF[at])];
-        let runnable_top = &self.tops[Top::Runnable as usize];
-        match State::of_index(at) {
-            State::Polling | State::Idle | State::Wait(_) => {
-                top.add(0_u64.wrapping_sub(on_cpu).wrapping_sub(runnable));
-                self.tops[Top::Kernel as usize].add(on_cpu);
-                runnable_top.add(runnable);
-            }
-            State::Signal(_) => {
-                top.add(0_u64.wrapping_sub(on_cpu));
-                self.tops[Top::Kernel as usize].add(on_cpu);
-            }
-            State::Running
-            | State::Scheduling
-            | State::Background
-            | State::Observing
-            | State::Kernel(_)
-            | State::Spin(_) => {
-                top.add(0_u64.wrapping_sub(blocked).wrapping_sub(runnable));
-                runnable_top.add(runnable);
-                self.tops[Top::Blocked as usize].add(blocked);
-            }
-        }
     }
 
     /// Books a stay of a timed request on its label, or on its part of the turn.
@@ -598,6 +510,11 @@ impl Account {
         let before = self.session.load(Ordering::Relaxed);
         self.session.store(books.cast_mut(), Ordering::Relaxed);
         before
+    }
+
+    /// Whether no session's books are entered.
+    pub(super) fn serves_nobody(&self) -> bool {
+        self.session.load(Ordering::Relaxed).is_null()
     }
 
     /// Ends a request: what has run since its last send belongs to the turn, without an edge of its
@@ -759,15 +676,6 @@ impl Account {
         for (mine, theirs) in self.samples.long.iter().zip(&other.samples.long) {
             mine.add(theirs.get());
         }
-    }
-}
-
-/// The growth of a reading in ns, in ticks; below zero as its two's complement.
-fn signed_ticks(now_ns: u64, last_ns: u64) -> u64 {
-    if now_ns >= last_ns {
-        clock::ns_to_ticks(now_ns - last_ns)
-    } else {
-        0_u64.wrapping_sub(clock::ns_to_ticks(last_ns - now_ns))
     }
 }
 

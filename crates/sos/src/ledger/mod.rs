@@ -25,6 +25,7 @@ mod sampled;
 mod session;
 mod spent;
 mod state;
+mod switched;
 mod watch;
 mod whole;
 
