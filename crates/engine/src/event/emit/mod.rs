@@ -1,6 +1,7 @@
 //! The probes: one function for each thing that happens, called where it happens. What an event carries is
 //! gathered only when a session wants it.
 
+mod call_text;
 pub(crate) mod columnstore;
 pub(crate) mod error;
 pub(crate) mod grant;

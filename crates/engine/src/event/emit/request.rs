@@ -1,12 +1,9 @@
 //! Requests begin and end: rpc_starting and rpc_completed, sql_batch_starting and sql_batch_completed,
 //! attention. A batch that announces a bulk load ends when the rows have been loaded.
 
-use std::fmt::Write;
-
 use sos::xe::{self, Value};
-use types::value::ColumnType;
-use types::{DataType, Mode, Value as Sql};
 
+use super::call_text::{self, CallText};
 use super::{Begun, us};
 use crate::event::context::{self, fire, fire_of};
 use crate::event::list::{
@@ -14,13 +11,7 @@ use crate::event::list::{
 };
 use crate::exec::run::Stop;
 use crate::session::deferred::Output;
-use crate::session::{Reset, Rpc, RpcTarget, SessionState};
-
-/// Characters of a value in the text of a call at most.
-const VALUE_MAX: usize = 4_000;
-
-/// Bytes of the text of a usual call.
-const CALL_BYTES: usize = 256;
+use crate::session::{Reset, Rpc, SessionState};
 
 /// How a request ended, by the map's keys.
 const OK: u32 = 0;
@@ -144,8 +135,7 @@ pub(crate) struct Call<'a> {
 
 struct Watched<'a> {
     begun: Begun,
-    name: String,
-    text: String,
+    text: CallText,
     /// The call as it came.
     stream: Option<&'a [u8]>,
 }
@@ -163,14 +153,15 @@ pub(crate) fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a
     let is_watched = xe::enabled(&RPC_STARTING) || xe::enabled(&RPC_COMPLETED);
     let watched = is_watched.then(|| watch(session, rpc));
     let context = context::begin(session, || match &watched {
-        Some(watched) => watched.text.clone(),
-        None => statement(session, &name_of(rpc), rpc),
+        Some(watched) => watched.text.statement().to_owned(),
+        None => CallText::of(session, rpc).statement().to_owned(),
     });
-    if let Some(Watched { name, text, stream, .. }) = &watched
+    if let Some(Watched { text, stream, .. }) = &watched
         && xe::enabled(&RPC_STARTING)
     {
         let reset = Value::Map(session.pooled.reset);
-        let values = [reset, Value::Text(name), Value::Text(text), bytes_of(*stream)];
+        let (name, text) = (Value::Text(text.name()), Value::Text(text.statement()));
+        let values = [reset, name, text, bytes_of(*stream)];
         fire(session, &RPC_STARTING, &values);
     }
     Call { context, watched }
@@ -178,9 +169,8 @@ pub(crate) fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a
 
 #[cold]
 fn watch<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Watched<'a> {
-    let name = name_of(rpc);
-    let text = statement(session, &name, rpc);
-    Watched { begun: Begun::now(), name, text, stream: rpc.stream }
+    let text = CallText::of(session, rpc);
+    Watched { begun: Begun::now(), text, stream: rpc.stream }
 }
 
 fn bytes_of(stream: Option<&[u8]>) -> Value<'_> {
@@ -195,11 +185,11 @@ pub(crate) fn rpc_completed(
     outputs: Option<&[Output]>,
     outcome: &Result<(), Stop>,
 ) {
-    if let Some(Watched { begun, name, text, stream }) = &call.watched
+    if let Some(Watched { begun, text, stream }) = &call.watched
         && xe::enabled(&RPC_COMPLETED)
     {
         let (duration, cpu) = begun.spent_us();
-        let outputs = outputs.map(|outputs| given_back(session, outputs));
+        let outputs = outputs.map(|outputs| call_text::given_back(session, outputs));
         let none = Value::UInt(0);
         let values = [
             Value::UInt(cpu),
@@ -212,8 +202,8 @@ pub(crate) fn rpc_completed(
             Value::Map(result(session, outcome)),
             Value::UInt(session.row_count),
             Value::Map(session.pooled.reset),
-            Value::Text(name),
-            Value::Text(text),
+            Value::Text(text.name()),
+            Value::Text(text.statement()),
             bytes_of(*stream),
             outputs.as_deref().map_or(Value::Null, Value::Text),
         ];
@@ -222,116 +212,12 @@ pub(crate) fn rpc_completed(
     context::end(call.context);
 }
 
-/// What came back in OUTPUT parameters, as a call has its parameters: `@a=1,@b=N'x'`.
-fn given_back(session: &SessionState, outputs: &[Output]) -> String {
-    let mut text = String::new();
-    for (place, output) in outputs.iter().enumerate() {
-        if place > 0 {
-            text.push(',');
-        }
-        if !output.name.is_empty() {
-            text.push_str(&output.name);
-            text.push('=');
-        }
-        put(&output.value, &output.ty, session, &mut text);
-    }
-    text
-}
-
 /// The key of a reset in the map.
 pub(crate) fn reset_key(reset: Reset) -> u32 {
     match reset {
         Reset::All => 1,
         Reset::KeepTransaction => 2,
     }
-}
-
-fn name_of(rpc: &Rpc<'_>) -> String {
-    match rpc.target {
-        RpcTarget::Name(name) => name.to_owned(),
-        RpcTarget::Id(id) => match crate::proc::find_by_id(id) {
-            Ok(system) => system.name.to_owned(),
-            Err(_) => format!("ProcID {id}"),
-        },
-    }
-}
-
-/// The call as a statement: `exec dbo.p @a=1,@b=N'x'`.
-fn statement(session: &SessionState, name: &str, rpc: &Rpc<'_>) -> String {
-    let mut text = String::with_capacity(CALL_BYTES);
-    text.push_str("exec ");
-    text.push_str(name);
-    for (place, parameter) in rpc.parameters.iter().enumerate() {
-        text.push(if place == 0 { ' ' } else { ',' });
-        if !parameter.name.is_empty() {
-            text.push_str(&parameter.name);
-            text.push('=');
-        }
-        match (&parameter.table, parameter.default) {
-            (Some(table), _) => {
-                let (schema, of) = &table.type_name;
-                let _ = write!(text, "{schema}.{of} ({} rows)", table.rows.len());
-            }
-            (None, true) => text.push_str("default"),
-            (None, false) => put(&parameter.value, &parameter.ty, session, &mut text),
-        }
-        if parameter.output {
-            text.push_str(" output");
-        }
-    }
-    text
-}
-
-/// Writes a value as a literal.
-fn put(value: &Sql, ty: &ColumnType, session: &SessionState, text: &mut String) {
-    // Nothing fails to be written to a text.
-    let _ = match value {
-        Sql::Null => text.write_str("NULL"),
-        Sql::Bit(value) => write!(text, "{}", u8::from(*value)),
-        Sql::TinyInt(value) => write!(text, "{value}"),
-        Sql::SmallInt(value) => write!(text, "{value}"),
-        Sql::Int(value) => write!(text, "{value}"),
-        Sql::BigInt(value) => write!(text, "{value}"),
-        Sql::Real(value) => write!(text, "{value:e}"),
-        Sql::Float(value) => write!(text, "{value:e}"),
-        Sql::VarBinary(bytes) => {
-            const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-            let digit = |four: u8| char::from(DIGITS[usize::from(four)]);
-            text.push_str("0x");
-            text.extend(bytes.iter().take(VALUE_MAX).flat_map(|b| [digit(b >> 4), digit(b & 15)]));
-            Ok(())
-        }
-        other => {
-            let national = matches!(
-                ty.data_type,
-                DataType::NChar(_) | DataType::NVarChar(_) | DataType::NText
-            );
-            text.push_str(if national { "N'" } else { "'" });
-            let shown = text_of(other, ty, session);
-            if shown.len() <= VALUE_MAX && !shown.contains('\'') {
-                text.push_str(&shown);
-            } else {
-                for letter in shown.chars().take(VALUE_MAX) {
-                    if letter == '\'' {
-                        text.push('\'');
-                    }
-                    text.push(letter);
-                }
-            }
-            text.write_str("'")
-        }
-    };
-}
-
-/// The text of a value that is no number.
-fn text_of(value: &Sql, ty: &ColumnType, session: &SessionState) -> String {
-    if let Some(text) = value.as_text(ty.collation) {
-        return text;
-    }
-    let to = crate::exec::run::text_type(ty.collation);
-    let options = session.convert_options();
-    let converted = types::convert(value, ty, &to, 0, Mode::Explicit, &options);
-    converted.ok().and_then(|text| text.as_text(to.collation)).unwrap_or_default()
 }
 
 /// Notes that a client has cancelled what it had asked for.
