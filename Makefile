@@ -9,7 +9,7 @@
 # make bench-aggregate  a GROUP BY in one session and in two at once, on the same page
 # make bench-hashbytes  MAX(HASHBYTES(..)) beside a bare loop, DuckDB, and two at once, on the same page
 # make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
-# make race-setup  installs peers to race against from Debian's packages, as root
+# make race-setup  installs peers to race against: from Debian's packages, as root, and DuckDB into .venv
 # make race     Clearway beside those peers, on the same page and in target/race.json
 # make soak     ten minutes of loads into columnstores, cancels and drops; memory must end as it began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
@@ -116,8 +116,7 @@ bench-columnstore:
 	target/release/bench columnstore --json target/columnstore.json --page docs/benchmarks.md
 
 race-setup:
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql redis-server memcached mariadb-server
+	tests/race-setup.sh
 
 race:
 	cargo build --release --locked -p clearway

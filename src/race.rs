@@ -10,10 +10,11 @@ use std::time::Duration;
 
 use clap::Args;
 use load::Login;
-use load::link::{Encrypt, Target};
-use race::{Kind, Settings, TdsServer, Work};
+use load::link::Target;
+use race::{Bulk, DUCKDB, Kind, ROWS_MAX, Settings, TdsServer, Work};
 use sos::sys::StopSignals;
 
+use crate::stress::EncryptName;
 use crate::wrong_usage;
 
 /// Where sqlcmd looks for a password as well.
@@ -22,15 +23,18 @@ const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
 /// Arguments of `race`.
 #[derive(Args)]
 pub(crate) struct RaceArguments {
-    /// get, set, session or counter; default all of them
+    /// get, set, session, counter, load or scan; default all of them
     #[arg(value_name = "WORK")]
     works: Vec<String>,
     /// Peers to start, such as clearway,redis; default all that are found
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     peers: Vec<String>,
-    /// Another TDS server on this machine that runs already, as host,port
+    /// Another TDS server that runs already, here or elsewhere, as host,port
     #[arg(long, value_name = "SERVER")]
     tds: Option<String>,
+    /// off, on (TLS in TDS) or strict (TDS 8.0) there; default on, and off to this machine. Certificates are not checked
+    #[arg(long, value_name = "HOW", requires = "tds")]
+    encrypt: Option<EncryptName>,
     /// Login there
     #[arg(long, value_name = "LOGIN", default_value = "sa", requires = "tds")]
     user: String,
@@ -46,6 +50,9 @@ pub(crate) struct RaceArguments {
     /// Rounds; every peer has two turns in each
     #[arg(long, value_name = "N", default_value_t = 3)]
     rounds: usize,
+    /// Rows of load and scan
+    #[arg(long, value_name = "N", default_value_t = 1_048_576)]
+    rows: u32,
     /// File for the report as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -77,42 +84,61 @@ fn settings(arguments: &RaceArguments) -> Result<Settings, String> {
     if arguments.turn.is_zero() {
         return Err("invalid value '0' for '--turn': it takes some time".to_owned());
     }
-    let works = arguments.works.iter().map(|name| {
-        let names = Work::ALL.map(Work::name).join(", ");
-        Work::of_name(name).ok_or_else(|| format!("there is no work '{name}'; there are {names}"))
-    });
-    let peers = arguments.peers.iter().map(|name| {
+    if !(1..=ROWS_MAX).contains(&arguments.rows) {
+        return Err(format!(
+            "invalid value '{}' for '--rows': it takes 1 to {ROWS_MAX}",
+            arguments.rows
+        ));
+    }
+    let (mut works, mut bulks) = (Vec::new(), Vec::new());
+    for name in &arguments.works {
+        match (Work::of_name(name), Bulk::of_name(name)) {
+            (Some(work), _) => works.push(work),
+            (None, Some(bulk)) => bulks.push(bulk),
+            (None, None) => {
+                let names = Work::ALL.map(Work::name).into_iter().chain(Bulk::ALL.map(Bulk::name));
+                let names = names.collect::<Vec<_>>().join(", ");
+                return Err(format!("there is no work '{name}'; there are {names}"));
+            }
+        }
+    }
+    if arguments.works.is_empty() {
+        (works, bulks) = (Work::ALL.to_vec(), Bulk::ALL.to_vec());
+    }
+    let is_all = arguments.peers.is_empty();
+    let others = arguments.peers.iter().filter(|name| *name != DUCKDB);
+    let peers = others.map(|name| {
         let names = Kind::ALL.map(Kind::name).join(", ");
-        Kind::of_name(name).ok_or_else(|| format!("there is no peer '{name}'; there are {names}"))
+        Kind::of_name(name)
+            .ok_or_else(|| format!("there is no peer '{name}'; there are {names}, {DUCKDB}"))
     });
-    let (works, peers) =
-        (works.collect::<Result<Vec<_>, _>>()?, peers.collect::<Result<Vec<_>, _>>()?);
+    let peers = peers.collect::<Result<Vec<_>, _>>()?;
     let clearway = std::env::current_exe().map_err(|error| format!("the binary: {error}"))?;
     Ok(Settings {
         clearway,
-        works: if works.is_empty() { Work::ALL.to_vec() } else { works },
-        peers: if peers.is_empty() { Kind::ALL.to_vec() } else { peers },
+        works,
+        peers: if is_all { Kind::ALL.to_vec() } else { peers },
         tds: tds_server(arguments)?.into_iter().collect(),
         turn: arguments.turn,
         rounds: arguments.rounds,
+        bulks,
+        rows: arguments.rows,
+        has_duckdb: is_all || arguments.peers.iter().any(|name| name == DUCKDB),
     })
 }
 
 fn tds_server(arguments: &RaceArguments) -> Result<Option<TdsServer>, String> {
     let Some(name) = &arguments.tds else { return Ok(None) };
     let address = load::address::resolve(name).map_err(|why| why.replace("'-S'", "'--tds'"))?;
-    if !address.ip().is_loopback() {
-        return Err(format!(
-            "invalid value '{name}' for '--tds': a race is in plain text, and so only with servers on this machine"
-        ));
-    }
     let password = arguments.password.clone().or_else(|| std::env::var(PASSWORD_VARIABLE).ok());
     let login = Login {
         user: arguments.user.clone(),
         password: password.ok_or("--tds needs --password, or SQLCMDPASSWORD")?,
         database: arguments.database.clone(),
     };
-    Ok(Some(TdsServer { target: Target { address, login, encrypt: Encrypt::Off } }))
+    let encrypt = arguments.encrypt.map(EncryptName::mode);
+    let encrypt = load::address::encryption(encrypt, address);
+    Ok(Some(TdsServer { target: Target { address, login, encrypt } }))
 }
 
 /// Whether all who were there raced.

@@ -27,8 +27,10 @@ fn whoever_is_installed_races_and_nobody_is_left_behind() {
     let (json_file, page_file) = (folder.join("race.json"), folder.join("page.md"));
     std::fs::write(&page_file, "# Page\n\n## Other\n\nkept\n").expect("a page");
     let (json_name, page_name) = (json_file.display().to_string(), page_file.display().to_string());
-    let arguments =
-        ["race", "--turn", "300ms", "--rounds", "1", "--json", &json_name, "--page", &page_name];
+    let arguments = [
+        "race", "--turn", "300ms", "--rounds", "1", "--rows", "20000", "--json", &json_name,
+        "--page", &page_name,
+    ];
     let (code, out, err) = run(&arguments);
     assert_eq!(code, 0, "{out}\n{err}");
     let json = std::fs::read_to_string(&json_file).expect("was written");
@@ -42,9 +44,14 @@ fn whoever_is_installed_races_and_nobody_is_left_behind() {
         };
         assert_eq!(laps, expected, "{peer}: {out}");
     }
+    let has_duckdb = !out.contains("duckdb: not found: make race-setup installs it into .venv");
+    for (by, is_there) in [("clearway", true), ("duckdb", has_duckdb)] {
+        let laps = json.matches(&format!("\"by\":\"{by}\",\"rows\":20000")).count();
+        assert_eq!(laps, if is_there { 2 } else { 0 }, "load and scan by {by}: {out}");
+    }
     assert!(out.contains("clearway serve --port"), "the command is shown: {out}");
     assert!(!out.contains("Race-Secret"), "a password is not: {out}");
-    for name in ["cpu_us", "rate", "requests"] {
+    for name in ["cpu_us", "rate", "requests", "cpu_ms", "rows_per_second"] {
         assert!(numbers(&json, name).iter().all(|number| *number > 0.0), "{name}: {json}");
     }
     let page = std::fs::read_to_string(&page_file).expect("was written");
@@ -60,12 +67,17 @@ fn a_server_that_runs_already_can_take_part_and_is_left_as_it_was() {
         "race",
         "counter",
         "session",
+        "scan",
         "--peers",
         "clearway",
         "--turn",
         "200ms",
         "--rounds",
         "1",
+        "--rows",
+        "5000",
+        "--encrypt",
+        "on",
         "-q",
         "--tds",
         &target,
@@ -76,9 +88,10 @@ fn a_server_that_runs_already_can_take_part_and_is_left_as_it_was() {
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert_eq!(
         out.matches(&format!("tds {}", server.address)).count(),
-        3,
-        "named, and two laps: {out}"
+        4,
+        "named, and three laps: {out}"
     );
+    assert!(out.contains("on this machine, TLS in TDS"), "{out}");
     let mut client = Client::log_in(server.address);
     let left = client.value_of("(select count(*) from sys.objects where name like 'race%')");
     assert_eq!(left, Value::Int(0));
@@ -86,7 +99,7 @@ fn a_server_that_runs_already_can_take_part_and_is_left_as_it_was() {
 
 #[test]
 fn what_there_is_not_is_one_line() {
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
         (&["fly"], "fly"),
         (&["--peers", "oracle"], "oracle"),
         (&["--rounds", "0"], "--rounds"),
@@ -94,7 +107,8 @@ fn what_there_is_not_is_one_line() {
         (&["--turn", "0"], "--turn"),
         (&["--user", "sa"], "--tds"),
         (&["--tds", "127.0.0.1,x", "--password", "p"], "--tds"),
-        (&["--tds", "192.0.2.1,1433", "--password", "p"], "plain text"),
+        (&["--rows", "0"], "--rows"),
+        (&["--encrypt", "on"], "--tds"),
     ];
     for (arguments, named) in cases {
         let (code, out, err) = run(&[&["race"], arguments].concat());

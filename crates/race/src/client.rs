@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use load::Idle;
+use load::link::{Link, Step, Target};
 use sos::clock;
 use sos::sys::{Direction, Events, Poller, Socket, Timeout, poll_fd};
 
@@ -24,6 +25,18 @@ const EVENTS_MAX: usize = 256;
 const SPIN_MAX: Duration = Duration::from_millis(10);
 /// Answers between two looks at whether the user wants to stop.
 const ANSWERS_BEFORE_LOOK: u64 = 1_024;
+
+/// The name under which we log in.
+const APPLICATION: &str = "clearway race";
+
+/// Where a peer is, and who does what comes before the first request there.
+#[derive(Clone, Debug)]
+pub(crate) enum Way {
+    /// Its protocol does, in plain text.
+    Plain(SocketAddr),
+    /// The load generator's connection to any TDS server does, which can encrypt.
+    Tds(Target),
+}
 
 /// Makes the protocol's side of a new connection.
 pub(crate) type Maker = Box<dyn Fn() -> Box<dyn Protocol>>;
@@ -56,7 +69,7 @@ pub(crate) struct Client {
 
 /// One of them.
 struct Lane {
-    socket: Socket,
+    wire: Wire,
     protocol: Box<dyn Protocol>,
     book: Book,
     ask: Ask,
@@ -66,16 +79,17 @@ struct Lane {
     count: usize,
 }
 
+/// A connection's way to its server.
+enum Wire {
+    Plain(Socket),
+    Tds(Box<Link>),
+}
+
 impl Client {
     /// Makes the tables on a connection of its own, then opens so many, which must prove that they are served.
-    pub(crate) fn open(
-        address: SocketAddr,
-        make: &Maker,
-        connections: usize,
-        idle: Idle,
-    ) -> Result<Self> {
+    pub(crate) fn open(way: &Way, make: &Maker, connections: usize, idle: Idle) -> Result<Self> {
         let mut buffer = vec![0; BUFFER_BYTES];
-        let mut first = Lane::open(address, make(), 0, &mut buffer)?;
+        let mut first = Lane::open(way, make(), 0, &mut buffer)?;
         for request in first.protocol.setup() {
             let answer = first.exchange(&request, &mut buffer)?;
             first.protocol.done(&answer)?;
@@ -84,9 +98,9 @@ impl Client {
         let poller = Poller::new().map_err(|error| format!("epoll: {error}"))?;
         let mut lanes = Vec::with_capacity(connections);
         for (token, number) in (0_u64..).zip(0..connections) {
-            let mut lane = Lane::open(address, make(), number, &mut buffer)?;
+            let mut lane = Lane::open(way, make(), number, &mut buffer)?;
             lane.prepare(&mut buffer)?;
-            let added = poller.add(&lane.socket, token);
+            let added = poller.add(lane.wire.socket(), token);
             added.map_err(|error| format!("epoll_ctl: {error}"))?;
             lanes.push(lane);
         }
@@ -177,7 +191,7 @@ impl Client {
         };
         for lane in lanes.iter_mut() {
             lane.count = 0;
-            lane.send_next(work, clock::now_ticks())?;
+            lane.send_next(work, clock::now_ticks(), buffer)?;
         }
         let mut open = lanes.len();
         while open > 0 {
@@ -196,7 +210,7 @@ impl Client {
                     end_ticks = 0;
                 }
                 if now_ticks < end_ticks && lane.count < count_max {
-                    lane.send_next(work, now_ticks)?;
+                    lane.send_next(work, now_ticks, buffer)?;
                 } else {
                     open -= 1;
                 }
@@ -210,14 +224,19 @@ impl Client {
 impl Lane {
     /// Connects and does what the protocol begins with.
     fn open(
-        address: SocketAddr,
+        way: &Way,
         protocol: Box<dyn Protocol>,
         number: usize,
         buffer: &mut [u8],
     ) -> Result<Self> {
-        let socket = Socket::connect(address).map_err(|error| format!("{address}: {error}"))?;
+        let wire = match way {
+            Way::Plain(address) => Wire::Plain(
+                Socket::connect(*address).map_err(|error| format!("{address}: {error}"))?,
+            ),
+            Way::Tds(target) => Wire::Tds(Box::new(log_in(target, buffer)?)),
+        };
         let mut lane = Self {
-            socket,
+            wire,
             protocol,
             book: Book::new(number),
             ask: Ask::Add { counter: 0 },
@@ -226,7 +245,12 @@ impl Lane {
             sent_ticks: 0,
             count: 0,
         };
-        for (step, request) in lane.protocol.opening().into_iter().enumerate() {
+        // A link has logged in already.
+        let opening = match lane.wire {
+            Wire::Plain(_) => lane.protocol.opening(),
+            Wire::Tds(_) => Vec::new(),
+        };
+        for (step, request) in opening.into_iter().enumerate() {
             let answer = lane.exchange(&request, buffer)?;
             lane.protocol.opened(step, &answer)?;
         }
@@ -251,29 +275,40 @@ impl Lane {
     /// Sends bytes, if there are any, and waits for the answer.
     fn exchange(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<Vec<u8>> {
         self.received.clear();
-        send(&self.socket, request)?;
+        self.wire.send(request, buffer)?;
         while !self.receive(buffer)? {
-            wait_for(&self.socket, Direction::Readable)?;
+            wait_for(self.wire.socket(), Direction::Readable)?;
         }
         Ok(std::mem::take(&mut self.received))
     }
 
     #[inline]
-    fn send_next(&mut self, work: Work, now_ticks: u64) -> Result<()> {
+    fn send_next(&mut self, work: Work, now_ticks: u64, buffer: &mut [u8]) -> Result<()> {
         self.ask = self.book.next(work);
         self.request.clear();
         self.protocol.put(self.ask, &mut self.request);
         self.received.clear();
         self.sent_ticks = now_ticks;
         self.count += 1;
-        send(&self.socket, &self.request)
+        self.wire.send(&self.request, buffer)
     }
 
     /// Reads on; whether the answer is whole.
     #[inline]
     fn receive(&mut self, buffer: &mut [u8]) -> Result<bool> {
+        let socket = match &mut self.wire {
+            Wire::Plain(socket) => socket,
+            Wire::Tds(link) => {
+                let step = link.advance(buffer, false).map_err(|fault| fault.text)?;
+                let is_whole = matches!(step, Step::Answer(_));
+                if is_whole {
+                    link.take_received(&mut self.received);
+                }
+                return Ok(is_whole);
+            }
+        };
         loop {
-            let count = match self.socket.recv(buffer) {
+            let count = match socket.recv(buffer) {
                 Ok(0) => return Err("the server has closed a connection".to_owned()),
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
@@ -300,6 +335,45 @@ impl Lane {
 /// An empty histogram: three digits, from a nanosecond to an hour.
 pub(crate) fn new_histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order")
+}
+
+impl Wire {
+    fn socket(&self) -> &Socket {
+        match self {
+            Self::Plain(socket) => socket,
+            Self::Tds(link) => link.socket(),
+        }
+    }
+
+    /// Sends all of a request.
+    #[inline]
+    fn send(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<()> {
+        let link = match self {
+            Self::Plain(socket) => return send(socket, request),
+            Self::Tds(link) => link,
+        };
+        link.ask(request).map_err(|fault| fault.text)?;
+        while link.has_unsent() {
+            wait_for(link.socket(), Direction::Writable)?;
+            // Nothing can come before the request is whole, but what is left is sent.
+            link.advance_once(buffer).map_err(|fault| fault.text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Connects to a TDS server and logs in.
+fn log_in(target: &Target, buffer: &mut [u8]) -> Result<Link> {
+    let mut link = Link::open_as(target, APPLICATION).map_err(|fault| fault.text)?;
+    let end_ns = clock::deadline_ns(PATIENCE);
+    wait_for(link.socket(), Direction::Writable)?;
+    while link.advance(buffer, false).map_err(|fault| fault.text)? != Step::LoggedIn {
+        if clock::monotonic_ns() > end_ns {
+            return Err("the login takes too long".to_owned());
+        }
+        wait_for(link.socket(), Direction::Readable)?;
+    }
+    Ok(link)
 }
 
 /// Sends all of a request.

@@ -7,11 +7,15 @@
 //!           Protocol: that as bytes of one server ─────┘
 //! ```
 //!
+//! Work on many rows at once (`bulk`) is between Clearway, DuckDB and TDS servers: one statement at a time.
+//!
 //! docs/race.md says what is the same for all of them, and what is not.
 #![forbid(unsafe_code)]
 
 mod book;
+mod bulk;
 mod client;
+mod duckdb;
 mod peer;
 mod process;
 mod protocol;
@@ -19,6 +23,7 @@ mod report;
 mod run;
 mod work;
 
+pub use bulk::{Bulk, BulkLap, DUCKDB, ROWS_MAX};
 pub use peer::{Kind, TdsServer};
 pub use report::{json, section, text};
 pub use run::{Race, Settings, run};

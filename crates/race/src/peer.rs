@@ -16,7 +16,7 @@ use sos::sys::Stop;
 use types::Collation;
 
 use crate::Result;
-use crate::client::{Client, Maker};
+use crate::client::{Client, Maker, Way};
 use crate::process::{Folder, PeerProcess, free_port};
 use crate::protocol::mariadb::MariaDb;
 use crate::protocol::memcached::Memcached;
@@ -122,7 +122,7 @@ impl Kind {
     }
 }
 
-/// A server that speaks TDS, runs already on this machine, and is raced as it is.
+/// A server that speaks TDS, runs already, here or elsewhere, and is raced as it is.
 #[derive(Clone, Debug)]
 pub struct TdsServer {
     /// Where it listens, and who logs in.
@@ -135,6 +135,8 @@ enum Books {
     Kernel(PeerProcess),
     /// The server itself, by sys.dm_os_sys_info.
     Server(Asker),
+    /// Nobody: it is on another machine, or does not say.
+    Nobody,
 }
 
 /// A server that takes part.
@@ -152,24 +154,13 @@ pub(crate) struct Peer {
 impl Peer {
     /// Starts a server of a kind, makes what the work needs, and proves that it keeps what it is given.
     pub(crate) fn start(kind: Kind, program: &Path, place: Place, idle: Idle) -> Result<Self> {
-        let mut tries_left = STARTS_MAX;
-        let (shown, process) = loop {
-            tries_left -= 1;
-            let folder = Folder::new(kind.name())?;
-            let port = free_port()?;
-            let (command, stop) = command(kind, program, &folder, port)?;
-            let shown = shown(&command, folder.path());
-            match PeerProcess::start(command, folder, port, stop, place) {
-                // Somebody else may have taken the port since.
-                Err(_) if tries_left > 0 => {}
-                started => break (shown, started?),
-            }
-        };
+        let (shown, process) = start_process(kind, program, place)?;
         let make = maker(kind);
+        let way = Way::Plain(process.address());
         let end_ns = clock::deadline_ns(READY_MAX);
         let client = loop {
             // Some listen before they let anybody in.
-            match Client::open(process.address(), &make, CONNECTIONS, idle) {
+            match Client::open(&way, &make, CONNECTIONS, idle) {
                 Err(why) if why.contains("57P03") && clock::monotonic_ns() < end_ns => {
                     load::pause(STEP);
                 }
@@ -194,9 +185,22 @@ impl Peer {
         let answer = asker.ask("select @@version")?;
         let version =
             answer.rows().first().and_then(|row| row.first()?.as_text(Collation::default()));
-        if Counters::read(&mut asker).cpu_ms().is_none() {
-            return Err("it does not say how much CPU it uses: sys.dm_os_sys_info".to_owned());
-        }
+        let (books, cpu) = match Counters::read(&mut asker).cpu_ms() {
+            Some(_) => (Books::Server(asker), "CPU by its sys.dm_os_sys_info"),
+            None => (
+                Books::Nobody,
+                "it does not say what CPU it uses, so that there is no figure of it",
+            ),
+        };
+        let encrypted = match target.encrypt {
+            Encrypt::Off => "in plain text",
+            Encrypt::On => "TLS in TDS",
+            Encrypt::Strict => "TDS 8.0",
+        };
+        let near = match target.address.ip().is_loopback() {
+            true => "on this machine",
+            false => "elsewhere, so that the network is in its latencies",
+        };
         let login = target.login.clone();
         let make: Maker = Box::new(move || Box::new(Tds::new(login.clone())));
         Ok(Self {
@@ -204,11 +208,9 @@ impl Peer {
             kind: None,
             version: version.unwrap_or_default().lines().next().unwrap_or("unknown").to_owned(),
             command: "not started by us, so not pinned either".to_owned(),
-            settings:
-                "as it is: what it keeps on disk we do not know; CPU by its sys.dm_os_sys_info"
-                    .to_owned(),
-            client: Client::open(target.address, &make, CONNECTIONS, idle)?,
-            books: Books::Server(asker),
+            settings: format!("{near}, {encrypted}; what it keeps on disk we do not know; {cpu}"),
+            client: Client::open(&Way::Tds(target.clone()), &make, CONNECTIONS, idle)?,
+            books,
         })
     }
 
@@ -217,29 +219,48 @@ impl Peer {
         self.kind.map_or(Ok(()), |kind| kind.races(work))
     }
 
-    /// CPU time of the server so far.
-    pub(crate) fn cpu_ns(&mut self) -> Result<u64> {
+    /// CPU time of the server so far; none if nobody can tell.
+    pub(crate) fn cpu_ns(&mut self) -> Result<Option<u64>> {
         match &mut self.books {
-            Books::Kernel(process) => process.cpu_ns(),
+            Books::Kernel(process) => process.cpu_ns().map(Some),
             Books::Server(asker) => {
                 let ms = Counters::read(asker).cpu_ms().and_then(|ms| u64::try_from(ms).ok());
-                Ok(ms.ok_or("the server does not say what CPU it has used")? * 1_000_000)
+                Ok(Some(ms.ok_or("the server does not say what CPU it has used")? * 1_000_000))
             }
+            Books::Nobody => Ok(None),
         }
     }
 }
 
-/// A target on this machine, in plain text.
-pub(crate) fn is_plain_and_here(target: &Target) -> bool {
-    target.address.ip().is_loopback() && target.encrypt == Encrypt::Off
+/// Starts a server of a kind; how that was done, and the server.
+pub(crate) fn start_process(
+    kind: Kind,
+    program: &Path,
+    place: Place,
+) -> Result<(String, PeerProcess)> {
+    let mut tries_left = STARTS_MAX;
+    loop {
+        tries_left -= 1;
+        let folder = Folder::new(kind.name())?;
+        let port = free_port()?;
+        let (command, stop) = command(kind, program, &folder, port)?;
+        let shown = shown(&command, folder.path());
+        match PeerProcess::start(command, folder, port, stop, place) {
+            // Somebody else may have taken the port since.
+            Err(_) if tries_left > 0 => {}
+            started => return started.map(|process| (shown, process)),
+        }
+    }
+}
+
+/// Who logs in to a Clearway that is ours.
+pub(crate) fn own_login() -> Login {
+    Login { user: "sa".to_owned(), password: PASSWORD.to_owned(), database: String::new() }
 }
 
 fn maker(kind: Kind) -> Maker {
     match kind {
-        Kind::Clearway => Box::new(|| {
-            let (user, password) = ("sa".to_owned(), PASSWORD.to_owned());
-            Box::new(Tds::new(Login { user, password, database: String::new() }))
-        }),
+        Kind::Clearway => Box::new(|| Box::new(Tds::new(own_login()))),
         Kind::Postgres => Box::new(|| Box::new(Postgres)),
         Kind::Redis => Box::new(|| Box::new(Redis::default())),
         Kind::Memcached => Box::new(|| Box::new(Memcached)),
@@ -334,14 +355,14 @@ fn shown(command: &Command, folder: &Path) -> String {
 }
 
 /// The first line of what a program says of its version.
-fn version(program: &Path) -> String {
+pub(crate) fn version(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
     text.ok().and_then(|text| text.lines().next().map(str::to_owned)).unwrap_or_default()
 }
 
 /// Finds a program where programs are: along PATH, and where Debian has servers.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin"].map(PathBuf::from);
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).chain(usual).collect();

@@ -200,7 +200,7 @@ impl Drop for PeerProcess {
 }
 
 /// Starts a command on its CPU.
-fn spawn(command: &mut Command, place: Place) -> Result<Child> {
+pub(crate) fn spawn(command: &mut Command, place: Place) -> Result<Child> {
     if let Place::Pinned { server_cpu, .. } = place {
         // A child inherits the CPUs of the thread that starts it.
         sys::pin_to_cpu(server_cpu).map_err(|error| format!("CPU {server_cpu}: {error}"))?;

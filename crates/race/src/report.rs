@@ -4,12 +4,15 @@ use std::fmt::Write;
 
 use load::json::{join, quote};
 
+use crate::bulk::{self, Bulk, BulkLap};
 use crate::run::{Lap, Race, as_float, median};
 use crate::work::Work;
 
 /// What a figure's columns are called.
 const HEADS: [&str; 8] =
     ["work", "peer", "CPU us", "(range)", "requests/s", "p50 us", "p99 us", "p99.9 us"];
+/// The same, of work on many rows.
+const BULK_HEADS: [&str; 6] = ["work", "peer", "CPU ms", "(range)", "ms", "Mrows/s"];
 /// What a reader must know before the figures.
 const LEGEND: &str = "CPU is the server's per request, all of its processes, median of the turns. A closed loop of 64 \
     connections: latencies follow from the rate. Where a server was not busy all the time, the client or neighbours \
@@ -17,11 +20,14 @@ const LEGEND: &str = "CPU is the server's per request, all of its processes, med
 
 /// How to get a peer that is not there.
 fn absence(name: &str) -> String {
-    format!("{name}: not found: make race-setup installs it")
+    match name {
+        bulk::DUCKDB => format!("{name}: not found: make race-setup installs it into .venv"),
+        _ => format!("{name}: not found: make race-setup installs it"),
+    }
 }
 
 fn cells(lap: &Lap) -> Vec<String> {
-    let (least, most) = (lap.cpu_us.first(), lap.cpu_us.last());
+    let (cpu, range) = cpu_cells(&lap.cpu_us);
     let micros = |percent: f64| {
         let ns = lap.latencies.value_at_quantile(percent / 100.0);
         format!("{:.0}", as_float(ns) / 1e3)
@@ -29,8 +35,8 @@ fn cells(lap: &Lap) -> Vec<String> {
     vec![
         lap.work.name().to_owned(),
         lap.name.clone(),
-        format!("{:.2}", median(&lap.cpu_us)),
-        format!("{:.2} .. {:.2}", least.unwrap_or(&0.0), most.unwrap_or(&0.0)),
+        cpu,
+        range,
         format!("{:.0}", median(&lap.rates)),
         micros(50.0),
         micros(99.0),
@@ -38,12 +44,40 @@ fn cells(lap: &Lap) -> Vec<String> {
     ]
 }
 
-fn notes(lap: &Lap) -> String {
-    if lap.is_idle_at_times() {
-        format!("server {:.0} % busy", lap.busy_percent)
-    } else {
-        String::new()
+/// The middle of CPU times, and their range; a dash where nobody can tell.
+fn cpu_cells(values: &[f64]) -> (String, String) {
+    match (values.first(), values.last()) {
+        (Some(least), Some(most)) => {
+            (format!("{:.2}", median(values)), format!("{least:.2} .. {most:.2}"))
+        }
+        _ => ("-".to_owned(), "-".to_owned()),
     }
+}
+
+const NO_CPU: &str = "its CPU can't be read from here";
+
+fn notes(lap: &Lap) -> String {
+    match lap.busy_percent {
+        None => NO_CPU.to_owned(),
+        Some(percent) if lap.is_idle_at_times() => format!("server {percent:.0} % busy"),
+        Some(_) => String::new(),
+    }
+}
+
+fn bulk_cells(lap: &BulkLap) -> Vec<String> {
+    let (cpu, range) = cpu_cells(&lap.cpu_ms);
+    vec![
+        lap.bulk.name().to_owned(),
+        lap.name.clone(),
+        cpu,
+        range,
+        format!("{:.2}", median(&lap.wall_ms)),
+        format!("{:.2}", lap.rows_per_second() / 1e6),
+    ]
+}
+
+fn bulk_notes(lap: &BulkLap) -> &'static str {
+    if lap.cpu_ms.is_empty() { NO_CPU } else { "" }
 }
 
 /// A race for a terminal.
@@ -72,6 +106,15 @@ pub fn text(race: &Race) -> String {
         for (name, _, why) in race.left_out.iter().filter(|(_, of, _)| *of == work) {
             let _ = writeln!(text, "  {name:<18} left out: {why}");
         }
+    }
+    for bulk in Bulk::ALL {
+        let laps: Vec<_> = race.bulk_laps.iter().filter(|lap| lap.bulk == bulk).collect();
+        if laps.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{}: {}", bulk.name(), bulk.meaning());
+        put_line(&mut text, &BULK_HEADS.map(str::to_owned), "");
+        laps.iter().for_each(|lap| put_line(&mut text, &bulk_cells(lap), bulk_notes(lap)));
     }
     let _ = writeln!(text, "\n{LEGEND}");
     for (name, why) in &race.failures {
@@ -110,14 +153,36 @@ pub fn json(race: &Race) -> String {
         format!("{{\"name\":{},\"work\":{work},\"why\":{}}}", quote(name), quote(why))
     });
     format!(
-        "{{\"machine\":{{{}}},\"run\":{},\"peers\":[{}],\"absent\":[{}],\"failures\":[{}],\"left_out\":[{}],\"results\":[{}]}}\n",
+        "{{\"machine\":{{{}}},\"run\":{},\"peers\":[{}],\"absent\":[{}],\"failures\":[{}],\"left_out\":[{}],\"results\":[{}],\"bulk\":[{}]}}\n",
         join(race.facts.iter().map(pair)),
         quote(&race.plan),
         join(entrants),
         join(race.absent.iter().map(|name| quote(name))),
         join(failures),
         join(left_out),
-        race.laps.iter().map(lap_json).collect::<Vec<_>>().join(",\n")
+        race.laps.iter().map(lap_json).collect::<Vec<_>>().join(",\n"),
+        race.bulk_laps.iter().map(bulk_json).collect::<Vec<_>>().join(",\n")
+    )
+}
+
+/// A number, or null where there is none.
+fn or_null(values: &[f64]) -> String {
+    if values.is_empty() { "null".to_owned() } else { format!("{:.3}", median(values)) }
+}
+
+fn bulk_json(lap: &BulkLap) -> String {
+    let list = |values: &[f64]| join(values.iter().map(|value| format!("{value:.3}")));
+    format!(
+        "{{\"work\":{},\"by\":{},\"rows\":{},\"cpu_ms\":{},\"cpu_ms_turns\":[{}],\"wall_ms\":{:.3},\
+         \"wall_ms_turns\":[{}],\"rows_per_second\":{:.0}}}",
+        quote(lap.bulk.name()),
+        quote(&lap.name),
+        lap.rows,
+        or_null(&lap.cpu_ms),
+        list(&lap.cpu_ms),
+        median(&lap.wall_ms),
+        list(&lap.wall_ms),
+        lap.rows_per_second()
     )
 }
 
@@ -125,19 +190,19 @@ fn lap_json(lap: &Lap) -> String {
     let list = |values: &[f64]| join(values.iter().map(|value| format!("{value:.3}")));
     let ns = |percent: f64| lap.latencies.value_at_quantile(percent / 100.0);
     format!(
-        "{{\"work\":{},\"peer\":{},\"requests\":{},\"cpu_us\":{:.3},\"cpu_us_turns\":[{}],\"rate\":{:.1},\"rate_turns\":[{}],\
-         \"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{},\"server_busy_percent\":{:.1}}}",
+        "{{\"work\":{},\"peer\":{},\"requests\":{},\"cpu_us\":{},\"cpu_us_turns\":[{}],\"rate\":{:.1},\"rate_turns\":[{}],\
+         \"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{},\"server_busy_percent\":{}}}",
         quote(lap.work.name()),
         quote(&lap.name),
         lap.latencies.len(),
-        median(&lap.cpu_us),
+        or_null(&lap.cpu_us),
         list(&lap.cpu_us),
         median(&lap.rates),
         list(&lap.rates),
         ns(50.0),
         ns(99.0),
         ns(99.9),
-        lap.busy_percent
+        lap.busy_percent.map_or_else(|| "null".to_owned(), |percent| format!("{percent:.1}"))
     )
 }
 
@@ -151,7 +216,18 @@ pub fn section(race: &Race) -> String {
     for lap in &race.laps {
         let _ = writeln!(text, "| {} | {} |", cells(lap).join(" | "), notes(lap));
     }
+    if !race.bulk_laps.is_empty() {
+        let _ = writeln!(text, "\n| {} | |", BULK_HEADS.join(" | "));
+        let _ = writeln!(text, "|{}", "---|".repeat(BULK_HEADS.len() + 1));
+    }
+    for lap in &race.bulk_laps {
+        let _ = writeln!(text, "| {} | {} |", bulk_cells(lap).join(" | "), bulk_notes(lap));
+    }
     text.push('\n');
+    let raced = |bulk: &Bulk| race.bulk_laps.iter().any(|lap| lap.bulk == *bulk);
+    for bulk in Bulk::ALL.iter().filter(|bulk| raced(bulk)) {
+        let _ = writeln!(text, "- {}: {}", bulk.name(), bulk.meaning());
+    }
     for work in Work::ALL {
         let _ = writeln!(text, "- {}: {}", work.name(), work.meaning());
     }
@@ -191,7 +267,7 @@ mod tests {
             cpu_us: vec![4.0, 5.0, 9.0],
             rates: vec![100_000.0, 150_000.0, 200_000.0],
             latencies,
-            busy_percent: 60.0,
+            busy_percent: Some(60.0),
         };
         Race {
             laps: vec![lap],

@@ -8,8 +8,9 @@ use hdrhistogram::Histogram;
 use load::Idle;
 use load::process::Place;
 
+use crate::bulk::{self, Bulk, BulkLap};
 use crate::client::{Until, new_histogram};
-use crate::peer::{Kind, Peer, TdsServer, is_plain_and_here};
+use crate::peer::{Kind, Peer, TdsServer};
 use crate::work::{CONNECTIONS, Work};
 
 /// The error of a race that the user has stopped.
@@ -28,8 +29,14 @@ pub struct Settings {
     pub works: Vec<Work>,
     /// Which peers, as far as they are here.
     pub peers: Vec<Kind>,
-    /// Servers that run already.
+    /// Servers that run already, here or elsewhere.
     pub tds: Vec<TdsServer>,
+    /// Which kinds of work on many rows at once.
+    pub bulks: Vec<Bulk>,
+    /// Rows of those.
+    pub rows: u32,
+    /// Whether DuckDB takes part in them.
+    pub has_duckdb: bool,
     /// How long a turn lasts.
     pub turn: Duration,
     /// Rounds; in each every peer has two turns.
@@ -56,20 +63,20 @@ pub struct Lap {
     pub work: Work,
     /// The peer's name.
     pub name: String,
-    /// Server CPU per request of each turn, in microseconds, least first.
+    /// Server CPU per request of each turn, in microseconds, least first; none where nobody can tell.
     pub cpu_us: Vec<f64>,
     /// Requests per second of each turn, least first.
     pub rates: Vec<f64>,
     /// Latencies of all turns, in nanoseconds.
     pub latencies: Histogram<u64>,
-    /// The server's part of one CPU over all turns, in percent.
-    pub busy_percent: f64,
+    /// The server's part of one CPU over all turns, in percent, where somebody can tell.
+    pub busy_percent: Option<f64>,
 }
 
 impl Lap {
     /// Whether something else than the server was what limited the rate: the client, or neighbours.
     pub fn is_idle_at_times(&self) -> bool {
-        self.busy_percent < BUSY_PERCENT
+        self.busy_percent.is_some_and(|percent| percent < BUSY_PERCENT)
     }
 }
 
@@ -88,6 +95,8 @@ pub struct Race {
     pub left_out: Vec<(String, Work, String)>,
     /// What was found.
     pub laps: Vec<Lap>,
+    /// What was found of work on many rows.
+    pub bulk_laps: Vec<BulkLap>,
     /// How the turns went.
     pub plan: String,
 }
@@ -128,7 +137,7 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
     for work in &settings.works {
         lap(*work, settings, &mut peers, &mut race, tell, is_cut);
     }
-    for mut peer in peers {
+    for mut peer in peers.drain(..) {
         if is_cut() {
             break;
         }
@@ -137,6 +146,10 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
         if let Err(why) = proved {
             race.failures.push((peer.name, why));
         }
+    }
+    // Nobody else is idle beside them: those above have ended.
+    if !settings.bulks.is_empty() && !is_cut() {
+        bulk::race(settings, place, &mut race, tell, is_cut);
     }
     if is_cut() {
         race.failures.push(("the race".to_owned(), STOPPED.to_owned()));
@@ -185,13 +198,7 @@ fn gather(
         }
         let name = format!("tds {}", server.target.address);
         tell(&format!("{name}: joining"));
-        let joined = match is_plain_and_here(&server.target) {
-            true => Peer::join(server, idle),
-            false => {
-                Err("a race is in plain text, and so only with servers on this machine".to_owned())
-            }
-        };
-        add(name, race, joined);
+        add(name, race, Peer::join(server, idle));
     }
     peers
 }
@@ -279,14 +286,16 @@ impl Samples {
         time: Duration,
         is_cut: &dyn Fn() -> bool,
     ) -> Result<(), String> {
-        let cpu_ns = peer.cpu_ns()?;
+        let before = peer.cpu_ns()?;
         let turn = peer.client.run(work, Until::Time(time), is_cut)?;
-        let cpu_ns = peer.cpu_ns()?.saturating_sub(cpu_ns);
         let requests = as_float(turn.latencies.len().max(1));
-        self.cpu_us.push(as_float(cpu_ns) / 1e3 / requests);
+        if let Some((before, after)) = before.zip(peer.cpu_ns()?) {
+            let cpu_ns = after.saturating_sub(before);
+            self.cpu_us.push(as_float(cpu_ns) / 1e3 / requests);
+            self.cpu_ns += cpu_ns;
+        }
         self.rates.push(requests * 1e9 / as_float(turn.wall_ns.max(1)));
         self.latencies += &turn.latencies;
-        self.cpu_ns += cpu_ns;
         self.wall_ns += turn.wall_ns;
         Ok(())
     }
@@ -297,7 +306,8 @@ impl Samples {
         Lap {
             work,
             name: name.to_owned(),
-            busy_percent: as_float(self.cpu_ns) * 100.0 / as_float(self.wall_ns.max(1)),
+            busy_percent: (!self.cpu_us.is_empty())
+                .then(|| as_float(self.cpu_ns) * 100.0 / as_float(self.wall_ns.max(1))),
             cpu_us: self.cpu_us,
             rates: self.rates,
             latencies: self.latencies,

@@ -14,6 +14,9 @@ fn race_alone(kind: Kind) {
         tds: Vec::new(),
         turn: Duration::from_millis(200),
         rounds: 1,
+        bulks: Vec::new(),
+        rows: 1,
+        has_duckdb: false,
     };
     let found = race::run(&settings, &mut |_| {}, &|| false);
     assert!(found.failures.is_empty(), "{:?}", found.failures);
