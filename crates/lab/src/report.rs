@@ -190,8 +190,8 @@ fn put_html(body: &mut String, finding: &Finding) {
         let _ = writeln!(body, "<li>published: {}</li>", escape(published));
     }
     let (old, new) = (escape(experiment.old.0), escape(experiment.new.0));
-    put_graphs(body, finding);
     let _ = writeln!(body, "</ul><p>old: {old}<br>new: {new}</p>");
+    put_graphs(body, finding);
     let put = |body: &mut String, head: &str, lines: Vec<Line>| {
         let rows: Vec<_> = lines.into_iter().map(|(what, old, new)| vec![what, old, new]).collect();
         if !rows.is_empty() {

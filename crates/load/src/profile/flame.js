@@ -4,7 +4,8 @@ const MARGIN = 10, LETTER = 7.3;
 let frames = [], scale = 0, term = "";
 
 function start() {
-  const svg = document.documentElement;
+  /* In a report it is inside a page of its own. */
+  const svg = document.querySelector("svg");
   scale = svg.viewBox.baseVal.width - 2 * MARGIN;
   for (const g of document.querySelectorAll(".f")) {
     const frame = {
