@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 after an orderly stop, 1 when the verb failed, 2 when the command line is wrong.
 
+mod agents;
 mod events;
 mod lab;
 mod profile;

@@ -1,7 +1,7 @@
 //! The verb `stress`: checks its arguments, puts the load, and writes the report.
 //!
 //! Exit codes: 0 when the load ran, 1 when it ran and had errors and -b was given, 2 when the arguments are
-//! wrong, the target can't be reached or an output can't be written.
+//! wrong, the target can't be reached, an agent is lost or an output can't be written.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,18 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use load::Login;
+use load::agent::Crew;
 use load::ask::Asker;
 use load::counters::Counters;
 use load::link::{Encrypt, Target};
 use load::stress::{
-    self, FileWork, Fleet, Level, Pace, Pool, Report, Second, Settings, Work, Workload,
+    Fleet, Level, Pace, Pool, Prepared, Report, Second, Settings, Source, Tally, WAREHOUSES_MAX,
+    Work, Workload,
 };
+use sos::sync::Arc;
 use sos::sys::StopSignals;
 
-use crate::{EXIT_USAGE, wrong_usage};
+use crate::{EXIT_USAGE, agents, wrong_usage};
 
 /// Where sqlcmd looks for a password as well.
 const PASSWORD_VARIABLE: &str = "SQLCMDPASSWORD";
@@ -41,25 +44,28 @@ const SETUP_PATIENCE: Duration = Duration::from_secs(600);
 pub(crate) struct StressArguments {
     /// Server: host, host,port or tcp:host,port
     #[arg(short = 'S', long, value_name = "SERVER", default_value = "127.0.0.1")]
-    server: String,
+    pub(crate) server: String,
     /// Login
     #[arg(short = 'U', long, value_name = "LOGIN", default_value = "sa")]
-    user: String,
+    pub(crate) user: String,
     /// Its password; else SQLCMDPASSWORD
     #[arg(short = 'P', long, value_name = "PASSWORD")]
     password: Option<String>,
     /// Database
     #[arg(short = 'd', long, value_name = "NAME", default_value = "")]
-    database: String,
+    pub(crate) database: String,
     /// SQL text, split at lines of GO; {call p} is sent as a procedure call
     #[arg(short = 'Q', long, value_name = "TEXT")]
     query: Option<String>,
     /// A .sql file, or a pattern such as dir/*.sql; each file gets its own connections
     #[arg(short = 'i', long, value_name = "FILE")]
     input: Vec<String>,
-    /// session-state, cache, counter or queue, or a file such as mix.toml (docs/stress.md), instead of -Q and -i
+    /// session-state, cache, counter, queue or tpcc, or a file such as mix.toml (docs/stress.md), instead of -Q and -i
     #[arg(long, value_name = "NAME", conflicts_with_all = ["query", "input"])]
     workload: Option<String>,
+    /// How large tpcc's tables are; default 1
+    #[arg(long, value_name = "N", requires = "workload")]
+    warehouses: Option<u32>,
     /// Makes the workload's tables anew in the database first: its setup script
     #[arg(long, requires = "workload")]
     setup: bool,
@@ -89,28 +95,40 @@ pub(crate) struct StressArguments {
     warmup: Option<String>,
     /// off, on (TLS in TDS) or strict (TDS 8.0); default on, and off to this machine. Certificates are not checked
     #[arg(long, value_name = "HOW")]
-    encrypt: Option<EncryptName>,
+    pub(crate) encrypt: Option<EncryptName>,
     /// Seconds that a login may take
     #[arg(short = 'l', long, value_name = "SECONDS", default_value_t = 15)]
     login_timeout: u64,
     /// Seconds that a request may take before it is cancelled; 0 for ever
     #[arg(short = 't', long, value_name = "SECONDS", default_value_t = 0)]
     query_timeout: u64,
-    /// How often a request is sent again after an error that says to (1205, 41302 ...)
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    retries: u32,
+    /// How often a request is sent again after an error that says to (1205, 41302 ...); default 0, and 20 of tpcc
+    #[arg(long, value_name = "N")]
+    retries: Option<u32>,
     /// Stop at the first error
     #[arg(short = 'b', long)]
     stop_on_error: bool,
     /// Say nothing while it runs
     #[arg(short = 'q', long)]
-    quiet: bool,
+    pub(crate) quiet: bool,
     /// Folder for report.txt and report.json
     #[arg(short = 'o', long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// Threads of this tool that share the connections out
+    /// Threads of this tool, or of each agent, that share the connections out
     #[arg(long, value_name = "N", default_value_t = 1)]
-    threads: usize,
+    pub(crate) threads: usize,
+    /// Other processes that put the load, such as 10.0.0.5:7433,10.0.0.6:7433: they share the connections and the rate out
+    #[arg(long, value_name = "HOST:PORT,..", value_delimiter = ',')]
+    pub(crate) agents: Vec<String>,
+    /// Be such a process: listen there, on this machine alone where it is a port without a host, and put the load that a
+    /// coordinator with the same token asks for
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["server", "user", "database", "query", "input", "workload",
+        "setup", "connections", "iterations", "duration", "rate", "sweep", "think", "pool", "warmup", "encrypt",
+        "login_timeout", "query_timeout", "retries", "stop_on_error", "output", "threads", "html", "json", "agents"])]
+    pub(crate) agent: Option<String>,
+    /// File with the token of agents; else CLEARWAY_AGENT_TOKEN
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent_token_file: Option<PathBuf>,
     /// File for the report as HTML, with charts and the server's counters; needs nothing from outside
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -149,6 +167,9 @@ impl EncryptName {
 
 /// Puts the load. What went wrong with the requests is in the report; what kept it from running is a line.
 pub(crate) fn run(arguments: &StressArguments) -> ExitCode {
+    if let Some(address) = &arguments.agent {
+        return agents::serve(arguments, address);
+    }
     let plan = match Plan::of(arguments) {
         Ok(plan) => plan,
         Err(what) => return wrong_usage(&what),
@@ -164,14 +185,15 @@ pub(crate) fn run(arguments: &StressArguments) -> ExitCode {
 }
 
 /// Arguments that have been checked.
-struct Plan {
-    target: Target,
-    work: &'static Work,
+pub(crate) struct Plan {
+    pub(crate) target: Target,
+    pub(crate) source: Source,
+    pub(crate) work: Arc<Work>,
     work_name: String,
     /// Batches before and after, on one connection.
     setup: Vec<String>,
     teardown: Vec<String>,
-    settings: Settings,
+    pub(crate) settings: Settings,
     duration: Option<Duration>,
     levels: Vec<usize>,
     warmup: Warmup,
@@ -187,7 +209,12 @@ enum Warmup {
 impl Plan {
     fn of(arguments: &StressArguments) -> Result<Self, String> {
         let address = load::address::resolve(&arguments.server)?;
-        let Input { work, name, setup, teardown, inputs } = input(arguments)?;
+        let (source, name) = source(arguments)?;
+        let Prepared { work, setup, teardown, inputs } =
+            source.prepare().map_err(|why| match &source {
+                Source::File(_) => wrong_workload(&name, &why),
+                Source::Scripts(_) | Source::Known(_) => why,
+            })?;
         let pool = match arguments.pool {
             PoolName::Keep => Pool::Keep,
             PoolName::Reset => Pool::Reset,
@@ -221,8 +248,7 @@ impl Plan {
                     address,
                 ),
             },
-            // The run is all that this process is for.
-            work: Box::leak(Box::new(if pool == Pool::Reset { work.with_reset() } else { work })),
+            work: Arc::new(if pool == Pool::Reset { work.with_reset() } else { work }),
             work_name: name,
             setup,
             teardown,
@@ -233,7 +259,7 @@ impl Plan {
                 iterations: arguments.iterations,
                 login_timeout: seconds(arguments.login_timeout.max(1)),
                 query_timeout: (timeout > 0).then(|| seconds(timeout)),
-                retries: arguments.retries,
+                retries: arguments.retries.unwrap_or(source.retries()),
                 stop_on_error: arguments.stop_on_error,
             },
             duration: match (arguments.duration, arguments.iterations) {
@@ -242,17 +268,23 @@ impl Plan {
             },
             levels: levels.iter().map(|count| count * inputs).collect(),
             warmup: warmup(arguments.warmup.as_deref())?,
+            source,
         })
     }
 }
 
 fn login(arguments: &StressArguments) -> Result<Login, String> {
-    let password = match &arguments.password {
-        Some(password) => password.clone(),
-        None => std::env::var(PASSWORD_VARIABLE)
-            .map_err(|_| format!("no password: -P or {PASSWORD_VARIABLE}"))?,
-    };
+    let password = password(arguments)?;
     Ok(Login { user: arguments.user.clone(), password, database: arguments.database.clone() })
+}
+
+/// The password of whoever logs in.
+pub(crate) fn password(arguments: &StressArguments) -> Result<String, String> {
+    match &arguments.password {
+        Some(password) => Ok(password.clone()),
+        None => std::env::var(PASSWORD_VARIABLE)
+            .map_err(|_| format!("no password: -P or {PASSWORD_VARIABLE}")),
+    }
 }
 
 fn warmup(text: Option<&str>) -> Result<Warmup, String> {
@@ -265,37 +297,48 @@ fn warmup(text: Option<&str>) -> Result<Warmup, String> {
     }
 }
 
-/// What is sent, what it is called, and how many inputs that are.
-struct Input {
-    work: Work,
-    name: String,
-    setup: Vec<String>,
-    teardown: Vec<String>,
-    inputs: usize,
-}
-
-fn input(arguments: &StressArguments) -> Result<Input, String> {
+/// What is sent, and what it is called.
+fn source(arguments: &StressArguments) -> Result<(Source, String), String> {
     let Some(name) = arguments.workload.clone() else {
-        let (work, inputs) = scripts(arguments)?;
-        let (setup, teardown) = (Vec::new(), Vec::new());
-        return Ok(Input { work, name: "SQL text".to_owned(), setup, teardown, inputs });
+        // The parser drops what an argument requires when that conflicts with another one.
+        if arguments.setup || arguments.warehouses.is_some() {
+            return Err("--setup and --warehouses are for a --workload".to_owned());
+        }
+        return Ok((Source::Scripts(scripts(arguments)?), "SQL text".to_owned()));
     };
     if let Some(known) = Workload::ALL.into_iter().find(|known| known.name() == name) {
-        let setup = stress::batches(known.setup());
-        return Ok(Input { work: known.work()?, name, setup, teardown: Vec::new(), inputs: 1 });
+        let known = match (known, arguments.warehouses) {
+            (known, None) => known,
+            (Workload::Tpcc { .. }, Some(warehouses @ 1..=WAREHOUSES_MAX)) => {
+                Workload::Tpcc { warehouses }
+            }
+            (Workload::Tpcc { .. }, Some(wrong)) => {
+                return Err(format!(
+                    "invalid value '{wrong}' for '--warehouses': it takes 1 to {WAREHOUSES_MAX}"
+                ));
+            }
+            (_, Some(_)) => return Err("--warehouses is for the workload tpcc".to_owned()),
+        };
+        return Ok((Source::Known(known), name));
     }
-    let wrong = |why: String| format!("invalid value '{name}' for '--workload': {why}");
     if Path::new(&name).extension().is_none_or(|extension| extension != "toml") {
         let known: Vec<_> = Workload::ALL.iter().map(|known| known.name()).collect();
-        return Err(wrong(format!("expected {}, or a .toml file", known.join(", "))));
+        let why = format!("expected {}, or a .toml file", known.join(", "));
+        return Err(wrong_workload(&name, &why));
     }
-    let text = std::fs::read_to_string(&name).map_err(|error| wrong(error.to_string()))?;
-    let file = FileWork::parse(&text).map_err(wrong)?;
-    let FileWork { setup, work, teardown } = file;
-    Ok(Input { work, name, setup, teardown, inputs: 1 })
+    if arguments.warehouses.is_some() {
+        return Err("--warehouses is for the workload tpcc".to_owned());
+    }
+    let text = std::fs::read_to_string(&name)
+        .map_err(|error| wrong_workload(&name, &error.to_string()))?;
+    Ok((Source::File(text), name))
 }
 
-fn scripts(arguments: &StressArguments) -> Result<(Work, usize), String> {
+fn wrong_workload(name: &str, why: &str) -> String {
+    format!("invalid value '{name}' for '--workload': {why}")
+}
+
+fn scripts(arguments: &StressArguments) -> Result<Vec<(String, String)>, String> {
     let mut scripts = Vec::new();
     if let Some(text) = &arguments.query {
         scripts.push(("-Q".to_owned(), text.clone()));
@@ -308,17 +351,9 @@ fn scripts(arguments: &StressArguments) -> Result<(Work, usize), String> {
             scripts.push((name, text));
         }
     }
-    let mut batches = Vec::new();
-    for (name, text) in &scripts {
-        let found = stress::batches(text);
-        if found.is_empty() {
-            return Err(format!("{name} has nothing to send"));
-        }
-        batches.push(found);
-    }
-    match batches.len() {
-        0 => Err("nothing to send: -Q, -i or --workload".to_owned()),
-        count => Ok((Work::of_scripts(&batches)?, count)),
+    match scripts.is_empty() {
+        true => Err("nothing to send: -Q, -i or --workload".to_owned()),
+        false => Ok(scripts),
     }
 }
 
@@ -361,43 +396,96 @@ fn matches(pattern: &[u8], name: &[u8]) -> bool {
     }
 }
 
+/// Who puts the load: this process, or agents.
+enum Hands {
+    Own(Option<Fleet>),
+    Agents(Crew),
+}
+
+impl Hands {
+    fn of(arguments: &StressArguments, plan: &Plan) -> Result<Self, String> {
+        match arguments.agents.is_empty() {
+            true => Ok(Self::Own(None)),
+            false => agents::gather(arguments, plan).map(Self::Agents),
+        }
+    }
+
+    /// Logs so many connections in.
+    fn connect(
+        &mut self,
+        arguments: &StressArguments,
+        plan: &Plan,
+        connections: usize,
+    ) -> Result<(), String> {
+        match self {
+            Self::Own(own) => {
+                // The connections of the level before go first.
+                *own = None;
+                let settings = Settings { connections, ..plan.settings.clone() };
+                let fleet = Fleet::new(&plan.target, &plan.work, &settings, arguments.threads)?;
+                own.insert(fleet).connect()
+            }
+            Self::Agents(crew) => crew.connect(connections),
+        }
+    }
+
+    fn run(
+        &mut self,
+        duration: Option<Duration>,
+        each_second: impl FnMut(&Second) -> bool,
+        is_cut: impl Fn() -> bool,
+    ) -> Result<Tally, String> {
+        match self {
+            Self::Own(Some(fleet)) => fleet.run(duration, each_second, is_cut),
+            Self::Own(None) => Err("nobody has connected".to_owned()),
+            Self::Agents(crew) => crew.run(duration, each_second, is_cut),
+        }
+    }
+
+    /// What has happened to an agent, if anything has.
+    fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Own(_) => None,
+            Self::Agents(crew) => crew.trouble().map(str::to_owned),
+        }
+    }
+}
+
 /// Runs every level and writes the report; says whether an error has stopped it.
 fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
     sos::sys::raise_open_files();
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     let asked_to_stop = || signals.came().unwrap_or(false);
+    let mut hands = Hands::of(arguments, plan)?;
     if arguments.setup {
         send_all(plan, &plan.setup, "--setup")?;
     }
     let mut report = Report {
         facts: facts(arguments, plan),
-        work: plan.work,
+        work: &plan.work,
         is_open: matches!(plan.settings.pace, Pace::Open { .. }),
         levels: Vec::new(),
     };
     let mut has_stopped = false;
+    let mut failed = None;
     for &connections in &plan.levels {
-        let settings = Settings { connections, ..plan.settings.clone() };
-        let mut fleet = Fleet::new(&plan.target, plan.work, &settings, arguments.threads)?;
-        fleet.connect()?;
-        warm_up(&mut fleet, plan.warmup, asked_to_stop)?;
-        let tell = |second: &Second| {
-            if !arguments.quiet {
-                progress(connections, second);
+        match put_level(arguments, plan, &mut hands, connections, &asked_to_stop) {
+            Ok(level) => {
+                has_stopped = arguments.stop_on_error && level.tally.troubles() > 0;
+                report.levels.push(level);
+                failed = hands.trouble();
             }
-            true
-        };
-        // Who may not look at the server's books puts the load all the same.
-        let mut books = Asker::connect(&plan.target, BOOKS_PATIENCE).ok();
-        let before = books.as_mut().map(Counters::read);
-        let tally = fleet.run(plan.duration, tell, asked_to_stop)?;
-        let after = books.as_mut().map(Counters::read);
-        let server = before.zip(after).map(|(before, after)| after.since(&before));
-        has_stopped = arguments.stop_on_error && tally.troubles() > 0;
-        report.levels.push(Level { connections, tally, server });
-        if has_stopped || asked_to_stop() {
+            // What the levels before have found is not lost.
+            Err(why) => failed = Some(why),
+        }
+        if failed.is_some() || has_stopped || asked_to_stop() {
             break;
         }
+    }
+    if report.levels.is_empty()
+        && let Some(why) = failed
+    {
+        return Err(why);
     }
     write_report(arguments, &report)?;
     let is_missing =
@@ -406,7 +494,35 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
         eprintln!("what {} needs is not in the database: --setup makes it", plan.work_name);
     }
     send_all(plan, &plan.teardown, "teardown")?;
-    Ok(has_stopped)
+    failed.map_or(Ok(has_stopped), Err)
+}
+
+/// Runs one level.
+fn put_level(
+    arguments: &StressArguments,
+    plan: &Plan,
+    hands: &mut Hands,
+    connections: usize,
+    asked_to_stop: &dyn Fn() -> bool,
+) -> Result<Level, String> {
+    hands.connect(arguments, plan, connections)?;
+    warm_up(hands, plan.warmup, asked_to_stop)?;
+    if let Some(why) = hands.trouble() {
+        return Err(why);
+    }
+    let tell = |second: &Second| {
+        if !arguments.quiet {
+            progress(connections, second);
+        }
+        true
+    };
+    // Who may not look at the server's books puts the load all the same.
+    let mut books = Asker::connect(&plan.target, BOOKS_PATIENCE).ok();
+    let before = books.as_mut().map(Counters::read);
+    let tally = hands.run(plan.duration, tell, asked_to_stop)?;
+    let after = books.as_mut().map(Counters::read);
+    let server = before.zip(after).map(|(before, after)| after.since(&before));
+    Ok(Level { connections, tally, server })
 }
 
 /// Sends batches on one connection, one after the other.
@@ -420,20 +536,20 @@ fn send_all(plan: &Plan, batches: &[String], what: &str) -> Result<(), String> {
 }
 
 fn warm_up(
-    fleet: &mut Fleet,
+    hands: &mut Hands,
     warmup: Warmup,
     asked_to_stop: impl Fn() -> bool,
 ) -> Result<(), String> {
     let mut rates: Vec<f64> = Vec::new();
     match warmup {
         Warmup::None => {}
-        Warmup::For(duration) => drop(fleet.run(Some(duration), |_| true, asked_to_stop)?),
+        Warmup::For(duration) => drop(hands.run(Some(duration), |_| true, asked_to_stop)?),
         Warmup::UntilSteady => {
             let is_unsteady = |second: &Second| {
                 rates.push(second.rate());
                 !is_steady(&rates)
             };
-            drop(fleet.run(Some(STEADY_MAX), is_unsteady, asked_to_stop)?);
+            drop(hands.run(Some(STEADY_MAX), is_unsteady, asked_to_stop)?);
         }
     }
     Ok(())
@@ -451,7 +567,9 @@ fn is_steady(rates: &[f64]) -> bool {
 
 fn progress(connections: usize, second: &Second) {
     let ms = |ns| f64::from(u32::try_from(ns / 1_000).unwrap_or(u32::MAX)) / 1e3;
-    eprintln!(
+    // A closed stderr is no reason to end a run.
+    let _ = writeln!(
+        std::io::stderr(),
         "{:>6.0} s  {connections} connections  {:>9.0}/s  p50 {:.3} ms  p99 {:.3} ms  errors {}",
         Duration::from_nanos(second.at_ns).as_secs_f64(),
         second.rate(),
@@ -472,14 +590,24 @@ fn facts(arguments: &StressArguments, plan: &Plan) -> Vec<(String, String)> {
         Encrypt::Strict => "TDS 8.0",
     };
     let fact = |name: &str, value: String| (name.to_owned(), value);
-    vec![
+    let work = match plan.source {
+        Source::Known(Workload::Tpcc { warehouses }) => {
+            format!("{}, {warehouses} warehouses", plan.work_name)
+        }
+        Source::Known(_) | Source::Scripts(_) | Source::File(_) => plan.work_name.clone(),
+    };
+    let mut facts = vec![
         fact("server", format!("{} ({})", arguments.server, plan.target.address)),
-        fact("work", plan.work_name.clone()),
+        fact("work", work),
         fact("threads", arguments.threads.to_string()),
         fact("pace", pace),
         fact("pool", format!("{:?}", arguments.pool).to_lowercase()),
         fact("encryption", encrypt.to_owned()),
-    ]
+    ];
+    if !arguments.agents.is_empty() {
+        facts.push(fact("agents", arguments.agents.join(", ")));
+    }
+    facts
 }
 
 /// Writes the report to stdout and wherever it was asked for.

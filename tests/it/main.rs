@@ -1,5 +1,6 @@
 //! Tests of the `clearway` binary as a process: what it says, what it answers, and that it lives on.
 
+mod agents;
 mod bad_text;
 mod books;
 mod client;
@@ -20,3 +21,4 @@ mod requests;
 mod server;
 mod sql;
 mod stress;
+mod tpcc;

@@ -168,7 +168,7 @@ impl Experiment {
     /// The batches that make its tables.
     pub(crate) fn setup_batches(&self) -> Vec<String> {
         match self.load {
-            Load::Workload(workload) => batches(workload.setup()),
+            Load::Workload(workload) => workload.setup(),
             Load::Batch(_) | Load::Scripts { .. } => {
                 (0..self.sessions).flat_map(|n| batches(&numbered(self.setup, n))).collect()
             }

@@ -27,6 +27,19 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| wrong("the name has no address"))
 }
 
+/// The address of an agent: `host:port`, or a port of this machine alone.
+///
+/// # Errors
+/// One line that says what is wrong with it.
+pub fn of_agent(name: &str) -> Result<SocketAddr, String> {
+    let wrong = |why: &str| format!("'{name}' is no address of an agent: {why}");
+    let (host, port) = name.rsplit_once(':').unwrap_or(("127.0.0.1", name));
+    let port: u16 = port.trim().parse().map_err(|_| wrong("expected host:port, or a port"))?;
+    let host = host.trim().trim_start_matches('[').trim_end_matches(']');
+    let mut found = (host, port).to_socket_addrs().map_err(|error| wrong(&error.to_string()))?;
+    found.next().ok_or_else(|| wrong("the name has no address"))
+}
+
 /// What is encrypted where nobody has said: passwords leave this machine in plain text only if somebody does.
 pub fn encryption(asked: Option<Encrypt>, address: SocketAddr) -> Encrypt {
     asked.unwrap_or(if address.ip().is_loopback() { Encrypt::Off } else { Encrypt::On })
@@ -48,5 +61,17 @@ mod tests {
         }
         assert!(resolve("host\\instance").is_err_and(|why| why.contains("named instances")));
         assert!(resolve("127.0.0.1,x").is_err());
+    }
+
+    #[test]
+    fn an_agent_without_a_host_is_on_this_machine() {
+        for (name, expected) in
+            [("7433", "127.0.0.1:7433"), ("10.1.2.3:5", "10.1.2.3:5"), ("[::1]:9", "[::1]:9")]
+        {
+            assert_eq!(of_agent(name).map(|found| found.to_string()).as_deref(), Ok(expected));
+        }
+        for name in ["", "host", "127.0.0.1:", "127.0.0.1:99999"] {
+            assert!(of_agent(name).is_err(), "{name}");
+        }
     }
 }

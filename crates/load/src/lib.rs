@@ -4,6 +4,7 @@
 //! ```text
 //!   Script (encoded requests) ─► Generator (connections on one epoll) ─► Outcome (latencies, errors)
 //!   stress::Work ─► stress::Driver (pace, pool, timeouts; a Link each) ─► stress::Tally, the same by time
+//!   agent::Crew ─► agent::Agent, in other processes ─► their Drivers ─► Tallies, put together
 //! ```
 //!
 //! [`profile`] is a client too: it asks a server's sampler what it sees.
@@ -17,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod agent;
 pub mod answer;
 pub mod ask;
 mod connection;

@@ -39,6 +39,8 @@ impl ServerProcess {
             // A child inherits the CPUs of the thread that starts it.
             sys::pin_to_cpu(server_cpu).map_err(|error| format!("CPU {server_cpu}: {error}"))?;
         }
+        // Whoever runs it may have taken signals over, and a child would inherit that.
+        sys::clear_signal_mask(&mut command);
         let started_ns = clock::monotonic_ns();
         let spawned = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         if let Place::Pinned { client_cpu, .. } = place {
@@ -102,5 +104,25 @@ impl Drop for ServerProcess {
         // It may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_inherits_no_blocked_signals() {
+        let _signals = sys::StopSignals::new().expect("signals");
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo 'x is ready: 127.0.0.1:1'; exec sleep 60"]);
+        let server = ServerProcess::start(command, b"", Place::Anywhere).expect("it starts");
+        let blocked = |path: String| {
+            let status = std::fs::read_to_string(path).expect("it lives");
+            let line = status.lines().find_map(|line| line.strip_prefix("SigBlk:"));
+            u64::from_str_radix(line.expect("a mask").trim(), 16).expect("in hex")
+        };
+        assert_eq!(blocked(format!("/proc/{}/status", server.id())), 0);
+        assert_ne!(blocked("/proc/thread-self/status".to_owned()), 0, "and ours are blocked");
     }
 }

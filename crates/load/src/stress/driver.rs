@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::Deref;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
@@ -108,10 +109,10 @@ struct Slot {
     drawn: Random,
 }
 
-/// Connections to one server, and what they send.
-pub struct Driver<'a> {
+/// Connections to one server, and what they send: work that is borrowed, or shared with other threads.
+pub struct Driver<W> {
     target: Target,
-    work: &'a Work,
+    work: W,
     settings: Settings,
     poller: Poller,
     events: Events,
@@ -132,19 +133,19 @@ pub struct Driver<'a> {
     tally: Tally,
 }
 
-impl<'a> Driver<'a> {
+impl<W: Deref<Target = Work>> Driver<W> {
     /// Begins to open the connections.
     ///
     /// # Errors
     /// When the machine refuses descriptors.
-    pub fn new(target: Target, work: &'a Work, settings: Settings) -> Result<Self, String> {
+    pub fn new(target: Target, work: W, settings: Settings) -> Result<Self, String> {
         Self::with_first(target, work, settings, 0)
     }
 
     /// As [`Self::new`], for the connections from this one on of a load that others put too.
     pub(super) fn with_first(
         target: Target,
-        work: &'a Work,
+        work: W,
         settings: Settings,
         first: usize,
     ) -> Result<Self, String> {
@@ -162,6 +163,7 @@ impl<'a> Driver<'a> {
         };
         let seeds = u64::try_from(first).unwrap_or(0)..;
         let slots = seeds.take(settings.connections).map(slot).collect();
+        let kinds = work.kinds().len();
         Ok(Self {
             target,
             work,
@@ -172,11 +174,11 @@ impl<'a> Driver<'a> {
             first,
             free: VecDeque::new(),
             timers: BinaryHeap::new(),
-            lengths: vec![Vec::new(); work.kinds().len()],
+            lengths: vec![Vec::new(); kinds],
             next_due_ns: 0.0,
             is_ending: true,
             ended_ns: 0,
-            tally: Tally::new(work.kinds().len()),
+            tally: Tally::new(kinds),
             settings,
         })
     }
@@ -400,7 +402,7 @@ impl<'a> Driver<'a> {
     fn send(&mut self, index: usize) {
         let slot = &mut self.slots[index];
         slot.random = slot.drawn;
-        let drawn = self.work.drawn(slot.turn, &mut slot.random);
+        let drawn = self.work.drawn(slot.turn, self.first + index, &mut slot.random);
         let request = match &drawn {
             Some(request) => request,
             None => self.work.request(slot.turn),
@@ -480,18 +482,21 @@ impl<'a> Driver<'a> {
                 lengths.push(end.bytes);
             }
             if has_failed(end) {
-                self.tally.failed(std::iter::empty());
+                self.tally.failed_of(slot.turn.kind, std::iter::empty());
             }
             return true;
         }
-        let may_help = answer.errors().any(|error| RETRIED.contains(&error.number));
-        if may_help && slot.tries < self.settings.retries {
+        let kind = slot.turn.kind;
+        let helped = answer.errors().find(|error| RETRIED.contains(&error.number));
+        if let Some(error) = helped
+            && slot.tries < self.settings.retries
+        {
             slot.tries += 1;
-            self.tally.retries += 1;
+            *self.tally.retries.entry(error.number).or_default() += 1;
             self.send(index);
             return false;
         }
-        self.tally.failed(errors);
+        self.tally.failed_of(kind, errors);
         self.end_on_error();
         true
     }

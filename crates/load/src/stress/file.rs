@@ -250,7 +250,7 @@ impl Spec {
                 Err("'skew' is for zipf".to_owned())
             }
             "" | "uniform" => Ok(Draw::Uniform(from, to)),
-            "sequence" => Ok(Draw::Sequence(from, to, AtomicU64::new(0))),
+            "sequence" => Ok(Draw::Sequence { from, to, next: AtomicU64::new(0), step: 1 }),
             "zipf" => {
                 let skew = self.skew.unwrap_or(1.0);
                 match skew > 0.0 && skew.is_finite() {
@@ -298,10 +298,10 @@ guid = { type = "uniqueidentifier" }
         assert_eq!(names, [("read", 3), ("write", 1)]);
         let mut random = Random::new(1);
         let turn = file.work.first(0, &mut random);
-        let request = file.work.drawn(turn, &mut random).expect("it is drawn");
+        let request = file.work.drawn(turn, 0, &mut random).expect("it is drawn");
         assert_eq!(request[0], 3, "a procedure call");
-        let again = file.work.drawn(turn, &mut Random::new(1)).expect("it is drawn");
-        assert_eq!(again, file.work.drawn(turn, &mut Random::new(1)).expect("it is drawn"));
+        let again = file.work.drawn(turn, 0, &mut Random::new(1)).expect("it is drawn");
+        assert_eq!(again, file.work.drawn(turn, 0, &mut Random::new(1)).expect("it is drawn"));
     }
 
     #[test]

@@ -13,12 +13,14 @@ use super::work::Work;
 use crate::link::Target;
 use crate::outcome::latencies;
 
+/// Seconds by which one may be ahead of another before its are in the totals only.
+const SECONDS_APART_MAX: usize = 600;
 /// How often the caller looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Drivers that run at the same time.
 pub struct Fleet {
-    drivers: Vec<Driver<'static>>,
+    drivers: Vec<Driver<Arc<Work>>>,
     accounts: Arc<Accounts>,
 }
 
@@ -27,7 +29,7 @@ enum News {
     /// A second is over; its number, and what was in it.
     Second(usize, Second, Histogram<u64>),
     /// It is done.
-    Done(Box<(Driver<'static>, Result<Tally, String>)>),
+    Done(Box<Driver<Arc<Work>>>, Box<Result<Tally, String>>),
 }
 
 /// What a thread is told.
@@ -46,32 +48,35 @@ impl Fleet {
     /// When the machine refuses descriptors.
     pub fn new(
         target: &Target,
-        work: &'static Work,
+        work: &Arc<Work>,
         settings: &Settings,
         threads: usize,
     ) -> Result<Self, String> {
+        Self::with_first(target, work, settings, threads, 0)
+    }
+
+    /// As [`Self::new`], for the connections from this one on of a load that other processes put too.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn with_first(
+        target: &Target,
+        work: &Arc<Work>,
+        settings: &Settings,
+        threads: usize,
+        first: usize,
+    ) -> Result<Self, String> {
         let threads = threads.clamp(1, settings.connections.max(1));
         let driver = |index: usize| {
-            let share = |whole: usize| whole / threads + usize::from(index < whole % threads);
-            let connections = share(settings.connections);
+            let (before, connections) = share(settings.connections, threads, index);
             let pace = match settings.pace {
                 Pace::Open { rate } => {
                     Pace::Open { rate: rate * part(connections, settings.connections) }
                 }
                 closed @ Pace::Closed { .. } => closed,
             };
-            let first = (0..index)
-                .map(|at| {
-                    settings.connections / threads
-                        + usize::from(at < settings.connections % threads)
-                })
-                .sum();
-            Driver::with_first(
-                target.clone(),
-                work,
-                Settings { connections, pace, ..settings.clone() },
-                first,
-            )
+            let settings = Settings { connections, pace, ..settings.clone() };
+            Driver::with_first(target.clone(), Arc::clone(work), settings, first + before)
         };
         let drivers = (0..threads).map(driver).collect::<Result<_, _>>()?;
         Ok(Self { drivers, accounts: Arc::new(Accounts::default()) })
@@ -85,10 +90,10 @@ impl Fleet {
         if let [driver] = self.drivers.as_mut_slice() {
             return driver.connect();
         }
-        let connect = |driver: &mut Driver<'static>, _: &Orders, _: &mpsc::Sender<News>| {
+        let connect = |driver: &mut Driver<Arc<Work>>, _: &Orders, _: &mpsc::Sender<News>| {
             driver.connect().map(|()| Tally::new(0))
         };
-        self.all(connect, |_| true, || false).map(drop)
+        self.all(connect, |_, _| true, || false).map(drop)
     }
 
     /// Puts the load, as [`Driver::run`] does.
@@ -98,14 +103,27 @@ impl Fleet {
     pub fn run(
         &mut self,
         duration: Option<Duration>,
-        each_second: impl FnMut(&Second) -> bool,
+        mut each_second: impl FnMut(&Second) -> bool,
+        is_cut: impl Fn() -> bool,
+    ) -> Result<Tally, String> {
+        self.run_telling(duration, |second, _| each_second(second), is_cut)
+    }
+
+    /// As [`Self::run`], telling the latencies of each second as well.
+    ///
+    /// # Errors
+    /// As there.
+    pub(crate) fn run_telling(
+        &mut self,
+        duration: Option<Duration>,
+        each_second: impl FnMut(&Second, &Histogram<u64>) -> bool,
         is_cut: impl Fn() -> bool,
     ) -> Result<Tally, String> {
         if let [driver] = self.drivers.as_mut_slice() {
-            return Ok(driver.run(duration, each_second, is_cut));
+            return Ok(driver.run_telling(duration, each_second, is_cut));
         }
         let run =
-            move |driver: &mut Driver<'static>, orders: &Orders, news: &mpsc::Sender<News>| {
+            move |driver: &mut Driver<Arc<Work>>, orders: &Orders, news: &mpsc::Sender<News>| {
                 let mut number = 0;
                 let tell = |second: &Second, latencies: &Histogram<u64>| {
                     // The receiver is gone only when the run is.
@@ -122,11 +140,11 @@ impl Fleet {
     /// Lets every driver do something on a thread of its own.
     fn all(
         &mut self,
-        job: impl Fn(&mut Driver<'static>, &Orders, &mpsc::Sender<News>) -> Result<Tally, String>
+        job: impl Fn(&mut Driver<Arc<Work>>, &Orders, &mpsc::Sender<News>) -> Result<Tally, String>
         + Clone
         + Send
         + 'static,
-        mut each_second: impl FnMut(&Second) -> bool,
+        mut each_second: impl FnMut(&Second, &Histogram<u64>) -> bool,
         is_cut: impl Fn() -> bool,
     ) -> Result<Tally, String> {
         let orders = Arc::new(Orders::default());
@@ -137,7 +155,7 @@ impl Fleet {
             let body = move || {
                 let result = job(&mut driver, &orders, &sender);
                 // As above.
-                let _ = sender.send(News::Done(Box::new((driver, result))));
+                let _ = sender.send(News::Done(Box::new(driver), Box::new(result)));
             };
             sos::thread::spawn(&self.accounts, &format!("load {index}"), body)
                 .map_err(|error| format!("a thread: {error}"))?;
@@ -147,16 +165,15 @@ impl Fleet {
         loop {
             match receiver.recv_timeout(LOOK) {
                 Ok(News::Second(number, second, latencies)) => {
-                    if let Some(second) = seconds.add(number, second, &latencies)
-                        && !each_second(&second)
+                    if let Some((second, latencies)) = seconds.add(number, second, &latencies)
+                        && !each_second(&second, &latencies)
                     {
                         orders.ends.store(true, Ordering::Relaxed);
                     }
                 }
-                Ok(News::Done(done)) => {
-                    let (driver, result) = *done;
-                    self.drivers.push(driver);
-                    match (result, &mut whole) {
+                Ok(News::Done(driver, result)) => {
+                    self.drivers.push(*driver);
+                    match (*result, &mut whole) {
                         (Ok(tally), Some(whole)) => whole.absorb(&tally),
                         (Ok(tally), none) => *none = Some(tally),
                         (Err(why), _) => failed = Some(why),
@@ -173,34 +190,38 @@ impl Fleet {
             return Err(why);
         }
         let mut whole = whole.ok_or("a thread has ended without a word")?;
-        whole.threads = threads;
         whole.seconds = seconds.done;
         Ok(whole)
     }
 }
 
-/// Seconds of several threads, put together.
-struct Seconds {
+/// Seconds of several threads or processes, put together.
+pub(crate) struct Seconds {
     threads: usize,
     /// The seconds that not all threads have told yet: how many have.
     open: Vec<(usize, Second, Histogram<u64>)>,
     first_open: usize,
-    done: Vec<Second>,
+    /// Those that all have told.
+    pub(crate) done: Vec<Second>,
 }
 
 impl Seconds {
-    fn new(threads: usize) -> Self {
+    /// Of so many that will tell theirs.
+    pub(crate) fn new(threads: usize) -> Self {
         Self { threads, open: Vec::new(), first_open: 0, done: Vec::new() }
     }
 
     /// Adds a thread's second; returns the whole one when it was the last to tell.
-    fn add(
+    pub(crate) fn add(
         &mut self,
         number: usize,
         part: Second,
         latencies_of: &Histogram<u64>,
-    ) -> Option<Second> {
+    ) -> Option<(Second, Histogram<u64>)> {
         let at = number.checked_sub(self.first_open)?;
+        if at > SECONDS_APART_MAX {
+            return None;
+        }
         while self.open.len() <= at {
             self.open.push((0, Second::default(), latencies()));
         }
@@ -218,11 +239,17 @@ impl Seconds {
         self.first_open += 1;
         let whole = second.with(&all);
         self.done.push(whole);
-        Some(whole)
+        Some((whole, all))
     }
 }
 
+/// A share of a whole: how many belong to those before it, and how many to it.
+pub(crate) fn share(whole: usize, shares: usize, index: usize) -> (usize, usize) {
+    let (each, more) = (whole / shares, whole % shares);
+    (each * index + more.min(index), each + usize::from(index < more))
+}
+
 #[expect(clippy::cast_precision_loss, reason = "connections are few")]
-fn part(share: usize, whole: usize) -> f64 {
+pub(crate) fn part(share: usize, whole: usize) -> f64 {
     share as f64 / whole.max(1) as f64
 }

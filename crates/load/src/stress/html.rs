@@ -78,6 +78,10 @@ fn put_level(body: &mut String, report: &Report<'_>, level: &Level) {
             "<p class=\"warn\">This tool was the bottleneck: the server can do more than is shown.</p>\n",
         );
     }
+    if let Some(rate) = report.per_minute(tally) {
+        let note = escape(super::tpcc::NOT_AUDITED);
+        body.push_str(&format!("<p>New-Orders per minute: <b>{rate:.1}</b>. {note}</p>\n"));
+    }
     body.push_str("<div class=\"charts\">");
     let seconds = |y: &dyn Fn(&super::Second) -> f64| -> Vec<(f64, f64)> {
         tally.seconds.iter().map(|second| (milliseconds(second.at_ns) / 1e3, y(second))).collect()

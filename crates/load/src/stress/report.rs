@@ -5,6 +5,7 @@ use std::fmt::Write;
 use hdrhistogram::Histogram;
 
 use super::tally::{Second, Tally};
+use super::tpcc;
 use super::usl::Usl;
 use super::work::Work;
 use crate::counters::Counters;
@@ -96,6 +97,9 @@ impl Report<'_> {
             put_latencies(text, "all, as a closed loop would tell it", &tally.service);
         }
         put_latencies(text, "logins", &tally.logins);
+        if let Some(rate) = self.per_minute(tally) {
+            let _ = writeln!(text, "New-Orders per minute: {rate:.1}\n{}", tpcc::NOT_AUDITED);
+        }
         put_troubles(text, tally);
         let (server, own) = level.cpu_us();
         let _ = writeln!(
@@ -111,6 +115,13 @@ impl Report<'_> {
                 "WARNING: this tool was the bottleneck: the server can do more than is shown\n",
             );
         }
+    }
+
+    /// New-Orders a minute, of TPC-C: those that roll back as they shall are in it, those that failed are not.
+    pub(super) fn per_minute(&self, tally: &Tally) -> Option<f64> {
+        let kind = self.work.new_orders()?;
+        let done = tally.kinds[kind].len().saturating_sub(tally.kind_failures[kind]);
+        Some(float(done) * 60.0 / seconds(tally.wall_ns).max(f64::MIN_POSITIVE))
     }
 
     /// The report as one HTML file that needs nothing from outside.
@@ -152,7 +163,7 @@ impl Report<'_> {
         format!(
             "{{\"connections\":{},\"threads\":{},\"server_cpu_ms\":{},\"wall_ns\":{},\"rate\":{:.3},\"own_cpu_ns\":{},\"bytes_sent\":{},\
              \"bytes_received\":{},\"failed\":{},\"timeouts\":{},\"retries\":{},\"never_sent\":{},\
-             \"latency\":{{{}}},\"service\":{{{}}},\"logins\":{{{}}},\"kinds\":[{}],\"errors\":[{}],\
+             \"retried\":[{}],\"new_orders_per_minute\":{},\"latency\":{{{}}},\"service\":{{{}}},\"logins\":{{{}}},\"kinds\":[{}],\"errors\":[{}],\
              \"faults\":[{}],\"seconds\":[{}]}}",
             level.connections,
             tally.threads,
@@ -164,8 +175,13 @@ impl Report<'_> {
             tally.bytes.1,
             tally.failed,
             tally.timeouts,
-            tally.retries,
+            tally.retries_of_all(),
             tally.never_sent,
+            join(tally.retries.iter().map(|(number, count)| format!(
+                "{{\"number\":{number},\"count\":{count},\"what\":{}}}",
+                quote(retried(*number))
+            ))),
+            self.per_minute(tally).map_or_else(|| "null".to_owned(), |rate| format!("{rate:.1}")),
             latencies_json(&tally.latencies),
             latencies_json(&tally.service),
             latencies_json(&tally.logins),
@@ -196,13 +212,25 @@ fn put_troubles(text: &mut String, tally: &Tally) {
     for (what, count) in &tally.faults {
         let _ = writeln!(text, "connections: {count} times: {what}");
     }
+    for (number, count) in &tally.retries {
+        let what = retried(*number);
+        let _ = writeln!(text, "{count} requests were sent again after error {number}: {what}");
+    }
     let counts = [
         (tally.timeouts, "requests took too long and were cancelled"),
-        (tally.retries, "requests were sent again after an error that says to"),
         (tally.never_sent, "requests were due and never sent: every connection was busy"),
     ];
     for (count, what) in counts.into_iter().filter(|(count, _)| *count > 0) {
         let _ = writeln!(text, "{count} {what}");
+    }
+}
+
+/// What an error is after which a request is sent again.
+fn retried(number: i32) -> &'static str {
+    match number {
+        1205 => "victim of a deadlock",
+        3960 | 41301 | 41302 | 41305 | 41325 => "conflict of versions",
+        _ => "the server was busy or moving",
     }
 }
 

@@ -68,8 +68,10 @@ pub struct Tally {
     pub failed: u64,
     /// Requests cancelled because they took too long.
     pub timeouts: u64,
-    /// Requests sent again after an error that says to.
-    pub retries: u64,
+    /// Failed requests of each kind of the work.
+    pub kind_failures: Vec<u64>,
+    /// Requests sent again after an error that says to, by its number.
+    pub retries: BTreeMap<i32, u64>,
     /// Requests of an open loop that were due and never sent.
     pub never_sent: u64,
     /// Bytes of requests, and of answers.
@@ -82,6 +84,8 @@ pub struct Tally {
     pub threads: usize,
     /// The run by seconds.
     pub seconds: Vec<Second>,
+    /// Whether a part of the load, put by somebody else, was held up by the tool.
+    pub(crate) has_slow_part: bool,
     second: Histogram<u64>,
     second_errors: u64,
 }
@@ -99,13 +103,15 @@ impl Tally {
             faults: BTreeMap::new(),
             failed: 0,
             timeouts: 0,
-            retries: 0,
+            kind_failures: vec![0; kinds],
+            retries: BTreeMap::new(),
             never_sent: 0,
             bytes: (0, 0),
             wall_ns: 0,
             own_cpu_ns: 0,
             threads: 1,
             seconds: Vec::new(),
+            has_slow_part: false,
             second: latencies(),
             second_errors: 0,
         }
@@ -131,11 +137,12 @@ impl Tally {
     /// Whether the tool itself was what is slow.
     #[expect(clippy::cast_precision_loss, reason = "threads are few")]
     pub fn is_bottleneck(&self) -> bool {
-        self.own_cpu_share() > OWN_CPU_MAX * self.threads as f64
+        self.has_slow_part || self.own_cpu_share() > OWN_CPU_MAX * self.threads as f64
     }
 
-    /// Adds what another thread found at the same time, but for its seconds.
-    pub(super) fn absorb(&mut self, other: &Self) {
+    /// Adds what another thread or process found at the same time, but for its seconds.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        self.has_slow_part = self.is_bottleneck() || other.is_bottleneck();
         let pairs = [
             (&mut self.latencies, &other.latencies),
             (&mut self.service, &other.service),
@@ -145,8 +152,14 @@ impl Tally {
             // The same bounds, so that nothing is out of range.
             let _ = own.add(more);
         }
-        for (number, count) in &other.errors {
-            *self.errors.entry(*number).or_default() += count;
+        let counts = [(&mut self.errors, &other.errors), (&mut self.retries, &other.retries)];
+        for (own, more) in counts {
+            for (number, count) in more {
+                *own.entry(*number).or_default() += count;
+            }
+        }
+        for (own, more) in self.kind_failures.iter_mut().zip(&other.kind_failures) {
+            *own += more;
         }
         for (number, text) in &other.error_texts {
             self.error_texts.entry(*number).or_insert_with(|| text.clone());
@@ -156,12 +169,17 @@ impl Tally {
         }
         self.failed += other.failed;
         self.timeouts += other.timeouts;
-        self.retries += other.retries;
         self.never_sent += other.never_sent;
         self.bytes.0 += other.bytes.0;
         self.bytes.1 += other.bytes.1;
         self.wall_ns = self.wall_ns.max(other.wall_ns);
         self.own_cpu_ns += other.own_cpu_ns;
+        self.threads += other.threads;
+    }
+
+    /// Requests sent again, whatever the error was.
+    pub fn retries_of_all(&self) -> u64 {
+        self.retries.values().sum()
     }
 
     /// Whatever went wrong: failed requests, timeouts and faults.
@@ -178,6 +196,12 @@ impl Tally {
         self.kinds[kind].saturating_record(latency_ns);
     }
 
+    /// Counts a failed request of a kind.
+    pub(super) fn failed_of(&mut self, kind: usize, errors: impl Iterator<Item = (i32, String)>) {
+        self.kind_failures[kind] += 1;
+        self.failed(errors);
+    }
+
     pub(super) fn failed(&mut self, errors: impl Iterator<Item = (i32, String)>) {
         self.failed += 1;
         self.second_errors += 1;
@@ -187,7 +211,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn fault(&mut self, text: &str) {
+    pub(crate) fn fault(&mut self, text: &str) {
         self.second_errors += 1;
         *self.faults.entry(text.to_owned()).or_default() += 1;
     }

@@ -14,8 +14,9 @@ pub(super) enum Draw {
     Uniform(i64, i64),
     /// From the first on, the first ones most likely.
     Zipf(i64, Zipf),
-    /// One after the other over all connections, from the first to the last and again.
-    Sequence(i64, i64, AtomicU64),
+    /// One after the other over all connections, from the first to the last and again; by steps, where other processes
+    /// draw those between.
+    Sequence { from: i64, to: i64, next: AtomicU64, step: u64 },
 }
 
 impl Draw {
@@ -25,10 +26,10 @@ impl Draw {
             Self::Zipf(from, law) => {
                 from.wrapping_add(i64::try_from(law.draw(random)).unwrap_or(i64::MAX) - 1)
             }
-            Self::Sequence(from, to, next) => {
+            Self::Sequence { from, to, next, step } => {
                 let span = to.abs_diff(*from).saturating_add(1);
                 // Relaxed: a count that orders nothing.
-                let place = next.fetch_add(1, Ordering::Relaxed) % span;
+                let place = next.fetch_add(*step, Ordering::Relaxed) % span;
                 from.wrapping_add_unsigned(place)
             }
         }
@@ -145,6 +146,24 @@ impl Template {
     pub(super) fn procedure(name: &str, parameters: Vec<Parameter>) -> Self {
         let head = RpcBuilder::new(ClientSettings::default()).call(name);
         Self { head, parameters, reset: Reset::No }
+    }
+
+    /// Draws from sequences what belongs to one of so many shares.
+    pub(super) fn share(&mut self, index: u64, shares: u64) {
+        for parameter in &mut self.parameters {
+            let draw = match &mut parameter.source {
+                Source::Number(draw) | Source::Numbered(_, draw) | Source::NumberedGuid(draw) => {
+                    draw
+                }
+                Source::Guid | Source::Letters(..) | Source::Bytes(..) | Source::List(_) => {
+                    continue;
+                }
+            };
+            if let Draw::Sequence { next, step, .. } = draw {
+                *next = AtomicU64::new(index);
+                *step = shares;
+            }
+        }
     }
 
     /// Makes a request with values of its own.

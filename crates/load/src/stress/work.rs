@@ -6,6 +6,7 @@ use tds::client::{self, ClientSettings, RpcBuilder};
 use super::input::call_of;
 use super::random::Random;
 use super::template::Template;
+use super::tpcc;
 
 /// Requests of one kind, reported under one name.
 #[derive(Debug)]
@@ -17,18 +18,32 @@ pub struct Kind {
     /// Its encoded requests, one of which is sent at a time.
     pub requests: Vec<Vec<u8>>,
     /// What makes its requests instead, each with values of its own.
-    template: Option<Template>,
+    maker: Option<Maker>,
+}
+
+/// What makes requests with values of their own.
+#[derive(Debug)]
+enum Maker {
+    Template(Template),
+    Tpcc(tpcc::Requests),
 }
 
 impl Kind {
     /// Makes a kind of requests that are encoded once.
     pub fn encoded(name: impl Into<String>, weight: u32, requests: Vec<Vec<u8>>) -> Self {
-        Self { name: name.into(), weight, requests, template: None }
+        Self { name: name.into(), weight, requests, maker: None }
     }
 
     /// Makes a kind of requests that are drawn.
     pub(super) fn drawn(name: String, weight: u32, template: Template) -> Self {
-        Self { name, weight, requests: Vec::new(), template: Some(template) }
+        Self { name, weight, requests: Vec::new(), maker: Some(Maker::Template(template)) }
+    }
+
+    /// Makes a kind of the requests of one of TPC-C's transactions.
+    pub(super) fn tpcc(requests: tpcc::Requests) -> Self {
+        let (name, weight) = (requests.transaction.name(), requests.transaction.weight());
+        let maker = Some(Maker::Tpcc(requests));
+        Self { name: name.to_owned(), weight, requests: Vec::new(), maker }
     }
 }
 
@@ -87,7 +102,7 @@ impl Work {
     pub fn of_mix(kinds: Vec<Kind>) -> Result<Self, String> {
         let weights = kinds.iter().map(|kind| kind.weight).sum();
         let has_requests =
-            kinds.iter().all(|kind| !kind.requests.is_empty() || kind.template.is_some());
+            kinds.iter().all(|kind| !kind.requests.is_empty() || kind.maker.is_some());
         match weights > 0 && has_requests {
             true => Ok(Self { kinds, order: Order::Mixed(weights) }),
             false => Err("there is nothing to send".to_owned()),
@@ -103,11 +118,35 @@ impl Work {
         };
         for first in firsts {
             let kind = &mut self.kinds[first];
-            kind.template.iter_mut().for_each(|template| template.reset = Reset::Session);
+            match &mut kind.maker {
+                Some(Maker::Template(template)) => template.reset = Reset::Session,
+                Some(Maker::Tpcc(requests)) => requests.reset = Reset::Session,
+                None => {}
+            }
             let requests = &mut kind.requests;
             requests.iter_mut().for_each(|request| client::set_reset(request, Reset::Session));
         }
         self
+    }
+
+    /// Makes it one of so many shares of a load, so that no two draw the same number of a sequence.
+    #[must_use]
+    pub fn with_share(mut self, index: u64, shares: u64) -> Self {
+        for kind in &mut self.kinds {
+            if let Some(Maker::Template(template)) = &mut kind.maker {
+                template.share(index, shares);
+            }
+        }
+        self
+    }
+
+    /// The kind that are TPC-C's New-Orders, if it is that.
+    pub(super) fn new_orders(&self) -> Option<usize> {
+        let is_one = |kind: &Kind| {
+            let wanted = tpcc::Transaction::NewOrder;
+            matches!(&kind.maker, Some(Maker::Tpcc(requests)) if requests.transaction == wanted)
+        };
+        self.kinds.iter().position(is_one)
     }
 
     /// The kinds, in the order of reports.
@@ -121,10 +160,18 @@ impl Work {
         &self.kinds[turn.kind].requests[turn.request]
     }
 
-    /// The request of a turn, if its values are drawn.
+    /// The request of a turn of a connection, if its values are drawn.
     #[inline]
-    pub(super) fn drawn(&self, turn: Turn, random: &mut Random) -> Option<Vec<u8>> {
-        self.kinds[turn.kind].template.as_ref().map(|template| template.request(random))
+    pub(super) fn drawn(
+        &self,
+        turn: Turn,
+        connection: usize,
+        random: &mut Random,
+    ) -> Option<Vec<u8>> {
+        self.kinds[turn.kind].maker.as_ref().map(|maker| match maker {
+            Maker::Template(template) => template.request(random),
+            Maker::Tpcc(requests) => requests.request(connection, random),
+        })
     }
 
     /// The first turn of an iteration of a connection.

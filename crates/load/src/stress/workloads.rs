@@ -1,9 +1,11 @@
 //! The workloads that come with the tool: what they need in a database, and what they send.
 
-use tds::ProcedureId;
 use tds::client::{ClientSettings, RpcBuilder};
+use tds::{ProcedureId, Reset};
 use types::{Bytes, ColumnType, DataType, Length, Value};
 
+use super::input::batches;
+use super::tpcc;
 use super::work::{Kind, Work};
 
 /// Rows of the keyed tables, as the setup scripts make them.
@@ -23,11 +25,17 @@ pub enum Workload {
     Counter,
     /// As many puts as takes.
     Queue,
+    /// The five transactions of TPC-C, without keying and think times.
+    Tpcc {
+        /// How large its tables are.
+        warehouses: u32,
+    },
 }
 
 impl Workload {
-    /// Every workload.
-    pub const ALL: [Self; 4] = [Self::SessionState, Self::Cache, Self::Counter, Self::Queue];
+    /// Every workload, each as small as it can be.
+    pub const ALL: [Self; 5] =
+        [Self::SessionState, Self::Cache, Self::Counter, Self::Queue, Self::Tpcc { warehouses: 1 }];
 
     /// What it is called on the command line.
     pub const fn name(self) -> &'static str {
@@ -36,16 +44,26 @@ impl Workload {
             Self::Cache => "cache",
             Self::Counter => "counter",
             Self::Queue => "queue",
+            Self::Tpcc { .. } => "tpcc",
         }
     }
 
-    /// The script that makes its tables anew: batches between lines of GO.
-    pub const fn setup(self) -> &'static str {
-        match self {
+    /// The batches that make its tables anew.
+    pub fn setup(self) -> Vec<String> {
+        batches(match self {
             Self::SessionState => include_str!("setup/session-state.sql"),
             Self::Cache => include_str!("setup/cache.sql"),
             Self::Counter => include_str!("setup/counter.sql"),
             Self::Queue => include_str!("setup/queue.sql"),
+            Self::Tpcc { warehouses } => return tpcc::setup(warehouses),
+        })
+    }
+
+    /// How often a request is sent again after an error that says to, where nobody has said.
+    pub const fn retries(self) -> u32 {
+        match self {
+            Self::Tpcc { .. } => tpcc::RETRIES,
+            Self::SessionState | Self::Cache | Self::Counter | Self::Queue => 0,
         }
     }
 
@@ -62,6 +80,12 @@ impl Workload {
             Self::Cache => vec![kind("get", 9, keyed(get)), kind("set", 1, keyed(set))],
             Self::Counter => vec![kind("add", 1, (0..COUNTERS).map(add).collect())],
             Self::Queue => vec![kind("put", 1, vec![put()]), kind("take", 1, vec![take()])],
+            Self::Tpcc { warehouses } => {
+                let requests = |transaction| {
+                    Kind::tpcc(tpcc::Requests { transaction, warehouses, reset: Reset::No })
+                };
+                tpcc::Transaction::ALL.map(requests).into()
+            }
         })
     }
 }

@@ -1,0 +1,269 @@
+//! TPC-C's five transactions (specification 5.11) as requests: what a terminal enters, drawn as the specification says. The
+//! work itself is in procedures, in setup/tpcc-procedures.sql.
+//!
+//! Left out are keying times, think times and the screens, so that a few connections are a full load: a rate of this is no
+//! result of TPC-C, and none is audited.
+
+use tds::Reset;
+use tds::client::{self, ClientSettings, RpcBuilder};
+use types::{ColumnType, DataType, Length, Value};
+
+use super::input::batches;
+use super::random::Random;
+
+/// What a rate of New-Orders is, and is not.
+pub(super) const NOT_AUDITED: &str = "(derived from TPC-C, without its keying and think times: not an audited TPC-C result, and not \
+     comparable to one)";
+/// The most warehouses that a line of an order has digits for.
+pub const WAREHOUSES_MAX: u32 = 99_999;
+/// How often a request is sent again after a deadlock or a conflict of versions, where nobody has said.
+pub(super) const RETRIES: u32 = 20;
+const DISTRICTS: i64 = 10;
+const CUSTOMERS: i64 = 3_000;
+const ITEMS: i64 = 100_000;
+/// An item that nobody has.
+const NO_ITEM: i64 = 999_999;
+/// The constants of NURand (clause 2.1.6). Names were loaded with 100; the distance between the two is one of those that are
+/// allowed.
+const C_LAST: i64 = 181;
+const C_ID: i64 = 521;
+const C_ITEM: i64 = 4_093;
+const SYLLABLES: [&str; 10] =
+    ["BAR", "OUGHT", "ABLE", "PRI", "PRES", "ESE", "ANTI", "CALLY", "ATION", "EING"];
+
+/// One of the five.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Transaction {
+    NewOrder,
+    Payment,
+    OrderStatus,
+    Delivery,
+    StockLevel,
+}
+
+impl Transaction {
+    pub(super) const ALL: [Self; 5] =
+        [Self::NewOrder, Self::Payment, Self::OrderStatus, Self::Delivery, Self::StockLevel];
+
+    /// What it is called in reports.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::NewOrder => "New-Order",
+            Self::Payment => "Payment",
+            Self::OrderStatus => "Order-Status",
+            Self::Delivery => "Delivery",
+            Self::StockLevel => "Stock-Level",
+        }
+    }
+
+    /// Its part of the mix, in percent: clause 5.2.3.
+    pub(super) const fn weight(self) -> u32 {
+        match self {
+            Self::NewOrder => 45,
+            Self::Payment => 43,
+            Self::OrderStatus | Self::Delivery | Self::StockLevel => 4,
+        }
+    }
+}
+
+/// Requests of one transaction.
+#[derive(Clone, Debug)]
+pub(super) struct Requests {
+    pub(super) transaction: Transaction,
+    pub(super) warehouses: u32,
+    pub(super) reset: Reset,
+}
+
+impl Requests {
+    /// What the terminal of a connection enters next. A terminal has its warehouse and its district for good.
+    pub(super) fn request(&self, connection: usize, random: &mut Random) -> Vec<u8> {
+        let connection = i64::try_from(connection).unwrap_or(0);
+        let warehouses = i64::from(self.warehouses);
+        let home = 1 + connection % warehouses;
+        let request = match self.transaction {
+            Transaction::NewOrder => self.new_order(home, random),
+            Transaction::Payment => self.payment(home, random),
+            Transaction::OrderStatus => {
+                let district = random.between(1, DISTRICTS);
+                let call = self.call("dbo.tpcc_order_status", home).number("@d_id", district);
+                customer(call, random)
+            }
+            Transaction::Delivery => {
+                self.call("dbo.tpcc_delivery", home).number("@carrier", random.between(1, 10))
+            }
+            Transaction::StockLevel => self
+                .call("dbo.tpcc_stock_level", home)
+                .number("@d_id", 1 + connection / warehouses % DISTRICTS)
+                .number("@threshold", random.between(10, 20)),
+        };
+        let mut packets = request.0.finish();
+        client::set_reset(&mut packets, self.reset);
+        packets
+    }
+
+    fn new_order(&self, home: i64, random: &mut Random) -> Call {
+        let call = self.call("dbo.tpcc_new_order", home);
+        let call = call.number("@d_id", random.between(1, DISTRICTS));
+        let call = call.number("@c_id", nurand(random, 1_023, C_ID, 1, CUSTOMERS));
+        let count = random.between(5, 15);
+        // Clause 2.4.1.4: the last item of one in a hundred does not exist.
+        let rolls_back = random.below(100) == 0;
+        let lines = (1..=count).map(|line| {
+            let item = match rolls_back && line == count {
+                true => NO_ITEM,
+                false => nurand(random, 8_191, C_ITEM, 1, ITEMS),
+            };
+            let supply = if random.below(100) == 0 { self.other(home, random) } else { home };
+            format!("{item:06}{supply:05}{:02}", random.between(1, 10))
+        });
+        call.text("@lines", 200, Some(&lines.collect::<String>()))
+    }
+
+    fn payment(&self, home: i64, random: &mut Random) -> Call {
+        let district = random.between(1, DISTRICTS);
+        // Clause 2.5.1.2: 15 of a hundred customers are of another warehouse.
+        let (of_warehouse, of_district) = match random.below(100) < 85 {
+            true => (home, district),
+            false => (self.other(home, random), random.between(1, DISTRICTS)),
+        };
+        let call = self.call("dbo.tpcc_payment", home).number("@d_id", district);
+        let call = call.number("@c_w_id", of_warehouse).number("@c_d_id", of_district);
+        customer(call, random).number("@cents", random.between(100, 500_000))
+    }
+
+    /// A warehouse that is not this one, if there is one.
+    fn other(&self, home: i64, random: &mut Random) -> i64 {
+        let warehouses = i64::from(self.warehouses);
+        if warehouses == 1 {
+            return home;
+        }
+        let drawn = random.between(1, warehouses - 1);
+        if drawn < home { drawn } else { drawn + 1 }
+    }
+
+    fn call(&self, procedure: &str, home: i64) -> Call {
+        Call(RpcBuilder::new(ClientSettings::default()).call(procedure)).number("@w_id", home)
+    }
+}
+
+/// A call that is being written.
+struct Call(RpcBuilder);
+
+impl Call {
+    fn number(self, name: &str, number: i64) -> Self {
+        let value = i32::try_from(number).map_or(Value::Null, Value::Int);
+        self.input(name, DataType::Int, &value)
+    }
+
+    fn text(self, name: &str, units: u16, text: Option<&str>) -> Self {
+        let value = text.map_or(Value::Null, Value::nvarchar);
+        self.input(name, DataType::NVarChar(Length::Limited(units)), &value)
+    }
+
+    fn input(self, name: &str, data_type: DataType, value: &Value) -> Self {
+        Self(self.0.input(name, ColumnType::nullable(data_type), value))
+    }
+}
+
+/// A customer: 60 of a hundred by last name, the others by number.
+fn customer(call: Call, random: &mut Random) -> Call {
+    if random.below(100) < 60 {
+        let name = last_name(nurand(random, 255, C_LAST, 0, 999));
+        let call = call.input("@c_id", DataType::Int, &Value::Null);
+        return call.text("@last", 16, Some(&name));
+    }
+    call.number("@c_id", nurand(random, 1_023, C_ID, 1, CUSTOMERS)).text("@last", 16, None)
+}
+
+/// Clause 4.3.2.3: three syllables, one for each digit.
+fn last_name(number: i64) -> String {
+    let syllable = |digit: i64| SYLLABLES[usize::try_from(digit % 10).unwrap_or(0)];
+    [number / 100, number / 10, number].map(syllable).concat()
+}
+
+/// Clause 2.1.6: numbers of which some are more likely than others.
+fn nurand(random: &mut Random, a: i64, c: i64, from: i64, to: i64) -> i64 {
+    let mixed = random.between(0, a) | random.between(from, to);
+    (mixed + c) % (to - from + 1) + from
+}
+
+/// The batches that make the tables, so many warehouses, and the procedures.
+pub(super) fn setup(warehouses: u32) -> Vec<String> {
+    let rows = include_str!("setup/tpcc-warehouse.sql");
+    let mut script = batches(include_str!("setup/tpcc-tables.sql"));
+    for warehouse in 1..=warehouses {
+        script.extend(batches(&rows.replace("{w}", &warehouse.to_string())));
+    }
+    script.extend(batches(include_str!("setup/tpcc-procedures.sql")));
+    script
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of a request, in which a letter is two bytes.
+    fn utf16(text: &str) -> Vec<u8> {
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+    }
+
+    fn contains(request: &[u8], text: &str) -> bool {
+        let wanted = utf16(text);
+        request.windows(wanted.len()).any(|part| part == wanted)
+    }
+
+    #[test]
+    fn names_are_made_of_syllables() {
+        assert_eq!(last_name(371), "PRICALLYOUGHT");
+        assert_eq!(last_name(40), "BARPRESBAR");
+    }
+
+    #[test]
+    fn one_of_a_hundred_orders_asks_for_what_nobody_has() {
+        let requests =
+            Requests { transaction: Transaction::NewOrder, warehouses: 3, reset: Reset::No };
+        let mut random = Random::new(5);
+        let all = 20_000;
+        let undone =
+            (0..all).filter(|_| contains(&requests.request(4, &mut random), "999999")).count();
+        // Five standard deviations of a binomial of 20,000 and a hundredth.
+        assert!(undone.abs_diff(200) < 71, "{undone} of {all}");
+    }
+
+    #[test]
+    fn numbers_are_within_bounds_and_uneven() {
+        let mut random = Random::new(9);
+        let mut counts = vec![0_u32; 3_001];
+        for _ in 0..300_000 {
+            let drawn = nurand(&mut random, 1_023, C_ID, 1, CUSTOMERS);
+            counts[usize::try_from(drawn).expect("above 0")] += 1;
+        }
+        assert_eq!(counts[0], 0);
+        let most = counts.iter().max().copied().unwrap_or(0);
+        assert!(most > 300, "evenly it would be 100 each: {most}");
+    }
+
+    #[test]
+    fn another_warehouse_is_never_the_own_one() {
+        let requests =
+            Requests { transaction: Transaction::Payment, warehouses: 4, reset: Reset::No };
+        let mut random = Random::new(1);
+        for home in 1..=4 {
+            for _ in 0..200 {
+                let other = requests.other(home, &mut random);
+                assert!(other != home && (1..=4).contains(&other), "{other} of {home}");
+            }
+        }
+        let alone = Requests { warehouses: 1, ..requests };
+        assert_eq!(alone.other(1, &mut random), 1);
+    }
+
+    #[test]
+    fn the_script_has_all_warehouses() {
+        let script = setup(2);
+        for text in ["-- The rows of warehouse 1:", "-- The rows of warehouse 2:"] {
+            assert!(script.iter().any(|batch| batch.contains(text)), "{text}");
+        }
+        assert!(script.iter().all(|batch| !batch.contains("{w}")));
+    }
+}
