@@ -13,7 +13,7 @@ use types::{Error, Msg, Result};
 use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
 use crate::catalog::name::Name;
-use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind};
+use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind, TableDef};
 use crate::view::SystemView;
 
 /// Server roles that imply VIEW SERVER STATE, since they have ALTER SERVER STATE.
@@ -427,14 +427,21 @@ pub(crate) struct Guard {
     name: String,
     /// Of each column whether it may be read, and whether it may be changed.
     columns: Vec<(bool, bool)>,
+    /// Whether what is asked first is the whole object: where nothing of it may be read.
+    whole: bool,
 }
 
 impl Guard {
     /// Checks that a column may be read.
     ///
     /// # Errors
-    /// 230.
+    /// 230; 229 where no column may be read and nobody has asked for the object.
     pub(crate) fn check_read(&self, place: usize, column: &str) -> Result<()> {
+        if self.whole {
+            let Self { database, schema, name, .. } = self;
+            let denied = Msg::PermissionDenied("SELECT", name, database, schema);
+            return Err(Error::from(denied).with_state(5));
+        }
         self.check(self.columns.get(place).is_none_or(|may| may.0), "SELECT", column)
     }
 
@@ -478,7 +485,38 @@ pub(crate) fn guard(
         schema: schema.to_owned(),
         name: name.to_owned(),
         columns: (0..columns).map(may).collect(),
+        whole: false,
     }))
+}
+
+/// Makes the guard of what OUTPUT shows of an object, which was not asked for SELECT: `places` tells of each
+/// column shown which one of the object it is, if any. `None` where all may be read.
+pub(crate) fn output_guard(
+    binder: &Binder<'_>,
+    (database_id, id, schema_id): (i16, i32, i32),
+    (schema, name): (&str, &str),
+    places: impl Iterator<Item = Option<usize>>,
+) -> Option<Arc<Guard>> {
+    let rights = binder.rights?;
+    let database = binder.catalog.database_by_id(database_id)?;
+    let object = Securable { id, schema_id, schema, name };
+    let may = |place: usize| {
+        let column_id = i32::try_from(place + 1).unwrap_or(i32::MAX);
+        rights.has_column(database, &object, column_id, "SELECT")
+    };
+    let columns: Vec<(bool, bool)> = places.map(|place| (place.is_some_and(may), true)).collect();
+    let whole = !rights.has(database, &object, "SELECT")
+        && !rights.has_some_column(database, &object, "SELECT");
+    let all = columns.iter().all(|(reads, _)| *reads);
+    (whole || !all).then(|| {
+        Arc::new(Guard {
+            database: database.name.clone(),
+            schema: schema.to_owned(),
+            name: name.to_owned(),
+            columns,
+            whole,
+        })
+    })
 }
 
 /// Tells whether a login has a permission on a column of an object.
@@ -516,6 +554,36 @@ pub(crate) fn check_object(
     permission: &str,
 ) -> Result<()> {
     rights.check(database, &Securable { id, schema_id, schema, name }, permission)
+}
+
+/// Checks that foreign keys may be made to columns of a table: who changes definitions may, or owns the
+/// table's schema.
+///
+/// # Errors
+/// 229, or 230 where some columns may be referred to.
+pub(crate) fn check_references(
+    rights: &Rights,
+    database: &Database,
+    table: &TableDef,
+    columns: &[u16],
+) -> Result<()> {
+    let ids = rights.principals(database);
+    let owner = database.schema(&table.schema).map_or(DBO, |schema| schema.owner);
+    if rights.all || ids.contains(&DB_DDL_ADMIN) || ids.contains(&owner) {
+        return Ok(());
+    }
+    let (schema, name) = (table.schema.as_str(), table.name.as_str());
+    let object = Securable { id: table.id, schema_id: table.schema_id, schema, name };
+    rights.check(database, &object, "REFERENCES")?;
+    for column in columns {
+        let column_id = i32::from(*column) + 1;
+        if !rights.has_column(database, &object, column_id, "REFERENCES") {
+            let column = &table.columns[usize::from(*column)].name;
+            let (database, what) = (&database.name, "REFERENCES");
+            return Err(Msg::ColumnPermissionDenied(what, column, name, database, schema).into());
+        }
+    }
+    Ok(())
 }
 
 /// Checks that a system view may be read.

@@ -48,6 +48,7 @@ impl Catalog {
             settings: Settings::default(),
             trace_flags: TraceFlags::default(),
             event_sessions: BTreeMap::from([(Name::new("system_health"), system_health())]),
+            triggers: BTreeMap::new(),
         }
     }
 
@@ -71,6 +72,7 @@ impl Database {
             created,
             schemas: schemas.collect(),
             objects: BTreeMap::new(),
+            triggers: BTreeMap::new(),
             types: BTreeMap::new(),
             principals: principals(),
             options: DatabaseOptions::default(),

@@ -12,6 +12,7 @@ use super::{Catalog, Database, Object, Schema};
 /// Puts into `into` what `mine` has changed of `base`.
 pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
     entries(&base.logins, &mine.logins, &mut into.logins, Arc::ptr_eq);
+    entries(&base.triggers, &mine.triggers, &mut into.triggers, Arc::ptr_eq);
     if base.server_permissions != mine.server_permissions {
         into.server_permissions.clone_from(&mine.server_permissions);
     }
@@ -33,9 +34,9 @@ pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
 fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.schemas, &mine.schemas, &mut into.schemas, same_schema);
     entries(&base.objects, &mine.objects, &mut into.objects, same_object);
+    entries(&base.triggers, &mine.triggers, &mut into.triggers, Arc::ptr_eq);
     entries(&base.types, &mine.types, &mut into.types, Arc::ptr_eq);
     entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
-    entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
     entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
     if base.permissions != mine.permissions {
         into.permissions.clone_from(&mine.permissions);

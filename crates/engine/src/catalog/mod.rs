@@ -18,6 +18,7 @@ use types::value::ColumnType;
 
 mod bootstrap;
 mod cell;
+mod ddl_event;
 mod event_session;
 mod filter;
 mod lookup;
@@ -33,6 +34,7 @@ pub mod table;
 
 pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
+pub use ddl_event::{DDL_EVENTS, DdlEvent};
 pub use event_session::{
     Choice, EventDef, EventSessionDef, EventSessionOptions, EventTargetDef, PARTITIONS, RETENTIONS,
 };
@@ -63,6 +65,8 @@ pub struct Catalog {
     pub trace_flags: TraceFlags,
     /// Event sessions of the server by name.
     pub event_sessions: BTreeMap<Name, Arc<EventSessionDef>>,
+    /// Triggers ON ALL SERVER by name.
+    pub triggers: BTreeMap<Name, Arc<ModuleDef>>,
 }
 
 /// A login.
@@ -101,6 +105,8 @@ pub struct Database {
     pub schemas: BTreeMap<Name, Schema>,
     /// Tables, views, procedures, functions, synonyms, sequences, triggers by schema and name.
     pub objects: BTreeMap<(Name, Name), Object>,
+    /// Triggers ON DATABASE by name: they are in no schema.
+    pub triggers: BTreeMap<Name, Arc<ModuleDef>>,
     /// Alias and table types by schema and name.
     pub types: BTreeMap<(Name, Name), Arc<UserType>>,
     /// Roles and users by name.
@@ -567,7 +573,7 @@ pub struct ModuleDef {
     pub text: String,
     /// The CREATE statement parsed.
     pub ast: tsql::ast::Statement,
-    /// Table of a trigger; 0 for the others.
+    /// Table of a trigger; 0 for the others, DDL triggers too.
     pub parent_id: i32,
     /// `sys.objects.type`: `V`, `FN`, `IF`, `TF`, `TR`.
     pub type_code: &'static str,

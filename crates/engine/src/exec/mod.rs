@@ -8,6 +8,7 @@
 pub(crate) mod bulk;
 pub mod columnstore;
 pub mod ddl;
+pub(crate) mod definition_trigger;
 pub mod dml;
 pub mod eval;
 pub mod fault;

@@ -208,7 +208,8 @@ fn fire_all(pending: &Pending, cx: &mut Cx<'_>) -> Result<()> {
 
 fn run(trigger: &Arc<ModuleDef>, pending: &Pending, cx: &mut Cx<'_>) -> Result<()> {
     let firing = &pending.firing;
-    let program = cx.session.take_trigger(trigger, &firing.table).map_err(|s| raised(s, cx))?;
+    let program =
+        cx.session.take_trigger(trigger, Some(&firing.table)).map_err(|s| raised(s, cx))?;
     let mut frame = Frame::for_program(cx.session, &program).map_err(|s| raised(s, cx))?;
     let width = firing.table.columns.len();
     let mut place = 0;

@@ -30,6 +30,7 @@ mod math;
 mod message;
 mod metadata;
 mod number_text;
+mod passphrase;
 mod password;
 mod pick;
 mod pointer;
@@ -61,7 +62,15 @@ use crate::plan::expr::Expr;
 
 /// Whether a function gives another value at each call, so that it matters how often it is called.
 pub(crate) fn is_volatile(name: &str) -> bool {
-    matches!(name, "NEWID" | "NEWSEQUENTIALID" | "RAND" | "CRYPT_GEN_RANDOM" | "PWDENCRYPT")
+    matches!(
+        name,
+        "NEWID"
+            | "NEWSEQUENTIALID"
+            | "RAND"
+            | "CRYPT_GEN_RANDOM"
+            | "PWDENCRYPT"
+            | "ENCRYPTBYPASSPHRASE"
+    )
 }
 
 /// All scalar functions, one list per file.
@@ -86,6 +95,7 @@ static SCALARS: &[&[Function]] = &[
     message::FUNCTIONS,
     metadata::FUNCTIONS,
     number_text::FUNCTIONS,
+    passphrase::FUNCTIONS,
     password::FUNCTIONS,
     pick::FUNCTIONS,
     pointer::FUNCTIONS,

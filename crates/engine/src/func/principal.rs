@@ -70,6 +70,11 @@ pub(crate) fn own_id(cx: &Cx<'_>) -> i32 {
     user(cx).map_or(DBO, |user| user.id)
 }
 
+/// The name of the user that the session is in its database.
+pub(crate) fn own_name(cx: &Cx<'_>) -> String {
+    user(cx).map_or_else(|| "dbo".to_owned(), |user| user.name.clone())
+}
+
 /// Ids of principals that every database has.
 const PUBLIC: i32 = 0;
 const DBO: i32 = 1;

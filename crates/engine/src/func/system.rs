@@ -54,6 +54,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         true => Value::Null,
         false => Value::VarBinary(cx.session.context_info.clone()),
     }),
+    // NULL outside of a DDL trigger.
+    session("EVENTDATA", bind_xml, |cx| {
+        cx.session.event_data.as_deref().map_or(Value::Null, Value::nvarchar)
+    }),
     session("TRIGGER_NESTLEVEL", bind_int, |cx| {
         Value::Int(i32::try_from(cx.session.trigger_level).unwrap_or(i32::MAX))
     }),
@@ -106,6 +110,10 @@ const fn session(
 
 fn of(data_type: DataType) -> ColumnType {
     ColumnType { data_type, collation: Collation::default(), nullable: false }
+}
+
+fn bind_xml(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(ColumnType { nullable: true, ..of(DataType::Xml) })
 }
 
 fn bind_int(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {

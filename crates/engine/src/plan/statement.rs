@@ -192,6 +192,8 @@ pub struct OuterInsert {
     pub insert: Insert,
     /// WHERE of its SELECT.
     pub filter: Option<Expr>,
+    /// TOP (n) PERCENT.
+    pub percent: Option<Expr>,
 }
 
 /// The triggers that a statement fires.

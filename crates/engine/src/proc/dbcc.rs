@@ -28,6 +28,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         "DBREINDEX" => reindex(dbcc, cx)?,
         "INPUTBUFFER" => super::inspect::input_buffer(dbcc, cx)?,
         "OPENTRAN" => super::inspect::open_transaction(dbcc, cx)?,
+        "SHOW_STATISTICS" => super::show_statistics::run(dbcc, cx)?,
         "TRACEON" => super::trace::switch(dbcc, true, cx)?,
         "TRACEOFF" => super::trace::switch(dbcc, false, cx)?,
         "TRACESTATUS" => super::trace::status(dbcc, cx)?,

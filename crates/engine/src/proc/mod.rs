@@ -20,6 +20,7 @@ mod memory_status;
 mod message;
 pub mod prepared;
 pub(crate) mod rpc;
+mod show_statistics;
 mod sql;
 mod sqlperf;
 mod statistics;

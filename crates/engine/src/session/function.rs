@@ -72,11 +72,12 @@ impl SessionState {
         self.compile_statements(vec![body.clone()], text.into(), parameters, database)
     }
 
-    /// Moves a trigger's program out of the session's cache, or compiles it.
+    /// Moves a trigger's program out of the session's cache, or compiles it; `table` is what it is on, if
+    /// that is a table or view.
     pub(crate) fn take_trigger(
         &mut self,
         module: &Arc<ModuleDef>,
-        table: &TableDef,
+        table: Option<&TableDef>,
     ) -> Result<Arc<Program>, Stop> {
         let key = ProgramKey::Procedure(module.id);
         let version = self.catalog.version;
@@ -98,14 +99,14 @@ impl SessionState {
         Ok(program)
     }
 
-    /// Compiles the body of a trigger: `inserted` and `deleted` are tables of its own.
+    /// Compiles the body of a trigger: one on a table has `inserted` and `deleted` as tables of its own.
     ///
     /// # Errors
     /// As for the body of a procedure.
     pub(crate) fn compile_trigger(
         &self,
         create: &ast::CreateTrigger,
-        table: &TableDef,
+        table: Option<&TableDef>,
         text: &str,
         database: &str,
     ) -> Result<Program> {
@@ -113,7 +114,8 @@ impl SessionState {
             return Err(Msg::NotSupported("EXTERNAL NAME triggers").into());
         };
         let mut parameters = Parameters::default();
-        for name in ["inserted", "deleted"] {
+        let names = ["inserted", "deleted"].into_iter();
+        for (name, table) in names.flat_map(|name| table.map(|table| (name, table))) {
             let definition = crate::exec::ddl::image_of(self, name, table)?;
             let name = name.to_owned();
             let image_of = Some(table.id);

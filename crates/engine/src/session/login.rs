@@ -7,7 +7,7 @@ use types::{Bytes, Error, Msg, Value};
 use crate::catalog::{Catalog, Login};
 use crate::exec::ddl::user_access;
 use crate::exec::run::option;
-use crate::instance::Instance;
+use crate::instance::{Instance, SessionCounters as Counters};
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
@@ -54,11 +54,10 @@ pub(super) fn open(
     let database = catalog.database(name).filter(|database| rights.enters(database));
     let database = database.ok_or_else(|| no_database(name, &request.user))?;
     check_language(&request.language)?;
-    let counters = Arc::<crate::instance::SessionCounters>::default();
+    let (cancel, counters) = (Arc::new(sos::park::Cancel::new()), Arc::<Counters>::default());
     let database_counters = counters.of_database(database.id);
     let database: Arc<str> = database.name.as_str().into();
     let (login, id) = (login.name.clone(), instance.sessions.open_id());
-    let cancel = Arc::new(sos::park::Cancel::new());
     Ok(SessionState {
         definitions: None,
         rights,
@@ -92,6 +91,7 @@ pub(super) fn open(
         session_context: Vec::new(),
         nest_level: 0,
         trigger_level: 0,
+        event_data: None,
         in_rpc: false,
         inserting_call: false,
         saved_options: None,

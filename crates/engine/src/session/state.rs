@@ -92,6 +92,8 @@ pub struct SessionState {
     pub nest_level: u32,
     /// TRIGGER_NESTLEVEL(): triggers that are running, one within the other.
     pub trigger_level: u32,
+    /// What EVENTDATA() gives, in a DDL trigger.
+    pub(crate) event_data: Option<Arc<str>>,
     /// The request is an RPC: its statements are those of a procedure.
     pub in_rpc: bool,
     /// An INSERT .. EXEC is running its call: another one inside is an error.

@@ -11,7 +11,8 @@ use super::Scope;
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, Object, ParameterDef, TableDef,
+    ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, ModuleDef, Object, ParameterDef,
+    TableDef,
 };
 use crate::session::SessionState;
 
@@ -509,6 +510,17 @@ pub(crate) struct ModuleRow {
     pub(crate) execute_as: Option<crate::catalog::ExecuteAs>,
 }
 
+fn of_module(module: &ModuleDef) -> ModuleRow {
+    ModuleRow {
+        id: module.id,
+        text: module.text.clone(),
+        ansi_nulls: true,
+        quoted_identifier: true,
+        native: false,
+        execute_as: module.execute_as,
+    }
+}
+
 /// Returns the modules of a database.
 pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
     let row = |object: &Object| match object {
@@ -520,17 +532,11 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
             native: p.native,
             execute_as: p.execute_as,
         }),
-        Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(ModuleRow {
-            id: m.id,
-            text: m.text.clone(),
-            ansi_nulls: true,
-            quoted_identifier: true,
-            native: false,
-            execute_as: m.execute_as,
-        }),
+        Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(of_module(m)),
         Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => None,
     };
-    database.objects.values().filter_map(row).collect()
+    let of_objects = database.objects.values().filter_map(row);
+    of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger))).collect()
 }
 
 /// Returns the text of a module.

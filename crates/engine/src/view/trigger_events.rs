@@ -1,42 +1,57 @@
-//! `sys.trigger_events`: what each trigger fires for.
+//! `sys.trigger_events`, `sys.server_trigger_events` and `sys.trigger_event_types`: what each trigger fires
+//! for, and what there is.
 
-use super::column::{BIT, Column, INT, bit, col, int, nv, opt, rows, shape, text, unknown};
-use super::source_triggers::triggers;
+use types::Value;
+
+use super::column::{BIT, Column, INT, bit, col, int, nv, opt, rows, shape, text};
+use super::source_triggers::{EventRow, events, server_triggers, triggers};
 use super::{Rows, Scope, SystemView};
+use crate::catalog::{DDL_EVENTS, DdlEvent};
 
-const COLUMNS: &[Column<(i32, i32, String)>] = &[
-    col("object_id", INT, |r| int(r.0)),
-    col("type", INT, |r| int(r.1)),
-    col("type_desc", nv(60), |r| text(&r.2)),
+const COLUMNS: &[Column<EventRow>] = &[
+    col("object_id", INT, |r| int(r.id)),
+    col("type", INT, |r| int(r.event.0)),
+    col("type_desc", nv(60), |r| text(&r.event.1)),
     opt("is_trigger_event", BIT, |_| bit(true)),
-    unknown("event_group_type", INT),
-    unknown("event_group_type_desc", nv(60)),
+    opt("event_group_type", INT, |r| r.group.map_or(Value::Null, |group| int(group.0))),
+    opt("event_group_type_desc", nv(60), |r| r.group.map_or(Value::Null, |group| text(group.1))),
     col("is_first", BIT, |_| bit(false)),
     col("is_last", BIT, |_| bit(false)),
 ];
 
-/// The view.
+const TYPE_COLUMNS: &[Column<&'static DdlEvent>] = &[
+    col("type", INT, |r| int(r.number)),
+    col("type_name", nv(64), |r| text(r.name)),
+    opt("parent_type", INT, |r| DdlEvent::find(r.group).map_or(Value::Null, |g| int(g.number))),
+];
+
+/// The view of a database's triggers.
 pub(super) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "trigger_events",
     columns: || shape(COLUMNS),
-    rows: read,
+    rows: |scope: &Scope<'_>| rows(COLUMNS, events(triggers(scope.database))),
     arity: 0,
 };
 
-/// The number of an event of a table.
-fn number(event: &str) -> i32 {
-    match event {
-        "INSERT" => 1,
-        "UPDATE" => 2,
-        _ => 3,
-    }
-}
+/// The view of the server's triggers.
+pub(super) static SERVER: SystemView = SystemView {
+    schema: "sys",
+    name: "server_trigger_events",
+    columns: || shape(COLUMNS),
+    rows: |scope: &Scope<'_>| rows(COLUMNS, events(server_triggers(&scope.session.catalog))),
+    arity: 0,
+};
 
-fn read(scope: &Scope<'_>) -> Rows {
-    let events = triggers(scope.database).into_iter().flat_map(|trigger| {
-        let id = trigger.module.id;
-        trigger.events.into_iter().map(move |event| (id, number(&event), event))
-    });
-    rows(COLUMNS, events)
+/// The view of the events.
+pub(super) static TYPES: SystemView = SystemView {
+    schema: "sys",
+    name: "trigger_event_types",
+    columns: || shape(TYPE_COLUMNS),
+    rows: read_types,
+    arity: 0,
+};
+
+fn read_types(_: &Scope<'_>) -> Rows {
+    rows(TYPE_COLUMNS, DDL_EVENTS.iter())
 }

@@ -1,18 +1,20 @@
-//! `sys.triggers`: triggers on tables and views.
+//! `sys.triggers` and `sys.server_triggers`: triggers on tables and views, on a database, on the server.
 
 use super::column::{
     BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape,
     text,
 };
-use super::source_triggers::{TriggerRow, triggers};
+use super::source_triggers::{TriggerRow, server_triggers, triggers};
 use super::{Rows, Scope, SystemView};
 use types::Value;
 
 const COLUMNS: &[Column<TriggerRow>] = &[
     col("name", SYSNAME, |r| text(&r.module.name)),
     col("object_id", INT, |r| int(r.module.id)),
-    col("parent_class", TINYINT, |_| Value::TinyInt(1)),
-    opt("parent_class_desc", nv(60), |_| text("OBJECT_OR_COLUMN")),
+    col("parent_class", TINYINT, |r| Value::TinyInt(u8::from(!r.of_definitions))),
+    opt("parent_class_desc", nv(60), |r| {
+        text(if r.of_definitions { "DATABASE" } else { "OBJECT_OR_COLUMN" })
+    }),
     col("parent_id", INT, |r| int(r.module.parent_id)),
     col("type", ch(2), |_| ascii("TR")),
     opt("type_desc", nv(60), |_| text("SQL_TRIGGER")),
@@ -24,7 +26,21 @@ const COLUMNS: &[Column<TriggerRow>] = &[
     col("is_instead_of_trigger", BIT, |r| bit(r.instead)),
 ];
 
-/// The view.
+const SERVER_COLUMNS: &[Column<TriggerRow>] = &[
+    col("name", SYSNAME, |r| text(&r.module.name)),
+    col("object_id", INT, |r| int(r.module.id)),
+    col("parent_class", TINYINT, |_| Value::TinyInt(100)),
+    opt("parent_class_desc", nv(60), |_| text("SERVER")),
+    col("parent_id", INT, |r| int(r.module.parent_id)),
+    col("type", ch(2), |_| ascii("TR")),
+    opt("type_desc", nv(60), |_| text("SQL_TRIGGER")),
+    col("create_date", DATETIME, |r| r.module.created.clone()),
+    col("modify_date", DATETIME, |r| r.module.created.clone()),
+    col("is_ms_shipped", BIT, |_| bit(false)),
+    col("is_disabled", BIT, |r| bit(r.module.disabled)),
+];
+
+/// The view of a database's.
 pub(super) static VIEW: SystemView = SystemView {
     schema: "sys",
     name: "triggers",
@@ -33,6 +49,19 @@ pub(super) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
+/// The view of the server's.
+pub(super) static SERVER: SystemView = SystemView {
+    schema: "sys",
+    name: "server_triggers",
+    columns: || shape(SERVER_COLUMNS),
+    rows: read_server,
+    arity: 0,
+};
+
 fn read(scope: &Scope<'_>) -> Rows {
     rows(COLUMNS, triggers(scope.database))
+}
+
+fn read_server(scope: &Scope<'_>) -> Rows {
+    rows(SERVER_COLUMNS, server_triggers(&scope.session.catalog))
 }

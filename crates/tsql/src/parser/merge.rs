@@ -1,6 +1,6 @@
 //! MERGE.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{Merge, MergeAction, MergeClause, MergeKind, With};
@@ -26,7 +26,36 @@ impl Parser<'_> {
         }
         let output = self.output()?;
         let options = self.options()?;
+        self.check_merge_clauses(&clauses)?;
+        // One that is nested ends with its parenthesis.
+        if matches!(self.kind(), TokenKind::End | TokenKind::Word) {
+            let last = self.tokens[self.position - 1];
+            return Err(self.error_at(Msg::MergeNeedsSemicolon, last.start));
+        }
         Ok(Merge { with, top, target, alias, source, on, clauses, output, options })
+    }
+
+    /// Of the clauses of a kind the last alone may be without a condition, and no action comes twice.
+    fn check_merge_clauses(&self, clauses: &[MergeClause]) -> Result<()> {
+        for (place, clause) in clauses.iter().enumerate() {
+            let before = clauses[..place].iter().filter(|other| other.kind == clause.kind);
+            for other in before {
+                let (name, start) = (name_of(clause.kind), clause.span.start);
+                let same = |a: &MergeAction| std::mem::discriminant(a);
+                if same(&other.action) == same(&clause.action) {
+                    let action = match clause.action {
+                        MergeAction::Update(_) => "UPDATE",
+                        MergeAction::Delete => "DELETE",
+                        MergeAction::Insert { .. } => "INSERT",
+                    };
+                    return Err(self.error_at(Msg::MergeActionTwice(action, name), start));
+                }
+                if other.condition.is_none() {
+                    return Err(self.error_at(Msg::MergeClauseOrder(name, name), start));
+                }
+            }
+        }
+        Ok(())
     }
 
     fn merge_clause(&mut self) -> Result<MergeClause> {
@@ -75,5 +104,14 @@ impl Parser<'_> {
         self.expect(Kw::Values)?;
         let values = self.paren_list(Self::expr_or_default)?;
         Ok(MergeAction::Insert { columns, values: Some(values) })
+    }
+}
+
+/// A kind of clause as messages name it.
+fn name_of(kind: MergeKind) -> &'static str {
+    match kind {
+        MergeKind::Matched => "WHEN MATCHED",
+        MergeKind::NotMatchedByTarget => "WHEN NOT MATCHED",
+        MergeKind::NotMatchedBySource => "WHEN NOT MATCHED BY SOURCE",
     }
 }

@@ -66,8 +66,11 @@ impl Parser<'_> {
             let start = parser.start();
             let line = parser.line_of(start);
             let kind = parser.statement_kind()?;
-            let span = parser.span_from(start);
-            parser.eat_kind(TokenKind::Semicolon);
+            let mut span = parser.span_from(start);
+            // The one statement that its semicolon is a part of.
+            if parser.eat_kind(TokenKind::Semicolon) && matches!(kind, StatementKind::Merge(_)) {
+                span = parser.span_from(start);
+            }
             Ok(Statement { kind, span, line })
         })
     }

@@ -240,8 +240,10 @@ messages! {
     NoLockTarget = 1065, 15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, DELETE or MERGE statements.";
     ShowplanAlone = 1067, 15, "The SET SHOWPLAN statements must be the only statements in the batch.";
     IntegerOutOfRange(text: &'a str) = 1080, 15, "The integer value {text} is out of range.";
+    InvalidEventType(name: &'a str) = 1084, 15, "'{name}' is an invalid event type.";
     MustDeclareTable(name: &'a str) = 1087, 15, "Must declare the table variable \"{name}\".";
     ObjectNotFound(name: &'a str) = 1088, 16, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
+    EventTypeNotValid = 1098, 15, "The specified event type(s) is/are not valid on the specified target object.";
     NotAPrincipal(name: &'a str) = 1202, 16, "The database-principal '{name}' does not exist or user is not a member.";
     DeadlockVictim(session: i32) = 1205, 13, "Transaction (Process ID {session}) was deadlocked on lock resources with another process and has been chosen as the deadlock victim. Rerun the transaction.";
     LockTimeout = 1222, 16, "Lock request time out period exceeded.";
@@ -256,8 +258,10 @@ messages! {
     TextImageWithoutLarge = 1709, 16, "Cannot use TEXTIMAGE_ON when a table has no text, ntext, image, varchar(max), nvarchar(max), non-FILESTREAM varbinary(max), xml or large CLR type columns.";
     ConstraintNotCreated = 1750, 16, "Could not create constraint or index. See previous errors.";
     InvalidForDefault(column: &'a str, table: &'a str) = 1752, 16, "Column '{column}' in table '{table}' is invalid for creating a default constraint.";
+    ForeignKeyLength(referenced: &'a str, referencing: &'a str, key: &'a str) = 1753, 16, "Column '{referenced}' is not the same length or scale as referencing column '{referencing}' in foreign key '{key}'. Columns participating in a foreign key relationship must be defined with the same length and scale.";
     DefaultOnIdentity(table: &'a str, column: &'a str) = 1754, 16, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
     DefaultOnTimestamp(table: &'a str, column: &'a str) = 1755, 16, "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{column}'.";
+    ForeignKeyCollation(referenced: &'a str, referencing: &'a str, key: &'a str) = 1757, 16, "Column '{referenced}' is not of same collation as referencing column '{referencing}' in foreign key '{key}'.";
     ComputedInComputed(column: &'a str, table: &'a str) = 1759, 16, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
     ForeignKeySetNull(key: &'a str) = 1761, 16, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
     ForeignKeySetDefault(key: &'a str) = 1762, 16, "Cannot create the foreign key \"{key}\" with the SET DEFAULT referential action, because one or more referencing not-nullable columns lack a default constraint.";
@@ -328,6 +332,7 @@ messages! {
     SeverityNeedsLog(max: i64) = 2754, 16, "Error severity levels greater than {max} can only be specified by members of the sysadmin role, using the WITH LOG option.";
     InvalidState(state: i64, min: i64, max: i64) = 2756, 16, "Invalid value {state} for state. Valid range is from {min} to {max}.";
     SchemaNotFound(name: &'a str) = 2760, 16, "The specified schema name \"{name}\" either does not exist or you do not have permission to use it.";
+    StatisticsNotFound(name: &'a str) = 2767, 16, "Could not locate statistics '{name}' in the system catalogs.";
     TempTableInFunction = 2772, 16, "Cannot access temporary tables from within a function.";
     SubstitutionMismatch(number: i64) = 2786, 16, "The data type of substitution parameter {number} does not match the expected type of the format specification.";
     InvalidFormat(text: &'a str) = 2787, 16, "Invalid format specification: '{text}'.";
@@ -429,6 +434,7 @@ messages! {
     MergeInsteadSome(target: &'a str) = 5316, 16, "The target '{target}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then all actions must have enabled INSTEAD OF triggers.";
     NestedRowsAggregate(clause: &'a str) = 5322, 16, "An aggregate function is not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NestedSubquery(clause: &'a str) = 5323, 15, "Subqueries are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
+    MergeClauseOrder(later: &'a str, earlier: &'a str) = 5324, 15, "In a MERGE statement, a '{later}' clause with a search condition cannot appear after a '{earlier}' clause with no search condition.";
     NestedIdentity(column: &'a str, table: &'a str) = 5328, 15, "Cannot insert explicit value for the identity column '{column}' in the target table '{table}' of the INSERT statement when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NestedWindow(clause: &'a str) = 5329, 15, "Windowed functions are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     XmlNotDml = 6305, 16, "XQuery data manipulation expression required in XML data type method.";

@@ -31,6 +31,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
             table: &base.definition,
             register: &register,
             optional: false,
+            old: Some(base.old),
         };
         let mut output = output::bind(binder, &delete.output, &[deleted], None)?;
         let images = Images { inserted: None, deleted: Some(&register) };

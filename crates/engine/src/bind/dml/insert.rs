@@ -428,8 +428,13 @@ pub(super) fn bind_output(
     first: Register,
 ) -> Result<Vec<crate::plan::statement::OutputClause>> {
     let register = |i: usize| first.plus(i);
-    let inserted =
-        Pseudo { name: "inserted", table: definition, register: &register, optional: false };
+    let inserted = Pseudo {
+        name: "inserted",
+        table: definition,
+        register: &register,
+        optional: false,
+        old: None,
+    };
     output::bind(binder, outputs, &[inserted], None)
 }
 

@@ -142,7 +142,7 @@ fn finish(
     (mut root, outputs, top): (Node, &[ast::Output], Option<&ast::Top>),
 ) -> Result<Instead> {
     let pseudo = |name, register: Option<_>| {
-        register.map(|register| Pseudo { name, table: shape, register, optional: false })
+        register.map(|register| Pseudo { name, table: shape, register, optional: false, old: None })
     };
     let pseudo = [pseudo("inserted", images.inserted), pseudo("deleted", images.deleted)];
     let pseudo: Vec<Pseudo<'_>> = pseudo.into_iter().flatten().collect();

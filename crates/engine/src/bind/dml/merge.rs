@@ -228,9 +228,10 @@ fn bind_output(
     let new = |i: usize| inserted.plus(i);
     let old = |i: usize| base.old.plus(i);
     let table = &base.definition;
+    let scanned = Some(base.old);
     let pseudo = [
-        Pseudo { name: "inserted", table, register: &new, optional: true },
-        Pseudo { name: "deleted", table, register: &old, optional: true },
+        Pseudo { name: "inserted", table, register: &new, optional: true, old: scanned },
+        Pseudo { name: "deleted", table, register: &old, optional: true, old: scanned },
     ];
     let ty = ColumnType {
         data_type: DataType::NVarChar(Length::Limited(10)),
@@ -306,7 +307,11 @@ fn bind_clauses(
         }
         let action = match &clause.action {
             ast::MergeAction::Update(items) => {
-                MergeAction::Update(bind_set(binder, base, 0, items)?)
+                let mut set = bind_set(binder, base, 0, items)?;
+                let swaps = set.changed.iter().map(|&c| usize::from(c));
+                let swaps = swaps.map(|i| (set.old.plus(i), set.new.plus(i))).collect();
+                set.row.views = view::check(binder, 0, swaps)?;
+                MergeAction::Update(set)
             }
             ast::MergeAction::Delete => MergeAction::Delete,
             ast::MergeAction::Insert { columns, values } => {
@@ -342,7 +347,9 @@ fn bind_insert(
         });
     }
     let first = binder.new_registers(table.columns.len());
-    let row = row::new_row(binder, table, &|i| first.plus(i), &|_| true)?;
+    let mut row = row::new_row(binder, table, &|i| first.plus(i), &|_| true)?;
+    let swaps = (0..table.columns.len()).map(|i| (base.old.plus(i), first.plus(i))).collect();
+    row.views = view::check(binder, 0, swaps)?;
     Ok(MergeInsert { columns, first, row })
 }
 

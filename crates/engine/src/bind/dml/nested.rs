@@ -250,15 +250,16 @@ fn select(
     let mut bound = insert::make(binder, target, InsertSource::Default, registers, named)?;
     refuse_next_defaults(&bound)?;
     let top = outer.top.as_ref().map(|top| top_of(binder, top)).transpose()?;
-    bound.top = match top {
-        Some(top) if top.percent => {
-            return Err(Msg::NotSupported("TOP PERCENT of an INSERT of a nested statement").into());
+    let percent = match top {
+        Some(top) if top.percent => Some(top.count),
+        top => {
+            bound.top = top.map(|top| top.count);
+            None
         }
-        top => top.map(|top| top.count),
     };
     bound.output = insert::bind_output(binder, &definition, &outer.output, bound.first)?;
     insert::finish(binder, &mut bound);
-    Ok(OuterInsert { insert: bound, filter })
+    Ok(OuterInsert { insert: bound, filter, percent })
 }
 
 /// Names the columns of the nested OUTPUT.

@@ -8,11 +8,12 @@ use types::{Msg, Result};
 
 use super::insert;
 use crate::bind::expr::{bind_expr, names_source};
-use crate::bind::{Binder, Source, SourceColumn, new_shape};
+use crate::bind::{Binder, Source, SourceColumn, ViewSource, new_shape};
 use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::OutputColumn;
 use crate::plan::statement::{OutputClause, OutputTarget};
+use crate::security::{self, Guard};
 
 /// Where the columns of a pseudo table are.
 pub(super) struct Pseudo<'r> {
@@ -24,9 +25,15 @@ pub(super) struct Pseudo<'r> {
     pub register: &'r dyn Fn(usize) -> Register,
     /// Whether there may be no such row (MERGE).
     pub optional: bool,
+    /// First register of the old row as the target's scan fills it, by which a view's columns are told from
+    /// those that it does not show.
+    pub old: Option<Register>,
 }
 
 /// Binds the OUTPUT clauses of a statement with these pseudo tables in scope. `extra` is `$action`.
+///
+/// # Errors
+/// Those of names; 229 and 230 where a column that is shown may not be read.
 pub(super) fn bind(
     binder: &mut Binder<'_>,
     outputs: &[Output],
@@ -36,7 +43,7 @@ pub(super) fn bind(
     if outputs.is_empty() {
         return Ok(Vec::new());
     }
-    let mut sources: Vec<Source> = pseudo.iter().map(source).collect();
+    let mut sources: Vec<Source> = pseudo.iter().map(|p| source(binder, p)).collect();
     if let Some((name, register, ty)) = extra {
         let column = SourceColumn {
             name: name.to_owned().into(),
@@ -67,7 +74,7 @@ pub(super) fn bind(
     bound
 }
 
-fn source(pseudo: &Pseudo<'_>) -> Source {
+fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
     let columns = pseudo.table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
         name: c.name.clone().into(),
         ty: ColumnType { nullable: c.ty.nullable || pseudo.optional, ..c.ty },
@@ -81,8 +88,38 @@ fn source(pseudo: &Pseudo<'_>) -> Source {
         columns: columns.collect(),
         table: None,
         view: None,
-        guard: None,
+        guard: guard(binder, pseudo),
     }
+}
+
+/// What may be read of the rows that a statement has changed: what may be read of its target, a view if the
+/// statement names one.
+fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
+    binder.rights?;
+    let table = pseudo.table;
+    // Temporary tables and table variables are the session's own.
+    if table.id < 0 || table.name.starts_with('#') {
+        return None;
+    }
+    let sources = binder.levels.last().map(|level| &level.sources[..]).unwrap_or_default();
+    let shows = |source: &Source, i: usize| {
+        let old = pseudo.old?.plus(i);
+        source.columns.iter().position(|column| column.register == old)
+    };
+    let columns = 0..table.columns.len();
+    let through = sources.iter().find_map(|source| {
+        let shows_some = columns.clone().any(|i| shows(source, i).is_some());
+        source.view.as_ref().filter(|_| shows_some).map(|view| (source, view))
+    });
+    if let Some((source, ViewSource { module, .. })) = through {
+        let ids = (module.database_id, module.id, module.schema_id);
+        let names = (module.schema.as_str(), module.name.as_str());
+        // A column that the view does not show can't be read through it.
+        return security::output_guard(binder, ids, names, columns.map(|i| shows(source, i)));
+    }
+    let ids = (table.database_id, table.id, table.schema_id);
+    let names = (table.schema.as_str(), table.name.as_str());
+    security::output_guard(binder, ids, names, columns.map(Some))
 }
 
 fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {

@@ -148,7 +148,7 @@ fn pseudo<'r>(
     base: &'r Base,
     register: &'r dyn Fn(usize) -> Register,
 ) -> Pseudo<'r> {
-    Pseudo { name, table: &base.definition, register, optional: false }
+    Pseudo { name, table: &base.definition, register, optional: false, old: Some(base.old) }
 }
 
 /// Register of a column of the new row.

@@ -126,13 +126,10 @@ fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
 /// Returns the columns of the view that a MERGE is into, as a table, if its triggers are to take the rows.
 ///
 /// # Errors
-/// 5316 where they take those of some of the actions only; 40517 for WITH CHECK OPTION.
+/// 5316 where they take those of some of the actions only.
 pub(super) fn merge_shape(binder: &Binder<'_>, events: &[Event]) -> Result<Option<Arc<TableDef>>> {
     let source = binder.levels.last().and_then(|level| level.sources.first());
     let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
-    if !view.checks.is_empty() {
-        return Err(Msg::NotSupported("MERGE into a view WITH CHECK OPTION").into());
-    }
     let mut shapes = events.iter().filter_map(|event| instead::shape(binder, &view.module, *event));
     let Some(shape) = shapes.next() else { return Ok(None) };
     if shapes.count() + 1 < events.len() {

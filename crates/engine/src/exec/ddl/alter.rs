@@ -87,7 +87,8 @@ fn add(
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = place(table, &cx.source);
-        let mut shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
+        let mut shaper = shaper.asking(&cx.session.rights);
         shaper.adopt(table);
         for element in elements {
             if let TableElement::Column(column) = element {
@@ -400,7 +401,7 @@ fn drop_at<T>(list: &mut Vec<T>, place: usize) {
 }
 
 /// Sends the message that comes before the one that ends the statement; inside TRY only the last counts.
-fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
+pub(super) fn say_first(error: Error, cx: &mut Cx<'_>) -> Result<()> {
     if cx.session.try_depth > 0 {
         return Ok(());
     }

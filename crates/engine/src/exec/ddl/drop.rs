@@ -13,7 +13,10 @@ use crate::instance::SessionCounter;
 
 pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
     for name in &drop.names {
-        let dropped = one(drop.kind, name, cx)?;
+        let dropped = match &drop.trigger_target {
+            Some(target) => super::ddl_trigger::drop(target, name, cx)?,
+            None => one(drop.kind, name, cx)?,
+        };
         if !dropped && !drop.if_exists {
             return Err(missing(drop.kind, name));
         }
@@ -22,8 +25,9 @@ pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
     Ok(())
 }
 
-fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
-    let word = match kind {
+/// The word that messages have for what a DROP drops.
+pub(super) fn word(kind: DropKind) -> &'static str {
+    match kind {
         DropKind::Database => "database",
         DropKind::Table => "table",
         DropKind::Procedure => "procedure",
@@ -40,7 +44,11 @@ fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
         DropKind::Default => "default",
         DropKind::Rule => "rule",
         DropKind::Statistics => "statistics",
-    };
+    }
+}
+
+fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
+    let word = word(kind);
     match kind {
         DropKind::User | DropKind::Role | DropKind::Login | DropKind::Schema => Error::custom(
             15151,

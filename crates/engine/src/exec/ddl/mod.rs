@@ -7,8 +7,10 @@ mod alter;
 mod columnstore;
 mod database;
 mod database_option;
+mod ddl_trigger;
 mod drop;
 mod duplicate;
+pub(crate) mod event;
 pub(crate) mod event_session;
 mod filter;
 mod function;
@@ -51,8 +53,12 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         return Err(Msg::NotInTransaction(what).into());
     }
     match &statement.kind {
-        StatementKind::CreateTable(create) => table::create(create, cx),
-        StatementKind::AlterTable(alter) => alter::run(alter, cx),
+        StatementKind::CreateTable(create) => {
+            table::create(create, cx).or_else(|error| told_twice(error, cx))
+        }
+        StatementKind::AlterTable(alter) => {
+            alter::run(alter, cx).or_else(|error| told_twice(error, cx))
+        }
         StatementKind::Truncate(truncate) => crate::exec::dml::truncate(truncate, cx),
         StatementKind::CreateIndex(create) => index::create(create, cx),
         StatementKind::AlterIndex(alter) => index::alter(alter, cx),
@@ -81,6 +87,17 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::DropEventSession(drop) => event_session::drop(drop, cx),
         _ => refuse("this statement"),
     }
+}
+
+/// Tells why a foreign key can't be made before the error that ends the statement, which is all that a CATCH
+/// block sees.
+fn told_twice(error: Error, cx: &mut Cx<'_>) -> Result<()> {
+    if !matches!(error.number, 1753 | 1757 | 1761..=1785) {
+        return Err(error);
+    }
+    let state = u8::from(matches!(error.number, 1769 | 1781));
+    alter::say_first(error.with_state(state), cx)?;
+    Err(Msg::ConstraintNotCreated.into())
 }
 
 /// Names the definitions of whole databases and of event sessions, which no transaction could undo.

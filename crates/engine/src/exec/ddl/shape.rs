@@ -1,5 +1,7 @@
 //! From the elements of CREATE TABLE to the definition of a table: columns, keys, indexes, constraints.
 
+mod foreign_key;
+
 use std::sync::Arc;
 
 use tsql::ast::{
@@ -15,9 +17,9 @@ use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnstoreDef, DefaultDef, ForeignKeyDef, IndexConstraint,
-    IndexDef, IndexFilter, IndexKind, ModuleText, ReferenceAction, RowShape, TableDef, create_rows,
-    layout_of,
+    IndexDef, IndexFilter, IndexKind, ModuleText, RowShape, TableDef, create_rows, layout_of,
 };
+use crate::security::Rights;
 
 /// Columns that a table may have.
 const COLUMNS_MAX: usize = 1024;
@@ -51,6 +53,8 @@ pub(super) struct Shaper<'a, 'b> {
     memory_optimized: bool,
     schema_only: bool,
     columnstore: Option<ColumnstoreDef>,
+    /// Who may be forbidden to refer to tables.
+    rights: Option<&'a Rights>,
 }
 
 impl<'a, 'b> Shaper<'a, 'b> {
@@ -72,7 +76,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
             memory_optimized: false,
             schema_only: false,
             columnstore: None,
+            rights: None,
         }
+    }
+
+    /// Asks for REFERENCES where a foreign key is made.
+    pub(super) fn asking(self, rights: &'a Rights) -> Self {
+        Self { rights: (!rights.is_all()).then_some(rights), ..self }
     }
 
     /// Makes the table, empty.
@@ -507,88 +517,6 @@ impl<'a, 'b> Shaper<'a, 'b> {
         })
     }
 
-    fn foreign_key(
-        &mut self,
-        constraint: &ast::Constraint,
-        own: Option<&[ast::Ident; 1]>,
-    ) -> Result<()> {
-        let ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } =
-            &constraint.kind
-        else {
-            return Ok(());
-        };
-        let columns: Vec<&ast::Ident> = match own {
-            Some(own) if columns.is_empty() => own.iter().collect(),
-            _ => columns.iter().collect(),
-        };
-        let columns = columns.into_iter().map(|c| self.ordinal(c)).collect::<Result<Vec<_>>>()?;
-        let target = self.referenced_table(table)?;
-        let (target_id, target_columns) = match &target {
-            Some(target) => (target.id, referenced_columns(target, referenced)?),
-            None => (self.place.id, self.own_referenced(referenced)?),
-        };
-        if columns.len() != target_columns.len() {
-            return Err(Msg::ForeignKeyColumnCount(self.place.name).into());
-        }
-        let id = self.cell.next_object_id();
-        let column = own.map_or("", |own| own[0].as_str());
-        let (name, system_named) = self.constraint_name(constraint, "FK", column, id);
-        self.check_actions(&name, &columns, [action(*on_delete), action(*on_update)])?;
-        self.foreign_keys.push(ForeignKeyDef {
-            id,
-            name,
-            columns,
-            referenced: target_id,
-            referenced_columns: target_columns,
-            on_delete: action(*on_delete),
-            on_update: action(*on_update),
-            enabled: true,
-            system_named,
-        });
-        Ok(())
-    }
-
-    /// What an action puts into the columns of a foreign key must be allowed there.
-    fn check_actions(
-        &self,
-        key: &str,
-        columns: &[u16],
-        actions: [ReferenceAction; 2],
-    ) -> Result<()> {
-        let mut columns = columns.iter().map(|column| &self.columns[usize::from(*column)]);
-        let Some(column) = columns.find(|column| !column.ty.nullable) else { return Ok(()) };
-        if actions.contains(&ReferenceAction::SetNull) {
-            return Err(Msg::ForeignKeySetNull(key).into());
-        }
-        let lacks =
-            column.default.is_none() || columns.any(|c| !c.ty.nullable && c.default.is_none());
-        if actions.contains(&ReferenceAction::SetDefault) && lacks {
-            return Err(Msg::ForeignKeySetDefault(key).into());
-        }
-        Ok(())
-    }
-
-    /// Finds the table that a foreign key refers to; `None` for the table itself.
-    fn referenced_table(&self, name: &ast::ObjectName) -> Result<Option<Arc<TableDef>>> {
-        if Name::same(&name.object, self.place.name) {
-            return Ok(None);
-        }
-        let schema = name.schema.as_deref().unwrap_or("dbo");
-        let found = self.binder.catalog.find_table(self.binder.database, schema, &name.object);
-        found.cloned().map(Some).ok_or_else(|| {
-            Error::custom(1767, 16, 0, format!("Foreign key references invalid table '{name}'."))
-        })
-    }
-
-    fn own_referenced(&self, names: &[ast::Ident]) -> Result<Vec<u16>> {
-        if names.is_empty() {
-            let primary =
-                self.indexes.iter().find(|i| i.constraint == Some(IndexConstraint::PrimaryKey));
-            return Ok(primary.map_or_else(Vec::new, |i| i.keys.iter().map(|(o, _)| *o).collect()));
-        }
-        names.iter().map(|c| self.ordinal(c)).collect()
-    }
-
     /// Goes on from a table that exists.
     pub(super) fn adopt_columns(&mut self, table: &TableDef) {
         self.columns.clone_from(&table.columns);
@@ -756,45 +684,4 @@ fn index_option(index: &mut IndexDef, option: &ast::IndexOption) -> Result<()> {
         other => return refuse(&format!("the index option {other}")),
     }
     Ok(())
-}
-
-fn action(action: Option<ast::ReferentialAction>) -> ReferenceAction {
-    match action {
-        None | Some(ast::ReferentialAction::NoAction) => ReferenceAction::NoAction,
-        Some(ast::ReferentialAction::Cascade) => ReferenceAction::Cascade,
-        Some(ast::ReferentialAction::SetNull) => ReferenceAction::SetNull,
-        Some(ast::ReferentialAction::SetDefault) => ReferenceAction::SetDefault,
-    }
-}
-
-fn referenced_columns(target: &TableDef, names: &[ast::Ident]) -> Result<Vec<u16>> {
-    let mut wanted = Vec::with_capacity(names.len());
-    for name in names {
-        let place = target.column(name).and_then(|place| u16::try_from(place).ok());
-        wanted.push(place.ok_or_else(|| Error::from(Msg::InvalidColumn(name)))?);
-    }
-    let is_key = |index: &IndexDef| {
-        index.is_key()
-            && index.keys.len() == wanted.len()
-            && index.keys.iter().all(|(o, _)| wanted.contains(o))
-    };
-    if names.is_empty() {
-        let primary =
-            target.indexes.iter().find(|i| i.constraint == Some(IndexConstraint::PrimaryKey));
-        let primary = primary.map(|i| i.keys.iter().map(|(o, _)| *o).collect());
-        return primary.ok_or_else(|| no_key(target));
-    }
-    if target.indexes.iter().any(is_key) { Ok(wanted) } else { Err(no_key(target)) }
-}
-
-fn no_key(target: &TableDef) -> Error {
-    Error::custom(
-        1776,
-        16,
-        0,
-        format!(
-            "There are no primary or candidate keys in the referenced table '{}' that match the referencing column list in the foreign key.",
-            target.qualified_name()
-        ),
-    )
 }

@@ -140,6 +140,7 @@ fn shape(
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
     match content {
         Content::Elements(create) => {
+            let shaper = shaper.asking(&session.rights);
             let table = shaper.build(&create.elements, &create.options)?;
             storage::check_large(&table.columns, &create.storage)?;
             Ok(table)

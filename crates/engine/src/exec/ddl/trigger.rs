@@ -6,7 +6,7 @@ use tsql::ast::{self, RoutineOption, TriggerTarget, TriggerTiming};
 use types::{Error, Msg, Result};
 
 use super::module::{execute_as, present};
-use super::{change_database, refuse, table, target};
+use super::{change_database, ddl_trigger, refuse, table, target};
 use crate::catalog::name::Name;
 use crate::catalog::{ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
 use crate::exec::Cx;
@@ -16,7 +16,9 @@ pub(super) fn create(
     statement: &ast::Statement,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let TriggerTarget::Table(on) = &create.target else { return refuse("DDL and logon triggers") };
+    let TriggerTarget::Table(on) = &create.target else {
+        return ddl_trigger::create(create, statement, cx);
+    };
     check_options(create)?;
     if on.is_temporary() {
         return Err(Msg::TriggerOnTemporary.into());
@@ -41,7 +43,7 @@ pub(super) fn create(
     }
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
-    cx.session.compile_trigger(create, &table, &cx.source, &to.database)?;
+    cx.session.compile_trigger(create, Some(&table), &cx.source, &to.database)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
@@ -72,7 +74,7 @@ pub(super) fn create(
     })
 }
 
-fn check_options(create: &ast::CreateTrigger) -> Result<()> {
+pub(super) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
     if create.append {
         return refuse("WITH APPEND");
     }
@@ -184,7 +186,7 @@ fn check_instead(
 /// `ENABLE | DISABLE TRIGGER names ON table`
 pub(super) fn enable(statement: &ast::EnableTrigger, cx: &mut Cx<'_>) -> Result<()> {
     let TriggerTarget::Table(on) = &statement.target else {
-        return refuse("DDL and logon triggers");
+        return ddl_trigger::enable(statement, cx);
     };
     let table = match view_of(on, TriggerTiming::InsteadOf, cx)? {
         Some(shape) => shape,

@@ -12,7 +12,7 @@ use super::{Private, reference};
 use crate::catalog::{ColumnDef, TableDef, TableRows};
 use crate::exec::columnstore::ColumnLoad;
 use crate::exec::eval::truth;
-use crate::exec::query::{Flow, count_of, run_in_batches, run_node};
+use crate::exec::query::{Flow, count_of, percent_of, percentage, run_in_batches, run_node};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
@@ -77,10 +77,40 @@ pub(super) fn insert_outer(
 ) -> Result<(u64, Collected)> {
     let of_scope = cx.frame.scope_identity.take();
     let of_session = cx.session.last_identity.take();
-    let inserted = insert_each(&outer.insert, outer.filter.as_ref(), rows, cx);
+    let rows = match &outer.percent {
+        Some(percent) => leading(outer, percent, rows, cx),
+        None => Ok(rows),
+    };
+    let inserted = rows.and_then(|r| insert_each(&outer.insert, outer.filter.as_ref(), r, cx));
     cx.frame.scope_identity = of_scope;
     cx.session.last_identity = of_session;
     inserted
+}
+
+/// Leaves TOP (n) PERCENT of the rows that the filter lets pass.
+fn leading(
+    outer: &OuterInsert,
+    percent: &Expr,
+    mut rows: Vec<Vec<Value>>,
+    cx: &mut Cx<'_>,
+) -> Result<Vec<Vec<Value>>> {
+    let percent = percentage(percent, cx)?;
+    if let Some(filter) = &outer.filter {
+        let registers = outer.insert.registers as usize;
+        cx.registers.resize(registers.max(cx.registers.len()), Value::Null);
+        let mut passed = Vec::with_capacity(rows.len());
+        for row in rows {
+            for (register, value) in outer.insert.source_registers.iter().zip(&row) {
+                cx.registers[register.index()] = value.clone();
+            }
+            if truth(filter, cx)?.is_true() {
+                passed.push(row);
+            }
+        }
+        rows = passed;
+    }
+    rows.truncate(percent_of(rows.len(), percent));
+    Ok(rows)
 }
 
 /// Inserts the rows that a filter lets pass, TOP (n) at most; returns how many, and what they output.

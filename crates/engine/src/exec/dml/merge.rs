@@ -107,7 +107,7 @@ fn hand_over(merge: &Merge, clause: &MergeClause, cx: &mut Cx<'_>) -> Result<boo
             show(merge, table, clause, Some(&|i| first.plus(i)), cx);
         }
         MergeAction::Update(set) => {
-            set_instead(set, table, Verb::Merge, cx)?;
+            set_instead(set, table, cx)?;
             show(merge, table, clause, Some(&|i| new_register(set, i)), cx);
         }
         MergeAction::Delete => show(merge, table, clause, None, cx),

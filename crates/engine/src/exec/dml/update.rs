@@ -6,7 +6,7 @@ use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
 use super::output::Collected;
-use super::write::{Verb, set_row, storage_error};
+use super::write::{Verb, set_instead, set_row, storage_error};
 use super::{Private, reference};
 use crate::catalog::TableDef;
 use crate::exec::columnstore::Taker;
@@ -177,12 +177,15 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
         let Some(row) = target.claim(row, table, private.or(main), cx)? else {
             return Ok(Flow::More);
         };
+        if instead {
+            set_instead(&update.set, table, cx)?;
+            count += 1;
+            collected.add(&update.output, cx)?;
+            return Ok(Flow::More);
+        }
         let mut buffer = std::mem::take(&mut cx.scratch.row);
         let done = set_row(&update.set, table, row.image(), Verb::Update, cx, &mut buffer);
         let done = done.and_then(|()| {
-            if instead {
-                return Ok(());
-            }
             reference::check_new(&update.set.row.foreign, table, Verb::Update, cx)?;
             let image = RowImage::from(&buffer);
             let replaced = private.or(main).update(row, image, update.set.keys);

@@ -197,23 +197,9 @@ pub(super) fn set_row(
 }
 
 /// Applies a SET list for an INSTEAD OF trigger: nothing is checked and no row is made.
-pub(super) fn set_instead(
-    set: &SetRow,
-    table: &TableDef,
-    verb: Verb,
-    cx: &mut Cx<'_>,
-) -> Result<()> {
+pub(super) fn set_instead(set: &SetRow, table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     for assignment in &set.assignments {
-        match assignment {
-            Assignment::Column(ordinal, expr) => {
-                let ordinal = usize::from(*ordinal);
-                let value = value_of(expr, table, ordinal, cx)?;
-                cx.registers[set.new.plus(ordinal).index()] = value;
-            }
-            Assignment::Variable(..)
-            | Assignment::VariableAndColumn(..)
-            | Assignment::Write(..) => apply(assignment, set, table, verb, cx)?,
-        }
+        assign(assignment, set, table, |_, _, _| Ok(()), cx)?;
     }
     if let Some(ordinal) = set.row_version.map(usize::from) {
         // It is the table's to give, when the trigger changes the row.
@@ -233,39 +219,39 @@ fn apply(
     verb: Verb,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    match assignment {
-        Assignment::Column(ordinal, expr) => column(*ordinal, expr, set, table, verb, cx),
+    let check =
+        |value: &Value, ordinal: usize, cx: &Cx<'_>| check_null(value, table, ordinal, verb, cx);
+    assign(assignment, set, table, check, cx)
+}
+
+/// Gives a column or a variable its value; `check` sees what a column is to get.
+#[inline]
+fn assign(
+    assignment: &Assignment,
+    set: &SetRow,
+    table: &TableDef,
+    check: impl Fn(&Value, usize, &Cx<'_>) -> Result<()>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let (ordinal, value) = match assignment {
         Assignment::Variable(slot, expr) => {
             cx.frame.variables[slot.0 as usize] = eval(expr, cx)?;
-            Ok(())
+            return Ok(());
         }
-        Assignment::VariableAndColumn(slot, ordinal, expr, result) => {
-            column(*ordinal, expr, set, table, verb, cx)?;
-            cx.frame.variables[slot.0 as usize] = eval(result, cx)?;
-            Ok(())
+        Assignment::Column(ordinal, expr) | Assignment::VariableAndColumn(_, ordinal, expr, _) => {
+            let ordinal = usize::from(*ordinal);
+            (ordinal, value_of(expr, table, ordinal, cx)?)
         }
         Assignment::Write(ordinal, parts) => {
             let ordinal = usize::from(*ordinal);
-            let value = splice(set.old.plus(ordinal), parts, table, ordinal, cx)?;
-            check_null(&value, table, ordinal, verb, cx)?;
-            cx.registers[set.new.plus(ordinal).index()] = value;
-            Ok(())
+            (ordinal, splice(set.old.plus(ordinal), parts, table, ordinal, cx)?)
         }
-    }
-}
-
-fn column(
-    ordinal: u16,
-    expr: &Expr,
-    set: &SetRow,
-    table: &TableDef,
-    verb: Verb,
-    cx: &mut Cx<'_>,
-) -> Result<()> {
-    let ordinal = usize::from(ordinal);
-    let value = value_of(expr, table, ordinal, cx)?;
-    check_null(&value, table, ordinal, verb, cx)?;
+    };
+    check(&value, ordinal, cx)?;
     cx.registers[set.new.plus(ordinal).index()] = value;
+    if let Assignment::VariableAndColumn(slot, _, _, result) = assignment {
+        cx.frame.variables[slot.0 as usize] = eval(result, cx)?;
+    }
     Ok(())
 }
 

@@ -444,13 +444,9 @@ fn run_percent<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let percent = match &limit.count {
-        Some(expr) => eval(expr, cx)?,
-        None => Value::Float(100.0),
+        Some(expr) => percentage(expr, cx)?,
+        None => 100.0,
     };
-    let Value::Float(percent) = percent else { return Err(Msg::TopInvalid.into()) };
-    if !(0.0..=100.0).contains(&percent) {
-        return Err(Msg::PercentRange.into());
-    }
     let live = walk::live(&limit.input);
     let mut buffer = buffer::Buffer::new(&live, cx);
     let mut ties: Vec<Vec<u8>> = Vec::new();
@@ -476,6 +472,18 @@ fn run_percent<'p>(
         }
     }
     Ok(Flow::More)
+}
+
+/// Evaluates TOP (n) PERCENT.
+///
+/// # Errors
+/// 1031 for a percentage that is none.
+pub(crate) fn percentage(expr: &Expr, cx: &mut Cx<'_>) -> Result<f64> {
+    let Value::Float(percent) = eval(expr, cx)? else { return Err(Msg::TopInvalid.into()) };
+    if !(0.0..=100.0).contains(&percent) {
+        return Err(Msg::PercentRange.into());
+    }
+    Ok(percent)
 }
 
 /// Rows that are `percent` of `total`, rounded up.

@@ -3,11 +3,11 @@
 use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
 use types::{Error, Msg};
 
-use crate::exec::Cx;
 use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop, done, transactions};
+use crate::exec::{Cx, definition_trigger};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::sink::{Command, EnvChange};
 
@@ -58,10 +58,17 @@ impl Runner<'_> {
         }
         cx.statement_text = statement.span.text(&self.program.source).to_owned();
         cx.source = self.program.source.to_string();
-        let mark = cx.session.mark_definitions();
-        let defined = crate::exec::ddl::run(statement, cx);
-        cx.session.end_definition(&mark, defined.is_err());
-        defined.map_err(|error| interrupted(error, cx))?;
+        let watched = definition_trigger::watched(statement, cx);
+        if watched.is_empty() {
+            run_definition(statement, cx)?;
+        } else {
+            let begun = definition_trigger::begin(statement, cx);
+            if let Err(stop) = run_definition(statement, cx) {
+                definition_trigger::give_up(begun, cx);
+                return Err(stop);
+            }
+            definition_trigger::fire(&watched, begun, cx)?;
+        }
         cx.session.refresh_catalog();
         cx.session.row_count = 0;
         done(cx, Command::None, None, false)?;
@@ -114,6 +121,16 @@ impl Runner<'_> {
         }
         Ok(())
     }
+}
+
+/// Runs a definition, and undoes it if it fails.
+fn run_definition(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let mark = cx.session.mark_definitions();
+    let defined = crate::exec::ddl::run(statement, cx);
+    cx.session.end_definition(&mark, defined.is_err());
+    defined.map_err(|error| interrupted(error, cx))?;
+    cx.session.refresh_catalog();
+    Ok(())
 }
 
 /// What a failed definition or check stops: itself, or the request.

@@ -20,7 +20,7 @@ impl Print for Statement {
             S::Insert(it) => put!(out, it),
             S::Update(it) => put!(out, it),
             S::Delete(it) => put!(out, it),
-            S::Merge(it) => put!(out, it),
+            S::Merge(it) => put!(out, it, ";"),
             S::Truncate(it) => put!(out, it),
             S::InsertBulk(it) => put!(out, it),
             S::BulkInsert(it) => put!(out, it),
