@@ -1,7 +1,7 @@
 //! The verb `stress`: checks its arguments, puts the load, and writes the report.
 //!
 //! Exit codes: 0 when the load ran, 1 when it ran and had errors and -b was given, 2 when the arguments are
-//! wrong, the target can't be reached, an agent is lost or an output can't be written.
+//! wrong, the target can't be reached, an agent is lost, an output can't be written, or not one request worked.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -348,7 +348,8 @@ fn scripts(arguments: &StressArguments) -> Result<Vec<(String, String)>, String>
             let name = path.display().to_string();
             let text =
                 std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
-            scripts.push((name, text));
+            // Editors of Windows put a mark there that is no part of the script.
+            scripts.push((name, text.trim_start_matches('\u{feff}').to_owned()));
         }
     }
     match scripts.is_empty() {
@@ -416,6 +417,7 @@ impl Hands {
         arguments: &StressArguments,
         plan: &Plan,
         connections: usize,
+        is_cut: &dyn Fn() -> bool,
     ) -> Result<(), String> {
         match self {
             Self::Own(own) => {
@@ -423,9 +425,9 @@ impl Hands {
                 *own = None;
                 let settings = Settings { connections, ..plan.settings.clone() };
                 let fleet = Fleet::new(&plan.target, &plan.work, &settings, arguments.threads)?;
-                own.insert(fleet).connect()
+                own.insert(fleet).connect(is_cut)
             }
-            Self::Agents(crew) => crew.connect(connections),
+            Self::Agents(crew) => crew.connect(connections, is_cut),
         }
     }
 
@@ -454,12 +456,13 @@ impl Hands {
 /// Runs every level and writes the report; says whether an error has stopped it.
 fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
     sos::sys::raise_open_files();
-    let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
-    let asked_to_stop = || signals.came().unwrap_or(false);
-    let mut hands = Hands::of(arguments, plan)?;
+    // Until there is something to report a Ctrl-C ends the process as it ends any other.
     if arguments.setup {
         send_all(plan, &plan.setup, "--setup")?;
     }
+    let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
+    let asked_to_stop = || signals.came().unwrap_or(false);
+    let mut hands = Hands::of(arguments, plan)?;
     let mut report = Report {
         facts: facts(arguments, plan),
         work: &plan.work,
@@ -488,13 +491,34 @@ fn put_load(arguments: &StressArguments, plan: &Plan) -> Result<bool, String> {
         return Err(why);
     }
     write_report(arguments, &report)?;
+    send_all(plan, &plan.teardown, "teardown")?;
     let is_missing =
         |level: &Level| MISSING.iter().any(|number| level.tally.errors.contains_key(number));
+    let mut nothing = nothing_worked(&report).filter(|_| !has_stopped);
     if !arguments.setup && !plan.setup.is_empty() && report.levels.iter().any(is_missing) {
-        eprintln!("what {} needs is not in the database: --setup makes it", plan.work_name);
+        let hint =
+            format!("what {} needs is not in the database: --setup makes it", plan.work_name);
+        match &mut nothing {
+            Some(why) => *why = hint,
+            None => eprintln!("{hint}"),
+        }
     }
-    send_all(plan, &plan.teardown, "teardown")?;
-    failed.map_or(Ok(has_stopped), Err)
+    failed.or(nothing).map_or(Ok(has_stopped), Err)
+}
+
+/// What went wrong first, if nothing was done as it should be.
+fn nothing_worked(report: &Report<'_>) -> Option<String> {
+    let tallies = || report.levels.iter().map(|level| &level.tally);
+    let troubles = tallies().map(Tally::troubles).sum::<u64>();
+    let is_good = |tally: &Tally| tally.requests() > tally.failed;
+    if troubles == 0 || tallies().any(is_good) {
+        return None;
+    }
+    let errors = tallies().flat_map(|tally| &tally.error_texts);
+    let mut whys = errors.map(|(number, text)| format!("error {number}: {text}"));
+    let faults = tallies().flat_map(|tally| tally.faults.keys().cloned());
+    let why = whys.next().or_else(|| faults.into_iter().next());
+    Some(format!("nothing worked: {}", why.as_deref().unwrap_or("every request took too long")))
 }
 
 /// Runs one level.
@@ -505,7 +529,7 @@ fn put_level(
     connections: usize,
     asked_to_stop: &dyn Fn() -> bool,
 ) -> Result<Level, String> {
-    hands.connect(arguments, plan, connections)?;
+    hands.connect(arguments, plan, connections, asked_to_stop)?;
     warm_up(hands, plan.warmup, asked_to_stop)?;
     if let Some(why) = hands.trouble() {
         return Err(why);

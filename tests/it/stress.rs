@@ -37,7 +37,8 @@ fn every_workload_sets_itself_up_and_runs() {
         ("queue", &["put", "take"]),
     ] {
         let without = stress(&server, &["--workload", name, "-n", "1", "-r", "2", "-q"]);
-        let hint = format!("what {name} needs is not in the database: --setup makes it\n");
+        let hint =
+            format!("clearway: what {name} needs is not in the database: --setup makes it\n");
         assert_eq!(text(&without.stderr), hint);
         let arguments = ["--workload", name, "--setup", "-n", "4", "--duration", "500ms", "-q"];
         let output = stress(&server, &arguments);
@@ -88,8 +89,14 @@ fn counted_iterations_are_what_the_server_saw() {
 #[test]
 fn errors_are_in_the_report_and_end_a_run_that_asks_for_it() {
     let server = ServerProcess::start(&[]);
-    let output = stress(&server, &["-Q", "select 1/0", "-r", "3"]);
-    assert_eq!(output.status.code(), Some(0));
+    stress(&server, &["-Qcreate table odd (n int identity)", "-r1"]);
+    let some = "insert odd default values select 1 / (max(n) % 2) from odd";
+    let output = stress(&server, &["-Q", some, "-r", "6"]);
+    assert_eq!(output.status.code(), Some(0), "some worked: {}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("error 8134: 3 times"), "{}", text(&output.stdout));
+    let output = stress(&server, &["-Q", "select 1/0", "-r", "3", "-q"]);
+    let said = "clearway: nothing worked: error 8134: Divide by zero error encountered.\n";
+    assert_eq!((output.status.code(), text(&output.stderr)), (Some(2), said));
     let found = text(&output.stdout);
     assert!(found.contains("error 8134: 3 times: Divide by zero error encountered."), "{found}");
     let output = stress(&server, &["-Q", "select 1/0", "-r", "3", "-b"]);
@@ -283,4 +290,201 @@ fn the_html_report_has_charts_counters_and_nothing_from_outside() {
     let output = stress(&server, &["-Q", "select 1", "-r1", "-q", "--html", "/nowhere/x.html"]);
     assert_eq!(output.status.code(), Some(2));
     std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn every_switch_of_ostress_is_taken_attached_and_apart() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("create database app");
+    client.batch("create login lo with password = 'Secret-Word2'");
+    client.batch("use app create user lo for login lo alter role db_owner add member lo");
+    client.batch("use app create table hits (n int not null, who sysname not null)");
+    let folder = folder("switches");
+    let script = folder.join("a.sql").display().to_string();
+    std::fs::write(
+        &script,
+        "\u{feff}insert hits values (1, suser_sname())\nGO\ninsert hits values (2, db_name())\n",
+    )
+    .expect("a file");
+    let target = format!("tcp:127.0.0.1,{}", server.address.port());
+    let values = [
+        ("-S", target.as_str()),
+        ("-U", "lo"),
+        ("-P", "Secret-Word2"),
+        ("-d", "app"),
+        ("-i", &script),
+        ("-n", "3"),
+        ("-r", "4"),
+        ("-l", "20"),
+        ("-t", "30"),
+    ];
+    for (round, is_attached) in [(1, true), (2, false)] {
+        let out = folder.join(format!("out{round}")).display().to_string();
+        let mut arguments = vec!["stress".to_owned(), "-q".to_owned(), "-b".to_owned()];
+        for (switch, value) in values.into_iter().chain([("-o", out.as_str())]) {
+            match is_attached {
+                true => arguments.push(format!("{switch}{value}")),
+                false => arguments.extend([switch.to_owned(), value.to_owned()]),
+            }
+        }
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let output = command(&arguments).output().expect("the binary runs");
+        assert_eq!(text(&output.stderr), "", "-q says nothing");
+        assert!(report(&output).contains("24 requests"), "{}", text(&output.stdout));
+        assert!(std::path::Path::new(&out).join("report.json").exists(), "-o has the reports");
+        let count = |client: &mut Client, what: &str| {
+            client.value_of(&format!("(select count(*) from app.dbo.hits where {what})"))
+        };
+        assert_eq!(count(&mut client, "n = 1 and who = 'lo'"), Value::Int(12 * round));
+        assert_eq!(count(&mut client, "n = 2 and who = 'app'"), Value::Int(12 * round));
+    }
+    // The case of a switch counts: -Q is a text, -q is silence; -D is nobody's.
+    for wrong in ["-D", "-X"] {
+        let output = stress(&server, &[wrong, "app", "-Qselect 1"]);
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
+        assert!(text(&output.stderr).contains(wrong), "{}", text(&output.stderr));
+    }
+    let slow = stress(&server, &["-Q", "waitfor delay '00:00:30'", "-r1", "-t1", "-q"]);
+    assert!(text(&slow.stdout).contains("1 requests took too long"), "{}", text(&slow.stdout));
+    assert_eq!(text(&slow.stderr), "clearway: nothing worked: every request took too long\n");
+    std::fs::remove_dir_all(&folder).expect("the folder is ours");
+}
+
+#[test]
+fn an_interrupt_ends_a_run_at_once_with_the_report_so_far() {
+    use std::io::{BufRead, BufReader};
+    let server = ServerProcess::start(&[]);
+    let target = format!("127.0.0.1,{}", server.address.port());
+    let query = "select 1\ngo\nwaitfor delay '00:05:00'";
+    let json = std::env::temp_dir().join(format!("clearway-cut-{}.json", std::process::id()));
+    let name = json.display().to_string();
+    let arguments = [
+        "stress",
+        "-S",
+        &target,
+        "-P",
+        PASSWORD,
+        "-Q",
+        query,
+        "-n2",
+        "--duration",
+        "10m",
+        "--json",
+        &name,
+    ];
+    let mut child = command(&arguments).spawn().expect("the binary runs");
+    let mut lines = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
+    lines.next().expect("it goes on").expect("text");
+    let id = child.id().to_string();
+    let status = std::process::Command::new("kill").args(["-s", "INT", &id]).status();
+    assert!(status.expect("kill runs").success());
+    let begin = crate::server::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert!(begin.elapsed().as_secs() < 15, "it waits for nothing: {:?}", begin.elapsed());
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stdout).contains(" 2 requests"), "{}", text(&output.stdout));
+    let found = std::fs::read_to_string(&json).expect("was written");
+    assert!(found.contains("\"levels\":[{"), "{found}");
+    std::fs::remove_file(&json).expect("the file is ours");
+}
+
+/// Something that listens, sends this to whoever comes, and hangs up if it shall.
+#[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
+fn stranger(answer: &'static [u8], hangs_up: bool) -> String {
+    use std::io::Write;
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            // Whoever came may have gone.
+            let _ = stream.write_all(answer);
+            if !hangs_up {
+                kept.push(stream);
+            }
+        }
+    });
+    format!("127.0.0.1,{port}")
+}
+
+#[test]
+fn what_is_no_server_is_one_line_and_exit_2() {
+    const HALF: &[u8] = &[4, 1, 0, 43, 0, 0, 1, 0, 0, 0, 11];
+    for (answer, hangs_up) in [
+        (&b""[..], true),
+        (b"", false),
+        (HALF, true),
+        (HALF, false),
+        (b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", true),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", false),
+    ] {
+        for encrypt in ["off", "on", "strict"] {
+            let target = stranger(answer, hangs_up);
+            let arguments = [
+                "stress",
+                "-S",
+                &target,
+                "-P",
+                "x",
+                "-Qselect 1",
+                "-n2",
+                "-l1",
+                "--encrypt",
+                encrypt,
+            ];
+            let output = command(&arguments).output().expect("the binary runs");
+            let said = text(&output.stderr);
+            let what = format!("{} {hangs_up} {encrypt}", answer.escape_ascii());
+            assert_eq!(output.status.code(), Some(2), "{what}: {said}");
+            assert_eq!(said.lines().count(), 1, "{what}: {said}");
+            assert!(said.starts_with("clearway: no connection could log in: "), "{what}: {said}");
+        }
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_wait_for_logins() {
+    let target = stranger(b"", false);
+    let arguments = ["stress", "-S", &target, "-P", "x", "-Qselect 1", "-l600"];
+    let child = command(&arguments).spawn().expect("the binary runs");
+    let status = format!("/proc/{}/status", child.id());
+    // Signals that it has taken over are blocked: SIGINT is the second.
+    let end = crate::server::now() + crate::server::PATIENCE;
+    let has_signals = || {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:")).map(str::trim);
+        mask.and_then(|mask| u64::from_str_radix(mask, 16).ok()).is_some_and(|mask| mask & 2 != 0)
+    };
+    while !has_signals() {
+        assert!(crate::server::now() < end, "it takes signals over");
+        crate::server::pause();
+    }
+    let id = child.id().to_string();
+    let killed = std::process::Command::new("kill").args(["-s", "INT", &id]).status();
+    assert!(killed.expect("kill runs").success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(text(&output.stderr), "clearway: stopped before the load began\n");
+}
+
+#[test]
+fn warming_up_until_steady_ends_when_it_is() {
+    let server = ServerProcess::start(&[]);
+    let arguments = [
+        "-Qselect 1",
+        "-n2",
+        "--rate",
+        "100",
+        "--warmup",
+        "until-steady",
+        "--duration",
+        "1s",
+        "-q",
+    ];
+    let found = report(&stress(&server, &arguments));
+    let line = found.lines().find(|line| line.starts_with("2 connections")).expect("a level");
+    let requests = line.split(": ").nth(1).and_then(|rest| rest.split(' ').next());
+    let requests: u32 = requests.and_then(|number| number.parse().ok()).expect("a number");
+    assert!(requests.abs_diff(100) <= 4, "what came before does not count: {requests}");
 }

@@ -159,6 +159,11 @@ impl Channel {
         &self.socket
     }
 
+    /// Whether bytes have come that nobody has taken.
+    pub(super) fn holds_some(&self) -> bool {
+        !self.held.is_empty()
+    }
+
     /// Sends a message, as far as the kernel takes it; [`Self::flush`] sends the rest.
     pub(super) fn put(&mut self, payload: &[u8]) -> Result<(), String> {
         let mac = hmac(&self.key, &[&[self.side.mark()], &self.sent.to_le_bytes(), payload]);

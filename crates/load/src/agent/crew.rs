@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use sos::clock;
-use sos::sys::{Events, Poller, Timeout};
+use sos::sys::{Direction, Events, Poller, Timeout, poll_fd};
 
 use super::channel::{Channel, GREETING_MAX, Token};
 use super::message::{Job, News, Order, nanoseconds};
@@ -75,7 +75,7 @@ impl Crew {
             let mut member =
                 Member { name: name.clone(), channel, round_trip_ns: u64::MAX, connections: 0 };
             member.send(&Order::Job(Box::new(job.clone()), index, shares))?;
-            member.expect_ready(GREETING_MAX)?;
+            member.expect_ready(GREETING_MAX, &|| false)?;
             member.measure()?;
             members.push(member);
         }
@@ -90,8 +90,8 @@ impl Crew {
     /// Lets all agents together log so many connections in.
     ///
     /// # Errors
-    /// The first agent that could not, and why.
-    pub fn connect(&mut self, connections: usize) -> Result<()> {
+    /// The first agent that could not, and why; or that it was cut.
+    pub fn connect(&mut self, connections: usize, is_cut: &dyn Fn() -> bool) -> Result<()> {
         let shares = self.members.len();
         for (index, member) in self.members.iter_mut().enumerate() {
             let (first, own) = share(connections, shares, index);
@@ -109,7 +109,7 @@ impl Crew {
         self.members
             .iter_mut()
             .filter(|member| member.connections > 0)
-            .try_for_each(|member| member.expect_ready(patience))
+            .try_for_each(|member| member.expect_ready(patience, is_cut))
     }
 
     /// Puts the load, as [`crate::stress::Fleet::run`] does. When an agent is lost, the others end as well.
@@ -178,12 +178,29 @@ impl Member {
         sent.map_err(|why| of_agent(&self.name, &why))
     }
 
+    /// Waits a little for a word; whether one has begun to come, or will never come.
+    fn has_word(&self) -> Result<bool> {
+        let look_ns = clock::monotonic_ns() + LOOK_NS;
+        let came = poll_fd(self.channel.socket(), Direction::Readable, Some(look_ns));
+        Ok(self.channel.holds_some()
+            || came.map_err(|error| of_agent(&self.name, &error.to_string()))?)
+    }
+
     fn take(&mut self, patience: Duration) -> Result<News> {
         let payload = self.channel.take(clock::deadline_ns(patience));
         payload.and_then(|payload| News::decode(&payload)).map_err(|why| of_agent(&self.name, &why))
     }
 
-    fn expect_ready(&mut self, patience: Duration) -> Result<()> {
+    fn expect_ready(&mut self, patience: Duration, is_cut: &dyn Fn() -> bool) -> Result<()> {
+        let end_ns = clock::deadline_ns(patience);
+        while !self.has_word()? {
+            if is_cut() {
+                return Err("stopped before the load began".to_owned());
+            }
+            if clock::monotonic_ns() > end_ns {
+                return Err(of_agent(&self.name, "it does not answer"));
+            }
+        }
         match self.take(patience)? {
             News::Ready => Ok(()),
             News::Refused(why) => Err(of_agent(&self.name, &why)),

@@ -237,7 +237,8 @@ impl<'a> Service<'a> {
                     let (target, work) = (&self.target, &self.work);
                     let mut level =
                         Fleet::with_first(target, work, &settings, self.threads, first)?;
-                    level.connect()?;
+                    // Whoever hangs up meanwhile is noticed by the next word to it.
+                    level.connect(&|| self.shared.stops.load(Ordering::Relaxed))?;
                     fleet = Some(level);
                     channel.put(&News::Ready.encode())?;
                 }

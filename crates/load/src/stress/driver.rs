@@ -188,6 +188,14 @@ impl<W: Deref<Target = Work>> Driver<W> {
     /// # Errors
     /// The first reason for which one could not, if none could within the time for logins.
     pub fn connect(&mut self) -> Result<(), String> {
+        self.connect_until(&|| false)
+    }
+
+    /// As [`Self::connect`]; when `is_cut` says so nobody is waited for any more.
+    ///
+    /// # Errors
+    /// As there, or that it was cut.
+    pub fn connect_until(&mut self, is_cut: &dyn Fn() -> bool) -> Result<(), String> {
         let begin_ns = clock::monotonic_ns();
         for index in 0..self.slots.len() {
             self.open(index, begin_ns);
@@ -198,6 +206,9 @@ impl<W: Deref<Target = Work>> Driver<W> {
         while self.slots.iter().any(|slot| slot.state == State::Opening) {
             if clock::monotonic_ns().saturating_sub(begin_ns) > patience + SECOND_NS {
                 break;
+            }
+            if is_cut() {
+                return Err("stopped before the load began".to_owned());
             }
             self.turn_over(Timeout::After(TICK_NS));
             self.look_at_clocks();

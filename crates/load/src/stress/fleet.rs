@@ -85,15 +85,18 @@ impl Fleet {
     /// Logs every connection in.
     ///
     /// # Errors
-    /// The first reason for which one could not, if none of a thread's could within the time for logins.
-    pub fn connect(&mut self) -> Result<(), String> {
+    /// The first reason for which one could not, if none of a thread's could within the time for logins; or that it
+    /// was cut.
+    pub fn connect(&mut self, is_cut: &dyn Fn() -> bool) -> Result<(), String> {
         if let [driver] = self.drivers.as_mut_slice() {
-            return driver.connect();
+            return driver.connect_until(is_cut);
         }
-        let connect = |driver: &mut Driver<Arc<Work>>, _: &Orders, _: &mpsc::Sender<News>| {
-            driver.connect().map(|()| Tally::new(0))
+        let connect = |driver: &mut Driver<Arc<Work>>, orders: &Orders, _: &mpsc::Sender<News>| {
+            // Relaxed, as below.
+            let is_cut = || orders.cuts.load(Ordering::Relaxed);
+            driver.connect_until(&is_cut).map(|()| Tally::new(0))
         };
-        self.all(connect, |_, _| true, || false).map(drop)
+        self.all(connect, |_, _| true, is_cut).map(drop)
     }
 
     /// Puts the load, as [`Driver::run`] does.

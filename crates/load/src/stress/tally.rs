@@ -257,4 +257,15 @@ mod tests {
         assert_eq!((tally.requests(), tally.troubles()), (2, 1));
         assert_eq!((tally.kinds[0].len(), tally.kinds[1].len()), (1, 1));
     }
+
+    #[test]
+    fn one_slow_part_makes_the_tool_the_bottleneck() {
+        let part = |own_cpu_ns| Tally { wall_ns: 1_000, own_cpu_ns, ..Tally::new(1) };
+        let mut whole = part(300);
+        whole.absorb(&part(400));
+        assert!(!whole.is_bottleneck() && whole.threads == 2);
+        whole.absorb(&part(950));
+        assert!(whole.is_bottleneck(), "one of three threads could do no more");
+        assert_eq!((whole.threads, whole.own_cpu_ns), (3, 1_650));
+    }
 }

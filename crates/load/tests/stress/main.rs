@@ -119,6 +119,26 @@ fn an_open_loop_reports_a_stall_that_a_closed_one_hides() {
 }
 
 #[test]
+fn a_stall_of_a_second_in_ten_is_in_the_99_9th_percentile_of_an_open_loop_alone() {
+    let mut found = Err(String::new());
+    for _ in 0..TRIES {
+        let server = FakeServer::start_with_stall(Duration::from_secs(4), Duration::from_secs(1));
+        let open = Settings { pace: Pace::Open { rate: 300.0 }, ..settings(1) };
+        let tally = run(&server, open, Some(Duration::from_secs(10)));
+        assert_eq!((tally.troubles(), tally.never_sent), (0, 0));
+        // 300 of 3,000 requests are due in the stall; one of 3,000 is under way when it begins.
+        let waited = Duration::from_nanos(tally.latencies.value_at_quantile(0.999)).as_secs_f64();
+        let served = Duration::from_nanos(tally.service.value_at_quantile(0.999)).as_secs_f64();
+        let is_right = (waited - 1.0).abs() < 0.05 && served < 0.2;
+        found = if is_right { Ok(()) } else { Err(format!("{waited} {served}")) };
+        if is_right {
+            break;
+        }
+    }
+    assert_eq!(found, Ok(()));
+}
+
+#[test]
 fn what_can_not_be_sent_in_time_is_named() {
     let server = FakeServer::start(|_| Reply::after(Duration::from_millis(100)));
     let open = Settings { pace: Pace::Open { rate: 100.0 }, ..settings(1) };
