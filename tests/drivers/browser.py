@@ -28,12 +28,14 @@ addEventListener('load', () => {
     const spot = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM());
     return [spot.x + scrollX, spot.y + scrollY];
   };
+  let chart = 0;
   for (const svg of document.querySelectorAll('svg')) {
+    chart += 1;
     const title = svg.querySelector('text').textContent;
     for (const line of svg.querySelectorAll('polyline'))
-      found.push({title, color: line.getAttribute('stroke'), spots: [...line.points].map(p => at(line, p.x, p.y))});
+      found.push({chart, title, color: line.getAttribute('stroke'), spots: [...line.points].map(p => at(line, p.x, p.y))});
     for (const dot of svg.querySelectorAll('circle'))
-      found.push({title, color: dot.getAttribute('fill'), spots: [at(dot, +dot.getAttribute('cx'), +dot.getAttribute('cy'))]});
+      found.push({chart, title, color: dot.getAttribute('fill'), spots: [at(dot, +dot.getAttribute('cx'), +dot.getAttribute('cy'))]});
   }
   const box = shape => { const b = shape.getBoundingClientRect(); return [b.x + scrollX, b.y + scrollY, b.width, b.height]; };
   const frames = [...document.querySelectorAll('iframe')].map(box);

@@ -8,8 +8,9 @@ use load::profile::{Kind, Window, flame_graph, folded, parse_folded, record};
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Height of a graph in a report, in pixels.
-const HEIGHT_PX: u32 = 520;
+/// What a frame is higher than its graph, in pixels, and how high it is at most.
+const MARGIN_PX: u32 = 24;
+const HEIGHT_MAX_PX: u32 = 2_400;
 
 /// What a server's CPU time was spent on since its start, as folded stacks.
 ///
@@ -33,9 +34,26 @@ pub(crate) fn graphs(old: &str, new: &str) -> Result<String, String> {
 fn framed(graph: &str) -> String {
     // Inside HTML an SVG is one without saying so; a declaration of XML is not wanted there.
     let start = graph.find("<svg").unwrap_or(0);
+    // The widest functions are at the bottom: all of it is shown, or there would be little to see.
+    let height = graph[start..].split_once(" height=\"").and_then(|(_, rest)| rest.split_once('"'));
+    let height: f64 = height.and_then(|(digits, _)| digits.parse().ok()).unwrap_or(0.0);
+    let height_px = (height + f64::from(MARGIN_PX)).min(f64::from(HEIGHT_MAX_PX));
     let inner = graph[start..].replace(" xmlns=\"http://www.w3.org/2000/svg\"", "");
     format!(
-        "<iframe srcdoc=\"{}\" width=\"1240\" height=\"{HEIGHT_PX}\"></iframe>\n",
+        "<iframe srcdoc=\"{}\" width=\"1240\" height=\"{height_px:.0}\"></iframe>\n",
         escape(&inner)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_as_high_as_its_graph() {
+        let graph =
+            framed("<?xml?>\n<svg width=\"1200\" height=\"700\"><rect height=\"16\"/></svg>");
+        assert!(graph.contains("height=\"724\"></iframe>"), "{graph}");
+        assert!(graph.contains("srcdoc=\"&lt;svg"), "{graph}");
+    }
 }
