@@ -8,6 +8,7 @@
 pub use census;
 
 pub mod epoch;
+pub mod errand;
 pub mod lock;
 pub mod sync;
 

@@ -124,13 +124,17 @@ impl<'a> HeadRun<'a> {
         self.segment.head(self.start + number)
     }
 
-    fn heads(&self) -> impl Iterator<Item = &'a RowHead> + use<'a> {
+    /// Returns all of them.
+    pub(crate) fn heads(&self) -> impl Iterator<Item = &'a RowHead> + use<'a> {
         let run = *self;
         (0..run.len).map(move |number| run.head(number))
     }
 }
 
 impl HeapPosition {
+    /// In no segment.
+    pub(crate) const BEYOND: Self = Self { shard: usize::MAX, segment: 0, slot: 0 };
+
     /// Moves back over the last `count` heads of the batch just walked, which lie in one segment.
     pub(crate) fn step_back(&mut self, count: usize) {
         self.slot -= count;
@@ -207,6 +211,33 @@ impl Heap {
             } else {
                 HeapPosition { shard: position.shard + 1, ..HeapPosition::default() }
             };
+        }
+        None
+    }
+
+    /// As [`Self::run`], and stops at the end of the segment that the position is in.
+    pub(crate) fn run_in_segment(
+        &self,
+        position: &mut HeapPosition,
+        heads_max: usize,
+    ) -> Option<HeadRun<'_>> {
+        let (number, shard) = self.shards.from(position.shard)?;
+        let segment = shard.segment(position.segment).filter(|_| number == position.shard)?;
+        let (start, used) = (position.slot, segment.used());
+        position.slot = used.min(start + heads_max).max(start);
+        (start < used).then_some(HeadRun { segment, start, len: position.slot - start })
+    }
+
+    /// Moves on by a segment, and returns where the one begins that was passed; `None` at the end.
+    pub(crate) fn take_segment(&self, next: &mut HeapPosition) -> Option<HeapPosition> {
+        while let Some((number, shard)) = self.shards.from(next.shard) {
+            *next = HeapPosition { shard: number, ..*next };
+            if shard.segment(next.segment).is_some() {
+                let taken = *next;
+                next.segment += 1;
+                return Some(taken);
+            }
+            *next = HeapPosition { shard: number + 1, ..HeapPosition::default() };
         }
         None
     }

@@ -51,6 +51,7 @@ mod lookup;
 #[cfg(all(test, shuttle))]
 mod models;
 mod point;
+mod reader;
 mod reclaim;
 pub mod row;
 pub mod scan;
@@ -70,8 +71,9 @@ mod write;
 pub use error::{Error, Result};
 pub use key_walk::KeyWalk;
 pub use lookup::KeyList;
+pub use reader::Reader;
 pub use row::{Decision, IndexMask, Keys, RowId, RowImage, RowRef};
-pub use scan::{Bounds, Order, Scan, ScanPosition, ScanSpec};
+pub use scan::{Bounds, Order, Parts, Scan, ScanPosition, ScanSpec};
 pub use store::{Collected, Store, StoreOptions};
 pub use table::{
     IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Table, TableId, TableKind,

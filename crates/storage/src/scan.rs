@@ -1,17 +1,20 @@
 //! Scans: the rows of a table that a transaction sees, in heap or index order.
 
 mod batch;
+mod parts;
 
 pub(crate) use batch::{look, prefetch_version};
+pub use parts::Parts;
 
 use std::collections::VecDeque;
 use std::ops::Bound;
+use std::sync::Arc;
 
 use types::Bytes;
 
 use crate::chain::View;
 use crate::error::Result;
-use crate::head::{HeapPosition, RowHead};
+use crate::head::{HeadRun, HeapPosition, RowHead};
 use crate::index::Index;
 use crate::reclaim::pin;
 use crate::row::{Basis, RowId, RowRef};
@@ -93,6 +96,8 @@ pub struct Scan<'t> {
     position: ScanPosition,
     /// Entries read ahead, last one next. Index keys are kept for the position behind a row.
     batch: VecDeque<(Option<Bytes>, &'t RowHead)>,
+    /// Where its parts of the heap come from, if others walk it too.
+    parts: Option<Arc<Parts>>,
     /// Whether no entry comes behind those read ahead. Not of the position: who goes on from there looks
     /// again.
     is_last: bool,
@@ -166,6 +171,7 @@ impl<'t> Scan<'t> {
             index,
             position,
             batch: VecDeque::new(),
+            parts: None,
             is_last: false,
         }
     }
@@ -204,10 +210,10 @@ impl<'t> Scan<'t> {
     fn fill(&mut self) {
         let _label = labelled(Label::Index);
         let Some(index) = self.index else {
-            let mut heads = Vec::with_capacity(HEAP_BATCH);
-            self.table.heap.walk(&mut self.position.heap, &mut heads, HEAP_BATCH);
-            self.position.is_done = heads.is_empty();
-            self.batch.extend(heads.into_iter().map(|head| (None, head)));
+            let run = self.next_run(HEAP_BATCH);
+            self.position.is_done = run.is_none();
+            let heads = run.iter().flat_map(HeadRun::heads);
+            self.batch.extend(heads.map(|head| (None, head)));
             return;
         };
         let position = &self.position;

@@ -177,6 +177,9 @@ unsafe impl Send for Transaction {}
 struct Inner {
     /// Made by the first write.
     state: Option<Arc<TxState>>,
+    /// Of a reader: the state of the transaction that it looks for.
+    lent: Option<Arc<TxState>>,
+    is_reader: bool,
     slot: Option<Slot>,
     transaction_snapshot: Option<Timestamp>,
     statement_snapshot: Option<Timestamp>,
@@ -189,12 +192,48 @@ struct Inner {
     blocker: Option<Blocker>,
 }
 
+impl Inner {
+    /// The state of whose versions are own ones.
+    fn me(&self) -> *const TxState {
+        self.state.as_ref().or(self.lent.as_ref()).map_or(std::ptr::null(), Arc::as_ptr)
+    }
+}
+
 impl Transaction {
     pub(crate) fn new(store: Arc<Store>, options: TransactionOptions) -> Self {
         let TransactionOptions { scope, lock_timeout_ms, cancel, session } = options;
         let patience = Patience { timeout_ms: lock_timeout_ms, cancel, session };
         let inner = Inner { command: 1, ..Inner::default() };
         Self { store, scope, patience, inner: RefCell::new(inner) }
+    }
+
+    /// Makes one that sees what this one does, and has nothing of its own: see [`crate::Reader`], which keeps
+    /// it from outliving this one and from ending as a transaction does.
+    pub(crate) fn lend(&self) -> Self {
+        let inner = self.inner.borrow();
+        let lent = Inner {
+            lent: inner.state.clone(),
+            is_reader: true,
+            slot: inner.slot,
+            transaction_snapshot: inner.transaction_snapshot,
+            statement_snapshot: inner.statement_snapshot,
+            command: inner.command,
+            ..Inner::default()
+        };
+        Self {
+            store: Arc::clone(&self.store),
+            scope: self.scope,
+            patience: self.patience.clone(),
+            inner: RefCell::new(lent),
+        }
+    }
+
+    /// Gives up what [`Self::lend`] has lent.
+    pub(crate) fn forget(&mut self) {
+        let inner = self.inner.get_mut();
+        assert!(inner.state.is_none() && inner.writes.is_empty(), "a reader writes nothing");
+        inner.slot = None;
+        inner.lent = None;
     }
 
     /// Begins the next statement: it sees what this transaction wrote before, and under READ COMMITTED
@@ -439,6 +478,11 @@ impl Transaction {
         let clock = &self.store.shared().clock;
         let inner = &mut *self.inner.borrow_mut();
         let slot = inner.slot.expect("ensured above");
+        let fixed = match basis {
+            Basis::Statement => inner.statement_snapshot,
+            Basis::Transaction => inner.transaction_snapshot,
+        };
+        assert!(!inner.is_reader || fixed.is_some(), "a reader's snapshots are fixed before");
         let snapshot = match basis {
             Basis::Statement => *inner
                 .statement_snapshot
@@ -447,7 +491,7 @@ impl Transaction {
                 .transaction_snapshot
                 .get_or_insert_with(|| slot.take(clock, inner.statement_snapshot)),
         };
-        let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
+        let me = inner.me();
         (View { me, command: inner.command, snapshot }, basis)
     }
 
@@ -495,7 +539,7 @@ impl Transaction {
 
     /// Returns the state under which the transaction writes; null if it has written nothing.
     pub(crate) fn me(&self) -> *const TxState {
-        self.inner.borrow().state.as_ref().map_or(std::ptr::null(), Arc::as_ptr)
+        self.inner.borrow().me()
     }
 
     /// Returns the store's clock.
@@ -575,6 +619,7 @@ impl Transaction {
     pub(crate) fn writing_state(&self) -> Result<Arc<TxState>> {
         self.ensure_slot();
         let inner = &mut *self.inner.borrow_mut();
+        assert!(!inner.is_reader, "a reader writes nothing");
         if inner.doomed {
             return Err(Error::Doomed);
         }

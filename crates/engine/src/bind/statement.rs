@@ -105,7 +105,7 @@ pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> 
 }
 
 /// Resolves OPTION: MAXRECURSION, RECOMPILE and the order and method of joins act. Of the others some guide a
-/// choice that is not made here (FAST, KEEP PLAN), or ask for no more than is done anyway (MAXDOP).
+/// choice that is not made here (FAST, KEEP PLAN); MAXDOP acts when the statement runs.
 fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
     for hint in hints {
         if let QueryHintKind::Plain(name) = &hint.kind {

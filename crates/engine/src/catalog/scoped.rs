@@ -37,7 +37,7 @@ use OtherValue::{Kept, Refused};
 
 /// All of them, by id.
 pub(crate) const SCOPED: &[ScopedConfiguration] = &[
-    // Every query runs on one scheduler, which any number allows.
+    // Schedulers that a statement may run on; 0 leaves it to the server's setting.
     ScopedConfiguration { id: 1, name: "MAXDOP", default: 0, is_switch: false, other: Kept },
     switch(2, "LEGACY_CARDINALITY_ESTIMATION", 0, Kept),
     switch(3, "PARAMETER_SNIFFING", 1, Kept),

@@ -4,6 +4,9 @@
 //! that is to be changed moves to the delta store (`storage::Transaction::take_compressed`): from there on it is
 //! a row like others. What a statement inserts is compressed at once if it is much (`ColumnLoad`).
 
+use std::sync::Arc;
+
+use sos::lock::{SpinClass, SpinLock};
 use storage::columnstore::{
     BLOCK_ROWS, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Trim, Zone, word_of,
 };
@@ -11,10 +14,11 @@ use storage::{Read, RowImage, RowRef, Table, Transaction};
 use types::batch::{Selection, Vector};
 use types::row::RowBuffer;
 use types::value::ColumnType;
-use types::{Error, Msg, Result, Value};
+use types::{Bytes, Error, Msg, Result, Value};
 
 use crate::catalog::TableDef;
 use crate::event::emit;
+use crate::exec::vector::Share;
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::Scan;
@@ -131,12 +135,23 @@ pub(crate) struct Blocks<'t> {
     transaction: &'t Transaction,
     table: &'t Table,
     read: Read,
-    groups: std::vec::IntoIter<RowGroup<'t>>,
+    groups: Vec<RowGroup<'t>>,
     current: Option<RowGroup<'t>>,
     deleted: Vec<u32>,
     next: usize,
     tests: Vec<ZoneTest>,
+    /// Where its parts come from, if others read the table too.
+    share: Option<Arc<Share>>,
+    /// The block behind those of the part.
+    end: usize,
+    /// The part's group, by its place among all.
+    place: Option<usize>,
 }
+
+/// Blocks of a part: what a worker takes at once.
+const PART_BLOCKS: usize = if cfg!(debug_assertions) { 1 } else { 32 };
+/// Parts of a group that is full.
+const GROUP_PARTS: usize = (GROUP_ROWS_MAX / BLOCK_ROWS).div_ceil(PART_BLOCKS);
 
 impl<'t> Blocks<'t> {
     /// Opens them.
@@ -148,9 +163,51 @@ impl<'t> Blocks<'t> {
         table: &'t Table,
         read: Read,
     ) -> storage::Result<Self> {
-        let groups = transaction.row_groups(table, read)?.into_iter();
+        let groups = transaction.row_groups(table, read)?;
         let (current, deleted, next, tests) = (None, Vec::new(), 0, Vec::new());
-        Ok(Self { transaction, table, read, groups, current, deleted, next, tests })
+        let (share, end, place) = (None, 0, None);
+        Ok(Self {
+            transaction,
+            table,
+            read,
+            groups,
+            current,
+            deleted,
+            next,
+            tests,
+            share,
+            end,
+            place,
+        })
+    }
+
+    /// Gives only those parts of the groups that it gets.
+    pub(crate) fn share(&mut self, share: Option<Arc<Share>>) {
+        self.share = share;
+    }
+
+    /// Moves to the next part: a group, or some blocks of one where others read too. `false` at the end.
+    fn next_part(&mut self) -> storage::Result<bool> {
+        let (place, blocks) = match &self.share {
+            None => (self.place.map_or(0, |place| place + 1), 0..usize::MAX),
+            Some(share) => {
+                let Some(part) = share.next_part() else { return Ok(false) };
+                let first = part % GROUP_PARTS * PART_BLOCKS;
+                (part / GROUP_PARTS, first..first + PART_BLOCKS)
+            }
+        };
+        let Some(group) = self.groups.get(place).copied() else { return Ok(false) };
+        (self.next, self.end) = (blocks.start, blocks.end);
+        if self.place == Some(place) {
+            return Ok(true);
+        }
+        self.place = Some(place);
+        self.current = None;
+        if self.passes(|test| group.segment(test.ordinal).zone()) {
+            self.deleted = self.transaction.deleted_rows(self.table, group.id(), self.read)?;
+            self.current = Some(group);
+        }
+        Ok(true)
     }
 
     /// Leaves out groups and blocks in which no row can satisfy the predicate of a scan.
@@ -163,21 +220,14 @@ impl<'t> Blocks<'t> {
     /// Moves to the next block.
     pub(crate) fn next(&mut self) -> storage::Result<Option<Block<'t>>> {
         loop {
-            let Some(group) = self.current else {
-                let Some(group) = self.groups.next() else { return Ok(None) };
-                if !self.passes(|test| group.segment(test.ordinal).zone()) {
-                    continue;
+            let rows = self.current.map_or(0, |group| group.rows());
+            let first = self.next.saturating_mul(BLOCK_ROWS);
+            let Some(group) = self.current.filter(|_| self.next < self.end && first < rows) else {
+                if !self.next_part()? {
+                    return Ok(None);
                 }
-                self.deleted = self.transaction.deleted_rows(self.table, group.id(), self.read)?;
-                self.current = Some(group);
-                self.next = 0;
                 continue;
             };
-            let first = self.next * BLOCK_ROWS;
-            if first >= group.rows() {
-                self.current = None;
-                continue;
-            }
             let (number, rows) = (self.next, (group.rows() - first).min(BLOCK_ROWS));
             self.next += 1;
             if !self.passes(|test| group.segment(test.ordinal).block_zone(number)) {
@@ -260,6 +310,57 @@ impl Taker {
     }
 }
 
+/// Where row groups go.
+#[derive(Clone, Copy)]
+pub(crate) enum To<'t> {
+    /// Into the table, in a transaction.
+    Table(&'t Transaction),
+    /// To whoever leads the load, who has the transaction.
+    Shelf(&'t Shelf),
+}
+
+/// What helpers of a load have made, for who leads it.
+pub(crate) struct Shelf {
+    /// Segments of row groups.
+    sealed: SpinLock<Vec<(Vec<Bytes>, Trim)>>,
+    /// Rows too few for a group.
+    rest: SpinLock<Vec<GroupBuilder>>,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self {
+            sealed: SpinLock::new(SpinClass::ServerOther, Vec::new()),
+            rest: SpinLock::new(SpinClass::ServerOther, Vec::new()),
+        }
+    }
+}
+
+impl Shelf {
+    /// Publishes the row groups that helpers have made so far.
+    ///
+    /// # Errors
+    /// As for any row.
+    pub(crate) fn publish(
+        &self,
+        table: &TableDef,
+        transaction: &Transaction,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let sealed = std::mem::take(&mut *self.sealed.lock());
+        for (segments, trim) in sealed {
+            let added = transaction.add_row_group(&table.rows.data, &segments, trim);
+            added.map_err(|e| fault::raise(cx, e))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the rows that were too few for a group, as columns.
+    pub(crate) fn rest(&self) -> Vec<GroupBuilder> {
+        std::mem::take(&mut *self.rest.lock())
+    }
+}
+
 /// The rows that one statement inserts into a table with columns.
 pub(crate) struct ColumnLoad {
     builder: GroupBuilder,
@@ -280,6 +381,13 @@ impl ColumnLoad {
         Some(Self { builder: GroupBuilder::new(&types), rows_min, trim })
     }
 
+    /// As [`Self::begin`], for a helper: what is too little for a group by itself is the leader's.
+    pub(crate) fn of_helper(table: &TableDef) -> Self {
+        let types: Vec<ColumnType> = table.columns.iter().map(|column| column.ty).collect();
+        let (rows_min, trim) = (BULK_ROWS_MIN, Trim::BulkLoad);
+        Self { builder: GroupBuilder::new(&types), rows_min, trim }
+    }
+
     /// Adds a row: a value for each column.
     ///
     /// # Errors
@@ -288,7 +396,7 @@ impl ColumnLoad {
         &mut self,
         row: &[Value],
         table: &TableDef,
-        transaction: &Transaction,
+        to: To<'_>,
         cx: &mut Cx<'_>,
     ) -> Result<()> {
         self.builder.push(row);
@@ -296,7 +404,7 @@ impl ColumnLoad {
             sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
         }
         if self.builder.is_full() {
-            self.publish(Trim::None, table, transaction, cx)?;
+            self.publish(Trim::None, table, to, cx)?;
         }
         Ok(())
     }
@@ -310,7 +418,7 @@ impl ColumnLoad {
         columns: &[&Vector],
         rows: &Selection,
         table: &TableDef,
-        transaction: &Transaction,
+        to: To<'_>,
         cx: &mut Cx<'_>,
     ) -> Result<()> {
         sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
@@ -325,11 +433,11 @@ impl ColumnLoad {
                 if place < room { first.push(row) } else { rest.push(row) }
             }
             self.builder.append(columns.iter().copied(), &first);
-            self.publish(Trim::None, table, transaction, cx)?;
+            self.publish(Trim::None, table, to, cx)?;
             self.builder.append(columns.iter().copied(), &rest);
         }
         if self.builder.is_full() {
-            self.publish(Trim::None, table, transaction, cx)?;
+            self.publish(Trim::None, table, to, cx)?;
         }
         Ok(())
     }
@@ -338,18 +446,20 @@ impl ColumnLoad {
     ///
     /// # Errors
     /// 701, and what storing a row fails with.
-    pub(crate) fn finish(
-        mut self,
-        table: &TableDef,
-        transaction: &Transaction,
-        cx: &mut Cx<'_>,
-    ) -> Result<()> {
+    pub(crate) fn finish(mut self, table: &TableDef, to: To<'_>, cx: &mut Cx<'_>) -> Result<()> {
         if self.builder.is_empty() {
             return Ok(());
         }
         if self.builder.len() >= self.rows_min {
-            return self.publish(self.trim, table, transaction, cx);
+            return self.publish(self.trim, table, to, cx);
         }
+        let transaction = match to {
+            To::Table(transaction) => transaction,
+            To::Shelf(shelf) => {
+                shelf.rest.lock().push(self.builder);
+                return Ok(());
+            }
+        };
         let (columns, mut buffer) = (self.builder.columns(), RowBuffer::default());
         let mut values = Vec::with_capacity(columns.len());
         for row in 0..self.builder.len() {
@@ -362,18 +472,17 @@ impl ColumnLoad {
         Ok(())
     }
 
-    fn publish(
-        &mut self,
-        trim: Trim,
-        table: &TableDef,
-        transaction: &Transaction,
-        cx: &mut Cx<'_>,
-    ) -> Result<()> {
+    fn publish(&mut self, trim: Trim, table: &TableDef, to: To<'_>, cx: &mut Cx<'_>) -> Result<()> {
         fault::check_cancel(cx)?;
         let (watched, rows) = (emit::columnstore::begin(), self.builder.len());
         let segments = self.builder.finish().ok_or_else(|| Error::from(Msg::InternalError))?;
-        let added = transaction.add_row_group(&table.rows.data, &segments, trim);
-        added.map_err(|e| fault::raise(cx, e))?;
+        match to {
+            To::Table(transaction) => {
+                let added = transaction.add_row_group(&table.rows.data, &segments, trim);
+                added.map_err(|e| fault::raise(cx, e))?;
+            }
+            To::Shelf(shelf) => shelf.sealed.lock().push((segments, trim)),
+        }
         emit::columnstore::end(cx.session, &watched, table, rows);
         Ok(())
     }

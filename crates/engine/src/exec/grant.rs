@@ -179,8 +179,8 @@ impl Workspace {
     }
 }
 
-/// What the running query of a session has taken. Written by the session's thread alone; read by
-/// `sys.dm_exec_query_memory_grants`.
+/// What the running query of a session has taken. Written by the session's thread, and by its helpers while that
+/// one holds memory; read by `sys.dm_exec_query_memory_grants`.
 #[derive(Debug)]
 pub(crate) struct Grant {
     workspace: Arc<Workspace>,
@@ -234,18 +234,17 @@ impl Grant {
 
     /// Opens a charge for an operator that is expected to take `ideal` bytes (0 if nobody knows).
     pub(crate) fn charge(self: &Arc<Self>, ideal: u64) -> Charge {
-        // Relaxed, here and below: statistics, of which this thread is the only writer.
-        let open = self.open.load(Ordering::Relaxed);
-        if open == 0 {
+        // Relaxed, here and below: statistics. The first charge and the last one are the session's own thread's.
+        if self.open.fetch_add(1, Ordering::Relaxed) == 0 {
             // A clock read, beside the making of a sort or a hash table.
             self.since.store(clock::now_ticks(), Ordering::Relaxed);
             self.limit.store(self.workspace.query_limit(), Ordering::Relaxed);
             self.ideal.store(0, Ordering::Relaxed);
             self.used_max.store(0, Ordering::Relaxed);
         }
-        self.open.store(open + 1, Ordering::Relaxed);
-        let expected = self.ideal.load(Ordering::Relaxed);
-        self.ideal.store(expected.saturating_add(ideal), Ordering::Relaxed);
+        if ideal > 0 {
+            self.ideal.fetch_add(ideal, Ordering::Relaxed);
+        }
         Charge { grant: Arc::clone(self), reserved: 0, used: 0, ideal }
     }
 
@@ -263,7 +262,18 @@ impl Grant {
     }
 
     fn take(&self, bytes: u64) -> Result<()> {
-        let held = self.used.load(Ordering::Relaxed);
+        // A helper never finds 0: whoever leads it holds memory.
+        let held = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let taken = self.take_more(held, bytes);
+        if taken.is_err() {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+            return taken;
+        }
+        self.used_max.fetch_max(held.saturating_add(bytes), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn take_more(&self, held: u64, bytes: u64) -> Result<()> {
         let used = held.saturating_add(bytes);
         let fits = used <= self.limit.load(Ordering::Relaxed) && sos::memory::check().is_ok();
         // What can never fit is not waited for.
@@ -271,38 +281,31 @@ impl Grant {
             self.waits_since.store(clock::now_ticks(), Ordering::Relaxed);
             let taken = self.workspace.take_first(bytes, &self.cancel);
             self.waits_since.store(0, Ordering::Relaxed);
-            taken?;
-        } else if !fits || !self.workspace.take(bytes) {
+            return taken;
+        }
+        if !fits || !self.workspace.take(bytes) {
             return Err(Error::from(Msg::OutOfMemory).with_state(STATE_LIMIT));
         }
-        self.used.store(used, Ordering::Relaxed);
-        let most = self.used_max.load(Ordering::Relaxed).max(used);
-        self.used_max.store(most, Ordering::Relaxed);
         Ok(())
     }
 
     fn give(&self, bytes: u64, ideal: u64) {
-        let left = |cell: &AtomicU64, less: u64| {
-            cell.store(cell.load(Ordering::Relaxed).saturating_sub(less), Ordering::Relaxed);
-        };
-        left(&self.used, bytes);
         if bytes > 0 {
-            if self.used.load(Ordering::Relaxed) == 0 {
+            if self.used.fetch_sub(bytes, Ordering::Relaxed) == bytes {
                 self.workspace.holding.fetch_sub(1, Ordering::Relaxed);
             }
             self.workspace.give(bytes);
         }
-        let open = self.open.load(Ordering::Relaxed).saturating_sub(1);
-        if open == 0
+        if self.open.load(Ordering::Relaxed) == 1
             && grant::is_wanted()
             && let Some(now) = self.now()
         {
             grant::used(&now);
         }
-        self.open.store(open, Ordering::Relaxed);
-        if open > 0 {
-            left(&self.ideal, ideal);
+        if ideal > 0 {
+            self.ideal.fetch_sub(ideal, Ordering::Relaxed);
         }
+        self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -75,6 +75,8 @@ pub struct Cx<'a> {
     pub(crate) profile: Option<Box<Profile>>,
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
+    /// What it knows of parallelism.
+    pub(crate) parallel: vector::Parallel,
     /// What subqueries gave that are run once in a statement, by number.
     pub(crate) kept: Vec<Option<eval::Kept>>,
 }
@@ -121,6 +123,7 @@ impl<'a> Cx<'a> {
             profile: None,
             work_tables: Vec::new(),
             kept: Vec::new(),
+            parallel: vector::Parallel::default(),
             fires: false,
             pending: Vec::new(),
             cascaded: Vec::new(),

@@ -23,6 +23,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     cx.fault = None;
     cx.fires = false;
     cx.kept.clear();
+    cx.parallel.assigns = matches!(bound, Bound::SelectAssign(_));
     let done = match bound {
         Bound::Select(select) => run_select(select, cx),
         Bound::SelectAssign(select) => run_assign(select, cx),
@@ -234,6 +235,7 @@ fn lend<T>(
         profile: cx.profile.take(),
         work_tables: std::mem::take(&mut cx.work_tables),
         kept: Vec::new(),
+        parallel: cx.parallel.clone(),
         fires: cx.fires,
         pending: Vec::new(),
         cascaded: Vec::new(),

@@ -12,6 +12,7 @@ use crate::bind::shape_of;
 use crate::catalog::Catalog;
 use crate::exec::Cx;
 use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, resolve_procedure};
+use crate::exec::vector::Degree;
 use crate::func::PRODUCT_VERSION;
 use crate::plan::program::{
     CursorStep, ExecuteStep, ExecuteTarget, InsertedCall, Leaf, Program, Step, StepKind,
@@ -186,7 +187,8 @@ impl Collector<'_> {
         let variables = &self.runner.program.variables;
         self.runner.with_plan(leaf, cx, |bound, cx| {
             let catalog = &cx.session.catalog;
-            let world = World { catalog, variables, profile: None, changed: 0 };
+            let degree = Degree::of_session(cx.session, leaf.degree_hint());
+            let world = World { catalog, variables, profile: None, changed: 0, degree };
             Ok(Shown::of_bound(id, text, bound, &world))
         })
     }
@@ -247,14 +249,16 @@ fn kind_of(kind: &StatementKind) -> &'static str {
 /// `first` to `last` in the text.
 pub(crate) fn cached_document(
     program: &Arc<Program>,
-    catalog: &Catalog,
+    (catalog, database, schedulers): (&Catalog, &str, usize),
     range: Option<(u32, u32)>,
 ) -> Option<String> {
     let mut statements = Vec::new();
-    let world = World { catalog, variables: &program.variables, profile: None, changed: 0 };
     for (id, (span, leaf)) in (1..).zip(planned(program)) {
         let wanted = range.is_none_or(|(first, last)| first <= span.start && span.start <= last);
         let Some(bound) = leaf.plan.get().filter(|_| wanted) else { continue };
+        let degree = Degree::of(catalog, database, leaf.degree_hint(), schedulers);
+        let (variables, profile) = (program.variables.as_slice(), None);
+        let world = World { catalog, variables, profile, changed: 0, degree };
         let text = span.text(&program.source);
         let shown = Shown::of_bound(id, text, bound, &world);
         let has_plan = matches!(shown.body, Body::Plan(_));

@@ -12,6 +12,7 @@ use super::statement::{Shown, Spent, World};
 use super::{Explain, Profile};
 use crate::event::emit;
 use crate::exec::run::{Runner, Stop};
+use crate::exec::vector::Degree;
 use crate::exec::{Cx, StatementResult};
 use crate::plan::program::{Leaf, Step};
 use crate::plan::statement::{Bound, table_of};
@@ -114,8 +115,10 @@ impl Runner<'_> {
         if explain.has(Explain::COUNTS) {
             cx.profile = Some(Box::default());
         }
+        cx.parallel.hint = leaf.degree_hint();
         self.with_plan(leaf, cx, |bound, cx| {
             let result = crate::exec::run::run_data(bound, cx);
+            cx.parallel.hint = None;
             let spent = watch.spent();
             let mut profile = cx.profile.take().unwrap_or_default();
             let returned = crate::exec::run::returns_rows(bound);
@@ -128,7 +131,8 @@ impl Runner<'_> {
                 let catalog = &cx.session.catalog;
                 let variables = &self.program.variables;
                 let profile = Some(&*profile);
-                let world = World { catalog, variables, profile, changed: result.rows };
+                let degree = Degree::of_session(cx.session, leaf.degree_hint());
+                let world = World { catalog, variables, profile, changed: result.rows, degree };
                 let text = step.span.text(&self.program.source);
                 Shown { spent: Some(spent), ..Shown::of_bound(1, text, bound, &world) }
             });

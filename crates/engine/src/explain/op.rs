@@ -13,6 +13,7 @@ use sos::clock;
 
 use super::profile::{Profile, address};
 use super::scalar::{Column, Names};
+use crate::exec::vector::{Regions, Role};
 use crate::opt::{Estimate, estimate};
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation};
@@ -95,6 +96,8 @@ pub(super) enum Part {
 pub(super) struct Builder<'p> {
     pub(super) names: Names<'p>,
     pub(super) profile: Option<&'p Profile>,
+    /// The parts that run on several schedulers.
+    pub(super) regions: Option<Regions>,
 }
 
 impl Builder<'_> {
@@ -138,6 +141,29 @@ impl Builder<'_> {
         op.cost = (cpu + io).max(inputs);
         (op.rows, op.row_bytes, op.executions) = (rows, row_bytes, executions);
         op.actual = self.actual(node);
+        self.parallel(node, op)
+    }
+
+    /// Puts what gathers rows over an operator that runs on several schedulers; an aggregate is made in parts,
+    /// and these are gathered and merged.
+    fn parallel(&self, node: &Node, mut op: Op) -> Op {
+        let Some(regions) = &self.regions else { return op };
+        if regions.has(address(node), Role::Gather) || regions.has(address(node), Role::Load) {
+            return gather(op);
+        }
+        let Node::Aggregate(aggregate) = node else { return op };
+        if regions.has(std::ptr::from_ref(&**aggregate).addr(), Role::Aggregate) {
+            let mut part = Op::new(op.physical, "Partial Aggregate", op.element);
+            part.argument.clone_from(&op.argument);
+            part.defined.clone_from(&op.defined);
+            part.output.clone_from(&op.output);
+            part.before.clone_from(&op.before);
+            (part.rows, part.row_bytes, part.executions) = (op.rows, op.row_bytes, op.executions);
+            (part.cpu, part.io, part.cost) = (op.cpu, op.io, op.cost);
+            part.inputs = std::mem::take(&mut op.inputs);
+            op.cpu = 0.0;
+            op.inputs.push(gather(part));
+        }
         op
     }
 
@@ -318,6 +344,15 @@ impl Builder<'_> {
         op.output = self.columns(&operation.registers);
         op
     }
+}
+
+/// Puts a Gather Streams over an operator.
+fn gather(input: Op) -> Op {
+    let mut op = Op::new("Parallelism", "Gather Streams", "Parallelism");
+    op.output.clone_from(&input.output);
+    inherit(&mut op, &input);
+    op.inputs.push(input);
+    op
 }
 
 /// Returns the column that an expression is, if it is a bare one.

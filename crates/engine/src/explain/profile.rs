@@ -20,6 +20,8 @@ pub(crate) struct Profile {
     reads: HashMap<usize, u64>,
     /// Tables, in the order in which they were first touched.
     tables: Vec<TableReads>,
+    /// On how many schedulers it ran, if on more than one.
+    degree: usize,
 }
 
 /// Where the counts of an operator are.
@@ -101,6 +103,40 @@ impl Profile {
     /// Notes that rows of a table were written.
     pub(crate) fn count_writes(&mut self, id: i32, name: &str, rows: u64) {
         self.table_of(id, name).reads += rows;
+    }
+
+    /// Notes on how many schedulers a part of the statement runs.
+    pub(crate) fn note_degree(&mut self, schedulers: usize) {
+        self.degree = self.degree.max(schedulers);
+    }
+
+    /// Returns on how many schedulers the statement ran.
+    pub(crate) fn degree(&self) -> usize {
+        self.degree.max(1)
+    }
+
+    /// Adds what a helper's operators did: so often was each opened, so many rows they gave together, and it took
+    /// as long as the one that took longest.
+    pub(crate) fn absorb(&mut self, other: &Self) {
+        for (at, place) in &other.places {
+            let next = Place(self.counts.len());
+            let own = *self.places.entry(*at).or_insert(next);
+            if own == next {
+                self.counts.push(Count::default());
+            }
+            let (own, theirs) = (&mut self.counts[own.0], &other.counts[place.0]);
+            own.executions += theirs.executions;
+            own.rows += theirs.rows;
+            own.ticks = own.ticks.max(theirs.ticks);
+        }
+        for (at, rows) in &other.reads {
+            *self.reads.entry(*at).or_default() += rows;
+        }
+        for table in &other.tables {
+            let own = self.table_of(table.id, &table.name);
+            own.scans += table.scans;
+            own.reads += table.reads;
+        }
     }
 
     /// Returns what an operator did; nothing if it was never opened.

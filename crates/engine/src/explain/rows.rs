@@ -111,7 +111,7 @@ fn walk<'o>(op: &'o Op, indent: &str, next: Next, see: &mut dyn FnMut(String, &'
 fn describe(op: &Op) -> String {
     let mut parts = Vec::new();
     // The others are what their names say.
-    if matches!(op.physical, "Nested Loops" | "Hash Match") {
+    if matches!(op.physical, "Nested Loops" | "Hash Match" | "Parallelism") {
         parts.push(op.logical);
     }
     if !op.argument.is_empty() {

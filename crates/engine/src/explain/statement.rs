@@ -4,6 +4,7 @@ use super::op::{Actual, Builder, Op, inherit};
 use super::profile::Profile;
 use super::scalar::{Names, bracketed};
 use crate::catalog::{Catalog, TableDef};
+use crate::exec::vector::{Degree, Receiver, Regions, regions_of};
 use crate::plan::expr::Expr;
 use crate::plan::program::VariableDef;
 use crate::plan::query::Node;
@@ -29,6 +30,8 @@ pub(super) struct Shown {
     pub(super) plan_hash: Option<[u8; 8]>,
     /// What its run took.
     pub(super) spent: Option<Spent>,
+    /// On how many schedulers it may run, or ran.
+    pub(super) degree: usize,
 }
 
 /// What a statement has inside.
@@ -69,6 +72,7 @@ impl Shown {
             query_hash: None,
             plan_hash: None,
             spent: None,
+            degree: 1,
         }
     }
 
@@ -82,6 +86,7 @@ impl Shown {
         Self {
             query_hash: Some(query_hash),
             plan_hash: Some(plan_hash),
+            degree: world.degree_of(bound),
             ..Self::new(id, text, kind_of(bound), body)
         }
     }
@@ -94,6 +99,8 @@ pub(super) struct World<'p> {
     pub(super) profile: Option<&'p Profile>,
     /// Rows that the statement changed.
     pub(super) changed: u64,
+    /// On how many schedulers it may run.
+    pub(super) degree: Degree,
 }
 
 /// `StatementType` of a bound statement.
@@ -116,19 +123,51 @@ pub(super) fn kind_of(bound: &Bound) -> &'static str {
 }
 
 impl World<'_> {
+    /// The parts of a statement that run on several schedulers.
+    fn regions(&self, bound: &Bound) -> Option<Regions> {
+        let (root, receiver) = match bound {
+            Bound::Select(select) => (&select.query.root, Receiver::Takes),
+            Bound::SelectAssign(select) => (&select.root, Receiver::Assigns),
+            Bound::SelectInto(into) => (&into.query.root, Receiver::Takes),
+            Bound::Insert(insert) => match &insert.source {
+                InsertSource::Query(query) => {
+                    let is_loaded = table_of(&insert.target).columnstore.is_some();
+                    let receiver = if is_loaded { Receiver::Loads } else { Receiver::Takes };
+                    (&query.root, receiver)
+                }
+                InsertSource::Default => return None,
+            },
+            Bound::Update(_)
+            | Bound::Delete(_)
+            | Bound::Instead(_)
+            | Bound::Truncate(_)
+            | Bound::Merge(_)
+            | Bound::Scalar(_) => return None,
+        };
+        regions_of(root, self.degree, receiver)
+    }
+
+    fn degree_of(&self, bound: &Bound) -> usize {
+        match self.profile {
+            Some(profile) => profile.degree(),
+            None => self.regions(bound).map_or(1, |regions| regions.degree),
+        }
+    }
+
     /// Makes the operators of a bound statement; none if it has none.
     pub(super) fn plan(&self, bound: &Bound) -> Option<Op> {
         let op = self.plan_of(bound);
         let Some(outer) = bound.outer() else { return op };
         let names = Names::new(self.catalog, self.variables);
-        let builder = Builder { names, profile: self.profile };
+        let builder = Builder { names, profile: self.profile, regions: None };
         let table = table_of(&outer.insert.target);
         op.map(|op| self.write(&builder, ["Table Insert", "Insert"], table, op))
     }
 
     fn plan_of(&self, bound: &Bound) -> Option<Op> {
         let names = Names::new(self.catalog, self.variables);
-        let mut builder = Builder { names, profile: self.profile };
+        let regions = self.regions(bound);
+        let mut builder = Builder { names, profile: self.profile, regions };
         match bound {
             Bound::Select(select) => Some(builder.query(&select.query, 1.0)),
             Bound::SelectAssign(select) => {

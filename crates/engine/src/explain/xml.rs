@@ -115,7 +115,7 @@ fn hex(hash: &[u8]) -> String {
 }
 
 fn query_plan(root: &Op, shown: &Shown, out: &mut String) {
-    out.push_str("<QueryPlan DegreeOfParallelism=\"1\">");
+    let _ = write!(out, "<QueryPlan DegreeOfParallelism=\"{}\">", shown.degree);
     if let Some(spent) = &shown.spent {
         let _ = write!(
             out,
@@ -124,12 +124,12 @@ fn query_plan(root: &Op, shown: &Shown, out: &mut String) {
         );
     }
     let mut next = 0;
-    operator(root, &mut next, out);
+    operator(root, false, &mut next, out);
     out.push_str("</QueryPlan>");
 }
 
 /// Writes a `RelOp` with all below it; `next` is the number of the next one.
-fn operator(op: &Op, next: &mut u32, out: &mut String) {
+fn operator(op: &Op, is_parallel: bool, next: &mut u32, out: &mut String) {
     out.push_str("<RelOp");
     attribute("NodeId", &next.to_string(), out);
     *next += 1;
@@ -143,7 +143,8 @@ fn operator(op: &Op, next: &mut u32, out: &mut String) {
     if let Some(rows) = op.table_rows {
         attribute("TableCardinality", &number(rows), out);
     }
-    attribute("Parallel", "0", out);
+    let is_parallel = is_parallel || op.physical == "Parallelism";
+    attribute("Parallel", if is_parallel { "1" } else { "0" }, out);
     attribute("EstimateRebinds", &number((op.executions - 1.0).max(0.0)), out);
     attribute("EstimateRewinds", "0", out);
     attribute("EstimatedExecutionMode", "Row", out);
@@ -154,7 +155,7 @@ fn operator(op: &Op, next: &mut u32, out: &mut String) {
     let _ = write!(out, "<{}{}>", op.element, op.attributes);
     let mut subplans = op.subplans.iter();
     with_subplans(&op.before, &mut subplans, next, out);
-    op.inputs.iter().for_each(|input| operator(input, next, out));
+    op.inputs.iter().for_each(|input| operator(input, is_parallel, next, out));
     with_subplans(&op.after, &mut subplans, next, out);
     let _ = write!(out, "</{}></RelOp>", op.element);
 }
@@ -170,7 +171,7 @@ fn with_subplans<'o>(
     out.push_str(parts.next().unwrap_or_default());
     for part in parts {
         if let Some(subplan) = subplans.next() {
-            operator(subplan, next, out);
+            operator(subplan, false, next, out);
         }
         out.push_str(part);
     }

@@ -378,6 +378,29 @@ pub enum LeafAst {
 }
 
 impl Leaf {
+    /// Returns what OPTION (MAXDOP n) asks for.
+    #[inline]
+    pub(crate) fn degree_hint(&self) -> Option<u32> {
+        let LeafAst::Statement(statement) = &self.ast else { return None };
+        let options = match &statement.kind {
+            ast::StatementKind::Select(select) => &select.options,
+            ast::StatementKind::Insert(insert) => &insert.options,
+            ast::StatementKind::Update(update) => &update.options,
+            ast::StatementKind::Delete(delete) => &delete.options,
+            ast::StatementKind::Merge(merge) => &merge.options,
+            _ => return None,
+        };
+        options.iter().find_map(|hint| match &hint.kind {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a number of schedulers: what is beyond is as many as there are"
+            )]
+            ast::QueryHintKind::Number(name, value) if &**name == "MAXDOP" => Some(*value as u32),
+            _ => None,
+        })
+    }
+
     /// Returns the plan that is good for a session as it is now.
     #[inline]
     pub(crate) fn plan_for(

@@ -104,50 +104,58 @@ pub fn has_own_subquery(expr: &Expr) -> bool {
 /// Calls `see` for an expression and everything in it, the expressions of subqueries included.
 pub fn visit(expr: &Expr, see: &mut dyn FnMut(&Expr)) {
     see(expr);
+    operands(expr, &mut |operand| visit(operand, see));
+    match &expr.kind {
+        ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => visit_query(query, see),
+        ExprKind::Quantified(quantified) => visit_query(&quantified.query, see),
+        _ => {}
+    }
+}
+
+/// Calls `see` for each operand of an expression: one step down, and none into subqueries.
+pub fn operands<'e>(expr: &'e Expr, see: &mut dyn FnMut(&'e Expr)) {
     match &expr.kind {
         ExprKind::Constant(_)
         | ExprKind::Variable(_)
         | ExprKind::Column(_)
-        | ExprKind::NextValue(_) => {}
+        | ExprKind::NextValue(_)
+        | ExprKind::ScalarSubquery(_)
+        | ExprKind::Exists(_) => {}
         ExprKind::Negate(e)
         | ExprKind::BitNot(e)
         | ExprKind::Not(e)
         | ExprKind::IsNull(e)
         | ExprKind::Collate(e)
-        | ExprKind::Once(_, e) => visit(e, see),
+        | ExprKind::Once(_, e) => see(e),
         ExprKind::Arithmetic(_, pair) | ExprKind::Compare(_, _, pair) | ExprKind::Let(_, pair) => {
-            visit(&pair.0, see);
-            visit(&pair.1, see);
+            see(&pair.0);
+            see(&pair.1);
         }
         ExprKind::And(list) | ExprKind::Or(list) | ExprKind::Call(_, list) => {
-            list.iter().for_each(|e| visit(e, see));
+            list.iter().for_each(see);
         }
         ExprKind::InList(_, operand, list) => {
-            visit(operand, see);
-            list.iter().for_each(|e| visit(e, see));
+            see(operand);
+            list.iter().for_each(see);
         }
         ExprKind::Like(_, like) => {
-            visit(&like.text, see);
-            visit(&like.pattern, see);
-            like.escape.iter().for_each(|e| visit(e, see));
+            see(&like.text);
+            see(&like.pattern);
+            like.escape.iter().for_each(see);
         }
         ExprKind::Case(branches, otherwise) => {
             for (condition, result) in branches {
-                visit(condition, see);
-                visit(result, see);
+                see(condition);
+                see(result);
             }
-            otherwise.iter().for_each(|e| visit(e, see));
+            otherwise.iter().for_each(|e| see(e));
         }
         ExprKind::Convert(conversion) => {
-            visit(&conversion.operand, see);
-            conversion.style.iter().for_each(|e| visit(e, see));
+            see(&conversion.operand);
+            conversion.style.iter().for_each(see);
         }
-        ExprKind::CallUser(call) => call.arguments.iter().for_each(|e| visit(e, see)),
-        ExprKind::ScalarSubquery(query) | ExprKind::Exists(query) => visit_query(query, see),
-        ExprKind::Quantified(quantified) => {
-            visit(&quantified.operand, see);
-            visit_query(&quantified.query, see);
-        }
+        ExprKind::CallUser(call) => call.arguments.iter().for_each(see),
+        ExprKind::Quantified(quantified) => see(&quantified.operand),
     }
 }
 

@@ -1,8 +1,8 @@
 //! sp_configure and RECONFIGURE: the settings of the instance.
 //!
-//! `sys.configurations` has those that mean something here. One alone can be changed: whether
-//! sp_configure shows the advanced ones. A change of another is refused by name, so that no script
-//! believes that it has had an effect.
+//! `sys.configurations` has those that mean something here. Some can be changed: whether sp_configure shows the
+//! advanced ones, how many schedulers a statement may run on and from what cost, how often call stacks are sampled.
+//! A change of another is refused by name, so that no script believes that it has had an effect.
 
 use types::{Error, Msg, Value};
 
@@ -10,7 +10,9 @@ use super::catalog::{TextProcedure, run};
 use super::{SystemProcedure, argument, text, whole};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
-use crate::view::configurations::{SAMPLING_RATE, SHOW_ADVANCED, Setting, settings};
+use crate::view::configurations::{
+    COST_THRESHOLD, DEGREE_MAX, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
+};
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_configure", id: 0, run: configure }];
@@ -38,7 +40,6 @@ const OTHERS: &[&str] = &[
     "clr strict security",
     "column encryption enclave type",
     "contained database authentication",
-    "cost threshold for parallelism",
     "cross db ownership chaining",
     "cursor threshold",
     "Database Mail XPs",
@@ -132,6 +133,16 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
+    } else if setting.id == DEGREE_MAX || setting.id == COST_THRESHOLD {
+        cx.session.instance.catalog.change(|catalog| {
+            let settings = &mut catalog.settings;
+            let is_degree = setting.id == DEGREE_MAX;
+            let of =
+                if is_degree { &mut settings.degree_max } else { &mut settings.cost_threshold };
+            of.set = value;
+            Ok(())
+        })?;
+        cx.session.refresh_catalog();
     } else if value != setting.value {
         return Err(
             Msg::NotSupported(&format!("a change of the setting '{}'", setting.name)).into()
@@ -209,9 +220,15 @@ pub(crate) fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Error::custom(5_812, 14, 1, text).into());
     }
     let settings = cx.session.catalog.settings;
-    if settings.show_advanced != settings.advanced_in_use {
+    let numbers = [settings.degree_max, settings.cost_threshold];
+    let is_other = numbers.iter().any(|number| number.set != number.in_use);
+    if is_other || settings.show_advanced != settings.advanced_in_use {
         cx.session.instance.catalog.change(|catalog| {
-            catalog.settings.advanced_in_use = catalog.settings.show_advanced;
+            let settings = &mut catalog.settings;
+            settings.advanced_in_use = settings.show_advanced;
+            for number in [&mut settings.degree_max, &mut settings.cost_threshold] {
+                number.in_use = number.set;
+            }
             Ok(())
         })?;
         cx.session.refresh_catalog();

@@ -9,6 +9,7 @@ pub(crate) mod context;
 pub(crate) mod deferred;
 pub(crate) mod definition;
 mod function;
+mod helper;
 mod login;
 mod manage;
 mod options;

@@ -74,6 +74,11 @@ pub(crate) struct StatementCell {
     elapsed: Summary,
     totals: [Tally; Part::COUNT],
     lasts: [Tally; Part::COUNT],
+    /// What helpers have spent on a CPU.
+    helped: Tally,
+    /// Executions on several schedulers, and on how many.
+    parallel: Tally,
+    degrees: Summary,
 }
 
 impl StatementCell {
@@ -93,15 +98,30 @@ impl StatementCell {
 
     /// Books what a timed execution has spent. Of those that are not timed it stands for `weight - 1`:
     /// in running time only, since whatever reads the clock by itself is booked of each of them.
-    pub(crate) fn book_timed(&self, spend: &Spend, weight: u64) {
+    /// What helpers spent meanwhile is time on a CPU, and none that has passed.
+    pub(crate) fn book_timed(&self, spend: &Spend, (weight, helped): (u64, &Spend)) {
         self.timed.add(1);
         for (part, ticks) in spend.parts() {
             let weight = if part == Part::User { weight } else { 1 };
             self.totals[part.index()].add(ticks.wrapping_mul(weight));
             self.lasts[part.index()].set(ticks);
         }
-        self.worker.see(spend.worker());
+        let helped = helped.worker();
+        if helped > 0 {
+            self.helped.add(helped);
+        }
+        self.worker.see(spend.worker() + helped);
         self.elapsed.see(spend.elapsed());
+    }
+
+    /// Books on how many schedulers a timed execution has run.
+    pub(crate) fn book_degree(&self, schedulers: u32) {
+        if schedulers > 1 {
+            self.parallel.add(1);
+            self.degrees.book(u64::from(schedulers));
+        } else if self.degrees.last.get() > 1 {
+            self.degrees.last.set(1);
+        }
     }
 
     /// Books what an execution that is not timed has spent in waits, system calls and spinning.
@@ -122,10 +142,11 @@ impl StatementCell {
 
     /// Empties the cell; only when nobody counts in it any more.
     pub(crate) fn clear(&self) {
-        for tally in [&self.executions, &self.last_start, &self.timed] {
+        for tally in [&self.executions, &self.last_start, &self.timed, &self.helped, &self.parallel]
+        {
             tally.set(0);
         }
-        for summary in [&self.rows, &self.worker, &self.elapsed] {
+        for summary in [&self.rows, &self.worker, &self.elapsed, &self.degrees] {
             summary.clear();
         }
         for tally in self.totals.iter().chain(&self.lasts) {
@@ -153,6 +174,12 @@ pub(crate) struct Totals {
     pub(crate) spend: Spend,
     /// Where the time of the last timed one went.
     pub(crate) last: Spend,
+    /// CPU ticks of helpers.
+    pub(crate) helped: u64,
+    /// Executions on several schedulers.
+    pub(crate) parallel: u64,
+    /// On how many those ran.
+    pub(crate) degrees: Folded,
 }
 
 /// A [`Summary`] of all workers. `least` is 0 where nothing was seen.
@@ -193,6 +220,27 @@ enum Seen {
 }
 
 impl Totals {
+    /// On how many schedulers the executions ran: all together, the last one, least and most.
+    pub(crate) fn degree(&self) -> Folded {
+        let serial = self.executions.saturating_sub(self.parallel);
+        Folded {
+            total: self.degrees.total + serial,
+            last: self.degrees.last.max(1),
+            least: if serial > 0 { 1 } else { self.degrees.least.max(1) },
+            most: self.degrees.most.max(1),
+        }
+    }
+
+    /// Threads of the last execution if it had helpers, as SQL Server counts them; a serial one has none.
+    pub(crate) fn last_threads(&self) -> u64 {
+        if self.degrees.last > 1 { self.degrees.last } else { 0 }
+    }
+
+    /// The fewest threads of an execution.
+    pub(crate) fn least_threads(&self) -> u64 {
+        if self.executions > self.parallel { 0 } else { self.degrees.least }
+    }
+
     /// Adds a worker's cell.
     pub(crate) fn add(&mut self, cell: &StatementCell) {
         let (executions, timed) = (cell.executions.get(), cell.timed.get());
@@ -211,7 +259,21 @@ impl Totals {
             self.last = Spend::of(|part| cell.lasts[part.index()].get());
         }
         self.spend += Spend::of(|part| cell.totals[part.index()].get());
-        (self.worker.total, self.elapsed.total) = (self.spend.worker(), self.spend.elapsed());
+        self.helped += cell.helped.get();
+        let worker = self.spend.worker() + self.helped;
+        (self.worker.total, self.elapsed.total) = (worker, self.spend.elapsed());
+        let parallel = cell.parallel.get();
+        let seen_parallel = match (parallel, self.parallel) {
+            (0, _) => Seen::Nothing,
+            (_, 0) => Seen::First,
+            _ if latest => Seen::Latest,
+            _ => Seen::Earlier,
+        };
+        self.degrees.add(&cell.degrees, seen_parallel);
+        self.parallel += parallel;
+        if latest && parallel == 0 && timed > 0 {
+            self.degrees.last = 1;
+        }
         self.executions += executions;
         self.timed += timed;
         self.last_start = self.last_start.max(cell.last_start.get());
@@ -234,7 +296,7 @@ mod tests {
     fn a_sampled_execution_stands_for_the_running_time_of_others_and_not_for_their_waits() {
         let cell = StatementCell::default();
         assert_eq!(cell.count(5), 0);
-        cell.book_timed(&spend(10, 1_000), 64);
+        cell.book_timed(&spend(10, 1_000), (64, &Spend::default()));
         let mut totals = Totals::default();
         totals.add(&cell);
         assert_eq!(totals.worker.total, 640);
@@ -248,10 +310,10 @@ mod tests {
             (StatementCell::default(), StatementCell::default(), StatementCell::default());
         early.count(5);
         early.book_rows(3);
-        early.book_timed(&spend(10, 0), 1);
+        early.book_timed(&spend(10, 0), (1, &Spend::default()));
         late.count(9);
         late.book_rows(1);
-        late.book_timed(&spend(7, 2), 1);
+        late.book_timed(&spend(7, 2), (1, &Spend::default()));
         let mut totals = Totals::default();
         for cell in [&late, &idle, &early] {
             totals.add(cell);

@@ -27,6 +27,8 @@ pub(crate) struct Live {
     /// CPU ticks of the worker's account when the request began.
     worker_ticks: Tally,
     requests: Tally,
+    /// On how many schedulers the statement runs, if on more than one.
+    degree: AtomicU32,
 }
 
 impl Live {
@@ -122,6 +124,20 @@ impl Live {
     /// Returns the CPU ticks of the worker's account when the request began.
     pub(crate) fn worker_ticks(&self) -> u64 {
         self.worker_ticks.get()
+    }
+
+    pub(super) fn set_degree(&self, schedulers: u32) {
+        self.degree.store(schedulers, Ordering::Relaxed);
+    }
+
+    /// Returns on how many schedulers the statement runs.
+    pub(crate) fn degree(&self) -> u32 {
+        self.degree.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Counts CPU ticks of a helper that has ended as the request's.
+    pub(super) fn add_helped(&self, ticks: u64) {
+        self.worker_ticks.set(self.worker_ticks.get().wrapping_sub(ticks));
     }
 
     /// Returns the number of requests.

@@ -70,6 +70,12 @@ pub(crate) struct Meter {
     begun_ticks: u64,
     /// The procedure that the request as a whole is a call of.
     whole: u32,
+    /// What helpers have spent in the open statement.
+    helped: Spend,
+    /// The same of the whole request.
+    helped_whole: Spend,
+    /// On how many schedulers the open statement has run at most, if on more than one.
+    degree: u32,
 }
 
 /// What ran before a program was entered.
@@ -92,12 +98,33 @@ impl Meter {
             begun: Spend::default(),
             begun_ticks: 0,
             whole: OVERFLOW,
+            helped: Spend::default(),
+            helped_whole: Spend::default(),
+            degree: 0,
         }
     }
 
     /// What others see of the session.
     pub(crate) const fn live(&self) -> &Arc<Live> {
         &self.live
+    }
+
+    /// Notes that the open statement runs on so many schedulers from now on.
+    pub(crate) fn begin_parallel(&mut self, schedulers: usize) {
+        self.degree = self.degree.max(u32::try_from(schedulers).unwrap_or(u32::MAX));
+        self.live.set_degree(self.degree);
+    }
+
+    /// Adds what a helper of the open statement has spent: time on a CPU that is none of the time that passes.
+    pub(crate) fn helped(&mut self, spent: &Spend) {
+        self.helped += *spent;
+        self.helped_whole += *spent;
+        self.live.add_helped(spent.worker());
+    }
+
+    /// Returns the number by which the ledger knows the open statement.
+    pub(crate) fn statement_number(&self) -> u64 {
+        super::statement_number(self.live.program(), self.live.statement())
     }
 
     /// Notes that a request begins, at the edge that the ledger took last.
@@ -107,6 +134,7 @@ impl Meter {
         (self.from, self.seen_edge) = (self.begun, self.begun_ticks);
         self.open = Open::Request;
         self.whole = OVERFLOW;
+        self.helped_whole = Spend::default();
         self.live.begin(self.begun.worker(), self.begun_ticks);
     }
 
@@ -117,7 +145,8 @@ impl Meter {
         self.open = Open::Nothing;
         if let Some(lease) = self.lease.take() {
             if self.whole != OVERFLOW {
-                lease.cell(self.whole).book_timed(&(now - self.begun), 1);
+                let helped = std::mem::take(&mut self.helped_whole);
+                lease.cell(self.whole).book_timed(&(now - self.begun), (1, &helped));
             }
             lease.put_back();
         }
@@ -151,7 +180,7 @@ impl Meter {
         if let Some(entered) = outer.entered {
             let spent = self.look() - entered;
             if let Some(lease) = &self.lease {
-                lease.cell(program.statistics_id()).book_timed(&spent, 1);
+                lease.cell(program.statistics_id()).book_timed(&spent, (1, &Spend::default()));
             }
         }
         self.live.set_program(outer.program);
@@ -253,7 +282,7 @@ impl Meter {
         let Some(lease) = &self.lease else { return };
         let cell = lease.cell(COMPILE);
         cell.count(self.begun_ticks);
-        cell.book_timed(&spent, 1);
+        cell.book_timed(&spent, (1, &Spend::default()));
     }
 
     /// Reads the clock.
@@ -267,10 +296,20 @@ impl Meter {
     fn close(&mut self, now: &Spend) {
         let spent = *now - std::mem::replace(&mut self.from, *now);
         let Some(lease) = &self.lease else { return };
+        let (helped, degree) = if self.degree == 0 {
+            (Spend::default(), 1)
+        } else {
+            self.live.set_degree(0);
+            (std::mem::take(&mut self.helped), std::mem::take(&mut self.degree))
+        };
         match self.open {
             Open::Nothing | Open::Request => {}
-            Open::Timed(id, weight) => lease.cell(id).book_timed(&spent, weight),
-            Open::Resumed(id) => lease.cell(id).book_rest(&spent),
+            Open::Timed(id, weight) => {
+                let cell = lease.cell(id);
+                cell.book_timed(&spent, (weight, &helped));
+                cell.book_degree(degree);
+            }
+            Open::Resumed(id) => lease.cell(id).book_rest(&(spent + helped)),
             Open::Untimed(id) if spent.has_more_than_user() => {
                 lease.cell(id).book_untimed(&spent);
             }

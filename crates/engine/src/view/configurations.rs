@@ -61,46 +61,8 @@ fn variant(value: i32) -> Value {
 
 /// Returns the settings by name.
 pub(crate) fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
-    let fixed = |setting: Setting| Setting { in_use: setting.value, ..setting };
-    let memory_mb = instance.config.memory_max / (1 << 20);
-    let mut all: Vec<Setting> = [
-        Setting {
-            id: 115,
-            name: "nested triggers",
-            value: 1,
-            in_use: 0,
-            minimum: 0,
-            maximum: 1,
-            description: "Allow triggers to be invoked within triggers",
-            dynamic: true,
-            advanced: false,
-        },
-        Setting {
-            id: 1_544,
-            name: "max server memory (MB)",
-            value: i32::try_from(memory_mb).unwrap_or(i32::MAX),
-            in_use: 0,
-            minimum: 128,
-            maximum: i32::MAX,
-            description: "Maximum size of server memory (MB)",
-            dynamic: true,
-            advanced: true,
-        },
-        Setting {
-            id: 1_539,
-            name: "max degree of parallelism",
-            value: 1,
-            in_use: 0,
-            minimum: 0,
-            maximum: 32_767,
-            description: "maximum degree of parallelism",
-            dynamic: true,
-            advanced: true,
-        },
-    ]
-    .into_iter()
-    .map(fixed)
-    .collect();
+    let mut all = vec![nested_triggers(), memory(instance)];
+    all.extend(parallelism(catalog));
     let rate = |hz: u32| i32::try_from(hz).unwrap_or(i32::MAX);
     let rate_in_use = instance.machine.accounts().sampler().rate_hz();
     all.push(Setting {
@@ -129,6 +91,66 @@ pub(crate) fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
     all
 }
 
+fn nested_triggers() -> Setting {
+    Setting {
+        id: 115,
+        name: "nested triggers",
+        value: 1,
+        in_use: 1,
+        minimum: 0,
+        maximum: 1,
+        description: "Allow triggers to be invoked within triggers",
+        dynamic: true,
+        advanced: false,
+    }
+}
+
+fn memory(instance: &Instance) -> Setting {
+    let memory_mb = instance.config.memory_max / (1 << 20);
+    Setting {
+        id: 1_544,
+        name: "max server memory (MB)",
+        value: i32::try_from(memory_mb).unwrap_or(i32::MAX),
+        in_use: i32::try_from(memory_mb).unwrap_or(i32::MAX),
+        minimum: 128,
+        maximum: i32::MAX,
+        description: "Maximum size of server memory (MB)",
+        dynamic: true,
+        advanced: true,
+    }
+}
+
+fn parallelism(catalog: &Catalog) -> [Setting; 2] {
+    [
+        Setting {
+            id: DEGREE_MAX,
+            name: "max degree of parallelism",
+            value: catalog.settings.degree_max.set,
+            in_use: catalog.settings.degree_max.in_use,
+            minimum: 0,
+            maximum: 32_767,
+            description: "maximum degree of parallelism",
+            dynamic: true,
+            advanced: true,
+        },
+        Setting {
+            id: COST_THRESHOLD,
+            name: "cost threshold for parallelism",
+            value: catalog.settings.cost_threshold.set,
+            in_use: catalog.settings.cost_threshold.in_use,
+            minimum: 0,
+            maximum: 32_767,
+            description: "cost threshold for parallelism",
+            dynamic: true,
+            advanced: true,
+        },
+    ]
+}
+
+/// `configuration_id` of 'cost threshold for parallelism'.
+pub(crate) const COST_THRESHOLD: i32 = 1_538;
+/// `configuration_id` of 'max degree of parallelism'.
+pub(crate) const DEGREE_MAX: i32 = 1_539;
 /// `configuration_id` of the sampler's rate: beyond those of SQL Server's.
 pub(crate) const SAMPLING_RATE: i32 = 100_001;
 /// `configuration_id` of the setting that says which are listed.

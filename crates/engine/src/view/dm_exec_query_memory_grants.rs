@@ -35,7 +35,7 @@ const COLUMNS: &[Column<GrantRow>] = &[
     col("session_id", SMALLINT, |r| small(r.request.session.card.id)),
     col("request_id", INT, |_| int(0)),
     opt("scheduler_id", INT, |r| or_null(r.request.scheduler(), int)),
-    col("dop", SMALLINT, |_| small(1)),
+    col("dop", SMALLINT, |r| small(r.request.session.card.live.degree())),
     col("request_time", DATETIME, |r| datetime_of(r.grant.since)),
     opt("grant_time", DATETIME, |r| r.if_granted(datetime_of(r.grant.since))),
     col("requested_memory_kb", BIGINT, |r| kb(r.requested())),
@@ -62,9 +62,9 @@ const COLUMNS: &[Column<GrantRow>] = &[
     col("pool_id", INT, |_| int(POOL.1)),
     col("is_small", DataType::TinyInt, |r| types::Value::TinyInt(u8::from(r.is_small()))),
     col("ideal_memory_kb", BIGINT, |r| kb(r.requested())),
-    opt("reserved_worker_count", BIGINT, |_| big(0)),
-    opt("used_worker_count", BIGINT, |_| big(0)),
-    opt("max_used_worker_count", BIGINT, |_| big(0)),
+    opt("reserved_worker_count", BIGINT, |r| big(r.workers())),
+    opt("used_worker_count", BIGINT, |r| big(r.workers())),
+    opt("max_used_worker_count", BIGINT, |r| big(r.workers())),
     unknown("reserved_node_bitmap", BIGINT),
 ];
 
@@ -77,6 +77,12 @@ impl GrantRow {
     fn waited_ms(&self) -> u64 {
         let ticks = sos::clock::now_ticks().saturating_sub(self.grant.waits_since);
         sos::clock::ticks_to_ns(ticks) / 1_000_000
+    }
+
+    /// The workers of a parallel plan; none of a serial one.
+    fn workers(&self) -> u32 {
+        let degree = self.request.session.card.live.degree();
+        if degree > 1 { degree } else { 0 }
     }
 
     /// Whether it is what SQL Server's small-query semaphore is for: less than 5 MB.

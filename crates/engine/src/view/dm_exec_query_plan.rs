@@ -46,8 +46,10 @@ pub(super) fn found(scope: &Scope<'_>, range: Option<(u32, u32)>) -> Option<Plan
     let found = scope.session.instance.statistics.find(handle);
     let row = |books: Arc<ProgramBooks>| {
         let program = books.program();
-        let catalog = &scope.session.catalog;
-        let document = program.and_then(|program| cached_document(&program, catalog, range));
+        let session = &scope.session;
+        let schedulers = session.instance.machine.scheduler_count();
+        let world = (&*session.catalog, &*session.database, schedulers);
+        let document = program.and_then(|program| cached_document(&program, world, range));
         PlanRow { books, document }
     };
     found.map(row)

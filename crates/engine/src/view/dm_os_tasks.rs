@@ -17,11 +17,11 @@ const COLUMNS: &[Column<TaskRow>] = &[
     opt("pending_io_byte_average", INT, |_| int(0)),
     opt("scheduler_id", INT, |r| r.scheduler_id().map_or(Value::Null, int)),
     opt("session_id", SMALLINT, |r| r.session_id().map_or(Value::Null, Value::SmallInt)),
-    opt("exec_context_id", INT, |_| int(0)),
+    opt("exec_context_id", INT, |r| int(r.exec_context_id())),
     opt("request_id", INT, |r| r.session_id().map_or(Value::Null, |_| int(0))),
     opt("worker_address", ADDRESS, |r| address(r.worker_address())),
     unknown("host_address", ADDRESS),
-    unknown("parent_task_address", ADDRESS),
+    opt("parent_task_address", ADDRESS, |r| address_or_null(r.parent_task_address())),
 ];
 
 /// The view.

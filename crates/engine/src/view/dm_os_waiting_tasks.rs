@@ -9,7 +9,7 @@ use super::{Rows, Scope, SystemView};
 const COLUMNS: &[Column<WaitingRow>] = &[
     opt("waiting_task_address", ADDRESS, |r| address_or_null(r.task_address)),
     opt("session_id", SMALLINT, |r| r.session_id.map_or(Value::Null, Value::SmallInt)),
-    opt("exec_context_id", INT, |_| int(0)),
+    opt("exec_context_id", INT, |r| int(r.exec_context_id)),
     opt("wait_duration_ms", BIGINT, |r| big(r.ms)),
     opt("wait_type", nv(60), |r| text(r.wait_type)),
     opt("resource_address", ADDRESS, |r| address_or_null(r.resource)),

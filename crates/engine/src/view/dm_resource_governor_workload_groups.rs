@@ -42,7 +42,7 @@ const COLUMNS: &[Column<Group>] = &[
     col("request_memory_grant_timeout_sec", INT, |_| int(WAIT_MAX.as_secs())),
     col("group_max_requests", INT, |_| int(0)),
     col("max_dop", INT, |_| int(0)),
-    col("effective_max_dop", INT, |_| int(1)),
+    col("effective_max_dop", INT, |_| int(0)),
     unknown("total_cpu_usage_preemptive_ms", BIGINT),
     col("request_max_memory_grant_percent_numeric", FLOAT, |r| Value::Float(r.grant_percent_exact)),
 ];

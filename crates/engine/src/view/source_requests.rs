@@ -9,6 +9,7 @@ use types::Value;
 
 use super::Scope;
 use super::source_sessions::{SessionRow, blocked, blocking_session, session_rows};
+use crate::session::session_number;
 use crate::stats::{ProgramBooks, Spend, StatementRow, statement_of};
 
 /// A running request.
@@ -23,6 +24,8 @@ pub(crate) struct RequestRow {
     pub(crate) statement: Option<StatementRow>,
     /// CPU time so far, in ns.
     pub(crate) cpu_ns: Option<u64>,
+    /// Threads that help it.
+    pub(crate) helpers: usize,
     /// The session in the way of its wait.
     pub(crate) blocking: Option<i16>,
     /// The lock or row that it waits for.
@@ -96,13 +99,25 @@ pub(crate) fn request_rows(scope: &Scope<'_>) -> Vec<RequestRow> {
         let activity = activities.iter().find(|a| a.number() == worker).map(Arc::clone);
         let account = threads.iter().find(|account| account.number() == worker);
         let spent = account.map(|account| Spend::from(account.spent_so_far()).worker());
-        let cpu_ns =
-            spent.map(|ticks| clock::ticks_to_ns(ticks.saturating_sub(live.worker_ticks())));
+        let tag = session_number(session.card.id);
+        let helpers: Vec<&Arc<Activity>> =
+            activities.iter().filter(|a| a.work() == Some(tag) && a.part() > 0).collect();
+        let helped = |helper: &&Arc<Activity>| {
+            let account = threads.iter().find(|account| account.number() == helper.number());
+            let spent = account.map_or(0, |a| Spend::from(a.spent_so_far()).worker());
+            spent.saturating_sub(helper.part_from())
+        };
+        let helped_ticks: u64 = helpers.iter().map(helped).sum();
+        let helpers = helpers.len();
+        // What helpers that have ended spent is taken off what the worker had spent before.
+        let own = |ticks: u64| ticks.wrapping_sub(live.worker_ticks());
+        let shown = |ticks: u64| if ticks.cast_signed() < 0 { 0 } else { ticks };
+        let cpu_ns = spent.map(|ticks| clock::ticks_to_ns(shown(own(ticks)) + helped_ticks));
         let books = instance.statistics.by_serial(live.program());
         let statement = statement_of(&instance.statistics, live.statement());
         let (by, resource) = blocked(scope, session.card.id).map(|b| (b.by, b.resource)).unzip();
         let blocking = by.flatten().or_else(|| blocking_session(activity.as_deref(), &activities));
-        RequestRow { activity, books, statement, cpu_ns, blocking, resource, session }
+        RequestRow { activity, books, statement, cpu_ns, helpers, blocking, resource, session }
     };
     session_rows(scope).into_iter().filter(|s| s.card.is_running()).map(row).collect()
 }

@@ -44,10 +44,21 @@ impl TaskRow {
     /// The address of the task that the thread runs; a thread of the machine's own is its own task.
     pub(crate) fn task_address(&self) -> Option<usize> {
         match (&self.card, self.activity.role()) {
+            (Some(_), _) if self.activity.part() > 0 => Some(self.worker_address()),
             (Some(card), _) => Some(task_address(card)),
             (None, Role::Background) => Some(self.worker_address()),
             (None, Role::Worker(_)) => None,
         }
+    }
+
+    /// Its place among the threads of the request: 0 is the one that leads.
+    pub(crate) fn exec_context_id(&self) -> u32 {
+        if self.card.is_some() { self.activity.part() } else { 0 }
+    }
+
+    /// The address of the task that it helps.
+    pub(crate) fn parent_task_address(&self) -> Option<usize> {
+        self.card.as_ref().filter(|_| self.activity.part() > 0).map(task_address)
     }
 
     pub(crate) fn worker_address(&self) -> usize {
@@ -119,6 +130,7 @@ pub(crate) fn task_rows(scope: &Scope<'_>) -> Vec<TaskRow> {
 pub(crate) struct WaitingRow {
     pub(crate) task_address: Option<usize>,
     pub(crate) session_id: Option<i16>,
+    pub(crate) exec_context_id: u32,
     pub(crate) wait_type: &'static str,
     pub(crate) ms: u64,
     /// The address that it waits on.
@@ -149,6 +161,7 @@ fn queued_row(since: &u64) -> WaitingRow {
     WaitingRow {
         task_address: None,
         session_id: None,
+        exec_context_id: 0,
         wait_type: WaitType::ThreadPool.name(),
         ms: clock::ticks_to_ns(ticks) / 1_000_000,
         resource: None,
@@ -174,10 +187,13 @@ fn rows_of(
     };
     let description = lock.map(describe).or_else(|| describe_row(&waiting));
     let row = |blocking_session: Option<i16>| {
-        let other = blocking_session.and_then(|id| tasks.iter().find(|t| t.is_of(id)));
+        let leads = |t: &&TaskRow| t.exec_context_id() == 0;
+        let other =
+            blocking_session.and_then(|id| tasks.iter().filter(leads).find(|task| task.is_of(id)));
         WaitingRow {
             task_address: task.task_address(),
             session_id: task.session_id(),
+            exec_context_id: task.exec_context_id(),
             wait_type: waiting.wait_type.name(),
             ms: clock::ticks_to_ns(ticks) / 1_000_000,
             resource: (waiting.address != 0).then_some(waiting.address),

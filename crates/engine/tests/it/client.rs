@@ -22,7 +22,12 @@ pub(crate) fn instance_in(lock_mode: LockMode) -> Arc<Instance> {
 
 /// Makes an engine that is set up in another way.
 pub(crate) fn instance_with(change: impl FnOnce(&mut Config)) -> Arc<Instance> {
-    let config = MachineConfig { schedulers: 1, ..MachineConfig::default() };
+    instance_on(1, change)
+}
+
+/// Makes an engine on so many schedulers.
+pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -> Arc<Instance> {
+    let config = MachineConfig { schedulers, ..MachineConfig::default() };
     let machine = Arc::new(Machine::start(&config).unwrap());
     let mut config = Config {
         sa_password: "secret".to_owned(),

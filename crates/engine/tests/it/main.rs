@@ -16,6 +16,7 @@ mod grant;
 mod locks;
 mod modes;
 mod optimizer;
+mod parallel;
 mod point_bench;
 mod prefixes;
 mod script;

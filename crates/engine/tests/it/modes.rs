@@ -5,7 +5,7 @@ use engine::exec::vector::ExecutionMode;
 use crate::client::{Answer, batch, describe, instance, login};
 
 /// Tables with duplicates, NULLs, and keys that match none, one and many rows of the other.
-const TABLES: &str = "
+pub(crate) const TABLES: &str = "
 CREATE TABLE n (i int NOT NULL PRIMARY KEY);
 INSERT n SELECT value FROM GENERATE_SERIES(1, 3000);
 CREATE TABLE a (id int NOT NULL PRIMARY KEY, k int NULL, big bigint NULL, d decimal(12, 2) NULL,
@@ -42,7 +42,7 @@ ALTER INDEX f ON far REBUILD;
 ";
 
 /// Queries whose answers must be equal.
-const QUERIES: &[&str] = &[
+pub(crate) const QUERIES: &[&str] = &[
     "SELECT COUNT(*) FROM a",
     "SELECT COUNT(*), COUNT(k), SUM(k), AVG(k), MIN(k), MAX(k) FROM a WHERE id > 1500",
     "SELECT k, COUNT(*), SUM(big), SUM(d), AVG(d), SUM(wide), SUM(m), AVG(f), MIN(s), MAX(u) FROM a GROUP BY k",

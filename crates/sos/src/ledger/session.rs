@@ -47,9 +47,17 @@ impl SessionBooks {
         }
     }
 
+    /// Adds what others have spent and waited for in the session's work; the thread that serves the session
+    /// only, when they have ended.
+    pub fn absorb(&self, other: &Self) {
+        self.add(&other.spent());
+        let Some(theirs) = other.waits.get() else { return };
+        let own = self.waits.get_or_init(no_waits);
+        own.iter().zip(theirs.iter()).for_each(|(own, theirs)| own.absorb(theirs));
+    }
+
     pub(super) fn book_wait(&self, wait_type: WaitType, ticks: u64, signal_ticks: u64) {
-        let cells =
-            self.waits.get_or_init(|| Box::new(std::array::from_fn(|_| WaitCell::default())));
+        let cells = self.waits.get_or_init(no_waits);
         cells[wait_type.index()].book(ticks, signal_ticks);
     }
 
@@ -59,4 +67,8 @@ impl SessionBooks {
             sum.add(*ticks);
         }
     }
+}
+
+fn no_waits() -> Box<[WaitCell; WaitType::COUNT]> {
+    Box::new(std::array::from_fn(|_| WaitCell::default()))
 }

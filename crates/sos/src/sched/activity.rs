@@ -70,6 +70,10 @@ pub struct Activity {
     handle: usize,
     stack: Option<sys::StackBounds>,
     work: AtomicU64,
+    /// Which part of that work it does: 0 for the one that leads.
+    part: AtomicU32,
+    /// Reading of the caller's choice when it began that part.
+    part_from: AtomicU64,
     tasks: AtomicU64,
     standing: AtomicU32,
     /// Index of the last wait type plus 1; 0 if it has not waited yet.
@@ -95,6 +99,8 @@ impl Activity {
             handle: sys::thread_handle(),
             stack: sys::stack_bounds(),
             work: AtomicU64::new(0),
+            part: AtomicU32::new(0),
+            part_from: AtomicU64::new(0),
             tasks: AtomicU64::new(0),
             standing: AtomicU32::new(Standing::Running as u32),
             wait_type: AtomicU32::new(0),
@@ -153,6 +159,18 @@ impl Activity {
     #[must_use]
     pub fn work(&self) -> Option<u32> {
         u32::try_from(self.work.load(Ordering::Relaxed)).ok().filter(|&tag| tag != 0)
+    }
+
+    /// Which part of its work it does: 0 for the one that leads, more for helpers.
+    #[must_use]
+    pub fn part(&self) -> u32 {
+        self.part.load(Ordering::Relaxed)
+    }
+
+    /// What [`help_for`] noted when its part began.
+    #[must_use]
+    pub fn part_from(&self) -> u64 {
+        self.part_from.load(Ordering::Relaxed)
     }
 
     /// How many tasks it has run.
@@ -327,6 +345,32 @@ impl Drop for Installed {
 #[inline]
 pub fn work_for(tag: u32) {
     with_current(|activity| activity.work.store(u64::from(tag), Ordering::Relaxed));
+}
+
+/// Says that the calling thread does a part of somebody's work from now on, 1 or more; `from` is a reading of
+/// the caller's choice. Until dropped.
+#[must_use]
+pub fn help_for(tag: u32, part: u32, from: u64) -> Helping {
+    with_current(|activity| {
+        // Relaxed: for who looks from outside, and may be one change behind.
+        activity.part_from.store(from, Ordering::Relaxed);
+        activity.part.store(part, Ordering::Relaxed);
+        activity.work.store(u64::from(tag), Ordering::Relaxed);
+    });
+    Helping(())
+}
+
+/// A part of somebody's work; it ends when this is dropped.
+#[derive(Debug)]
+pub struct Helping(());
+
+impl Drop for Helping {
+    fn drop(&mut self) {
+        with_current(|activity| {
+            activity.work.store(0, Ordering::Relaxed);
+            activity.part.store(0, Ordering::Relaxed);
+        });
+    }
 }
 
 /// Whom the calling thread works for, as it has said by [`work_for`]; 0 for nobody. Takes no lock.

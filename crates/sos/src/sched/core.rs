@@ -4,6 +4,7 @@ use std::cell::UnsafeCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use super::crew::Sent;
 use super::task::{Interrupt, Ready, Task, TaskWaker};
 use crate::sync::Arc;
 use crate::sys::Events;
@@ -61,6 +62,8 @@ pub(super) struct Core {
     pub(super) again: VecDeque<(Token, Ready)>,
     /// How many of them belong to the present round.
     pub(super) again_due: usize,
+    /// Errands of other schedulers' requests.
+    pub(super) errands: VecDeque<Arc<Sent>>,
     /// Deadlines; one that its slot no longer has is stale.
     timers: BinaryHeap<Reverse<(u64, Token)>>,
 }
@@ -73,6 +76,7 @@ impl Core {
             free: Vec::new(),
             again: VecDeque::new(),
             again_due: 0,
+            errands: VecDeque::new(),
             timers: BinaryHeap::new(),
         }
     }

@@ -249,6 +249,16 @@ impl Machine {
         }
     }
 
+    pub(super) fn scheduler_list(&self) -> &[Arc<Scheduler>] {
+        &self.schedulers
+    }
+
+    /// Returns how many schedulers there are.
+    #[must_use]
+    pub fn scheduler_count(&self) -> usize {
+        self.schedulers.len()
+    }
+
     /// The books of its threads.
     #[must_use]
     pub fn accounts(&self) -> &Arc<Accounts> {

@@ -22,6 +22,8 @@ mod books;
 #[cfg(not(shuttle))]
 mod core;
 #[cfg(not(shuttle))]
+mod crew;
+#[cfg(not(shuttle))]
 mod machine;
 #[cfg(not(shuttle))]
 mod monitor;
@@ -42,12 +44,15 @@ pub mod baton;
 pub(crate) use activity::wait_at;
 #[cfg(not(shuttle))]
 pub use activity::{
-    Activity, Blame, Blocker, Role, Standing, Waiting, blame, work_for, working_for,
+    Activity, Blame, Blocker, Helping, Role, Standing, Waiting, blame, help_for, work_for,
+    working_for,
 };
 #[cfg(not(shuttle))]
 pub use block::{Unblocked, blocking, wait_fd, yield_if_quantum_due};
 #[cfg(not(shuttle))]
 pub use books::SchedulerCounts;
+#[cfg(not(shuttle))]
+pub use crew::{Bell, Crew};
 #[cfg(not(shuttle))]
 pub use machine::{Affinity, Machine, MachineConfig, QUANTUM, SchedulerRow, StopOutcome};
 #[cfg(not(shuttle))]

@@ -6,6 +6,7 @@ use super::activity::Standing;
 use super::baton::{Baton, Grant, Passed};
 use super::books::SchedulerBooks;
 use super::core::{Core, HolderCell, Resting, Token};
+use super::crew::Sent;
 use super::machine::{Phase, Shared};
 use super::task::{Connection, Interrupt, Next, Ready, TaskWaker};
 use super::worker::Worker;
@@ -27,6 +28,7 @@ const COLLECT_NS: u64 = 5_000_000;
 pub(super) enum Mail {
     Adopt(Connection),
     Wake(Token),
+    Errand(Arc<Sent>),
 }
 
 /// The right to run on one CPU, and the connections that run there.
@@ -133,6 +135,7 @@ impl Scheduler {
         if self.baton.take_mail_flag() {
             self.read_mail();
         }
+        self.run_errands(worker);
         if self.shared.phase() != Phase::Running && self.close_down() {
             return Serving::End;
         }
@@ -185,6 +188,12 @@ impl Scheduler {
                 self.put_back(token, resting, next, ready);
             }
         }
+    }
+
+    /// Takes the next errand of another scheduler's request.
+    pub(super) fn next_errand(&self) -> Option<Arc<Sent>> {
+        // SAFETY: called by the loop, which holds the scheduler; the closure only pops.
+        unsafe { self.core.with(|core| core.errands.pop_front()) }
     }
 
     fn put_back(&self, token: Token, resting: Resting, next: Next, ready: Ready) {
@@ -253,6 +262,10 @@ impl Scheduler {
                 // SAFETY: called by the loop, which holds the scheduler.
                 Mail::Wake(token) => unsafe {
                     self.core.with(|core| core.again.push_back((token, Ready::WOKEN)));
+                },
+                // SAFETY: as above.
+                Mail::Errand(sent) => unsafe {
+                    self.core.with(|core| core.errands.push_back(sent));
                 },
             }
         }

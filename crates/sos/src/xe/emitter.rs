@@ -207,6 +207,18 @@ pub struct Activity {
     pub sequence: u32,
 }
 
+/// Returns the present activity of the calling thread, for one that helps it: see [`goes_on_with`]. None if
+/// its events go nowhere.
+#[must_use]
+pub fn present_activity() -> Option<Activity> {
+    ledger::with_current(|account| {
+        let emitter = account.emitter();
+        let (number, sequence) = emitter.activity();
+        let hub = emitter.at.as_ref()?;
+        Some(Activity { guid: hub.0.activity_guid(number), sequence })
+    })
+}
+
 /// Notes that what the calling thread does in its present activity goes on with one of somebody else's: the
 /// first of its events that a session with TRACK_CAUSALITY takes says so as `attach_activity_id_xfer`.
 /// To be called when the thread has begun a request.

@@ -47,7 +47,7 @@ pub use action::{
 };
 pub use comparator::{COMPARATORS, Comparator, Operand, Operation};
 pub(crate) use emitter::Emitter;
-pub use emitter::{Activity, fire, fire_at, goes_on_with};
+pub use emitter::{Activity, fire, fire_at, goes_on_with, present_activity};
 pub use error::XeError;
 pub use event::{Blocking, Channel, Event, enabled};
 pub use field::{FIELD_TYPES, Field, FieldType, Setting};

@@ -50,6 +50,12 @@ impl SessionLocks {
         Self { owner, of_transaction: Vec::new(), of_session: Vec::new() }
     }
 
+    /// Makes those of somebody who helps a session and takes no locks: no manager knows of them.
+    #[must_use]
+    pub fn of_helper(session: u32) -> Self {
+        Self::new(Arc::new(LockOwner::new(session)))
+    }
+
     /// The session as others see it.
     #[must_use]
     pub fn owner(&self) -> &Arc<LockOwner> {

@@ -53,8 +53,7 @@ impl<'t> Scan<'t> {
     /// Appends the next rows in heap order; `true` if it came to one that is undecided, which then is the
     /// next to be read ahead.
     fn see_heap(&mut self, images: &mut Vec<RowImage<'t>>, images_max: usize) -> bool {
-        let table = self.table;
-        let Some(run) = table.heap.run(&mut self.position.heap, images_max - images.len()) else {
+        let Some(run) = self.next_run(images_max - images.len()) else {
             self.position.is_done = true;
             return false;
         };

@@ -1,8 +1,9 @@
 //! INSERT.
 
-use sos::sync::Ordering;
-use storage::RowImage;
-use types::batch::{Selection, Vector};
+use sos::sync::{AtomicU64, Ordering};
+use storage::columnstore::GroupBuilder;
+use storage::{RowImage, Transaction};
+use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::value::{ColumnType, Decimal};
 use types::{DataType, Error, Msg, Result, Value};
 
@@ -10,9 +11,9 @@ use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
 use crate::catalog::{ColumnDef, TableDef, TableRows};
-use crate::exec::columnstore::ColumnLoad;
+use crate::exec::columnstore::{ColumnLoad, Shelf, To};
 use crate::exec::eval::truth;
-use crate::exec::query::{Flow, count_of, percent_of, percentage, run_in_batches, run_node};
+use crate::exec::query::{Flow, count_of, load_in_batches, percent_of, percentage, run_node};
 use crate::exec::statement::{
     count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
@@ -205,19 +206,102 @@ fn load_batches(
         return Ok(None);
     };
     let Some(sources) = plain_sources(insert, table, cx) else { return Ok(None) };
+    let to = private.or(main);
+    let loader =
+        Loader { table, sources: &sources, shelf: Shelf::default(), rows: AtomicU64::new(0) };
     let mut count = 0;
-    let ran = run_in_batches(&query.root, cx, &mut |cx, layout, batch| {
-        let place = |source: &Register| layout.iter().position(|register| register == source);
-        let vectors = sources.iter().map(|source| place(source).map(|at| &batch.columns[at]));
-        let Some(vectors) = vectors.collect::<Option<Vec<_>>>() else {
-            return Err(Msg::InternalError.into());
-        };
-        check_nulls(&vectors, &batch.selection, table, cx)?;
-        load.add_batch(&vectors, &batch.selection, table, private.or(main), cx)?;
+    let ran = load_in_batches(&query.root, &loader, cx, &mut |cx, layout, batch| {
+        loader.shelf.publish(table, to, cx)?;
+        loader.add(load, (layout, batch), To::Table(to), cx)?;
         count += batch.selection.len() as u64;
         Ok(Flow::More)
     })?;
-    Ok(ran.then_some(count))
+    loader.shelf.publish(table, to, cx)?;
+    for rest in loader.shelf.rest() {
+        add_rest(&rest, load, (table, to), cx)?;
+    }
+    // Relaxed: the helpers have ended.
+    Ok(ran.then(|| count + loader.rows.load(Ordering::Relaxed)))
+}
+
+/// Adds rows that a helper had too few of for a group.
+fn add_rest(
+    rest: &GroupBuilder,
+    load: &mut ColumnLoad,
+    (table, to): (&TableDef, &Transaction),
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let mut part: Vec<Vector> =
+        rest.columns().iter().map(|column| Vector::of_type(column.data_type())).collect();
+    for first in (0..rest.len()).step_by(BATCH_ROWS) {
+        fault::check_cancel(cx)?;
+        let end = rest.len().min(first + BATCH_ROWS);
+        let rows: Vec<u32> = (first..end).filter_map(|row| u32::try_from(row).ok()).collect();
+        for (to, from) in part.iter_mut().zip(rest.columns()) {
+            to.clear();
+            to.take(from, &rows);
+        }
+        let vectors: Vec<&Vector> = part.iter().collect();
+        load.add_batch(&vectors, &Selection::all(rows.len()), table, To::Table(to), cx)?;
+    }
+    Ok(())
+}
+
+/// How the batches of a query go into a table with columns, whoever has them.
+pub(crate) struct Loader<'l> {
+    table: &'l TableDef,
+    /// The register of each column.
+    sources: &'l [Register],
+    shelf: Shelf,
+    /// Rows that helpers have added.
+    rows: AtomicU64,
+}
+
+impl Loader<'_> {
+    fn add(
+        &self,
+        load: &mut ColumnLoad,
+        (layout, batch): (&[Register], &Batch),
+        to: To<'_>,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let place = |source: &Register| layout.iter().position(|register| register == source);
+        let vectors = self.sources.iter().map(|source| place(source).map(|at| &batch.columns[at]));
+        let Some(vectors) = vectors.collect::<Option<Vec<_>>>() else {
+            return Err(Msg::InternalError.into());
+        };
+        check_nulls(&vectors, &batch.selection, self.table, cx)?;
+        load.add_batch(&vectors, &batch.selection, self.table, to, cx)
+    }
+
+    /// Begins the load of a helper.
+    pub(crate) fn begin(&self) -> ColumnLoad {
+        ColumnLoad::of_helper(self.table)
+    }
+
+    /// Adds a batch of a helper's.
+    ///
+    /// # Errors
+    /// 515 for a NULL where there must be none, 701.
+    pub(crate) fn help(
+        &self,
+        load: &mut ColumnLoad,
+        batch: (&[Register], &Batch),
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        self.add(load, batch, To::Shelf(&self.shelf), cx)?;
+        // Relaxed: read when the helpers have ended.
+        self.rows.fetch_add(batch.1.selection.len() as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Ends the load of a helper.
+    ///
+    /// # Errors
+    /// 701.
+    pub(crate) fn finish(&self, load: ColumnLoad, cx: &mut Cx<'_>) -> Result<()> {
+        load.finish(self.table, To::Shelf(&self.shelf), cx)
+    }
 }
 
 /// Returns the registers that the columns of the new rows are, if they are nothing more.
@@ -268,7 +352,7 @@ fn finish(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let (Some(load), Some(main)) = (load, cx.transaction) else { return Ok(()) };
-    load.finish(table_of(&insert.target), private.or(main), cx)
+    load.finish(table_of(&insert.target), To::Table(private.or(main)), cx)
 }
 
 /// Inserts one row on its own: no transaction, no line that others write.
@@ -323,7 +407,8 @@ fn insert_row(
         let Some(main) = cx.transaction else { return Err(Msg::InternalError.into()) };
         let first = insert.first.index();
         let values = std::mem::take(&mut cx.registers);
-        let added = load.add(&values[first..][..table.columns.len()], table, private.or(main), cx);
+        let to = To::Table(private.or(main));
+        let added = load.add(&values[first..][..table.columns.len()], table, to, cx);
         cx.registers = values;
         added?;
         note_identity(identity, cx);

@@ -16,6 +16,7 @@ mod write;
 
 pub use bulk::{bulk_insert, set_identity_insert, table_parameter};
 pub(crate) use delete::{run_delete, run_truncate, truncate};
+pub(crate) use insert::Loader;
 pub use insert::{insert_rows, run_insert};
 pub(crate) use instead::run_instead;
 pub(crate) use into::run_select_into;

@@ -14,6 +14,7 @@ use crate::exec::query::{Flow, Spooled, run_query};
 use crate::plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};
 
 /// What was kept of a subquery.
+#[derive(Clone)]
 pub(crate) enum Kept {
     /// The value of a scalar one, or whether rows exist.
     Value(Value),

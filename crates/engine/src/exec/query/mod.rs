@@ -27,6 +27,7 @@ use types::compare::group_key;
 use types::{Msg, Result, Value};
 
 use crate::catalog::TableRows;
+use crate::exec::dml::Loader;
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
@@ -41,7 +42,9 @@ use crate::plan::walk::{self, Registers};
 pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use number::Numbering;
-pub(crate) use scan::{blocks, encode_seek_key, load, only_looks, open, read_mode, when_owned};
+pub(crate) use scan::{
+    blocks, data_of as table_data, encode_seek_key, load, only_looks, open, read_mode, when_owned,
+};
 pub(crate) use spool::Spooled;
 pub(crate) use window::{Input as WindowInput, percentile};
 
@@ -140,10 +143,11 @@ pub(crate) fn run_node(
     run_tree(node, None, cx, receive)
 }
 
-/// Runs a tree in vector mode and gives its batches with the registers that their columns stand for; `false`, and
-/// nothing is done, if row mode suits it better.
-pub(crate) fn run_in_batches(
+/// Runs a tree in vector mode and gives its batches with the registers that their columns stand for; helpers give
+/// theirs to the loader. `false`, and nothing is done, if row mode suits it better.
+pub(crate) fn load_in_batches(
     node: &Node,
+    loader: &Loader<'_>,
     cx: &mut Cx<'_>,
     receive: ReceiveBatch<'_>,
 ) -> Result<bool> {
@@ -153,7 +157,7 @@ pub(crate) fn run_in_batches(
     }
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
-    vector::run_batches(node, &walk::fills(node).0, cx, &mut rows, receive)?;
+    vector::load_batches((node, loader), &walk::fills(node).0, cx, &mut rows, receive)?;
     Ok(true)
 }
 

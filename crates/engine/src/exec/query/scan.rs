@@ -54,7 +54,8 @@ pub(super) fn run<'p>(
     flow
 }
 
-pub(super) fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
+/// Returns the rows of the table that a scan reads.
+pub(crate) fn data_of<'p>(scan: &'p Scan, rows: &Rows<'p>) -> &'p Table {
     match &scan.table {
         TableSource::Variable(slot, _) => &rows.tables[*slot as usize].data,
         TableSource::Table(table) | TableSource::Trigger(_, table) => &table.rows.data,

@@ -445,8 +445,10 @@ impl Runner<'_> {
     fn data_admitted(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(StatementResult, bool), Stop> {
         loop {
             cx.fault = None;
+            cx.parallel.hint = leaf.degree_hint();
             let (done, returns) = self
                 .with_plan(leaf, cx, |bound, cx| Ok((run_data(bound, cx), returns_rows(bound))))?;
+            cx.parallel.hint = None;
             let stop = match done {
                 Ok(result) => return Ok((result, returns)),
                 Err(stop) => stop,

@@ -11,6 +11,7 @@ use types::{DataType, Result, Value};
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::parallel::{Desk, Help, Region, Role, Tables, lead, pieces_of_aggregate};
 use super::pushdown::Pushdown;
 use super::restrict::Restriction;
 use super::table::KeyTable;
@@ -156,6 +157,93 @@ impl<'p> Call<'p> {
             ),
             _ => State::Rows(Vec::new()),
         }
+    }
+}
+
+/// What a worker has found out of its part of the input.
+pub(super) struct Partial {
+    sets: Vec<PartialSet>,
+    /// What it takes of the query's memory.
+    _charges: Option<(Charge, Charge)>,
+}
+
+/// A grouping set of it: keys and totals by group.
+struct PartialSet {
+    values: Vec<Vector>,
+    groups: usize,
+    totals: Vec<Totals>,
+}
+
+/// What a helper does.
+struct Collecting<'p>(&'p Aggregate);
+
+impl<'p> Help<'p> for Collecting<'p> {
+    type Out = Partial;
+
+    fn help<'h>(&self, cx: &mut Cx<'_>, rows: &mut Rows<'h>, _: &Desk<'_>) -> Result<Partial>
+    where
+        'p: 'h,
+    {
+        let mut grouping: Grouping<'h> = Grouping::new(self.0);
+        grouping.collect(cx, rows)?;
+        let typed = |state: State| match state {
+            State::Typed(totals, _) => totals,
+            State::Rows(_) => unreachable!("what is merged is typed"),
+        };
+        let partial = |set: Set| PartialSet {
+            values: set.values,
+            groups: set.groups,
+            totals: set.states.into_iter().map(typed).collect(),
+        };
+        let Collect { sets, charges, .. } = grouping.stage;
+        Ok(Partial { sets: sets.into_iter().map(partial).collect(), _charges: charges })
+    }
+}
+
+impl<'p> Grouping<'p> {
+    /// Reads the input.
+    fn collect(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<()> {
+        let Self { aggregate, input, stage, .. } = self;
+        let pushdown = Pushdown::of(aggregate);
+        if let Some(pushdown) = &pushdown {
+            input.summarize(pushdown);
+        }
+        input.run(cx, rows, &mut |cx, rows, batch| {
+            stream(stage, batch, cx, rows, &mut |_, _, _| Ok(Flow::More))
+        })?;
+        if let Some(pushdown) = &pushdown {
+            stage.add_summaries(&pushdown.borrow());
+        }
+        Ok(())
+    }
+
+    /// Reads it with others, and adds what they have found out.
+    fn collect_in_parallel(
+        &mut self,
+        region: Region,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+    ) -> Result<()> {
+        let mut tables = Tables::new();
+        self.input.open(cx, rows, &mut tables)?;
+        let mut pieces = Vec::new();
+        pieces_of_aggregate(self.aggregate, &mut |piece| pieces.push(piece));
+        let help = Collecting(self.aggregate);
+        let led = lead(region, (&pieces, tables), &help, cx, rows, &mut |cx, rows, _, _| {
+            self.collect(cx, rows).map(|()| Flow::More)
+        })?;
+        let Some((_, partials)) = led else { return self.collect(cx, rows) };
+        for partial in partials {
+            for (set, partial) in self.stage.sets.iter_mut().zip(partial.sets) {
+                fault::check_cancel(cx)?;
+                set.merge(partial)?;
+            }
+            let memory = self.stage.sets.iter().map(Set::memory).sum();
+            if let Some((charge, _)) = &mut self.stage.charges {
+                charge.set(memory)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -357,14 +445,19 @@ impl Set {
 
     /// Finds the group of each selected row; makes those that are new.
     fn number(&mut self, keys: &[&Vector], batch: &Batch) {
+        let vectors: Vec<&Vector> = self.on.iter().map(|key| keys[*key]).collect();
+        self.number_on(&vectors, batch);
+    }
+
+    /// As [`Self::number`], by the columns that it groups by.
+    fn number_on(&mut self, vectors: &[&Vector], batch: &Batch) {
         self.numbers.clear();
         self.numbers.resize(batch.rows(), 0);
         if self.on.is_empty() {
             self.groups = 1;
             return;
         }
-        let vectors: Vec<&Vector> = self.on.iter().map(|key| keys[*key]).collect();
-        self.keys.encode(&vectors, &batch.selection, Unknown::Add, &mut self.key_rows);
+        self.keys.encode(vectors, &batch.selection, Unknown::Add, &mut self.key_rows);
         self.found.clear();
         self.table.insert_all(&self.key_rows.words, self.key_rows.rows, &mut self.found);
         let mut new_rows = Vec::new();
@@ -380,6 +473,32 @@ impl Set {
                 values.take(vector, &new_rows);
             }
         }
+    }
+
+    /// Adds the groups of another worker.
+    fn merge(&mut self, partial: PartialSet) -> Result<()> {
+        let PartialSet { values, groups, totals } = partial;
+        let mut numbers: Vec<u32> = Vec::with_capacity(groups);
+        let mut batch = Batch::new(values.iter().map(|v| Vector::of_type(v.data_type())).collect());
+        for first in (0..groups).step_by(BATCH_ROWS) {
+            let end = groups.min(first + BATCH_ROWS);
+            let rows: Vec<u32> =
+                (first..end).map(|row| u32::try_from(row).unwrap_or(u32::MAX)).collect();
+            batch.clear();
+            for (to, from) in batch.columns.iter_mut().zip(&values) {
+                to.take(from, &rows);
+            }
+            batch.set_rows(rows.len());
+            self.number_on(&batch.columns.iter().collect::<Vec<_>>(), &batch);
+            numbers.extend_from_slice(&self.numbers);
+        }
+        for (state, totals) in self.states.iter_mut().zip(totals) {
+            match state {
+                State::Typed(own, _) => own.merge(totals, &numbers, self.groups)?,
+                State::Rows(_) => unreachable!("what is merged is typed"),
+            }
+        }
+        Ok(())
     }
 
     /// Makes the one group of no rows.
@@ -433,17 +552,12 @@ impl<'p> Operator<'p> for Grouping<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let Self { aggregate, input, stage, .. } = self;
-        let pushdown = Pushdown::of(aggregate);
-        if let Some(pushdown) = &pushdown {
-            input.summarize(pushdown);
+        let at = std::ptr::from_ref(self.aggregate).addr();
+        match cx.parallel.region(at, Role::Aggregate) {
+            Some(region) => self.collect_in_parallel(region, cx, rows)?,
+            None => self.collect(cx, rows)?,
         }
-        input.run(cx, rows, &mut |cx, rows, batch| {
-            stream(stage, batch, cx, rows, &mut |_, _, _| Ok(Flow::More))
-        })?;
-        if let Some(pushdown) = &pushdown {
-            stage.add_summaries(&pushdown.borrow());
-        }
+        let Self { aggregate, stage, .. } = self;
         let key_columns = aggregate.keys.iter().map(|key| Vector::with_capacity_for(&key.0.ty));
         let mut columns: Vec<Vector> = key_columns.collect();
         let calls = aggregate.aggregates.iter();

@@ -43,7 +43,7 @@ pub(crate) fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
 }
 
 /// Returns the rows that the scans of a tree read at most, without those of its seeks.
-fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
+pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
     match node {
         Node::Scan(scan) => scan_reads(scan, cx),
         Node::Filter(filter) => reads(&filter.0, cx),

@@ -4,6 +4,7 @@ use types::Result;
 use types::batch::{Batch, Selection, Vector};
 
 use super::kernel::{Kernel, cannot_fail};
+use super::parallel::Tables;
 use super::restrict::Restriction;
 use super::{Flow, Input, Operator, Receive, Rows, Stage, stream};
 use crate::exec::Cx;
@@ -63,6 +64,10 @@ impl<'p> Operator<'p> for Filter<'p> {
         if self.is_safe {
             self.input.restrict(restriction);
         }
+    }
+
+    fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
+        self.input.open(cx, rows, tables)
     }
 
     fn run(
@@ -154,6 +159,10 @@ impl<'p> Operator<'p> for Compute<'p> {
         if self.is_safe {
             self.input.restrict(restriction);
         }
+    }
+
+    fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
+        self.input.open(cx, rows, tables)
     }
 
     fn run(

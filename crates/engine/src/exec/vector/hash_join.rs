@@ -9,7 +9,7 @@
 //! left rows, a pair without right row stands behind the pairs of each left row: it lives if none
 //! of them did, so that rows come in the order of row mode.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
@@ -19,6 +19,7 @@ use types::{Result, Value};
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
+use super::parallel::Tables;
 use super::restrict::{KeyFilter, Restriction, is_restrictable};
 use super::store::Store;
 use super::table::{KeyTable, NONE};
@@ -31,6 +32,7 @@ use crate::plan::walk::Registers;
 
 /// A hash join.
 pub(super) struct HashJoin<'p> {
+    join: &'p Join,
     left: Input<'p>,
     right: Input<'p>,
     layout: Vec<Register>,
@@ -39,6 +41,16 @@ pub(super) struct HashJoin<'p> {
     is_safe: bool,
     right_keys: Vec<Kernel<'p>>,
     probe: Probe<'p>,
+    /// Whether the right input has been read.
+    is_built: bool,
+}
+
+/// A table that is built, for other workers.
+pub(super) struct Published {
+    keys: Keys,
+    built: Arc<Built>,
+    /// What it says of the left input.
+    restrictions: Vec<Restriction>,
 }
 
 impl<'p> HashJoin<'p> {
@@ -59,16 +71,9 @@ impl<'p> HashJoin<'p> {
             left_keys: kernels(|pair| &pair.0, left.layout()),
             on: join.on.as_ref().map(|on| Kernel::new(on, &both)),
             left_wanted: left.layout().iter().map(|r| wanted.contains(*r)).collect(),
-            table: Table {
-                keys: Keys::new(&types, NullKeys::Nothing),
-                numbers: KeyTable::new(0),
-                heads: Vec::new(),
-                next: Vec::new(),
-                is_unique: true,
-                store,
-                matched: Vec::new(),
-                charge: None,
-            },
+            keys: Keys::new(&types, NullKeys::Nothing),
+            table: Arc::new(Built::new(store)),
+            matched: Vec::new(),
             found: Vec::new(),
             key_rows: KeyRows::default(),
             beside: Vec::new(),
@@ -78,15 +83,17 @@ impl<'p> HashJoin<'p> {
         let right_keys = kernels(|pair| &pair.1, right.layout());
         let is_safe = keys.iter().all(|(left, right)| cannot_fail(left) && cannot_fail(right))
             && join.on.as_ref().is_none_or(cannot_fail);
-        Self { left, right, layout, keys, is_safe, right_keys, probe }
+        Self { join, left, right, layout, keys, is_safe, right_keys, probe, is_built: false }
     }
 
     /// Reads the right input.
     fn build(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<()> {
         let Self { right, right_keys, probe, .. } = self;
-        let table = &mut probe.table;
         let keeps_all = probe.kind == JoinKind::Full;
-        table.numbers = KeyTable::new(table.keys.width());
+        let keys = &mut probe.keys;
+        let table =
+            Arc::get_mut(&mut probe.table).expect("nobody else has a table that is not built");
+        table.numbers = KeyTable::new(keys.width());
         let mut key_rows = KeyRows::default();
         let mut numbers = Vec::new();
         let mut charge = cx.session.grant.charge(0);
@@ -96,42 +103,67 @@ impl<'p> HashJoin<'p> {
             for kernel in &mut *right_keys {
                 vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
             }
-            table.keys.encode(&vectors, &batch.selection, Unknown::Add, &mut key_rows);
+            keys.encode(&vectors, &batch.selection, Unknown::Add, &mut key_rows);
             numbers.clear();
             table.numbers.insert_all(&key_rows.words, key_rows.rows, &mut numbers);
             table.add(batch, &numbers, &key_rows.without, keeps_all);
-            charge.set(table.memory())?;
+            charge.set(keys.memory() + table.memory())?;
             Ok(Flow::More)
         })?;
-        table.finish(keeps_all);
-        charge.set(table.memory() + self.restrict_left())?;
-        self.probe.table.charge = Some(charge);
+        table.finish();
+        charge.set(keys.memory() + table.memory())?;
+        table.charge = Some(charge);
+        self.probe.matched = vec![false; if keeps_all { self.probe.table.store.len } else { 0 }];
+        self.is_built = true;
         Ok(())
     }
 
-    /// Tells the left input which rows have a match, where only those matter; returns the bytes of
-    /// memory that this takes.
-    fn restrict_left(&mut self) -> usize {
+    /// Finds out which left rows have a match, where only those matter.
+    fn restrictions(&self) -> Vec<Restriction> {
         let is_possible = matches!(self.probe.kind, JoinKind::Inner | JoinKind::Semi)
             && self.keys.iter().all(|(left, _)| cannot_fail(left));
+        let mut found = Vec::new();
         if !is_possible {
-            return 0;
+            return found;
         }
-        let table = &self.probe.table;
-        let mut memory = 0;
+        let (keys, table) = (&self.probe.keys, &self.probe.table);
         for (column, (left, _)) in self.keys.iter().enumerate() {
             let ExprKind::Column(register) = left.kind else { continue };
             if !is_restrictable(&left.ty.data_type) {
                 continue;
             }
-            let words = table.numbers.words().iter().skip(table.keys.place(column));
-            let words = words.step_by(table.keys.width()).copied();
+            let words = table.numbers.words().iter().skip(keys.place(column));
+            let words = words.step_by(keys.width()).copied();
             if let Some(keys) = KeyFilter::new(words) {
-                memory += keys.memory();
-                self.left.restrict(&Restriction { register, keys: Rc::new(keys) });
+                found.push(Restriction { register, keys: Arc::new(keys) });
             }
         }
-        memory
+        found
+    }
+
+    /// Takes over a table that another worker has built, or builds one; tells the left input about it.
+    fn prepare(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<Vec<Restriction>> {
+        let restrictions = match cx.parallel.table_of(self.join) {
+            Some(published) => {
+                self.probe.keys = published.keys.clone();
+                self.probe.table = Arc::clone(&published.built);
+                self.is_built = true;
+                published.restrictions.clone()
+            }
+            None => {
+                self.build(cx, rows)?;
+                let restrictions = self.restrictions();
+                let filters =
+                    restrictions.iter().map(|restriction| restriction.keys.memory()).sum();
+                let table = Arc::get_mut(&mut self.probe.table);
+                if let Some(charge) = table.and_then(|table| table.charge.as_mut()) {
+                    charge.add(filters)?;
+                }
+                restrictions
+            }
+        };
+        restrictions.iter().for_each(|restriction| self.left.restrict(restriction));
+        Ok(restrictions)
     }
 }
 
@@ -151,13 +183,28 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         }
     }
 
+    fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
+        if !self.is_built {
+            let restrictions = self.prepare(cx, rows)?;
+            let published = Published {
+                keys: self.probe.keys.clone(),
+                built: Arc::clone(&self.probe.table),
+                restrictions,
+            };
+            tables.push((std::ptr::from_ref(self.join).addr(), Arc::new(published)));
+        }
+        self.left.open(cx, rows, tables)
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        self.build(cx, rows)?;
+        if !self.is_built {
+            self.prepare(cx, rows)?;
+        }
         let Self { left, probe, .. } = self;
         let flow =
             left.run(cx, rows, &mut |cx, rows, batch| stream(probe, batch, cx, rows, receive))?;
@@ -168,9 +215,8 @@ impl<'p> Operator<'p> for HashJoin<'p> {
     }
 }
 
-/// The right side.
-struct Table {
-    keys: Keys,
+/// The right side. Once it is built, nobody changes it.
+struct Built {
     numbers: KeyTable,
     /// By key: the last row with it.
     heads: Vec<u32>,
@@ -179,13 +225,22 @@ struct Table {
     is_unique: bool,
     /// The rows; behind the last one a row of NULLs.
     store: Store,
-    /// FULL: by row, whether a left row has matched it.
-    matched: Vec<bool>,
     /// What it takes of the query's memory, as long as it stands.
     charge: Option<Charge>,
 }
 
-impl Table {
+impl Built {
+    fn new(store: Store) -> Self {
+        Self {
+            numbers: KeyTable::new(0),
+            heads: Vec::new(),
+            next: Vec::new(),
+            is_unique: true,
+            store,
+            charge: None,
+        }
+    }
+
     /// Adds the rows of a batch, whose keys have these numbers; those `without` key go nowhere.
     fn add(&mut self, batch: &Batch, numbers: &[u32], without: &[usize], keeps_all: bool) {
         self.heads.resize(self.numbers.len(), NONE);
@@ -210,12 +265,11 @@ impl Table {
         self.store.push(batch, &kept);
     }
 
-    fn finish(&mut self, notes_matches: bool) {
+    fn finish(&mut self) {
         if self.store.columns.is_empty() {
             self.store.columns = self.store.layout.iter().map(|_| Vector::empty()).collect();
         }
         self.store.columns.iter_mut().for_each(Vector::push_null);
-        self.matched = vec![false; if notes_matches { self.store.len } else { 0 }];
     }
 
     /// Makes empty vectors of the form of the columns kept.
@@ -225,8 +279,7 @@ impl Table {
 
     fn memory(&self) -> usize {
         let links = self.heads.len() + self.next.len();
-        let tables = self.keys.memory() + self.numbers.memory();
-        tables + self.store.memory() + links * size_of::<u32>()
+        self.numbers.memory() + self.store.memory() + links * size_of::<u32>()
     }
 
     /// The number of the row of NULLs.
@@ -242,7 +295,10 @@ struct Probe<'p> {
     on: Option<Kernel<'p>>,
     /// Whether somebody above reads a left column: else it is not copied.
     left_wanted: Vec<bool>,
-    table: Table,
+    keys: Keys,
+    table: Arc<Built>,
+    /// FULL: by right row, whether a left row has matched it.
+    matched: Vec<bool>,
     /// By selected row of the batch: the first row of its chain.
     found: Vec<u32>,
     key_rows: KeyRows,
@@ -267,8 +323,8 @@ impl<'p> Stage<'p> for Probe<'p> {
         for kernel in &mut self.left_keys {
             vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
         }
-        let table = &mut self.table;
-        table.keys.encode(&vectors, &batch.selection, Unknown::Skip, &mut self.key_rows);
+        let table = &self.table;
+        self.keys.encode(&vectors, &batch.selection, Unknown::Skip, &mut self.key_rows);
         self.found.clear();
         let rows = &self.key_rows;
         table.numbers.find_all(&rows.words, rows.rows, &mut self.found);
@@ -374,7 +430,7 @@ impl<'p> Probe<'p> {
                 self.pairs.push(row, null_row);
             }
             while next != NONE {
-                if let Some(matched) = self.table.matched.get_mut(next as usize) {
+                if let Some(matched) = self.matched.get_mut(next as usize) {
                     *matched = true;
                 }
                 self.pairs.push(row, next);
@@ -514,7 +570,7 @@ impl<'p> Probe<'p> {
         for (place, (left, right)) in known.enumerate() {
             let is_pair = *right != self.table.null_row();
             if is_pair && tested.0[place] {
-                if let Some(matched) = self.table.matched.get_mut(*right as usize) {
+                if let Some(matched) = self.matched.get_mut(*right as usize) {
                     *matched = true;
                 }
                 let is_first = !std::mem::replace(&mut test.matched, true);
@@ -583,7 +639,7 @@ impl<'p> Probe<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let unmatched: Vec<u32> =
-            (0..self.table.null_row()).filter(|row| !self.table.matched[*row as usize]).collect();
+            (0..self.table.null_row()).filter(|row| !self.matched[*row as usize]).collect();
         self.out.columns.clear();
         self.out.columns.extend((0..left).map(|_| Vector::empty()));
         self.out.columns.extend(self.table.forms());

@@ -16,6 +16,7 @@ use types::{Result, Value};
 
 use super::filter::Narrow;
 use super::kernel::{Kernel, cannot_fail};
+use super::parallel::Tables;
 use super::restrict::Restriction;
 use super::scan::{Decode, ImageRows, by_work};
 use super::sort::encode_row;
@@ -216,6 +217,10 @@ impl<'p> IndexJoin<'p> {
 impl<'p> Operator<'p> for IndexJoin<'p> {
     fn layout(&self) -> &[Register] {
         &self.layout
+    }
+
+    fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
+        self.left.open(cx, rows, tables)
     }
 
     fn run(

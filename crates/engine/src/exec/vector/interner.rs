@@ -20,6 +20,7 @@ pub(super) enum Unknown {
 }
 
 /// Numbers values.
+#[derive(Clone)]
 pub(super) struct Interner {
     collation: Collation,
     /// The number of each string of one byte that was met: flags and codes are such.
@@ -88,7 +89,7 @@ impl Interner {
 }
 
 /// Different runs of bytes, numbered as they come.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Runs {
     places: HashTable<u32>,
     hasher: DefaultHashBuilder,

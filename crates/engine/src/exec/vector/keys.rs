@@ -22,6 +22,7 @@ pub(super) enum NullKeys {
 }
 
 /// Makes words of values.
+#[derive(Clone)]
 pub(super) struct Keys {
     columns: Vec<KeyColumn>,
     width: usize,
@@ -30,12 +31,14 @@ pub(super) struct Keys {
     nulls: NullKeys,
 }
 
+#[derive(Clone)]
 struct KeyColumn {
     form: Form,
     /// Its first word.
     at: usize,
 }
 
+#[derive(Clone)]
 enum Form {
     /// Fewer than 64 bits.
     Small,

@@ -29,6 +29,7 @@ mod keys;
 mod limit;
 mod loop_join;
 mod number;
+mod parallel;
 mod pushdown;
 mod restrict;
 mod scan;
@@ -42,15 +43,19 @@ mod window;
 use types::Result;
 use types::batch::{Batch, Selection};
 
+use parallel::{Gather, Tables};
 use pushdown::SharedPushdown;
 use restrict::Restriction;
 
 use super::query::{Flow, Rows};
 use crate::exec::Cx;
+use crate::exec::dml::Loader;
 use crate::exec::query::ReceiveBatch;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{JoinMethod, Node};
 use crate::plan::walk::{self, Registers};
+
+pub(crate) use parallel::{Degree, Parallel, Receiver, Regions, Role, Share, regions_of};
 
 pub use choice::ExecutionMode;
 pub(crate) use choice::is_chosen;
@@ -71,6 +76,11 @@ trait Operator<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow>;
 
+    /// Prepares what several workers share, before it runs as one of them: the hash tables of a pipeline.
+    fn open(&mut self, _: &mut Cx<'_>, _: &mut Rows<'p>, _: &mut Tables) -> Result<()> {
+        Ok(())
+    }
+
     /// Is told, before it runs, of rows that it may leave out. Who does not know better keeps them.
     fn restrict(&mut self, _: &Restriction) {}
 
@@ -84,6 +94,16 @@ type Input<'p> = Box<dyn Operator<'p> + 'p>;
 /// Runs a tree; `receive` is called for each row with those of its registers filled that are in
 /// `needed`.
 pub(crate) fn run<'p>(
+    node: &'p Node,
+    needed: &Registers,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: super::query::Receive<'_, 'p>,
+) -> Result<Flow> {
+    parallel::planned(node, cx, |cx| run_planned(node, needed, cx, rows, receive))
+}
+
+fn run_planned<'p>(
     node: &'p Node,
     needed: &Registers,
     cx: &mut Cx<'_>,
@@ -106,17 +126,30 @@ pub(crate) fn run<'p>(
     })
 }
 
-/// Runs a tree; `receive` is called with each batch and the registers that its columns stand for.
-pub(crate) fn run_batches<'p>(
-    node: &'p Node,
+/// Runs a tree; `receive` is called with each batch and the registers that its columns stand for. Where helpers have
+/// a part of it, they give theirs to the loader.
+pub(crate) fn load_batches<'p>(
+    (node, loader): (&'p Node, &Loader<'_>),
     needed: &Registers,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
     receive: ReceiveBatch<'_>,
 ) -> Result<Flow> {
-    let mut operator = compile(node, needed);
-    let layout = operator.layout().to_vec();
-    operator.run(cx, rows, &mut |cx, _, batch| receive(cx, &layout, batch))
+    cx.parallel.loads = true;
+    parallel::planned(node, cx, |cx| {
+        cx.parallel.loads = false;
+        let mut operator = compile(node, needed);
+        let layout = operator.layout().to_vec();
+        let receive: Receive<'_, 'p> = &mut |cx, _, batch| receive(cx, &layout, batch);
+        let at = std::ptr::from_ref(node).addr();
+        match cx.parallel.region(at, Role::Load) {
+            Some(region) => {
+                let load = parallel::Load { node, needed, loader, input: &mut *operator };
+                load.run(region, cx, rows, receive)
+            }
+            None => operator.run(cx, rows, receive),
+        }
+    })
 }
 
 /// Makes the operator of a node whose output is asked for these registers.
@@ -158,13 +191,16 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         | Node::Spool(_)
         | Node::WorkTable(..) => return Box::new(adapt::RowSource::new(node)),
     };
-    Box::new(Profiled { node, inner })
+    Box::new(Profiled { node, inner, gathers: false })
 }
 
-/// Counts what an operator does, for a statement that is profiled. Row mode counts its own.
+/// Counts what an operator does, for a statement that is profiled (row mode counts its own), and gathers its rows
+/// where it ends a region.
 struct Profiled<'p> {
     node: &'p Node,
     inner: Input<'p>,
+    /// Whether the leader of the region runs it.
+    gathers: bool,
 }
 
 impl<'p> Operator<'p> for Profiled<'p> {
@@ -180,12 +216,22 @@ impl<'p> Operator<'p> for Profiled<'p> {
         self.inner.summarize(pushdown);
     }
 
+    fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
+        self.inner.open(cx, rows, tables)
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
+        let at = std::ptr::from_ref(self.node).addr();
+        if let Some(region) = cx.parallel.region(at, Role::Gather)
+            && !std::mem::replace(&mut self.gathers, true)
+        {
+            return Gather { node: self.node, input: self }.run(region, cx, rows, receive);
+        }
         let Some(place) = cx.profile.as_mut().map(|profile| profile.open(self.node)) else {
             return self.inner.run(cx, rows, receive);
         };

@@ -9,7 +9,7 @@
 //! An operator hands a restriction down only where nobody can tell: a row that is dropped early may not
 //! take an error or a warning with it.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use types::DataType;
 use types::batch::{Data, Selection, Vector};
@@ -21,7 +21,7 @@ use crate::plan::expr::Register;
 #[derive(Clone)]
 pub(super) struct Restriction {
     pub(super) register: Register,
-    pub(super) keys: Rc<KeyFilter>,
+    pub(super) keys: Arc<KeyFilter>,
 }
 
 /// A set of keys, each one word: exactly those, or a few more.

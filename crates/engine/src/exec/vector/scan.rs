@@ -7,6 +7,7 @@
 //! (TOP, EXISTS) does not pay for a thousand.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use sos::ledger::{self, Label};
 use storage::RowImage;
@@ -15,6 +16,7 @@ use types::row::Images;
 use types::{Bytes, Result, Value};
 
 use super::kernel::{Kernel, cannot_fail};
+use super::parallel::Share;
 use super::pushdown::SharedPushdown;
 use super::restrict::{KeyFilter, Restriction};
 use super::{Flow, Operator, Receive, Rows, Stage, stream};
@@ -73,6 +75,10 @@ impl<'p> Operator<'p> for TableScan<'p> {
     ) -> Result<Flow> {
         let label = ledger::labelled(Label::Scan);
         let Some(mut cursor) = query::open(self.scan, cx, rows)? else { return Ok(Flow::More) };
+        let share = cx.parallel.share_of(self.scan);
+        if let Some(share) = &share {
+            cursor.share(share.parts());
+        }
         let mut batch = Batch::default();
         let mut rows_max = FIRST_ROWS;
         drop(label);
@@ -95,12 +101,12 @@ impl<'p> Operator<'p> for TableScan<'p> {
                 }
             }
             read.map_err(|e| fault::raise(cx, e))?;
-            if count == 0 {
+            if count == 0 || share.as_ref().is_some_and(|share| share.is_stopped()) {
                 break;
             }
             rows_max = (rows_max * 2).min(BATCH_ROWS);
         }
-        self.run_blocks(&mut batch, cx, rows, receive)
+        self.run_blocks(share, &mut batch, cx, rows, receive)
     }
 }
 
@@ -108,12 +114,14 @@ impl<'p> TableScan<'p> {
     /// Gives the compressed rows, behind those of the delta store.
     fn run_blocks(
         &mut self,
+        share: Option<Arc<Share>>,
         batch: &mut Batch,
         cx: &mut Cx<'_>,
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let Some(mut blocks) = query::blocks(self.scan, cx, rows)? else { return Ok(Flow::More) };
+        blocks.share(share);
         while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
             fault::check_cancel(cx)?;
             if let Some(profile) = &mut cx.profile {
@@ -216,7 +224,7 @@ fn work_of(condition: &Expr) -> Work {
 
 /// A restriction, and what has come of it.
 struct Test {
-    keys: Rc<KeyFilter>,
+    keys: Arc<KeyFilter>,
     /// The column's place in the batch.
     place: usize,
     seen: usize,

@@ -3,6 +3,8 @@
 //! A loop gets the number of the group of each row. Results are those of the row accumulators: sums
 //! are made in the same width and finished by the same function, floats added in the same order.
 
+use std::cmp::Ordering;
+
 use types::batch::{Data, Selection, Vector};
 use types::compare;
 use types::value::ColumnType;
@@ -106,6 +108,50 @@ impl Totals {
             }
             _ => return None,
         })
+    }
+
+    /// Adds the groups of another worker: those of `other` are of these numbers here.
+    ///
+    /// # Errors
+    /// 8115 where a decimal sum has more than 38 digits.
+    pub(super) fn merge(&mut self, other: Self, numbers: &[u32], groups: usize) -> Result<()> {
+        self.grow(groups);
+        self.note_nulls(other.saw_null());
+        match (self, other) {
+            (Self::Count { rows, .. }, Self::Count { rows: more, .. }) => {
+                each(numbers, more, |group, more| rows[group] += more);
+            }
+            (Self::Sum { sums, .. }, Self::Sum { sums: more, .. }) => {
+                for (group, more) in numbers.iter().zip(more) {
+                    let sum = &mut sums[*group as usize];
+                    add_decimal(sum, more.total)?;
+                    sum.rows += more.rows - 1;
+                }
+            }
+            (
+                Self::Extreme { best, wants_less, collation, .. },
+                Self::Extreme { best: more, .. },
+            ) => {
+                let keep = if *wants_less { Ordering::Less } else { Ordering::Greater };
+                each(numbers, more, |group, value| {
+                    let best = &mut best[group];
+                    let is_better =
+                        best.is_null() || compare::order(&value, best, *collation) == keep;
+                    if !value.is_null() && is_better {
+                        *best = value;
+                    }
+                });
+            }
+            (Self::Word { best, wants_less, .. }, Self::Word { best: more, .. }) => {
+                let better = if *wants_less { i64::min } else { i64::max };
+                each(numbers, more, |group, word| {
+                    let Some(word) = word else { return };
+                    best[group] = Some(best[group].map_or(word, |best| better(best, word)));
+                });
+            }
+            _ => unreachable!("one call has one kind of totals, and sums of floats are not merged"),
+        }
+        Ok(())
     }
 
     /// Makes room for groups.
@@ -271,6 +317,10 @@ impl Totals {
     }
 }
 
+fn each<T>(numbers: &[u32], more: Vec<T>, mut add: impl FnMut(usize, T)) {
+    numbers.iter().zip(more).for_each(|(group, value)| add(*group as usize, value));
+}
+
 fn count(rows: &mut [i64], groups: Groups<'_>) {
     groups.selection.for_each(|row| rows[groups.numbers[row] as usize] += 1);
 }
@@ -336,7 +386,7 @@ fn extremes(
     groups: Groups<'_>,
     vector: &Vector,
 ) {
-    let keep = if wants_less { std::cmp::Ordering::Less } else { std::cmp::Ordering::Greater };
+    let keep = if wants_less { Ordering::Less } else { Ordering::Greater };
     if let Data::Bytes(rows) = vector.data() {
         // A value is made of the rows that win, not of each.
         return groups.selection.for_each(|row| {

@@ -34,6 +34,11 @@ struct Table {
 
 use Kind::{Amount, Date, Fixed, Int, Text};
 
+/// The names of the tables.
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|table| table.name)
+}
+
 const TABLES: [Table; 8] = [
     Table {
         name: "region",

@@ -1,4 +1,4 @@
-//! `bench tpch`: the 22 queries of TPC-H on row tables, against DuckDB on one thread in the same run.
+//! `bench tpch`: the 22 queries of TPC-H on row tables or columnstores, against DuckDB on one thread in the same run.
 //!
 //! The answers are compared, so that a fast wrong answer counts as none; CPU time is that of the whole
 //! server process (its threads on one scheduler) and of the whole peer process, the median of the runs of
@@ -42,6 +42,9 @@ pub(crate) struct TpchArguments {
     /// Scale factor; 1 is a gigabyte. Query 11 is written for 0.1
     #[arg(long, value_name = "SF", default_value = "0.1")]
     scale: String,
+    /// Keep the tables as clustered columnstores, without keys, instead of as rows with primary keys
+    #[arg(long)]
+    columnstore: bool,
     /// Runs of each query, of which the median counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     runs: usize,
@@ -66,6 +69,15 @@ struct Line {
     own: Own,
 }
 
+/// How our side keeps the tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// As rows, with primary keys.
+    Rows,
+    /// As clustered columnstores.
+    Columnstore,
+}
+
 /// How our side answered.
 enum Own {
     Answered { cpu_ns: u64, verdict: Verdict },
@@ -76,6 +88,7 @@ enum Own {
 struct Found {
     facts: machine::Facts,
     scale: String,
+    kind: Kind,
     rows: u64,
     load_cpu_ns: u64,
     lines: Vec<Line>,
@@ -89,10 +102,12 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
     peer::generate(&arguments.python, &arguments.scale, &folder)?;
     let peers = peer::answer(&arguments.python, &folder, &queries, arguments.runs.max(1))?;
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
-    let (rows, load_cpu_ns) = load_data(&server, &queries, &folder)?;
+    let kind = if arguments.columnstore { Kind::Columnstore } else { Kind::Rows };
+    let (rows, load_cpu_ns) = load_data(&server, kind, &queries, &folder)?;
     let mut found = Found {
         facts: machine::machine(&plan),
         scale: arguments.scale.clone(),
+        kind,
         rows,
         load_cpu_ns,
         lines: Vec::new(),
@@ -117,7 +132,7 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
         write(path, &found.json())?;
     }
     if let Some(path) = &arguments.page {
-        crate::page::put_section(path, report::HEADING, &found.section())?;
+        crate::page::put_section(path, report::heading(kind), &found.section())?;
     }
     Ok(if found.is_right() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -127,13 +142,36 @@ fn read(path: &Path) -> Result<String> {
 }
 
 /// Makes the tables and fills them. Returns the rows, and the server's CPU time.
-fn load_data(server: &ServerProcess, queries: &Path, folder: &Path) -> Result<(u64, u64)> {
+fn load_data(
+    server: &ServerProcess,
+    kind: Kind,
+    queries: &Path,
+    folder: &Path,
+) -> Result<(u64, u64)> {
     run_batches(&mut connect(server, "")?, [format!("CREATE DATABASE {DATABASE}").as_str()])?;
     let mut client = connect(server, DATABASE)?;
-    run_batches(&mut client, [read(&queries.join("schema.sql"))?.as_str()])?;
+    let schema = read(&queries.join("schema.sql"))?;
+    let schema = match kind {
+        Kind::Rows => schema,
+        Kind::Columnstore => without_keys(&schema),
+    };
+    run_batches(&mut client, [schema.as_str()])?;
     let before_ns = cpu_ns(server)?;
     let rows = data::load(&mut client, folder)?;
+    if kind == Kind::Columnstore {
+        for table in data::names() {
+            let made = format!("CREATE CLUSTERED COLUMNSTORE INDEX columns ON {table}");
+            run_batches(&mut client, [made.as_str()])?;
+        }
+    }
     Ok((rows, cpu_ns(server)? - before_ns))
+}
+
+/// Takes the primary keys off the schema: a clustered columnstore has none yet.
+fn without_keys(schema: &str) -> String {
+    let is_key = |line: &&str| line.trim_start().starts_with("PRIMARY KEY");
+    let lines: Vec<&str> = schema.lines().filter(|line| !is_key(line)).collect();
+    lines.join("\n").replace(" PRIMARY KEY", "").replace(",\n);", "\n);")
 }
 
 /// Runs a query so many times, looks at each answer, and returns the median of what it cost.

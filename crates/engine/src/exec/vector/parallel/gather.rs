@@ -1,0 +1,206 @@
+//! Gather: the rows of a region as the rows of one operator. Helpers put full batches into a queue; the leader
+//! works too, and passes theirs on between its own.
+
+use std::collections::VecDeque;
+
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::{AtomicUsize, Ordering};
+use sos::wait::WaitType;
+use types::Result;
+use types::batch::{BATCH_ROWS, Batch, Vector};
+
+use super::crew::{Desk, Help, lead};
+use super::plan::{Region, pipeline};
+use super::{Share, Tables};
+use crate::exec::vector::{Flow, Input, Operator, Receive, Rows, compile};
+use crate::exec::{Cx, fault};
+use crate::plan::expr::Register;
+use crate::plan::query::Node;
+use crate::plan::walk::Registers;
+
+/// Batches that wait to be taken, for each helper.
+const QUEUE_BATCHES: usize = 4;
+
+/// A region whose rows are gathered.
+pub(in crate::exec::vector) struct Gather<'o, 'p> {
+    pub(in crate::exec::vector) node: &'p Node,
+    /// The leader's operators.
+    pub(in crate::exec::vector) input: &'o mut (dyn Operator<'p> + 'p),
+}
+
+/// Batches on their way to the leader.
+struct Queue {
+    batches: SpinLock<VecDeque<Batch>>,
+    len: AtomicUsize,
+    len_max: usize,
+}
+
+impl Queue {
+    fn new(helpers: usize) -> Self {
+        Self {
+            batches: SpinLock::new(SpinClass::ServerOther, VecDeque::new()),
+            len: AtomicUsize::new(0),
+            len_max: helpers * QUEUE_BATCHES,
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        // SeqCst, here and below: who has changed it wakes those that wait, under the lot's lock.
+        self.len.load(Ordering::SeqCst) >= self.len_max
+    }
+
+    fn is_empty(&self) -> bool {
+        self.len.load(Ordering::SeqCst) == 0
+    }
+
+    fn push(&self, batch: Batch) {
+        let mut batches = self.batches.lock();
+        batches.push_back(batch);
+        self.len.store(batches.len(), Ordering::SeqCst);
+    }
+
+    fn pop(&self) -> Option<Batch> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut batches = self.batches.lock();
+        let batch = batches.pop_front();
+        self.len.store(batches.len(), Ordering::SeqCst);
+        batch
+    }
+}
+
+impl<'p> Gather<'_, 'p> {
+    /// Runs the region.
+    pub(in crate::exec::vector) fn run(
+        self,
+        region: Region,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        let Self { node, input } = self;
+        let mut tables = Tables::new();
+        input.open(cx, rows, &mut tables)?;
+        let layout = input.layout().to_vec();
+        let queue = Queue::new(region.degree);
+        let help = Filling { node, layout, queue: &queue };
+        let mut pieces = Vec::new();
+        pipeline(node, &mut |piece| pieces.push(piece));
+        let led =
+            lead(region, (&pieces, tables), &help, cx, rows, &mut |cx, rows, crew, share| {
+                let flow = input.run(cx, rows, &mut |cx, rows, batch| {
+                    if receive(cx, rows, batch)? == Flow::Enough {
+                        return Ok(Flow::Enough);
+                    }
+                    pass_on(&queue, crew, cx, rows, receive)
+                })?;
+                if flow == Flow::Enough {
+                    return Ok(flow);
+                }
+                crew.revoke();
+                loop {
+                    let is_over = crew.is_over();
+                    if pass_on(&queue, crew, cx, rows, receive)? == Flow::Enough {
+                        return Ok(Flow::Enough);
+                    }
+                    // Somebody has failed: nobody wants the rest.
+                    if is_over || share.is_stopped() {
+                        return Ok(Flow::More);
+                    }
+                    crew.wait(WaitType::CxConsumer, || queue.is_empty() && !crew.is_over());
+                    fault::check_cancel(cx)?;
+                }
+            })?;
+        match led {
+            Some((flow, _)) => Ok(flow),
+            None => input.run(cx, rows, receive),
+        }
+    }
+}
+
+/// Passes on what helpers have put into the queue.
+fn pass_on<'p>(
+    queue: &Queue,
+    crew: &sos::sched::Crew<'_>,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+    receive: Receive<'_, 'p>,
+) -> Result<Flow> {
+    loop {
+        let was_full = queue.is_full();
+        let Some(mut batch) = queue.pop() else { return Ok(Flow::More) };
+        if was_full {
+            crew.notify();
+        }
+        if receive(cx, rows, &mut batch)? == Flow::Enough {
+            return Ok(Flow::Enough);
+        }
+    }
+}
+
+/// What a helper does.
+struct Filling<'q, 'p> {
+    node: &'p Node,
+    /// The columns that the leader's batches have.
+    layout: Vec<Register>,
+    queue: &'q Queue,
+}
+
+impl<'p> Help<'p> for Filling<'_, 'p> {
+    type Out = ();
+
+    fn help<'h>(&self, cx: &mut Cx<'_>, rows: &mut Rows<'h>, desk: &Desk<'_>) -> Result<()>
+    where
+        'p: 'h,
+    {
+        let needed: Registers = self.layout.iter().copied().collect();
+        let mut operator: Input<'h> = compile(self.node, &needed);
+        let place = |register: &Register| {
+            let place = operator.layout().iter().position(|other| other == register);
+            place.expect("the same node gives the same registers")
+        };
+        let places: Vec<usize> = self.layout.iter().map(place).collect();
+        let mut pending = Pending { places, batch: Batch::default(), queue: self.queue };
+        operator.run(cx, rows, &mut |_, _, batch| Ok(pending.add(batch, desk)))?;
+        pending.flush(desk);
+        Ok(())
+    }
+}
+
+/// Rows that are not a full batch yet.
+struct Pending<'q> {
+    places: Vec<usize>,
+    batch: Batch,
+    queue: &'q Queue,
+}
+
+impl Pending<'_> {
+    fn add(&mut self, from: &Batch, desk: &Desk<'_>) -> Flow {
+        if self.batch.rows() + from.selection.len() > BATCH_ROWS {
+            self.flush(desk);
+        }
+        if self.batch.columns.is_empty() {
+            let form = |place: &usize| Vector::of_type(from.columns[*place].data_type());
+            self.batch.columns.extend(self.places.iter().map(form));
+        }
+        for (column, place) in self.batch.columns.iter_mut().zip(&self.places) {
+            column.append(&from.columns[*place], &from.selection);
+        }
+        self.batch.set_rows(self.batch.rows() + from.selection.len());
+        if desk.share.is_stopped() { Flow::Enough } else { Flow::More }
+    }
+
+    fn flush(&mut self, desk: &Desk<'_>) {
+        let batch = std::mem::take(&mut self.batch);
+        if batch.rows() == 0 {
+            return;
+        }
+        let share: &Share = desk.share;
+        while self.queue.is_full() && !share.is_stopped() {
+            desk.bell.wait(WaitType::CxPacket, || self.queue.is_full() && !share.is_stopped());
+        }
+        self.queue.push(batch);
+        desk.bell.notify();
+    }
+}
