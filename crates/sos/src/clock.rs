@@ -29,6 +29,17 @@ pub fn now_ticks() -> u64 {
     monotonic_ns()
 }
 
+/// As [`now_ticks`], after all earlier loads: what they have seen happened before.
+#[must_use]
+pub(crate) fn now_ticks_ordered() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        ordered_tsc()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    monotonic_ns()
+}
+
 /// Nanoseconds since boot, never going back. For deadlines.
 #[must_use]
 pub fn monotonic_ns() -> u64 {

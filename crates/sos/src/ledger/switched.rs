@@ -35,7 +35,7 @@ pub(super) struct Deferred {
     /// Their cell.
     at: Counter,
     waits: Counter,
-    pub(super) wall: Counter,
+    wall: Counter,
     /// What one of them ran on a CPU, on average of those of an earlier look.
     each_on_cpu: Counter,
 }
@@ -71,6 +71,11 @@ impl Deferred {
 
     fn cell(&self) -> usize {
         usize::try_from(self.at.get()).unwrap_or(0) % CELLS
+    }
+
+    /// The cell of the waits, and their time.
+    pub(super) fn pending(&self) -> (usize, u64) {
+        (self.cell(), self.wall.get())
     }
 
     /// Takes the waits: their cell, how many, and their time.

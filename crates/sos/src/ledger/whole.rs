@@ -25,8 +25,8 @@ pub(super) struct Whole {
     pub(super) at: usize,
     since: u64,
     last: [u64; 3],
-    /// Short waits since then, which the cells have as blocked.
-    deferred: u64,
+    /// The cell of short waits since then, and their time, which it has as blocked.
+    deferred: (usize, u64),
     pub(super) wall: [u64; CELLS],
     pub(super) runnable: [u64; CELLS],
     pub(super) blocked: [u64; CELLS],
@@ -122,7 +122,7 @@ impl Account {
             at: self.at(),
             since,
             last: std::array::from_fn(|i| self.last[i].get()),
-            deferred: self.deferred.wall.get(),
+            deferred: self.deferred.pending(),
             wall: read(|cell| &cell.wall),
             runnable: read(|cell| &cell.runnable),
             blocked: read(|cell| &cell.blocked),
@@ -182,8 +182,12 @@ impl Whole {
         let on_cpu = clock::ns_to_ticks(times.on_cpu_ns.saturating_sub(on_cpu_ns));
         let runnable = clock::ns_to_ticks(times.runnable_ns.saturating_sub(runnable_ns));
         let off = now.saturating_sub(ticks).saturating_sub(on_cpu).saturating_sub(runnable);
-        let off = off.saturating_sub(self.deferred);
+        let (waits, waited) = self.deferred;
+        let off = off.saturating_sub(waited);
         let stay = now.saturating_sub(self.since);
+        let of_waits = runnable.saturating_sub(stay).min(waited);
+        self.runnable[waits] = self.runnable[waits].wrapping_add(of_waits);
+        self.blocked[waits] = self.blocked[waits].wrapping_sub(of_waits);
         let runnable = runnable.min(stay);
         let behind = clock::ns_to_ticks(BEHIND_NS);
         // A thread that should be running probably is, and its books are a little behind.

@@ -3,6 +3,14 @@
 //!
 //! One thread for each instance, there as long as it has a session. It comes by when a session's
 //! latency is over or a buffer is half full. Its time is that of being observed.
+//!
+//! ```text
+//!   the cut ── partition 1 is exchanged ── partition 2 is exchanged ─► what was fired up to the cut
+//!                      what is fired meanwhile is held until the next time ┘   is in both, and goes
+//! ```
+//!
+//! A thread whose partition is full goes to another. So a buffer that is exchanged late may hold an event
+//! that came after one in a buffer that will be exchanged the next time.
 
 use std::time::Duration;
 
@@ -26,6 +34,8 @@ use crate::wait::WaitType;
 pub(super) struct Drain {
     /// Of each partition, the large one last: the buffer, and how much of it is used.
     spares: Vec<(Box<[u8]>, usize)>,
+    /// Records that were fired while the buffers were exchanged, in their order.
+    held: Vec<u8>,
     /// Monotonic time of the last drain.
     last_ns: u64,
 }
@@ -41,7 +51,7 @@ impl Drain {
         if layout.large_bytes > 0 {
             spares.push(spare(layout.large_bytes));
         }
-        Self { spares, last_ns: clock::monotonic_ns() }
+        Self { spares, held: Vec::new(), last_ns: clock::monotonic_ns() }
     }
 }
 
@@ -81,8 +91,17 @@ impl Session {
         due_ns
     }
 
-    /// Takes what the buffers hold and hands it to the targets.
+    /// Takes what the buffers hold and hands it to the targets: all that has been published.
     pub(super) fn drain(&self) {
+        self.drain_up_to(clock::now_ticks_ordered());
+    }
+
+    /// As [`Self::drain`], of a session that nobody publishes to any more: what is held, too.
+    pub(super) fn drain_all(&self) {
+        self.drain_up_to(u64::MAX);
+    }
+
+    fn drain_up_to(&self, cut: u64) {
         silently(|| {
             let mut drain = self.drain.write();
             drain.last_ns = clock::monotonic_ns();
@@ -97,12 +116,14 @@ impl Session {
                     (filling.records, filling.is_rung) = (0, false);
                 });
             }
-            self.deliver(&drain, anchor);
+            self.deliver(&mut drain, anchor, cut);
         });
     }
 
-    fn deliver(&self, drain: &Drain, anchor: Anchor) {
+    fn deliver(&self, drain: &mut Drain, anchor: Anchor, cut: u64) {
+        let held = std::mem::take(&mut drain.held);
         let mut rests: Vec<&[u8]> = drain.spares.iter().map(|(b, used)| &b[..*used]).collect();
+        rests.push(&held);
         if rests.iter().all(|rest| rest.is_empty()) {
             return;
         }
@@ -115,6 +136,10 @@ impl Session {
         }
         while let Some((record, from)) = earliest(&rests) {
             rests[from] = &rests[from][record.bytes().len()..];
+            if record.time() > cut {
+                drain.held.extend_from_slice(record.bytes());
+                continue;
+            }
             let Some(event) = self.events.get(record.event()) else { continue };
             let time = anchor.utc_100ns(record.time());
             for (_, target) in &mut open {

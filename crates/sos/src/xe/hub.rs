@@ -215,7 +215,7 @@ impl Hub {
         drop(self.publish(&inner));
         drop(inner);
         before.unwant();
-        before.drain();
+        before.drain_all();
         self.ring();
         Ok(())
     }
@@ -231,7 +231,7 @@ impl Hub {
         drop(self.publish(&inner));
         drop(inner);
         session.unwant();
-        session.drain();
+        session.drain_all();
         self.ring();
         Ok(())
     }

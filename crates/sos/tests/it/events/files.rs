@@ -7,7 +7,7 @@ use sos::xe::{
 };
 
 use super::{
-    BROKEN, FILED, ROLLED, TORN, action, data, fire, folder, on_thread, ring, spec, target,
+    BROKEN, FILED, ORDERED, ROLLED, TORN, action, data, fire, folder, on_thread, ring, spec, target,
 };
 
 fn read(path: &str) -> (Vec<sos::xe::EventRecord>, Option<u64>) {
@@ -115,6 +115,27 @@ fn files_roll_over_and_old_ones_go() {
     assert_eq!(numbers.last(), Some(&OwnedValue::UInt(4_499)), "the newest are there");
     let first = 4_500 - numbers.len() as u64;
     assert_eq!(numbers, (first..4_500).map(OwnedValue::UInt).collect::<Vec<_>>());
+    std::fs::remove_dir_all(folder).expect("it can be removed");
+}
+
+#[test]
+fn events_keep_their_order_while_buffers_are_exchanged() {
+    let accounts = Arc::<Accounts>::default();
+    let folder = folder("ordered");
+    let name = format!("{folder}/o.xel");
+    let targets = vec![target("event_file", &[("filename", &*name)])];
+    let mut spec = spec(vec![EventSpec::all(&ORDERED)], targets);
+    spec.options.retention = Retention::NoEventLoss;
+    // Buffers that are full before the next one is exchanged.
+    spec.options.max_memory = 64 << 10;
+    Hub::start(&accounts, spec).expect("it starts");
+    on_thread(&accounts, || (0..100_000).for_each(|n| fire(&ORDERED, n, "an event", 0)));
+    accounts.events().stop_all();
+    let files = xe::event_files(&format!("{folder}/o_0_*.xel")).expect("it lists");
+    let (events, _) = read(&files[0]);
+    let numbers = events.iter().map(|event| event.fields[0].value.clone());
+    let wrong = numbers.zip(0..).find(|(number, n)| *number != OwnedValue::UInt(*n));
+    assert_eq!((wrong, events.len()), (None, 100_000));
     std::fs::remove_dir_all(folder).expect("it can be removed");
 }
 
