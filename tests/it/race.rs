@@ -98,6 +98,53 @@ fn a_server_that_runs_already_can_take_part_and_is_left_as_it_was() {
 }
 
 #[test]
+fn a_server_that_does_not_say_its_cpu_races_without() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("create database app");
+    client.batch("create login plain with password = 'Secret-Word2'");
+    client.batch("use app create user plain for login plain alter role db_owner add member plain");
+    let target = format!("127.0.0.1,{}", server.address.port());
+    let json_file = std::env::temp_dir().join(format!("clearway-no-cpu-{}", std::process::id()));
+    let json_name = json_file.display().to_string();
+    let arguments = [
+        "race",
+        "get",
+        "load",
+        "--peers",
+        "clearway",
+        "--turn",
+        "100ms",
+        "--rounds",
+        "1",
+        "--rows",
+        "500",
+        "-q",
+        "--json",
+        &json_name,
+        "--tds",
+        &target,
+        "--user",
+        "plain",
+        "--password",
+        "Secret-Word2",
+        "--database",
+        "app",
+    ];
+    let (code, out, err) = run(&arguments);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    let name = format!("tds {}", server.address);
+    let rows: Vec<_> = out.lines().filter(|line| line.trim_start().starts_with(&name)).collect();
+    assert_eq!(rows.len(), 3, "named, and two laps: {out}");
+    let said = |row: &&str| row.ends_with("its CPU can't be read from here") && row.contains(" - ");
+    assert_eq!(rows.iter().filter(|row| said(row)).count(), 2, "{out}");
+    let json = std::fs::read_to_string(&json_file).expect("was written");
+    std::fs::remove_file(&json_file).expect("the file is ours");
+    assert_eq!(json.matches("\"cpu_us\":null").count(), 1, "{json}");
+    assert_eq!(json.matches("\"cpu_ms\":null").count(), 1, "{json}");
+}
+
+#[test]
 fn what_there_is_not_is_one_line() {
     let cases: [(&[&str], &str); 9] = [
         (&["fly"], "fly"),
