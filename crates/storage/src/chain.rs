@@ -122,7 +122,7 @@ pub(crate) fn visible<'g>(
         if counts {
             match version.kind {
                 VersionKind::Data => return Sight::Row(version),
-                VersionKind::Tombstone => return Sight::Nothing,
+                VersionKind::Tombstone | VersionKind::Moved => return Sight::Nothing,
                 VersionKind::Lock => {}
             }
         }
@@ -182,7 +182,7 @@ pub(crate) fn newest<'g>(
         };
         match version.kind {
             VersionKind::Lock => {}
-            VersionKind::Data | VersionKind::Tombstone => {
+            VersionKind::Data | VersionKind::Tombstone | VersionKind::Moved => {
                 found.content = Some(version);
                 found.content_ts = ts;
                 break;

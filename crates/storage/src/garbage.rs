@@ -266,7 +266,7 @@ fn trim(table: &Table, head: &RowHead, horizon: Timestamp, guard: &Guard, done: 
                 let keys_changed = head.have_keys_changed();
                 free_below(table, head, version, keys_changed, guard, done);
             }
-            VersionKind::Tombstone => {
+            VersionKind::Tombstone | VersionKind::Moved => {
                 // Nothing is ever linked above a committed tombstone. Who wins here owns the rest.
                 let tombstone = std::ptr::from_ref(version).cast_mut();
                 if head.replace_latest(tombstone, std::ptr::null_mut()) {

@@ -50,6 +50,8 @@ mod lock_models;
 mod lookup;
 #[cfg(all(test, shuttle))]
 mod models;
+#[cfg(all(test, shuttle))]
+mod move_models;
 mod point;
 mod reader;
 mod reclaim;

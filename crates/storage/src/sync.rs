@@ -25,6 +25,12 @@ pub(crate) enum Mutant {
     LockVictimIsWhoSearches,
     /// Who closes the gate of a table does not wait for the writers who found it open.
     GateWithoutWait,
+    /// A row that was changed while the tuple mover compressed it is not deleted in the row group.
+    ChangedRowShown,
+    /// Rows leave the delta store before their part of the row group is shown.
+    PartNotShown,
+    /// Who wants to change a row that has moved takes it for one that is gone.
+    MovedIsGone,
 }
 
 /// Asks for the cache line of an address, which may be none of ours: nothing is read or written.

@@ -23,7 +23,7 @@ use crate::store::Store;
 use crate::sync::{Label, labelled};
 use crate::table::{IndexId, Table, TableKind};
 use crate::time::{Clock, Timestamp};
-use crate::txstate::{TxState, TxStatus};
+use crate::txstate::{Pace, TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
 use crate::version::{Begin, Version};
 use crate::wait::{Blocker, Cancel, Patience, announce_undo, wait_for, wake_waiters};
@@ -624,8 +624,19 @@ impl Transaction {
             return Err(Error::Doomed);
         }
         Ok(Arc::clone(
-            inner.state.get_or_insert_with(|| TxState::new(self.patience.session.number)),
+            inner
+                .state
+                .get_or_insert_with(|| TxState::new(self.patience.session.number, Pace::Any)),
         ))
+    }
+
+    /// Begins to write as one that is over at once.
+    pub(crate) fn begin_briefly(&self) -> Result<()> {
+        self.ensure_slot();
+        let state = TxState::new(self.patience.session.number, Pace::Brief);
+        let before = self.inner.borrow_mut().state.replace(state);
+        assert!(before.is_none(), "it has not written yet");
+        Ok(())
     }
 
     fn note_row(&self, row: RowRef<'_>, isolation: Isolation) {

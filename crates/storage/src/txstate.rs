@@ -74,10 +74,21 @@ pub(crate) struct TxState {
     pub(crate) waiters: AtomicU32,
     /// The session it belongs to; 0 if to none.
     pub(crate) session: u32,
+    /// How long it lasts.
+    pub(crate) pace: Pace,
+}
+
+/// How long a transaction lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As long as its client likes.
+    Any,
+    /// It waits for nobody and is over at once: who meets it waits for it, whatever he does about others.
+    Brief,
 }
 
 impl TxState {
-    pub(crate) fn new(session: u32) -> Arc<Self> {
+    pub(crate) fn new(session: u32, pace: Pace) -> Arc<Self> {
         Arc::new(Self {
             word: AtomicU64::new(TxStatus::Active.encode()),
             waiting_for: AtomicPtr::new(std::ptr::null_mut()),
@@ -85,6 +96,7 @@ impl TxState {
             waiting_undos: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
             session,
+            pace,
         })
     }
 

@@ -32,6 +32,8 @@ pub(crate) enum VersionKind {
     Data,
     /// The row is deleted.
     Tombstone,
+    /// The row lies in a row group from now on; the bytes say where (`columnstore/moving.rs`).
+    Moved,
     /// The row is owned, not changed: look at the next version.
     Lock,
 }

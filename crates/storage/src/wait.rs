@@ -19,7 +19,7 @@ use crate::reclaim::{pin, retire_arc};
 use crate::store::Shared;
 use crate::sync::Ordering;
 use crate::transaction::SessionTag;
-use crate::txstate::TxState;
+use crate::txstate::{Pace, TxState};
 use crate::version::Version;
 
 /// How long a wait may take.
@@ -133,7 +133,9 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
     use sos::wait::WaitType;
     use std::time::Duration;
 
-    let timeout = patience.timeout_ms.map(|ms| Duration::from_millis(ms.into()));
+    // No timeout is so short that it would end before what is over at once.
+    let timeout_ms = patience.timeout_ms.filter(|_| other.state.pace == Pace::Any);
+    let timeout = timeout_ms.map(|ms| Duration::from_millis(ms.into()));
     let deadline_ns = timeout.map(sos::clock::deadline_ns);
     let _blame = sched::blame(sched::Blocker::Work(other.session()));
     // Woken for another reason that shares the key, it waits on.

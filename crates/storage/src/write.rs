@@ -3,7 +3,8 @@
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::chain::{Holder, Newest, newest};
+use crate::chain::{Holder, Newest, newest, versions};
+use crate::columnstore::Place;
 use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::keys::{Asker, KeyChange, KeyTaken, Moves, add_keys, moves, remove_dead_keys};
@@ -11,11 +12,11 @@ use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Keys, RowImage, RowRef};
 use crate::scan::{Bounds, Order, ScanSpec};
 use crate::store::Shared;
-use crate::sync::{Label, Ordering, labelled};
+use crate::sync::{Label, Mutant, Ordering, is_mutant, labelled};
 use crate::table::{Table, TableKind};
 use crate::time::Timestamp;
 use crate::transaction::{Claim, Isolation, Read, Scope, Transaction, WhenOwned};
-use crate::txstate::TxState;
+use crate::txstate::{Pace, TxState};
 use crate::version::{Begin, Version, VersionKind};
 use crate::wait::{Blocker, announce_undo};
 
@@ -125,6 +126,12 @@ enum Ready<'t> {
         is_own: bool,
     },
     Gone,
+    /// It lies in a row group; this is the version that went there.
+    Moved {
+        place: Place,
+        version: &'t Version,
+        is_same: bool,
+    },
     Skipped,
     /// Another transaction owns the row: drop the pin, meet it, and look again.
     Owned(Blocker),
@@ -179,18 +186,24 @@ impl Transaction {
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
-            let (top, version, is_own, is_changed) =
-                match self.ready(row, when_owned, &state, &guard)? {
-                    Ready::Current { top, version, is_own } => (top, version, is_own, false),
-                    Ready::Changed { top, version, is_own } => (top, version, is_own, true),
-                    Ready::Gone => return Ok(Claim::Gone),
-                    Ready::Skipped => return Ok(Claim::Skipped),
-                    Ready::Owned(other) => {
-                        drop(guard);
-                        self.meet_owner(row.table, other)?;
-                        continue;
-                    }
-                };
+            let (top, version, is_own, is_changed) = match self
+                .ready(row, when_owned, &state, &guard)?
+            {
+                Ready::Current { top, version, is_own } => (top, version, is_own, false),
+                Ready::Changed { top, version, is_own } => (top, version, is_own, true),
+                Ready::Gone => return Ok(Claim::Gone),
+                Ready::Moved { place, version, is_same } => {
+                    drop(guard);
+                    let taken = self.take_compressed(row.table, place, version.image())?;
+                    return Ok(if is_same { Claim::Current(taken) } else { Claim::Changed(taken) });
+                }
+                Ready::Skipped => return Ok(Claim::Skipped),
+                Ready::Owned(other) => {
+                    drop(guard);
+                    self.meet_owner(row.table, other)?;
+                    continue;
+                }
+            };
             if !is_own {
                 let begin = (Begin::Transaction(Arc::as_ptr(&state)), self.command());
                 let none = RowImage { bytes: &[], blobs: &[] };
@@ -320,7 +333,9 @@ impl Transaction {
         match self.ready(row, WhenOwned::Wait, state, guard)? {
             Ready::Current { top, version, .. } => Ok(Writable::Yes(top, version)),
             Ready::Owned(other) => Ok(Writable::Owned(other)),
-            Ready::Changed { .. } | Ready::Gone | Ready::Skipped => Err(self.lose()),
+            Ready::Changed { .. } | Ready::Gone | Ready::Moved { .. } | Ready::Skipped => {
+                Err(self.lose())
+            }
         }
     }
 
@@ -338,7 +353,11 @@ impl Transaction {
             Holder::Nobody => false,
             Holder::Own => true,
             Holder::Other(other) => {
+                let is_brief = other.pace == Pace::Brief;
                 return match when_owned {
+                    WhenOwned::Skip | WhenOwned::Fail if is_brief => {
+                        Ok(Ready::Owned(Blocker::new(other, row.head, found.top)))
+                    }
                     WhenOwned::Skip => Ok(Ready::Skipped),
                     WhenOwned::Fail => Err(Error::LockTimeout),
                     WhenOwned::Wait => Ok(Ready::Owned(Blocker::new(other, row.head, found.top))),
@@ -355,6 +374,9 @@ impl Transaction {
         is_own: bool,
     ) -> Result<Ready<'t>> {
         let top = found.top;
+        if let Some(moved) = found.content.filter(|content| content.kind == VersionKind::Moved) {
+            return self.compare_moved(row, moved);
+        }
         let is_same = found.content.is_some_and(|content| std::ptr::eq(content, row.version));
         // A conflict for a reader of the transaction's snapshot; own changes are none.
         if !is_same && row.basis == Basis::Transaction && found.content_ts.is_some() {
@@ -371,6 +393,45 @@ impl Transaction {
             true => Ready::Current { top, version, is_own },
             false => Ready::Changed { top, version, is_own },
         })
+    }
+
+    /// As `compare`, for a row that has moved to a row group since it was read.
+    fn compare_moved<'t>(&'t self, row: RowRef<'t>, moved: &Version) -> Result<Ready<'t>> {
+        if is_mutant(Mutant::MovedIsGone) {
+            return Ok(Ready::Gone);
+        }
+        let guard = pin();
+        let below = versions(moved.next.load(Ordering::Acquire), &guard);
+        let version = below.into_iter().find(|version| version.kind == VersionKind::Data);
+        // It was read by a snapshot from before the move, or it would not have been found here.
+        let version = version.expect("what has moved is kept for who has read it");
+        let is_same = std::ptr::eq(version, row.version);
+        if !is_same && row.basis == Basis::Transaction {
+            return Err(self.lose());
+        }
+        // SAFETY: it was superseded after this transaction's snapshot, so it stays as long as that.
+        let version = unsafe { &*std::ptr::from_ref(version) };
+        Ok(Ready::Moved { place: Place::of_key(moved.image().bytes), version, is_same })
+    }
+
+    /// Puts a version above a row that says where it has gone; `false` if it has changed since it was read, or
+    /// somebody owns it.
+    pub(crate) fn forward(&self, row: RowRef<'_>, to: RowImage<'_>) -> Result<bool> {
+        let state = self.writing_state()?;
+        let guard = pin();
+        self.admit(row.table, &guard)?;
+        let found = newest(row.head, Arc::as_ptr(&state), &row.table.shared.clock, &guard);
+        let is_same = found.content.is_some_and(|content| std::ptr::eq(content, row.version));
+        if !is_same || !matches!(found.holder, Holder::Nobody) {
+            return Ok(false);
+        }
+        let version = self.own_version(row.table, VersionKind::Moved, &state, found.top, to)?;
+        if !row.head.replace_latest(found.top, version.as_ptr()) {
+            row.table.release_version(version, &guard);
+            return Ok(false);
+        }
+        self.note_write(row.table, row.head, version, WriteKind::Delete);
+        Ok(true)
     }
 
     /// Another transaction owns what this one needs.

@@ -325,8 +325,7 @@ pub struct TableDef {
 pub struct ColumnstoreDef {
     /// Its name.
     pub name: String,
-    /// COMPRESSION_DELAY in minutes, which delta stores wait at least when they are closed: here they wait for
-    /// REORGANIZE in any case.
+    /// COMPRESSION_DELAY in minutes, for which delta stores that are closed wait at least for the tuple mover.
     pub compression_delay: i32,
 }
 

@@ -18,6 +18,7 @@ pub mod query;
 pub mod run;
 pub(crate) mod statement;
 mod trigger;
+mod tuple_mover;
 pub mod vector;
 
 use std::sync::Arc;

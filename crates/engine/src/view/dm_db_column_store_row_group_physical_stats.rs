@@ -42,18 +42,20 @@ const COLUMNS: &[Column<GroupRow>] = &[
 /// Returns `trim_reason` and its name.
 fn trim(row: &GroupRow) -> Option<(u8, &'static str)> {
     Some(match row.trim? {
-        Trim::None => (1, "NO_TRIM"),
+        Trim::None | Trim::Moved | Trim::Reorganize => (1, "NO_TRIM"),
         Trim::BulkLoad => (2, "BULKLOAD"),
         Trim::Rebuild => (6, "RESIDUAL_ROW_GROUP"),
     })
 }
 
-/// Returns how the rows came to be compressed; it is not noted of full groups.
+/// Returns how the rows came to be compressed; it is not noted of groups that a load has filled.
 fn transition(row: &GroupRow) -> Option<(u8, &'static str)> {
     match row.trim? {
         Trim::None => None,
         Trim::BulkLoad => Some((6, "BULKLOAD")),
         Trim::Rebuild => Some((2, "INDEX_BUILD")),
+        Trim::Moved => Some((3, "TUPLE_MOVER")),
+        Trim::Reorganize => Some((4, "REORG_NORMAL")),
     }
 }
 

@@ -26,5 +26,6 @@ mod statistics;
 mod support;
 mod templates;
 mod tpch;
+mod tuple_mover;
 mod user_access;
 mod views;

@@ -13,6 +13,7 @@
 
 mod form;
 mod group;
+mod moving;
 mod pack;
 mod segment;
 mod store;
@@ -24,8 +25,9 @@ mod words;
 
 pub use form::word_of;
 pub use group::{GROUP_ROWS_MAX, GroupBuilder};
+pub use moving::Moved;
 pub use segment::{Encoding, Segment, Zone};
-pub use store::{ColumnStore, Place, RowGroup, Trim};
+pub use store::{ColumnStore, Mover, Place, RowGroup, Trim};
 
 /// Rows of a block.
 pub const BLOCK_ROWS: usize = types::batch::BATCH_ROWS;

@@ -1,9 +1,10 @@
-//! The row groups of a table, as rows of two tables of storage's own.
+//! The row groups of a table, as rows of three tables of storage's own.
 //!
 //! ```text
 //!  Table ── heap: the delta store, rows as in any table
 //!        └─ ColumnStore ── groups:  (group) with its segments as blobs; a row is published as one pointer
-//!                       └─ deleted: (group, row), unique: the delete bitmap
+//!                       ├─ deleted: (group, row), unique: the delete bitmap
+//!                       └─ shown:   (group, row), the first of each part that has moved: `moving.rs`
 //! ```
 //!
 //! So a row group is visible from the commit of its transaction on, never in part, to those snapshots that see
@@ -17,16 +18,18 @@ use crate::error::{Error, Result};
 use crate::row::{RowImage, RowRef};
 use crate::scan::{Bounds, Order, ScanSpec};
 use crate::store::Store;
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Ordering, SpinClass, SpinLock};
 use crate::table::{IndexId, IndexKind, IndexSpec, Table, TableKind, TableSpec, Uniqueness};
 use crate::transaction::{Read, Transaction, TransactionOptions};
 
-/// The one index of either table.
-const BY_KEY: IndexId = IndexId(1);
-/// Bytes of a group's number, and of its key.
-const GROUP_BYTES: usize = 8;
+/// The one index of each table.
+pub(super) const BY_KEY: IndexId = IndexId(1);
+/// Bytes of a group's number, and of its key; behind it lie why it was closed and whether it is `MOVING`.
+pub(super) const GROUP_BYTES: usize = 8;
 /// Bytes of the key of a deleted row.
-const PLACE_BYTES: usize = GROUP_BYTES + 4;
+pub(super) const PLACE_BYTES: usize = GROUP_BYTES + 4;
+/// What the last byte of a group says while its rows come from the delta store.
+const MOVING: u8 = 1;
 /// Rows that are read at once.
 const BATCH: usize = 1_024;
 
@@ -39,10 +42,15 @@ pub enum Trim {
     BulkLoad,
     /// REBUILD, or the index was made, and there were no more rows.
     Rebuild,
+    /// It was full, and the tuple mover compressed it.
+    Moved,
+    /// It was full, and REORGANIZE compressed it.
+    Reorganize,
 }
 
 impl Trim {
-    const ALL: [Self; 3] = [Self::None, Self::BulkLoad, Self::Rebuild];
+    const ALL: [Self; 5] =
+        [Self::None, Self::BulkLoad, Self::Rebuild, Self::Moved, Self::Reorganize];
 }
 
 /// A compressed row.
@@ -55,17 +63,22 @@ pub struct Place {
 }
 
 impl Place {
-    fn key(self) -> [u8; PLACE_BYTES] {
+    pub(super) fn key(self) -> [u8; PLACE_BYTES] {
         let mut key = [0; PLACE_BYTES];
         key[..GROUP_BYTES].copy_from_slice(&self.group.to_be_bytes());
         key[GROUP_BYTES..].copy_from_slice(&self.row.to_be_bytes());
         key
     }
 
-    fn of_key(key: &[u8]) -> Self {
+    pub(crate) fn of_key(key: &[u8]) -> Self {
         let row = key[GROUP_BYTES..].first_chunk().expect("a place has a row's number");
         Self { group: group_of(key), row: u32::from_be_bytes(*row) }
     }
+}
+
+/// The key of a group, and the beginning of those of its rows.
+pub(super) fn group_key(group: u64) -> [u8; GROUP_BYTES] {
+    group.to_be_bytes()
 }
 
 fn group_of(key: &[u8]) -> u64 {
@@ -94,6 +107,11 @@ impl<'t> RowGroup<'t> {
         Trim::ALL[usize::from(self.image.bytes[GROUP_BYTES])]
     }
 
+    /// Tells whether its rows are still on their way from the delta store.
+    pub fn is_moving(&self) -> bool {
+        self.image.bytes[GROUP_BYTES + 1] == MOVING
+    }
+
     /// Returns the segment of a column.
     ///
     /// # Panics
@@ -111,13 +129,33 @@ impl<'t> RowGroup<'t> {
 /// What a table has beside its delta store.
 pub struct ColumnStore {
     columns: Vec<ColumnType>,
-    groups: Table,
-    deleted: Table,
+    pub(super) groups: Table,
+    pub(super) deleted: Table,
+    pub(super) shown: Table,
     next: AtomicU64,
+    mover: SpinLock<MoverState>,
+}
+
+/// What the tuple mover knows of a table.
+#[derive(Clone, Copy, Debug, Default)]
+struct MoverState {
+    /// Whether it is at work.
+    is_busy: bool,
+    /// When it first saw that the delta store is full, in milliseconds of the machine's clock.
+    full_since_ms: Option<u64>,
+}
+
+/// The right to move rows of a table, which one has at a time.
+pub struct Mover<'t>(&'t ColumnStore);
+
+impl Drop for Mover<'_> {
+    fn drop(&mut self) {
+        *self.0.mover.lock() = MoverState::default();
+    }
 }
 
 impl ColumnStore {
-    /// Makes the two tables; they are known by the same id as the table that they are part of.
+    /// Makes the tables; they are known by the same id as the table that they are part of.
     pub(crate) fn new(columns: Vec<ColumnType>, part: impl Fn(TableSpec) -> Table) -> Self {
         let by_first = |bytes: usize| TableSpec {
             // The table that this is part of gives its own.
@@ -133,8 +171,24 @@ impl ColumnStore {
             }],
             columns: None,
         };
-        let (groups, deleted) = (part(by_first(GROUP_BYTES)), part(by_first(PLACE_BYTES)));
-        Self { columns, groups, deleted, next: AtomicU64::new(0) }
+        let [deleted, shown] = [PLACE_BYTES; 2].map(|bytes| part(by_first(bytes)));
+        let mover = SpinLock::new(SpinClass::XtpTransaction, MoverState::default());
+        let next = AtomicU64::new(0);
+        Self { columns, groups: part(by_first(GROUP_BYTES)), deleted, shown, next, mover }
+    }
+
+    /// Takes the right to move rows; none while another has it.
+    pub fn try_move(&self) -> Option<Mover<'_>> {
+        let mut state = self.mover.lock();
+        (!std::mem::replace(&mut state.is_busy, true)).then_some(Mover(self))
+    }
+
+    /// Notes whether the delta store is full; returns for how long it has been so, in milliseconds.
+    pub fn note_full(&self, is_full: bool, now_ms: u64) -> Option<u64> {
+        let mut state = self.mover.lock();
+        let since = is_full.then(|| state.full_since_ms.unwrap_or(now_ms));
+        state.full_since_ms = since;
+        since.map(|since| now_ms.saturating_sub(since))
     }
 
     /// Returns the types of the columns.
@@ -142,16 +196,24 @@ impl ColumnStore {
         &self.columns
     }
 
-    pub(crate) fn parts(&self) -> [&Table; 2] {
-        [&self.groups, &self.deleted]
+    pub(crate) fn parts(&self) -> [&Table; 3] {
+        [&self.groups, &self.deleted, &self.shown]
     }
 
     /// Returns the number of committed rows in groups, without those that are deleted.
     pub(crate) fn row_count(&self) -> u64 {
         let reader = Store::of(&self.groups.shared).begin(TransactionOptions::STATEMENT);
         let groups = groups_of(&reader, self, Read::COMMITTED).unwrap_or_default();
-        let rows: u64 = groups.iter().map(|g| u64::try_from(g.rows()).unwrap_or(0)).sum();
-        rows.saturating_sub(self.deleted.row_count())
+        let rows: usize = groups.iter().map(|group| self.shown_rows(&reader, *group)).sum();
+        u64::try_from(rows).unwrap_or(u64::MAX).saturating_sub(self.deleted.row_count())
+    }
+
+    /// Returns the number of rows of a group, without those that are not shown yet.
+    fn shown_rows(&self, reader: &Transaction, group: RowGroup<'_>) -> usize {
+        let mut hidden = Vec::new();
+        // A count that can't be read counts nothing.
+        let read = reader.add_hidden_rows(self, group, Read::COMMITTED, &mut hidden);
+        if read.is_ok() { group.rows() - hidden.len() } else { 0 }
     }
 }
 
@@ -181,13 +243,14 @@ impl Transaction {
         table.columnstore().map_or(Ok(Vec::new()), |store| groups_of(self, store, read))
     }
 
-    /// Returns the deleted rows of a group that the transaction sees, in order.
+    /// Returns the rows of a group that the transaction does not see, in order: those that are deleted, and
+    /// those that lie in the delta store still.
     ///
     /// # Errors
     /// As [`Transaction::scan`].
     pub fn deleted_rows(&self, table: &Table, group: u64, read: Read) -> Result<Vec<u32>> {
         let Some(store) = table.columnstore() else { return Ok(Vec::new()) };
-        let key = group.to_be_bytes();
+        let key = group_key(group);
         let bounds = Bounds::prefix(&key);
         let spec = ScanSpec { index: Some(BY_KEY), bounds, order: Order::Forward, read };
         let mut scan = self.scan(&store.deleted, spec)?;
@@ -196,10 +259,14 @@ impl Transaction {
             images.clear();
             scan.next_images(&mut images, BATCH)?;
             if images.is_empty() {
-                return Ok(rows);
+                break;
             }
             rows.extend(images.iter().map(|image| Place::of_key(image.bytes).row));
         }
+        if let Some(row) = self.get(&store.groups, BY_KEY, &key, read)? {
+            self.add_hidden_rows(store, RowGroup { image: row.image() }, read, &mut rows)?;
+        }
+        Ok(rows)
     }
 
     /// Publishes a row group: its segments, one per column.
@@ -210,15 +277,28 @@ impl Transaction {
     /// # Panics
     /// If the table has no columns, or not so many.
     pub fn add_row_group(&self, table: &Table, segments: &[Bytes], trim: Trim) -> Result<()> {
+        self.add_group(table, segments, [trim as u8, 0]).map(|_| ())
+    }
+
+    /// Publishes a row group none of whose rows is shown; returns its number.
+    pub(super) fn add_hidden_group(
+        &self,
+        table: &Table,
+        segments: &[Bytes],
+        trim: Trim,
+    ) -> Result<u64> {
+        self.add_group(table, segments, [trim as u8, MOVING])
+    }
+
+    fn add_group(&self, table: &Table, segments: &[Bytes], note: [u8; 2]) -> Result<u64> {
         let store = table.columnstore().expect("row groups are added to tables that have columns");
         assert_eq!(segments.len(), store.columns.len(), "a group has a segment per column");
         let rows = segments.iter().map(|bytes| Segment::open(bytes).rows());
         assert!(rows.clone().min() == rows.max(), "the segments of a group are equally long");
         // Relaxed: only uniqueness is asked for.
         let id = store.next.fetch_add(1, Ordering::Relaxed);
-        let mut bytes = id.to_be_bytes().to_vec();
-        bytes.push(trim as u8);
-        self.insert(&store.groups, RowImage { bytes: &bytes, blobs: segments }).map(|_| ())
+        let bytes = [&group_key(id)[..], &note[..]].concat();
+        self.insert(&store.groups, RowImage { bytes: &bytes, blobs: segments }).map(|_| id)
     }
 
     /// Moves a compressed row that is to be changed to the delta store: there it is the transaction's, until

@@ -6,5 +6,6 @@ mod columnstore;
 mod conflicts;
 mod definition;
 mod model;
+mod moving;
 mod stress;
 mod support;

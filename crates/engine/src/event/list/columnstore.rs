@@ -17,3 +17,31 @@ pub(crate) static COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT: Event = event(
     ],
 )
 .found_under(Channel::Analytic, "index");
+
+/// The tuple mover begins with a delta store that is closed.
+pub(crate) static COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS: Event = event(
+    "columnstore_tuple_mover_begin_compress",
+    "Occurs when the tuple mover starts compressing a delta store",
+    &[
+        field("database_id", UInt32, "The table's database"),
+        field("object_id", Int32, "The table"),
+        field("rows", UInt64, "Rows to compress"),
+    ],
+)
+.found_under(Channel::Operational, "columnstore");
+
+/// The tuple mover has made a row group of a delta store.
+pub(crate) static COLUMNSTORE_TUPLE_MOVER_END_COMPRESS: Event = event(
+    "columnstore_tuple_mover_end_compress",
+    "Occurs when the tuple mover is done compressing a delta store",
+    &[
+        field("database_id", UInt32, "The table's database"),
+        field("object_id", Int32, "The table"),
+        field("rows", UInt64, "Rows that lie in the row group now"),
+        field("rows_stayed", UInt64, "Rows that were changed meanwhile, and stayed"),
+        field("size_in_bytes", UInt64, "Bytes of the row group's segments"),
+        field("duration", UInt64, "Microseconds"),
+        field("cpu_time", UInt64, "Microseconds of CPU time"),
+    ],
+)
+.found_under(Channel::Operational, "columnstore");

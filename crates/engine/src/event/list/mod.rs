@@ -12,7 +12,10 @@ mod transaction;
 
 use sos::xe::{Event, Field, FieldType, SQLSERVER, Setting};
 
-pub(crate) use columnstore::COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT;
+pub(crate) use columnstore::{
+    COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT, COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
+    COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
+};
 pub(crate) use error::{ATTENTION, ERROR_REPORTED};
 pub(crate) use lock::{
     LOCK_ACQUIRED, LOCK_CANCEL, LOCK_DEADLOCK, LOCK_RELEASED, LOCK_TIMEOUT, XML_DEADLOCK_REPORT,
@@ -30,7 +33,7 @@ pub(crate) use transaction::{
 };
 
 /// How many there are.
-pub(crate) const COUNT: usize = 32;
+pub(crate) const COUNT: usize = 34;
 
 /// All of them.
 pub(crate) static EVENTS: [&Event; COUNT] = [
@@ -66,6 +69,8 @@ pub(crate) static EVENTS: [&Event; COUNT] = [
     &QUERY_MEMORY_GRANT_USAGE,
     &QUERY_POST_EXECUTION_SHOWPLAN,
     &COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT,
+    &COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
+    &COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
 ];
 
 /// Whether an event is one of statements or modules: those are followed only where somebody asks.
@@ -85,7 +90,12 @@ pub(crate) fn is_of_statements(event: &'static Event) -> bool {
 /// Whether an event is fired where the session is not at hand: what is asked about its request has to be
 /// left when that begins.
 pub(crate) fn is_fired_deep(event: &'static Event) -> bool {
-    let deep: [&Event; 2] = [&QUERY_MEMORY_GRANT_USAGE, &XML_DEADLOCK_REPORT];
+    let deep: [&Event; 4] = [
+        &QUERY_MEMORY_GRANT_USAGE,
+        &XML_DEADLOCK_REPORT,
+        &COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
+        &COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
+    ];
     deep.contains(&event)
 }
 

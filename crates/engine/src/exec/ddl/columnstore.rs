@@ -9,10 +9,7 @@ use super::{alter, refuse, table};
 use crate::bind::dml::Rewrite;
 use crate::catalog::name::Name;
 use crate::catalog::{ColumnDef, ColumnstoreDef, TableDef};
-use crate::exec::Cx;
-
-/// Rows of a delta store that is closed, for REORGANIZE.
-const DELTA_ROWS_MAX: u64 = 1 << 20;
+use crate::exec::{Cx, fault, tuple_mover};
 
 /// Makes the definition of a clustered columnstore index.
 ///
@@ -125,8 +122,8 @@ pub(super) fn drop(table: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     remake(&before, after, "DROP INDEX", cx)
 }
 
-/// Runs ALTER INDEX .. REBUILD and REORGANIZE. REORGANIZE compresses closed delta stores, which are full ones, and
-/// with COMPRESS_ALL_ROW_GROUPS all.
+/// Runs ALTER INDEX .. REBUILD and REORGANIZE. REORGANIZE compresses closed delta stores, which are full ones,
+/// while others read and write; with COMPRESS_ALL_ROW_GROUPS the table is made anew, as by REBUILD.
 pub(super) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     let mut all = alter.action == AlterIndexAction::Rebuild;
     for option in &alter.options {
@@ -137,10 +134,16 @@ pub(super) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
             (other, _) => return refuse(&format!("the option {other} of a columnstore index")),
         }
     }
-    let before = table::find_alone(&alter.table, cx)?;
-    if !all && before.rows.data.delta_rows() < DELTA_ROWS_MAX {
+    let found = table::find(&alter.table, cx)?;
+    if !all && !tuple_mover::is_closed(&found) {
         return Ok(());
     }
+    if !all && cx.session.transaction.count == 0 {
+        let session = &cx.session;
+        let moved = tuple_mover::reorganize(&session.instance.store, &found, &session.cancel);
+        return moved.map_err(|e| fault::raise(cx, e));
+    }
+    let before = table::find_alone(&alter.table, cx)?;
     remake(&before, TableDef::clone(&before), "ALTER INDEX", cx)
 }
 

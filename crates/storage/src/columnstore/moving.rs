@@ -1,0 +1,211 @@
+//! From the delta store to a row group, a few rows at a time: what the tuple mover does to the rows.
+//!
+//! ```text
+//!  read ──► compress ──► publish, all hidden ──► for each part: move its rows ──► all shown
+//!           nobody's rows                        one transaction                 `moving` is cleared
+//!           are owned                            per part
+//! ```
+//!
+//! A row moves by a version of its own kind, a tombstone that says where the row is from then on
+//! ([`VersionKind::Moved`]). In the same transaction its part of the group is shown, so a snapshot sees each row
+//! in one place, and the row that was changed since it was read stays in the delta store and is deleted in the
+//! group. Who wants to change a row that has moved since he read it takes it out of the group again
+//! ([`Transaction::claim`]). The mover waits for nobody, and who meets it waits for one part at most.
+//!
+//! [`VersionKind::Moved`]: crate::version::VersionKind
+
+use types::Bytes;
+
+use super::store::{BY_KEY, GROUP_BYTES, group_key};
+use super::{ColumnStore, Place, RowGroup, Trim};
+use crate::error::{Error, Result};
+use crate::row::{Keys, RowImage, RowRef};
+use crate::scan::{Bounds, Order, ScanSpec};
+use crate::store::Store;
+use crate::sync::{Mutant, is_mutant};
+use crate::table::Table;
+use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
+
+/// Rows that move in one transaction: about a tenth of a millisecond.
+const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };
+
+/// What a move has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// Rows that lie in the group now.
+    pub rows: usize,
+    /// Rows that were changed meanwhile, and stayed.
+    pub stayed: usize,
+    /// Whether all parts had their turn.
+    pub is_complete: bool,
+}
+
+impl Transaction {
+    /// Returns up to so many rows of the delta store, as the transaction sees them.
+    ///
+    /// # Errors
+    /// As [`Transaction::scan`].
+    pub fn delta_rows<'t>(&'t self, table: &'t Table, rows_max: usize) -> Result<Vec<RowRef<'t>>> {
+        let spec = ScanSpec {
+            index: None,
+            bounds: Bounds::ALL,
+            order: Order::Forward,
+            read: Read::COMMITTED,
+        };
+        let mut scan = self.scan(table, spec)?;
+        let mut rows = Vec::new();
+        while rows.len() < rows_max
+            && let Some(row) = scan.next()?
+        {
+            rows.push(row);
+        }
+        Ok(rows)
+    }
+
+    /// Puts a version above a row that says where it lies from now on; `false` if the row has changed since it
+    /// was read, or somebody owns it.
+    fn move_row(&self, row: RowRef<'_>, to: Place) -> Result<bool> {
+        self.forward(row, RowImage { bytes: &to.key(), blobs: &[] })
+    }
+}
+
+impl ColumnStore {
+    /// Takes a group for a part of it; `false` if it is gone or somebody empties the table.
+    fn claim_group(&self, transaction: &Transaction, id: u64) -> Result<bool> {
+        let key = group_key(id);
+        let found = transaction.get(&self.groups, BY_KEY, &key, Read::COMMITTED)?;
+        let Some(row) = found else { return Ok(false) };
+        Ok(matches!(transaction.claim(row, WhenOwned::Skip)?, Claim::Current(_)))
+    }
+}
+
+impl Table {
+    /// Moves rows of the delta store to a row group that has been made of them: `segments` hold them in their
+    /// order. Before each part `go_on` is asked; if it declines, what has moved stays moved.
+    ///
+    /// # Errors
+    /// [`Error::Closed`] where the table is redefined or gone; what has moved stays moved.
+    ///
+    /// # Panics
+    /// If the table has no columns, or not so many.
+    pub fn move_rows(
+        &self,
+        rows: &[RowRef<'_>],
+        segments: &[Bytes],
+        trim: Trim,
+        mut go_on: impl FnMut() -> bool,
+    ) -> Result<Moved> {
+        let store = self.columnstore().expect("rows move in tables that have columns");
+        let begin = || {
+            let transaction = Store::of(&self.shared).begin(TransactionOptions::STATEMENT);
+            transaction.begin_briefly().map(|()| transaction)
+        };
+        let id = {
+            let publishing = begin()?;
+            let id = publishing.add_hidden_group(self, segments, trim)?;
+            publishing.commit()?;
+            id
+        };
+        let mut moved = Moved::default();
+        for (number, part) in rows.chunks(PART_ROWS).enumerate() {
+            if !go_on() {
+                return Ok(moved);
+            }
+            let moving = begin()?;
+            if !store.claim_group(&moving, id)? {
+                return Err(Error::Closed(self.id()));
+            }
+            let stayed = moving.move_part(store, (id, number), part)?;
+            moving.commit()?;
+            moved.stayed += stayed;
+            moved.rows += part.len() - stayed;
+        }
+        let showing = begin()?;
+        showing.show_group(store, id)?;
+        showing.commit()?;
+        moved.is_complete = true;
+        Ok(moved)
+    }
+}
+
+impl Transaction {
+    /// Moves the rows of a part and shows it; returns how many stayed.
+    fn move_part(
+        &self,
+        store: &ColumnStore,
+        (group, number): (u64, usize),
+        part: &[RowRef<'_>],
+    ) -> Result<usize> {
+        let mut stayed = 0;
+        for (row, at) in part.iter().zip(number * PART_ROWS..) {
+            let at = u32::try_from(at).expect("a group has at most 2^20 rows");
+            let place = Place { group, row: at };
+            if self.move_row(*row, place)? {
+                continue;
+            }
+            stayed += 1;
+            if !is_mutant(Mutant::ChangedRowShown) {
+                self.insert(&store.deleted, RowImage { bytes: &place.key(), blobs: &[] })?;
+            }
+        }
+        if !is_mutant(Mutant::PartNotShown) {
+            let first = u32::try_from(number * PART_ROWS).expect("as above");
+            let key = Place { group, row: first }.key();
+            self.insert(&store.shown, RowImage { bytes: &key, blobs: &[] })?;
+        }
+        Ok(stayed)
+    }
+
+    /// Shows all of a group, whose parts are shown, by one word.
+    fn show_group(&self, store: &ColumnStore, id: u64) -> Result<()> {
+        let key = group_key(id);
+        let found = self.get(&store.groups, BY_KEY, &key, Read::COMMITTED)?;
+        let Some(row) = found else { return Ok(()) };
+        // Who owns it empties the table.
+        let Claim::Current(row) = self.claim(row, WhenOwned::Skip)? else { return Ok(()) };
+        let image = row.image();
+        let bytes = [&image.bytes[..GROUP_BYTES + 1], &[0]].concat();
+        self.update(row, RowImage { bytes: &bytes, ..image }, Keys::Same)?;
+        let spec = ScanSpec {
+            index: Some(BY_KEY),
+            bounds: Bounds::prefix(&key),
+            order: Order::Forward,
+            read: Read::COMMITTED,
+        };
+        let mut shown = self.scan(&store.shown, spec)?;
+        while let Some(part) = shown.next()? {
+            self.delete(part)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the rows of a group that are not shown yet to those that are deleted.
+    pub(super) fn add_hidden_rows(
+        &self,
+        store: &ColumnStore,
+        group: RowGroup<'_>,
+        read: Read,
+        deleted: &mut Vec<u32>,
+    ) -> Result<()> {
+        if !group.is_moving() {
+            return Ok(());
+        }
+        let key = group_key(group.id());
+        let bounds = Bounds::prefix(&key);
+        let spec = ScanSpec { index: Some(BY_KEY), bounds, order: Order::Forward, read };
+        let mut shown = self.scan(&store.shown, spec)?;
+        let mut parts = Vec::new();
+        while let Some(part) = shown.next()? {
+            parts.push(Place::of_key(part.image().bytes).row);
+        }
+        let step = u32::try_from(PART_ROWS).expect("a part is small");
+        let rows = u32::try_from(group.rows()).expect("a group has at most 2^20 rows");
+        for first in (0..rows).step_by(PART_ROWS) {
+            if parts.binary_search(&first).is_err() {
+                deleted.extend(first..rows.min(first + step));
+            }
+        }
+        deleted.sort_unstable();
+        Ok(())
+    }
+}
