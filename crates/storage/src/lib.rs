@@ -36,6 +36,8 @@
 
 mod build;
 mod chain;
+#[cfg(all(test, shuttle))]
+mod column_models;
 pub mod columnstore;
 pub mod error;
 mod garbage;

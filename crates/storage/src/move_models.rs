@@ -55,7 +55,7 @@ fn compressed(transaction: &Transaction, table: &Table) -> Vec<(u8, Place)> {
         let segment: Segment<'_> = group.segment(0);
         let mut numbers = types::batch::Vector::of_type(&DataType::BigInt);
         segment.block(0, &mut numbers);
-        for row in 0..3 {
+        for row in 0..numbers.len() {
             let Value::BigInt(number) = numbers.get(row) else { panic!("a number") };
             let row = u32::try_from(row).unwrap();
             if deleted.binary_search(&row).is_err() {

@@ -134,6 +134,7 @@ impl Table {
             begin = Begin::Committed(self.shared.clock.commit());
         }
         let version = self.new_version(kind, (begin, 0), found.top, image)?;
+        set.note_change(found.head);
         let linked = match moved {
             None => found.head.replace_latest(found.top, version.as_ptr()),
             Some(index) => {

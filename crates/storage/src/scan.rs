@@ -13,6 +13,7 @@ use std::sync::Arc;
 use types::Bytes;
 
 use crate::chain::View;
+use crate::columnstore::ColumnView;
 use crate::error::Result;
 use crate::head::{HeadRun, HeapPosition, RowHead};
 use crate::index::Index;
@@ -101,6 +102,8 @@ pub struct Scan<'t> {
     /// Whether no entry comes behind those read ahead. Not of the position: who goes on from there looks
     /// again.
     is_last: bool,
+    /// What is read elsewhere, and passed over here.
+    passed: Option<&'t ColumnView>,
 }
 
 /// Where a scan stands, without borrowing anything: for a cursor that outlives its request.
@@ -173,7 +176,17 @@ impl<'t> Scan<'t> {
             batch: VecDeque::new(),
             parts: None,
             is_last: false,
+            passed: None,
         }
+    }
+
+    /// Passes over the rows, in heap order, that a view of the table's columnstore index has.
+    ///
+    /// # Panics
+    /// If it is a scan of an index.
+    pub fn pass_over(&mut self, view: &'t ColumnView) {
+        assert!(self.index.is_none(), "rows are passed over in heap order");
+        self.passed = Some(view);
     }
 
     /// Moves to the next row.
@@ -212,7 +225,9 @@ impl<'t> Scan<'t> {
         let Some(index) = self.index else {
             let run = self.next_run(HEAP_BATCH);
             self.position.is_done = run.is_none();
+            let passed = self.passed;
             let heads = run.iter().flat_map(HeadRun::heads);
+            let heads = heads.filter(|head| passed.is_none_or(|view| !view.covers(head.id())));
             self.batch.extend(heads.map(|head| (None, head)));
             return;
         };
@@ -227,6 +242,7 @@ impl<'t> Scan<'t> {
 
     /// Ends the borrow; [`Transaction::resume`] goes on behind the last row returned.
     pub fn suspend(mut self) -> ScanPosition {
+        assert!(self.passed.is_none(), "a position counts all rows");
         if self.index.is_none() {
             self.position.heap.step_back(self.batch.len());
         }

@@ -31,6 +31,10 @@ pub(crate) enum Mutant {
     PartNotShown,
     /// Who wants to change a row that has moved takes it for one that is gone.
     MovedIsGone,
+    /// Who changes a row does not tell the columnstore index.
+    ColumnsNotTold,
+    /// A group of a columnstore index counts before the writers who have not met it have ended.
+    ColumnsWithoutWait,
 }
 
 /// Asks for the cache line of an address, which may be none of ours: nothing is read or written.

@@ -14,7 +14,7 @@ use crate::reclaim::{Guard, Published, pin, retire_version};
 use crate::row::RowImage;
 use crate::shards::ShardedCounter;
 use crate::store::Shared;
-use crate::sync::{SpinClass, SpinLock};
+use crate::sync::{AtomicU64, Ordering, SpinClass, SpinLock};
 use crate::version::{Begin, Version, VersionKind};
 
 /// A table, by the id that the catalog gave it.
@@ -136,6 +136,9 @@ pub struct Table {
     definition: SpinLock<()>,
     pub(crate) shared: Arc<Shared>,
     columnstore: Option<Box<ColumnStore>>,
+    /// Since when so many rows are in no group of the columnstore index that there could be another, in
+    /// milliseconds of the machine's clock; 0 for not at all.
+    loose_since_ms: AtomicU64,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
 }
@@ -153,10 +156,12 @@ impl Table {
                 list: indexes,
                 trust: Trust::Plan,
                 gate: Gate::OPEN,
+                columns: None,
             }),
             definition: SpinLock::new(SpinClass::XtpIndex, ()),
             shared,
             columnstore,
+            loose_since_ms: AtomicU64::new(0),
             rows: ShardedCounter::default(),
             row_bytes: ShardedCounter::default(),
         }
@@ -231,6 +236,16 @@ impl Table {
         self.rows.sum()
     }
 
+    /// Notes whether there are rows for another group of the columnstore index; returns for how long there have been,
+    /// in milliseconds.
+    pub fn note_loose(&self, are_enough: bool, now_ms: u64) -> Option<u64> {
+        // Relaxed: it says nothing of other memory, and one looks.
+        let before = self.loose_since_ms.load(Ordering::Relaxed);
+        let since = if before == 0 { now_ms.max(1) } else { before };
+        self.loose_since_ms.store(if are_enough { since } else { 0 }, Ordering::Relaxed);
+        are_enough.then(|| now_ms.saturating_sub(since))
+    }
+
     /// Returns what the table has beside its delta store, if its rows are compressed by column.
     pub fn columnstore(&self) -> Option<&ColumnStore> {
         self.columnstore.as_deref()
@@ -253,6 +268,10 @@ impl Table {
         };
         for index in self.indexes(&guard) {
             index.add_memory(&mut sums, &guard);
+        }
+        if let Some(columns) = &self.index_set(&guard).columns {
+            sums.used_indexes_bytes += columns.memory();
+            sums.allocated_indexes_bytes += columns.memory();
         }
         for part in self.parts().skip(1) {
             let memory = part.memory();

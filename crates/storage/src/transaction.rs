@@ -11,6 +11,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 
 use crate::chain::{Sight, View, visible};
+use crate::columnstore::{ColumnIndexId, ColumnView, KeptViews};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::index::Index;
@@ -21,7 +22,7 @@ use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
 use crate::snapshots::Slot;
 use crate::store::Store;
 use crate::sync::{Label, labelled};
-use crate::table::{IndexId, Table, TableKind};
+use crate::table::{IndexId, Table, TableId, TableKind};
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{Pace, TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
@@ -188,6 +189,8 @@ struct Inner {
     reads: Vec<RowRead>,
     ranges: Vec<RangeRead>,
     doomed: bool,
+    /// What the statement sees of columnstore indexes.
+    views: KeptViews,
     /// Who was in the way when `Error::Restart` was returned.
     blocker: Option<Blocker>,
 }
@@ -242,6 +245,7 @@ impl Transaction {
         let inner = self.inner.get_mut();
         inner.command += 1;
         inner.statement_snapshot = None;
+        inner.views.clear();
     }
 
     /// Sets the lock timeout of the waits to come, in milliseconds.
@@ -540,6 +544,27 @@ impl Transaction {
     /// Returns the state under which the transaction writes; null if it has written nothing.
     pub(crate) fn me(&self) -> *const TxState {
         self.inner.borrow().me()
+    }
+
+    /// Returns what the statement has seen of a table's columnstore index.
+    pub(crate) fn known_view(&self, index: (TableId, ColumnIndexId)) -> Option<&ColumnView> {
+        let inner = self.inner.borrow();
+        let (_, view) = inner.views.iter().find(|(of, _)| *of == index)?;
+        // SAFETY: views are let go by the next statement and by the end, which take `&mut self`.
+        Some(unsafe { &*Arc::as_ptr(view) })
+    }
+
+    /// Keeps a view until the statement ends.
+    pub(crate) fn keep_view(
+        &self,
+        index: (TableId, ColumnIndexId),
+        view: ColumnView,
+    ) -> &ColumnView {
+        let view = Arc::new(view);
+        let kept = Arc::as_ptr(&view);
+        self.inner.borrow_mut().views.push((index, view));
+        // SAFETY: as in `known_view`.
+        unsafe { &*kept }
     }
 
     /// Returns the store's clock.

@@ -19,7 +19,7 @@ use crate::reclaim::{pin, retire_arc};
 use crate::store::Shared;
 use crate::sync::Ordering;
 use crate::transaction::SessionTag;
-use crate::txstate::{Pace, TxState};
+use crate::txstate::TxState;
 use crate::version::Version;
 
 /// How long a wait may take.
@@ -132,6 +132,8 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
     use sos::sched;
     use sos::wait::WaitType;
     use std::time::Duration;
+
+    use crate::txstate::Pace;
 
     // No timeout is so short that it would end before what is over at once.
     let timeout_ms = patience.timeout_ms.filter(|_| other.state.pace == Pace::Any);

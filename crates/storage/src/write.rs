@@ -245,6 +245,7 @@ impl Transaction {
                 row.head.note_keys_changed();
             }
             let version = self.own_version(row.table, VersionKind::Data, &state, top, image)?;
+            set.note_change(row.head);
             if !row.head.replace_latest(top, version.as_ptr()) {
                 row.table.release_version(version, &guard);
                 continue;
@@ -288,6 +289,7 @@ impl Transaction {
             };
             let none = RowImage { bytes: &[], blobs: &[] };
             let version = self.own_version(row.table, VersionKind::Tombstone, &state, top, none)?;
+            row.table.index_set(&guard).note_change(row.head);
             if row.head.replace_latest(top, version.as_ptr()) {
                 self.note_write(row.table, row.head, version, WriteKind::Delete);
                 return Ok(());

@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sos::memory::Booked;
+use storage::columnstore::ColumnIndexId;
 use types::Collation;
 use types::row::RowLayout;
 use types::value::ColumnType;
@@ -318,6 +319,8 @@ pub struct TableDef {
     pub referenced: bool,
     /// The clustered columnstore index, if it has one; then it has no other index.
     pub columnstore: Option<ColumnstoreDef>,
+    /// The nonclustered columnstore index, if it has one: beside the rows, and never with the clustered one.
+    pub column_index: Option<ColumnIndexDef>,
 }
 
 /// A clustered columnstore index.
@@ -327,6 +330,28 @@ pub struct ColumnstoreDef {
     pub name: String,
     /// COMPRESSION_DELAY in minutes, for which delta stores that are closed wait at least for the tuple mover.
     pub compression_delay: i32,
+}
+
+/// A nonclustered columnstore index.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ColumnIndexDef {
+    /// `index_id`
+    pub id: i32,
+    /// By which storage knows this definition.
+    pub storage_id: ColumnIndexId,
+    /// Its name.
+    pub name: String,
+    /// Columns by ordinal, in the order in which they were named.
+    pub columns: Vec<u16>,
+    /// COMPRESSION_DELAY in minutes.
+    pub compression_delay: i32,
+}
+
+impl ColumnIndexDef {
+    /// Tells whether it has all of these columns.
+    pub fn covers(&self, mut ordinals: impl Iterator<Item = u16>) -> bool {
+        ordinals.all(|ordinal| self.columns.contains(&ordinal))
+    }
 }
 
 impl std::fmt::Debug for TableDef {

@@ -144,6 +144,12 @@ impl TableDef {
         self.columnstore.as_ref().is_some_and(is_same)
     }
 
+    /// Tells whether it has a nonclustered columnstore index of this name.
+    pub fn has_column_index(&self, name: &str) -> bool {
+        let is_same = |index: &super::ColumnIndexDef| super::name::Name::same(&index.name, name);
+        self.column_index.as_ref().is_some_and(is_same)
+    }
+
     /// Returns how the columns of an index's key are encoded.
     pub fn key_parts(&self, index: usize) -> impl Iterator<Item = KeyPart> {
         self.indexes[index]

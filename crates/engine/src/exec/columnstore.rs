@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use sos::lock::{SpinClass, SpinLock};
 use storage::columnstore::{
-    BLOCK_ROWS, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Trim, Zone, word_of,
+    BLOCK_ROWS, ColumnView, GROUP_ROWS_MAX, GroupBuilder, Place, RowGroup, Segment, Trim, Zone,
+    word_of,
 };
 use storage::{Read, RowImage, RowRef, Table, Transaction};
 use types::batch::{Selection, Vector};
@@ -33,13 +34,20 @@ const ROWS_PER_CHECK: usize = 4_096;
 #[derive(Clone)]
 pub(crate) struct Block<'t> {
     group: RowGroup<'t>,
+    /// The table's columns that the group has, where it does not have all.
+    columns: Option<&'t [u16]>,
     number: usize,
     rows: usize,
     /// The rows that are not deleted.
     pub(crate) live: Selection,
 }
 
-impl Block<'_> {
+impl<'t> Block<'t> {
+    /// Returns the segment of a column of the table.
+    fn segment(&self, ordinal: usize) -> Segment<'t> {
+        self.group.segment(place_of(ordinal, self.columns))
+    }
+
     /// Returns the number of rows, deleted ones included.
     pub(crate) fn rows(&self) -> usize {
         self.rows
@@ -47,30 +55,36 @@ impl Block<'_> {
 
     /// Reads a column.
     pub(crate) fn read(&self, ordinal: usize, out: &mut Vector) {
-        self.group.segment(ordinal).block(self.number, out);
+        self.segment(ordinal).block(self.number, out);
     }
 
     /// Returns the number of NULLs of a column.
     pub(crate) fn nulls(&self, ordinal: usize) -> usize {
-        self.group.segment(ordinal).block_nulls(self.number)
+        self.segment(ordinal).block_nulls(self.number)
     }
 
     /// Returns the sum of a column of whole numbers, as words.
     pub(crate) fn sum(&self, ordinal: usize) -> i128 {
-        let sum = self.group.segment(ordinal).block_sum(self.number);
+        let sum = self.segment(ordinal).block_sum(self.number);
         sum.expect("a column of whole numbers has words")
     }
 
     /// Returns the least and the largest word of a column whose words order as its values do; none if all are
     /// NULL.
     pub(crate) fn zone(&self, ordinal: usize) -> Option<Zone> {
-        self.group.segment(ordinal).block_zone(self.number)
+        self.segment(ordinal).block_zone(self.number)
     }
 
     /// Returns where a row is.
     pub(crate) fn place(&self, row: usize) -> Place {
         place(&self.group, self.number, row)
     }
+}
+
+/// Returns the place of a column of the table in a group that has some of them, or all.
+fn place_of(ordinal: usize, columns: Option<&[u16]>) -> usize {
+    let place = columns.map(|has| has.iter().position(|column| usize::from(*column) == ordinal));
+    place.map_or(ordinal, |place| place.expect("an index is read that has the column"))
 }
 
 fn place(group: &RowGroup<'_>, block: usize, row: usize) -> Place {
@@ -136,6 +150,8 @@ pub(crate) struct Blocks<'t> {
     table: &'t Table,
     read: Read,
     groups: Vec<RowGroup<'t>>,
+    /// A nonclustered index in the place of the table's own groups, and its columns.
+    view: Option<(&'t ColumnView, &'t [u16])>,
     current: Option<RowGroup<'t>>,
     deleted: Vec<u32>,
     next: usize,
@@ -164,13 +180,34 @@ impl<'t> Blocks<'t> {
         read: Read,
     ) -> storage::Result<Self> {
         let groups = transaction.row_groups(table, read)?;
-        let (current, deleted, next, tests) = (None, Vec::new(), 0, Vec::new());
-        let (share, end, place) = (None, 0, None);
-        Ok(Self {
+        Ok(Self::of(transaction, table, read, groups))
+    }
+
+    /// Opens those of a nonclustered index, which has these columns of the table.
+    pub(crate) fn of_index(
+        transaction: &'t Transaction,
+        table: &'t Table,
+        view: &'t ColumnView,
+        columns: &'t [u16],
+    ) -> Self {
+        let blocks = Self::of(transaction, table, Read::COMMITTED, view.groups().collect());
+        Self { view: Some((view, columns)), ..blocks }
+    }
+
+    fn of(
+        transaction: &'t Transaction,
+        table: &'t Table,
+        read: Read,
+        groups: Vec<RowGroup<'t>>,
+    ) -> Self {
+        let (view, current, deleted, next) = (None, None, Vec::new(), 0);
+        let (tests, share, end, place) = (Vec::new(), None, 0, None);
+        Self {
             transaction,
             table,
             read,
             groups,
+            view,
             current,
             deleted,
             next,
@@ -178,7 +215,7 @@ impl<'t> Blocks<'t> {
             share,
             end,
             place,
-        })
+        }
     }
 
     /// Gives only those parts of the groups that it gets.
@@ -203,8 +240,11 @@ impl<'t> Blocks<'t> {
         }
         self.place = Some(place);
         self.current = None;
-        if self.passes(|test| group.segment(test.ordinal).zone()) {
-            self.deleted = self.transaction.deleted_rows(self.table, group.id(), self.read)?;
+        if self.passes(|test| group.segment(self.column_of(test)).zone()) {
+            self.deleted = match self.view {
+                Some((view, _)) => view.changed_rows(place),
+                None => self.transaction.deleted_rows(self.table, group.id(), self.read)?,
+            };
             self.current = Some(group);
         }
         Ok(true)
@@ -230,11 +270,20 @@ impl<'t> Blocks<'t> {
             };
             let (number, rows) = (self.next, (group.rows() - first).min(BLOCK_ROWS));
             self.next += 1;
-            if !self.passes(|test| group.segment(test.ordinal).block_zone(number)) {
+            if !self.passes(|test| group.segment(self.column_of(test)).block_zone(number)) {
                 continue;
             }
-            return Ok(Some(Block { group, number, rows, live: self.live(first, rows) }));
+            let (live, columns) = (self.live(first, rows), self.columns());
+            return Ok(Some(Block { group, columns, number, rows, live }));
         }
+    }
+
+    fn columns(&self) -> Option<&'t [u16]> {
+        self.view.map(|(_, columns)| columns)
+    }
+
+    fn column_of(&self, test: &ZoneTest) -> usize {
+        place_of(test.ordinal, self.columns())
     }
 
     /// Tells whether some row may pass all tests, by the zones that are known.

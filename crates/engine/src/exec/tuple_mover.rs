@@ -37,9 +37,15 @@ impl Instance {
         let objects = catalog.databases.values().flat_map(|database| database.objects.values());
         for object in objects {
             let Object::Table(table) = object else { continue };
-            if is_due(table) && !stopping.is_set() {
-                // What keeps it from moving is looked at again the next time: there is nobody to tell.
+            if stopping.is_set() {
+                return;
+            }
+            // What keeps it from moving is looked at again the next time: there is nobody to tell.
+            if is_due(table) {
                 let _ = compress_closed(&self.store, table, Trim::Moved, stopping);
+            }
+            if may_be_covered(table) {
+                let _ = cover(&self.store, table, CLOSED_ROWS, Trim::Moved, stopping);
             }
         }
     }
@@ -50,10 +56,32 @@ fn is_due(table: &TableDef) -> bool {
     let (Some(index), Some(store)) = (&table.columnstore, table.rows.data.columnstore()) else {
         return false;
     };
-    let now_ms = sos::clock::monotonic_ns() / 1_000_000;
-    let waited_ms = store.note_full(is_closed(table), now_ms);
-    let delay_ms = u64::from(index.compression_delay.unsigned_abs()) * MINUTE_MS;
+    has_waited(store.note_full(is_closed(table), now_ms()), index.compression_delay)
+}
+
+/// Tells whether rows may be enough for another group of a nonclustered columnstore index: more than those that its
+/// groups have places for, or places that are worn.
+fn may_be_covered(table: &TableDef) -> bool {
+    let Some(index) = &table.column_index else { return false };
+    let data = &table.rows.data;
+    let groups = match data.has_column_index(index.storage_id) {
+        true => data.column_groups().unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let clean: usize = groups.iter().map(|group| group.clean).sum();
+    let rows = usize::try_from(data.row_count()).unwrap_or(usize::MAX);
+    let are_enough = rows.saturating_sub(clean) >= CLOSED_ROWS;
+    has_waited(data.note_loose(are_enough, now_ms()), index.compression_delay)
+}
+
+/// Tells whether as much time has passed as COMPRESSION_DELAY demands.
+fn has_waited(waited_ms: Option<u64>, delay_minutes: i32) -> bool {
+    let delay_ms = u64::from(delay_minutes.unsigned_abs()) * MINUTE_MS;
     waited_ms.is_some_and(|waited| waited >= delay_ms)
+}
+
+fn now_ms() -> u64 {
+    sos::clock::monotonic_ns() / 1_000_000
 }
 
 /// Tells whether there are enough rows in a delta store for a row group.
@@ -121,13 +149,7 @@ fn compress(
     builder.clear();
     let mut values = Vec::with_capacity(table.columns.len());
     for (number, row) in rows.iter().enumerate() {
-        if number.is_multiple_of(ROWS_PER_CHECK) {
-            memory::check().map_err(|_| storage::Error::OutOfMemory)?;
-            sos::sched::yield_if_quantum_due();
-            if cancel.is_set() {
-                return Err(storage::Error::Cancelled);
-            }
-        }
+        check_row(number, cancel)?;
         let image = row.image();
         let view = table.layout.view(image.bytes, image.blobs);
         values.clear();
@@ -142,4 +164,63 @@ fn compress(
     let bytes = segments.iter().map(|segment| segment.len()).sum();
     emit::columnstore::moving_ends(&watched, table, &moved, bytes);
     Ok(moved)
+}
+
+/// Rows from which a row group is full.
+pub(crate) const CLOSED_ROWS: usize = GROUP_ROWS_MAX;
+
+/// Makes row groups of a nonclustered columnstore index, as long as so many rows are in none.
+///
+/// # Errors
+/// As [`reorganize`].
+pub(crate) fn cover(
+    store: &std::sync::Arc<Store>,
+    table: &TableDef,
+    rows_min: usize,
+    trim: Trim,
+    cancel: &Cancel,
+) -> storage::Result<()> {
+    let Some(index) = &table.column_index else { return Ok(()) };
+    let data = &table.rows.data;
+    if !data.has_column_index(index.storage_id) {
+        data.add_column_index(index.storage_id);
+    }
+    data.shed_column_groups();
+    let of = |ordinal: &u16| table.columns[usize::from(*ordinal)].ty;
+    let types: Vec<_> = index.columns.iter().map(of).collect();
+    let mut builder = GroupBuilder::new(&types);
+    loop {
+        let reader = store.begin(TransactionOptions::STATEMENT);
+        let Some(loose) = reader.loose_rows(data, index.storage_id, rows_min)? else {
+            return Ok(());
+        };
+        builder.clear();
+        let mut values = vec![Value::Null; index.columns.len()];
+        for (number, image) in loose.images().enumerate() {
+            check_row(number, cancel)?;
+            // Where there is no row, the one before serves: it is as short as any, and nobody reads it.
+            if let Some(image) = image {
+                let view = table.layout.view(image.bytes, image.blobs);
+                let ordinals = index.columns.iter().map(|ordinal| usize::from(*ordinal));
+                values.clear();
+                values.extend(ordinals.map(|ordinal| view.get(ordinal)));
+            }
+            builder.push(&values);
+        }
+        let segments =
+            builder.finish().expect("an index's columns are of types that segments hold");
+        if !data.add_column_group(&loose, segments, trim)? {
+            // Another has been faster, and goes on.
+            return Ok(());
+        }
+    }
+}
+
+fn check_row(number: usize, cancel: &Cancel) -> storage::Result<()> {
+    if !number.is_multiple_of(ROWS_PER_CHECK) {
+        return Ok(());
+    }
+    memory::check().map_err(|_| storage::Error::OutOfMemory)?;
+    sos::sched::yield_if_quantum_due();
+    if cancel.is_set() { Err(storage::Error::Cancelled) } else { Ok(()) }
 }

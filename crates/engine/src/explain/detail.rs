@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::op::{Builder, Op, Part, inherit};
 use super::scalar::{Column, bracketed};
 use super::xml::attribute;
-use crate::catalog::{IndexKind, TableDef};
+use crate::catalog::{ColumnIndexDef, IndexKind, TableDef};
+use crate::exec::query;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, Aggregate, AggregateCall, Limit, Node, Query, Scan, Sort, SortKey, Spool, TableSource,
@@ -38,7 +39,9 @@ impl Builder<'_> {
             };
             self.names.define(*register, column);
         }
+        let columns = query::column_index(scan);
         let mut op = match (&scan.access, clustered_of(table)) {
+            (Access::Full, _) if columns.is_some() => self.column_index(scan, columns),
             (Access::Full, Some(index)) if matches!(scan.table, TableSource::Table(_)) => {
                 self.index(scan, index, &[], [None, None], Direction::None)
             }
@@ -64,6 +67,32 @@ impl Builder<'_> {
             self.predicate(&mut op, "WHERE", "Predicate", residual, Part::Before);
         }
         op.argument.push_str(op.tail);
+        op
+    }
+
+    /// A scan that the nonclustered columnstore index has all columns for.
+    fn column_index(&mut self, scan: &Scan, index: Option<&ColumnIndexDef>) -> Op {
+        let table = table_of(&scan.table);
+        let [database, schema, name] = self.names.table(table);
+        let index = index.map_or("", |index| index.name.as_str());
+        let mut op = Op::new("Columnstore Index Scan", "Index Scan", "IndexScan");
+        op.argue(&format!("OBJECT:({})", bracketed(&[&database, &schema, &name, index])));
+        op.attributes =
+            r#" Ordered="0" ForcedIndex="0" NoExpandHint="0" Storage="ColumnStore""#.to_owned();
+        self.defined_columns(&mut op, scan);
+        op.before.push_str("<Object");
+        let names = [
+            ("Database", database.as_str()),
+            ("Schema", &schema),
+            ("Table", &name),
+            ("Index", index),
+        ];
+        for (key, value) in names.into_iter().filter(|(_, value)| !value.is_empty()) {
+            attribute(key, &bracketed(&[value]), &mut op.before);
+        }
+        attribute("IndexKind", "NonClustered", &mut op.before);
+        attribute("Storage", "ColumnStore", &mut op.before);
+        op.before.push_str("/>");
         op
     }
 

@@ -138,6 +138,8 @@ impl<'o> Optimizer<'o> {
     fn subquery(&mut self, query: &mut Query) {
         self.whole(query);
         prune_query(query);
+        // Once more: only now it is known which columns are read.
+        unordered::relax(&mut query.root, unordered::Order::Seen);
     }
 
     /// Optimizes a query's rows and output.
@@ -164,6 +166,9 @@ pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) {
     if let Some(mut optimizer) = Optimizer::of(binder) {
         optimizer.whole(query);
         optimizer.spool_query(query, spool::Opened::Once);
+        prune_query(query);
+        unordered::relax(&mut query.root, unordered::Order::Seen);
+        return;
     }
     prune_query(query);
 }

@@ -8,11 +8,14 @@
 
 use types::DataType;
 
-use crate::catalog::IndexKind;
+use crate::catalog::{ColumnIndexDef, IndexKind};
 use crate::plan::query::{Access, Aggregate, AggregateCall, JoinMethod, Node, Scan, TableSource};
 
 /// Rows from which a table is large: those of smaller ones come in the order of the index all the same.
 const ROWS_MIN: u64 = 10_000;
+
+/// As `ROWS_MIN`, where a columnstore index has all columns that are read.
+const COVERED_ROWS_MIN: u64 = 1_000;
 
 /// Whether somebody sees in which order an operator gives its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +88,11 @@ fn relax_scan(scan: &mut Scan) {
             .indexes
             .get(usize::from(*index))
             .is_some_and(|index| index.clustered && index.kind == IndexKind::Range);
-    if is_whole && table.rows.data.row_count() >= ROWS_MIN {
+    let mut ordinals = scan.columns.iter().map(|column| column.0);
+    let has_columns = |index: &ColumnIndexDef| index.covers(&mut ordinals);
+    let is_covered = table.column_index.as_ref().is_some_and(has_columns);
+    let rows_min = if is_covered { COVERED_ROWS_MIN } else { ROWS_MIN };
+    if is_whole && table.rows.data.row_count() >= rows_min {
         scan.access = Access::Full;
     }
 }

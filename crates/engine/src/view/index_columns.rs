@@ -43,6 +43,17 @@ struct Row {
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let mut found = Vec::new();
     for table in tables(scope.session, scope.database) {
+        if let Some(index) = &table.column_index {
+            let columns = (1..).zip(&index.columns);
+            found.extend(columns.map(|(id, column)| Row {
+                table: table.id,
+                index: index.id,
+                id,
+                column: i32::from(*column) + 1,
+                key_ordinal: 0,
+                descending: false,
+            }));
+        }
         for index in &table.indexes {
             let keys = (1_u8..).zip(&index.keys).map(|(n, (column, desc))| (n, *column, *desc));
             let included = index.included.iter().map(|column| (0, *column, false));

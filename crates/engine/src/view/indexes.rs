@@ -31,9 +31,7 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("filter_definition", NVMAX, |r| {
         r.index().and_then(|i| i.filter.as_ref()).map_or(Value::Null, |f| text(&f.text))
     }),
-    opt("compression_delay", INT, |r| {
-        r.table.columnstore.as_ref().map_or(Value::Null, |c| int(c.compression_delay))
-    }),
+    opt("compression_delay", INT, |r| r.compression_delay().map_or(Value::Null, int)),
     opt("suppress_dup_key_messages", BIT, |_| bit(false)),
     opt("auto_created", BIT, |_| bit(false)),
     opt("optimize_for_sequential_key", BIT, |_| bit(false)),

@@ -56,7 +56,9 @@ pub(super) struct GroupRow {
 pub(super) fn group_rows(scope: &Scope<'_>) -> types::Result<Vec<GroupRow>> {
     let mut rows = Vec::new();
     for index in index_rows(scope.session, scope.database) {
-        if index.table.columnstore.is_some() {
+        if index.is_column_index {
+            add_index(&index, &mut rows);
+        } else if index.table.columnstore.is_some() {
             let table = Arc::clone(&index.table);
             let read = add_table(&table, &index, scope, &mut rows);
             read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
@@ -89,8 +91,35 @@ fn add_table(
         });
         next = group.id() + 1;
     }
-    // One delta store takes all rows; it is as many groups as it would be compressed to.
-    let mut left = data.delta_rows();
+    // One delta store takes all rows.
+    add_delta(index, data.delta_rows(), next, rows);
+    Ok(())
+}
+
+/// Adds the groups of a nonclustered index, and the rows that are in none: those are read where they are.
+fn add_index(index: &IndexRow, rows: &mut Vec<GroupRow>) {
+    let data = &index.table.rows.data;
+    let is_current = index.column_index().is_some_and(|i| data.has_column_index(i.storage_id));
+    let groups = data.column_groups().filter(|_| is_current).unwrap_or_default();
+    let (mut loose, mut next) = (data.row_count(), 0);
+    for group in groups {
+        loose = loose.saturating_sub(count(group.clean));
+        next = group.id + 1;
+        rows.push(GroupRow {
+            index: index.clone(),
+            id: group.id,
+            state: GroupState::Compressed,
+            rows: count(group.rows),
+            deleted: count(group.rows - group.clean),
+            bytes: count(group.bytes),
+            trim: Some(group.trim),
+        });
+    }
+    add_delta(index, loose, next, rows);
+}
+
+/// Adds rows that are not compressed: as many groups as they would be compressed to.
+fn add_delta(index: &IndexRow, mut left: u64, mut next: u64, rows: &mut Vec<GroupRow>) {
     while left > 0 {
         let own = left.min(count(GROUP_ROWS_MAX));
         let state = if own < count(GROUP_ROWS_MAX) { GroupState::Open } else { GroupState::Closed };
@@ -99,7 +128,6 @@ fn add_table(
         left -= own;
         next += 1;
     }
-    Ok(())
 }
 
 fn count(number: usize) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use storage::columnstore::{Encoding, Zone};
+use storage::columnstore::{ColumnView, Encoding, RowGroup, Zone};
 use storage::{Read, TransactionOptions};
 
 use super::Scope;
@@ -49,7 +49,7 @@ impl SegmentRow {
 pub(super) fn segment_rows(scope: &Scope<'_>) -> types::Result<Vec<SegmentRow>> {
     let mut rows = Vec::new();
     for index in index_rows(scope.session, scope.database) {
-        if index.table.columnstore.is_some() {
+        if index.is_column_index || index.table.columnstore.is_some() {
             let read = add_table(&index, scope, &mut rows);
             read.map_err(|_| types::Error::from(types::Msg::OutOfMemory))?;
         }
@@ -64,7 +64,15 @@ fn add_table(
 ) -> storage::Result<()> {
     let table = Arc::clone(&index.table);
     let reader = scope.session.instance.store.begin(TransactionOptions::STATEMENT);
-    for group in reader.row_groups(&table.rows.data, Read::COMMITTED)? {
+    let (data, isolation) = (&table.rows.data, Read::COMMITTED.isolation);
+    let groups: Vec<RowGroup<'_>> = match index.column_index() {
+        Some(own) => {
+            let view = reader.column_view(data, own.storage_id, isolation);
+            view.into_iter().flat_map(ColumnView::groups).collect()
+        }
+        None => reader.row_groups(data, Read::COMMITTED)?,
+    };
+    for group in groups {
         rows.extend((0..group.columns()).map(|column| {
             let segment = group.segment(column);
             SegmentRow {

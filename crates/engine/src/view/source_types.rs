@@ -7,7 +7,9 @@ use types::{DataType, Length, Value};
 
 use super::Scope;
 use super::source::{SYSNAME_ID, tables};
-use crate::catalog::{Database, IndexConstraint, IndexDef, IndexKind, TableDef, UserType};
+use crate::catalog::{
+    ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, TableDef, UserType,
+};
 use crate::session::SessionState;
 
 /// A type, as `sys.types` shows it.
@@ -146,6 +148,8 @@ pub(crate) struct IndexRow {
     pub(crate) table: Arc<TableDef>,
     /// Place in its list; none for the heap.
     pub(crate) place: Option<usize>,
+    /// Whether it is the nonclustered columnstore index.
+    pub(crate) is_column_index: bool,
 }
 
 impl IndexRow {
@@ -154,13 +158,31 @@ impl IndexRow {
         self.place.and_then(|place| self.table.indexes.get(place))
     }
 
+    /// Returns the nonclustered columnstore index, if it is that.
+    pub(crate) fn column_index(&self) -> Option<&ColumnIndexDef> {
+        self.table.column_index.as_ref().filter(|_| self.is_column_index)
+    }
+
+    /// Returns COMPRESSION_DELAY, if it is a columnstore index.
+    pub(crate) fn compression_delay(&self) -> Option<i32> {
+        let clustered = self.table.columnstore.as_ref().filter(|_| self.place.is_none());
+        let delay = self.column_index().map(|index| index.compression_delay);
+        delay.or(clustered.map(|index| index.compression_delay))
+    }
+
     /// Returns `index_id`: 0 is the heap.
     pub(crate) fn id(&self) -> i32 {
+        if let Some(index) = self.column_index() {
+            return index.id;
+        }
         self.index().map_or(i32::from(self.table.columnstore.is_some()), |index| index.id)
     }
 
     /// Returns its name; none for the heap.
     pub(crate) fn name(&self) -> Option<&str> {
+        if let Some(index) = self.column_index() {
+            return Some(&index.name);
+        }
         let columnstore = self.table.columnstore.as_ref().map(|index| index.name.as_str());
         self.index().map(|index| index.name.as_str()).or(columnstore)
     }
@@ -173,6 +195,12 @@ impl IndexRow {
     /// Returns its memory, in pages of 8 KB: rows are with the heap or the clustered index.
     pub(crate) fn pages(&self) -> Pages {
         let data = &self.table.rows.data;
+        if self.is_column_index {
+            let groups = data.column_groups().unwrap_or_default();
+            let bytes: usize = groups.iter().map(|group| group.bytes).sum();
+            let used = pages(u64::try_from(bytes).unwrap_or(u64::MAX));
+            return Pages { data: used, used, reserved: used };
+        }
         let index = self.index();
         let own = index.and_then(|i| data.index_memory(i.storage_id())).unwrap_or_default();
         if index.is_some_and(|i| !i.clustered) {
@@ -190,7 +218,7 @@ impl IndexRow {
     /// Returns its memory; that of the heap or the clustered index with that of the other indexes.
     pub(crate) fn pages_with_others(&self) -> Pages {
         let own = self.pages();
-        if self.index().is_some_and(|i| !i.clustered) {
+        if self.is_column_index || self.index().is_some_and(|i| !i.clustered) {
             return own;
         }
         let all = self.table.rows.data.memory();
@@ -204,6 +232,7 @@ impl IndexRow {
     /// Returns `type` and `type_desc`.
     pub(crate) fn kind(&self) -> (u8, &'static str) {
         match self.index() {
+            None if self.is_column_index => (6, "NONCLUSTERED COLUMNSTORE"),
             None if self.table.columnstore.is_some() => (5, "CLUSTERED COLUMNSTORE"),
             None => (0, "HEAP"),
             Some(index) => match index.kind {
@@ -260,12 +289,17 @@ pub(crate) fn asked_indexes(scope: &Scope<'_>) -> Vec<(i16, IndexRow)> {
 /// Returns the indexes of a database's tables, the heap first where no index is clustered.
 pub(crate) fn index_rows(session: &SessionState, database: &Database) -> Vec<IndexRow> {
     let mut rows = Vec::new();
+    let row = |table: &Arc<TableDef>, place, is_column_index| {
+        let table = Arc::clone(table);
+        IndexRow { table, place, is_column_index }
+    };
     for table in tables(session, database) {
         if !table.indexes.iter().any(|i| i.clustered) {
-            rows.push(IndexRow { table: Arc::clone(&table), place: None });
+            rows.push(row(&table, None, false));
         }
         let places = 0..table.indexes.len();
-        rows.extend(places.map(|place| IndexRow { table: Arc::clone(&table), place: Some(place) }));
+        rows.extend(places.map(|place| row(&table, Some(place), false)));
+        rows.extend(table.column_index.as_ref().map(|_| row(&table, None, true)));
     }
     rows
 }

@@ -1,10 +1,9 @@
 //! `GroupBuilder`: the rows of a row group while it is being made, one writer's own.
 
-use sos::memory::experiment::{self, Experiment};
-use sos::memory::{MemoryClerk, with_clerk};
 use types::batch::{Selection, Vector};
 use types::{Bytes, ColumnType, Value};
 
+use super::machine;
 use super::segment::{Room, encode};
 
 /// Rows of a full row group.
@@ -49,13 +48,13 @@ impl GroupBuilder {
         assert_eq!(row.len(), self.columns.len(), "a row has a value for each column");
         let columns = &mut self.columns;
         let push = || columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
-        with_clerk(MemoryClerk::ColumnStore, push);
+        machine::booked(push);
         self.rows += 1;
     }
 
     /// Adds the selected rows of vectors, one per column.
     pub fn append<'v>(&mut self, columns: impl Iterator<Item = &'v Vector>, rows: &Selection) {
-        with_clerk(MemoryClerk::ColumnStore, || {
+        machine::booked(|| {
             self.columns.iter_mut().zip(columns).for_each(|(own, more)| own.append(more, rows));
         });
         self.rows += rows.len();
@@ -65,23 +64,23 @@ impl GroupBuilder {
     /// Makes a segment of each column, and is empty again; none, and nothing is done, if a column's type is
     /// one that no segment holds.
     pub fn finish(&mut self) -> Option<Vec<Bytes>> {
-        let segments = with_clerk(MemoryClerk::ColumnStore, || {
+        let segments = machine::booked(|| {
             let room = &mut self.room;
             let segment = |column: &Vector| {
                 let segment = encode(column, room).map(Bytes::copy_from);
-                if Experiment::DecommitPerSegment.is_on() {
+                if machine::gives_back() {
                     *room = Room::default();
-                    experiment::after_segment();
+                    machine::give_back();
                 }
                 segment
             };
             self.columns.iter().map(segment).collect::<Option<Vec<Bytes>>>()
         })?;
         self.clear();
-        if Experiment::DecommitPerSegment.is_on() {
+        if machine::gives_back() {
             let empty = |column: &Vector| Vector::of_type(column.data_type());
             self.columns = self.columns.iter().map(empty).collect();
-            experiment::after_segment();
+            machine::give_back();
         }
         Some(segments)
     }

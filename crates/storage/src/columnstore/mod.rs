@@ -13,6 +13,8 @@
 
 mod form;
 mod group;
+mod index;
+mod machine;
 mod moving;
 mod pack;
 mod segment;
@@ -25,6 +27,8 @@ mod words;
 
 pub use form::word_of;
 pub use group::{GROUP_ROWS_MAX, GroupBuilder};
+pub use index::{ColumnGroupRow, ColumnIndexId, ColumnView, LooseRows};
+pub(crate) use index::{ColumnIndex, KeptViews};
 pub use moving::Moved;
 pub use segment::{Encoding, Segment, Zone};
 pub use store::{ColumnStore, Mover, Place, RowGroup, Trim};

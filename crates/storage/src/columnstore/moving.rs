@@ -26,7 +26,7 @@ use crate::sync::{Mutant, is_mutant};
 use crate::table::Table;
 use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
 
-/// Rows that move in one transaction: about a tenth of a millisecond.
+/// Rows that move in one transaction.
 const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };
 
 /// What a move has done.

@@ -92,6 +92,11 @@ pub struct RowGroup<'t> {
 }
 
 impl<'t> RowGroup<'t> {
+    /// The group that an image is of.
+    pub(super) const fn of(image: RowImage<'t>) -> Self {
+        Self { image }
+    }
+
     /// Returns its number: unique in its table, given out once.
     pub fn id(&self) -> u64 {
         group_of(self.image.bytes)

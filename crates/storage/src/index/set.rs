@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::Index;
+use crate::columnstore::ColumnIndex;
 use crate::gate::Gate;
+use crate::head::RowHead;
 
 /// Whose word counts that an update changes no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub(crate) struct IndexSet {
     pub(crate) trust: Trust,
     /// Who may write.
     pub(crate) gate: Gate,
+    /// The columnstore index beside the rows, if there is one.
+    pub(crate) columns: Option<Arc<ColumnIndex>>,
 }
 
 impl IndexSet {
@@ -29,17 +33,33 @@ impl IndexSet {
         let mut list = self.list.clone();
         list.push(index);
         let trust = if self.trust == Trust::Nobody { Trust::Nobody } else { trust };
-        Self { list, trust, gate: self.gate }
+        Self { list, trust, gate: self.gate, columns: self.columns.clone() }
     }
 
     /// Returns the set without one.
     pub(crate) fn without(&self, index: &Index) -> Self {
         let list = self.list.iter().filter(|other| !std::ptr::eq(&raw const ***other, index));
-        Self { list: list.cloned().collect(), trust: self.trust, gate: self.gate }
+        let (list, columns) = (list.cloned().collect(), self.columns.clone());
+        Self { list, trust: self.trust, gate: self.gate, columns }
     }
 
     /// Returns the set behind another gate.
     pub(crate) fn behind(&self, gate: Gate) -> Self {
-        Self { list: self.list.clone(), trust: self.trust, gate }
+        let (list, columns) = (self.list.clone(), self.columns.clone());
+        Self { list, trust: self.trust, gate, columns }
+    }
+
+    /// Returns the set beside another columnstore index.
+    pub(crate) fn beside(&self, columns: Option<Arc<ColumnIndex>>) -> Self {
+        Self { list: self.list.clone(), trust: self.trust, gate: self.gate, columns }
+    }
+
+    /// Notes that a row is about to get another version: before that is linked, and under the pin under which
+    /// the set was read.
+    #[inline]
+    pub(crate) fn note_change(&self, head: &RowHead) {
+        if let Some(columns) = &self.columns {
+            columns.note_change(head);
+        }
     }
 }

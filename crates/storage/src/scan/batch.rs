@@ -7,7 +7,7 @@
 use super::Scan;
 use crate::chain::{Sight, View, visible};
 use crate::error::Result;
-use crate::head::RowHead;
+use crate::head::{HeadRun, RowHead};
 use crate::index::Index;
 use crate::keys::has_key;
 use crate::reclaim::{Guard, pin};
@@ -57,12 +57,35 @@ impl<'t> Scan<'t> {
             self.position.is_done = true;
             return false;
         };
+        let Some(passed) = self.passed else {
+            return self.see_run(run, 0..run.len(), images);
+        };
+        let first = run.head(0).id().0;
+        let end = first + run.len() as u64;
+        let place = |id: u64| usize::try_from(id - first).expect("a run is small");
+        let mut next = first;
+        while let Some(loose) = passed.loose(next, end) {
+            if self.see_run(run, place(loose.start)..place(loose.end), images) {
+                return true;
+            }
+            next = loose.end;
+        }
+        false
+    }
+
+    /// Appends the rows of a part of a run; as `see_heap`.
+    fn see_run(
+        &mut self,
+        run: HeadRun<'t>,
+        part: std::ops::Range<usize>,
+        images: &mut Vec<RowImage<'t>>,
+    ) -> bool {
         let view = View { me: self.transaction.me(), ..self.view };
         let clock = self.transaction.clock();
         let guard = pin();
-        (0..run.len().min(AHEAD)).for_each(|next| prefetch_version(run.head(next)));
-        for number in 0..run.len() {
-            if number + AHEAD < run.len() {
+        part.clone().take(AHEAD).for_each(|next| prefetch_version(run.head(next)));
+        for number in part.clone() {
+            if number + AHEAD < part.end {
                 prefetch_version(run.head(number + AHEAD));
             }
             match look(run.head(number), view, clock, &guard) {

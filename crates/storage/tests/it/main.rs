@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a failing test may panic anywhere")]
 
 mod basic;
+mod column_index;
 mod columnstore;
 mod conflicts;
 mod definition;

@@ -31,11 +31,20 @@ enum Named {
     Default(usize),
 }
 
+/// Tells whether columns may get another type or another place.
+fn changes_columns(action: &AlterTableAction) -> bool {
+    matches!(action, AlterTableAction::AlterColumn(_) | AlterTableAction::Drop(_))
+}
+
 pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find_alone(&alter.name, cx)?;
     let is_trigger = matches!(alter.action, AlterTableAction::Trigger { .. });
     if table.columnstore.is_some() && !is_trigger {
         return refuse("ALTER TABLE of a table with a columnstore index");
+    }
+    if table.column_index.is_some() && changes_columns(&alter.action) {
+        let what = "ALTER COLUMN and DROP of a table with a nonclustered columnstore index";
+        return refuse(what);
     }
     match &alter.action {
         AlterTableAction::Add { check, elements } => {

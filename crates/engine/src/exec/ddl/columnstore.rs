@@ -66,23 +66,36 @@ fn check_column(column: &ColumnDef) -> Result<()> {
     if column.computed.is_some() {
         return refuse("computed columns of a table with a columnstore index");
     }
+    check_type(column)
+}
+
+/// Checks that a column is of a type that segments hold.
+///
+/// # Errors
+/// 35343.
+pub(super) fn check_type(column: &ColumnDef) -> Result<()> {
     match column.ty.data_type {
         DataType::SqlVariant
         | DataType::Xml
         | DataType::Text
         | DataType::NText
         | DataType::Image
-        | DataType::RowVersion => Err(Error::custom(
-            35343,
-            16,
-            1,
-            format!(
-                "The statement failed. Column '{}' has a data type that cannot participate in a columnstore index.",
-                column.name
-            ),
-        )),
+        | DataType::RowVersion => Err(cannot_participate(column)),
         _ => Ok(()),
     }
+}
+
+/// The error of a column of a type that no columnstore index has.
+pub(super) fn cannot_participate(column: &ColumnDef) -> Error {
+    Error::custom(
+        35343,
+        16,
+        1,
+        format!(
+            "The statement failed. Column '{}' has a data type that cannot participate in a columnstore index.",
+            column.name
+        ),
+    )
 }
 
 /// Runs CREATE CLUSTERED COLUMNSTORE INDEX on a table that exists.
@@ -110,7 +123,8 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         None if drops => return refuse("DROP_EXISTING of a rowstore index by a columnstore index"),
         Some(_) | None => {}
     }
-    let after = TableDef { columnstore: Some(defined), ..TableDef::clone(&before) };
+    let mut after = TableDef { columnstore: Some(defined), ..TableDef::clone(&before) };
+    super::column_index::check(&mut after)?;
     check(&after)?;
     remake(&before, after, "CREATE INDEX", cx)
 }
@@ -125,15 +139,7 @@ pub(super) fn drop(table: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
 /// Runs ALTER INDEX .. REBUILD and REORGANIZE. REORGANIZE compresses closed delta stores, which are full ones,
 /// while others read and write; with COMPRESS_ALL_ROW_GROUPS the table is made anew, as by REBUILD.
 pub(super) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
-    let mut all = alter.action == AlterIndexAction::Rebuild;
-    for option in &alter.options {
-        match (option.name.as_ref(), &option.value) {
-            ("COMPRESS_ALL_ROW_GROUPS", value) => all |= matches!(value, ast::OptionValue::On),
-            ("DATA_COMPRESSION", value) if value.word() == Some("COLUMNSTORE") => {}
-            ("MAXDOP" | "ONLINE", _) => {}
-            (other, _) => return refuse(&format!("the option {other} of a columnstore index")),
-        }
-    }
+    let all = compresses_all(alter)? || alter.action == AlterIndexAction::Rebuild;
     let found = table::find(&alter.table, cx)?;
     if !all && !tuple_mover::is_closed(&found) {
         return Ok(());
@@ -147,9 +153,31 @@ pub(super) fn change(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
     remake(&before, TableDef::clone(&before), "ALTER INDEX", cx)
 }
 
+/// Tells whether COMPRESS_ALL_ROW_GROUPS is on.
+///
+/// # Errors
+/// 40517 for other options.
+pub(super) fn compresses_all(alter: &ast::AlterIndex) -> Result<bool> {
+    let mut all = false;
+    for option in &alter.options {
+        match (option.name.as_ref(), &option.value) {
+            ("COMPRESS_ALL_ROW_GROUPS", value) => all |= matches!(value, ast::OptionValue::On),
+            ("DATA_COMPRESSION", value) if value.word() == Some("COLUMNSTORE") => {}
+            ("MAXDOP" | "ONLINE", _) => {}
+            (other, _) => return refuse(&format!("the option {other} of a columnstore index")),
+        }
+    }
+    Ok(all)
+}
+
 fn remake(before: &Arc<TableDef>, after: TableDef, verb: &str, cx: &mut Cx<'_>) -> Result<()> {
     let sources = (0..before.columns.len()).map(Rewrite::Keep).collect();
     alter::rewrite(before, after, sources, false, verb, cx)
+}
+
+/// Tells whether an index is a columnstore.
+pub(super) fn is_any(index: &ast::InlineIndex) -> bool {
+    is_columnstore(index) || super::column_index::is_column_index(index)
 }
 
 /// Tells whether an index is a clustered columnstore.

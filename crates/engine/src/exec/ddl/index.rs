@@ -19,11 +19,14 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     if super::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
     }
+    if super::column_index::is_column_index(&create.index) {
+        return super::column_index::create(create, cx);
+    }
     if table.columnstore.is_some() {
         return refuse("keys and other indexes of a table with a columnstore index");
     }
     let name = create.index.name.as_str();
-    if table.index(name).is_some() {
+    if table.index(name).is_some() || table.has_column_index(name) {
         return Err(duplicate_index(name, &table.qualified_name()));
     }
     let mut index = {
@@ -46,7 +49,8 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         return Err(Msg::MultipleClustered(&table.name).into());
     }
     // Storage knows an index by its id, so an id is not given out again while the table lives.
-    let highest = table.indexes.iter().map(|i| i.id).max().unwrap_or(1);
+    let ids = table.indexes.iter().map(|i| i.id).chain(table.column_index.iter().map(|i| i.id));
+    let highest = ids.max().unwrap_or(1);
     index.id = if index.clustered { 1 } else { highest.max(1) + 1 };
     let spec = index_spec(&index, &table.columns, &table.layout);
     let mut next = TableDef::clone(&table);
@@ -80,13 +84,21 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
         Some(index) => table.has_columnstore(index),
         None => table.columnstore.is_some(),
     };
+    let is_column_index = match &alter.index {
+        Some(index) => table.has_column_index(index),
+        None => table.column_index.is_some(),
+    };
     if let Some(index) = &alter.index
         && table.index(index).is_none()
         && !is_columnstore
+        && !is_column_index
     {
         return Err(Msg::IndexNotFound(index).into());
     }
     match alter.action {
+        AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_column_index => {
+            super::column_index::change(alter, cx)
+        }
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_columnstore => {
             super::columnstore::change(alter, cx)
         }
@@ -105,6 +117,10 @@ pub(super) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
         let found = table::find(name, cx).ok();
         if found.as_ref().is_some_and(|table| table.has_columnstore(index)) {
             super::columnstore::drop(name, cx)?;
+            continue;
+        }
+        if found.as_ref().is_some_and(|table| table.has_column_index(index)) {
+            super::column_index::drop(name, cx)?;
             continue;
         }
         let place = found.as_ref().and_then(|table| table.index(index));

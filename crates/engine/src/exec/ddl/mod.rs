@@ -4,6 +4,7 @@
 //! it checks again that the name is free. Temporary tables go to the session's innermost scope.
 
 mod alter;
+mod column_index;
 mod columnstore;
 mod database;
 mod database_option;

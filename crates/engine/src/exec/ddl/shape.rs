@@ -16,8 +16,9 @@ use crate::bind::Binder;
 use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    CatalogCell, CheckDef, ColumnDef, ColumnstoreDef, DefaultDef, ForeignKeyDef, IndexConstraint,
-    IndexDef, IndexFilter, IndexKind, ModuleText, RowShape, TableDef, create_rows, layout_of,
+    CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
+    IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, RowShape, TableDef, create_rows,
+    layout_of,
 };
 use crate::security::Rights;
 
@@ -46,13 +47,14 @@ pub(super) struct Shaper<'a, 'b> {
     pub(super) cell: &'a CatalogCell,
     pub(super) store: &'a Arc<storage::Store>,
     pub(super) place: Place<'a>,
-    columns: Vec<ColumnDef>,
+    pub(super) columns: Vec<ColumnDef>,
     indexes: Vec<IndexDef>,
     checks: Vec<CheckDef>,
     foreign_keys: Vec<ForeignKeyDef>,
     memory_optimized: bool,
     schema_only: bool,
-    columnstore: Option<ColumnstoreDef>,
+    pub(super) columnstore: Option<ColumnstoreDef>,
+    pub(super) column_index: Option<ColumnIndexDef>,
     /// Who may be forbidden to refer to tables.
     rights: Option<&'a Rights>,
 }
@@ -76,6 +78,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             memory_optimized: false,
             schema_only: false,
             columnstore: None,
+            column_index: None,
             rights: None,
         }
     }
@@ -382,13 +385,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         index: &ast::InlineIndex,
         own: Option<&[ast::Ident; 1]>,
     ) -> Result<()> {
-        if super::columnstore::is_columnstore(index) {
-            if self.columnstore.is_some() {
-                return Err(Msg::MultipleClustered(self.place.name).into());
-            }
-            self.check_storage(&index.storage)?;
-            self.columnstore = Some(super::columnstore::define(index)?);
-            return Ok(());
+        if super::columnstore::is_any(index) {
+            return self.add_columnstore(index);
         }
         let keys = match own {
             Some([column]) if index.columns.is_empty() => vec![(self.ordinal(column)?, false)],
@@ -435,7 +433,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(IndexFilter { text, tests })
     }
 
-    fn check_storage(&self, storage: &ast::Storage) -> Result<()> {
+    pub(super) fn check_storage(&self, storage: &ast::Storage) -> Result<()> {
         super::storage::check(self.binder.catalog, self.place.database_id, storage)
     }
 
@@ -507,14 +505,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
 
     fn ordinal(&self, column: &ast::Ident) -> Result<u16> {
         let place = self.columns.iter().position(|c| Name::same(&c.name, column));
-        place.and_then(|place| u16::try_from(place).ok()).ok_or_else(|| {
-            Error::custom(
-                1911,
-                16,
-                1,
-                format!("Column name '{column}' does not exist in the target table or view."),
-            )
-        })
+        let ordinal = place.and_then(|place| u16::try_from(place).ok());
+        ordinal.ok_or_else(|| Msg::IndexColumnNotFound(column).into())
     }
 
     /// Goes on from a table that exists.
@@ -583,7 +575,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 has_columns: self.columnstore.is_some(),
             },
         )?;
-        let table = TableDef {
+        let mut table = TableDef {
             id: self.place.id,
             database_id: self.place.database_id,
             schema_id: self.place.schema.0,
@@ -601,8 +593,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
             rows,
             referenced: false,
             columnstore: self.columnstore,
+            column_index: self.column_index,
         };
-        if let Err(error) = super::columnstore::check(&table) {
+        let checked = super::columnstore::check(&table);
+        if let Err(error) = checked.and_then(|()| super::column_index::check(&mut table)) {
             self.store.drop_table(table.rows.data.id());
             return Err(error);
         }

@@ -197,7 +197,7 @@ pub(super) fn variable(
     let instance = &session.instance;
     let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
     let table = shaper.build(elements, &[])?;
-    if table.columnstore.is_some() {
+    if table.columnstore.is_some() || table.column_index.is_some() {
         instance.store.drop_table(table.rows.data.id());
         return refuse("columnstore indexes of table variables");
     }

@@ -43,7 +43,8 @@ pub(crate) use aggregate::{STATE_BYTES, State as RowState};
 pub(crate) use buffer::Keys as SortKeys;
 pub(crate) use number::Numbering;
 pub(crate) use scan::{
-    blocks, data_of as table_data, encode_seek_key, load, only_looks, open, read_mode, when_owned,
+    blocks, column_index, column_view, data_of as table_data, encode_seek_key, index_blocks, load,
+    only_looks, open, read_mode, when_owned,
 };
 pub(crate) use spool::Spooled;
 pub(crate) use window::{Input as WindowInput, percentile};

@@ -3,6 +3,7 @@
 use std::ops::Bound;
 
 use sos::ledger::{self, Label};
+use storage::columnstore::ColumnView;
 use storage::{Bounds, Isolation, Order, Read, RowImage, RowLock, ScanSpec, Table, WhenOwned};
 use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
@@ -10,7 +11,7 @@ use types::{Msg, Result, Value};
 
 use super::sample::Sampling;
 use super::{Current, Flow, Receive, Rows};
-use crate::catalog::TableDef;
+use crate::catalog::{ColumnIndexDef, TableDef};
 use crate::exec::columnstore::Blocks;
 use crate::exec::eval::{eval, in_place, truth};
 use crate::exec::{Cx, fault};
@@ -209,6 +210,45 @@ fn walk_blocks<'p>(
         }
     }
     Ok(Flow::More)
+}
+
+/// Returns what a scan reads through the table's nonclustered columnstore index: nothing if it reads a column that
+/// the index does not have, or the index has nothing for this statement. For who only looks.
+///
+/// # Errors
+/// As [`open`].
+pub(crate) fn column_view<'p>(
+    scan: &'p Scan,
+    cx: &Cx<'_>,
+    rows: &Rows<'p>,
+) -> Result<Option<&'p ColumnView>> {
+    let (Some(index), TableSource::Table(table)) = (column_index(scan), &scan.table) else {
+        return Ok(None);
+    };
+    let read = read_mode(table, scan.hints, cx)?;
+    let (data, index) = (&*table.rows.data, index.storage_id);
+    Ok(rows.transaction.column_view(data, index, read.isolation))
+}
+
+/// Returns the nonclustered columnstore index that has all that a scan reads of a whole table.
+pub(crate) fn column_index(scan: &Scan) -> Option<&ColumnIndexDef> {
+    let TableSource::Table(table) = &scan.table else { return None };
+    let index = table.column_index.as_ref()?;
+    let is_whole = matches!(scan.access, Access::Full) && scan.hints.sample.is_none();
+    (is_whole && index.covers(scan.columns.iter().map(|column| column.0))).then_some(index)
+}
+
+/// Opens the row groups of a nonclustered columnstore index in the place of the rows that a cursor passes over.
+pub(crate) fn index_blocks<'p>(
+    scan: &'p Scan,
+    view: &'p ColumnView,
+    cx: &Cx<'_>,
+    rows: &Rows<'p>,
+) -> Option<Blocks<'p>> {
+    let columns = &column_index(scan)?.columns;
+    let mut blocks = Blocks::of_index(rows.transaction, data_of(scan, rows), view, columns);
+    blocks.skip(scan, cx);
+    Some(blocks)
 }
 
 /// Opens the compressed rows of a scan's table; none if it has no columns.

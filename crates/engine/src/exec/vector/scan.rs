@@ -16,12 +16,11 @@ use types::row::Images;
 use types::{Bytes, Result, Value};
 
 use super::kernel::{Kernel, cannot_fail};
-use super::parallel::Share;
 use super::pushdown::SharedPushdown;
 use super::restrict::{KeyFilter, Restriction};
 use super::{Flow, Operator, Receive, Rows, Stage, stream};
 use crate::catalog::TableDef;
-use crate::exec::columnstore::Block;
+use crate::exec::columnstore::{Block, Blocks};
 use crate::exec::{Cx, fault, query};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::Scan;
@@ -76,8 +75,16 @@ impl<'p> Operator<'p> for TableScan<'p> {
         let label = ledger::labelled(Label::Scan);
         let Some(mut cursor) = query::open(self.scan, cx, rows)? else { return Ok(Flow::More) };
         let share = cx.parallel.share_of(self.scan);
+        // Several would decide for themselves which rows they read from columns.
+        let view = match share {
+            None => query::column_view(self.scan, cx, rows)?,
+            Some(_) => None,
+        };
         if let Some(share) = &share {
             cursor.share(share.parts());
+        }
+        if let Some(view) = view {
+            cursor.pass_over(view);
         }
         let mut batch = Batch::default();
         let mut rows_max = FIRST_ROWS;
@@ -106,7 +113,13 @@ impl<'p> Operator<'p> for TableScan<'p> {
             }
             rows_max = (rows_max * 2).min(BATCH_ROWS);
         }
-        self.run_blocks(share, &mut batch, cx, rows, receive)
+        let blocks = match view {
+            Some(view) => query::index_blocks(self.scan, view, cx, rows),
+            None => query::blocks(self.scan, cx, rows)?,
+        };
+        let Some(mut blocks) = blocks else { return Ok(Flow::More) };
+        blocks.share(share);
+        self.run_blocks(blocks, &mut batch, cx, rows, receive)
     }
 }
 
@@ -114,14 +127,12 @@ impl<'p> TableScan<'p> {
     /// Gives the compressed rows, behind those of the delta store.
     fn run_blocks(
         &mut self,
-        share: Option<Arc<Share>>,
+        mut blocks: Blocks<'p>,
         batch: &mut Batch,
         cx: &mut Cx<'_>,
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let Some(mut blocks) = query::blocks(self.scan, cx, rows)? else { return Ok(Flow::More) };
-        blocks.share(share);
         while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
             fault::check_cancel(cx)?;
             if let Some(profile) = &mut cx.profile {

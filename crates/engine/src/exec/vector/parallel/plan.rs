@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
-use crate::exec::Cx;
 use crate::exec::vector::choice::reads;
 use crate::exec::vector::index_join;
 use crate::exec::vector::total::Totals;
+use crate::exec::{Cx, query};
 use crate::func::{self, Evaluate};
 use crate::opt::estimate;
 use crate::plan::expr::{Expr, ExprKind};
@@ -260,7 +260,10 @@ pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Op
             see(Piece::Scan(scan));
             scan.residual.iter().for_each(|e| see(Piece::Expr(e)));
             let is_table = matches!(scan.table, TableSource::Table(_) | TableSource::Variable(..));
-            (is_table && matches!(scan.access, Access::Full)).then_some(scan)
+            // What a nonclustered columnstore index has for a statement is one worker's to know.
+            let is_divisible = query::column_index(scan).is_none();
+            let is_whole = matches!(scan.access, Access::Full);
+            (is_table && is_whole && is_divisible).then_some(scan)
         }
         Node::Filter(filter) => {
             see(Piece::Expr(&filter.1));
