@@ -13,7 +13,7 @@
 
 use super::Counter;
 use super::account::Account;
-use super::state::{CELLS, OBSERVING, State, TOP_OF, Top};
+use super::state::{CELLS, OBSERVING, RUNNING, State, TOP_OF, Top};
 use super::watch::Source;
 use crate::clock;
 use crate::sync::{AtomicU64, Ordering};
@@ -27,6 +27,10 @@ const LOOK_NS_MAX: u64 = 20_000;
 const DEFERRED_MAX: u64 = 16;
 /// A longer wait has a look of its own: its cost does not matter, and readers see it split.
 const DEFERRED_NS_MAX: u64 = 2_000_000;
+
+/// A shorter stay that was sampled is not looked into: it was hardly switched as well. What it was off the
+/// CPU nevertheless, the next look finds.
+const SAMPLED_NS_MAX: u64 = 100_000;
 
 /// Waits of one kind in which a thread was off its CPU, since it last looked into the scheduler's
 /// books. Their time stands in the account as blocked. In ticks.
@@ -111,30 +115,36 @@ impl Account {
             self.armed.set(0);
             return (wall, now);
         }
-        // A request shall have its own waits split, not the next one.
-        if observed == 0
-            && self.serves_nobody()
-            && self.deferred.takes(at, wall)
-            && let Some(end) = self.defer(at, wall, now)
-        {
-            return (0, end);
+        let is_deferred = match observed {
+            // A request shall have its own waits split, not the next one.
+            0 => self.serves_nobody() && self.deferred.takes(at, wall),
+            _ => !State::of_index(at).waits() && clock::ticks_to_ns(wall) < SAMPLED_NS_MAX,
+        };
+        if is_deferred && let Some(end) = self.rearm() {
+            return (self.defer(at, wall, end.saturating_sub(now)), end);
         }
         self.split(at, wall, now)
     }
 
-    /// Books a short wait as blocked, for the next look to split; returns the time.
-    fn defer(&self, at: usize, wall: u64, now: u64) -> Option<u64> {
+    /// Makes the sentinel ready again, and reads the clock, unless a switch falls in between.
+    fn rearm(&self) -> Option<u64> {
         self.armed.set(self.watch.arm(self.own_word()));
         let end = clock::now_ticks();
-        if !self.is_armed() {
-            return None;
+        self.is_armed().then_some(end)
+    }
+
+    /// Leaves a stay to the next look, until when a wait counts as blocked and all else as running;
+    /// `more` is what has passed since its end was read. Returns what counts as running.
+    fn defer(&self, at: usize, wall: u64, more: u64) -> u64 {
+        self.cells[at].wall.add(more);
+        self.tops[usize::from(TOP_OF[at])].add(more);
+        let wall = wall + more;
+        if !State::of_index(at).waits() {
+            return wall;
         }
-        let since_now = end.saturating_sub(now);
-        self.cells[at].wall.add(since_now);
-        self.tops[usize::from(TOP_OF[at])].add(since_now);
-        self.cells[at].blocked.add(wall + since_now);
-        self.deferred.add(at, wall + since_now);
-        Some(end)
+        self.cells[at].blocked.add(wall);
+        self.deferred.add(at, wall);
+        0
     }
 
     /// Takes from the scheduler's books for how long it was off its CPU.
@@ -170,14 +180,15 @@ impl Account {
     /// CPU. Returns the present stay's part.
     fn split_deferred(&self, at: usize, off: Split) -> Split {
         let (cell, waits, waited) = self.deferred.take();
-        if waits == 0 || cell == at {
-            if State::of_index(at).waits() {
-                let off_cpu = off.runnable.wrapping_add(off.blocked);
-                let on_cpu = positive((off.wall + waited).wrapping_sub(off_cpu));
-                self.deferred.each_on_cpu.set(on_cpu / (waits + 1));
-            }
+        if State::of_index(at).waits() && (waits == 0 || cell == at) {
+            let off_cpu = off.runnable.wrapping_add(off.blocked);
+            let on_cpu = positive((off.wall + waited).wrapping_sub(off_cpu));
+            self.deferred.each_on_cpu.set(on_cpu / (waits + 1));
             // It has theirs as blocked already.
             return Split { blocked: off.blocked.wrapping_sub(waited), ..off };
+        }
+        if waits == 0 {
+            return self.split_sampled(off);
         }
         let all = positive(off.runnable.wrapping_add(off.blocked));
         let on_cpu = (waits * self.deferred.each_on_cpu.get()).min(waited);
@@ -193,6 +204,21 @@ impl Account {
         let on_cpu = waited.wrapping_sub(runnable).wrapping_sub(blocked);
         self.correct_tops(cell, runnable, blocked.wrapping_sub(waited), on_cpu);
         split
+    }
+
+    /// What a stay cannot have been off the CPU was one that was sampled before it: a running one.
+    fn split_sampled(&self, off: Split) -> Split {
+        let excess = positive(off.runnable.wrapping_add(off.blocked)).saturating_sub(off.wall);
+        if excess == 0 {
+            return off;
+        }
+        let runnable = positive(off.runnable).min(excess);
+        let blocked = excess - runnable;
+        self.cells[RUNNING].runnable.add(runnable);
+        self.cells[RUNNING].blocked.add(blocked);
+        self.correct_tops(RUNNING, runnable, blocked, 0);
+        let runnable = off.runnable.wrapping_sub(runnable);
+        Split { runnable, blocked: off.blocked.wrapping_sub(blocked), ..off }
     }
 
     /// Reads the scheduler's books and the clock with no switch in between: ns on a CPU and ready, and
