@@ -42,6 +42,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     },
     lookup("INDEXPROPERTY", (3, 3), int, index_property),
     lookup("INDEX_COL", (3, 3), sysname, index_col),
+    lookup("STATS_DATE", (2, 2), |_, _| Ok(of(DataType::DateTime)), stats_date),
     lookup("TYPEPROPERTY", (2, 2), int, type_property),
     lookup("IDENT_CURRENT", (1, 1), numeric, |cx, c, v| {
         ident(cx, c, v, |t, seed, _| source::last_identity(t).unwrap_or(seed))
@@ -52,6 +53,21 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("DATABASEPROPERTYEX", (2, 2), variant, database_property),
     lookup("COLLATIONPROPERTY", (2, 2), variant, collation_property),
 ];
+
+/// STATS_DATE: when a plan sampled the table last; NULL if none has, and for statistics that there are not.
+fn stats_date(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let number = |place| whole(values, place).and_then(|n| i32::try_from(n).ok());
+    let (Some(object), Some(id)) = (number(0), number(1)) else { return Ok(Value::Null) };
+    let database = cx.session.catalog.database(&cx.session.database);
+    let Some(table) = database.and_then(|d| d.table_by_id(object)) else { return Ok(Value::Null) };
+    if !source::statistics_ids(table).any(|known| known == id) {
+        return Ok(Value::Null);
+    }
+    match table.rows.statistics.sampled() {
+        Some(sampled) => sampled.when.to_value(&DataType::DateTime),
+        None => Ok(Value::Null),
+    }
+}
 
 /// COLLATIONPROPERTY: what is documented, and `TDSCollation`, which bulk copies ask for.
 fn collation_property(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {

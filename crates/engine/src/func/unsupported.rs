@@ -58,7 +58,6 @@ const NAMES: &[&str] = &[
     "REGEXP_SUBSTR",
     "SIGNBYASYMKEY",
     "SIGNBYCERT",
-    "STATS_DATE",
     "SYMKEYPROPERTY",
     "TERTIARY_WEIGHTS",
     "UNISTR",

@@ -14,6 +14,7 @@ use storage::{Bounds, Order, Read, ScanSpec, Transaction, TransactionOptions};
 use types::Value;
 use types::batch::Vector;
 use types::compare::group_key;
+use types::date::Moment;
 use types::key::encode_value;
 
 use super::estimate::count;
@@ -42,16 +43,32 @@ impl Default for StatisticsCell {
 }
 
 impl StatisticsCell {
+    /// Tells when the sample was taken, if one was.
+    pub(crate) fn sampled(&self) -> Option<Sampled> {
+        self.get().map(|known| known.sampled)
+    }
+
     /// Returns what is known.
     pub(super) fn get(&self) -> Option<Arc<TableStatistics>> {
         self.0.lock().clone()
     }
 }
 
+/// A sample of a table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sampled {
+    /// When it was taken.
+    pub(crate) when: Moment,
+    /// Rows of the table then.
+    pub(crate) rows: u64,
+    /// Rows that were read.
+    pub(crate) read: u64,
+}
+
 /// What a sample tells of a table.
 pub(super) struct TableStatistics {
-    /// Rows of the table when it was taken.
-    rows: u64,
+    /// Which sample.
+    sampled: Sampled,
     /// By ordinal; none of large values, which are not read.
     columns: Vec<Option<ColumnStatistics>>,
 }
@@ -99,8 +116,8 @@ pub(super) fn learn(table: &TableDef, store: &Arc<storage::Store>) {
         return;
     }
     if let Some(known) = table.rows.statistics.get()
-        && rows / STALE <= known.rows
-        && known.rows / STALE <= rows
+        && rows / STALE <= known.sampled.rows
+        && known.sampled.rows / STALE <= rows
     {
         return;
     }
@@ -233,7 +250,9 @@ impl Sample {
             (!column.ty.data_type.is_large()).then(|| self.column(table, i, rows))
         });
         let columns = columns.collect();
-        TableStatistics { rows, columns }
+        let read = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
+        let sampled = Sampled { when: crate::exec::clock(), rows, read };
+        TableStatistics { sampled, columns }
     }
 
     fn column(&self, table: &TableDef, ordinal: usize, rows: u64) -> ColumnStatistics {

@@ -29,6 +29,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         "INPUTBUFFER" => super::inspect::input_buffer(dbcc, cx)?,
         "OPENTRAN" => super::inspect::open_transaction(dbcc, cx)?,
         "SHOW_STATISTICS" => super::show_statistics::run(dbcc, cx)?,
+        "UPDATEUSAGE" => update_usage(dbcc, cx)?,
         "TRACEON" => super::trace::switch(dbcc, true, cx)?,
         "TRACEOFF" => super::trace::switch(dbcc, false, cx)?,
         "TRACESTATUS" => super::trace::status(dbcc, cx)?,
@@ -81,6 +82,25 @@ fn reindex(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<(), Stop> {
         Some(Some(index)) => Err(Msg::IndexNotFound(index).into()),
         Some(None) => Err(Msg::DbccParameter(2).into()),
     }
+}
+
+/// `DBCC UPDATEUSAGE (database [, table [, index]])`: rows are counted as they come and go, so that there is
+/// nothing to correct.
+fn update_usage(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<(), Stop> {
+    let word = super::sqlperf::word;
+    let database = dbcc.arguments.first().ok_or(Msg::DbccParameterCount)?;
+    match (word(database), super::trace::number(database)) {
+        (Some(name), _) if cx.session.catalog.database(name).is_none() => {
+            return Err(Msg::DatabaseNotFound(name).into());
+        }
+        (Some(_), _) | (None, Some(0)) => {}
+        (None, Some(id))
+            if cx.session.catalog.databases.values().any(|d| i32::from(d.id) == id) => {}
+        (None, _) => return Err(Msg::DbccParameter(1).into()),
+    }
+    let Some(table) = dbcc.arguments.get(1) else { return Ok(()) };
+    super::check::find_table(word(table).ok_or(Msg::DbccParameter(2))?, cx)?;
+    Ok(())
 }
 
 /// `DBCC USEROPTIONS`: the options that are set, as scripts read them.

@@ -28,12 +28,15 @@ mod trace;
 mod undeclared;
 mod xml_document;
 
+use std::sync::Arc;
+
 use types::value::ColumnType;
 use types::{Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, not_found};
+use crate::session::SessionState;
 
 /// A system procedure.
 pub struct SystemProcedure {
@@ -122,6 +125,48 @@ pub(crate) fn run(
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
     (procedure.run)(arguments, cx)
+}
+
+/// Enters the database that a system procedure's name says: `db..sp_executesql` is how a text is run
+/// elsewhere. Returns the one that the session was in, to enter again, if that is another.
+///
+/// # Errors
+/// 911 for a database that there is not, 916 for one that the login may not enter.
+pub(crate) fn enter_named(
+    name: &tsql::ast::ObjectName,
+    session: &mut SessionState,
+) -> Result<Option<Arc<str>>, Stop> {
+    let named = name.database.as_deref().filter(|database| !database.is_empty());
+    let Some(named) = named.filter(|named| !Name::same(named, &session.database)) else {
+        return Ok(None);
+    };
+    let Some(database) = session.catalog.database(named) else {
+        return Err(Msg::DatabaseNotFound(named).into());
+    };
+    if !session.rights.enters(database) {
+        return Err(Msg::NoDatabaseAccess(&session.login, &database.name).into());
+    }
+    crate::exec::ddl::user_access::check_entry(session, database)?;
+    let inner = database.name.as_str().into();
+    Ok(Some(session.enter_database(inner)))
+}
+
+/// Runs a system procedure where its name says.
+///
+/// # Errors
+/// As [`enter_named`], and its own.
+pub(crate) fn run_named(
+    name: &tsql::ast::ObjectName,
+    procedure: &SystemProcedure,
+    arguments: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<i32, Stop> {
+    let outer = enter_named(name, cx.session)?;
+    let ran = run(procedure, arguments, cx);
+    if let Some(outer) = outer {
+        cx.session.enter_database(outer);
+    }
+    ran
 }
 
 /// Finds an argument by name (with `@`), else by its position among the unnamed ones.

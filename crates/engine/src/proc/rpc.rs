@@ -11,7 +11,7 @@ use crate::exec::run::{
 };
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
-use crate::proc::{find, find_by_id, find_of_drivers};
+use crate::proc::{enter_named, find, find_by_id, find_of_drivers};
 use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
 use crate::sink::{ColumnInfo, ResultSink};
 
@@ -42,7 +42,12 @@ pub(crate) fn run(
     }
     let parsed = parse_object_name(name).map_err(|_| not_found(name))?;
     if let Some(system) = find(&parsed) {
-        return run_system(system, rpc.parameters, session, sink);
+        let outer = enter_named(&parsed, session)?;
+        let ran = run_system(system, rpc.parameters, session, sink);
+        if let Some(outer) = outer {
+            session.enter_database(outer);
+        }
+        return ran;
     }
     let Some(procedure) = resolve_procedure(session, &parsed) else {
         return Err(crate::proc::missing(&parsed));

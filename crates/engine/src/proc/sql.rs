@@ -24,6 +24,10 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 /// all, so they are taken by position.
 fn execute_sql(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let (fixed, values) = split(arguments);
+    // What a script has put together from nothing is nothing to run.
+    if fixed.first().is_some_and(|a| a.value.is_null() && a.ty.data_type.is_unicode()) {
+        return Ok(0);
+    }
     let statement = text_argument(fixed.first(), "sp_executesql", "@statement")?;
     let declared = match fixed.get(1).map(|a| &a.value) {
         None | Some(Value::Null) => Value::Null,

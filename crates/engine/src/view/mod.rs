@@ -41,6 +41,7 @@ mod dm_db_index_usage_stats;
 mod dm_db_log_space_usage;
 mod dm_db_partition_stats;
 mod dm_db_session_space_usage;
+mod dm_db_stats_properties;
 mod dm_db_task_space_usage;
 mod dm_db_xtp_hash_index_stats;
 mod dm_db_xtp_memory_consumers;

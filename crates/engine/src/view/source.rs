@@ -11,8 +11,8 @@ use super::Scope;
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, ModuleDef, Object, ParameterDef,
-    TableDef,
+    Catalog, ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, ModuleDef, Object,
+    ParameterDef, TableDef,
 };
 use crate::session::SessionState;
 
@@ -537,6 +537,18 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
     };
     let of_objects = database.objects.values().filter_map(row);
     of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger))).collect()
+}
+
+/// Returns the modules of the server: its triggers.
+pub(crate) fn server_modules(catalog: &Catalog) -> Vec<ModuleRow> {
+    catalog.triggers.values().map(|trigger| of_module(trigger)).collect()
+}
+
+/// The `stats_id`s of a table: those of its indexes, and one above them all for each of its own.
+pub(crate) fn statistics_ids(table: &TableDef) -> impl Iterator<Item = i32> {
+    let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
+    let own = (highest + 1..).zip(&table.statistics).map(|(number, _)| number);
+    table.indexes.iter().map(|index| index.id).chain(own)
 }
 
 /// Returns the text of a module.

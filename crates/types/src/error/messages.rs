@@ -429,6 +429,7 @@ messages! {
     CannotKillSelf = 6104, 16, "Cannot use KILL to kill your own process.";
     NotAnActiveSession(id: i64) = 6106, 16, "Process ID {id} is not an active process ID.";
     OnlyUserProcesses = 6107, 16, "Only user processes can be killed.";
+    NotRollingBack(id: i64) = 6120, 16, "Status report cannot be obtained. Rollback operation for Process ID {id} is not in progress.";
     CannotRollBack(name: &'a str) = 6401, 16, "Cannot roll back {name}. No transaction or savepoint of that name was found.";
     XmlValueType(of: &'a str) = 2204, 16, "XQuery [value()]: The type '{of}' used in the VALUE method is invalid.";
     MergeInsteadSome(target: &'a str) = 5316, 16, "The target '{target}' of the MERGE statement has an INSTEAD OF trigger on some, but not all, of the actions specified in the MERGE statement. In a MERGE statement, if any action has an enabled INSTEAD OF trigger on the target, then all actions must have enabled INSTEAD OF triggers.";

@@ -85,7 +85,11 @@ pub(super) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
         (AstKind::ServerRole, PrincipalAction::DropMember(member)) => {
             change_server_member(name, member, false, cx)
         }
-        (kind, action) => refuse(&format!("{action:?} of a {kind:?}")),
+        (AstKind::ServerRole, _) => refuse("server roles of users"),
+        (AstKind::ApplicationRole, _) => refuse("application roles"),
+        (AstKind::Role, _) => refuse("this change of a role"),
+        (AstKind::User, _) => refuse("this change of a user"),
+        (AstKind::Login, _) => refuse("this change of a login"),
     }
 }
 

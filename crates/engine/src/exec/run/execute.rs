@@ -356,7 +356,7 @@ impl Runner<'_> {
         }
         cx.session.refresh_catalog();
         let status = match proc::find(name) {
-            Some(system) => proc::run(system, &mut arguments, cx)?,
+            Some(system) => proc::run_named(name, system, &mut arguments, cx)?,
             None => self.call(name, &mut arguments, cx)?,
         };
         self.return_outputs(step, &arguments, cx)?;

@@ -102,9 +102,6 @@ impl Runner<'_> {
     }
 
     fn kill(&self, kill: &ast::Kill, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        if kill.status_only {
-            return Err(Msg::NotSupported("KILL .. WITH STATUSONLY").into());
-        }
         if !cx.session.rights.alters_server(&cx.session.catalog) {
             let text = "User does not have permission to use the KILL statement.";
             return Err(Error::custom(6102, 14, 1, text).into());
@@ -113,6 +110,15 @@ impl Runner<'_> {
         let Some(id) = self.int(&leaf, cx)? else {
             return Err(Msg::NotSupported("KILL of a unit of work").into());
         };
+        if kill.status_only {
+            // What is rolled back is at once.
+            let cards = cx.session.instance.sessions.cards();
+            let is_there = cards.iter().any(|card| i32::from(card.id) == id);
+            return Err(match is_there {
+                true => Msg::NotRollingBack(i64::from(id)).into(),
+                false => Msg::NotAnActiveSession(i64::from(id)).into(),
+            });
+        }
         if i32::from(cx.session.id) == id {
             return Err(Msg::CannotKillSelf.into());
         }

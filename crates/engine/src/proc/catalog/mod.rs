@@ -8,6 +8,7 @@ mod each;
 mod help;
 mod odbc;
 mod rename;
+mod security;
 mod tables;
 mod types_;
 mod who;
@@ -26,6 +27,7 @@ pub(super) static PROCEDURES: &[&[SystemProcedure]] = &[
     help::PROCEDURES,
     odbc::PROCEDURES,
     rename::PROCEDURES,
+    security::PROCEDURES,
     tables::PROCEDURES,
     types_::PROCEDURES,
     who::PROCEDURES,
