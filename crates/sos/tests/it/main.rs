@@ -2,6 +2,7 @@
 #![cfg(not(any(loom, shuttle)))]
 
 mod clock;
+mod crew;
 mod epoch;
 mod events;
 mod ledger;

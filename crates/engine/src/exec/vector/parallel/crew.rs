@@ -63,7 +63,10 @@ pub(in crate::exec::vector) fn lead<'p, H: Help<'p>>(
     }
     // From here on the query holds memory: helpers never wait for its first.
     let mut charge = cx.session.grant.charge(0);
-    charge.add(usize::try_from(STEP_BYTES).unwrap_or(0))?;
+    if let Err(error) = charge.add(usize::try_from(STEP_BYTES).unwrap_or(0)) {
+        // Without memory for helpers it may do alone.
+        return if cx.session.cancel.is_set() { Err(error) } else { Ok(None) };
+    }
     let share = Arc::new(Share::new(region.driver, tables));
     let errand = Errand::of(cx);
     let transaction = rows.transaction;
