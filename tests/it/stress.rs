@@ -383,7 +383,7 @@ fn an_interrupt_ends_a_run_at_once_with_the_report_so_far() {
     let output = child.wait_with_output().expect("it ends");
     assert!(begin.elapsed().as_secs() < 15, "it waits for nothing: {:?}", begin.elapsed());
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains(" 2 requests"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("\n2 connections"), "{}", text(&output.stdout));
     let found = std::fs::read_to_string(&json).expect("was written");
     assert!(found.contains("\"levels\":[{"), "{found}");
     std::fs::remove_file(&json).expect("the file is ours");
@@ -486,5 +486,8 @@ fn warming_up_until_steady_ends_when_it_is() {
     let line = found.lines().find(|line| line.starts_with("2 connections")).expect("a level");
     let requests = line.split(": ").nth(1).and_then(|rest| rest.split(' ').next());
     let requests: u32 = requests.and_then(|number| number.parse().ok()).expect("a number");
-    assert!(requests.abs_diff(100) <= 4, "what came before does not count: {requests}");
+    // A busy machine may be late at the end: what was due then and not sent is counted.
+    let late = found.lines().find(|line| line.contains(" requests were due and never sent"));
+    let late: u32 = late.and_then(|line| line.split(' ').next()?.parse().ok()).unwrap_or(0);
+    assert!((requests + late).abs_diff(100) <= 4, "what came before does not count: {found}");
 }
