@@ -16,7 +16,8 @@ use crate::reclaim::{Guard, pin, retire_arc};
 use crate::shards::Shards;
 use crate::store::{Collected, Shared};
 use crate::sync::{
-    AtomicBool, AtomicU64, CachePadded, Label, Ordering, SpinClass, SpinLock, labelled,
+    AtomicBool, AtomicU64, CachePadded, Label, Mutant, Ordering, SpinClass, SpinLock, is_mutant,
+    labelled,
 };
 use crate::table::Table;
 use crate::time::Timestamp;
@@ -37,7 +38,7 @@ enum Note {
 }
 
 // SAFETY: heads live as long as their table, and a table outlives the notes about it: they are purged
-// from all queues before the store gives up its count on the table.
+// from all queues before the store gives up its count on the table, and none is left after that.
 unsafe impl Send for Note {}
 
 #[derive(Default)]
@@ -47,9 +48,16 @@ struct Queue {
 }
 
 impl Queue {
-    /// Adds a note; returns whether the horizon should be computed afresh.
-    fn add(&mut self, ts: Timestamp, note: Note) -> bool {
-        self.notes.push_back((ts, note));
+    /// Adds a note about a table, unless that is forgotten.
+    fn push(&mut self, table: &Table, ts: Timestamp, note: Note) {
+        if !table.is_forgotten() || is_mutant(Mutant::ForgottenIsNoted) {
+            self.notes.push_back((ts, note));
+        }
+    }
+
+    /// As [`Self::push`]; returns whether the horizon should be computed afresh.
+    fn add(&mut self, table: &Table, ts: Timestamp, note: Note) -> bool {
+        self.push(table, ts, note);
         self.since_horizon += 1;
         let is_due = self.since_horizon >= NOTES_PER_HORIZON;
         if is_due {
@@ -139,12 +147,14 @@ impl Garbage {
 
     /// Notes that `head` got a new version at `ts`, and works off a little.
     pub(crate) fn note_row(&self, shared: &Shared, table: &Table, head: &RowHead, ts: Timestamp) {
-        self.note(shared, ts, Note::Row { table, head });
+        self.note(shared, table, ts, Note::Row { table, head });
     }
 
     /// Notes that no index leads to `head` any more and its chain is empty.
     pub(crate) fn note_head(&self, shared: &Shared, table: &Table, head: &RowHead) {
-        self.push(shared.clock.commit(), Note::Head { table, head });
+        let ts = shared.clock.commit();
+        self.shards.own().queue.lock().push(table, ts, Note::Head { table, head });
+        self.announce();
     }
 
     /// Notes that a table was dropped.
@@ -162,9 +172,9 @@ impl Garbage {
         self.announce();
     }
 
-    fn note(&self, shared: &Shared, ts: Timestamp, note: Note) {
+    fn note(&self, shared: &Shared, table: &Table, ts: Timestamp, note: Note) {
         let shard = self.shards.own();
-        let is_due = shard.queue.lock().add(ts, note);
+        let is_due = shard.queue.lock().add(table, ts, note);
         self.announce();
         if is_due && let Some(horizon) = shared.snapshots.horizon(&shared.clock) {
             shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
@@ -198,14 +208,28 @@ impl Garbage {
         done
     }
 
-    /// Forgets every note about a table.
+    /// Forgets every note about a table, for good. Who works off one of them meanwhile, taken before,
+    /// may want to leave another: it looks at the table under its queue's lock, and so either comes before
+    /// this has been there, or sees that the table is forgotten.
     fn purge(&self, purged: &Table) {
+        purged.forget();
         for shard in self.shards.iter() {
             shard.queue.lock().notes.retain(|(_, note)| match note {
                 Note::Row { table, .. } | Note::Head { table, .. } => !std::ptr::eq(*table, purged),
                 Note::Table(_) | Note::Index(_) => true,
             });
         }
+    }
+
+    /// Whether there is a note about a table.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn knows(&self, wanted: &Table) -> bool {
+        self.shards.iter().any(|shard| {
+            shard.queue.lock().notes.iter().any(|(_, note)| match note {
+                Note::Row { table, .. } | Note::Head { table, .. } => std::ptr::eq(*table, wanted),
+                Note::Table(_) | Note::Index(_) => false,
+            })
+        })
     }
 
     /// Forgets everything; for a store that goes.

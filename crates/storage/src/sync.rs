@@ -35,6 +35,8 @@ pub(crate) enum Mutant {
     ColumnsNotTold,
     /// A group of a columnstore index counts before the writers who have not met it have ended.
     ColumnsWithoutWait,
+    /// Who collects a row of a table that another one forgets meanwhile leaves a note about it.
+    ForgottenIsNoted,
 }
 
 /// Asks for the cache line of an address, which may be none of ours: nothing is read or written.

@@ -14,7 +14,7 @@ use crate::reclaim::{Guard, Published, pin, retire_version};
 use crate::row::RowImage;
 use crate::shards::ShardedCounter;
 use crate::store::Shared;
-use crate::sync::{AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
 use crate::version::{Begin, Version, VersionKind};
 
 /// A table, by the id that the catalog gave it.
@@ -139,6 +139,8 @@ pub struct Table {
     /// Since when so many rows are in no group of the columnstore index that there could be another, in
     /// milliseconds of the machine's clock; 0 for not at all.
     loose_since_ms: AtomicU64,
+    /// Whether it was dropped, and no snapshot needs it: notes about it are gone, and none may be left.
+    forgotten: AtomicBool,
     rows: ShardedCounter,
     row_bytes: ShardedCounter,
 }
@@ -162,6 +164,7 @@ impl Table {
             shared,
             columnstore,
             loose_since_ms: AtomicU64::new(0),
+            forgotten: AtomicBool::new(false),
             rows: ShardedCounter::default(),
             row_bytes: ShardedCounter::default(),
         }
@@ -170,6 +173,15 @@ impl Table {
     /// Returns the table's id.
     pub fn id(&self) -> TableId {
         self.id
+    }
+
+    // Relaxed, here and below: the locks of the queues of notes order it.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn forget(&self) {
+        self.forgotten.store(true, Ordering::Relaxed);
     }
 
     /// Returns the table's kind.
