@@ -183,6 +183,40 @@ fn no_write_is_lost_where_a_table_is_copied() {
     prove(copied_table, Mutant::GateWithoutWait);
 }
 
+/// A row is deleted, its table dropped, and two collect: who works off the row while the other forgets the
+/// table leaves nothing behind that would outlive it.
+fn forgotten_table() {
+    let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
+    insert(&table, &[0, 0]).unwrap();
+    // Until it ends, nothing is collected.
+    let reader = store.begin(TransactionOptions::EXPLICIT);
+    assert!(reader.get(&table, BY_KEY, &[0], Read::SNAPSHOT).unwrap().is_some());
+    let mut buffer = RowBuffer::default();
+    let delete = |_: RowImage<'_>, _: &mut RowBuffer| Ok::<_, Error>(Decision::Delete);
+    let options = TransactionOptions::STATEMENT;
+    assert_eq!(table.change_point(BY_KEY, &[0], &options, &mut buffer, delete), Ok(true));
+    store.drop_table(TableId(1));
+    drop(reader);
+    // Time goes on, so that the drop is of the past.
+    let _ = table.shared.clock.snapshot();
+    let collectors: Vec<_> = (0..2)
+        .map(|_| {
+            let store = Arc::clone(&store);
+            spawn(move || store.collect())
+        })
+        .collect();
+    for collector in collectors {
+        collector.join().unwrap();
+    }
+    let is_known = table.shared.garbage.knows(&table);
+    assert!(!(table.is_forgotten() && is_known), "a note outlives its table");
+}
+
+#[test]
+fn no_note_outlives_its_table() {
+    prove(forgotten_table, Mutant::ForgottenIsNoted);
+}
+
 struct World {
     index: Index,
     heap: Heap,

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Both must be the same version, and know the same token: whoever reaches an agent's port could else make it send load. The
-//! token does not travel; each message carries a keyed hash of it and of what came before ([`channel`]). Messages are not
+//! token does not travel; each message carries a keyed hash of it and of what came before (`channel`). Messages are not
 //! encrypted. They hold the scripts, but no password: an agent has its own.
 //!
 //! Histograms travel as pairs of a bucket and its count, so that nothing is lost by putting them together. (hdrhistogram's own
