@@ -28,7 +28,7 @@ pub(crate) static COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS: Event = event(
         field("rows", UInt64, "Rows to compress"),
     ],
 )
-.found_under(Channel::Operational, "columnstore");
+.found_under(Channel::Operational, "index");
 
 /// The tuple mover has made a row group of a delta store.
 pub(crate) static COLUMNSTORE_TUPLE_MOVER_END_COMPRESS: Event = event(
@@ -44,4 +44,4 @@ pub(crate) static COLUMNSTORE_TUPLE_MOVER_END_COMPRESS: Event = event(
         field("cpu_time", UInt64, "Microseconds of CPU time"),
     ],
 )
-.found_under(Channel::Operational, "columnstore");
+.found_under(Channel::Operational, "index");
