@@ -1,6 +1,6 @@
 //! Functions: their arguments, the few with a grammar of their own, and windows.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use super::expr::column_of;
@@ -60,7 +60,13 @@ impl Parser<'_> {
 
     /// Parses a plain call, as sources in FROM and the aggregate of PIVOT are.
     pub(super) fn plain_call(&mut self) -> Result<Call> {
+        // Its arguments are no expressions, so that no call can be made of them.
+        let is_bulk = self.kind_at(1) == TokenKind::LeftParen && self.keyword_at(2) == Kw::Bulk;
         let name = match self.keyword() {
+            Kw::Openrowset if is_bulk => {
+                let what = Msg::NotSupported("OPENROWSET of a file (BULK)");
+                return Err(self.error_at(what, self.start()));
+            }
             Kw::Openquery | Kw::Openrowset | Kw::Openxml | Kw::Opendatasource => {
                 ObjectName::simple(self.any_word()?)
             }
