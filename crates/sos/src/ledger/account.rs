@@ -358,16 +358,26 @@ impl Account {
     fn settle(&self) -> u64 {
         let (at, since, now) = (self.at(), self.since.get(), clock::now_ticks());
         let wall = now.saturating_sub(since);
+        let (on_cpu, now) = if self.is_armed() {
+            self.book(at, wall);
+            (wall, now)
+        } else {
+            self.hit(at, wall, now)
+        };
+        if self.is_timed() {
+            self.book_label(at, on_cpu, now);
+        }
+        now
+    }
+
+    /// Opens the books for an edge, and adds the time of the stay that it ends.
+    #[inline]
+    pub(super) fn book(&self, at: usize, wall: u64) {
         self.since.set(0);
         // Release: pairs with the Acquire fence of the reader, so that who sees an edge sees the zero.
         fence(Ordering::Release);
         self.cells[at].wall.add(wall);
         self.tops[usize::from(TOP_OF[at])].add(wall);
-        let (on_cpu, now) = if self.is_armed() { (wall, now) } else { self.hit(at, wall, now) };
-        if self.is_timed() {
-            self.book_label(at, on_cpu, now);
-        }
-        now
     }
 
     /// Books the stay in progress and begins one in the cell `next`.

@@ -148,8 +148,8 @@ struct Fold {
     mix: Mix,
     /// The scheduler's books, in ns: on a CPU and ready, of the threads that have them.
     schedstat: (u64, u64),
-    /// The ledger's, of the same threads, in ticks.
-    compared: (u64, u64),
+    /// Those of the threads whose own books are of the same moment, and what these say, in ticks.
+    compared: [(u64, u64); 2],
     kernel_ns: u64,
     blind_threads: usize,
 }
@@ -169,16 +169,22 @@ impl Fold {
         };
         self.schedstat.0 += times.on_cpu_ns;
         self.schedstat.1 += times.runnable_ns;
-        let (on_cpu, runnable) = own.totals.on_cpu_and_runnable();
-        self.compared.0 += on_cpu;
-        self.compared.1 += runnable;
+        if whole.is_beside {
+            let theirs = (times.on_cpu_ns, times.runnable_ns);
+            let ticks = (clock::ns_to_ticks(theirs.0), clock::ns_to_ticks(theirs.1));
+            let ours = own.totals.on_cpu_and_runnable();
+            for (sum, (on_cpu, runnable)) in self.compared.iter_mut().zip([ticks, ours]) {
+                sum.0 += on_cpu;
+                sum.1 += runnable;
+            }
+        }
         own
     }
 
     /// The differences to the scheduler's books, in ticks: on a CPU and ready.
     fn residuals(&self) -> [u64; 2] {
-        let [on_cpu, ready] = [self.schedstat.0, self.schedstat.1].map(clock::ns_to_ticks);
-        [on_cpu.abs_diff(self.compared.0), ready.abs_diff(self.compared.1)]
+        let [theirs, ours] = self.compared;
+        [theirs.0.abs_diff(ours.0), theirs.1.abs_diff(ours.1)]
     }
 }
 

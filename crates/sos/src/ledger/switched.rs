@@ -44,6 +44,9 @@ pub(super) struct Deferred {
     each_on_cpu: Counter,
 }
 
+/// The scheduler's books at a moment: on a CPU and ready, in ns, and when, in ticks.
+type Look = (u64, u64, u64);
+
 /// Time of one cell, and that of it which was not on a CPU. Two's complements.
 #[derive(Clone, Copy)]
 struct Split {
@@ -104,26 +107,36 @@ impl Account {
         unsafe { &*self.word.load(Ordering::Relaxed) }
     }
 
-    /// The thread was off its CPU during the present stay, unless the sampler made it look so.
-    /// Returns what of the stay was on a CPU, and the time.
+    /// Books the present stay, during which the thread was off its CPU, unless the sampler made it look
+    /// so. Returns what of the stay was on a CPU, and the time.
+    ///
+    /// The books are opened after the look: it takes long, and who is preempted in it must not leave a
+    /// sleep that has its time already but not yet as blocked.
     #[cold]
     pub(super) fn hit(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
-        let observed = self.move_observed(at, wall);
-        let wall = wall - observed;
         if matches!(self.watch.source(), Source::Schedstat | Source::WallOnly) {
             // It was no switch but the sampler: a thread without a sentinel is split by who reads.
             self.armed.set(0);
-            return (wall, now);
+            self.book(at, wall);
+            return (wall - self.move_observed(at, wall), now);
         }
-        let is_deferred = match observed {
+        let is_deferred = match self.observed.get() {
             // A request shall have its own waits split, not the next one.
             0 => self.serves_nobody() && self.deferred.takes(at, wall),
             _ => !State::of_index(at).waits() && clock::ticks_to_ns(wall) < SAMPLED_NS_MAX,
         };
         if is_deferred && let Some(end) = self.rearm() {
+            self.book(at, wall);
+            let wall = wall - self.move_observed(at, wall);
             return (self.defer(at, wall, end.saturating_sub(now)), end);
         }
-        self.split(at, wall, now)
+        let looked = self.look();
+        self.book(at, wall);
+        let wall = wall - self.move_observed(at, wall);
+        match looked {
+            Some(looked) => self.split(at, wall, now, looked),
+            None => (wall, now),
+        }
     }
 
     /// Makes the sentinel ready again, and reads the clock, unless a switch falls in between.
@@ -147,9 +160,9 @@ impl Account {
         0
     }
 
-    /// Takes from the scheduler's books for how long it was off its CPU.
-    fn split(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
-        let Some((on_cpu_ns, runnable_ns, end)) = self.look() else { return (wall, now) };
+    /// Takes from the scheduler's books, which it has looked into, for how long it was off its CPU.
+    fn split(&self, at: usize, wall: u64, now: u64, looked: Look) -> (u64, u64) {
+        let (on_cpu_ns, runnable_ns, end) = looked;
         let on_cpu = signed_ticks(on_cpu_ns, self.last[0].get());
         let runnable = signed_ticks(runnable_ns, self.last[1].get());
         let blocked =
@@ -221,9 +234,9 @@ impl Account {
         Split { runnable, blocked: off.blocked.wrapping_sub(blocked), ..off }
     }
 
-    /// Reads the scheduler's books and the clock with no switch in between: ns on a CPU and ready, and
-    /// ticks. Whatever happens after that is another hit.
-    pub(super) fn look(&self) -> Option<(u64, u64, u64)> {
+    /// Reads the scheduler's books and the clock with no switch in between. Whatever happens after that
+    /// is another hit.
+    pub(super) fn look(&self) -> Option<Look> {
         for _ in 0..LOOKS_MAX {
             self.armed.set(self.watch.arm(self.own_word()));
             // Of a thread that runs, the books have the time on a CPU of its last tick only.

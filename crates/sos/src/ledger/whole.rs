@@ -20,6 +20,8 @@ const BEHIND_NS: u64 = 200_000;
 #[derive(Clone, Debug)]
 pub(super) struct Whole {
     is_whole: bool,
+    /// Whether the cells and [`times`](Self::times) are of one moment.
+    pub(super) is_beside: bool,
     /// Whether the time off the CPU is in the cells; else waits are taken to wait all the time.
     pub(super) is_split: bool,
     pub(super) at: usize,
@@ -45,7 +47,7 @@ impl Account {
         let [on_cpu_ns, runnable_ns, kernel_ns] = [0, 1, 2].map(|i: usize| self.past[i].get());
         let times = Some(RunTimes { on_cpu_ns, runnable_ns, timeslices: 0 });
         let kernel = KernelCounts { kernel_ns, ..KernelCounts::default() };
-        Whole { is_split: true, times, kernel, ..self.read_once() }
+        Whole { is_split: true, is_beside: true, times, kernel, ..self.read_once() }
     }
 
     /// Reads the books and the kernel's beside them, the stay in progress included.
@@ -65,11 +67,11 @@ impl Account {
         // An edge in progress has booked its stay already.
         if whole.is_whole {
             whole.add_stay(now);
-            if let Some(times) = times
-                && matches!(self.watch.source(), Source::Rseq | Source::SwitchRecords)
-                && self.since.get() == whole.since
-            {
-                whole.split_stay(times, now);
+            if matches!(self.watch.source(), Source::Rseq | Source::SwitchRecords) {
+                match times {
+                    Some(times) if whole.is_beside => whole.split_stay(times, now),
+                    _ => whole.guess_stay(),
+                }
             }
         }
         if self.watch.source() == Source::Schedstat {
@@ -83,10 +85,12 @@ impl Account {
     fn read_beside(&self) -> (Whole, Option<RunTimes>, u64) {
         let mut tries = BESIDE_TRIES;
         loop {
-            let whole = self.read_cells();
+            let mut whole = self.read_cells();
             let (times, now) = (self.times(), clock::now_ticks());
             tries -= 1;
-            if tries == 0 || self.since.get() == whole.since {
+            // An owner that is preempted in the middle of an edge may not have booked its stay.
+            whole.is_beside = whole.is_whole && self.since.get() == whole.since;
+            if tries == 0 || whole.is_beside {
                 return (whole, times, now);
             }
         }
@@ -118,6 +122,7 @@ impl Account {
         };
         let mut whole = Whole {
             is_whole: false,
+            is_beside: false,
             is_split: false,
             at: self.at(),
             since,
@@ -161,7 +166,10 @@ impl Account {
                 cell.runnable.add(runnable);
                 cell.blocked.add(blocked);
             }
-            *slot = Some(Box::new(Spread { wall: whole.wall }));
+            let spread = before.up_to(&whole.wall);
+            // Of the same moment as the parts below.
+            whole.wall = spread.wall;
+            *slot = Some(Box::new(spread));
         }
         whole.runnable = std::array::from_fn(|at| self.cells[at].runnable.get());
         whole.blocked = std::array::from_fn(|at| self.cells[at].blocked.get());
@@ -174,6 +182,15 @@ impl Whole {
         let stay = now.saturating_sub(self.since);
         self.wall[self.at] += stay;
         self.stay_on_cpu = stay;
+    }
+
+    /// Where the scheduler's books are of another moment, the stay in progress is what its state says:
+    /// a sleep of a second must not look like work because it ended just now.
+    fn guess_stay(&mut self) {
+        if State::of_index(self.at).waits() {
+            let stay = std::mem::take(&mut self.stay_on_cpu);
+            self.blocked[self.at] = self.blocked[self.at].wrapping_add(stay);
+        }
     }
 
     /// Splits the stay in progress by what the scheduler's books say since the last switch.
@@ -212,6 +229,12 @@ impl Default for Spread {
 }
 
 impl Spread {
+    /// Up to where it has come with `wall`. Another reader may have been ahead of this one, and the
+    /// stay in progress may be missing: neither may let time be spread twice.
+    fn up_to(&self, wall: &[u64; CELLS]) -> Self {
+        Self { wall: std::array::from_fn(|at| self.wall[at].max(wall[at])) }
+    }
+
     /// The runnable and the blocked part of each cell's growth, such that the sums of all cells are
     /// those of the scheduler's books; `spread` are the sums so far. What was not on a CPU among the
     /// states that run is runnable as far as there was waiting for a CPU, and blocked beyond that; the
@@ -221,7 +244,7 @@ impl Spread {
         let waits = |at: usize| State::of_index(at).waits();
         let running: u64 = (0..CELLS).filter(|&at| !waits(at)).map(|at| grown[at]).sum();
         let waiting: u64 = (0..CELLS).filter(|&at| waits(at)).map(|at| grown[at]).sum();
-        let before = wall.iter().sum::<u64>().saturating_sub(running + waiting);
+        let before: u64 = self.wall.iter().sum();
         let was_on_cpu = before.saturating_sub(spread[0] + spread[1]);
         let on_cpu = clock::ns_to_ticks(times.on_cpu_ns).saturating_sub(was_on_cpu);
         let runnable = clock::ns_to_ticks(times.runnable_ns).saturating_sub(spread[0]);
@@ -247,7 +270,49 @@ fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::state::{BACKGROUND, IDLE, RUNNING};
+    use super::super::watch::Watch;
     use super::*;
+    use crate::xe::Emitter;
+
+    #[test]
+    fn a_reader_that_comes_late_spreads_nothing_twice() {
+        let at = |running: u64, idle: u64| {
+            let mut wall = [0; CELLS];
+            (wall[RUNNING], wall[IDLE]) = (running, idle);
+            wall
+        };
+        let times = |on_cpu: u64| RunTimes {
+            on_cpu_ns: clock::ticks_to_ns(on_cpu),
+            runnable_ns: 0,
+            timeslices: 0,
+        };
+        let (earlier, later) = (at(1_000_000, 5_000_000), at(2_000_000, 9_000_000));
+        let first = Spread::default().share(&later, times(2_000_000), [0, 0]);
+        assert!(first[IDLE].1.abs_diff(9_000_000) < 100, "{:?}", first[IDLE]);
+        let spread = Spread::default().up_to(&later);
+        let late = spread.share(&earlier, times(1_000_000), [0, 9_000_000]);
+        assert!(late.iter().all(|&parts| parts == (0, 0)));
+        let last = spread.up_to(&earlier).share(
+            &at(2_500_000, 9_500_000),
+            times(2_500_000),
+            [0, 9_000_000],
+        );
+        assert!(last[RUNNING].1 < 100, "{:?}", last[RUNNING]);
+        assert!(last[IDLE].1.abs_diff(500_000) < 100, "{:?}", last[IDLE]);
+    }
+
+    #[test]
+    fn a_sleep_whose_end_came_between_is_no_work() {
+        let account = Account::with(7, "sleeps", Watch::blind(), None, Emitter::new(None, 7));
+        for (at, blocked) in [(IDLE, 3_000_000), (RUNNING, 0)] {
+            let mut whole = Whole { at, since: 1, ..account.read_once() };
+            let before = whole.blocked[at];
+            whole.add_stay(3_000_001);
+            whole.guess_stay();
+            assert_eq!(whole.blocked[at] - before, blocked);
+            assert_eq!(whole.stay_on_cpu, 3_000_000 - blocked);
+        }
+    }
 
     #[test]
     fn waiting_for_a_cpu_is_spread_over_what_runs_first() {
