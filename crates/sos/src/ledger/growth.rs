@@ -63,8 +63,13 @@ impl Grown {
     /// What has been gained, which counts as put into rows from now on.
     fn grow(&mut self, totals: &Totals) -> Growth {
         let mut cells = [Sums::default(); CELLS];
+        // The end of a request takes what ran since its last send into the turn, without an edge: what
+        // has been put under running by then is not gained once more.
+        let sum = |of: Sums| of.on_cpu + of.runnable + of.blocked;
+        let put_early = sum(self.cells[RUNNING]).saturating_sub(sum(totals.cell(RUNNING)));
         for (at, grown) in self.cells.iter_mut().enumerate() {
-            cells[at] = gain(grown, totals.cell(at));
+            let early = if at == TURN { put_early } else { 0 };
+            cells[at] = gain(grown, totals.cell(at), early);
         }
         let of = |cell: usize| cells[cell].on_cpu;
         let background = gain_known(&mut self.background, &totals.background, of(BACKGROUND));
@@ -90,10 +95,11 @@ impl Grown {
 }
 
 /// Brings a cell's parts nearer to what they should be, as far as its time has grown: a part that
-/// turns out to have been too large waits until the others have made up for it. Returns the gain.
-fn gain(grown: &mut Sums, wanted: Sums) -> Sums {
+/// turns out to have been too large waits until the others have made up for it; so much of its time as
+/// another cell has had early waits for that. Returns the gain.
+fn gain(grown: &mut Sums, wanted: Sums, early: u64) -> Sums {
     let sum = |of: &Sums| of.on_cpu + of.runnable + of.blocked;
-    let time = sum(&wanted).saturating_sub(sum(grown));
+    let time = sum(&wanted).saturating_sub(sum(grown)).saturating_sub(early);
     let lacks = Sums {
         on_cpu: wanted.on_cpu.saturating_sub(grown.on_cpu),
         runnable: wanted.runnable.saturating_sub(grown.runnable),
@@ -280,14 +286,19 @@ mod tests {
     fn parts_of_a_cell_never_shrink_and_fill_its_time() {
         let sums = |on_cpu, runnable, blocked| Sums { on_cpu, runnable, blocked, count: 0 };
         let mut grown = Sums::default();
-        let first = gain(&mut grown, sums(10, 0, 90));
+        let first = gain(&mut grown, sums(10, 0, 90), 0);
         assert_eq!((first.on_cpu, first.runnable, first.blocked), (10, 0, 90));
         // Part of what was taken for blocked has been running.
-        let second = gain(&mut grown, sums(60, 0, 60));
+        let second = gain(&mut grown, sums(60, 0, 60), 0);
         assert_eq!((second.on_cpu, second.runnable, second.blocked), (20, 0, 0));
-        gain(&mut grown, sums(60, 0, 50));
+        gain(&mut grown, sums(60, 0, 50), 0);
         assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (30, 0, 90));
-        gain(&mut grown, sums(160, 0, 90));
+        gain(&mut grown, sums(160, 0, 90), 0);
         assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (160, 0, 90));
+        // Of forty more, ten stand in another cell for now.
+        let next = gain(&mut grown, sums(200, 0, 90), 10);
+        assert_eq!((next.on_cpu, next.runnable, next.blocked), (30, 0, 0));
+        gain(&mut grown, sums(200, 0, 90), 0);
+        assert_eq!((grown.on_cpu, grown.runnable, grown.blocked), (200, 0, 90));
     }
 }

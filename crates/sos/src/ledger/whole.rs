@@ -3,7 +3,7 @@
 
 use super::Counter;
 use super::account::Account;
-use super::state::{CELLS, State};
+use super::state::{CELLS, RUNNING, State, TURN};
 use super::watch::Source;
 use crate::clock;
 use crate::sync::{Ordering, fence};
@@ -13,6 +13,8 @@ use crate::sys::{self, KernelCounts, RunTimes};
 const READ_TRIES: u32 = 64;
 /// How often a reader looks for a moment without an edge to read the scheduler's books in.
 const BESIDE_TRIES: u32 = 8;
+/// A reader that takes longer over the scheduler's books was preempted, and they are of an earlier moment.
+const BESIDE_NS_MAX: u64 = 100_000;
 /// By how much a thread that runs may seem to have been off its CPU, between one reading and the next.
 const BEHIND_NS: u64 = 200_000;
 
@@ -70,7 +72,7 @@ impl Account {
             if matches!(self.watch.source(), Source::Rseq | Source::SwitchRecords) {
                 match times {
                     Some(times) if whole.is_beside => whole.split_stay(times, now),
-                    _ => whole.guess_stay(),
+                    Some(_) | None => whole.guess_stay(),
                 }
             }
         }
@@ -86,10 +88,14 @@ impl Account {
         let mut tries = BESIDE_TRIES;
         loop {
             let mut whole = self.read_cells();
+            let begin = clock::now_ticks();
             let (times, now) = (self.times(), clock::now_ticks());
             tries -= 1;
+            let took_ns = clock::ticks_to_ns(now.saturating_sub(begin));
             // An owner that is preempted in the middle of an edge may not have booked its stay.
-            whole.is_beside = whole.is_whole && self.since.get() == whole.since;
+            whole.is_beside = whole.is_whole
+                && self.since.get() == whole.since
+                && (took_ns < BESIDE_NS_MAX || times.is_none());
             if tries == 0 || whole.is_beside {
                 return (whole, times, now);
             }
@@ -155,6 +161,7 @@ impl Account {
         let mut slot = self.spread.lock();
         if let Some(times) = whole.times {
             let before = slot.take().unwrap_or_default();
+            before.continue_running(&mut whole.wall);
             let sum = |of: fn(&super::account::StateCell) -> &Counter| -> u64 {
                 self.cells.iter().map(|cell| of(cell).get()).sum()
             };
@@ -167,7 +174,8 @@ impl Account {
                 cell.blocked.add(blocked);
             }
             let spread = before.up_to(&whole.wall);
-            // Of the same moment as the parts below.
+            // Of the same moment as the parts below; where another reader was ahead, the books are not.
+            whole.is_beside &= spread.wall == whole.wall;
             whole.wall = spread.wall;
             *slot = Some(Box::new(spread));
         }
@@ -229,6 +237,15 @@ impl Default for Spread {
 }
 
 impl Spread {
+    /// The end of a request makes what ran since its last send part of the turn, without an edge
+    /// (`Account::leave_running`). What was taken for running before stays that.
+    fn continue_running(&self, wall: &mut [u64; CELLS]) {
+        let taken_back = self.wall[RUNNING].saturating_sub(wall[RUNNING]);
+        let of_turn = taken_back.min(wall[TURN].saturating_sub(self.wall[TURN]));
+        wall[RUNNING] += of_turn;
+        wall[TURN] -= of_turn;
+    }
+
     /// Up to where it has come with `wall`. Another reader may have been ahead of this one, and the
     /// stay in progress may be missing: neither may let time be spread twice.
     fn up_to(&self, wall: &[u64; CELLS]) -> Self {
@@ -269,10 +286,25 @@ fn part(whole: u64, numerator: u64, denominator: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::state::{BACKGROUND, IDLE, RUNNING};
+    use super::super::state::{BACKGROUND, IDLE};
     use super::super::watch::Watch;
     use super::*;
     use crate::xe::Emitter;
+
+    #[test]
+    fn what_becomes_part_of_the_turn_is_not_spread_twice() {
+        let mut before = Spread::default();
+        before.wall[RUNNING] = 5_000_000;
+        before.wall[TURN] = 1_000_000;
+        let mut wall = before.wall;
+        (wall[RUNNING], wall[TURN]) = (2_000_000, 4_500_000);
+        before.continue_running(&mut wall);
+        assert_eq!((wall[RUNNING], wall[TURN]), (5_000_000, 1_500_000));
+        // What is not of the turn stays away: the reader has missed a stay.
+        (wall[RUNNING], wall[TURN]) = (2_000_000, 1_500_000);
+        before.continue_running(&mut wall);
+        assert_eq!((wall[RUNNING], wall[TURN]), (2_500_000, 1_000_000));
+    }
 
     #[test]
     fn a_reader_that_comes_late_spreads_nothing_twice() {
