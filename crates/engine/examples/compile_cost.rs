@@ -151,9 +151,9 @@ fn main() -> Result<(), String> {
          amount decimal(18,2), state varchar(20))",
         "CREATE TABLE dbo.customers (id int NOT NULL PRIMARY KEY, name nvarchar(40))",
         "CREATE TABLE dbo.items (id int NOT NULL PRIMARY KEY, name nvarchar(40))",
-        "INSERT dbo.orders SELECT value, N'shop', 1, 'open', value, value FROM GENERATE_SERIES(1, 100)",
-        "INSERT dbo.customers SELECT value, N'customer' FROM GENERATE_SERIES(1, 100)",
-        "INSERT dbo.items SELECT value, N'item' FROM GENERATE_SERIES(1, 100)",
+        "INSERT dbo.orders SELECT value, N'shop', 1, 'open', value, value FROM GENERATE_SERIES(1, 10000)",
+        "INSERT dbo.customers SELECT value, N'customer' FROM GENERATE_SERIES(1, 10000)",
+        "INSERT dbo.items SELECT value, N'item' FROM GENERATE_SERIES(1, 10000)",
     ] {
         run(&mut session, text)?;
     }
