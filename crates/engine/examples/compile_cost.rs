@@ -1,13 +1,18 @@
-//! What compiling a statement costs, in CPU time, warm: parsing alone; a text that was never seen and whose
-//! constants may not be parameters beside one that is cached, which is parsing, binding, planning and keeping
-//! the program; and a text that was never seen but differs in constants only from others.
-//! `cargo run --release -p engine --example compile_cost`; with a stage (`writing`, `parse`, `cached`, `new`,
-//! `kind`), the name of a statement and a number of rounds it runs that one, for a profiler.
+//! What compiling a statement costs, in CPU time, warm. First its steps alone, on one text over and over, what
+//! they make dropped each time: cutting it into tokens, parsing, binding, optimizing. Then whole requests: a
+//! text that was never seen and whose constants may not be parameters beside one that is cached, which is
+//! parsing, binding, optimizing and keeping the program; and a text that was never seen but differs in
+//! constants only from others.
+//! `cargo run --release -p engine --example compile_cost`; with a stage (`writing`, `tokens`, `parse`, `bind`,
+//! `optimize`, `cached`, `new`, `kind`), the name of a statement and a number of rounds it runs that one, for a
+//! profiler.
 #![expect(clippy::print_stdout, reason = "it is a measuring tool")]
 
 use std::sync::Arc;
 
+use engine::bind::{BinderContext, bind_statement};
 use engine::instance::{Config, Instance, LockMode};
+use engine::opt::Level;
 use engine::session::{ClientInfo, LoginRequest, Session};
 use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
 use sos::sched::{Machine, MachineConfig};
@@ -146,9 +151,9 @@ fn main() -> Result<(), String> {
          amount decimal(18,2), state varchar(20))",
         "CREATE TABLE dbo.customers (id int NOT NULL PRIMARY KEY, name nvarchar(40))",
         "CREATE TABLE dbo.items (id int NOT NULL PRIMARY KEY, name nvarchar(40))",
-        "INSERT dbo.orders SELECT value, N'shop', 1, 'open', value, value FROM GENERATE_SERIES(1, 100)",
-        "INSERT dbo.customers SELECT value, N'customer' FROM GENERATE_SERIES(1, 100)",
-        "INSERT dbo.items SELECT value, N'item' FROM GENERATE_SERIES(1, 100)",
+        "INSERT dbo.orders SELECT value, N'shop', 1, 'open', value, value FROM GENERATE_SERIES(1, 10000)",
+        "INSERT dbo.customers SELECT value, N'customer' FROM GENERATE_SERIES(1, 10000)",
+        "INSERT dbo.items SELECT value, N'item' FROM GENERATE_SERIES(1, 10000)",
     ] {
         run(&mut session, text)?;
     }
@@ -158,43 +163,74 @@ fn main() -> Result<(), String> {
     if !stage.is_empty() {
         return Ok(());
     }
-    for (name, statement) in STATEMENTS {
-        let [writing, parse, cached, new, kind] = ["writing", "parse", "cached", "new", "kind"]
-            .map(|stage| stage_cost(stage, rounds, statement, &mut session));
-        let (writing, parse, cached, new, kind) = (writing?, parse?, cached?, new?, kind?);
-        println!(
-            "{name}, {} characters: parse {} ns, run from the cache {} ns, of a new text {} ns: \
-             compiling takes {} ns; where the kind is known, finding its plan takes {} ns",
-            statement(1).len(),
-            parse.saturating_sub(writing),
-            cached.saturating_sub(writing),
-            new.saturating_sub(writing),
-            new.saturating_sub(cached),
-            kind.saturating_sub(cached)
-        );
-    }
+    STATEMENTS.iter().try_for_each(|(name, statement)| report(name, *statement, &mut session))
+}
+
+/// Measures all stages of a statement and says what came out.
+fn report(name: &str, statement: Statement, session: &mut Session) -> Result<(), String> {
+    let mut of = |stage: &str| stage_cost(stage, ROUNDS, statement, session);
+    let [tokens, parse, bind, optimize] =
+        [of("tokens")?, of("parse")?, of("bind")?, of("optimize")?];
+    let [writing, cached, new, kind] = [of("writing")?, of("cached")?, of("new")?, of("kind")?];
+    println!("{name}, {} characters", statement(1).len());
+    println!(
+        "  alone: tokens {tokens} ns, parse {} ns, bind {bind} ns, optimize {} ns: {} ns",
+        parse.saturating_sub(tokens),
+        optimize.saturating_sub(bind),
+        parse + optimize,
+    );
+    println!(
+        "  requests: from the cache {} ns, of a new text {} ns: compiling takes {} ns; where the kind is \
+         known, finding its plan takes {} ns",
+        cached.saturating_sub(writing),
+        new.saturating_sub(writing),
+        new.saturating_sub(cached),
+        kind.saturating_sub(cached)
+    );
     Ok(())
 }
 
-/// What one stage costs: writing the text, parsing it, running it from the cache, running a new one that is
-/// compiled, or one whose kind is known.
+/// What one stage costs: writing the text; cutting it into tokens; that and parsing; binding what was parsed;
+/// that and optimizing; running it from the cache; running a new one that is compiled, or one whose kind is
+/// known.
 fn stage_cost(
     stage: &str,
     rounds: u32,
     statement: Statement,
     session: &mut Session,
 ) -> Result<u64, String> {
+    let text = statement(1);
     match stage {
         "writing" => {
             cost(rounds, |n| if statement(n).is_empty() { Err(String::new()) } else { Ok(()) })
         }
-        "parse" => cost(rounds, |n| {
-            let parsed = tsql::parse(&statement(n), tsql::QuotedIdentifier::On);
-            parsed.map(drop).map_err(|error| error.to_string())
+        "tokens" => cost(rounds, |_| {
+            std::hint::black_box(tsql::Tokens::of(&text));
+            Ok(())
         }),
+        "parse" => cost(rounds, |_| parsed(&text).map(drop)),
+        "bind" => bind_cost(rounds, &text, Level::None, session),
+        "optimize" => bind_cost(rounds, &text, Level::Full, session),
         "cached" => cost(rounds, |_| run(session, &statement(1))),
         "kind" => cost(rounds, |n| run(session, &statement(n))),
         // An empty statement in front keeps its constants what they are.
         _ => cost(rounds, |n| run(session, &format!(";{}", statement(n)))),
     }
+}
+
+fn parsed(text: &str) -> Result<tsql::ast::Batch, String> {
+    tsql::parse(text, tsql::QuotedIdentifier::On).map_err(|error| error.to_string())
+}
+
+/// What binding the first statement of a text costs, with what the optimizer does at this level.
+fn bind_cost(rounds: u32, text: &str, level: Level, session: &Session) -> Result<u64, String> {
+    let batch = parsed(text)?;
+    let statement = batch.statements.first().ok_or("there is no statement")?;
+    let state = session.state();
+    cost(rounds, |_| {
+        let context = BinderContext::bare(state, &state.database);
+        let mut binder = context.binder();
+        binder.level = level;
+        bind_statement(&mut binder, statement).map(drop).map_err(|error| error.to_string())
+    })
 }

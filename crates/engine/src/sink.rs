@@ -4,6 +4,7 @@
 //! `columns`, `row`*, `done` per result; messages anywhere between; at the end of a procedure
 //! `return_status`, `return_value`*, `done`.
 
+use smol_str::SmolStr;
 use types::value::ColumnType;
 use types::{Error, Value};
 
@@ -18,7 +19,7 @@ pub type Sent = Result<(), Disconnected>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
     /// Name; empty if the expression has none.
-    pub name: String,
+    pub name: SmolStr,
     /// Type, collation and nullability.
     pub column_type: ColumnType,
     /// Whether the column is an identity column.

@@ -21,7 +21,10 @@ pub mod types;
 pub use statement::{bind_scalar, bind_statement};
 pub(crate) use statement::{new_shape, shape_of};
 
+use std::cell::Cell;
 use std::sync::Arc;
+
+use smol_str::SmolStr;
 
 pub use context::BinderContext;
 
@@ -88,6 +91,8 @@ pub struct Binder<'a> {
     pub(crate) nested: Option<dml::NestedRows>,
     /// Whether the definition of a view or function is being bound.
     pub(crate) in_view: bool,
+    /// The database whose collation was asked for last, and that.
+    pub(crate) known_collation: Cell<Option<(&'a str, ::types::Collation)>>,
 }
 
 impl Binder<'_> {
@@ -121,6 +126,7 @@ impl Binder<'_> {
             view_checks: Vec::new(),
             nested: None,
             in_view: false,
+            known_collation: Cell::new(None),
         }
     }
 }
@@ -180,9 +186,9 @@ pub enum Clause {
 #[derive(Default)]
 pub struct Source {
     /// Alias, or the table's name.
-    pub alias: String,
+    pub alias: SmolStr,
     /// Schema, where the name was qualified or known and no alias given.
-    pub schema: Option<String>,
+    pub schema: Option<SmolStr>,
     /// Columns: name, type, register. Registers of unused columns are never filled: see `used`.
     pub columns: Vec<SourceColumn>,
     /// Register numbers are given when a column is first used, so that scans decode no more than that.
@@ -216,36 +222,10 @@ pub struct ViewSource {
     pub joined: bool,
 }
 
-/// The name of a source's column: a table's columns have theirs already.
-#[derive(Clone)]
-pub enum ColumnName {
-    /// The name of that column of a table.
-    Of(Arc<TableDef>, u16),
-    /// A name of its own.
-    Own(String),
-}
-
-impl std::ops::Deref for ColumnName {
-    type Target = str;
-    #[inline]
-    fn deref(&self) -> &str {
-        match self {
-            Self::Of(table, ordinal) => &table.columns[usize::from(*ordinal)].name,
-            Self::Own(name) => name,
-        }
-    }
-}
-
-impl From<String> for ColumnName {
-    fn from(name: String) -> Self {
-        Self::Own(name)
-    }
-}
-
 /// A column of a source.
 pub struct SourceColumn {
     /// Its name.
-    pub name: ColumnName,
+    pub name: SmolStr,
     /// Its type.
     pub ty: ColumnType,
     /// Where its value is.

@@ -490,7 +490,7 @@ impl Compiler<'_, '_> {
                 _ => return Err(Msg::SyntaxNear(&column.name).into()),
             }
         }
-        let name = column.name.to_string();
+        let name = column.name.as_str().into();
         Ok(ColumnInfo { name, column_type, identity: false, updatable: false })
     }
 

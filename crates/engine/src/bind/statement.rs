@@ -234,7 +234,7 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
             return Err(Msg::NameMissing.into());
         }
         let identity = column.identity && inherits && is_once(&query, column);
-        columns.push((column.name.clone(), column.expr.ty, identity));
+        columns.push((column.name.to_string(), column.expr.ty, identity));
     }
     opt::query(binder, &mut query);
     let target = into.table.clone();

@@ -49,9 +49,16 @@ impl Binder<'_> {
 
     /// Returns the collation of the current database: what variables and literals have.
     pub fn database_collation(&self) -> Collation {
-        self.catalog
-            .database(self.database)
-            .map_or_else(Collation::default, |database| database.collation)
+        // Every string that is written asks. A view may be of another database.
+        if let Some((database, collation)) = self.known_collation.get()
+            && std::ptr::eq(database, self.database)
+        {
+            return collation;
+        }
+        let found = self.catalog.database(self.database);
+        let collation = found.map_or_else(Collation::default, |database| database.collation);
+        self.known_collation.set(Some((self.database, collation)));
+        collation
     }
 }
 

@@ -44,9 +44,6 @@ fn is_same_beyond_ascii(a: &str, b: &str) -> bool {
 }
 
 fn compare(a: &str, b: &str) -> Ordering {
-    if a == b {
-        return Ordering::Equal;
-    }
     let (mut left, mut right) = (a.as_bytes().iter(), b.as_bytes().iter());
     loop {
         match (left.next(), right.next()) {

@@ -5,7 +5,7 @@ use storage::{Error as StorageError, Scope, Transaction, TransactionOptions};
 use types::{Msg, Result, Value};
 
 use crate::exec::eval::{eval, truth};
-use crate::exec::query::{Flow, encode_seek_key, load, run_query};
+use crate::exec::query::{Flow, encode_seek_key, load, run_output};
 use crate::exec::{Cx, StatementResult, dml, fault, trigger};
 use crate::instance::SessionCounter;
 use crate::plan::query::{Access, Node, Query, Scan};
@@ -286,8 +286,8 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
         return Ok(StatementResult { command: Command::Select, rows });
     }
     let work = &mut |cx: &mut Cx<'_>| {
-        run_query(&select.query, cx, &mut |cx| {
-            send_row(&select.query, cx)?;
+        run_output(&select.query, cx, &mut |cx, values| {
+            send(&select.query, values, cx)?;
             rows += 1;
             Ok(if rows == limit { Flow::Enough } else { Flow::More })
         })
@@ -319,11 +319,17 @@ fn send_row(query: &Query, cx: &mut Cx<'_>) -> Result<()> {
     for column in &query.output {
         output.push(eval(&column.expr, cx)?);
     }
-    if cx.session.options.text_size != i32::MAX {
-        cut_large(query, &mut output, cx.session.options.text_size);
-    }
-    let sent = cx.sink.row(&output);
+    let sent = send(query, &mut output, cx);
     cx.scratch.output = output;
+    sent
+}
+
+/// Sends a row of a query's output.
+fn send(query: &Query, values: &mut [Value], cx: &mut Cx<'_>) -> Result<()> {
+    if cx.session.options.text_size != i32::MAX {
+        cut_large(query, values, cx.session.options.text_size);
+    }
+    let sent = cx.sink.row(values);
     fault::sent(cx, sent)
 }
 

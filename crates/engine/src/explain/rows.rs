@@ -20,7 +20,7 @@ pub(super) enum Detail {
 /// Makes a result column.
 pub(super) fn column(name: &str, data_type: DataType) -> ColumnInfo {
     let column_type = ColumnType { data_type, collation: Collation::default(), nullable: true };
-    ColumnInfo { name: name.to_owned(), column_type, identity: false, updatable: false }
+    ColumnInfo { name: name.into(), column_type, identity: false, updatable: false }
 }
 
 /// Returns the columns of the rows.

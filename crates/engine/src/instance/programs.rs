@@ -1,9 +1,19 @@
 //! Compiled programs of all sessions. Asked only when a session's own cache has none, so one lock is
 //! enough; how often it is taken is a matter of new texts and new connections, not of requests.
 //!
-//! Texts that are never sent again must not push out those that are: a program is on probation first,
-//! among few, which also keeps the memory of texts sent once warm. What was asked for again by the
-//! time its probation ends stays, and goes when it was not asked for through a whole round of the rest.
+//! Texts that are never sent again must not push out those that are: a program is on probation first, among
+//! few. What was asked for again by the time its probation ends stays, and goes when it was not asked for
+//! through a whole round of the rest. Of a text whose program went, its key is remembered: sent again, its
+//! program is on no probation. (Yang and others, "FIFO queues are all you need for cache eviction", SOSP 2023.)
+//!
+//! ```text
+//!   put ─► new ─┬─ asked for ──► kept ─┬─ asked for ─► once more
+//!    ▲          └─ not ─► gone         └─ not ──────► out
+//!    └──────── sent again: to kept ────────┘
+//! ```
+//!
+//! Probation is short so that what goes is still in the processor's cache: to take a cold program apart costs
+//! more than to make it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -14,9 +24,11 @@ use crate::plan::program::Program;
 use crate::session::ProgramKey;
 
 /// Programs on probation at most.
-const NEW_MAX: usize = 512;
+const NEW_MAX: usize = 64;
 /// Programs at most that were asked for again.
-const KEPT_MAX: usize = 3_584;
+const KEPT_MAX: usize = 4_032;
+/// Texts that are remembered whose programs went, each in a place of its own unless it shares it with another.
+const GONE: usize = 4_096;
 /// The longest text whose program is kept. A longer one is a script, sent once; some thousands of them
 /// would take all memory.
 const TEXT_MAX_BYTES: usize = 256 << 10;
@@ -38,26 +50,65 @@ impl Place {
     }
 }
 
-#[derive(Default)]
 struct Programs {
     places: HashMap<ProgramKey, Place, foldhash::fast::RandomState>,
     /// Keys on probation, the oldest first.
     new: VecDeque<ProgramKey>,
     /// Keys that were asked for again, in the order in which they are looked at.
     kept: VecDeque<ProgramKey>,
+    /// Hashes of texts whose programs went when their probation ended.
+    gone: Box<[u64]>,
+}
+
+impl Default for Programs {
+    fn default() -> Self {
+        Self {
+            places: HashMap::default(),
+            new: VecDeque::new(),
+            kept: VecDeque::new(),
+            gone: vec![0; GONE].into(),
+        }
+    }
 }
 
 impl Programs {
+    /// Puts a key that was not there where it belongs; returns what goes for it.
+    fn enter(&mut self, key: ProgramKey) -> Option<Place> {
+        let is_back = match (key, self.place_of_gone(key)) {
+            (ProgramKey::Text(hash), Some(gone)) => std::mem::take(gone) == hash,
+            _ => false,
+        };
+        if is_back {
+            return self.keep(key);
+        }
+        let dropped = self.end_probation();
+        self.new.push_back(key);
+        dropped
+    }
+
     /// Ends the probation of the oldest where there are too many; returns what goes.
-    fn make_room(&mut self) -> Option<Place> {
+    fn end_probation(&mut self) -> Option<Place> {
         if self.new.len() < NEW_MAX {
             return None;
         }
         let oldest = self.new.pop_front()?;
-        if !self.places.get_mut(&oldest).is_some_and(Place::is_wanted) {
-            return self.places.remove(&oldest);
+        if self.places.get_mut(&oldest).is_some_and(Place::is_wanted) {
+            return self.keep(oldest);
         }
-        self.kept.push_back(oldest);
+        if let (ProgramKey::Text(hash), Some(gone)) = (oldest, self.place_of_gone(oldest)) {
+            *gone = hash;
+        }
+        self.places.remove(&oldest)
+    }
+
+    fn place_of_gone(&mut self, key: ProgramKey) -> Option<&mut u64> {
+        let ProgramKey::Text(hash) = key else { return None };
+        self.gone.get_mut(usize::try_from(hash % GONE as u64).ok()?)
+    }
+
+    /// Keeps a program that was asked for again; returns what goes for it.
+    fn keep(&mut self, key: ProgramKey) -> Option<Place> {
+        self.kept.push_back(key);
         if self.kept.len() <= KEPT_MAX {
             return None;
         }
@@ -115,13 +166,7 @@ impl SharedPrograms {
         if let Some(books) = &program.books {
             books.keep(program);
         }
-        let dropped = if replaced.is_some() {
-            None
-        } else {
-            let dropped = programs.make_room();
-            programs.new.push_back(key);
-            dropped
-        };
+        let dropped = if replaced.is_some() { None } else { programs.enter(key) };
         // Freed behind the lock.
         drop(programs);
         drop((replaced, dropped));

@@ -205,8 +205,7 @@ fn of_scan(scan: &Scan) -> Estimate {
         let (ordinal, _) = *scan.columns.iter().find(|c| c.1 == register)?;
         Some(Column { scan, ordinal })
     };
-    let share = scan.predicate.as_ref().map_or(1.0, |p| selectivity(p, &find));
-    let left = rows * share;
+    let left = left_rows(scan, rows, &find);
     let row_bytes = WIDTH.mul_add(count(scan.columns.len()), 8.0);
     let (read, find) = match &scan.access {
         Access::Full => (rows, 0.0),
@@ -234,8 +233,46 @@ fn of_scan(scan: &Scan) -> Estimate {
     Estimate { rows: given, row_bytes, cpu, io: 0.0 }
 }
 
+/// Rows that satisfy a scan's predicate. What a look-up by several columns finds is known better than the shares
+/// of each of them tell; only the other conjuncts count beside it.
+fn left_rows(scan: &Scan, rows: f64, find: Find<'_, '_>) -> f64 {
+    let Some(predicate) = &scan.predicate else { return rows };
+    let table = table_of(&scan.table);
+    let (index, columns) = match &scan.access {
+        Access::Seek { index, key } => (usize::from(*index), key.len()),
+        Access::Range { index, prefix, .. } => (usize::from(*index), prefix.len()),
+        Access::Full => (0, 0),
+    };
+    let Some(found) = known_rows(scan, index, columns, rows).filter(|_| columns > 1) else {
+        return rows * selectivity(predicate, find);
+    };
+    let key = &table.indexes[index].keys[..columns];
+    let is_key = |register: Register| {
+        find(register).is_some_and(|column| key.iter().any(|k| k.0 == column.ordinal))
+    };
+    let conjuncts = match &predicate.kind {
+        ExprKind::And(all) => &all[..],
+        _ => std::slice::from_ref(predicate),
+    };
+    let rest = conjuncts.iter().filter(|conjunct| {
+        let ExprKind::Compare(CompareOp::Equal, _, pair) = &conjunct.kind else { return true };
+        ![&pair.0, &pair.1].into_iter().filter_map(bare).any(is_key)
+    });
+    found * conjunction(rest, find)
+}
+
+/// Rows that have one value of the leading columns of an index together, if a sample tells.
+fn known_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> Option<f64> {
+    let known = table_of(&scan.table).rows.statistics.get()?;
+    let keys = known.prefix(index, columns)?;
+    Some((rows / keys.max(1.0)).max(rows.min(1.0)))
+}
+
 /// Rows that have one value of the leading columns of an index that is not unique.
 fn seek_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> f64 {
+    if let Some(found) = known_rows(scan, index, columns, rows) {
+        return found;
+    }
     let keys = table_of(&scan.table).indexes[index].keys.iter().take(columns);
     let share =
         |ordinal: u16| Column { scan, ordinal }.distinct().map_or(EQUAL, |n| 1.0 / n.max(1.0));
@@ -326,7 +363,7 @@ type Find<'f, 'n> = &'f dyn Fn(Register) -> Option<Column<'n>>;
 /// Returns the share of rows for which a predicate is true.
 pub(super) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
     match &predicate.kind {
-        ExprKind::And(all) => conjunction(all, find),
+        ExprKind::And(all) => conjunction(all.iter(), find),
         ExprKind::Or(any) => 1.0 - any.iter().map(|e| 1.0 - selectivity(e, find)).product::<f64>(),
         ExprKind::Not(operand) => (1.0 - selectivity(operand, find)).clamp(0.01, 1.0),
         ExprKind::Compare(op, _, pair) => match op {
@@ -353,8 +390,8 @@ pub(super) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
 }
 
 /// Share of the rows that satisfy all conjuncts.
-fn conjunction(all: &[Expr], find: Find<'_, '_>) -> f64 {
-    let mut shares = Vec::with_capacity(all.len());
+fn conjunction<'e>(all: impl Iterator<Item = &'e Expr>, find: Find<'_, '_>) -> f64 {
+    let mut shares = Vec::new();
     let mut bounds: Vec<(Register, bool, f64)> = Vec::new();
     for conjunct in all {
         let Some((register, above, share)) = range_share(conjunct, find) else {

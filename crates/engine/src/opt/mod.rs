@@ -19,6 +19,7 @@ mod order;
 mod order_search;
 mod prune;
 mod push;
+mod sample;
 mod scalar;
 mod seek;
 mod simplify;

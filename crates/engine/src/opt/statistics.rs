@@ -1,31 +1,23 @@
 //! What is known of the values of a table's columns: from a sample, taken when a plan first asks and
 //! again when the table has grown or shrunk by a factor of [`STALE`].
 //!
-//! The sample is bounded ([`SAMPLE_ROWS`]), so that it costs a compilation about a millisecond. Where a
-//! range index begins with a whole number, rows are read at places spread evenly over its keys, since
-//! the first rows of a table tell little of the others; else from the start of the heap.
+//! How rows are chosen is in `sample.rs`. Of the index by which they are read it tells, too, how many keys its
+//! first columns have together, which is what a look-up by several columns finds rows by.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use sos::lock::{SpinClass, SpinLock};
-use storage::{Bounds, Order, Read, ScanSpec, Transaction, TransactionOptions};
+use storage::TransactionOptions;
 use types::Value;
-use types::batch::Vector;
 use types::compare::group_key;
 use types::date::Moment;
-use types::key::encode_value;
 
 use super::estimate::count;
+use super::sample::{Runs, Sample};
 use crate::catalog::{IndexKind, TableDef};
-use crate::exec::columnstore::Blocks;
 use crate::plan::expr::CompareOp;
 
-/// Rows read at most.
-const SAMPLE_ROWS: usize = 1_500;
-/// Places at which they are read.
-const PLACES: usize = 25;
 /// Tables with fewer rows have no statistics.
 const ROWS_MIN: u64 = 100;
 /// Growth by which a sample is out of date.
@@ -71,12 +63,19 @@ pub(super) struct TableStatistics {
     sampled: Sampled,
     /// By ordinal; none of large values, which are not read.
     columns: Vec<Option<ColumnStatistics>>,
+    /// By index and number of leading columns less one: expected number of keys that these have.
+    prefixes: Vec<Vec<f64>>,
 }
 
 impl TableStatistics {
     /// Returns what is known of a column.
     pub(super) fn column(&self, ordinal: u16) -> Option<&ColumnStatistics> {
         self.columns.get(usize::from(ordinal))?.as_ref()
+    }
+
+    /// Returns how many keys the first columns of an index have; `None` if nothing is known of them together.
+    pub(super) fn prefix(&self, index: usize, columns: usize) -> Option<f64> {
+        self.prefixes.get(index)?.get(columns.checked_sub(1)?).copied()
     }
 }
 
@@ -128,131 +127,16 @@ pub(super) fn learn(table: &TableDef, store: &Arc<storage::Store>) {
     *table.rows.statistics.0.lock() = Some(Arc::new(statistics));
 }
 
-/// Rows of a table.
-struct Sample {
-    rows: Vec<Vec<Value>>,
-    /// The column by which runs of neighbours are in order.
-    leading: Option<u16>,
-}
-
 impl Sample {
-    fn of(table: &TableDef, transaction: &Transaction) -> Self {
-        if let Some(sample) = Self::of_columns(table, transaction) {
-            return sample;
-        }
-        let all = u64::try_from(SAMPLE_ROWS).is_ok_and(|most| table.rows.data.row_count() <= most);
-        if !all && let Some(sample) = Self::spread(table, transaction) {
-            return sample;
-        }
-        let mut sample = Self { rows: Vec::new(), leading: None };
-        let spec = ScanSpec {
-            index: None,
-            bounds: Bounds::ALL,
-            order: Order::Forward,
-            read: Read::COMMITTED,
-        };
-        sample.read(table, transaction, spec, SAMPLE_ROWS);
-        sample
-    }
-
-    /// Reads blocks spread over the row groups of a table that has some.
-    fn of_columns(table: &TableDef, transaction: &Transaction) -> Option<Self> {
-        table.columnstore.as_ref()?;
-        let mut blocks = Blocks::open(transaction, &table.rows.data, Read::COMMITTED).ok()?;
-        let mut sample = Self { rows: Vec::new(), leading: None };
-        let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
-        let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
-        // A sample that cannot be read is a small one: plans are made without it.
-        while let Ok(Some(block)) = blocks.next() {
-            for (ordinal, vector) in vectors.iter_mut().enumerate() {
-                block.read(ordinal, vector);
-            }
-            for row in block.live.iter() {
-                let is_small = |i: usize| !table.columns[i].ty.data_type.is_large();
-                let value = |i: usize| if is_small(i) { vectors[i].get(row) } else { Value::Null };
-                sample.rows.push((0..table.columns.len()).map(value).collect());
-            }
-            if sample.rows.len() >= SAMPLE_ROWS {
-                break;
-            }
-        }
-        (!sample.rows.is_empty()).then_some(sample)
-    }
-
-    /// Reads at places spread over the keys of a range index that begins with a whole number.
-    fn spread(table: &TableDef, transaction: &Transaction) -> Option<Self> {
-        let is_whole = |ordinal: u16| {
-            let data_type = table.columns[usize::from(ordinal)].ty.data_type;
-            matches!(data_type, types::DataType::Int | types::DataType::BigInt)
-        };
-        let place = table.indexes.iter().position(|i| {
-            i.kind == IndexKind::Range
-                && i.filter.is_none()
-                && i.keys.first().is_some_and(|k| is_whole(k.0))
-        })?;
-        let index = &table.indexes[place];
-        let (ordinal, _) = *index.keys.first()?;
-        let part = table.key_parts(place).next()?;
-        let end = |order: Order| {
-            let mut one = Self { rows: Vec::new(), leading: None };
-            let index = Some(index.storage_id());
-            let spec = ScanSpec { index, bounds: Bounds::ALL, order, read: Read::COMMITTED };
-            one.read(table, transaction, spec, 1);
-            one.rows.first().and_then(|row| whole_of(&row[usize::from(ordinal)]))
-        };
-        let (a, b) = (end(Order::Forward)?, end(Order::Backward)?);
-        let (low, high) = (a.min(b), a.max(b));
-        let mut sample = Self { rows: Vec::new(), leading: Some(ordinal) };
-        let step = (high.saturating_sub(low) / i64::try_from(PLACES).ok()?).max(1);
-        let mut key = Vec::new();
-        for i in 0..PLACES {
-            let at = low.saturating_add(step.saturating_mul(i64::try_from(i).ok()?));
-            let last = sample.rows.last().and_then(|row| whole_of(&row[usize::from(ordinal)]));
-            if last.is_some_and(|last| at <= last) {
-                // The rows here were read as the end of those before.
-                continue;
-            }
-            let value = match table.columns[usize::from(ordinal)].ty.data_type {
-                types::DataType::Int => Value::Int(i32::try_from(at).ok()?),
-                _ => Value::BigInt(at),
-            };
-            key.clear();
-            encode_value(&value, part, &mut key);
-            let bounds = Bounds { lower: Bound::Included(&key[..]), upper: Bound::Unbounded };
-            let index = Some(index.storage_id());
-            let spec = ScanSpec { index, bounds, order: Order::Forward, read: Read::COMMITTED };
-            sample.read(table, transaction, spec, SAMPLE_ROWS / PLACES);
-        }
-        Some(sample)
-    }
-
-    fn read(
-        &mut self,
-        table: &TableDef,
-        transaction: &Transaction,
-        spec: ScanSpec<'_>,
-        rows_max: usize,
-    ) {
-        // A sample that cannot be read is a small one: plans are made without it.
-        let Ok(mut cursor) = transaction.scan(&table.rows.data, spec) else { return };
-        for _ in 0..rows_max {
-            let Ok(Some(row)) = cursor.next() else { return };
-            let image = row.image();
-            let view = table.layout.view(image.bytes, image.blobs);
-            let is_small = |i: usize| !table.columns[i].ty.data_type.is_large();
-            let value = |i: usize| if is_small(i) { view.get(i) } else { Value::Null };
-            self.rows.push((0..table.columns.len()).map(value).collect());
-        }
-    }
-
     fn statistics(&self, table: &TableDef, rows: u64) -> TableStatistics {
         let columns = table.columns.iter().enumerate().map(|(i, column)| {
             (!column.ty.data_type.is_large()).then(|| self.column(table, i, rows))
         });
         let columns = columns.collect();
+        let prefixes = (0..table.indexes.len()).map(|i| self.prefixes(table, i, rows)).collect();
         let read = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
         let sampled = Sampled { when: crate::exec::clock(), rows, read };
-        TableStatistics { sampled, columns }
+        TableStatistics { sampled, columns, prefixes }
     }
 
     fn column(&self, table: &TableDef, ordinal: usize, rows: u64) -> ColumnStatistics {
@@ -272,19 +156,19 @@ impl Sample {
             group_key(value, collation, &mut key);
             *seen.entry(key).or_default() += 1;
         }
-        let total = u32::try_from(rows).map_or(f64::from(u32::MAX), f64::from);
+        let total = as_count(rows);
         let sampled = count(self.rows.len()).max(1.0);
         let values = count(self.rows.len() - nulls).max(1.0);
         let different = count(seen.len());
         let once = count(seen.values().filter(|n| **n == 1).count());
         let whole = total * values / sampled;
-        let leads = self.leading.is_some_and(|l| usize::from(l) == ordinal);
-        let distinct = if leads {
-            // Neighbours have the same value: the runs go on as they do in the sample.
-            whole * different / values
-        } else {
+        let leading = self.runs.as_ref().filter(|runs| {
+            table.indexes[runs.index].keys.first().is_some_and(|k| usize::from(k.0) == ordinal)
+        });
+        let distinct = match leading {
+            Some(runs) => self.along(table, runs, 1, total),
             // Duj1, Haas and others 1995: what was met once may be one of many.
-            different / (1.0 - (1.0 - (values / whole).min(1.0)) * once / values).max(1e-9)
+            None => different / (1.0 - (1.0 - (values / whole).min(1.0)) * once / values).max(1e-9),
         };
         steps.sort_by(f64::total_cmp);
         let stride = steps.len().div_ceil(STEPS_MAX).max(1);
@@ -294,14 +178,70 @@ impl Sample {
             steps: steps.into_iter().step_by(stride).collect(),
         }
     }
+
+    /// Numbers of keys that the first columns of an index have, by how many columns; none where the sample
+    /// does not tell.
+    fn prefixes(&self, table: &TableDef, index: usize, rows: u64) -> Vec<f64> {
+        let definition = &table.indexes[index];
+        if definition.kind != IndexKind::Range || definition.filter.is_some() {
+            return Vec::new();
+        }
+        let counts = 1..=definition.keys.len();
+        if u64::try_from(self.rows.len()).is_ok_and(|read| read >= rows) {
+            let different = |columns| count(self.different(table, index, columns)).max(1.0);
+            return counts.map(different).collect();
+        }
+        match self.runs.as_ref().filter(|runs| runs.index == index) {
+            Some(runs) => {
+                counts.map(|columns| self.along(table, runs, columns, as_count(rows))).collect()
+            }
+            None => Vec::new(),
+        }
+    }
+
+    /// Number of keys that the first columns of the index have by which the sample was read: as often as one
+    /// neighbour differs from the next, and at least as many as were seen.
+    fn along(&self, table: &TableDef, runs: &Runs, columns: usize, total: f64) -> f64 {
+        let ends = runs.starts.iter().skip(1).copied().chain([self.rows.len()]);
+        let (mut pairs, mut changes) = (0, 0);
+        let (mut key, mut before) = (Vec::new(), Vec::new());
+        for (start, end) in runs.starts.iter().zip(ends) {
+            for (place, row) in self.rows[*start..end].iter().enumerate() {
+                std::mem::swap(&mut key, &mut before);
+                prefix_key(table, runs.index, columns, row, &mut key);
+                if place > 0 {
+                    pairs += 1;
+                    changes += usize::from(key != before);
+                }
+            }
+        }
+        let steps = 1.0 + total * count(changes) / count(pairs).max(1.0);
+        steps.max(count(self.different(table, runs.index, columns))).clamp(1.0, total.max(1.0))
+    }
+
+    /// Number of keys that the first columns of an index have in the sample.
+    fn different(&self, table: &TableDef, index: usize, columns: usize) -> usize {
+        let mut seen: HashSet<Vec<u8>> = HashSet::new();
+        for row in &self.rows {
+            let mut key = Vec::new();
+            prefix_key(table, index, columns, row, &mut key);
+            seen.insert(key);
+        }
+        seen.len()
+    }
 }
 
-fn whole_of(value: &Value) -> Option<i64> {
-    match value {
-        Value::Int(n) => Some(i64::from(*n)),
-        Value::BigInt(n) => Some(*n),
-        _ => None,
+/// Makes what tells the rows apart by the first columns of an index.
+fn prefix_key(table: &TableDef, index: usize, columns: usize, row: &[Value], key: &mut Vec<u8>) {
+    key.clear();
+    for (ordinal, _) in table.indexes[index].keys.iter().take(columns) {
+        let ordinal = usize::from(*ordinal);
+        group_key(&row[ordinal], super::seek::key_collation(&table.columns[ordinal].ty), key);
     }
+}
+
+fn as_count(rows: u64) -> f64 {
+    u32::try_from(rows).map_or(f64::from(u32::MAX), f64::from)
 }
 
 /// Returns the place of a number or a date on its axis.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use types::value::ColumnType;
 
 use crate::catalog::{ModuleDef, TableDef};
@@ -22,7 +23,7 @@ pub struct Query {
 #[derive(Clone, Debug)]
 pub struct OutputColumn {
     /// Its name; empty if it has none.
-    pub name: String,
+    pub name: SmolStr,
     /// Its value.
     pub expr: Expr,
     /// The identity property, where it is a bare column of a table that has it.

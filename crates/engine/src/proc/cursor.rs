@@ -228,7 +228,7 @@ fn is_query(program: &Program) -> bool {
 
 fn row_status() -> ColumnInfo {
     let column_type = ColumnType { nullable: false, ..ColumnType::nullable(DataType::Int) };
-    ColumnInfo { name: "ROWSTAT".to_owned(), column_type, identity: false, updatable: false }
+    ColumnInfo { name: "ROWSTAT".into(), column_type, identity: false, updatable: false }
 }
 
 fn next_handle(cx: &Cx<'_>) -> Result<i32, Stop> {

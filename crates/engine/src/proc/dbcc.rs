@@ -117,7 +117,7 @@ fn user_options(cx: &mut Cx<'_>) -> Result<(), Stop> {
 }
 
 fn text_column(name: &str, cx: &Cx<'_>) -> ColumnInfo {
-    let name = name.to_owned();
+    let name = name.into();
     ColumnInfo { name, column_type: cx.session.text_type(), identity: false, updatable: false }
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn first_result_of(
 }
 
 fn plain(name: &str, column_type: ColumnType) -> ColumnInfo {
-    ColumnInfo { name: name.to_owned(), column_type, identity: false, updatable: false }
+    ColumnInfo { name: name.into(), column_type, identity: false, updatable: false }
 }
 
 /// Finds the first statement that returns rows; none if no statement does.

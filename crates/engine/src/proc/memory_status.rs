@@ -68,7 +68,7 @@ fn manager(cx: &Cx<'_>) -> Vec<Line> {
 /// Sends one table.
 fn table(cx: &mut Cx<'_>, name: &str, unit: &str, lines: &[Line]) -> Result<(), Stop> {
     let column = |name: &str, column_type| {
-        let name = name.to_owned();
+        let name = name.into();
         ColumnInfo { name, column_type, identity: false, updatable: false }
     };
     let number = ColumnType { nullable: false, ..ColumnType::nullable(DataType::BigInt) };

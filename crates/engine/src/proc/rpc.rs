@@ -103,10 +103,7 @@ fn call_stored(
         outcome
     };
     let sent = match outcome {
-        Ok(status) => {
-            let name = &mut session.scratch.name;
-            send_results(status, &call, (arguments, places), name, sink)
-        }
+        Ok(status) => send_results(status, &call, (arguments, places), sink),
         Err(stop) => Err(stop),
     };
     let Invocation { procedure, program, frame } = call;
@@ -119,7 +116,6 @@ fn send_results(
     status: i32,
     call: &Invocation,
     (arguments, places): (&[Argument], &[usize]),
-    name: &mut String,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
     // Up to the end of the answer.
@@ -130,18 +126,14 @@ fn send_results(
             continue;
         }
         let parameter = &call.procedure.parameters[*place];
-        name.clear();
-        name.push_str(&parameter.name);
         let column = ColumnInfo {
-            name: std::mem::take(name),
+            name: parameter.name.as_str().into(),
             column_type: parameter.ty,
             identity: false,
             updatable: false,
         };
         let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
-        let sent = sink.return_value(ordinal, &column, call.parameter(*place));
-        *name = column.name;
-        sent?;
+        sink.return_value(ordinal, &column, call.parameter(*place))?;
     }
     Ok(())
 }
@@ -179,7 +171,7 @@ fn call_system(
     sink.return_status(status)?;
     for (ordinal, argument) in arguments.iter().enumerate().filter(|(_, a)| a.output) {
         let column = ColumnInfo {
-            name: argument.name.clone(),
+            name: argument.name.as_str().into(),
             column_type: argument.ty,
             identity: false,
             updatable: false,

@@ -60,7 +60,7 @@ fn statistics_of(view: &str) -> Option<Statistics> {
 /// `DBCC SQLPERF(LOGSPACE)`: a row for each database. Nothing is logged, so each log is empty.
 fn log_space(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let column = |name: &str, column_type: ColumnType| ColumnInfo {
-        name: name.to_owned(),
+        name: name.into(),
         column_type,
         identity: false,
         updatable: false,

@@ -76,7 +76,7 @@ pub(super) fn status(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     }
     let column_type = ColumnType { data_type: DataType::SmallInt, ..cx.session.text_type() };
     let column = |name: &str| ColumnInfo {
-        name: name.to_owned(),
+        name: name.into(),
         column_type,
         identity: false,
         updatable: false,

@@ -365,7 +365,7 @@ fn columns() -> Vec<ColumnInfo> {
         ("suggested_tds_length", DataType::Int),
     ];
     let column = |(name, data_type): (&str, DataType)| ColumnInfo {
-        name: name.to_owned(),
+        name: name.into(),
         column_type: ColumnType::nullable(data_type),
         identity: false,
         updatable: false,

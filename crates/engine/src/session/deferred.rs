@@ -113,7 +113,7 @@ impl ResultSink for Deferred<'_> {
     fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
         self.pass_pending()?;
         if let Some(outputs) = &mut self.outputs {
-            let (name, ty, value) = (column.name.clone(), column.column_type, value.clone());
+            let (name, ty, value) = (column.name.to_string(), column.column_type, value.clone());
             outputs.push(Output { name, ty, value });
         }
         self.inner.return_value(ordinal, column, value)

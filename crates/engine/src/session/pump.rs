@@ -109,7 +109,8 @@ impl Session {
             Some(entry) => entry,
             None => match self.state.choose(key, text)? {
                 Chosen::Own(program) => {
-                    let text = text.as_bytes().into();
+                    // A batch is its program's source.
+                    let text = Arc::clone(&program.source).into();
                     Entry { procedure: None, text, program }
                 }
                 Chosen::Kind(call) => return self.run_kind(call, sink),

@@ -167,8 +167,6 @@ pub(crate) struct SessionScratch {
     pub(crate) arguments: Vec<Argument>,
     /// The parameter that each argument met.
     pub(crate) places: Vec<usize>,
-    /// Name of an output parameter on its way out.
-    pub(crate) name: String,
     /// Registers of the outermost context.
     pub(crate) registers: Vec<Value>,
     /// Statement buffers of the outermost context.

@@ -157,7 +157,7 @@ impl SessionState {
                 Ok(Chosen::Kind(Call { program: made.program, values, back }))
             }
             _ => {
-                self.instance.programs.put(key, &text.as_bytes().into(), &program);
+                self.instance.programs.put(key, &Arc::clone(&program.source).into(), &program);
                 Ok(Chosen::Own(program))
             }
         }

@@ -108,12 +108,12 @@ impl std::fmt::Debug for ProgramBooks {
 impl ProgramBooks {
     pub(super) fn new(
         identity: &Identity<'_>,
-        (serial, ids): (u64, Range),
+        (key, serial, ids): (u64, u64, Range),
         home: &Arc<Statistics>,
     ) -> Self {
         Self {
             serial,
-            key: identity.key(),
+            key,
             handles: OnceLock::new(),
             database_id: identity.database_id,
             options: identity.options.into(),

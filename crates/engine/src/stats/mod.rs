@@ -109,7 +109,7 @@ impl Statistics {
         let ids = self.ids.0.lock().take(count);
         // Relaxed: only uniqueness is asked for. 0 is nobody's.
         let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) + 1;
-        let books = Arc::new(ProgramBooks::new(identity, (serial, ids), self));
+        let books = Arc::new(ProgramBooks::new(identity, (key, serial, ids), self));
         let mut programs = self.programs.0.lock();
         // Another session may have been faster: then its books are everybody's. What is dropped is
         // dropped behind the lock, which it takes.

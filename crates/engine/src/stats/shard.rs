@@ -71,7 +71,9 @@ impl Shards {
 
     /// Empties the cells of ids that nobody counts under any more.
     pub(crate) fn clear(&self, range: Range) {
-        for shard in self.all() {
+        // A few stores: for them the list is not copied.
+        let known = self.known.lock();
+        for shard in &known.all {
             let ids = range.first..range.first + range.count;
             ids.filter_map(|id| shard.seen(id)).for_each(StatementCell::clear);
         }

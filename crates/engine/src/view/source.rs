@@ -308,7 +308,7 @@ pub(crate) fn bind_view(
     let context = BinderContext::bare(session, database);
     let mut binder = context.binder();
     let query = crate::bind::query::bind_query(&mut binder, &select.query)?;
-    Ok(query.output.into_iter().map(|c| (c.name, c.expr.ty)).collect())
+    Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
 }
 
 /// A parameter of a procedure.

@@ -124,7 +124,7 @@ fn a_batch_that_announces_a_bulk_load_ends_with_the_load() {
     let mut other = login(&instance);
     run(&mut other, "CREATE TABLE dbo.loaded (a int NOT NULL PRIMARY KEY)");
     let columns = [ColumnInfo {
-        name: "a".to_owned(),
+        name: "a".into(),
         column_type: ty(DataType::Int),
         identity: false,
         updatable: true,

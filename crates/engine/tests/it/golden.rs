@@ -116,7 +116,7 @@ fn announced(session: &mut Session, name: &str, arguments: usize) -> Vec<Column>
     let answer = batch(session, &format!("SELECT TOP (0) * FROM sys.{name}{call}"));
     assert!(answer.errors.is_empty(), "{name}: {:?}", answer.errors);
     let column =
-        |c: &engine::sink::ColumnInfo| (c.name.clone(), c.column_type.data_type.to_string());
+        |c: &engine::sink::ColumnInfo| (c.name.to_string(), c.column_type.data_type.to_string());
     answer.columns[0].iter().map(column).collect()
 }
 

@@ -129,3 +129,21 @@ fn a_plan_that_came_back_outlives_texts_that_are_sent_once() {
         WHERE t.text LIKE '%kept%' AND t.text NOT LIKE '%dm[_]exec%'";
     assert_eq!(run(&mut session, counted), [["3".to_owned()]]);
 }
+
+/// A plan that made room for others is made again when its text comes back, and then stays.
+#[test]
+fn a_text_that_comes_back_is_kept_although_its_plan_went() {
+    let instance = instance();
+    let text = "SELECT 'kept' AS comes_back";
+    for _ in 0..2 {
+        run(&mut login(&instance), text);
+        let mut passing = login(&instance);
+        for n in 0..300 {
+            run(&mut passing, &format!("SELECT {n} AS passing"));
+        }
+    }
+    run(&mut login(&instance), text);
+    let counted = "SELECT execution_count FROM sys.dm_exec_query_stats qs
+        CROSS APPLY sys.dm_exec_sql_text(qs.sql_handle) t WHERE t.text LIKE '%comes[_]back'";
+    assert_eq!(run(&mut login(&instance), counted), [["2".to_owned()]]);
+}

@@ -181,7 +181,7 @@ impl Execution<'_> {
         let columns: Vec<ColumnInfo> = columns
             .iter()
             .map(|column| ColumnInfo {
-                name: column.name.clone(),
+                name: column.name.as_str().into(),
                 column_type: column.column_type,
                 identity: false,
                 updatable: true,

@@ -32,7 +32,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         if let (Some(alias), Some(level)) = (&merge.alias, binder.levels.last_mut())
             && let Some(source) = level.sources.first_mut()
         {
-            source.alias = alias.to_string();
+            source.alias = alias.as_str().into();
             source.schema = None;
         }
         let target = merge_target(binder, target_node, merge)?;

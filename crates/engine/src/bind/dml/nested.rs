@@ -281,12 +281,13 @@ fn source_columns(
     }
     let mut found: Vec<SourceColumn> = Vec::with_capacity(columns.len());
     for (number, (column, register)) in (1..).zip(columns.iter().zip(registers)) {
-        let name = given.get(found.len()).map_or(column.name.clone(), ToString::to_string);
+        let name =
+            given.get(found.len()).map_or_else(|| column.name.clone(), |name| name.as_str().into());
         if name.is_empty() {
             return Err(Msg::NoColumnName(number, &alias.name).into());
         }
         found.push(SourceColumn {
-            name: name.into(),
+            name,
             ty: column.expr.ty,
             register: *register,
             used: false,

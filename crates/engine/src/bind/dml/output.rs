@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use tsql::ast::{Output, SelectItemKind};
 use types::value::ColumnType;
 use types::{Msg, Result};
@@ -45,15 +46,9 @@ pub(super) fn bind(
     }
     let mut sources: Vec<Source> = pseudo.iter().map(|p| source(binder, p)).collect();
     if let Some((name, register, ty)) = extra {
-        let column = SourceColumn {
-            name: name.to_owned().into(),
-            ty,
-            register,
-            used: false,
-            identity: false,
-        };
+        let column = SourceColumn { name: name.into(), ty, register, used: false, identity: false };
         sources.push(Source {
-            alias: String::new(),
+            alias: SmolStr::default(),
             schema: None,
             columns: vec![column],
             table: None,
@@ -83,7 +78,7 @@ fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
         identity: false,
     });
     Source {
-        alias: pseudo.name.to_owned(),
+        alias: pseudo.name.into(),
         schema: None,
         columns: columns.collect(),
         table: None,
@@ -128,9 +123,9 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
         match &item.kind {
             SelectItemKind::Expr { expr, alias } => {
                 let name = match (alias, &expr.kind) {
-                    (Some(alias), _) => alias.to_string(),
-                    (None, tsql::ast::ExprKind::Column(column)) => column.column.to_string(),
-                    _ => String::new(),
+                    (Some(alias), _) => alias.as_str().into(),
+                    (None, tsql::ast::ExprKind::Column(column)) => column.column.as_str().into(),
+                    _ => SmolStr::default(),
                 };
                 let expr = bind_expr(binder, expr)?;
                 columns.push(OutputColumn { name, expr, identity: false });
@@ -144,7 +139,7 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                 };
                 source.check_reads()?;
                 columns.extend(source.columns.iter().map(|c| OutputColumn {
-                    name: c.name.to_string(),
+                    name: c.name.clone(),
                     expr: Expr::new(ExprKind::Column(c.register), c.ty),
                     identity: false,
                 }));

@@ -6,7 +6,7 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result, Value};
 
 use crate::bind::expr::{assign, bind_condition, bind_expr};
-use crate::bind::{Binder, ColumnName, Level, Source, SourceColumn};
+use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::{ColumnDef, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::statement::{InsertValue, Lookup, NewRow};
@@ -19,16 +19,16 @@ fn over_row<T>(
     register: &dyn Fn(usize) -> Register,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<T>,
 ) -> Result<T> {
-    let columns = (0_u16..).zip(&table.columns).enumerate().map(|(i, (ordinal, c))| SourceColumn {
-        name: ColumnName::Of(Arc::clone(table), ordinal),
+    let columns = table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
+        name: c.name.as_str().into(),
         ty: c.ty,
         register: register(i),
         used: false,
         identity: false,
     });
     let source = Source {
-        alias: table.name.clone(),
-        schema: Some(table.schema.clone()),
+        alias: table.name.as_str().into(),
+        schema: Some(table.schema.as_str().into()),
         columns: columns.collect(),
         table: Some(Arc::clone(table)),
         view: None,

@@ -56,7 +56,7 @@ pub(super) fn add(
     let mut columns = Vec::new();
     for register in [images.inserted, images.deleted].into_iter().flatten() {
         columns.extend(table.columns.iter().enumerate().map(|(i, column)| OutputColumn {
-            name: column.name.clone(),
+            name: column.name.as_str().into(),
             expr: Expr::new(ExprKind::Column(register(i)), column.ty),
             identity: false,
         }));

@@ -9,7 +9,16 @@ use crate::bind::expr::convert_to;
 use crate::plan::expr::{Expr, ExprKind};
 
 pub(super) fn bind(binder: &Binder<'_>, literal: &Literal) -> Result<Expr> {
-    constant(literal, binder.database_collation())
+    let collation = match literal {
+        Literal::String(_) | Literal::NString(_) | Literal::Odbc(..) => binder.database_collation(),
+        Literal::Null
+        | Literal::Int(_)
+        | Literal::Decimal(_)
+        | Literal::Float(_)
+        | Literal::Money(_)
+        | Literal::Binary(_) => Collation::default(),
+    };
+    constant(literal, collation)
 }
 
 /// Binds a literal in a database of this collation.

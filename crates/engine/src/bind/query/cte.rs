@@ -72,7 +72,7 @@ fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]
     let first = binder.new_registers(columns.len());
     let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
     let output = columns.iter().zip(&registers).map(|((name, ty), register)| OutputColumn {
-        name: name.clone(),
+        name: name.into(),
         expr: Expr::new(ExprKind::Column(*register), *ty),
         identity: false,
     });
@@ -133,7 +133,7 @@ fn bind_recursive(
         .iter()
         .enumerate()
         .map(|(i, c)| {
-            let name = cte.columns.get(i).unwrap_or(&c.name).clone();
+            let name = cte.columns.get(i).map_or(c.name.as_str(), String::as_str).to_owned();
             (name, ColumnType { nullable: true, ..c.expr.ty })
         })
         .collect();
@@ -157,7 +157,7 @@ fn bind_recursive(
     let first = binder.new_registers(columns.len());
     let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
     let output = columns.into_iter().zip(&registers).map(|((name, ty), register)| OutputColumn {
-        name,
+        name: name.into(),
         expr: Expr::new(ExprKind::Column(*register), ty),
         identity: false,
     });

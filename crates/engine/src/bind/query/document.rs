@@ -40,7 +40,7 @@ pub(crate) fn bind(
     let register = binder.new_register();
     let ty = ColumnType { data_type, collation: Collation::default(), nullable: true };
     let output = OutputColumn {
-        name: name.to_owned(),
+        name: name.into(),
         expr: Expr::new(ExprKind::Column(register), ty),
         identity: false,
     };
@@ -313,11 +313,7 @@ fn add_path(element: &mut XmlElement, path: &str, whole: &str, column: usize) ->
         (name, None) => {
             check_name(name, whole)?;
             let content = vec![XmlMember::Text(column)];
-            XmlMember::Element(XmlElement {
-                name: name.to_owned(),
-                attributes: Vec::new(),
-                content,
-            })
+            XmlMember::Element(XmlElement { name: name.into(), attributes: Vec::new(), content })
         }
     });
     Ok(())

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
 use tsql::ast::{
     self, Ident, JoinKind as AstJoin, ObjectName, QueryExpression, TableAlias, TableHint,
     TableHintKind, TableHintWord, TableRef, TableRefKind, With,
@@ -12,7 +13,7 @@ use types::{Msg, Result};
 use super::{bind_query, check_option, cte, function, pivot, sample};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
-use crate::bind::{Binder, ColumnName, Source, SourceColumn, ViewSource};
+use crate::bind::{Binder, Source, SourceColumn, ViewSource};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
 use crate::opt::inner_join;
@@ -353,7 +354,7 @@ pub(crate) fn resolve_table<'a>(
             .ok_or_else(|| Msg::InvalidObject(&name.to_string()).into());
     }
     let catalog = binder.catalog;
-    let mut target = name.clone();
+    let mut target = name;
     for _ in 0..SYNONYMS_MAX {
         let database = target.database.as_deref().unwrap_or(binder.database);
         let Some(database) = catalog.database(database) else {
@@ -365,7 +366,7 @@ pub(crate) fn resolve_table<'a>(
             Some(Object::View(view)) => {
                 return Ok(Resolved::View(Arc::clone(view), database.name.as_str()));
             }
-            Some(Object::Synonym(synonym)) => target = synonym.target.clone(),
+            Some(Object::Synonym(synonym)) => target = &synonym.target,
             Some(
                 Object::Procedure(_)
                 | Object::Function(_)
@@ -407,7 +408,7 @@ pub(crate) fn add_table_source(
     let definition = Arc::clone(crate::plan::statement::table_of(&table));
     let first = binder.new_registers(definition.columns.len());
     let columns = (0_u16..).zip(&definition.columns).map(|(i, c)| SourceColumn {
-        name: ColumnName::Of(Arc::clone(&definition), i),
+        name: c.name.as_str().into(),
         ty: c.ty,
         register: first.plus(usize::from(i)),
         used: false,
@@ -435,8 +436,8 @@ pub(super) fn add_source(
     table: Option<Arc<TableDef>>,
 ) -> Result<()> {
     let source = Source {
-        alias: name.alias.to_owned(),
-        schema: name.schema.map(str::to_owned),
+        alias: name.alias.into(),
+        schema: name.schema.map(SmolStr::new),
         columns,
         table,
         ..Source::default()
@@ -470,7 +471,7 @@ pub(super) fn bind_system_view(
     let shape = (view.columns)();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {
-        name: (*name).to_owned().into(),
+        name: SmolStr::new_static(name),
         ty: *ty,
         register: first.plus(i),
         used: false,
@@ -612,7 +613,7 @@ pub(super) fn add_query_source(
         }
         let ExprKind::Column(register) = column.expr.kind else { continue };
         columns.push(SourceColumn {
-            name: column_name.to_owned().into(),
+            name: column_name.into(),
             ty: column.expr.ty,
             register,
             used: false,
@@ -668,7 +669,7 @@ fn bind_values(
     }
     let columns = alias.columns.iter().zip(&types).zip(&values.registers);
     let columns = columns.map(|((name, ty), register)| SourceColumn {
-        name: name.to_string().into(),
+        name: name.as_str().into(),
         ty: *ty,
         register: *register,
         used: false,

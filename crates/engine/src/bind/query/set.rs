@@ -151,14 +151,14 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         };
     }
     let columns = output.iter().map(|c| SourceColumn {
-        name: c.name.clone().into(),
+        name: c.name.clone(),
         ty: c.expr.ty,
         register: column_register(&c.expr),
         used: false,
         identity: false,
     });
     let source = Source {
-        alias: String::new(),
+        alias: smol_str::SmolStr::default(),
         schema: None,
         columns: columns.collect(),
         table: None,

@@ -1,5 +1,6 @@
 //! Binds one SELECT: its clauses in the order in which they act.
 
+use smol_str::SmolStr;
 use tsql::ast::{self, Literal, QuerySpec, SelectItem, SelectItemKind};
 use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Result, Value};
@@ -72,7 +73,7 @@ pub(super) fn bind_owned(
     let owner = |item: &Item| {
         let ExprKind::Column(register) = item.column.expr.kind else { return None };
         let owns = |s: &&crate::bind::Source| s.columns.iter().any(|c| c.register == register);
-        level.sources.iter().find(owns).map(|s| s.alias.clone())
+        level.sources.iter().find(owns).map(|s| s.alias.to_string())
     };
     let owners = parts.items.iter().map(owner).collect();
     let output = parts.items.into_iter().map(|i| i.column).collect();
@@ -161,9 +162,9 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
         match &item.kind {
             SelectItemKind::Expr { expr, alias } => {
                 let name = match (alias, &expr.kind) {
-                    (Some(alias), _) => alias.as_str().to_owned(),
-                    (None, ast::ExprKind::Column(column)) => column.column.as_str().to_owned(),
-                    _ => String::new(),
+                    (Some(alias), _) => alias.as_str().into(),
+                    (None, ast::ExprKind::Column(column)) => column.column.as_str().into(),
+                    _ => SmolStr::default(),
                 };
                 let expr = bind_expr(binder, expr)?;
                 let identity = is_identity(binder, &expr);
@@ -177,7 +178,7 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
                 let value = bind_expr(binder, value)?;
                 let expr = compound(*op, Expr::new(ExprKind::Variable(slot), ty), value)?;
                 let expr = assign(expr, &ty, Mode::Implicit)?;
-                let column = OutputColumn { name: String::new(), expr, identity: false };
+                let column = OutputColumn { name: SmolStr::default(), expr, identity: false };
                 bound.push(Item { column, assign: Some(slot) });
             }
         }
@@ -233,7 +234,7 @@ fn expand_star(
             xml.check_star(column.register, &column.name)?;
             let expr = Expr::new(ExprKind::Column(column.register), column.ty);
             let column =
-                OutputColumn { name: column.name.to_string(), expr, identity: column.identity };
+                OutputColumn { name: column.name.clone(), expr, identity: column.identity };
             bound.push(Item { column, assign: None });
         }
     }

@@ -232,7 +232,7 @@ pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level 
         identity: false,
     });
     let source = Source {
-        alias: alias.to_owned(),
+        alias: alias.into(),
         schema: None,
         columns: columns.collect(),
         ..Source::default()

@@ -33,7 +33,7 @@ use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
 use crate::exec::vector;
 use crate::exec::{Cx, fault};
-use crate::plan::expr::{Expr, Register};
+use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
     FunctionScan, Limit, Node, OutputColumn, Query, UserFunctionScan, ValuesScan, ViewScan,
 };
@@ -133,6 +133,49 @@ pub fn run_query(
     receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
 ) -> Result<()> {
     run_tree(&query.root, Some(&query.output), cx, receive)
+}
+
+/// Receives the values of a row.
+pub(crate) type ReceiveValues<'s> = &'s mut dyn FnMut(&mut Cx<'_>, &mut [Value]) -> Result<Flow>;
+
+/// Runs a query; `receive` is called with the values of each row. Where rows come in batches and the output is
+/// their columns as they are, values go from there and by no register.
+///
+/// # Errors
+/// As [`run_query`].
+pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<'_>) -> Result<()> {
+    let Query { root, output } = query;
+    let each = &mut |cx: &mut Cx<'_>| {
+        let mut values = std::mem::take(&mut cx.scratch.output);
+        values.clear();
+        for column in output {
+            values.push(eval(&column.expr, cx)?);
+        }
+        let flow = receive(cx, &mut values);
+        cx.scratch.output = values;
+        flow
+    };
+    let Some(transaction) = cx.transaction else { return run_query(query, cx, each) };
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    if !vector::is_chosen(root, cx) {
+        run(root, cx, &mut rows, &mut |cx, _| each(cx))?;
+        return Ok(());
+    }
+    let needed = vector::with(&Registers::default(), output.iter().map(|c| &c.expr));
+    let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
+    match columns {
+        Some(columns) => vector::run_columns((root, &columns), &needed, cx, &mut rows, receive)?,
+        None => vector::run(root, &needed, cx, &mut rows, &mut |cx, _| each(cx))?,
+    };
+    Ok(())
+}
+
+fn bare(column: &OutputColumn) -> Option<Register> {
+    match column.expr.kind {
+        ExprKind::Column(register) => Some(register),
+        _ => None,
+    }
 }
 
 /// As [`run_query`], for a tree of operators.

@@ -40,7 +40,8 @@ impl Runner<'_> {
             }
         };
         let column_type = ColumnType { nullable: true, ..ty };
-        let column = ColumnInfo { name, column_type, identity: false, updatable: false };
+        let column =
+            ColumnInfo { name: name.into(), column_type, identity: false, updatable: false };
         cx.sink.columns(&shape_of(vec![column]))?;
         cx.sink.row(&[piece])?;
         cx.session.row_count = 1;

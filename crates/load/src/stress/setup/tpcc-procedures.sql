@@ -173,9 +173,8 @@ begin
     set nocount on
     declare @next int
     select @next = d_next_o_id from dbo.tpcc_district where d_w_id = @w_id and d_id = @d_id
-    -- Two hundred lines or so: the hint keeps a planner from reading the whole stock for them.
     select count(distinct s_i_id) as low_stock
-    from dbo.tpcc_order_line inner loop join dbo.tpcc_stock on s_w_id = ol_w_id and s_i_id = ol_i_id
+    from dbo.tpcc_order_line join dbo.tpcc_stock on s_w_id = ol_w_id and s_i_id = ol_i_id
     where ol_w_id = @w_id and ol_d_id = @d_id and ol_o_id >= @next - 20 and ol_o_id < @next
         and s_quantity < @threshold
 end

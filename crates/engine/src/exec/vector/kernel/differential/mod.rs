@@ -92,13 +92,8 @@ impl Lab {
         });
         let columns: Vec<SourceColumn> = columns.collect();
         binder.registers = u32::try_from(columns.len()).unwrap();
-        let source = Source {
-            alias: "t".to_owned(),
-            schema: None,
-            columns,
-            table: None,
-            ..Source::default()
-        };
+        let source =
+            Source { alias: "t".into(), schema: None, columns, table: None, ..Source::default() };
         binder.levels.push(Level { sources: vec![source], ..Level::default() });
         let expr: &ast::Expr = &expr;
         let bound = bind_expr(&mut binder, expr).ok()?;
