@@ -86,6 +86,19 @@ fn counted_iterations_are_what_the_server_saw() {
     }
 }
 
+/// Ids of sessions are given out anew: as many different ones as rows were sessions of the same time.
+#[test]
+fn ten_thousand_connections_are_open_at_once_from_one_process() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    client.batch("create table sessions (id int not null)");
+    let insert = "insert sessions values (@@spid)";
+    let output = stress(&server, &["-Q", insert, "-n", "10000", "-r", "2", "-l", "120", "-q"]);
+    report(&output);
+    assert_eq!(client.value_of("(select count(*) from sessions)"), Value::Int(20_000));
+    assert_eq!(client.value_of("(select count(distinct id) from sessions)"), Value::Int(10_000));
+}
+
 #[test]
 fn errors_are_in_the_report_and_end_a_run_that_asks_for_it() {
     let server = ServerProcess::start(&[]);

@@ -12,8 +12,8 @@
 //!    └──────── sent again: to kept ────────┘
 //! ```
 //!
-//! Probation is short so that what goes is still in the processor's cache: to take a cold program apart costs
-//! more than to make it.
+//! Probation could be shorter: to take apart what is still in the processor's cache costs less. It is as long as it
+//! is for those who look for what ran once (docs/decisions/0091).
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -24,9 +24,9 @@ use crate::plan::program::Program;
 use crate::session::ProgramKey;
 
 /// Programs on probation at most.
-const NEW_MAX: usize = 64;
+const NEW_MAX: usize = 512;
 /// Programs at most that were asked for again.
-const KEPT_MAX: usize = 4_032;
+const KEPT_MAX: usize = 3_584;
 /// Texts that are remembered whose programs went, each in a place of its own unless it shares it with another.
 const GONE: usize = 4_096;
 /// The longest text whose program is kept. A longer one is a script, sent once; some thousands of them

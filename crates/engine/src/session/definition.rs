@@ -8,6 +8,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use sos::memory::{MemoryClerk, with_clerk};
 use sos::sync::Ordering;
 use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
 use storage::{TableId, Transaction, TransactionOptions};
@@ -68,12 +69,15 @@ impl SessionState {
             let current = cell.load();
             self.set_catalog(current);
         }
-        let mut next = Catalog::clone(&self.catalog);
-        let done = edit(&mut next)?;
-        next.version = self.instance.catalog.next_own_version();
+        let (next, done) = with_clerk(MemoryClerk::Metadata, || {
+            let mut next = Catalog::clone(&self.catalog);
+            let done = edit(&mut next)?;
+            next.version = self.instance.catalog.next_own_version();
+            Ok::<_, types::Error>((Arc::new(next), done))
+        })?;
         let definitions = self.definitions.get_or_insert_default();
         definitions.base.get_or_insert_with(|| Arc::clone(&self.catalog));
-        self.set_catalog(Arc::new(next));
+        self.set_catalog(next);
         Ok(done)
     }
 
@@ -91,11 +95,14 @@ impl SessionState {
             return;
         }
         let current = cell.load();
-        let mut next = Catalog::clone(&current);
-        next.take_changes(base, &self.catalog);
-        next.version = cell.next_own_version();
-        *base = current;
-        self.set_catalog(Arc::new(next));
+        let next = with_clerk(MemoryClerk::Metadata, || {
+            let mut next = Catalog::clone(&current);
+            next.take_changes(base, &self.catalog);
+            next.version = cell.next_own_version();
+            *base = current;
+            Arc::new(next)
+        });
+        self.set_catalog(next);
     }
 
     /// Waits until nobody else writes to a table or redefines it, and keeps others from it until the

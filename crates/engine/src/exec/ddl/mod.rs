@@ -30,6 +30,7 @@ pub(crate) mod user_access;
 
 use std::sync::Arc;
 
+use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, StatementKind};
 use types::{Error, Msg, Result, Value};
 
@@ -48,6 +49,11 @@ pub(crate) use table::{create_from_columns, image_of};
 /// # Errors
 /// Those of names, types and rights; 40517 for what is not supported.
 pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+    // What a definition makes goes with the catalogs that have it, on their clerk.
+    with_clerk(MemoryClerk::Metadata, || run_booked(statement, cx))
+}
+
+fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
     if let Some(what) = of_database(&statement.kind)
         && cx.session.transaction.count > 0
     {
