@@ -188,6 +188,10 @@ impl Builder<'_> {
                 let name = function.function.name.to_ascii_lowercase();
                 self.function(&name, &function.arguments, &function.registers)
             }
+            Node::Bulk(scan) => {
+                let registers: Vec<_> = scan.columns.iter().map(|c| c.1).collect();
+                self.function("OPENROWSET(BULK)", &[], &registers)
+            }
             Node::UserFunction(function) => {
                 let name =
                     super::scalar::bracketed(&[&function.module.schema, &function.module.name]);

@@ -5,6 +5,7 @@
 
 mod fields;
 mod option;
+pub(crate) mod rowset;
 
 use std::sync::Arc;
 
@@ -58,13 +59,16 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
 }
 
 fn read(path: &str) -> Result<Vec<u8>> {
-    sos::sys::read_file(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Msg::BulkFileMissing(path).into(),
-        _ => {
-            let code = format!("{}({error})", error.raw_os_error().unwrap_or(0));
-            Msg::BulkFileNotOpened(path, &code).into()
-        }
-    })
+    sos::sys::read_file(path).map_err(|error| not_opened(path, &error))
+}
+
+/// Says why a file could not be opened or read.
+pub(crate) fn not_opened(path: &str, error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Msg::BulkFileMissing(path).into();
+    }
+    let code = format!("{}({error})", error.raw_os_error().unwrap_or(0));
+    Msg::BulkFileNotOpened(path, &code).into()
 }
 
 /// A load that is under way.
