@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use engine::exec::vector::ExecutionMode;
 use engine::session::Session;
-use engine::vector::ExecutionMode;
 
-use crate::client::{batch, instance, login, login_as};
+use crate::client::{batch, instance, login};
+use crate::security::login_as;
 
 /// The path of one of the Parquet files.
 fn parquet(name: &str) -> String {
@@ -68,7 +69,7 @@ fn error(session: &mut Session, sql: &str) -> (i32, String) {
     let mut answer = batch(session, sql);
     assert_eq!(answer.errors.len(), 1, "{sql}: {:?}", answer.errors);
     let error = answer.errors.remove(0);
-    (error.number, error.text.to_string())
+    (error.number, error.message.clone())
 }
 
 #[test]
@@ -117,7 +118,9 @@ fn a_file_is_joined_aliased_counted_and_loaded() {
     assert_eq!(rows(&mut session, &format!("SELECT COUNT(*) FROM {file} AS f")), [["1100"]]);
     let sql = format!("SELECT id INTO #copy FROM {file} AS f; SELECT SUM(id) FROM #copy");
     assert_eq!(run(&mut session, &sql).concat(), [["604450"]]);
-    let sql = format!("SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM {file} AS f WHERE f.id = t.id + 1)");
+    let sql = format!(
+        "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM {file} AS f WHERE f.id = t.id + 1)"
+    );
     assert_eq!(rows(&mut session, &sql), [["1099"]]);
 }
 
@@ -148,9 +151,13 @@ fn with_names_columns_and_types() {
 fn strings_of_a_file_are_utf_8_and_longer_ones_need_max() {
     let mut session = session();
     let file = source("types_zstd.parquet");
-    let sql = format!("SELECT TOP (2) s, UNICODE(SUBSTRING(s, 9, 1)) FROM {file} AS f WHERE s LIKE 'wert 1 %'");
+    let sql = format!(
+        "SELECT TOP (2) s, UNICODE(SUBSTRING(s, 9, 1)) FROM {file} AS f WHERE s LIKE 'wert 1 %'"
+    );
     assert_eq!(rows(&mut session, &sql)[0][0], expected("types.rows", &[11])[1][0]);
-    let sql = format!("SELECT s FROM {file} WITH (s varchar(max) COLLATE Latin1_General_100_CI_AS_SC_UTF8) AS f");
+    let sql = format!(
+        "SELECT s FROM {file} WITH (s varchar(max) COLLATE Latin1_General_100_CI_AS_SC_UTF8) AS f"
+    );
     assert_eq!(rows(&mut session, &sql), expected("types.rows", &[11]));
 }
 
@@ -172,10 +179,12 @@ fn a_damaged_file_loads_nothing_and_says_where() {
     assert!(text.contains("damaged.parquet"), "{text}");
     assert_eq!(rows(&mut session, "SELECT COUNT(*) FROM t"), [["0"]]);
     let cut = File::new("cut.parquet", &bytes[..bytes.len() - 9]);
-    let sql = format!("SELECT * FROM OPENROWSET(BULK '{}', FORMAT = 'PARQUET') AS f", cut.0.display());
+    let sql =
+        format!("SELECT * FROM OPENROWSET(BULK '{}', FORMAT = 'PARQUET') AS f", cut.0.display());
     assert_eq!(error(&mut session, &sql).0, 15813);
     let folder = std::env::temp_dir();
-    let sql = format!("SELECT * FROM OPENROWSET(BULK '{}', FORMAT = 'PARQUET') AS f", folder.display());
+    let sql =
+        format!("SELECT * FROM OPENROWSET(BULK '{}', FORMAT = 'PARQUET') AS f", folder.display());
     assert_eq!(error(&mut session, &sql).0, 4861);
 }
 
@@ -207,7 +216,8 @@ fn a_whole_file_is_one_value() {
     let one = |file: &File, option: &str| {
         format!("SELECT BulkColumn FROM OPENROWSET(BULK N'{}', {option}) AS f", file.0.display())
     };
-    let sql = one(&bytes, "SINGLE_BLOB").replace("BulkColumn", "CONVERT(varchar(20), BulkColumn, 1)");
+    let sql =
+        one(&bytes, "SINGLE_BLOB").replace("BulkColumn", "CONVERT(varchar(20), BulkColumn, 1)");
     assert_eq!(rows(&mut session, &sql), [["0x0001FF"]]);
     assert_eq!(rows(&mut session, &one(&wide, "SINGLE_NCLOB")), [["añ€"]]);
     assert_eq!(rows(&mut session, &one(&text, "SINGLE_CLOB")), [["line\r\nline"]]);
@@ -226,7 +236,7 @@ fn reading_files_needs_a_permission() {
     let instance = instance();
     let mut owner = login(&instance);
     run(&mut owner, "CREATE LOGIN poor WITH PASSWORD = 'secret'");
-    let mut poor = login_as(&instance, "poor", "secret");
+    let mut poor = login_as(&instance, "poor");
     let sql = format!("SELECT COUNT(*) FROM {} AS f", source("keys_plain.parquet"));
     assert_eq!(error(&mut poor, &sql).0, 4834);
     run(&mut owner, "GRANT ADMINISTER BULK OPERATIONS TO poor");
