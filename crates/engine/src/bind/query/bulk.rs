@@ -39,6 +39,9 @@ pub(super) fn bind(binder: &mut Binder<'_>, source: &ast::BulkSource) -> Result<
     if !source.schema.is_empty() {
         return Err(Msg::SyntaxNear("WITH").into());
     }
+    if alias.columns.len() > 1 {
+        return Err(Msg::FewerColumnsThanList(&alias.name).into());
+    }
     let register = binder.new_register();
     let name = alias.columns.first().map_or("BulkColumn", |name| name);
     let ty =
@@ -113,6 +116,12 @@ fn bind_parquet(
         [] => all_columns(binder, columns, &source.file)?,
         schema => chosen_columns(binder, columns, schema, &source.file)?,
     };
+    match alias.columns.len() {
+        0 => {}
+        named if named < bound.len() => return Err(Msg::MoreColumnsThanList(&alias.name).into()),
+        named if named > bound.len() => return Err(Msg::FewerColumnsThanList(&alias.name).into()),
+        _ => {}
+    }
     let mut scan = BulkScan {
         path: source.file.to_string(),
         format: BulkFormat::Parquet(Vec::new()),

@@ -27,9 +27,12 @@ use option::Options;
 /// Runs BULK INSERT.
 ///
 /// # Errors
-/// 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
+/// 4834 without permission, 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
 /// within a row, those of INSERT.
 pub(crate) fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+    if !cx.session.rights.reads_files(&cx.session.catalog) {
+        return Err(Msg::BulkNoPermission.into());
+    }
     let options = option::parse(bulk)?;
     transactions::begin_implicit(cx)?;
     let table = find_table(&bulk.table, cx)?;

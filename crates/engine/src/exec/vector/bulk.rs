@@ -45,19 +45,15 @@ impl<'p> Operator<'p> for FileScan<'p> {
         let mut batches = Batches::open(&self.scan.path, self.columns, ordinals)?;
         let mut batch = batches.new_batch();
         drop(label);
-        // An operator above may take columns off and put others in their place.
-        let mut width = batch.columns.len();
         loop {
             let read = {
                 let _label = ledger::labelled(Label::Scan);
-                batch.columns.truncate(width);
                 batches.next(&mut batch)?
             };
             if !read {
                 return Ok(Flow::More);
             }
             fault::check_cancel(cx)?;
-            width = batch.columns.len();
             if receive(cx, rows, &mut batch)? == Flow::Enough {
                 return Ok(Flow::Enough);
             }
