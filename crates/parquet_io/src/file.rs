@@ -23,7 +23,7 @@ impl<S: Source> ParquetFile<S> {
     ///
     /// # Errors
     /// Where there is none, or it is damaged, or says that the file is one that is not read.
-    pub fn open(source: S) -> Result<Self> {
+    pub fn new(source: S) -> Result<Self> {
         let metadata = metadata::read(&source)?;
         Ok(Self { source, metadata })
     }

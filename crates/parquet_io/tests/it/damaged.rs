@@ -125,7 +125,7 @@ fn two_thousand_damaged_files_are_errors_or_rows_within_memory() {
             mutate(&mut bytes, &mut random);
             MOST.set(HELD.get());
             let before = HELD.get();
-            match ParquetFile::open(bytes).and_then(bounded) {
+            match ParquetFile::new(bytes).and_then(bounded) {
                 Ok(_) => read_whole += 1,
                 Err(error) => {
                     failed += 1;
@@ -152,7 +152,7 @@ fn bounded(file: ParquetFile<Vec<u8>>) -> parquet_io::Result<usize> {
 fn every_cut_of_a_file_is_an_error() {
     let whole = std::fs::read(data("int96.parquet")).unwrap();
     for len in 0..whole.len() {
-        let error = ParquetFile::open(whole[..len].to_vec()).and_then(bounded).err();
+        let error = ParquetFile::new(whole[..len].to_vec()).and_then(bounded).err();
         assert!(error.is_some(), "cut to {len} bytes");
     }
 }
@@ -164,7 +164,7 @@ fn an_error_says_where_it_is() {
     for at in (4..whole.len() - 8 - footer_bytes(&whole)).step_by(997) {
         let mut bytes = whole.clone();
         bytes[at..at + 16].fill(0xFF);
-        if let Err(error) = ParquetFile::open(bytes).and_then(bounded) {
+        if let Err(error) = ParquetFile::new(bytes).and_then(bounded) {
             let place = error.place.clone();
             assert!(place.column.is_some() && place.row_group.is_some(), "{at}: {error}");
             assert!(place.page.is_some(), "{at}: {error}");
@@ -186,7 +186,7 @@ fn a_head_that_claims_a_huge_dictionary_takes_no_memory() {
     bytes[4..4 + claim.len()].copy_from_slice(&claim);
     MOST.set(HELD.get());
     let before = HELD.get();
-    let error = ParquetFile::open(bytes).and_then(bounded).err().unwrap();
+    let error = ParquetFile::new(bytes).and_then(bounded).err().unwrap();
     assert!(matches!(error.fault, Fault::Damaged(_)), "{error}");
     assert!(MOST.get() - before < 4 << 20, "{} bytes", MOST.get() - before);
 }

@@ -12,7 +12,7 @@ pub(crate) fn data(name: &str) -> PathBuf {
 }
 
 fn open(name: &str) -> ParquetFile<Vec<u8>> {
-    ParquetFile::open(std::fs::read(data(name)).unwrap()).unwrap()
+    ParquetFile::new(std::fs::read(data(name)).unwrap()).unwrap()
 }
 
 /// The columns that can be read, with their types.

@@ -51,12 +51,12 @@ impl FileReader {
 
 /// A file of which any part can be read.
 #[derive(Debug)]
-pub struct RandomFile {
+pub struct RandomReader {
     file: File,
     len: u64,
 }
 
-impl RandomFile {
+impl RandomReader {
     /// Opens it; its length is what it has now.
     ///
     /// # Errors

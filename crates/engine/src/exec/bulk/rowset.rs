@@ -3,7 +3,7 @@
 //! The file is opened anew by each execution, whose plan knows the columns that it had when it was bound.
 
 use parquet_io::{Column, Fault, ParquetFile, Rows, Source};
-use sos::sys::RandomFile;
+use sos::sys::RandomReader;
 use types::batch::Batch;
 use types::{Bytes, DataType, Error, Msg, Result, Value};
 
@@ -12,7 +12,7 @@ use crate::plan::query::{BulkFormat, BulkScan};
 
 /// A file as the Parquet reader wants it.
 #[derive(Debug)]
-pub(crate) struct Bytewise(RandomFile);
+pub(crate) struct Bytewise(RandomReader);
 
 impl Source for Bytewise {
     fn len(&self) -> u64 {
@@ -29,8 +29,8 @@ impl Source for Bytewise {
 /// # Errors
 /// 4860 and 4861 for the file, 15813 for what is wrong in it.
 pub(crate) fn open_parquet(path: &str) -> Result<ParquetFile<Bytewise>> {
-    let file = RandomFile::open(path).map_err(|error| not_opened(path, &error))?;
-    ParquetFile::open(Bytewise(file)).map_err(|error| damaged(path, &error))
+    let file = RandomReader::open(path).map_err(|error| not_opened(path, &error))?;
+    ParquetFile::new(Bytewise(file)).map_err(|error| damaged(path, &error))
 }
 
 fn damaged(path: &str, error: &parquet_io::Error) -> Error {
