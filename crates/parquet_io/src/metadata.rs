@@ -93,7 +93,7 @@ fn row_group(reader: &mut Reader<'_>, end: u64) -> Result<RowGroup> {
     reader.fields(&mut |reader, id, kind| {
         match id {
             1 => reader.list(kind, Kind::Struct, &mut |reader| {
-                group.chunks.push(chunk(reader, end)?);
+                group.chunks.push(chunk(reader)?);
                 Ok(())
             })?,
             3 => group.rows = reader.long_size(kind)?,
@@ -101,10 +101,18 @@ fn row_group(reader: &mut Reader<'_>, end: u64) -> Result<RowGroup> {
         }
         Ok(())
     })?;
+    let is_outside = |chunk: &Chunk| {
+        let behind = chunk.start.checked_add(chunk.bytes);
+        chunk.start < 4 || behind.is_none_or(|behind| behind > end)
+    };
+    // Those of no rows may be nowhere.
+    if group.rows > 0 && group.chunks.iter().any(is_outside) {
+        return Err(Error::damaged("a column chunk that is not in the file"));
+    }
     Ok(group)
 }
 
-fn chunk(reader: &mut Reader<'_>, end: u64) -> Result<Chunk> {
+fn chunk(reader: &mut Reader<'_>) -> Result<Chunk> {
     let mut found = None;
     reader.fields(&mut |reader, id, kind| {
         match id {
@@ -115,13 +123,7 @@ fn chunk(reader: &mut Reader<'_>, end: u64) -> Result<Chunk> {
         }
         Ok(())
     })?;
-    let chunk = found.ok_or_else(|| Error::damaged("a column chunk that is not described"))?;
-    let behind = chunk.start.checked_add(chunk.bytes);
-    // One of no rows may be nowhere.
-    if chunk.bytes > 0 && (chunk.start < 4 || behind.is_none_or(|behind| behind > end)) {
-        return Err(Error::damaged("a column chunk that is not in the file"));
-    }
-    Ok(chunk)
+    found.ok_or_else(|| Error::damaged("a column chunk that is not described"))
 }
 
 fn chunk_metadata(reader: &mut Reader<'_>) -> Result<Chunk> {
