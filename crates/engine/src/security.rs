@@ -205,6 +205,13 @@ impl Rights {
         self.all || login.is_some_and(|l| holds(catalog, l, &[permission]))
     }
 
+    /// Tells whether the login may read files: by ADMINISTER BULK OPERATIONS, or as a member of bulkadmin.
+    pub(crate) fn reads_files(&self, catalog: &Catalog) -> bool {
+        let login = self.own_login(catalog);
+        let is_member = login.is_some_and(|login| login.roles.contains(&"bulkadmin"));
+        is_member || self.has_of_server(catalog, "ADMINISTER BULK OPERATIONS")
+    }
+
     /// Tells whether the login has VIEW SERVER STATE.
     pub(crate) fn views_server_state(&self) -> bool {
         self.server_state

@@ -16,7 +16,9 @@ use super::scalar::{Column, Names};
 use crate::exec::vector::{Regions, Role};
 use crate::opt::{Estimate, estimate};
 use crate::plan::expr::{Expr, ExprKind};
-use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation};
+use crate::plan::query::{
+    BulkScan, Join, JoinKind, JoinMethod, Node, Query, SetKind, SetOperation,
+};
 use crate::plan::walk;
 
 /// An operator as it is shown.
@@ -178,6 +180,11 @@ impl Builder<'_> {
         Some(Actual { rows: count.rows, executions: count.executions, reads, elapsed_ms })
     }
 
+    fn bulk(&mut self, scan: &BulkScan) -> Op {
+        let registers: Vec<_> = scan.columns.iter().map(|column| column.1).collect();
+        self.function("OPENROWSET(BULK)", &[], &registers)
+    }
+
     fn shape(&mut self, node: &Node, executions: f64) -> Op {
         match node {
             Node::OneRow | Node::Empty => Op::new("Constant Scan", "Constant Scan", "ConstantScan"),
@@ -188,6 +195,7 @@ impl Builder<'_> {
                 let name = function.function.name.to_ascii_lowercase();
                 self.function(&name, &function.arguments, &function.registers)
             }
+            Node::Bulk(scan) => self.bulk(scan),
             Node::UserFunction(function) => {
                 let name =
                     super::scalar::bracketed(&[&function.module.schema, &function.module.name]);

@@ -185,6 +185,7 @@ pub(super) fn is_never_null(node: &Node, register: Register) -> bool {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)

@@ -82,6 +82,9 @@ pub fn estimate(node: &Node) -> Estimate {
         Node::View(view) => leaf(view_rows(view.view.name), view.columns.len()),
         Node::Values(values) => leaf(count(values.rows.len()), values.registers.len()),
         Node::Function(function) => leaf(UNKNOWN, function.registers.len()),
+        Node::Bulk(scan) => {
+            leaf(count(usize::try_from(scan.rows).unwrap_or(usize::MAX)), scan.columns.len())
+        }
         Node::UserFunction(function) => leaf(UNKNOWN, function.registers.len()),
         Node::WorkTable(_, registers) => leaf(UNKNOWN, registers.len()),
         Node::Filter(filter) => {
@@ -344,6 +347,7 @@ pub(super) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)
@@ -525,6 +529,7 @@ fn streams(node: &Node) -> bool {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::SetOperation(_)
         | Node::Recursive(_)

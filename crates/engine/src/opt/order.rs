@@ -58,6 +58,7 @@ pub(super) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
         | Node::SetOperation(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Spool(_)
         | Node::WorkTable(..) => false,
@@ -109,6 +110,7 @@ pub(super) fn is_unique(node: &Node, registers: &Registers) -> bool {
         | Node::SetOperation(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Spool(_)
         | Node::WorkTable(..) => false,

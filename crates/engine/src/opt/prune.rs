@@ -27,6 +27,7 @@ pub(crate) fn prune(node: &mut Node, used: &Registers) {
         | Node::WorkTable(..) => {}
         Node::Scan(scan) => scan.columns.retain(|c| used.contains(c.1)),
         Node::View(view) => view.columns.retain(|c| used.contains(c.1)),
+        Node::Bulk(scan) => scan.columns.retain(|c| used.contains(c.1)),
         Node::Filter(inner) => prune(&mut inner.0, used),
         Node::Join(join) => {
             prune(&mut join.left, used);

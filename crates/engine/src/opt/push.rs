@@ -56,6 +56,7 @@ impl Optimizer<'_> {
             Node::View(_)
             | Node::Values(_)
             | Node::Function(_)
+            | Node::Bulk(_)
             | Node::UserFunction(_)
             | Node::Limit(_)
             | Node::Recursive(_)

@@ -50,6 +50,7 @@ pub(super) fn relax(node: &mut Node, order: Order) {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Spool(_)
         | Node::WorkTable(..)

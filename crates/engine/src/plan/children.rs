@@ -12,6 +12,7 @@ pub fn inputs<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Node)) {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::WorkTable(..) => {}
         Node::Filter(inner) => see(&inner.0),
@@ -47,6 +48,7 @@ pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::WorkTable(..) => {}
         Node::Filter(inner) => change(&mut inner.0),
@@ -77,7 +79,7 @@ pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
 /// queries of a set operation, a recursion and a document are the operator's own.
 pub fn expressions_mut(node: &mut Node, change: &mut dyn FnMut(&mut Expr)) {
     match node {
-        Node::OneRow | Node::Empty | Node::WorkTable(..) => {}
+        Node::OneRow | Node::Empty | Node::Bulk(_) | Node::WorkTable(..) => {}
         Node::Scan(scan) => {
             scan.predicate.iter_mut().chain(&mut scan.residual).for_each(&mut *change);
             match &mut scan.access {

@@ -45,6 +45,8 @@ pub enum Node {
     Function(Box<FunctionScan>),
     /// Rows that a user's multi-statement function returns.
     UserFunction(Box<UserFunctionScan>),
+    /// Rows of a file.
+    Bulk(Box<BulkScan>),
     /// Rows for which the predicate is true.
     Filter(Box<(Node, Expr)>),
     /// Joins of two inputs.
@@ -219,6 +221,29 @@ pub struct FunctionScan {
     pub arguments: Vec<Expr>,
     /// Where its columns go.
     pub registers: Vec<Register>,
+}
+
+/// OPENROWSET(BULK ..): the rows of a file. The file was looked at when this was bound, and is opened anew by each
+/// execution.
+#[derive(Clone, Debug)]
+pub struct BulkScan {
+    /// The file.
+    pub path: String,
+    /// How it is read.
+    pub format: BulkFormat,
+    /// Columns that are needed: ordinal in the format, register it goes to.
+    pub columns: Vec<(u16, Register)>,
+    /// Rows that there are, as far as is known.
+    pub rows: u64,
+}
+
+/// How a file is read.
+#[derive(Clone, Debug)]
+pub enum BulkFormat {
+    /// FORMAT = 'PARQUET': the columns that are read, with their place in the file and their types.
+    Parquet(Vec<(parquet_io::Column, usize, types::DataType)>),
+    /// SINGLE_BLOB and its kin: one row with all of the file as a value of this type.
+    Single(types::DataType),
 }
 
 /// A user's multi-statement function.

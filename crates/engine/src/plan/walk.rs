@@ -194,7 +194,7 @@ fn visit_scan(scan: &Scan, see: &mut dyn FnMut(&Expr)) {
 /// Calls `see` for every expression of an operator and its inputs.
 pub fn visit_node(node: &Node, see: &mut dyn FnMut(&Expr)) {
     match node {
-        Node::OneRow | Node::Empty | Node::WorkTable(..) => {}
+        Node::OneRow | Node::Empty | Node::Bulk(_) | Node::WorkTable(..) => {}
         Node::Scan(scan) => visit_scan(scan, see),
         Node::View(view) => view.arguments.iter().for_each(|e| visit(e, see)),
         Node::Values(values) => values.rows.iter().flatten().for_each(|e| visit(e, see)),
@@ -301,6 +301,7 @@ fn collect(node: &Node, live: &mut Live) {
         Node::View(view) => out.extend(view.columns.iter().map(|c| c.1)),
         Node::Values(values) => out.extend(&values.registers),
         Node::Function(function) => out.extend(&function.registers),
+        Node::Bulk(scan) => out.extend(scan.columns.iter().map(|c| c.1)),
         Node::UserFunction(function) => out.extend(&function.registers),
         Node::WorkTable(_, registers) => out.extend(registers),
         Node::Filter(filter) => collect(&filter.0, live),

@@ -15,6 +15,7 @@ mod golden;
 mod grant;
 mod locks;
 mod modes;
+mod openrowset;
 mod optimizer;
 mod parallel;
 mod point_bench;

@@ -7,7 +7,7 @@ use crate::client::{Answer, batch, instance, login};
 use engine::instance::Instance;
 use engine::session::{ClientInfo, LoginRequest, Rpc, RpcTarget, Session};
 
-fn login_as(instance: &Arc<Instance>, user: &str) -> Session {
+pub(crate) fn login_as(instance: &Arc<Instance>, user: &str) -> Session {
     let request = LoginRequest {
         user: user.to_owned(),
         password: "secret".to_owned(),

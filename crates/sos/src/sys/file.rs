@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::FileExt;
 
 use super::{SysCause, call};
 
@@ -45,6 +46,43 @@ impl FileReader {
             }
         }
         Ok(filled)
+    }
+}
+
+/// A file of which any part can be read.
+#[derive(Debug)]
+pub struct RandomReader {
+    file: File,
+    len: u64,
+}
+
+impl RandomReader {
+    /// Opens it; its length is what it has now.
+    ///
+    /// # Errors
+    /// What the system says of it; [`io::ErrorKind::InvalidInput`] for what is no file, such as a folder or a pipe.
+    pub fn open(path: &str) -> io::Result<Self> {
+        call(SysCause::FileRead, || {
+            let metadata = fs::metadata(path)?;
+            if !metadata.is_file() {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            Ok(Self { file: OpenOptions::new().read(true).open(path)?, len: metadata.len() })
+        })
+    }
+
+    /// Returns its length in bytes when it was opened.
+    #[must_use]
+    pub const fn byte_count(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `into` with what begins at `offset`.
+    ///
+    /// # Errors
+    /// What the system says of it; [`io::ErrorKind::UnexpectedEof`] where the file ends before.
+    pub fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        call(SysCause::FileRead, || self.file.read_exact_at(into, offset))
     }
 }
 

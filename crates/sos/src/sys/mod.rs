@@ -21,6 +21,7 @@ mod terminal;
 mod timer;
 
 pub use event::EventFd;
+pub use file::RandomReader;
 pub(crate) use file::{FileReader, FileWriter, cpu_number, folder_names, remove_file};
 pub use forbid::forbid_calls;
 pub use host::{

@@ -292,6 +292,8 @@ pub enum TableRefKind {
     },
     /// A table-valued function.
     Function(Box<FunctionSource>),
+    /// `OPENROWSET(BULK ..)`
+    Bulk(Box<BulkSource>),
     /// `x.nodes('p') AS t(c)`
     Method {
         /// The call.
@@ -389,7 +391,20 @@ pub struct FunctionSource {
     pub hints: Vec<TableHint>,
 }
 
-/// A column of OPENJSON's or OPENXML's WITH.
+/// `OPENROWSET(BULK 'file', options) [WITH (column type, ..)] AS alias`
+#[derive(Clone, Debug, PartialEq)]
+pub struct BulkSource {
+    /// The file.
+    pub file: Box<str>,
+    /// FORMAT = 'PARQUET', SINGLE_BLOB and so on.
+    pub options: Vec<super::BulkOption>,
+    /// WITH.
+    pub schema: Vec<SchemaColumn>,
+    /// AS.
+    pub alias: Option<TableAlias>,
+}
+
+/// A column of OPENJSON's, OPENXML's or OPENROWSET's WITH.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SchemaColumn {
     /// Its name.

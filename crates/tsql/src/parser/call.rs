@@ -64,7 +64,7 @@ impl Parser<'_> {
         let is_bulk = self.kind_at(1) == TokenKind::LeftParen && self.keyword_at(2) == Kw::Bulk;
         let name = match self.keyword() {
             Kw::Openrowset if is_bulk => {
-                let what = Msg::NotSupported("OPENROWSET of a file (BULK)");
+                let what = Msg::NotSupported("OPENROWSET of a file (BULK) as a target");
                 return Err(self.error_at(what, self.start()));
             }
             Kw::Openquery | Kw::Openrowset | Kw::Openxml | Kw::Opendatasource => {

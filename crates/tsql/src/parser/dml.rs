@@ -275,7 +275,7 @@ impl Parser<'_> {
         if self.eat(Kw::With) { self.paren_list(Self::bulk_option) } else { Ok(Vec::new()) }
     }
 
-    fn bulk_option(&mut self) -> Result<BulkOption> {
+    pub(super) fn bulk_option(&mut self) -> Result<BulkOption> {
         if self.at(Kw::Order) && self.kind_at(1) == TokenKind::LeftParen {
             self.advance();
             return Ok(BulkOption::Order(self.paren_list(Self::index_column)?));

@@ -4,9 +4,9 @@ use types::Result;
 
 use super::Parser;
 use crate::ast::{
-    Call, Expr, ExprKind, FunctionSource, Ident, Join, JoinHint, JoinKind, Literal, Method, Pivot,
-    SchemaColumn, SystemTime, TableAlias, TableRef, TableRefKind, TableSample, TableSource,
-    Unpivot, Variable,
+    BulkSource, Call, Expr, ExprKind, FunctionSource, Ident, Join, JoinHint, JoinKind, Literal,
+    Method, Pivot, SchemaColumn, SystemTime, TableAlias, TableRef, TableRefKind, TableSample,
+    TableSource, Unpivot, Variable,
 };
 use crate::keyword::Keyword as Kw;
 use crate::lexer::TokenKind;
@@ -193,6 +193,12 @@ impl Parser<'_> {
                 | Kw::Containstable
                 | Kw::Freetexttable
         );
+        if self.at(Kw::Openrowset)
+            && self.kind_at(1) == TokenKind::LeftParen
+            && self.keyword_at(2) == Kw::Bulk
+        {
+            return self.bulk_source();
+        }
         if function_word {
             return self.function_source();
         }
@@ -251,6 +257,28 @@ impl Parser<'_> {
             schema_of,
             hints,
         })))
+    }
+
+    /// Parses `OPENROWSET(BULK 'file', ..) [WITH (..)] [AS alias]`.
+    #[inline(never)]
+    fn bulk_source(&mut self) -> Result<TableRefKind> {
+        self.position += 1;
+        let (file, options) = self.parens(|parser| {
+            parser.expect(Kw::Bulk)?;
+            let file = parser.string()?;
+            let mut options = Vec::new();
+            while parser.eat_kind(TokenKind::Comma) {
+                options.push(parser.bulk_option()?);
+            }
+            Ok((file, options))
+        })?;
+        let mut schema = Vec::new();
+        if self.at(Kw::With) && self.kind_at(1) == TokenKind::LeftParen {
+            self.advance();
+            schema = self.paren_list(Self::schema_column)?;
+        }
+        let alias = self.table_alias()?;
+        Ok(TableRefKind::Bulk(Box::new(BulkSource { file, options, schema, alias })))
     }
 
     /// Parses `.database.schema.table` behind OPENDATASOURCE(..): one more argument, which nobody reads.

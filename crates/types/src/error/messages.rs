@@ -181,6 +181,7 @@ messages! {
     SampleNotInteger(table: &'a str) = 477, 16, "Invalid ROWS value or REPEATABLE seed in the TABLESAMPLE clause for table \"{table}\". The value or seed must be an integer.";
     SampleInView = 478, 16, "The TABLESAMPLE clause cannot be used in a view definition or inline table function definition.";
     SampleNotPositive(value: i64, table: &'a str) = 479, 16, "Invalid ROWS value or REPEATABLE seed \"{value}\" in the TABLESAMPLE clause for table \"{table}\". The value or seed must be greater than 0.";
+    BulkNeedsAlias = 491, 16, "A correlation name must be specified for the bulk rowset in the from clause.";
     NodesColumn(name: &'a str) = 493, 16, "The column '{name}' that was returned from the nodes() method cannot be used directly. It can only be used with one of the four XML data type methods, exist(), nodes(), query(), and value(), or in IS NULL and IS NOT NULL checks.";
     SampleVariable = 497, 16, "Variables are not allowed in the TABLESAMPLE or REPEATABLE clauses.";
     SampleInvalid = 498, 16, "Invalid value in the TABLESAMPLE or REPEATABLE clauses.";
@@ -398,9 +399,12 @@ messages! {
     TruncateNotFound(name: &'a str) = 4701, 16, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     TruncateNotTable(name: &'a str) = 4708, 16, "Could not truncate object '{name}' because it is not a table.";
     TruncateReferenced(table: &'a str) = 4712, 16, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
+    BulkClobIsWide = 4806, 16, "SINGLE_CLOB requires a double-byte character set (DBCS) (char) input file. The file specified is Unicode.";
+    BulkClobIsNarrow = 4809, 16, "SINGLE_NCLOB requires a UNICODE (widechar) input file. The file specified is not Unicode.";
     BulkColumnLength(column: i64) = 4815, 16, "Received an invalid column length from the bcp client for colid {column}.";
     BulkColumnType(column: i64) = 4816, 16, "Invalid column type from bcp client for colid {column}.";
     BulkUnexpectedEnd = 4832, 16, "Bulk load: An unexpected end of file was encountered in the data file.";
+    BulkNoPermission = 4834, 16, "You do not have permission to use the bulk load statement.";
     BulkFileMissing(file: &'a str) = 4860, 16, "Cannot bulk load. The file \"{file}\" does not exist or you don't have file access rights.";
     BulkFileNotOpened(file: &'a str, code: &'a str) = 4861, 16, "Cannot bulk load because the file \"{file}\" could not be opened. Operating system error code {code}.";
     BulkTruncation(row: i64, number: i64, column: &'a str) = 4863, 16, "Bulk load data conversion error (truncation) for row {row}, column {number} ({column}).";
@@ -682,6 +686,9 @@ messages! {
     ExecuteAsOption = 15590, 16, "Can only use the 'No Revert' or 'Cookie' options with the 'Execute As' statement at the adhoc or 'sp_executesql' level.";
     RevertCookie = 15591, 16, "The current security context cannot be reverted using this statement. A cookie may or may not be needed with 'Revert' statement depending on how the context was set with 'Execute As' statement.";
     InvalidProcedureOption(procedure: &'a str) = 15600, 15, "An invalid parameter or option was specified for procedure '{procedure}'.";
+    ExternalFile(what: &'a str, file: &'a str) = 15813, 16, "Error handling external file: '{what}'. File/External table name: '{file}'.";
+    ExternalType(column: &'a str, of: &'a str, external: &'a str, file: &'a str) = 15814, 16, "Column '{column}' of type '{of}' is not compatible with external data type '{external}'. File/External table name: '{file}'.";
+    ExternalTypeUnknown(external: &'a str, file: &'a str) = 15815, 16, "External data type '{external}' is currently not supported. File: '{file}'.";
     CursorParameterInvalid(procedure: &'a str, parameter: &'a str) = 16902, 16, "{procedure}: The value of the parameter {parameter} is invalid.";
     CursorNotPossible = 16937, 16, "A server cursor cannot be opened on the given statement or statements. Use a default result set or client cursor.";
     CursorParameterCount(procedure: &'a str) = 16903, 16, "The \"{procedure}\" procedure was called with an incorrect number of parameters.";

@@ -254,6 +254,7 @@ pub(super) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
         | Node::SetOperation(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Spool(_)
         | Node::WorkTable(..) => None,
@@ -283,6 +284,7 @@ fn change_scan(node: &mut Node, register: Register, change: &mut dyn FnMut(&mut 
         | Node::SetOperation(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Spool(_)
         | Node::WorkTable(..) => {}

@@ -10,7 +10,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Msg, Result};
 
-use super::{bind_query, check_option, cte, function, pivot, sample};
+use super::{bind_query, bulk, check_option, cte, function, pivot, sample};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::bind::{Binder, Source, SourceColumn, ViewSource};
@@ -67,6 +67,7 @@ pub(crate) fn bind_table_ref(
             add_table_source(binder, table, name, scan_hints(hints))
         }
         TableRefKind::Function(function) => function::bind(binder, function, lateral),
+        TableRefKind::Bulk(source) => bulk::bind(binder, source),
         TableRefKind::Derived { query, alias } => {
             let alias = alias.as_ref().ok_or(Msg::SyntaxNear(")"))?;
             bind_derived(binder, query, alias, lateral)

@@ -117,7 +117,7 @@ fn scan(
     Ok((Node::Function(Box::new(FunctionScan { function, arguments, registers })), columns))
 }
 
-fn source_column(name: String, ty: ColumnType, register: Register) -> SourceColumn {
+pub(super) fn source_column(name: String, ty: ColumnType, register: Register) -> SourceColumn {
     SourceColumn { name: name.into(), ty, register, used: false, identity: false }
 }
 
@@ -368,7 +368,7 @@ fn open_xml_columns(
     source.schema.iter().map(column).collect()
 }
 
-fn column_type(
+pub(super) fn column_type(
     binder: &Binder<'_>,
     name: &TypeName,
     collation: Option<&ast::Ident>,

@@ -6,6 +6,7 @@
 //! - `spec.rs` binds one SELECT; `from.rs` its sources, `sample.rs` TABLESAMPLE; `group.rs` what grouping does to expressions;
 //! - `cte.rs` binds WITH, recursion included; `set.rs` UNION and its kin.
 
+mod bulk;
 mod check_option;
 mod cte;
 mod document;

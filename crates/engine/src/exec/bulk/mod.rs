@@ -5,6 +5,7 @@
 
 mod fields;
 mod option;
+pub(crate) mod rowset;
 
 use std::sync::Arc;
 
@@ -26,9 +27,12 @@ use option::Options;
 /// Runs BULK INSERT.
 ///
 /// # Errors
-/// 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
+/// 4834 without permission, 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
 /// within a row, those of INSERT.
 pub(crate) fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+    if !cx.session.rights.reads_files(&cx.session.catalog) {
+        return Err(Msg::BulkNoPermission.into());
+    }
     let options = option::parse(bulk)?;
     transactions::begin_implicit(cx)?;
     let table = find_table(&bulk.table, cx)?;
@@ -58,13 +62,16 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
 }
 
 fn read(path: &str) -> Result<Vec<u8>> {
-    sos::sys::read_file(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Msg::BulkFileMissing(path).into(),
-        _ => {
-            let code = format!("{}({error})", error.raw_os_error().unwrap_or(0));
-            Msg::BulkFileNotOpened(path, &code).into()
-        }
-    })
+    sos::sys::read_file(path).map_err(|error| not_opened(path, &error))
+}
+
+/// Says why a file could not be opened or read.
+pub(crate) fn not_opened(path: &str, error: &std::io::Error) -> Error {
+    if error.kind() == std::io::ErrorKind::NotFound {
+        return Msg::BulkFileMissing(path).into();
+    }
+    let code = format!("{}({error})", error.raw_os_error().unwrap_or(0));
+    Msg::BulkFileNotOpened(path, &code).into()
 }
 
 /// A load that is under way.

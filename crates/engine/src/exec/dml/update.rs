@@ -300,6 +300,7 @@ fn scan_with(node: &Node, row: u32) -> Option<&Scan> {
         | Node::SetOperation(_)
         | Node::Recursive(_)
         | Node::Document(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Spool(_)
         | Node::WorkTable(..) => None,

@@ -6,6 +6,7 @@
 
 mod aggregate;
 mod buffer;
+mod bulk;
 mod document;
 mod join;
 mod number;
@@ -283,6 +284,7 @@ fn run_operator<'p>(
         Node::View(view) => run_view(view, cx, rows, receive),
         Node::Values(values) => run_values(values, cx, rows, receive),
         Node::Function(function) => run_function(function, cx, rows, receive),
+        Node::Bulk(scan) => bulk::run(scan, cx, rows, receive),
         Node::UserFunction(function) => run_user_function(function, cx, rows, receive),
         Node::Filter(filter) => run(&filter.0, cx, rows, &mut |cx, rows| {
             if truth(&filter.1, cx)?.is_true() { receive(cx, rows) } else { Ok(Flow::More) }

@@ -98,6 +98,7 @@ fn add_tables(
         }
         TableRefKind::Variable { .. }
         | TableRefKind::Function(_)
+        | TableRefKind::Bulk(_)
         | TableRefKind::Method { .. }
         | TableRefKind::Derived { .. }
         | TableRefKind::Values { .. }

@@ -46,6 +46,7 @@ pub(crate) fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
 pub(super) fn reads(node: &Node, cx: &Cx<'_>) -> u64 {
     match node {
         Node::Scan(scan) => scan_reads(scan, cx),
+        Node::Bulk(scan) => scan.rows,
         Node::Filter(filter) => reads(&filter.0, cx),
         Node::Compute(compute) => reads(&compute.0, cx),
         Node::Distinct(distinct) => reads(&distinct.0, cx),
@@ -134,6 +135,7 @@ fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::WorkTable(..) => true,
     }

@@ -18,6 +18,7 @@
 
 mod adapt;
 mod aggregate;
+mod bulk;
 mod choice;
 mod distinct;
 mod filter;
@@ -212,6 +213,10 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         Node::Distinct(distinct) => Box::new(distinct::Distinct::new(distinct, needed)),
         Node::Limit(limit) => limit::compile(limit, needed),
         Node::SetOperation(operation) => Box::new(set::SetOperator::new(operation)),
+        Node::Bulk(scan) => match bulk::FileScan::new(scan, needed) {
+            Some(scan) => Box::new(scan),
+            None => return Box::new(adapt::RowSource::new(node)),
+        },
         Node::OneRow
         | Node::Empty
         | Node::View(_)

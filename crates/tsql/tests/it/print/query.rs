@@ -200,6 +200,7 @@ impl Print for TableRef {
                 put!(out, variable, super::With("AS", alias), Some_("WITH", hints))
             }
             TableRefKind::Function(function) => put!(out, function),
+            TableRefKind::Bulk(source) => put!(out, source),
             TableRefKind::Method { call, alias } => {
                 put!(out, call.target, ".", call.name, Parens(&call.arguments), alias)
             }
@@ -278,6 +279,15 @@ impl Print for FunctionSource {
         let FunctionSource { call, alias, schema, schema_of, hints } = self;
         put!(out, call, Some_("WITH", schema), super::With("WITH", schema_of));
         put!(out, alias, Some_("WITH", hints));
+    }
+}
+
+impl Print for BulkSource {
+    fn print(&self, out: &mut String) {
+        let BulkSource { file, options, schema, alias } = self;
+        put!(out, "OPENROWSET ( BULK", quote(file));
+        options.iter().for_each(|option| put!(out, ",", option));
+        put!(out, ")", Some_("WITH", schema), alias);
     }
 }
 

@@ -212,6 +212,7 @@ fn find(node: &Node, above: Above, roots: &mut Vec<Root>) {
         | Node::View(_)
         | Node::Values(_)
         | Node::Function(_)
+        | Node::Bulk(_)
         | Node::UserFunction(_)
         | Node::Recursive(_)
         | Node::Document(_)

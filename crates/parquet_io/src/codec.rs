@@ -1,0 +1,103 @@
+//! How pages are compressed.
+//!
+//! Each takes a page to exactly as many bytes as its head says, or fails: no memory is taken beyond that.
+
+use std::io::Read;
+
+use crate::{Error, Result};
+
+/// `CompressionCodec` of the format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Codec {
+    Uncompressed,
+    Snappy,
+    Gzip,
+    Lz4Raw,
+    Zstd,
+    /// One that is not read.
+    Other(i32),
+}
+
+impl Codec {
+    pub(crate) const fn of(code: i32) -> Self {
+        match code {
+            0 => Self::Uncompressed,
+            1 => Self::Snappy,
+            2 => Self::Gzip,
+            6 => Self::Zstd,
+            7 => Self::Lz4Raw,
+            other => Self::Other(other),
+        }
+    }
+
+    /// How many bytes one byte can become at most: a head that says more is wrong, before memory is taken for it.
+    const fn ratio_max(self) -> usize {
+        match self {
+            Self::Uncompressed | Self::Other(_) => 1,
+            // Two bytes copy up to 11, three up to 64.
+            Self::Snappy => 32,
+            // A byte more makes a copy 255 longer.
+            Self::Lz4Raw => 256,
+            // Deflate: 258 by two bits.
+            Self::Gzip => 1_032,
+            // A block of 128 KB that repeats a byte takes four.
+            Self::Zstd => 1 << 16,
+        }
+    }
+
+    /// Appends `size` bytes to `out`, which are `bytes` before they were compressed.
+    pub(crate) fn decompress(self, bytes: &[u8], size: usize, out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        if size / self.ratio_max() > bytes.len() {
+            return Err(broken());
+        }
+        match self {
+            Self::Uncompressed => out.extend_from_slice(bytes),
+            Self::Snappy => {
+                // It says itself how much it makes, before it makes it.
+                if snap::raw::decompress_len(bytes).ok() != Some(size) {
+                    return Err(broken());
+                }
+                out.resize(start + size, 0);
+                let made = snap::raw::Decoder::new().decompress(bytes, &mut out[start..]);
+                made.map_err(|_| broken())?;
+            }
+            Self::Lz4Raw => {
+                out.resize(start + size, 0);
+                let made = lz4_flex::block::decompress_into(bytes, &mut out[start..]);
+                if made.ok() != Some(size) {
+                    return Err(broken());
+                }
+            }
+            Self::Gzip => read_all(flate2::read::MultiGzDecoder::new(bytes), size, out)?,
+            Self::Zstd => {
+                let decoder = ruzstd::decoding::StreamingDecoder::new(bytes);
+                read_all(decoder.map_err(|_| broken())?, size, out)?;
+            }
+            Self::Other(code) => return Err(Error::not_supported(name(code))),
+        }
+        if out.len() - start == size { Ok(()) } else { Err(broken()) }
+    }
+}
+
+fn read_all(decoder: impl Read, size: usize, out: &mut Vec<u8>) -> Result<()> {
+    out.reserve_exact(size);
+    // One byte more than there may be shows that there are more.
+    let most = u64::try_from(size).unwrap_or(u64::MAX).saturating_add(1);
+    decoder.take(most).read_to_end(out).map_err(|_| broken())?;
+    Ok(())
+}
+
+fn broken() -> Error {
+    Error::damaged("a page does not decompress to what its head says")
+}
+
+fn name(code: i32) -> String {
+    let name = match code {
+        3 => "LZO",
+        4 => "BROTLI",
+        5 => "LZ4 as Hadoop frames it",
+        _ => return format!("compression number {code}"),
+    };
+    format!("compression by {name}")
+}

@@ -1,0 +1,163 @@
+//! A file, and its rows.
+
+use types::DataType;
+use types::batch::{BATCH_ROWS, Batch, Vector};
+
+use crate::column::ColumnReader;
+use crate::metadata::{self, Metadata};
+use crate::schema::Column;
+use crate::{Error, Result, Source};
+
+/// Bytes of pages and dictionaries that may be in memory while a file is read.
+const MEMORY_BYTES_MAX: usize = 2 << 30;
+
+/// An open file, its footer read.
+#[derive(Debug)]
+pub struct ParquetFile<S> {
+    source: S,
+    metadata: Metadata,
+}
+
+impl<S: Source> ParquetFile<S> {
+    /// Reads the footer.
+    ///
+    /// # Errors
+    /// Where there is none, or it is damaged, or says that the file is one that is not read.
+    pub fn new(source: S) -> Result<Self> {
+        let metadata = metadata::read(&source)?;
+        Ok(Self { source, metadata })
+    }
+
+    /// Returns the columns, nested ones and others that are not read included.
+    pub fn columns(&self) -> &[Column] {
+        &self.metadata.columns
+    }
+
+    /// Returns how many rows there are.
+    pub fn row_count(&self) -> u64 {
+        self.metadata.row_groups.iter().fold(0, |sum, group| sum.saturating_add(group.rows))
+    }
+
+    /// Returns how many row groups there are.
+    pub fn row_groups(&self) -> usize {
+        self.metadata.row_groups.len()
+    }
+
+    /// Starts to read the rows, of these columns: the place of each, and the type that its vector is to have: the
+    /// column's own, or the same without limit of length.
+    ///
+    /// # Errors
+    /// For a column that is not read, and for another type.
+    pub fn into_rows(self, columns: &[(usize, DataType)]) -> Result<Rows<S>> {
+        let mut read = Vec::with_capacity(columns.len());
+        for (place, data_type) in columns {
+            let mut column = self.metadata.columns[*place].clone();
+            let own = column.data_type.clone().map_err(Error::not_supported)?;
+            if !is_readable_as(own, *data_type) {
+                return Err(Error::not_supported(format!("{own:?} as {data_type:?}")));
+            }
+            column.data_type = Ok(*data_type);
+            read.push(column);
+        }
+        Ok(Rows { file: self, columns: read, group: None, next_group: 0, row: 0 })
+    }
+}
+
+fn is_readable_as(own: DataType, wanted: DataType) -> bool {
+    match (own, wanted) {
+        (DataType::VarChar(_), DataType::VarChar(length))
+        | (DataType::VarBinary(_), DataType::VarBinary(length)) => {
+            length == types::Length::Max || own == wanted
+        }
+        _ => own == wanted,
+    }
+}
+
+/// The rows of a file, batch by batch.
+pub struct Rows<S> {
+    file: ParquetFile<S>,
+    columns: Vec<Column>,
+    group: Option<Group>,
+    next_group: usize,
+    /// Rows that have been given.
+    row: u64,
+}
+
+/// The row group that is being read.
+struct Group {
+    columns: Vec<ColumnReader>,
+    left: u64,
+}
+
+impl<S: Source> Rows<S> {
+    /// Makes an empty batch with a vector for each column.
+    pub fn new_batch(&self) -> Batch {
+        let vector =
+            |column: &Column| Vector::of_type(column.data_type.as_ref().unwrap_or(&DataType::Int));
+        Batch::new(self.columns.iter().map(vector).collect())
+    }
+
+    /// Fills a batch with the next rows; `false`, and it is empty, where there are none.
+    ///
+    /// # Errors
+    /// With row group, column and page, and the row where a value is at fault. The batch is empty then.
+    pub fn next(&mut self, batch: &mut Batch) -> Result<bool> {
+        batch.clear();
+        let filled = self.fill(batch);
+        if filled.is_err() {
+            batch.clear();
+        }
+        filled
+    }
+
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
+        let Some(mut group) = self.group.take().or_else(|| self.next_group()) else {
+            return Ok(false);
+        };
+        let rows = usize::try_from(group.left).unwrap_or(BATCH_ROWS).min(BATCH_ROWS);
+        let mut memory = 0_usize;
+        for (column, vector) in group.columns.iter_mut().zip(&mut batch.columns) {
+            let read = column.read(&self.file.source, rows, vector);
+            read.map_err(|error| self.placed(error))?;
+            memory = memory.saturating_add(column.memory());
+            if memory > MEMORY_BYTES_MAX {
+                let error = Error::not_supported("pages of more than 2 GB at one time");
+                return Err(self.placed(error));
+            }
+        }
+        batch.set_rows(rows);
+        let given = u64::try_from(rows).unwrap_or(0);
+        self.row += given;
+        group.left -= given;
+        if group.left > 0 {
+            self.group = Some(group);
+        }
+        Ok(true)
+    }
+
+    /// Says where in the file an error of a column is.
+    fn placed(&self, mut error: Error) -> Error {
+        error.place.row_group = self.next_group.checked_sub(1);
+        error.place.row = error.place.row.map(|row| row.saturating_add(self.row));
+        error
+    }
+
+    /// Opens the next row group that has rows.
+    fn next_group(&mut self) -> Option<Group> {
+        loop {
+            let group = self.file.metadata.row_groups.get(self.next_group)?;
+            self.next_group += 1;
+            if group.rows == 0 {
+                continue;
+            }
+            let reader = |column: &Column| {
+                let chunk = group.chunks[column.chunk].clone();
+                ColumnReader::new(column.clone(), chunk, group.rows)
+            };
+            return Some(Group {
+                columns: self.columns.iter().map(reader).collect(),
+                left: group.rows,
+            });
+        }
+    }
+}
