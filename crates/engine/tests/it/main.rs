@@ -17,6 +17,7 @@ mod locks;
 mod modes;
 mod optimizer;
 mod parallel;
+mod parallel_ends;
 mod point_bench;
 mod prefixes;
 mod script;

@@ -12,6 +12,7 @@ use types::batch::{BATCH_ROWS, Batch, Vector};
 use super::crew::{Desk, Help, lead};
 use super::plan::{Region, pipeline};
 use super::{Share, Tables};
+use crate::exec::vector::restrict::Restriction;
 use crate::exec::vector::{Flow, Input, Operator, Receive, Rows, compile};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::Register;
@@ -24,6 +25,8 @@ const QUEUE_BATCHES: usize = 4;
 /// A region whose rows are gathered.
 pub(in crate::exec::vector) struct Gather<'o, 'p> {
     pub(in crate::exec::vector) node: &'p Node,
+    /// What the operators above know of its rows.
+    pub(in crate::exec::vector) restrictions: Vec<Restriction>,
     /// The leader's operators.
     pub(in crate::exec::vector) input: &'o mut (dyn Operator<'p> + 'p),
 }
@@ -79,12 +82,12 @@ impl<'p> Gather<'_, 'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let Self { node, input } = self;
+        let Self { node, restrictions, input } = self;
         let mut tables = Tables::new();
         input.open(cx, rows, &mut tables)?;
         let layout = input.layout().to_vec();
         let queue = Queue::new(region.degree);
-        let help = Filling { node, layout, queue: &queue };
+        let help = Filling { node, layout, restrictions, queue: &queue };
         let mut pieces = Vec::new();
         pipeline(node, &mut |piece| pieces.push(piece));
         let led =
@@ -144,6 +147,7 @@ struct Filling<'q, 'p> {
     node: &'p Node,
     /// The columns that the leader's batches have.
     layout: Vec<Register>,
+    restrictions: Vec<Restriction>,
     queue: &'q Queue,
 }
 
@@ -156,6 +160,7 @@ impl<'p> Help<'p> for Filling<'_, 'p> {
     {
         let needed: Registers = self.layout.iter().copied().collect();
         let mut operator: Input<'h> = compile(self.node, &needed);
+        self.restrictions.iter().for_each(|restriction| operator.restrict(restriction));
         let place = |register: &Register| {
             let place = operator.layout().iter().position(|other| other == register);
             place.expect("the same node gives the same registers")
