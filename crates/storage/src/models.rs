@@ -419,7 +419,11 @@ fn heads_are_walked() {
     let heap = Arc::new(Heap::new());
     let writer = {
         let heap = Arc::clone(&heap);
-        spawn(move || (0..14).for_each(|_| drop(heap.allocate().id())))
+        spawn(move || {
+            for _ in 0..14 {
+                heap.allocate();
+            }
+        })
     };
     let walk = || {
         let (mut position, mut all) = (HeapPosition::default(), Vec::new());

@@ -64,7 +64,8 @@ impl Peer {
         loop {
             let line = self.line()?;
             if line == "E" {
-                return parse(&text)?.pop().ok_or_else(|| format!("no answer to {name}"));
+                let answer = parse(&text)?.pop().filter(|answer| answer.name == name);
+                return answer.ok_or_else(|| format!("no answer to {name}"));
             }
             text.push_str(&line);
             text.push('\n');
