@@ -20,7 +20,7 @@ use crate::plan::query::Node;
 use crate::plan::walk::Registers;
 
 /// Batches that wait to be taken, for each helper.
-const QUEUE_BATCHES: usize = 4;
+const QUEUE_BATCHES: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// A region whose rows are gathered.
 pub(in crate::exec::vector) struct Gather<'o, 'p> {
@@ -62,14 +62,18 @@ impl Queue {
         self.len.store(batches.len(), Ordering::SeqCst);
     }
 
-    fn pop(&self) -> Option<Batch> {
+    /// Takes the oldest batch; tells whether the queue was full, and helpers may wait for room. That is found out
+    /// in the same moment: who looks before it takes may miss the one batch that has filled it, and the helper
+    /// behind that batch waits for good.
+    fn pop(&self) -> Option<(Batch, bool)> {
         if self.is_empty() {
             return None;
         }
         let mut batches = self.batches.lock();
+        let was_full = batches.len() >= self.len_max;
         let batch = batches.pop_front();
         self.len.store(batches.len(), Ordering::SeqCst);
-        batch
+        batch.map(|batch| (batch, was_full))
     }
 }
 
@@ -131,8 +135,7 @@ fn pass_on<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     loop {
-        let was_full = queue.is_full();
-        let Some(mut batch) = queue.pop() else { return Ok(Flow::More) };
+        let Some((mut batch, was_full)) = queue.pop() else { return Ok(Flow::More) };
         if was_full {
             crew.notify();
         }
@@ -207,5 +210,55 @@ impl Pending<'_> {
         }
         self.queue.push(batch);
         desk.bell.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sos::park::{self, Wake};
+
+    use super::*;
+
+    const BATCHES: usize = 100_000;
+    /// Nobody waits as long unless a wake-up is lost.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Waits as the leader and helpers do.
+    fn wait(queue: &Queue, must_wait: impl FnOnce() -> bool) {
+        let key = std::ptr::from_ref(queue).addr();
+        let woken = park::park(key, WaitType::CxPacket, must_wait, Some(PATIENCE), None);
+        assert_ne!(woken, Wake::TimedOut, "a wake-up is lost");
+    }
+
+    #[test]
+    fn neither_side_waits_for_good_at_a_queue_that_is_full_or_empty() {
+        let queue = Queue::new(1);
+        let notify = || park::unpark_all(std::ptr::from_ref(&queue).addr());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..BATCHES {
+                    while queue.is_full() {
+                        wait(&queue, || queue.is_full());
+                    }
+                    queue.push(Batch::default());
+                    notify();
+                }
+            });
+            let mut taken = 0;
+            while taken < BATCHES {
+                match queue.pop() {
+                    Some((_, was_full)) => {
+                        taken += 1;
+                        if was_full {
+                            notify();
+                        }
+                    }
+                    None => wait(&queue, || queue.is_empty()),
+                }
+            }
+        });
+        assert!(queue.pop().is_none());
     }
 }
