@@ -177,7 +177,7 @@ fn move_that_ends_early_is_settled_with_the_rows_that_came() {
     // A row of the second part changes before it can move.
     let change = || {
         let tx = numbers.begin();
-        numbers.change(&tx, |n| (n == 700).then_some(Some(-700)), nothing).unwrap();
+        numbers.change(&tx, |n| (n == 700).then_some(Some(-701)), nothing).unwrap();
         tx.commit().unwrap();
     };
     let late = numbers.begin();
