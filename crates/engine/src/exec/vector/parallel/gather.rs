@@ -221,7 +221,8 @@ mod tests {
 
     use super::*;
 
-    const BATCHES: usize = 100_000;
+    /// With fewer, a mistake is seldom found: one side has to be held up between two instructions.
+    const BATCHES: usize = 3_000_000;
     /// Nobody waits as long unless a wake-up is lost.
     const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -234,7 +235,8 @@ mod tests {
 
     #[test]
     fn neither_side_waits_for_good_at_a_queue_that_is_full_or_empty() {
-        let queue = Queue::new(1);
+        // With room for one batch, what is not empty is full, and nothing can be missed.
+        let queue = Queue::new(2);
         let notify = || park::unpark_all(std::ptr::from_ref(&queue).addr());
         std::thread::scope(|scope| {
             scope.spawn(|| {
