@@ -5,6 +5,7 @@
 
 use std::ptr::NonNull;
 
+use crate::directory::Directory;
 use crate::row::RowId;
 use crate::shards::{Shards, own_number};
 use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
@@ -77,12 +78,12 @@ struct Segment {
     /// Heads used of each line, as a power of two.
     line_shift: u32,
     used: AtomicU64,
-    next: AtomicPtr<Segment>,
 }
 
 #[derive(Default)]
 struct ShardState {
     last: Option<NonNull<Segment>>,
+    segments: usize,
     free: Vec<NonNull<RowHead>>,
     rows_next: u64,
 }
@@ -91,14 +92,14 @@ struct ShardState {
 unsafe impl Send for ShardState {}
 
 struct HeapShard {
-    first: AtomicPtr<Segment>,
+    segments: Directory<Segment>,
     state: SpinLock<ShardState>,
 }
 
 impl Default for HeapShard {
     fn default() -> Self {
         Self {
-            first: AtomicPtr::new(std::ptr::null_mut()),
+            segments: Directory::default(),
             state: SpinLock::new(SpinClass::XtpTransaction, ShardState::default()),
         }
     }
@@ -247,10 +248,9 @@ impl Heap {
         let mut bytes = 0;
         for shard in self.shards.iter() {
             bytes += size_of::<CachePadded<HeapShard>>();
-            let mut number = 0;
-            while let Some(segment) = shard.segment(number) {
+            bytes += shard.segments.memory();
+            for segment in shard.segments() {
                 bytes += segment.lines.len() * size_of::<Line>() + size_of::<Segment>();
-                number += 1;
             }
         }
         u64::try_from(bytes).unwrap_or(u64::MAX)
@@ -267,7 +267,6 @@ impl Segment {
             lines: (0..len >> line_shift).map(line).collect(),
             line_shift,
             used: AtomicU64::new(0),
-            next: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
@@ -288,14 +287,11 @@ impl Segment {
 
 impl HeapShard {
     fn segment(&self, number: usize) -> Option<&Segment> {
-        // Acquire: pairs with the Release in `add_segment`.
-        let mut segment = self.first.load(Ordering::Acquire);
-        for _ in 0..number {
-            // SAFETY: segments live as long as the heap.
-            segment = unsafe { segment.as_ref() }?.next.load(Ordering::Acquire);
-        }
-        // SAFETY: as above.
-        unsafe { segment.as_ref() }
+        self.segments.get(number)
+    }
+
+    fn segments(&self) -> impl Iterator<Item = &Segment> {
+        (0..).map_while(|number| self.segment(number))
     }
 
     fn append(&self, state: &mut ShardState, number: usize) -> NonNull<RowHead> {
@@ -317,26 +313,18 @@ impl HeapShard {
 
     fn add_segment(&self, state: &mut ShardState, last: Option<&Segment>) -> &Segment {
         let len = last.map_or(SEGMENT_HEADS_MIN, |last| (last.len() * 2).min(SEGMENT_HEADS_MAX));
-        let segment = Box::into_raw(Box::new(Segment::new(len)));
-        // Release: pairs with the Acquire in `segment`.
-        last.map_or(&self.first, |last| &last.next).store(segment, Ordering::Release);
-        state.last = NonNull::new(segment);
-        // SAFETY: just made, and owned by the heap from now on.
-        unsafe { &*segment }
+        let segment = self.segments.set(state.segments, Box::new(Segment::new(len)));
+        state.segments += 1;
+        state.last = Some(NonNull::from(segment));
+        segment
     }
 }
 
 impl Drop for Heap {
     fn drop(&mut self) {
         for shard in self.shards.iter() {
-            let mut segment = shard.first.load(Ordering::Acquire);
-            while !segment.is_null() {
-                // SAFETY: made by `Box::into_raw` in `add_segment`; `&mut self` is the only owner.
-                let boxed = unsafe { Box::from_raw(segment) };
-                for head in boxed.lines.iter().flat_map(|line| &line.heads) {
-                    free_chain(head.latest());
-                }
-                segment = boxed.next.load(Ordering::Acquire);
+            for head in shard.segments().flat_map(|segment| &segment.lines).flat_map(|l| &l.heads) {
+                free_chain(head.latest());
             }
         }
     }

@@ -39,6 +39,7 @@ mod chain;
 #[cfg(all(test, shuttle))]
 mod column_models;
 pub mod columnstore;
+mod directory;
 pub mod error;
 mod garbage;
 mod gate;

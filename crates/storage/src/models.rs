@@ -11,7 +11,8 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::thread::spawn;
 use types::row::RowBuffer;
 
-use crate::head::{Heap, RowHead};
+use crate::directory::Directory;
+use crate::head::{Heap, HeapPosition, RowHead};
 use crate::index::Index;
 use crate::reclaim::pin;
 use crate::sync::Mutant;
@@ -385,4 +386,71 @@ fn moved_row() {
 #[test]
 fn a_row_that_moves_in_a_range_index_is_there_once() {
     check(moved_row, 2_000);
+}
+
+/// Two threads set values on a level that is not there yet.
+fn levels_come_once() {
+    let directory = Arc::new(Directory::default());
+    let setters = [2, 3].map(|number: usize| {
+        let directory = Arc::clone(&directory);
+        spawn(move || {
+            directory.set(number, Box::new(number));
+            assert_eq!(directory.get(number), Some(&number));
+        })
+    });
+    let seen = [2, 3].map(|number| directory.get(number).is_some());
+    let again = [2, 3].map(|number| directory.get(number).is_some());
+    assert!(seen.iter().zip(again).all(|(before, now)| now || !before), "a value is gone");
+    for setter in setters {
+        setter.join().unwrap();
+    }
+    let all = [1, 2, 3, 4].map(|number| directory.get(number).copied());
+    assert_eq!(all, [None, Some(2), Some(3), None]);
+}
+
+#[test]
+fn values_on_a_new_level_of_a_directory_are_found() {
+    prove(levels_come_once, Mutant::LevelReplaced);
+}
+
+/// Heads are allocated past several segments while somebody walks over them: each walk sees all that an earlier one
+/// has seen, and no head twice.
+fn heads_are_walked() {
+    let heap = Arc::new(Heap::new());
+    let writer = {
+        let heap = Arc::clone(&heap);
+        spawn(move || {
+            for _ in 0..14 {
+                heap.allocate();
+            }
+        })
+    };
+    let walk = || {
+        let (mut position, mut all) = (HeapPosition::default(), Vec::new());
+        loop {
+            let mut batch = Vec::new();
+            heap.walk(&mut position, &mut batch, 3);
+            if batch.is_empty() {
+                return all;
+            }
+            all.extend(batch.iter().map(|head| std::ptr::from_ref(*head).addr()));
+        }
+    };
+    let mut before = walk();
+    for _ in 0..2 {
+        let now = walk();
+        assert!(now.starts_with(&before), "a walk has lost a head");
+        before = now;
+    }
+    writer.join().unwrap();
+    let mut all = walk();
+    assert!(all.len() == 14 && all.starts_with(&before));
+    all.sort_unstable();
+    all.dedup();
+    assert_eq!(all.len(), 14);
+}
+
+#[test]
+fn who_walks_a_heap_that_grows_loses_no_head() {
+    check(heads_are_walked, 3_000);
 }

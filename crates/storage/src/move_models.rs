@@ -38,12 +38,22 @@ fn three_rows() -> (Arc<Store>, Arc<Table>) {
 
 /// What the tuple mover does.
 fn move_all(store: &Arc<Store>, table: &Table) {
+    move_parts(store, table, usize::MAX);
+}
+
+/// As [`move_all`], and gives up after so many parts.
+fn move_parts(store: &Arc<Store>, table: &Table, parts_max: usize) {
+    let mut parts = 0;
+    let go_on = || {
+        parts += 1;
+        parts <= parts_max
+    };
     let reader = store.begin(TransactionOptions::STATEMENT);
     let rows = reader.delta_rows(table, 3).unwrap();
     let mut builder = GroupBuilder::new(&[ColumnType::nullable(DataType::BigInt)]);
     rows.iter().for_each(|row| builder.push(&[Value::BigInt(row.image().bytes[0].into())]));
     if let Some(segments) = builder.finish().filter(|_| !rows.is_empty()) {
-        table.move_rows(&rows, &segments, Trim::Moved, || true).unwrap();
+        table.move_rows(&rows, &segments, Trim::Moved, go_on).unwrap();
     }
 }
 
@@ -159,6 +169,39 @@ fn change_while_moving() {
     }
     let seen = look(&store, &table);
     assert!(seen == [1, 3, 4] || seen == [1, 3, 5], "{seen:?}");
+}
+
+/// A move that is given up after its first part and settled, one who changes a row of that part, and a reader.
+fn settle_while_changing() {
+    let (store, table) = three_rows();
+    let mover = {
+        let (store, table) = (Arc::clone(&store), Arc::clone(&table));
+        spawn(move || {
+            move_parts(&store, &table, 1);
+            table.settle_moves(|| true).unwrap();
+        })
+    };
+    let changer = {
+        let (store, table) = (Arc::clone(&store), Arc::clone(&table));
+        spawn(move || change(&store, &table, Some(4)))
+    };
+    for _ in 0..2 {
+        let seen = look(&store, &table);
+        assert!(seen == [1, 2, 3] || seen == [1, 3, 4], "{seen:?}");
+    }
+    mover.join().unwrap();
+    changer.join().unwrap();
+    assert_eq!(look(&store, &table), [1, 3, 4]);
+    assert_eq!(table.row_count(), 3);
+    let reader = store.begin(TransactionOptions::STATEMENT);
+    let groups = reader.row_groups(&table, Read::COMMITTED).unwrap();
+    assert!(groups.iter().all(|group| !group.is_moving() && group.rows() <= 2), "not settled");
+    assert!(!table.has_unsettled());
+}
+
+#[test]
+fn move_that_is_given_up_and_settled_shows_each_row_once() {
+    prove(settle_while_changing, Mutant::HiddenRowsShown);
 }
 
 #[test]

@@ -37,7 +37,8 @@ impl Transaction {
         self.view(table, isolation);
     }
 
-    /// Makes a reader, which sees by the snapshots that have been taken.
+    /// Makes a reader, which sees by the snapshots that have been taken, and from columnstore indexes what views the
+    /// transaction has of them ([`Transaction::column_view`]).
     pub fn reader(&self) -> Reader<'_> {
         Reader { eyes: self.lend(), _of: PhantomData }
     }

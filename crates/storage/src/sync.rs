@@ -29,6 +29,8 @@ pub(crate) enum Mutant {
     ChangedRowShown,
     /// Rows leave the delta store before their part of the row group is shown.
     PartNotShown,
+    /// Who settles a group whose move was given up shows all its rows.
+    HiddenRowsShown,
     /// Who wants to change a row that has moved takes it for one that is gone.
     MovedIsGone,
     /// Who changes a row does not tell the columnstore index.
@@ -37,6 +39,8 @@ pub(crate) enum Mutant {
     ColumnsWithoutWait,
     /// Who collects a row of a table that another one forgets meanwhile leaves a note about it.
     ForgottenIsNoted,
+    /// Who adds a level to a directory does not look whether another has.
+    LevelReplaced,
 }
 
 /// Asks for the cache line of an address, which may be none of ours: nothing is read or written.

@@ -221,6 +221,7 @@ impl Transaction {
             transaction_snapshot: inner.transaction_snapshot,
             statement_snapshot: inner.statement_snapshot,
             command: inner.command,
+            views: inner.views.clone(),
             ..Inner::default()
         };
         Self {
@@ -552,6 +553,11 @@ impl Transaction {
         let (_, view) = inner.views.iter().find(|(of, _)| *of == index)?;
         // SAFETY: views are let go by the next statement and by the end, which take `&mut self`.
         Some(unsafe { &*Arc::as_ptr(view) })
+    }
+
+    /// Tells whether this is a reader's.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.inner.borrow().is_reader
     }
 
     /// Keeps a view until the statement ends.

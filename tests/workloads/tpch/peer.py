@@ -1,15 +1,15 @@
 """Answers the same queries with DuckDB on one thread, over the same files, and says what CPU they took.
 
-    peer.py FOLDER_OF_TBL_FILES FOLDER_OF_QUERIES RUNS
+    peer.py FOLDER_OF_TBL_FILES FOLDER_OF_QUERIES
 
-prints, per query, a line `Q<TAB>name<TAB>cpu_ns` and a line per row: `R`, then a field per column, each
-`n` (NULL), `d<number>` or `t<text>`, cut by tabs.
+loads the files, prints `L`, and then runs each query that a line of its input names, so that whoever asks can run the
+other side in alternation. It prints a line `Q<TAB>name<TAB>cpu_ns`, a line per row: `R`, then a field per column, each
+`n` (NULL), `d<number>` or `t<text>`, cut by tabs; and `E`.
 """
 
 import datetime
 import decimal
 import re
-import statistics
 import sys
 import time
 from pathlib import Path
@@ -38,7 +38,7 @@ def field(value) -> str:
     return f"t{value}"
 
 
-def main(data: Path, queries: Path, runs: int) -> None:
+def main(data: Path, queries: Path) -> None:
     peer = duckdb.connect(config={"threads": 1})
     peer.execute(as_duckdb((queries / "schema.sql").read_text()))
     for (table,) in peer.execute("SELECT table_name FROM information_schema.tables").fetchall():
@@ -47,17 +47,16 @@ def main(data: Path, queries: Path, runs: int) -> None:
         names = ", ".join(f"'{c}': 'VARCHAR'" for c in [*columns, "nothing"])
         source = f"read_csv('{data / table}.tbl', delim='|', header=false, quote='', escape='', columns={{{names}}})"
         peer.execute(f"INSERT INTO {table} SELECT * EXCLUDE nothing FROM {source}")
-    for path in sorted(queries.glob("q*.sql")):
-        text = as_duckdb(path.read_text())
-        taken = []
-        for _ in range(runs):
-            began = time.process_time_ns()
-            rows = peer.execute(text).fetchall()
-            taken.append(time.process_time_ns() - began)
-        print("Q", path.stem, int(statistics.median(taken)), sep="\t")
+    print("L", flush=True)
+    for name in map(str.strip, sys.stdin):
+        text = as_duckdb((queries / f"{name}.sql").read_text())
+        began = time.process_time_ns()
+        rows = peer.execute(text).fetchall()
+        print("Q", name, time.process_time_ns() - began, sep="\t")
         for row in rows:
             print("R", *(field(value) for value in row), sep="\t")
+        print("E", flush=True)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

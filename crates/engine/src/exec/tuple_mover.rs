@@ -1,7 +1,7 @@
 //! The tuple mover: delta stores that are full become row groups, behind the requests' backs.
 //!
 //! A background task looks every few seconds (`Instance::move_tuples`); ALTER INDEX .. REORGANIZE does the same
-//! at once. Compressing owns no row, and rows move in parts of some hundred, so that a request that wants one
+//! at once. A move that ends half-way is settled by whoever has the right to move next. Compressing owns no row, and rows move in parts of some hundred, so that a request that wants one
 //! waits for its part at most: `storage::columnstore` says how. Trace flag 634 keeps the background task from it.
 //! Temporary tables, which only their session knows, wait for REORGANIZE.
 
@@ -57,6 +57,7 @@ fn is_due(table: &TableDef) -> bool {
         return false;
     };
     has_waited(store.note_full(is_closed(table), now_ms()), index.compression_delay)
+        || table.rows.data.has_unsettled()
 }
 
 /// Tells whether rows may be enough for another group of a nonclustered columnstore index: more than those that its
@@ -99,7 +100,7 @@ pub(crate) fn reorganize(
     table: &TableDef,
     cancel: &Cancel,
 ) -> storage::Result<()> {
-    while is_closed(table) {
+    while is_closed(table) || table.rows.data.has_unsettled() {
         if compress_closed(store, table, Trim::Reorganize, cancel)? {
             return Ok(());
         }
@@ -121,6 +122,11 @@ fn compress_closed(
     let data = &table.rows.data;
     let Some(columns) = data.columnstore() else { return Ok(true) };
     let Some(_mover) = columns.try_move() else { return Ok(false) };
+    // What was given up half-way, when the table was redefined or somebody cancelled, is put in order first.
+    data.settle_moves(|| {
+        sos::sched::yield_if_quantum_due();
+        !cancel.is_set()
+    })?;
     let mut builder = GroupBuilder::new(columns.columns());
     while is_closed(table) {
         let reader = store.begin(TransactionOptions::STATEMENT);

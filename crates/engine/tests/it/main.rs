@@ -18,6 +18,7 @@ mod modes;
 mod openrowset;
 mod optimizer;
 mod parallel;
+mod parallel_ends;
 mod point_bench;
 mod prefixes;
 mod script;

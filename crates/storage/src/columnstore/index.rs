@@ -278,7 +278,11 @@ impl Transaction {
         isolation: Isolation,
     ) -> Option<&'t ColumnView> {
         let known = self.known_view((table.id(), index));
+        // Readers share what the transaction's own thread has decided: else a row might be read twice, or by nobody.
         let view = known.or_else(|| {
+            if self.is_lent() {
+                return None;
+            }
             let (from, _) = self.view(table, isolation);
             let found = table.column_index().filter(|found| found.id == index)?;
             Some(self.keep_view((table.id(), index), ColumnView::new(&found, from.snapshot)))

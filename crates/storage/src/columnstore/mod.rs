@@ -18,6 +18,7 @@ mod machine;
 mod moving;
 mod pack;
 mod segment;
+mod settle;
 mod store;
 mod strings;
 #[cfg(test)]

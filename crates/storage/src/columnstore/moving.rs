@@ -27,7 +27,7 @@ use crate::table::Table;
 use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
 
 /// Rows that move in one transaction.
-const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };
+pub(super) const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };
 
 /// What a move has done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,7 +81,8 @@ impl ColumnStore {
 
 impl Table {
     /// Moves rows of the delta store to a row group that has been made of them: `segments` hold them in their
-    /// order. Before each part `go_on` is asked; if it declines, what has moved stays moved.
+    /// order. Before each part `go_on` is asked; if it declines, what has moved stays moved, and the group waits for
+    /// [`Table::settle_moves`].
     ///
     /// # Errors
     /// [`Error::Closed`] where the table is redefined or gone; what has moved stays moved.
@@ -100,9 +101,12 @@ impl Table {
             let transaction = Store::of(&self.shared).begin(TransactionOptions::STATEMENT);
             transaction.begin_briefly().map(|()| transaction)
         };
+        // What another move has left is for `settle_moves`.
+        let is_first = !store.is_unsettled();
         let id = {
             let publishing = begin()?;
             let id = publishing.add_hidden_group(self, segments, trim)?;
+            store.note_unsettled();
             publishing.commit()?;
             id
         };
@@ -121,8 +125,11 @@ impl Table {
             moved.rows += part.len() - stayed;
         }
         let showing = begin()?;
-        showing.show_group(store, id)?;
+        showing.show_group(store, id, None)?;
         showing.commit()?;
+        if is_first {
+            store.note_settled();
+        }
         moved.is_complete = true;
         Ok(moved)
     }
@@ -156,8 +163,14 @@ impl Transaction {
         Ok(stayed)
     }
 
-    /// Shows all of a group, whose parts are shown, by one word.
-    fn show_group(&self, store: &ColumnStore, id: u64) -> Result<()> {
+    /// Shows all of a group, whose parts are shown, by one word; with other segments of the rows that are shown, if
+    /// there are such.
+    pub(super) fn show_group(
+        &self,
+        store: &ColumnStore,
+        id: u64,
+        segments: Option<&[Bytes]>,
+    ) -> Result<()> {
         let key = group_key(id);
         let found = self.get(&store.groups, BY_KEY, &key, Read::COMMITTED)?;
         let Some(row) = found else { return Ok(()) };
@@ -165,7 +178,8 @@ impl Transaction {
         let Claim::Current(row) = self.claim(row, WhenOwned::Skip)? else { return Ok(()) };
         let image = row.image();
         let bytes = [&image.bytes[..GROUP_BYTES + 1], &[0]].concat();
-        self.update(row, RowImage { bytes: &bytes, ..image }, Keys::Same)?;
+        let blobs = segments.unwrap_or(image.blobs);
+        self.update(row, RowImage { bytes: &bytes, blobs }, Keys::Same)?;
         let spec = ScanSpec {
             index: Some(BY_KEY),
             bounds: Bounds::prefix(&key),
@@ -190,14 +204,7 @@ impl Transaction {
         if !group.is_moving() {
             return Ok(());
         }
-        let key = group_key(group.id());
-        let bounds = Bounds::prefix(&key);
-        let spec = ScanSpec { index: Some(BY_KEY), bounds, order: Order::Forward, read };
-        let mut shown = self.scan(&store.shown, spec)?;
-        let mut parts = Vec::new();
-        while let Some(part) = shown.next()? {
-            parts.push(Place::of_key(part.image().bytes).row);
-        }
+        let parts = self.shown_parts(store, group.id(), read)?;
         let step = u32::try_from(PART_ROWS).expect("a part is small");
         let rows = u32::try_from(group.rows()).expect("a group has at most 2^20 rows");
         for first in (0..rows).step_by(PART_ROWS) {
@@ -207,5 +214,18 @@ impl Transaction {
         }
         deleted.sort_unstable();
         Ok(())
+    }
+
+    /// Returns the first row of each part of a group that is shown, in order.
+    pub(super) fn shown_parts(&self, store: &ColumnStore, id: u64, read: Read) -> Result<Vec<u32>> {
+        let key = group_key(id);
+        let bounds = Bounds::prefix(&key);
+        let spec = ScanSpec { index: Some(BY_KEY), bounds, order: Order::Forward, read };
+        let mut shown = self.scan(&store.shown, spec)?;
+        let mut parts = Vec::new();
+        while let Some(part) = shown.next()? {
+            parts.push(Place::of_key(part.image().bytes).row);
+        }
+        Ok(parts)
     }
 }

@@ -146,6 +146,8 @@ pub struct ColumnStore {
 struct MoverState {
     /// Whether it is at work.
     is_busy: bool,
+    /// Whether a move may have been given up: some group may hold rows that are not shown.
+    is_unsettled: bool,
     /// When it first saw that the delta store is full, in milliseconds of the machine's clock.
     full_since_ms: Option<u64>,
 }
@@ -155,7 +157,8 @@ pub struct Mover<'t>(&'t ColumnStore);
 
 impl Drop for Mover<'_> {
     fn drop(&mut self) {
-        *self.0.mover.lock() = MoverState::default();
+        let mut state = self.0.mover.lock();
+        *state = MoverState { is_unsettled: state.is_unsettled, ..MoverState::default() };
     }
 }
 
@@ -186,6 +189,19 @@ impl ColumnStore {
     pub fn try_move(&self) -> Option<Mover<'_>> {
         let mut state = self.mover.lock();
         (!std::mem::replace(&mut state.is_busy, true)).then_some(Mover(self))
+    }
+
+    /// Tells whether a move may have been given up half-way.
+    pub(super) fn is_unsettled(&self) -> bool {
+        self.mover.lock().is_unsettled
+    }
+
+    pub(super) fn note_unsettled(&self) {
+        self.mover.lock().is_unsettled = true;
+    }
+
+    pub(super) fn note_settled(&self) {
+        self.mover.lock().is_unsettled = false;
     }
 
     /// Notes whether the delta store is full; returns for how long it has been so, in milliseconds.

@@ -170,6 +170,74 @@ fn move_that_ends_early_leaves_every_row_in_one_place() {
 }
 
 #[test]
+fn move_that_ends_early_is_settled_with_the_rows_that_came() {
+    let numbers = Numbers::with(0..3_000);
+    let before = numbers.begin();
+    assert_eq!(numbers.all(&before, SNAPSHOT).len(), 3_000);
+    // A row of the second part changes before it can move.
+    let change = || {
+        let tx = numbers.begin();
+        numbers.change(&tx, |n| (n == 700).then_some(Some(-701)), nothing).unwrap();
+        tx.commit().unwrap();
+    };
+    let late = numbers.begin();
+    let mut came = 0;
+    let move_and_settle = || {
+        let mut parts = 0;
+        let go_on = || {
+            parts += 1;
+            parts < 4
+        };
+        let moved = numbers.move_rows(3_000, change, go_on).unwrap();
+        assert_eq!((moved.stayed, moved.is_complete), (1, false));
+        came = moved.rows + moved.stayed;
+        assert!(came > 700 && came < 3_000 && numbers.table.has_unsettled());
+        let mut blocks = 0;
+        let go_on = || {
+            blocks += 1;
+            blocks < 2
+        };
+        numbers.table.settle_moves(go_on).unwrap();
+        assert!(numbers.table.has_unsettled(), "it was told not to go on");
+        numbers.table.settle_moves(yes).unwrap();
+        assert!(!numbers.table.has_unsettled());
+    };
+    // Who has read rows before they moved finds them where the cut group has them.
+    numbers.change(&late, |n| (n % 50 == 0).then_some(None), move_and_settle).unwrap();
+    late.commit().unwrap();
+    let now = numbers.begin();
+    let groups = now.row_groups(&numbers.table, Read::COMMITTED).unwrap();
+    let sizes: Vec<_> = groups.iter().map(|group| (group.rows(), group.is_moving())).collect();
+    assert_eq!(sizes, [(came, false)]);
+    // Row 700 is another one by now than the one that was to be deleted.
+    let rest = (0..3_000).filter(|n| n % 50 > 0).chain([-701]);
+    let expected: Vec<i64> = rest.collect::<BTreeSet<_>>().into_iter().collect();
+    assert_eq!(numbers.now(), expected);
+    assert_eq!(numbers.table.row_count(), expected.len() as u64);
+    assert_eq!(numbers.all(&before, SNAPSHOT), (0..3_000).collect::<Vec<_>>());
+    drop(before);
+    numbers.move_rows(3_000, nothing, yes).unwrap();
+    assert_eq!(numbers.now(), expected);
+    assert_eq!((numbers.table.delta_rows(), numbers.table.has_unsettled()), (0, false));
+}
+
+#[test]
+fn move_that_brought_nothing_leaves_no_group() {
+    let numbers = Numbers::with(0..2_000);
+    let moved = numbers.move_rows(2_000, nothing, || false).unwrap();
+    assert_eq!(moved, Moved::default());
+    // While the table is redefined nobody settles anything.
+    numbers.table.retire();
+    assert!(matches!(numbers.table.settle_moves(yes), Err(Error::Closed(_))));
+    let numbers = Numbers::with(0..2_000);
+    numbers.move_rows(2_000, nothing, || false).unwrap();
+    numbers.table.settle_moves(yes).unwrap();
+    let reader = numbers.begin();
+    assert!(reader.row_groups(&numbers.table, Read::COMMITTED).unwrap().is_empty());
+    assert_eq!(numbers.now(), (0..2_000).collect::<Vec<_>>());
+}
+
+#[test]
 fn rows_that_change_while_they_are_compressed_stay() {
     let numbers = Numbers::with(0..1_000);
     let open = numbers.begin();

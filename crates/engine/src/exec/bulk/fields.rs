@@ -3,6 +3,8 @@
 //! Without FORMAT = 'CSV' a quote is a character like any other. With it, fields may stand in quotes and
 //! then hold both terminators, and a quote twice (RFC 4180).
 
+use std::borrow::Cow;
+
 /// How rows and fields end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
@@ -17,39 +19,48 @@ pub(super) struct Shape {
 }
 
 /// A field, as its bytes and whether it stood in quotes.
-pub(super) type Field = (Vec<u8>, bool);
+pub(super) type Field<'a> = (Cow<'a, [u8]>, bool);
 
 /// Hands out the rows of a file.
 pub(super) struct Rows<'a> {
     text: &'a [u8],
     shape: &'a Shape,
     at: usize,
+    /// Where the next terminator of a row begins that is not before `at`, if that is known; beyond the text if there
+    /// is none.
+    row_end: Option<usize>,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn new(text: &'a [u8], shape: &'a Shape) -> Self {
-        Self { text, shape, at: 0 }
+        Self { text, shape, at: 0, row_end: None }
     }
 
     /// Takes one field of a row that has `last` of them; tells whether the row has ended with it. In a
     /// file without quotes a row has as many fields as the table has columns: only the last one ends at
     /// the row's terminator, as SQL Server reads it.
-    fn field(&mut self, is_last: bool) -> Option<(Field, bool)> {
+    fn field(&mut self, is_last: bool) -> Option<(Field<'a>, bool)> {
         if self.shape.quote.is_some_and(|quote| self.text.get(self.at) == Some(&quote)) {
             return self.quoted();
         }
+        let row_end = self.row_end();
         let rest = &self.text[self.at..];
-        let field_end = find(rest, &self.shape.field);
-        let row_end = find(rest, &self.shape.row);
+        // Only the row's end ends the last field of a row without quotes.
+        let takes_rest = is_last && self.shape.quote.is_none();
+        let within = row_end.map_or(rest.len(), |end| rest.len().min(end + self.shape.field.len()));
+        let field_end = match takes_rest {
+            true => None,
+            false => find(&rest[..within], &self.shape.field),
+        };
         let ends_row = match (field_end, row_end) {
-            (Some(field), Some(row)) => row < field || (is_last && self.shape.quote.is_none()),
-            (Some(_), None) => is_last && self.shape.quote.is_none(),
+            (Some(field), Some(row)) => row < field,
+            (Some(_), None) => false,
             (None, _) => true,
         };
         if !ends_row {
             let end = field_end?;
             self.at += end + self.shape.field.len();
-            return Some(((rest[..end].to_vec(), false), false));
+            return Some(((Cow::Borrowed(&rest[..end]), false), false));
         }
         let end = row_end.unwrap_or(rest.len());
         self.at += (end + self.shape.row.len()).min(rest.len());
@@ -57,11 +68,22 @@ impl<'a> Rows<'a> {
         if self.shape.drops_return {
             value = value.strip_suffix(b"\r").unwrap_or(value);
         }
-        Some(((value.to_vec(), false), true))
+        Some(((Cow::Borrowed(value), false), true))
+    }
+
+    /// Returns how far away the end of the row is, which is looked for once for all its fields.
+    fn row_end(&mut self) -> Option<usize> {
+        let known = self.row_end.filter(|end| *end >= self.at);
+        let end = known.unwrap_or_else(|| {
+            let found = find(&self.text[self.at..], &self.shape.row);
+            found.map_or(usize::MAX, |end| self.at + end)
+        });
+        self.row_end = Some(end);
+        (end != usize::MAX).then(|| end - self.at)
     }
 
     /// Takes a field in quotes.
-    fn quoted(&mut self) -> Option<(Field, bool)> {
+    fn quoted(&mut self) -> Option<(Field<'a>, bool)> {
         let quote = self.shape.quote?;
         let mut value = Vec::new();
         let mut at = self.at + 1;
@@ -82,19 +104,19 @@ impl<'a> Rows<'a> {
         let rest = &self.text[at + 1..];
         if rest.starts_with(&self.shape.field) {
             self.at = at + 1 + self.shape.field.len();
-            return Some(((value, true), false));
+            return Some(((Cow::Owned(value), true), false));
         }
         let skipped = usize::from(self.shape.drops_return && rest.first() == Some(&b'\r'));
         if rest[skipped..].starts_with(&self.shape.row) {
             self.at = at + 1 + skipped + self.shape.row.len();
-            return Some(((value, true), true));
+            return Some(((Cow::Owned(value), true), true));
         }
         self.at = self.text.len();
-        rest[skipped..].is_empty().then_some(((value, true), true))
+        rest[skipped..].is_empty().then_some(((Cow::Owned(value), true), true))
     }
 
     /// Takes the next row; `None` at the end, an error where the file ends within a row or a field.
-    pub(super) fn next(&mut self, columns: usize) -> Option<Result<Vec<Field>, UnexpectedEnd>> {
+    pub(super) fn next(&mut self, columns: usize) -> Option<Result<Vec<Field<'a>>, UnexpectedEnd>> {
         if self.at >= self.text.len() {
             return None;
         }
@@ -123,6 +145,9 @@ impl<'a> Rows<'a> {
 pub(super) struct UnexpectedEnd;
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
+    if let [one] = what {
+        return text.iter().position(|byte| byte == one);
+    }
     if what.is_empty() {
         return None;
     }
@@ -136,7 +161,7 @@ mod tests {
     fn rows(text: &str, quote: Option<u8>, columns: usize) -> Vec<Vec<String>> {
         let shape = Shape { field: b",".to_vec(), row: b"\n".to_vec(), drops_return: true, quote };
         let mut rows = Rows::new(text.as_bytes(), &shape);
-        let text = |field: Field| String::from_utf8(field.0).unwrap();
+        let text = |field: Field<'_>| String::from_utf8(field.0.into_owned()).unwrap();
         std::iter::from_fn(|| rows.next(columns))
             .map(|row| match row {
                 Ok(fields) => fields.into_iter().map(text).collect(),
@@ -153,6 +178,26 @@ mod tests {
     #[test]
     fn the_last_field_takes_what_is_left_of_the_row() {
         assert_eq!(rows("1,a,b\n", None, 2), [["1", "a,b"]]);
+    }
+
+    #[test]
+    fn terminators_of_several_bytes_are_found_where_they_begin() {
+        let shape =
+            Shape { field: b"||".to_vec(), row: b"|\n".to_vec(), drops_return: false, quote: None };
+        let mut found = Rows::new(b"1||a|b||c|\n2||||d|\n", &shape);
+        let mut row = || -> Vec<String> {
+            let fields = found.next(3).expect("a row").expect("a whole one");
+            fields.into_iter().map(|f| String::from_utf8(f.0.into_owned()).expect("text")).collect()
+        };
+        assert_eq!(row(), ["1", "a|b", "c"]);
+        assert_eq!(row(), ["2", "", "d"]);
+    }
+
+    #[test]
+    fn a_row_that_ends_too_early_has_fewer_fields() {
+        let found = rows("1,a\n2\n3,c,d\n", None, 3);
+        assert_eq!(found, [vec!["1", "a"], vec!["2"], vec!["3", "c", "d"]]);
+        assert_eq!(rows("1\n2,b\n", Some(b'"'), 2), [vec!["1"], vec!["2", "b"]]);
     }
 
     #[test]

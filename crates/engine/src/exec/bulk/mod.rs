@@ -7,11 +7,12 @@ mod fields;
 mod option;
 pub(crate) mod rowset;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tsql::ast;
 use types::value::ColumnType;
-use types::{DataType, Error, Mode, Msg, Result, Value};
+use types::{DataType, Error, Length, Mode, Msg, Result, Value};
 
 use crate::bind::dml::{Triggers, bind_insert_rows};
 use crate::bind::{BinderContext, query};
@@ -81,20 +82,20 @@ struct Load<'a> {
     options: &'a Options,
     /// The table's columns that the file has fields for, by ordinal.
     columns: Vec<usize>,
-    /// Statements by the columns that they fill.
-    inserts: Vec<(Vec<bool>, Arc<Insert>)>,
+    /// Which of the columns rows fill that have come, and the statement for those.
+    patterns: Vec<(Vec<bool>, Option<Arc<Insert>>)>,
     count: u64,
     errors: u64,
 }
 
-/// A row: which of its columns have a value of the file, and those values.
-type Row = (Vec<bool>, Vec<Value>);
+/// A row: the number of its pattern, and the values of the columns that it fills.
+type Row = (usize, Vec<Value>);
 
 impl<'a> Load<'a> {
     fn new(bulk: &'a ast::BulkInsert, table: &'a Arc<TableDef>, options: &'a Options) -> Self {
         let has_field = |i: &usize| table.columns[*i].computed.is_none();
         let columns = (0..table.columns.len()).filter(has_field).collect();
-        Self { bulk, table, options, columns, inserts: Vec::new(), count: 0, errors: 0 }
+        Self { bulk, table, options, columns, patterns: Vec::new(), count: 0, errors: 0 }
     }
 
     fn all(&mut self, text: &[u8], cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
@@ -137,7 +138,7 @@ impl<'a> Load<'a> {
     }
 
     /// Converts the fields of a row.
-    fn row(&self, number: u64, fields: Vec<Field>, cx: &Cx<'_>) -> Result<Row> {
+    fn row(&mut self, number: u64, fields: Vec<Field<'_>>, cx: &Cx<'_>) -> Result<Row> {
         let mut filled = Vec::with_capacity(self.columns.len());
         let mut values = Vec::with_capacity(self.columns.len());
         let row = i64::try_from(number).unwrap_or(i64::MAX);
@@ -160,29 +161,49 @@ impl<'a> Load<'a> {
                 values.push(Value::Null);
                 continue;
             }
-            let value = self.value(field.0, &column.ty, cx);
+            let value = self.value(&field.0, &column.ty, cx);
             values.push(value.map_err(|error| match error.number {
                 2_628 | 8_152 => Error::from(Msg::BulkTruncation(row, place, &column.name)),
                 _ => Msg::BulkConversion(row, place, &column.name).into(),
             })?);
         }
-        Ok((filled, values))
+        Ok((self.pattern(filled), values))
     }
 
-    fn value(&self, bytes: Vec<u8>, to: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
-        let text = self.options.decode(&bytes, to)?;
+    /// Returns the number of a pattern.
+    fn pattern(&mut self, filled: Vec<bool>) -> usize {
+        let known = self.patterns.iter().position(|(pattern, _)| *pattern == filled);
+        known.unwrap_or_else(|| {
+            self.patterns.push((filled, None));
+            self.patterns.len() - 1
+        })
+    }
+
+    fn value(&self, bytes: &[u8], to: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
+        if let Some(number) = whole_number(bytes, to.data_type) {
+            return Ok(number);
+        }
+        let text = self.options.decode(bytes, to)?;
         let is_binary =
             matches!(to.data_type, DataType::Binary(_) | DataType::VarBinary(_) | DataType::Image);
         if is_binary {
             let digits = text.strip_prefix("0x").unwrap_or(&text);
             let bytes = option::hex(digits).ok_or(Msg::InternalError)?;
-            let from = ColumnType::nullable(DataType::VarBinary(types::Length::Max));
+            let from = ColumnType::nullable(DataType::VarBinary(Length::Max));
             let options = cx.convert_options();
             let value = Value::VarBinary(types::Bytes::copy_from(&bytes));
             return types::convert(&value, &from, to, 0, Mode::Assignment, &options);
         }
-        let from = cx.session.text_type();
-        let value = Value::nvarchar(&text);
+        let mut from = cx.session.text_type();
+        let value = match &text {
+            // No character of it is lost in any code page.
+            Cow::Borrowed(ascii) if is_text_or_number(to.data_type) => {
+                let length = u16::try_from(ascii.len().max(1)).map_or(Length::Max, Length::Limited);
+                from.data_type = DataType::VarChar(length);
+                Value::varchar(ascii, from.collation)
+            }
+            _ => Value::nvarchar(&text),
+        };
         types::convert(&value, &from, to, 0, Mode::Assignment, &cx.convert_options())
     }
 
@@ -208,12 +229,12 @@ impl<'a> Load<'a> {
     fn store_in_transaction(&mut self, rows: Vec<Row>, cx: &mut Cx<'_>) -> Result<u64> {
         let mut count = 0;
         let mut rows = rows.into_iter().peekable();
-        while let Some((filled, values)) = rows.next() {
+        while let Some((pattern, values)) = rows.next() {
             let mut same = vec![values];
-            while let Some((_, values)) = rows.next_if(|(other, _)| *other == filled) {
+            while let Some((_, values)) = rows.next_if(|(other, _)| *other == pattern) {
                 same.push(values);
             }
-            let insert = self.insert(&filled, cx)?;
+            let insert = self.insert(pattern, cx)?;
             count += insert_rows(&insert, &same, cx)?.rows;
             fault::check_cancel(cx)?;
         }
@@ -221,10 +242,11 @@ impl<'a> Load<'a> {
     }
 
     /// The statement that fills these columns; the others get their defaults.
-    fn insert(&mut self, filled: &[bool], cx: &mut Cx<'_>) -> Result<Arc<Insert>> {
-        if let Some((_, insert)) = self.inserts.iter().find(|(columns, _)| columns == filled) {
-            return Ok(Arc::clone(insert));
-        }
+    fn insert(&mut self, pattern: usize, cx: &mut Cx<'_>) -> Result<Arc<Insert>> {
+        let filled = match &self.patterns[pattern] {
+            (_, Some(insert)) => return Ok(Arc::clone(insert)),
+            (filled, None) => filled,
+        };
         let columns = self.columns.iter().zip(filled).filter(|(_, filled)| **filled);
         let columns: Vec<_> = columns.map(|(i, _)| &self.table.columns[*i]).collect();
         let name = |c: &&crate::catalog::ColumnDef| {
@@ -248,7 +270,72 @@ impl<'a> Load<'a> {
             insert.row.foreign.clear();
         }
         let insert = Arc::new(insert);
-        self.inserts.push((filled.to_vec(), Arc::clone(&insert)));
+        self.patterns[pattern].1 = Some(Arc::clone(&insert));
         Ok(insert)
+    }
+}
+
+/// Digits of a number that is surely an `int`, and one that is surely a `bigint`.
+const INT_DIGITS: usize = 9;
+const BIGINT_DIGITS: usize = 18;
+
+/// Reads a field of a few digits, as most are that go into `int` and `bigint`; none for anything else, which converts as
+/// other text does.
+fn whole_number(bytes: &[u8], to: DataType) -> Option<Value> {
+    let digits_max = match to {
+        DataType::Int => INT_DIGITS,
+        DataType::BigInt => BIGINT_DIGITS,
+        _ => return None,
+    };
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    if digits.is_empty() || digits.len() > digits_max || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number = digits.iter().fold(0_i64, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+    let number = if digits.len() < bytes.len() { -number } else { number };
+    match to {
+        DataType::Int => i32::try_from(number).ok().map(Value::Int),
+        _ => Some(Value::BigInt(number)),
+    }
+}
+
+/// Tells whether `varchar` converts to a type as `nvarchar` of the same characters does.
+fn is_text_or_number(to: DataType) -> bool {
+    matches!(
+        to,
+        DataType::Bit
+            | DataType::TinyInt
+            | DataType::SmallInt
+            | DataType::Int
+            | DataType::BigInt
+            | DataType::Decimal { .. }
+            | DataType::Money
+            | DataType::SmallMoney
+            | DataType::Real
+            | DataType::Float
+            | DataType::Date
+            | DataType::Time(_)
+            | DataType::DateTime
+            | DataType::SmallDateTime
+            | DataType::DateTime2(_)
+            | DataType::Char(_)
+            | DataType::VarChar(_)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_whole_numbers_are_read_and_nothing_else_is() {
+        assert_eq!(whole_number(b"-123456789", DataType::Int), Some(Value::Int(-123_456_789)));
+        assert_eq!(whole_number(b"0", DataType::BigInt), Some(Value::BigInt(0)));
+        let most = whole_number(b"999999999999999999", DataType::BigInt);
+        assert_eq!(most, Some(Value::BigInt(999_999_999_999_999_999)));
+        for other in ["", "-", "+1", " 1", "1.0", "1e3", "1234567890", "--1", "x"] {
+            assert_eq!(whole_number(other.as_bytes(), DataType::Int), None, "{other}");
+        }
+        assert_eq!(whole_number(b"1", DataType::SmallInt), None);
     }
 }

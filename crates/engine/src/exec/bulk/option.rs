@@ -1,5 +1,7 @@
 //! The options of BULK INSERT.
 
+use std::borrow::Cow;
+
 use tsql::ast::{self, BulkOption, ExprKind, Literal};
 use types::collation::CodePage;
 use types::value::ColumnType;
@@ -191,9 +193,9 @@ impl Options {
     ///
     /// # Errors
     /// 4864 is not known before the rows are: a file of half a character is refused as a whole.
-    pub(super) fn narrow(&self, text: &[u8]) -> Result<Vec<u8>> {
+    pub(super) fn narrow<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>> {
         if self.encoding != Encoding::Wide {
-            return Ok(text.to_vec());
+            return Ok(Cow::Borrowed(text));
         }
         let text = text.strip_prefix(b"\xFF\xFE").unwrap_or(text);
         if !text.len().is_multiple_of(2) {
@@ -201,14 +203,18 @@ impl Options {
         }
         let units: Vec<u16> =
             text.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]])).collect();
-        Ok(String::from_utf16_lossy(&units).into_bytes())
+        Ok(Cow::Owned(String::from_utf16_lossy(&units).into_bytes()))
     }
 
     /// Decodes a field for a column.
     ///
     /// # Errors
     /// For bytes that are no characters.
-    pub(super) fn decode(&self, bytes: &[u8], to: &ColumnType) -> Result<String> {
+    pub(super) fn decode<'t>(&self, bytes: &'t [u8], to: &ColumnType) -> Result<Cow<'t, str>> {
+        // ASCII is the same in all code pages that there are.
+        if let Some(ascii) = std::str::from_utf8(bytes).ok().filter(|text| text.is_ascii()) {
+            return Ok(Cow::Borrowed(ascii));
+        }
         let page = match self.encoding {
             Encoding::Page(page) => page,
             Encoding::Wide => CodePage::Utf8,
@@ -220,7 +226,7 @@ impl Options {
         if page == CodePage::Utf8 && std::str::from_utf8(bytes).is_err() {
             return Err(Msg::InternalError.into());
         }
-        Ok(page.decode(bytes))
+        Ok(Cow::Owned(page.decode(bytes)))
     }
 }
 

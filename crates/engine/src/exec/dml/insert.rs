@@ -59,12 +59,17 @@ pub fn insert_rows(
     cx.now = None;
     prepare(cx, insert.registers);
     cx.fires = trigger::fires(&insert.output);
-    let count = in_transaction(cx, &mut |cx| insert_all(insert, rows.to_vec(), cx))?;
+    let count = in_transaction(cx, &mut |cx| {
+        let rows = rows.iter().map(|row| row.iter().cloned());
+        let (count, mut collected) = insert_each(insert, None, rows, cx)?;
+        collected.store(&insert.output, count, cx)
+    })?;
     Ok(StatementResult { command: Command::Insert, rows: count })
 }
 
 /// Inserts rows in the transaction of the statement; keeps its registers.
 pub(super) fn insert_all(insert: &Insert, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) -> Result<u64> {
+    let rows = rows.into_iter().map(Vec::into_iter);
     let (count, mut collected) = insert_each(insert, None, rows, cx)?;
     collected.store(&insert.output, count, cx)
 }
@@ -82,7 +87,10 @@ pub(super) fn insert_outer(
         Some(percent) => leading(outer, percent, rows, cx),
         None => Ok(rows),
     };
-    let inserted = rows.and_then(|r| insert_each(&outer.insert, outer.filter.as_ref(), r, cx));
+    let inserted = rows.and_then(|rows| {
+        let rows = rows.into_iter().map(Vec::into_iter);
+        insert_each(&outer.insert, outer.filter.as_ref(), rows, cx)
+    });
     cx.frame.scope_identity = of_scope;
     cx.session.last_identity = of_session;
     inserted
@@ -118,7 +126,7 @@ fn leading(
 fn insert_each(
     insert: &Insert,
     filter: Option<&Expr>,
-    rows: Vec<Vec<Value>>,
+    rows: impl Iterator<Item = impl Iterator<Item = Value>>,
     cx: &mut Cx<'_>,
 ) -> Result<(u64, Collected)> {
     let limit = match &insert.top {

@@ -9,6 +9,8 @@
 //! left rows, a pair without right row stands behind the pairs of each left row: it lives if none
 //! of them did, so that rows come in the order of row mode.
 
+mod left_first;
+
 use std::sync::Arc;
 
 use sos::ledger::{self, Label};
@@ -30,6 +32,8 @@ use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Join, JoinKind};
 use crate::plan::walk::Registers;
 
+pub(super) use left_first::is_left_first;
+
 /// A hash join.
 pub(super) struct HashJoin<'p> {
     join: &'p Join,
@@ -43,6 +47,8 @@ pub(super) struct HashJoin<'p> {
     probe: Probe<'p>,
     /// Whether the right input has been read.
     is_built: bool,
+    /// Whether the left input is read before the right one.
+    is_left_first: bool,
 }
 
 /// A table that is built, for other workers.
@@ -83,39 +89,20 @@ impl<'p> HashJoin<'p> {
         let right_keys = kernels(|pair| &pair.1, right.layout());
         let is_safe = keys.iter().all(|(left, right)| cannot_fail(left) && cannot_fail(right))
             && join.on.as_ref().is_none_or(cannot_fail);
-        Self { join, left, right, layout, keys, is_safe, right_keys, probe, is_built: false }
-    }
-
-    /// Reads the right input.
-    fn build(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<()> {
-        let Self { right, right_keys, probe, .. } = self;
-        let keeps_all = probe.kind == JoinKind::Full;
-        let keys = &mut probe.keys;
-        let table =
-            Arc::get_mut(&mut probe.table).expect("nobody else has a table that is not built");
-        table.numbers = KeyTable::new(keys.width());
-        let mut key_rows = KeyRows::default();
-        let mut numbers = Vec::new();
-        let mut charge = cx.session.grant.charge(0);
-        right.run(cx, rows, &mut |cx, _, batch| {
-            let _label = ledger::labelled(Label::Join);
-            let mut vectors = Vec::with_capacity(right_keys.len());
-            for kernel in &mut *right_keys {
-                vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
-            }
-            keys.encode(&vectors, &batch.selection, Unknown::Add, &mut key_rows);
-            numbers.clear();
-            table.numbers.insert_all(&key_rows.words, key_rows.rows, &mut numbers);
-            table.add(batch, &numbers, &key_rows.without, keeps_all);
-            charge.set(keys.memory() + table.memory())?;
-            Ok(Flow::More)
-        })?;
-        table.finish();
-        charge.set(keys.memory() + table.memory())?;
-        table.charge = Some(charge);
-        self.probe.matched = vec![false; if keeps_all { self.probe.table.store.len } else { 0 }];
-        self.is_built = true;
-        Ok(())
+        let is_left_first = is_left_first(join, keys);
+        let is_built = false;
+        Self {
+            join,
+            left,
+            right,
+            layout,
+            keys,
+            is_safe,
+            right_keys,
+            probe,
+            is_built,
+            is_left_first,
+        }
     }
 
     /// Finds out which left rows have a match, where only those matter.
@@ -151,7 +138,8 @@ impl<'p> HashJoin<'p> {
                 published.restrictions.clone()
             }
             None => {
-                self.build(cx, rows)?;
+                build((&mut self.right, &mut self.right_keys), &mut self.probe, cx, rows)?;
+                self.is_built = true;
                 let restrictions = self.restrictions();
                 let filters =
                     restrictions.iter().map(|restriction| restriction.keys.memory()).sum();
@@ -165,6 +153,40 @@ impl<'p> HashJoin<'p> {
         restrictions.iter().for_each(|restriction| self.left.restrict(restriction));
         Ok(restrictions)
     }
+}
+
+/// Reads the right input into the table.
+fn build<'p>(
+    (right, right_keys): (&mut Input<'p>, &mut [Kernel<'p>]),
+    probe: &mut Probe<'p>,
+    cx: &mut Cx<'_>,
+    rows: &mut Rows<'p>,
+) -> Result<()> {
+    let keeps_all = probe.kind == JoinKind::Full;
+    let keys = &mut probe.keys;
+    let table = Arc::get_mut(&mut probe.table).expect("nobody else has a table that is not built");
+    table.numbers = KeyTable::new(keys.width());
+    let mut key_rows = KeyRows::default();
+    let mut numbers = Vec::new();
+    let mut charge = cx.session.grant.charge(0);
+    right.run(cx, rows, &mut |cx, _, batch| {
+        let _label = ledger::labelled(Label::Join);
+        let mut vectors = Vec::with_capacity(right_keys.len());
+        for kernel in &mut *right_keys {
+            vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
+        }
+        keys.encode(&vectors, &batch.selection, Unknown::Add, &mut key_rows);
+        numbers.clear();
+        table.numbers.insert_all(&key_rows.words, key_rows.rows, &mut numbers);
+        table.add(batch, &numbers, &key_rows.without, keeps_all);
+        charge.set(keys.memory() + table.memory())?;
+        Ok(Flow::More)
+    })?;
+    table.finish();
+    charge.set(keys.memory() + table.memory())?;
+    table.charge = Some(charge);
+    probe.matched = vec![false; if keeps_all { probe.table.store.len } else { 0 }];
+    Ok(())
 }
 
 impl<'p> Operator<'p> for HashJoin<'p> {
@@ -203,6 +225,9 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         if !self.is_built {
+            if self.is_left_first && cx.parallel.table_of(self.join).is_none() {
+                return self.run_left_first(cx, rows, receive);
+            }
             self.prepare(cx, rows)?;
         }
         let Self { left, probe, .. } = self;

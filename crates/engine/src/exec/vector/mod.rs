@@ -228,7 +228,7 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
         | Node::Spool(_)
         | Node::WorkTable(..) => return Box::new(adapt::RowSource::new(node)),
     };
-    Box::new(Profiled { node, inner, gathers: false })
+    Box::new(Profiled { node, inner, restrictions: Vec::new(), gathers: false })
 }
 
 /// Counts what an operator does, for a statement that is profiled (row mode counts its own), and gathers its rows
@@ -236,6 +236,8 @@ fn compile<'p>(node: &'p Node, needed: &Registers) -> Input<'p> {
 struct Profiled<'p> {
     node: &'p Node,
     inner: Input<'p>,
+    /// What it has been told of rows that may be left out, for helpers.
+    restrictions: Vec<Restriction>,
     /// Whether the leader of the region runs it.
     gathers: bool,
 }
@@ -247,6 +249,7 @@ impl<'p> Operator<'p> for Profiled<'p> {
 
     fn restrict(&mut self, restriction: &Restriction) {
         self.inner.restrict(restriction);
+        self.restrictions.push(restriction.clone());
     }
 
     fn summarize(&mut self, pushdown: &SharedPushdown) {
@@ -267,7 +270,9 @@ impl<'p> Operator<'p> for Profiled<'p> {
         if let Some(region) = cx.parallel.region(at, Role::Gather)
             && !std::mem::replace(&mut self.gathers, true)
         {
-            return Gather { node: self.node, input: self }.run(region, cx, rows, receive);
+            let restrictions = self.restrictions.clone();
+            let gather = Gather { node: self.node, restrictions, input: self };
+            return gather.run(region, cx, rows, receive);
         }
         let Some(place) = cx.profile.as_mut().map(|profile| profile.open(self.node)) else {
             return self.inner.run(cx, rows, receive);

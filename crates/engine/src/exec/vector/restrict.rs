@@ -104,6 +104,21 @@ impl KeyFilter {
     }
 }
 
+/// Appends the keys of the selected rows, and any for a NULL; `false`, and nothing is done, if the vector has no
+/// words.
+pub(super) fn push_words(vector: &Vector, rows: &Selection, to: &mut Vec<u64>) -> bool {
+    match vector.data() {
+        Data::TinyInt(of) => rows.for_each(|row| to.push(u64::from(of[row]))),
+        Data::SmallInt(of) => rows.for_each(|row| to.push(u64::from(of[row].cast_unsigned()))),
+        Data::Int(of) | Data::Date(of) => {
+            rows.for_each(|row| to.push(u64::from(of[row].cast_unsigned())));
+        }
+        Data::BigInt(of) => rows.for_each(|row| to.push(of[row].cast_unsigned())),
+        _ => return false,
+    }
+    true
+}
+
 #[inline]
 fn place(word: u64) -> usize {
     usize::try_from(word).unwrap_or(usize::MAX)
@@ -124,6 +139,23 @@ mod tests {
         let mut out = Selection::default();
         filter.select(&vector, &Selection::all(values.len()), &mut out);
         out.iter().collect()
+    }
+
+    #[test]
+    fn words_of_rows_are_the_keys_that_pass() {
+        let values = [3, -7, i32::MAX, 40];
+        let mut vector = Vector::of_type(&DataType::Int);
+        values.iter().for_each(|value| vector.push(&Value::Int(*value)));
+        let mut rows = Selection::default();
+        rows.filter(&Selection::all(4), |row| row != 2);
+        let mut words = Vec::new();
+        assert!(push_words(&vector, &rows, &mut words));
+        let filter = KeyFilter::new(words.iter().copied()).expect("a few keys");
+        let mut out = Selection::default();
+        filter.select(&vector, &Selection::all(4), &mut out);
+        assert_eq!(out.iter().collect::<Vec<_>>(), [0, 1, 3]);
+        assert!(!push_words(&Vector::of_type(&DataType::Float), &rows, &mut words));
+        assert_eq!(words.len(), 3);
     }
 
     #[test]

@@ -75,11 +75,8 @@ impl<'p> Operator<'p> for TableScan<'p> {
         let label = ledger::labelled(Label::Scan);
         let Some(mut cursor) = query::open(self.scan, cx, rows)? else { return Ok(Flow::More) };
         let share = cx.parallel.share_of(self.scan);
-        // Several would decide for themselves which rows they read from columns.
-        let view = match share {
-            None => query::column_view(self.scan, cx, rows)?,
-            Some(_) => None,
-        };
+        // The leader has decided for all which rows are read from columns.
+        let view = query::column_view(self.scan, cx, rows)?;
         if let Some(share) = &share {
             cursor.share(share.parts());
         }

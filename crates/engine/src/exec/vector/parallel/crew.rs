@@ -14,7 +14,7 @@ use crate::catalog::TableRows;
 use crate::exec::eval::{Kept, eval};
 use crate::exec::fault::Interruption;
 use crate::exec::grant::STEP_BYTES;
-use crate::exec::query::{Flow, Rows, read_mode, table_data};
+use crate::exec::query::{Flow, Rows, column_view, read_mode, table_data};
 use crate::exec::{Cx, Frame};
 use crate::explain::Profile;
 use crate::plan::expr::{Expr, ExprKind};
@@ -136,6 +136,8 @@ fn prepare<'p>(pieces: &[Piece<'p>], cx: &mut Cx<'_>, rows: &Rows<'p>) -> Result
             Piece::Scan(scan) => {
                 let read = read_mode(definition_of(scan), scan.hints, cx)?;
                 rows.transaction.fix_snapshot(table_data(scan, rows), read.isolation);
+                // Taken before there are readers, whose view it is.
+                column_view(scan, cx, rows)?;
             }
         }
     }

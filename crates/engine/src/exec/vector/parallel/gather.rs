@@ -12,6 +12,7 @@ use types::batch::{BATCH_ROWS, Batch, Vector};
 use super::crew::{Desk, Help, lead};
 use super::plan::{Region, pipeline};
 use super::{Share, Tables};
+use crate::exec::vector::restrict::Restriction;
 use crate::exec::vector::{Flow, Input, Operator, Receive, Rows, compile};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::Register;
@@ -19,11 +20,13 @@ use crate::plan::query::Node;
 use crate::plan::walk::Registers;
 
 /// Batches that wait to be taken, for each helper.
-const QUEUE_BATCHES: usize = 4;
+const QUEUE_BATCHES: usize = if cfg!(debug_assertions) { 1 } else { 4 };
 
 /// A region whose rows are gathered.
 pub(in crate::exec::vector) struct Gather<'o, 'p> {
     pub(in crate::exec::vector) node: &'p Node,
+    /// What the operators above know of its rows.
+    pub(in crate::exec::vector) restrictions: Vec<Restriction>,
     /// The leader's operators.
     pub(in crate::exec::vector) input: &'o mut (dyn Operator<'p> + 'p),
 }
@@ -59,14 +62,18 @@ impl Queue {
         self.len.store(batches.len(), Ordering::SeqCst);
     }
 
-    fn pop(&self) -> Option<Batch> {
+    /// Takes the oldest batch; tells whether the queue was full, and helpers may wait for room. That is found out
+    /// in the same moment: who looks before it takes may miss the one batch that has filled it, and the helper
+    /// behind that batch waits for good.
+    fn pop(&self) -> Option<(Batch, bool)> {
         if self.is_empty() {
             return None;
         }
         let mut batches = self.batches.lock();
+        let was_full = batches.len() >= self.len_max;
         let batch = batches.pop_front();
         self.len.store(batches.len(), Ordering::SeqCst);
-        batch
+        batch.map(|batch| (batch, was_full))
     }
 }
 
@@ -79,12 +86,12 @@ impl<'p> Gather<'_, 'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let Self { node, input } = self;
+        let Self { node, restrictions, input } = self;
         let mut tables = Tables::new();
         input.open(cx, rows, &mut tables)?;
         let layout = input.layout().to_vec();
         let queue = Queue::new(region.degree);
-        let help = Filling { node, layout, queue: &queue };
+        let help = Filling { node, layout, restrictions, queue: &queue };
         let mut pieces = Vec::new();
         pipeline(node, &mut |piece| pieces.push(piece));
         let led =
@@ -128,8 +135,7 @@ fn pass_on<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     loop {
-        let was_full = queue.is_full();
-        let Some(mut batch) = queue.pop() else { return Ok(Flow::More) };
+        let Some((mut batch, was_full)) = queue.pop() else { return Ok(Flow::More) };
         if was_full {
             crew.notify();
         }
@@ -144,6 +150,7 @@ struct Filling<'q, 'p> {
     node: &'p Node,
     /// The columns that the leader's batches have.
     layout: Vec<Register>,
+    restrictions: Vec<Restriction>,
     queue: &'q Queue,
 }
 
@@ -156,6 +163,7 @@ impl<'p> Help<'p> for Filling<'_, 'p> {
     {
         let needed: Registers = self.layout.iter().copied().collect();
         let mut operator: Input<'h> = compile(self.node, &needed);
+        self.restrictions.iter().for_each(|restriction| operator.restrict(restriction));
         let place = |register: &Register| {
             let place = operator.layout().iter().position(|other| other == register);
             place.expect("the same node gives the same registers")
@@ -202,5 +210,57 @@ impl Pending<'_> {
         }
         self.queue.push(batch);
         desk.bell.notify();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use sos::park::{self, Wake};
+
+    use super::*;
+
+    /// With fewer, a mistake is seldom found: one side has to be held up between two instructions.
+    const BATCHES: usize = 3_000_000;
+    /// Nobody waits as long unless a wake-up is lost.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Waits as the leader and helpers do.
+    fn wait(queue: &Queue, must_wait: impl FnOnce() -> bool) {
+        let key = std::ptr::from_ref(queue).addr();
+        let woken = park::park(key, WaitType::CxPacket, must_wait, Some(PATIENCE), None);
+        assert_ne!(woken, Wake::TimedOut, "a wake-up is lost");
+    }
+
+    #[test]
+    fn neither_side_waits_for_good_at_a_queue_that_is_full_or_empty() {
+        // With room for one batch, what is not empty is full, and nothing can be missed.
+        let queue = Queue::new(2);
+        let notify = || park::unpark_all(std::ptr::from_ref(&queue).addr());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..BATCHES {
+                    while queue.is_full() {
+                        wait(&queue, || queue.is_full());
+                    }
+                    queue.push(Batch::default());
+                    notify();
+                }
+            });
+            let mut taken = 0;
+            while taken < BATCHES {
+                match queue.pop() {
+                    Some((_, was_full)) => {
+                        taken += 1;
+                        if was_full {
+                            notify();
+                        }
+                    }
+                    None => wait(&queue, || queue.is_empty()),
+                }
+            }
+        });
+        assert!(queue.pop().is_none());
     }
 }

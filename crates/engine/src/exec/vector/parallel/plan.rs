@@ -7,10 +7,11 @@
 use std::sync::Arc;
 
 use crate::catalog::Catalog;
+use crate::exec::Cx;
 use crate::exec::vector::choice::reads;
+use crate::exec::vector::hash_join::is_left_first;
 use crate::exec::vector::index_join;
 use crate::exec::vector::total::Totals;
-use crate::exec::{Cx, query};
 use crate::func::{self, Evaluate};
 use crate::opt::estimate;
 use crate::plan::expr::{Expr, ExprKind};
@@ -261,10 +262,8 @@ pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Op
             see(Piece::Scan(scan));
             scan.residual.iter().for_each(|e| see(Piece::Expr(e)));
             let is_table = matches!(scan.table, TableSource::Table(_) | TableSource::Variable(..));
-            // What a nonclustered columnstore index has for a statement is one worker's to know.
-            let is_divisible = query::column_index(scan).is_none();
             let is_whole = matches!(scan.access, Access::Full);
-            (is_table && is_whole && is_divisible).then_some(scan)
+            (is_table && is_whole).then_some(scan)
         }
         Node::Filter(filter) => {
             see(Piece::Expr(&filter.1));
@@ -300,8 +299,25 @@ fn pipeline_of_join<'n>(join: &'n Join, see: &mut dyn FnMut(Piece<'n>)) -> Optio
     pipeline(&join.left, see)
 }
 
+/// Tells whether a join of a pipeline reads its left input first: then that is small, and not what drives it.
+fn has_left_first(node: &Node) -> bool {
+    match node {
+        Node::Filter(filter) => has_left_first(&filter.0),
+        Node::Compute(compute) => has_left_first(&compute.0),
+        Node::Join(join) => {
+            let is_first =
+                matches!(&join.method, JoinMethod::Hash(keys) if is_left_first(join, keys));
+            is_first || has_left_first(&join.left)
+        }
+        _ => false,
+    }
+}
+
 /// Returns the address of the driving scan of a pipeline that may be shared, if it reads many rows.
 fn large_driver(node: &Node) -> Option<usize> {
+    if has_left_first(node) {
+        return None;
+    }
     let mut is_plain = true;
     let driver = pipeline(node, &mut |piece| {
         if let Piece::Expr(expr) = piece {

@@ -34,11 +34,6 @@ struct Table {
 
 use Kind::{Amount, Date, Fixed, Int, Text};
 
-/// The names of the tables.
-pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.name)
-}
-
 const TABLES: [Table; 8] = [
     Table {
         name: "region",
@@ -139,9 +134,19 @@ const TABLES: [Table; 8] = [
     },
 ];
 
-/// Loads the files of a folder into the tables, which are there already. Returns the number of rows.
-pub(super) fn load(client: &mut Generator, folder: &Path) -> Result<u64> {
-    TABLES.iter().map(|table| table.load(client, folder)).sum()
+/// Loads the files of a folder into the tables, which are there already; `loaded` is called with the name of each, so
+/// that one after the other can be compressed. Returns the number of rows.
+pub(super) fn load(
+    client: &mut Generator,
+    folder: &Path,
+    mut loaded: impl FnMut(&mut Generator, &str) -> Result<()>,
+) -> Result<u64> {
+    let mut rows = 0;
+    for table in &TABLES {
+        rows += table.load(client, folder)?;
+        loaded(client, table.name)?;
+    }
+    Ok(rows)
 }
 
 impl Table {

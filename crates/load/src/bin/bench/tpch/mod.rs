@@ -21,7 +21,7 @@ use tds::client::{self, ClientSettings};
 use crate::setup::{Schedulers, connect, run_batches, start_clearway};
 use crate::{Plan, machine, say, write};
 use answer::{Rows, Verdict};
-use peer::PeerAnswer;
+use peer::Peer;
 
 const DATABASE: &str = "Tpch";
 
@@ -100,7 +100,7 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
     let folder = arguments.data.join(&arguments.scale);
     let queries = arguments.workloads.join("tpch");
     peer::generate(&arguments.python, &arguments.scale, &folder)?;
-    let peers = peer::answer(&arguments.python, &folder, &queries, arguments.runs.max(1))?;
+    let mut peer = Peer::start(&arguments.python, &folder, &queries)?;
     let server = start_clearway(&plan, Schedulers::One, Place::Anywhere)?;
     let kind = if arguments.columnstore { Kind::Columnstore } else { Kind::Rows };
     let (rows, load_cpu_ns) = load_data(&server, kind, &queries, &folder)?;
@@ -113,17 +113,13 @@ pub(crate) fn run(arguments: &TpchArguments) -> Result<ExitCode> {
         lines: Vec::new(),
     };
     let mut client = connect(&server, DATABASE)?;
-    for peer in peers.into_iter().filter(|peer| peer.name.contains(&arguments.only)) {
-        let text = read(&queries.join(format!("{}.sql", peer.name)))?;
-        let own = match ask(arguments, &server, &mut client, &text, &peer) {
-            Ok(own) => own,
-            Err(what) => {
-                // After a failure the connection may hold half an answer.
-                client = connect(&server, DATABASE)?;
-                Own::Failed(what)
-            }
-        };
-        let line = Line { name: peer.name, peer_ns: peer.cpu_ns, own };
+    for name in peer::names(&queries)?.iter().filter(|name| name.contains(&arguments.only)) {
+        let text = read(&queries.join(format!("{name}.sql")))?;
+        let line = compare(arguments, (&server, &mut client), &mut peer, (name, &text))?;
+        if let Own::Failed(_) = line.own {
+            // After a failure the connection may hold half an answer.
+            client = connect(&server, DATABASE)?;
+        }
         say(&line.cells().join("  "));
         found.lines.push(line);
     }
@@ -157,13 +153,14 @@ fn load_data(
     };
     run_batches(&mut client, [schema.as_str()])?;
     let before_ns = cpu_ns(server)?;
-    let rows = data::load(&mut client, folder)?;
-    if kind == Kind::Columnstore {
-        for table in data::names() {
+    // Table by table: all of them as rows take several times what they take as columns.
+    let rows = data::load(&mut client, folder, |client, table| match kind {
+        Kind::Rows => Ok(()),
+        Kind::Columnstore => {
             let made = format!("CREATE CLUSTERED COLUMNSTORE INDEX columns ON {table}");
-            run_batches(&mut client, [made.as_str()])?;
+            run_batches(client, [made.as_str()])
         }
-    }
+    })?;
     Ok((rows, cpu_ns(server)? - before_ns))
 }
 
@@ -174,31 +171,51 @@ fn without_keys(schema: &str) -> String {
     lines.join("\n").replace(" PRIMARY KEY", "").replace(",\n);", "\n);")
 }
 
-/// Runs a query so many times, looks at each answer, and returns the median of what it cost.
-fn ask(
+/// Runs a query so many times on both sides in alternation, so that what else the machine does takes from both, looks
+/// at each answer, and takes the median of what it cost.
+fn compare(
     arguments: &TpchArguments,
-    server: &ServerProcess,
-    client: &mut Generator,
-    text: &str,
-    peer: &PeerAnswer,
-) -> Result<Own> {
+    (server, client): (&ServerProcess, &mut Generator),
+    peer: &mut Peer,
+    (name, text): (&str, &str),
+) -> Result<Line> {
     let request = client::batch(text, ClientSettings::default());
     let limit = Duration::from_secs(arguments.limit_s);
-    let (mut taken, mut verdict) = (Vec::new(), Verdict::Same);
+    let (mut theirs, mut taken) = (Vec::new(), Vec::new());
+    let mut verdict = Ok(Verdict::Same);
     for _ in 0..arguments.runs.max(1) {
+        let other = peer.answer(name)?;
+        theirs.push(other.cpu_ns);
+        let Ok(before) = verdict else { continue };
         let before_ns = cpu_ns(server)?;
-        let answer = client.ask_within(&request, limit)?;
+        let answer = ask(client, &request, limit);
         taken.push(cpu_ns(server)? - before_ns);
-        let packets = answer.ok_or_else(|| format!("no answer within {} s", limit.as_secs()))?;
-        let rows: Rows = answer::own_rows(&packets)?;
-        verdict = worst(verdict, answer::compare(&rows, &peer.rows));
-        if verdict == Verdict::Different {
-            say(&report::first_difference(&rows, &peer.rows));
-            break;
-        }
+        verdict = answer.map(|rows| worst(before, of_rows(&rows, &other.rows)));
     }
-    taken.sort_unstable();
-    Ok(Own::Answered { cpu_ns: taken[taken.len() / 2], verdict })
+    let own = match verdict {
+        Ok(verdict) => Own::Answered { cpu_ns: median(taken), verdict },
+        Err(what) => Own::Failed(what),
+    };
+    Ok(Line { name: name.to_owned(), peer_ns: median(theirs), own })
+}
+
+fn of_rows(own: &Rows, other: &Rows) -> Verdict {
+    let verdict = answer::compare(own, other);
+    if verdict == Verdict::Different {
+        say(&report::first_difference(own, other));
+    }
+    verdict
+}
+
+fn ask(client: &mut Generator, request: &[u8], limit: Duration) -> Result<Rows> {
+    let packets = client.ask_within(request, limit)?;
+    let packets = packets.ok_or_else(|| format!("no answer within {} s", limit.as_secs()))?;
+    answer::own_rows(&packets)
+}
+
+fn median(mut all: Vec<u64>) -> u64 {
+    all.sort_unstable();
+    all.get(all.len() / 2).copied().unwrap_or(0)
 }
 
 fn worst(one: Verdict, other: Verdict) -> Verdict {

@@ -1,7 +1,8 @@
 //! The other side: DuckDB on one thread, by a Python program that answers the same queries.
 
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use load::Result;
 
@@ -25,16 +26,81 @@ pub(super) fn generate(python: &Path, scale: &str, folder: &Path) -> Result<()> 
     run(command).map(|_| ())
 }
 
-/// Runs every query there.
-pub(super) fn answer(
-    python: &Path,
-    data: &Path,
-    queries: &Path,
-    runs: usize,
-) -> Result<Vec<PeerAnswer>> {
-    let mut command = Command::new(python);
-    command.arg(queries.join("peer.py")).arg(data).arg(queries).arg(runs.to_string());
-    parse(&run(command)?)
+/// A DuckDB on one thread that has loaded the data.
+pub(super) struct Peer {
+    process: Child,
+    questions: ChildStdin,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// Starts it.
+    ///
+    /// # Errors
+    /// What kept it from loading the files.
+    pub(super) fn start(python: &Path, data: &Path, queries: &Path) -> Result<Self> {
+        let mut command = Command::new(python);
+        command.arg(queries.join("peer.py")).arg(data).arg(queries);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
+        let gone = || format!("{command:?}: it has no pipes");
+        let questions = process.stdin.take().ok_or_else(gone)?;
+        let answers = BufReader::new(process.stdout.take().ok_or_else(gone)?);
+        let mut peer = Self { process, questions, answers };
+        match peer.line()?.as_str() {
+            "L" => Ok(peer),
+            other => Err(format!("{command:?}: '{other}'")),
+        }
+    }
+
+    /// Runs a query once.
+    ///
+    /// # Errors
+    /// If it fails there, which ends the peer.
+    pub(super) fn answer(&mut self, name: &str) -> Result<PeerAnswer> {
+        let asked = writeln!(self.questions, "{name}").and_then(|()| self.questions.flush());
+        asked.map_err(|error| format!("the peer does not listen: {error}"))?;
+        let mut text = String::new();
+        loop {
+            let line = self.line()?;
+            if line == "E" {
+                let answer = parse(&text)?.pop().filter(|answer| answer.name == name);
+                return answer.ok_or_else(|| format!("no answer to {name}"));
+            }
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        match self.answers.read_line(&mut line) {
+            Ok(0) => Err("the peer has ended".to_owned()),
+            Ok(_) => Ok(line.trim_end_matches('\n').to_owned()),
+            Err(error) => Err(format!("the peer does not answer: {error}")),
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns the names of the queries in a folder, in order.
+pub(super) fn names(queries: &Path) -> Result<Vec<String>> {
+    let fault = |error: std::io::Error| format!("{}: {error}", queries.display());
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(queries).map_err(fault)? {
+        let file = entry.map_err(fault)?.file_name().to_string_lossy().into_owned();
+        let name = file.strip_suffix(".sql").filter(|name| name.starts_with('q'));
+        names.extend(name.map(str::to_owned));
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 fn run(mut command: Command) -> Result<String> {
