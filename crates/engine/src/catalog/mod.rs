@@ -43,7 +43,7 @@ pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use property::{ExtendedProperty, PropertyClass, Securable};
-pub use sequence::{Counter, SequenceDef};
+pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 

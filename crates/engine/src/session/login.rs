@@ -84,6 +84,7 @@ pub(super) fn open(
         last_error: 0,
         row_count: 0,
         last_identity: None,
+        scope_identity: None,
         identity_insert: None,
         context_info: Bytes::new(),
         trace_flags: Vec::new(),

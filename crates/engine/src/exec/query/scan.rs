@@ -452,11 +452,13 @@ pub(crate) fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Resu
             IsolationLevel::Snapshot => Isolation::Snapshot,
         }
     };
-    // An autocommit statement would give the row back at once: it need not take it.
-    let lock = if hints.exclusive && explicit {
-        RowLock::Exclusive(when_owned(hints))
-    } else {
-        RowLock::None
+    // An autocommit statement would give the row back at once: it takes it only to leave out what others own.
+    let lock = match hints {
+        ScanHints { exclusive: true, read_past, .. } if explicit || read_past => {
+            RowLock::Exclusive(when_owned(hints))
+        }
+        ScanHints { read_past: true, .. } if table.columnstore.is_none() => RowLock::Past,
+        _ => RowLock::None,
     };
     let is_plain = lock == RowLock::None && isolation <= Isolation::Snapshot;
     if table.columnstore.is_some() && !is_plain {
