@@ -388,6 +388,10 @@ pub struct ColumnDef {
     pub computed: Option<Arc<ModuleText>>,
     /// ROWGUIDCOL.
     pub row_guid: bool,
+    /// Declared as `numeric`: a `decimal` that the catalog calls by that name.
+    pub numeric: bool,
+    /// SPARSE: shown by the catalog; a NULL takes no more room than in any other column.
+    pub sparse: bool,
 }
 
 /// A default constraint.

@@ -252,6 +252,7 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         "iscomputed" => flag(column.computed.is_some()),
         "isidentity" => flag(column.identity.is_some()),
         "isrowguidcol" => flag(column.row_guid),
+        "issparse" => flag(column.sparse),
         "precision" => match source::character_length(ty) {
             Some(n) => Value::Int(n),
             None => Value::Int(i32::from(ty.precision())),
@@ -265,7 +266,6 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         "isfulltextindexed"
         | "isidnotforrepl"
         | "ishidden"
-        | "issparse"
         | "iscolumnset"
         | "isindexable"
         | "isxmlindexable"

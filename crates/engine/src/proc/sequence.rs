@@ -30,7 +30,7 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let parsed = parse_object_name(&name)?;
     let found = {
         let context = BinderContext::bare(cx.session, &cx.session.database);
-        find_object(&mut context.binder(), &parsed).cloned()
+        find_object(&context.binder(), &parsed).cloned()
     };
     let Some(Object::Sequence(sequence)) = found else {
         return Err(Msg::InvalidObject(&name).into());
