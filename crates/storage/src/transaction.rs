@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::chain::{Sight, View, visible};
+use crate::chain::{Owner, Sight, View, owner, versions, visible};
 use crate::columnstore::{ColumnIndexId, ColumnView, KeptViews};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
@@ -26,7 +26,7 @@ use crate::table::{IndexId, Table, TableId, TableKind};
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{Pace, TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
-use crate::version::{Begin, Version};
+use crate::version::{Begin, Version, VersionKind};
 use crate::wait::{Blocker, Cancel, Patience, announce_undo, wait_for, wake_waiters};
 use crate::write::{Write, WriteKind};
 
@@ -58,6 +58,8 @@ pub enum Isolation {
 pub enum RowLock {
     /// It does not.
     None,
+    /// It does not, and leaves out rows that others have changed since the snapshot, committed or not: READPAST.
+    Past,
     /// UPDLOCK, XLOCK, and HOLDLOCK on an ordinary table: owned until the end of the transaction.
     /// The row returned is then the newest committed one.
     Exclusive(WhenOwned),
@@ -521,9 +523,13 @@ impl Transaction {
             }
             (_, _, _, lock) => lock,
         };
-        let RowLock::Exclusive(when_owned) = lock else {
-            self.note_row(row, read.isolation);
-            return Ok(Some(row));
+        let when_owned = match lock {
+            RowLock::Exclusive(when_owned) => when_owned,
+            RowLock::Past if self.has_changed(head, version) => return Ok(None),
+            RowLock::None | RowLock::Past => {
+                self.note_row(row, read.isolation);
+                return Ok(Some(row));
+            }
         };
         match self.claim(row, when_owned)? {
             Claim::Current(row) => Ok(Some(row)),
@@ -585,6 +591,24 @@ impl Transaction {
         let index: &Index = table.index(index, &guard)?;
         // SAFETY: a dropped index is freed when the snapshots of its time are gone.
         Ok(unsafe { &*std::ptr::from_ref(index) })
+    }
+
+    /// Tells whether another transaction has written above a version: it may not have ended.
+    fn has_changed(&self, head: &RowHead, seen: &Version) -> bool {
+        let guard = pin();
+        let clock = &self.store.shared().clock;
+        for version in versions(head.latest(), &guard) {
+            if std::ptr::eq(version, seen) {
+                return false;
+            }
+            match owner(version, self.me(), clock, &guard) {
+                Owner::Own => return false,
+                Owner::Nobody => {}
+                Owner::Committed(_) | Owner::Other(_) if version.kind == VersionKind::Lock => {}
+                Owner::Committed(_) | Owner::Other(_) => return true,
+            }
+        }
+        false
     }
 
     fn see<'t>(&'t self, head: &RowHead, view: View) -> Result<Option<&'t Version>> {

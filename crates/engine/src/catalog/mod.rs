@@ -43,7 +43,7 @@ pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use property::{ExtendedProperty, PropertyClass, Securable};
-pub use sequence::{Counter, SequenceDef};
+pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 
@@ -388,6 +388,10 @@ pub struct ColumnDef {
     pub computed: Option<Arc<ModuleText>>,
     /// ROWGUIDCOL.
     pub row_guid: bool,
+    /// Declared as `numeric`: a `decimal` that the catalog calls by that name.
+    pub numeric: bool,
+    /// SPARSE: shown by the catalog; a NULL takes no more room than in any other column.
+    pub sparse: bool,
 }
 
 /// A default constraint.

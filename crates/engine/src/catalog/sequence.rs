@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sos::sync::{AtomicBool, AtomicI64, Ordering};
-use types::{DataType, Decimal, Msg, Result, Value};
+use types::{DataType, Decimal, Error, Msg, Result, Value};
 
 /// A sequence.
 #[derive(Clone, Debug)]
@@ -26,8 +26,22 @@ pub struct SequenceDef {
     pub maximum: i64,
     /// CYCLE.
     pub cycle: bool,
+    /// CACHE or NO CACHE, and how many; of no effect, since numbers are given out of memory.
+    pub cache: SequenceCache,
     /// What it gives next.
     pub counter: Arc<Counter>,
+}
+
+/// How many numbers a sequence may lose when the server ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SequenceCache {
+    /// As many as the server likes.
+    #[default]
+    Default,
+    /// CACHE n.
+    Numbers(i32),
+    /// NO CACHE.
+    Off,
 }
 
 /// What a sequence gives next. It is outside of transactions: a value given is not given again.
@@ -77,6 +91,60 @@ impl SequenceDef {
                 counter.next.compare_exchange(current, next, Ordering::Relaxed, Ordering::Relaxed);
             if swapped.is_ok() {
                 return Ok(self.value(current));
+            }
+        }
+    }
+
+    /// Takes `count` values at once: the first, the last and how often it began anew on the way.
+    ///
+    /// # Errors
+    /// 11732 if the sequence does not cycle and has not so many left.
+    pub fn take_range(&self, count: i64) -> Result<(i64, i64, i32)> {
+        let counter = &*self.counter;
+        let ends = |from: i64, steps: i64| {
+            let last = i128::from(from) + i128::from(self.increment) * i128::from(steps);
+            i64::try_from(last).ok().filter(|last| (self.minimum..=self.maximum).contains(last))
+        };
+        let wrapped = if self.increment > 0 { self.minimum } else { self.maximum };
+        let per_cycle = 1
+            + (i128::from(self.maximum) - i128::from(self.minimum))
+                / i128::from(self.increment.unsigned_abs());
+        loop {
+            // Relaxed throughout: only uniqueness is asked for.
+            let first = counter.next.load(Ordering::Relaxed);
+            let exceeded = || Error::from(Msg::SequenceRange(&self.name));
+            if self.is_exhausted() {
+                return Err(exceeded());
+            }
+            let (last, cycles) = match ends(first, count - 1) {
+                Some(last) => (last, 0),
+                None if !self.cycle => return Err(exceeded()),
+                None => {
+                    let left = if self.increment > 0 {
+                        self.maximum - first
+                    } else {
+                        first - self.minimum
+                    };
+                    let here = i128::from(left) / i128::from(self.increment.unsigned_abs()) + 1;
+                    let beyond = i128::from(count) - here - 1;
+                    let steps = i64::try_from(beyond % per_cycle).unwrap_or(0);
+                    let cycles = i32::try_from(beyond / per_cycle + 1).unwrap_or(i32::MAX);
+                    (ends(wrapped, steps).unwrap_or(wrapped), cycles)
+                }
+            };
+            let next = ends(last, 1).or(self.cycle.then_some(wrapped));
+            let next_or_last = next.unwrap_or(last);
+            let swapped = counter.next.compare_exchange(
+                first,
+                next_or_last,
+                Ordering::Relaxed,
+                Ordering::Relaxed,
+            );
+            // The last value of all: whoever sets the flag has it.
+            if swapped.is_ok()
+                && (next.is_some() || !counter.exhausted.swap(true, Ordering::Relaxed))
+            {
+                return Ok((first, last, cycles));
             }
         }
     }
@@ -132,6 +200,7 @@ mod tests {
             minimum: 1,
             maximum: 3,
             cycle,
+            cache: SequenceCache::Default,
             counter: Arc::new(Counter::new(start)),
         }
     }

@@ -70,8 +70,8 @@ pub struct Cx<'a> {
     pub(crate) pending: Vec<trigger::Pending>,
     /// Rows that foreign keys have changed in its course, for the triggers of their tables.
     pub(crate) cascaded: Vec<trigger::Cascaded>,
-    /// Foreign keys that the statement has set to their defaults.
-    pub(crate) defaulted: Vec<dml::Defaulted>,
+    /// Foreign keys that can be checked only when the statement has changed all its rows.
+    pub(crate) late: Vec<dml::Late>,
     /// What the operators of the statement do, where somebody wants to know.
     pub(crate) profile: Option<Box<Profile>>,
     /// Rows of recursive CTEs' last round, by id.
@@ -128,7 +128,7 @@ impl<'a> Cx<'a> {
             fires: false,
             pending: Vec::new(),
             cascaded: Vec::new(),
-            defaulted: Vec::new(),
+            late: Vec::new(),
         }
     }
 }

@@ -171,7 +171,7 @@ pub(crate) fn in_transaction<T>(
     }
 }
 
-/// Runs `work`, looks up what SET DEFAULT made rows refer to once all are changed, and fires triggers, of which
+/// Runs `work`, checks once all rows are changed what could not be told of one of them, and fires triggers, of which
 /// one may end the transaction.
 fn run_whole<T>(
     mut transaction: Transaction,
@@ -179,10 +179,10 @@ fn run_whole<T>(
     work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
 ) -> (Option<Transaction>, Result<T>) {
     let mut done = lend(cx, &transaction, work);
-    let defaulted = std::mem::take(&mut cx.defaulted);
-    if done.is_ok() && !defaulted.is_empty() {
+    let late = std::mem::take(&mut cx.late);
+    if done.is_ok() && !late.is_empty() {
         transaction.next_statement();
-        let checked = lend(cx, &transaction, &mut |cx| dml::check_defaults(&defaulted, cx));
+        let checked = lend(cx, &transaction, &mut |cx| dml::check_late(&late, cx));
         done = checked.and(done);
     }
     let mut left = Some(transaction);
@@ -239,7 +239,7 @@ fn lend<T>(
         fires: cx.fires,
         pending: Vec::new(),
         cascaded: Vec::new(),
-        defaulted: Vec::new(),
+        late: Vec::new(),
     };
     let done = work(&mut inner);
     let Cx {
@@ -254,11 +254,11 @@ fn lend<T>(
         work_tables,
         pending,
         cascaded,
-        defaulted,
+        late,
         ..
     } = inner;
     cx.pending = trigger::in_order(cascaded, pending);
-    cx.defaulted = defaulted;
+    cx.late = late;
     cx.registers = registers;
     cx.now = now;
     cx.fault = fault;

@@ -7,7 +7,7 @@ use types::{DataType, Length, Result, Value};
 
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::name::Name;
-use crate::catalog::{Database, IndexConstraint, TableDef};
+use crate::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
 use crate::exec::Cx;
 use crate::func::entry::{
     flag, id, int, lookup, of, smallint, sysname, text, variant, whole, wrap,
@@ -252,6 +252,7 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         "iscomputed" => flag(column.computed.is_some()),
         "isidentity" => flag(column.identity.is_some()),
         "isrowguidcol" => flag(column.row_guid),
+        "issparse" => flag(column.sparse),
         "precision" => match source::character_length(ty) {
             Some(n) => Value::Int(n),
             None => Value::Int(i32::from(ty.precision())),
@@ -265,7 +266,6 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         "isfulltextindexed"
         | "isidnotforrepl"
         | "ishidden"
-        | "issparse"
         | "iscolumnset"
         | "isindexable"
         | "isxmlindexable"
@@ -287,8 +287,31 @@ fn object_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         return Ok(Value::Null);
     };
     let table = current(cx).and_then(|d| table_by_id(cx, &d, row.id));
-    Ok(object_fact(&row, table.as_deref(), &property.to_ascii_lowercase())
-        .map_or(Value::Null, Value::Int))
+    let property = property.to_ascii_lowercase();
+    if property.starts_with("cnst") {
+        let table = current(cx).and_then(|d| table_by_id(cx, &d, row.parent_id));
+        let fact = table.and_then(|table| constraint_fact(row.id, &table, &property));
+        return Ok(fact.map_or(Value::Null, Value::Int));
+    }
+    Ok(object_fact(&row, table.as_deref(), &property).map_or(Value::Null, Value::Int))
+}
+
+/// A property of a constraint of a table.
+fn constraint_fact(id: i32, table: &TableDef, property: &str) -> Option<i32> {
+    let index = table.indexes.iter().find(|i| i.constraint.is_some() && i.constraint_id == id);
+    let foreign = table.foreign_keys.iter().find(|k| k.id == id);
+    let check = table.checks.iter().find(|c| c.id == id);
+    let is_enabled = foreign.is_none_or(|k| k.enabled) && check.is_none_or(|c| c.enabled);
+    Some(i32::from(match property {
+        "cnstisclustkey" => index.is_some_and(|i| i.clustered),
+        "cnstisnonclustkey" => index.is_some_and(|i| !i.clustered),
+        "cnstiscolumn" => check.is_some_and(|c| c.column.is_some()),
+        "cnstisdeletecascade" => foreign.is_some_and(|k| k.on_delete == ReferenceAction::Cascade),
+        "cnstisupdatecascade" => foreign.is_some_and(|k| k.on_update == ReferenceAction::Cascade),
+        "cnstisdisabled" | "cnstisnottrusted" => !is_enabled,
+        "cnstisnotrepl" => false,
+        _ => return None,
+    }))
 }
 
 /// A property of an object; a property of tables is NULL for anything else.

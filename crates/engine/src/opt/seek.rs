@@ -12,6 +12,7 @@ use super::conjunct::{join_conjuncts, split};
 use super::watch::root_of;
 use crate::bind::Binder;
 use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
+use crate::func;
 use crate::plan::children;
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
 use crate::plan::query::{Access, Node, Path, Scan, TableSource};
@@ -28,8 +29,10 @@ struct Sarg {
     op: CompareOp,
     /// The other side, of the column's type.
     key: Expr,
-    /// Whether the access path alone guarantees the conjunct.
+    /// Whether the key is compared as the column is stored: a path by it gives no row too many.
     exact: bool,
+    /// Whether the conjunct says no more than that, so that nothing of it is left to be checked.
+    whole: bool,
 }
 
 /// The best index for a scan.
@@ -228,7 +231,7 @@ fn access(
 ) -> Access {
     let mut take = |place: usize| {
         let sarg = &sargs[place];
-        if sarg.exact {
+        if sarg.exact && sarg.whole {
             consumed.push(sarg.conjunct);
         }
         sarg.key.clone()
@@ -251,6 +254,9 @@ fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
     let table = table_of(&scan.table);
     let mut found = Vec::new();
     for (i, conjunct) in conjuncts.iter().enumerate() {
+        if let ExprKind::InList(collation, operand, list) = &conjunct.kind {
+            list_sargs((i, operand, list), *collation, scan, &own, &mut found);
+        }
         let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { continue };
         let sides = [(&pair.0, &pair.1, *op), (&pair.1, &pair.0, op.swapped())];
         for (column, key, op) in sides {
@@ -271,10 +277,39 @@ fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
             } else {
                 continue;
             };
-            found.push(Sarg { conjunct: i, column: ordinal, op, key, exact });
+            found.push(Sarg { conjunct: i, column: ordinal, op, key, exact, whole: true });
         }
     }
     found
+}
+
+/// `column IN (key)` is a comparison with the key. IN a longer list lies between the least and the greatest of
+/// it: a path for who asks for a seek; whoever does not is better off with a scan.
+fn list_sargs(
+    (conjunct, operand, list): (usize, &Expr, &[Expr]),
+    collation: types::Collation,
+    scan: &Scan,
+    own: &Registers,
+    found: &mut Vec<Sarg>,
+) {
+    let Some((column, true)) = column_of(scan, operand) else { return };
+    let ty = &table_of(&scan.table).columns[usize::from(column)].ty;
+    let is_other = ty.data_type.is_string() && ty.collation != collation;
+    if is_other || list.iter().any(|key| !walk::reads(key).is_disjoint(own)) {
+        return;
+    }
+    if let [key] = list {
+        let op = CompareOp::Equal;
+        found.push(Sarg { conjunct, column, op, key: key.clone(), exact: true, whole: true });
+        return;
+    }
+    let ends = [("LEAST", CompareOp::GreaterOrEqual), ("GREATEST", CompareOp::LessOrEqual)];
+    for (name, op) in ends.into_iter().filter(|_| matches!(scan.hints.path, Path::Seek(_))) {
+        let Some(function) = func::find(name) else { return };
+        let ty = types::value::ColumnType { nullable: true, ..*ty };
+        let key = Expr { kind: ExprKind::Call(function, list.into()), ty };
+        found.push(Sarg { conjunct, column, op, key, exact: true, whole: false });
+    }
 }
 
 /// Returns the column that an expression is, and whether it is compared as it is.

@@ -190,7 +190,7 @@ const PROCEDURES: &str = "\
     sp_resyncmergesubscription sp_revoke_login_from_proxy sp_revoke_proxy_from_subsystem \
     sp_revoke_publication_access sp_revokedbaccess sp_revokelogin sp_schema_filter \
     sp_schemafilter sp_schemata_rowset sp_scriptdynamicupdproc sp_scriptpublicationcustomprocs \
-    sp_send_dbmail sp_sequence_get sp_server_diagnostics sp_server_info sp_serveroption \
+    sp_send_dbmail sp_sequence_get_range sp_server_diagnostics sp_server_info sp_serveroption \
     sp_set_data_processed_limit sp_set_database_firewall_rule sp_set_firewall_rule \
     sp_set_session_context sp_setapprole sp_setautosapasswordanddisable \
     sp_setdefaultdatatypemapping sp_setnetname sp_setOraclepackageversion sp_setreplfailovermode \

@@ -20,6 +20,7 @@ mod memory_status;
 mod message;
 pub mod prepared;
 pub(crate) mod rpc;
+mod sequence;
 mod show_statistics;
 mod sql;
 mod sqlperf;
@@ -60,6 +61,7 @@ static OF_SESSIONS: &[&[SystemProcedure]] = &[
     describe::PROCEDURES,
     extended_property::PROCEDURES,
     message::PROCEDURES,
+    sequence::PROCEDURES,
     statistics::PROCEDURES,
     undeclared::PROCEDURES,
     xml_document::PROCEDURES,

@@ -46,6 +46,7 @@ impl SessionState {
             last_error: self.last_error,
             row_count: self.row_count,
             last_identity: self.last_identity.clone(),
+            scope_identity: None,
             identity_insert: None,
             context_info: Bytes::new(),
             trace_flags: Vec::new(),

@@ -46,8 +46,7 @@ pub(super) fn open(
 ) -> Result<SessionState, Vec<Error>> {
     let catalog = instance.catalog.load();
     look_up(instance, &request.user, catalog.version);
-    let login =
-        check_password(&catalog, &request).map_err(|failure| vec![failure.error(&request.user)])?;
+    let login = check_password(&catalog, &request).map_err(|f| vec![f.error(&request.user)])?;
     let name =
         if request.database.is_empty() { &login.default_database } else { &request.database };
     let rights = Rights::of(&catalog, &login.name);
@@ -84,6 +83,7 @@ pub(super) fn open(
         last_error: 0,
         row_count: 0,
         last_identity: None,
+        scope_identity: None,
         identity_insert: None,
         context_info: Bytes::new(),
         trace_flags: Vec::new(),

@@ -141,11 +141,14 @@ impl Session {
     ) -> Result<(), Stop> {
         let mut cx = Cx::new(&mut self.state, frame, sink);
         cx.take_buffers();
+        // Batches are one scope: SCOPE_IDENTITY() in the next one still gives what this one inserted.
+        cx.frame.scope_identity = cx.session.scope_identity.take();
         let runner = Runner { program, procedure: "" };
         let outcome = match cx.session.options.explain.has(Explain::TIME) {
             true => crate::explain::parse_time(&mut cx).and_then(|()| runner.run(&mut cx)),
             false => runner.run(&mut cx),
         };
+        cx.session.scope_identity = cx.frame.scope_identity.take();
         cx.keep_buffers();
         outcome.map(drop)
     }
@@ -343,6 +346,7 @@ impl SessionState {
         state.last_error = 0;
         state.row_count = 0;
         state.last_identity = None;
+        state.scope_identity = None;
         state.identity_insert = None;
         state.context_info = types::Bytes::new();
         state.session_context.clear();

@@ -79,6 +79,8 @@ pub struct SessionState {
     pub row_count: u64,
     /// `@@IDENTITY`
     pub last_identity: Option<Value>,
+    /// Last identity value that a batch inserted itself: SCOPE_IDENTITY() of the next.
+    pub scope_identity: Option<Value>,
     /// Table that IDENTITY_INSERT is ON for.
     pub identity_insert: Option<i32>,
     /// `CONTEXT_INFO()`

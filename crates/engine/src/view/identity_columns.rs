@@ -15,7 +15,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("object_id", INT, |r| int(r.column.object_id)),
     opt("name", SYSNAME, |r| text(&r.column.name)),
     col("column_id", INT, |r| int(r.column.id)),
-    col("system_type_id", TINYINT, |r| Value::TinyInt(r.column.ty.data_type.system_type_id())),
+    col("system_type_id", TINYINT, |r| Value::TinyInt(r.column.system_type_id())),
     col("user_type_id", INT, |r| int(r.column.user_type_id)),
     col("max_length", SMALLINT, |r| Value::SmallInt(r.column.ty.data_type.max_length())),
     col("precision", TINYINT, |r| Value::TinyInt(r.column.ty.data_type.precision())),

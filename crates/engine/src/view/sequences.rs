@@ -6,10 +6,10 @@ use types::Value;
 
 use super::column::{
     BIT, Column, DATETIME, INT, SYSNAME, TINYINT, VARIANT, ascii, bit, ch, col, int, nv, opt, rows,
-    shape, text, unknown,
+    shape, text,
 };
 use super::{Rows, Scope, SystemView};
-use crate::catalog::{Object, SequenceDef};
+use crate::catalog::{Object, SequenceCache, SequenceDef};
 use crate::view::source::{ObjectRow, of_kind, type_description};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -30,9 +30,11 @@ const COLUMNS: &[Column<Row>] = &[
     opt("minimum_value", VARIANT, |r| r.sequence.variant(r.sequence.minimum)),
     opt("maximum_value", VARIANT, |r| r.sequence.variant(r.sequence.maximum)),
     opt("is_cycling", BIT, |r| bit(r.sequence.cycle)),
-    // Numbers are given out of memory one by one: nothing is set aside that a restart would lose.
-    opt("is_cached", BIT, |_| bit(false)),
-    unknown("cache_size", INT),
+    opt("is_cached", BIT, |r| bit(r.sequence.cache != SequenceCache::Off)),
+    opt("cache_size", INT, |r| match r.sequence.cache {
+        SequenceCache::Numbers(size) => int(size),
+        SequenceCache::Default | SequenceCache::Off => Value::Null,
+    }),
     col("system_type_id", TINYINT, |r| Value::TinyInt(r.sequence.data_type.system_type_id())),
     col("user_type_id", INT, |r| int(r.sequence.data_type.user_type_id())),
     col("precision", TINYINT, |r| Value::TinyInt(r.sequence.data_type.precision())),

@@ -229,7 +229,10 @@ pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
 pub(crate) fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec<ColumnRow>) {
     for (id, column) in (1..).zip(&table.columns) {
         let alias = column.user_type.clone();
-        let user_type_id = type_id(database, &column.ty.data_type, alias.as_ref());
+        let user_type_id = match column.numeric {
+            true => NUMERIC_ID,
+            false => type_id(database, &column.ty.data_type, alias.as_ref()),
+        };
         rows.push(ColumnRow {
             object_id: table.id,
             schema: table.schema.clone(),
@@ -274,6 +277,9 @@ fn type_id(database: &Database, data_type: &DataType, alias: Option<&(String, St
         }
     }
 }
+
+/// `user_type_id` of `numeric`, and its `system_type_id`.
+const NUMERIC_ID: i32 = 108;
 
 /// `user_type_id` of `sysname`.
 pub(crate) const SYSNAME_ID: i32 = 256;
@@ -468,6 +474,22 @@ impl ColumnRow {
     /// Tells something of the definition; false for a view's column.
     pub(crate) fn is(&self, test: impl FnOnce(&ColumnDef) -> bool) -> bool {
         self.definition.as_ref().is_some_and(test)
+    }
+
+    /// `system_type_id`
+    pub(crate) fn system_type_id(&self) -> u8 {
+        match self.is(|d| d.numeric) {
+            true => u8::try_from(NUMERIC_ID).unwrap_or(u8::MAX),
+            false => self.ty.data_type.system_type_id(),
+        }
+    }
+
+    /// Returns the type's name as the column was declared.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match self.is(|d| d.numeric) {
+            true => "numeric",
+            false => self.ty.data_type.name(),
+        }
     }
 
     /// Returns the object id of the DEFAULT constraint; 0 without one.

@@ -45,7 +45,7 @@ impl Parser<'_> {
 
     fn set_option(&mut self) -> Result<SetOption> {
         match self.keyword() {
-            Kw::Transaction => {
+            Kw::Transaction | Kw::Tran => {
                 self.advance();
                 self.expect_all(&[Kw::Isolation, Kw::Level])?;
                 Ok(SetOption::Isolation(self.isolation_level()?))

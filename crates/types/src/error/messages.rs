@@ -257,6 +257,7 @@ messages! {
     CreateUniqueDuplicate(object: &'a str, index: &'a str, key: &'a str) = 1505, 16, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '{object}' and the index name '{index}'. The duplicate key value is {key}.";
     TooManyColumns(column: &'a str, table: &'a str, max: i64) = 1702, 16, "CREATE TABLE failed because column '{column}' in table '{table}' exceeds the maximum of {max} columns.";
     TextImageWithoutLarge = 1709, 16, "Cannot use TEXTIMAGE_ON when a table has no text, ntext, image, varchar(max), nvarchar(max), non-FILESTREAM varbinary(max), xml or large CLR type columns.";
+    SparseColumn(column: &'a str, table: &'a str) = 1731, 16, "Cannot create the sparse column '{column}' in the table '{table}' because an option or data type specified is not valid. A sparse column must be nullable and cannot have the ROWGUIDCOL, IDENTITY, or FILESTREAM properties. A sparse column cannot be of the following data types: text, ntext, image, geometry, geography, or user-defined type.";
     ConstraintNotCreated = 1750, 16, "Could not create constraint or index. See previous errors.";
     InvalidForDefault(column: &'a str, table: &'a str) = 1752, 16, "Column '{column}' in table '{table}' is invalid for creating a default constraint.";
     ForeignKeyLength(referenced: &'a str, referencing: &'a str, key: &'a str) = 1753, 16, "Column '{referenced}' is not the same length or scale as referencing column '{referencing}' in foreign key '{key}'. Columns participating in a foreign key relationship must be defined with the same length and scale.";
@@ -637,6 +638,7 @@ messages! {
     NextValueNested = 11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.";
     NextValueClause = 11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.";
     SequenceExhausted(name: &'a str) = 11728, 16, "The sequence object '{name}' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.";
+    SequenceRange(name: &'a str) = 11732, 16, "The requested range for sequence object '{name}' exceeds the maximum or minimum limit. Retry with a smaller range.";
     NestedNextValue = 11734, 16, "NEXT VALUE FOR function is not allowed in the SELECT clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NestedNextDefault = 11735, 16, "The target table of the INSERT statement cannot have DEFAULT constraints using the NEXT VALUE FOR function when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NativeNullableKey(with: &'a str) = 12301, 16, "Nullable columns in the index key are not supported with {with}.";
@@ -658,6 +660,7 @@ messages! {
     JsonTruncated = 13625, 16, "String value in the specified JSON path would be truncated.";
     InvalidLogin(name: &'a str) = 15007, 16, "'{name}' is not a valid login or you do not have permission.";
     ObjectInvalidIn(object: &'a str, database: &'a str) = 15009, 16, "The object '{object}' does not exist in database '{database}' or is invalid for this operation.";
+    ParameterValue(parameter: &'a str) = 15021, 16, "Invalid value given for parameter {parameter}. Specify a valid parameter value.";
     PrincipalExists(name: &'a str) = 15023, 16, "User, group, or role '{name}' already exists in the current database.";
     LoginExists(name: &'a str) = 15025, 16, "The server principal '{name}' already exists.";
     InvalidCompatibilityLevel = 15048, 16, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.";

@@ -33,7 +33,7 @@ pub(crate) use next_value::{
     Ordered as OrderedValue, apply as apply_next_values, compute as compute_next_values,
     share as share_next_values,
 };
-pub(crate) use user::{bind_arguments, find_function};
+pub(crate) use user::{bind_arguments, find as find_object, find_function};
 pub(crate) use xml::{XmlScope, bind_modify, bind_nodes, mutator};
 
 /// Nesting of expressions that the binder and the evaluator follow. The parser has a bound of its own;

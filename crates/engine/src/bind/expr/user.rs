@@ -15,7 +15,7 @@ use crate::plan::expr::{Expr, ExprKind, UserCall};
 const SYNONYMS_MAX: u32 = 8;
 
 /// Finds an object of the current database or of the one that is named, through synonyms.
-pub(super) fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
+pub(crate) fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
     let mut found = lookup(binder, name)?;
     for _ in 0..SYNONYMS_MAX {
         let Object::Synonym(synonym) = found else { return Some(found) };

@@ -6,7 +6,7 @@ use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
-use crate::catalog::{Object, TableDef, index_spec};
+use crate::catalog::{IndexConstraint, Object, TableDef, index_spec};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
 use crate::exec::ddl::{created, refuse, table};
@@ -137,17 +137,13 @@ pub(super) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
 
 fn remove(table: &Arc<TableDef>, place: usize, cx: &mut Cx<'_>) -> Result<()> {
     let index = &table.indexes[place];
-    if index.constraint.is_some() {
-        return Err(Error::custom(
-            3723,
-            16,
-            4,
-            format!(
-                "An explicit DROP INDEX is not allowed on index '{}.{}'. It is being used for PRIMARY KEY constraint enforcement.",
-                table.qualified_name(),
-                index.name
-            ),
-        ));
+    if let Some(constraint) = index.constraint {
+        let kind = match constraint {
+            IndexConstraint::PrimaryKey => "PRIMARY KEY",
+            IndexConstraint::Unique => "UNIQUE KEY",
+        };
+        let name = format!("{}.{}", table.qualified_name(), index.name);
+        return Err(Msg::IndexIsConstraint(&name, kind).into());
     }
     let mut next = TableDef::clone(table);
     let removed = next.indexes.remove(place);

@@ -9,7 +9,7 @@ use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 use super::{change_database, target};
 use crate::bind::BinderContext;
 use crate::bind::types::DefaultLength;
-use crate::catalog::{Counter, Object, SequenceDef};
+use crate::catalog::{Counter, Object, SequenceCache, SequenceDef};
 use crate::exec::Cx;
 
 /// Options as written; what is not is `None`.
@@ -22,6 +22,7 @@ struct Options {
     minimum: Option<Option<i64>>,
     maximum: Option<Option<i64>>,
     cycle: Option<bool>,
+    cache: Option<SequenceCache>,
 }
 
 pub(super) fn create(create: &ast::CreateSequence, cx: &mut Cx<'_>) -> Result<()> {
@@ -86,6 +87,7 @@ fn new(id: i32, schema: &str, own: &str, options: &Options, name: &str) -> Resul
         minimum,
         maximum,
         cycle: options.cycle.unwrap_or(false),
+        cache: options.cache.unwrap_or_default(),
         counter: Arc::new(Counter::new(start)),
     };
     checked(sequence, name)
@@ -113,6 +115,7 @@ fn altered(before: &SequenceDef, options: &Options, name: &str) -> Result<Sequen
         minimum: bound(options.minimum, before.minimum, least),
         maximum: bound(options.maximum, before.maximum, most),
         cycle: options.cycle.unwrap_or(before.cycle),
+        cache: options.cache.unwrap_or(before.cache),
         counter,
     };
     checked(sequence, name)
@@ -153,8 +156,12 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
                 options.maximum = Some(bound.as_ref().map(|e| number(e, cx)).transpose()?);
             }
             SequenceOption::Cycle(cycle) => options.cycle = Some(*cycle),
-            // The counter is in memory: there is nothing to keep ahead of it.
-            SequenceOption::Cache(_) | SequenceOption::NoCache => {}
+            SequenceOption::Cache(size) => {
+                let size = size.as_ref().map(|e| number(e, cx)).transpose()?;
+                let size = size.map(|n| i32::try_from(n).unwrap_or(i32::MAX));
+                options.cache = Some(size.map_or(SequenceCache::Default, SequenceCache::Numbers));
+            }
+            SequenceOption::NoCache => options.cache = Some(SequenceCache::Off),
         }
     }
     Ok(options)

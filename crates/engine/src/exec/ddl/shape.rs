@@ -59,6 +59,16 @@ pub(super) struct Shaper<'a, 'b> {
     rights: Option<&'a Rights>,
 }
 
+/// Tells whether a column has nothing that SPARSE can't be together with.
+fn may_be_sparse(column: &ColumnDef) -> bool {
+    let no_type = matches!(
+        column.ty.data_type,
+        DataType::Text | DataType::NText | DataType::Image | DataType::RowVersion
+    );
+    let is_plain = column.computed.is_none() && column.default.is_none() && !column.row_guid;
+    is_plain && !no_type && column.user_type.is_none()
+}
+
 impl<'a, 'b> Shaper<'a, 'b> {
     pub(super) fn new(
         binder: &'a Binder<'b>,
@@ -153,6 +163,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         if self.columns.iter().any(|c| Name::same(&c.name, name)) {
             return Err(Msg::DuplicateColumn(name, self.place.name).into());
         }
+        let numeric = matches!(&column.kind, ColumnKind::Typed(t) if t.name.object.is("numeric"));
         let (ty, user_type, computed) = match &column.kind {
             ColumnKind::Typed(type_name) => {
                 let ty = self.binder.resolve_type(type_name, DefaultLength::Declaration)?;
@@ -179,6 +190,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             default: None,
             computed,
             row_guid: false,
+            numeric,
+            sparse: false,
         };
         self.column_options(&mut defined, &column.options)?;
         self.columns.push(defined);
@@ -216,7 +229,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                     }
                 }
                 ColumnOption::Index(_) => {}
-                ColumnOption::Sparse => return refuse("SPARSE columns"),
+                ColumnOption::Sparse => column.sparse = true,
                 ColumnOption::FileStream => return refuse("FILESTREAM columns"),
                 ColumnOption::Hidden
                 | ColumnOption::GeneratedRowStart
@@ -226,6 +239,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
         if null && not_null && column.identity.is_none() {
             return Err(Msg::PrimaryKeyNullable(self.place.name).into());
+        }
+        if column.sparse && (not_null || !may_be_sparse(column)) {
+            return Err(Msg::SparseColumn(&column.name, self.place.name).into());
         }
         column.ty.nullable = match (null, not_null) {
             (_, true) => false,

@@ -79,10 +79,10 @@ fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
         if database.is_name_taken(&table.schema, &table.name) {
             return Err(Msg::ObjectExists(&table.name).into());
         }
-        for key in &table.foreign_keys {
-            mark_referenced(database, key.referenced);
-        }
+        // The table first: it may refer to itself.
+        let referenced: Vec<i32> = table.foreign_keys.iter().map(|key| key.referenced).collect();
         database.put(Object::Table(Arc::new(table)));
+        referenced.into_iter().for_each(|id| mark_referenced(database, id));
         Ok(())
     })
 }
@@ -243,6 +243,8 @@ pub(super) fn shape_of_view(
         default: None,
         computed: None,
         row_guid: false,
+        numeric: false,
+        sparse: false,
     });
     let place = Place {
         id: view.id,
@@ -282,6 +284,8 @@ pub(crate) fn create_from_columns(
             default: None,
             computed: None,
             row_guid: false,
+            numeric: false,
+            sparse: false,
         });
     }
     make(name, Content::Columns(defined), cx)?;

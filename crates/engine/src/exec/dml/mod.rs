@@ -21,7 +21,7 @@ pub use insert::{insert_rows, run_insert};
 pub(crate) use instead::run_instead;
 pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;
-pub(crate) use reference::{Defaulted, check_defaults};
+pub(crate) use reference::{Late, check_late};
 pub(crate) use update::run_update;
 pub(crate) use write::display;
 

@@ -43,8 +43,16 @@ pub(super) fn check_new(
         let id = lookup.table.indexes[index].storage_id();
         let found = transaction.get(&lookup.table.rows.data, id, &key, Read::COMMITTED);
         let found = found.map(|row| row.is_some()).map_err(|e| fault::raise(cx, e))?;
-        let own = lookup.table.id == table.id && refers_to_itself(lookup, table, cx);
-        if !found && !own {
+        if found {
+            continue;
+        }
+        if lookup.table.id == table.id {
+            if !refers_to_itself(lookup, table, cx) {
+                // The statement may yet make the row: `INSERT t VALUES (2, 1), (1, NULL)`.
+                let late = Late::row(lookup, table, verb, cx);
+                cx.late.push(late.ok_or_else(|| Error::from(Msg::InternalError))?);
+            }
+        } else {
             let (column, _) = lookup.table.indexes[index].keys[0];
             return Err(conflict(
                 verb,
@@ -168,6 +176,14 @@ fn follow_key(
         }
         let new = match (action, &after) {
             (ReferenceAction::NoAction, _) => {
+                if depth > 0 || child.id == parent.table.id || cascades(parent.table, &key.name, cx)
+                {
+                    // The statement may yet change the referring rows, or make another row of that key.
+                    let (key, database) = (key.clone(), parent.table.database_id);
+                    let child = Some(child.id);
+                    cx.late.push(Late { key, database, child, values: before, verb });
+                    break;
+                }
                 let column = (key.columns.len() == 1).then(|| key.columns[0]);
                 return Err(conflict(verb, "REFERENCE", &key.name, (child, column), cx));
             }
@@ -245,13 +261,45 @@ impl Wake {
     }
 }
 
-/// A foreign key whose columns a statement has set to their defaults in some rows.
-pub(crate) struct Defaulted {
+/// A foreign key whose rows are looked at once the statement has changed all that it changes: as SQL Server
+/// does, where one statement makes both the referring and the referenced row, or lets both go.
+pub(crate) struct Late {
     key: ForeignKeyDef,
-    /// The referenced table's database.
+    /// The database of both tables.
     database: i16,
+    /// The referring table, if rows that refer to a key that is gone are looked for; else it is the
+    /// referenced row that must be there.
+    child: Option<i32>,
+    /// The values of the columns, in the key's order.
     values: Vec<Value>,
     verb: Verb,
+}
+
+impl Late {
+    /// Notes that the row in the registers must refer to a row of its own table.
+    fn row(lookup: &Lookup, table: &TableDef, verb: Verb, cx: &Cx<'_>) -> Option<Self> {
+        let key = table.foreign_keys.iter().find(|k| k.name == lookup.constraint)?.clone();
+        let index = &lookup.table.indexes[usize::from(lookup.index)];
+        let value = |referenced: &u16| {
+            let at = index.keys.iter().position(|(column, _)| column == referenced)?;
+            Some(cx.registers[lookup.key.get(at)?.index()].clone())
+        };
+        let values = key.referenced_columns.iter().map(value).collect::<Option<Vec<Value>>>()?;
+        Some(Self { key, database: table.database_id, child: None, values, verb })
+    }
+}
+
+/// Tells whether a table is referred to by another foreign key that changes what refers to it.
+fn cascades(table: &TableDef, except: &str, cx: &Cx<'_>) -> bool {
+    let catalog = &cx.session.catalog;
+    let Some(database) = catalog.database_by_id(table.database_id) else { return false };
+    let acts = |key: &ForeignKeyDef| {
+        key.referenced == table.id
+            && key.name != except
+            && (key.on_delete, key.on_update)
+                != (ReferenceAction::NoAction, ReferenceAction::NoAction)
+    };
+    database.tables().any(|t| t.foreign_keys.iter().any(acts))
 }
 
 /// Returns the defaults of a key's columns, and notes that they must refer to a row.
@@ -271,23 +319,33 @@ fn defaults(
     let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;
     if !values.iter().any(Value::is_null) {
         let (key, database, values) = (key.clone(), parent.table.database_id, values.clone());
-        cx.defaulted.push(Defaulted { key, database, values, verb });
+        cx.late.push(Late { key, database, child: None, values, verb });
     }
     Ok(values)
 }
 
-/// Checks, when a statement has changed all its rows, that each default refers to one.
+/// Checks, when a statement has changed all its rows, what could not be told of one of them.
 ///
 /// # Errors
-/// 547 for the first that does not.
-pub(crate) fn check_defaults(defaulted: &[Defaulted], cx: &mut Cx<'_>) -> Result<()> {
+/// 547 for the first that refers to no row, or is referred to and gone.
+pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
     let catalog = Arc::clone(&cx.session.catalog);
-    for Defaulted { key, database, values, verb } in defaulted {
-        let table = catalog.database_by_id(*database).and_then(|d| d.table_by_id(key.referenced));
+    for Late { key, database, child, values, verb } in late {
+        let Some(database) = catalog.database_by_id(*database) else { continue };
+        let table = database.table_by_id(key.referenced);
         let table = table.ok_or_else(|| Error::from(Msg::InternalError))?;
-        if !has_key(table, key, values, cx)? {
-            let column = (key.columns.len() == 1).then(|| key.referenced_columns[0]);
+        if has_key(table, key, values, cx)? {
+            continue;
+        }
+        let Some(child) = child.and_then(|id| database.table_by_id(id)) else {
+            let column = (key.columns.len() == 1).then_some(key.referenced_columns[0]);
             return Err(conflict(*verb, "FOREIGN KEY", &key.name, (table, column), cx));
+        };
+        let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+        let grouped = group(values, table, &key.referenced_columns);
+        if !referring(child, key, (values, &grouped), transaction, cx)?.is_empty() {
+            let column = (key.columns.len() == 1).then_some(key.columns[0]);
+            return Err(conflict(*verb, "REFERENCE", &key.name, (child, column), cx));
         }
     }
     Ok(())

@@ -4,7 +4,9 @@ use std::ops::Bound;
 
 use sos::ledger::{self, Label};
 use storage::columnstore::ColumnView;
-use storage::{Bounds, Isolation, Order, Read, RowImage, RowLock, ScanSpec, Table, WhenOwned};
+use storage::{
+    Bounds, Claim, Isolation, Order, Read, RowImage, RowLock, RowRef, ScanSpec, Table, WhenOwned,
+};
 use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
 use types::{Msg, Result, Value};
@@ -32,6 +34,7 @@ pub(super) fn run<'p>(
     let _label = ledger::labelled(Label::Scan);
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
+    let read = Read { lock: late_lock(scan, read).map_or(read.lock, |(first, _)| first), ..read };
     let table = data_of(scan, rows);
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();
@@ -122,8 +125,46 @@ fn one<'p>(
     {
         return Ok(Flow::More);
     }
+    let Some(row) = take_late(scan, definition, row, cx, rows)? else { return Ok(Flow::More) };
     rows.set(scan.row, Some(Current::Row(row)));
     receive(cx, rows)
+}
+
+/// Returns how a scan with a lock hint first looks at its rows, if it takes only those that meet its predicate: a
+/// queue's reader must not own the messages that others work on. As SQL Server does below SERIALIZABLE.
+fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
+    let RowLock::Exclusive(when_owned) = read.lock else { return None };
+    if scan.residual.is_none() || read.isolation > Isolation::Snapshot {
+        return None;
+    }
+    let first = if when_owned == WhenOwned::Skip { RowLock::Past } else { RowLock::None };
+    Some((first, when_owned))
+}
+
+/// Takes a row that meets the predicate, where that comes late; `None` if it is gone, or does not meet it any more.
+fn take_late<'p>(
+    scan: &'p Scan,
+    definition: &TableDef,
+    row: RowRef<'p>,
+    cx: &mut Cx<'_>,
+    rows: &Rows<'p>,
+) -> Result<Option<RowRef<'p>>> {
+    if !scan.hints.exclusive {
+        return Ok(Some(row));
+    }
+    let read = read_mode(definition, scan.hints, cx)?;
+    let Some((_, when_owned)) = late_lock(scan, read) else { return Ok(Some(row)) };
+    let claimed = rows.transaction.claim(row, when_owned).map_err(|e| fault::raise(cx, e))?;
+    match claimed {
+        Claim::Current(row) => Ok(Some(row)),
+        Claim::Changed(row) => {
+            load(&scan.columns, definition, row.image(), &mut cx.registers);
+            let predicate = scan.predicate.as_ref().or(scan.residual.as_ref());
+            let still = predicate.map_or(Ok(true), |p| truth(p, cx).map(|t| t.is_true()))?;
+            Ok(still.then_some(row))
+        }
+        Claim::Gone | Claim::Skipped => Ok(None),
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "the inner loop of a scan and all it touches")]
@@ -155,6 +196,7 @@ fn walk<'p>(
         {
             continue;
         }
+        let Some(row) = take_late(scan, definition, row, cx, rows)? else { continue };
         rows.set(scan.row, Some(Current::Row(row)));
         if receive(cx, rows)? == Flow::Enough {
             note_reads(scan, ROWS_PER_NOTE - until_note, cx);
@@ -452,11 +494,13 @@ pub(crate) fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Resu
             IsolationLevel::Snapshot => Isolation::Snapshot,
         }
     };
-    // An autocommit statement would give the row back at once: it need not take it.
-    let lock = if hints.exclusive && explicit {
-        RowLock::Exclusive(when_owned(hints))
-    } else {
-        RowLock::None
+    // An autocommit statement would give the row back at once: it takes it only to leave out what others own.
+    let lock = match hints {
+        ScanHints { exclusive: true, read_past, .. } if explicit || read_past => {
+            RowLock::Exclusive(when_owned(hints))
+        }
+        ScanHints { read_past: true, .. } if table.columnstore.is_none() => RowLock::Past,
+        _ => RowLock::None,
     };
     let is_plain = lock == RowLock::None && isolation <= Isolation::Snapshot;
     if table.columnstore.is_some() && !is_plain {

@@ -6,7 +6,11 @@ use crate::proc::SystemProcedure;
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_fkeys", id: 0, run: |a, cx| run(&FOREIGN_KEYS, a, cx) },
     SystemProcedure { name: "sp_sproc_columns", id: 0, run: |a, cx| run(&PARAMETERS, a, cx) },
-    SystemProcedure { name: "sp_sproc_columns_100", id: 0, run: |a, cx| run(&PARAMETERS, a, cx) },
+    SystemProcedure {
+        name: "sp_sproc_columns_100",
+        id: 0,
+        run: |a, cx| run(&PARAMETERS_100, a, cx),
+    },
     SystemProcedure { name: "sp_special_columns", id: 0, run: |a, cx| run(&SPECIAL, a, cx) },
     SystemProcedure { name: "sp_special_columns_100", id: 0, run: |a, cx| run(&SPECIAL, a, cx) },
     SystemProcedure { name: "sp_table_privileges", id: 0, run: |a, cx| run(&TABLE_RIGHTS, a, cx) },
@@ -82,17 +86,18 @@ macro_rules! measures {
     };
 }
 
-static PARAMETERS: TextProcedure = TextProcedure {
-    name: "sp_sproc_columns",
-    parameters: &[
-        ("@procedure_name", "nvarchar(390)"),
-        ("@procedure_owner", "nvarchar(384)"),
-        ("@procedure_qualifier", "nvarchar(128)"),
-        ("@column_name", "nvarchar(384)"),
-        ("@ODBCVer", "int"),
-        ("@fUsePattern", "bit"),
-    ],
-    text: concat!(
+const SPROC_PARAMETERS: &[(&str, &str)] = &[
+    ("@procedure_name", "nvarchar(390)"),
+    ("@procedure_owner", "nvarchar(384)"),
+    ("@procedure_qualifier", "nvarchar(128)"),
+    ("@column_name", "nvarchar(384)"),
+    ("@ODBCVer", "int"),
+    ("@fUsePattern", "bit"),
+];
+
+macro_rules! parameters_text {
+    ($more:literal) => {
+        concat!(
         "
 SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, CAST(o.name + N';1' AS nvarchar(134)) AS PROCEDURE_NAME,
     c.name AS COLUMN_NAME, CAST(CASE WHEN c.parameter_id = 0 THEN 5 WHEN c.is_output = 1 THEN 2 ELSE 1 END AS smallint) AS COLUMN_TYPE,",
@@ -109,7 +114,9 @@ SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, CAST(o.name 
     CAST(CASE c.system_type_id WHEN 40 THEN 1 WHEN 42 THEN 3 WHEN 61 THEN 3 WHEN 58 THEN 3 END AS smallint) AS SQL_DATETIME_SUB,
     CAST(CASE WHEN c.system_type_id IN (231, 239, 167, 175, 165, 173) THEN CASE c.max_length WHEN -1 THEN 0 ELSE c.max_length END END AS int) AS CHAR_OCTET_LENGTH,
     CAST(c.parameter_id AS int) AS ORDINAL_POSITION,
-    CAST(CASE c.parameter_id WHEN 0 THEN 'NO' ELSE 'YES' END AS varchar(254)) AS IS_NULLABLE,
+    CAST(CASE c.parameter_id WHEN 0 THEN 'NO' ELSE 'YES' END AS varchar(254)) AS IS_NULLABLE,",
+        $more,
+        "
     CAST(CASE c.system_type_id
         WHEN 34 THEN 34 WHEN 35 THEN 35 WHEN 36 THEN 37 WHEN 48 THEN 38 WHEN 52 THEN 38 WHEN 56 THEN 38 WHEN 127 THEN 108
         WHEN 104 THEN 50 WHEN 62 THEN 109 WHEN 59 THEN 109 WHEN 60 THEN 110 WHEN 122 THEN 110 WHEN 61 THEN 111 WHEN 58 THEN 111
@@ -128,6 +135,30 @@ WHERE (@procedure_qualifier IS NULL OR @procedure_qualifier = DB_NAME())
     AND (@column_name IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND c.name LIKE @column_name ESCAPE '\\')
         OR (@fUsePattern = 0 AND c.name = @column_name))
 ORDER BY 1, 2, 3, c.parameter_id"
+        )
+    };
+}
+
+static PARAMETERS: TextProcedure = TextProcedure {
+    name: "sp_sproc_columns",
+    parameters: SPROC_PARAMETERS,
+    text: parameters_text!(""),
+};
+
+/// With the columns of `SQLProcedureColumns` that say which table type a parameter has.
+static PARAMETERS_100: TextProcedure = TextProcedure {
+    name: "sp_sproc_columns_100",
+    parameters: SPROC_PARAMETERS,
+    text: parameters_text!(
+        "
+    CAST(CASE c.system_type_id WHEN 243 THEN DB_NAME() END AS nvarchar(128)) AS SS_TYPE_CATALOG_NAME,
+    CAST((SELECT SCHEMA_NAME(y.schema_id) FROM sys.types AS y WHERE y.user_type_id = c.user_type_id AND y.is_table_type = 1)
+        AS nvarchar(128)) AS SS_TYPE_SCHEMA_NAME,
+    CAST(NULL AS nvarchar(128)) AS SS_UDT_CATALOG_NAME, CAST(NULL AS nvarchar(128)) AS SS_UDT_SCHEMA_NAME,
+    CAST(NULL AS nvarchar(4000)) AS SS_UDT_ASSEMBLY_TYPE_NAME,
+    CAST(NULL AS nvarchar(128)) AS SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
+    CAST(NULL AS nvarchar(128)) AS SS_XML_SCHEMACOLLECTION_SCHEMA_NAME,
+    CAST(NULL AS nvarchar(128)) AS SS_XML_SCHEMACOLLECTION_NAME,"
     ),
 };
 

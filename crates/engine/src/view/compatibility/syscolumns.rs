@@ -72,7 +72,7 @@ fn of_column(row: ColumnRow) -> Row {
     Row {
         id: row.object_id,
         column: row.id,
-        system_type_id: row.ty.data_type.system_type_id(),
+        system_type_id: row.system_type_id(),
         user_type_id: row.user_type_id,
         ty: row.ty,
         default_id: row.default_id(),

@@ -19,7 +19,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("ORDINAL_POSITION", INT, |r| int(r.column.id)),
     opt("COLUMN_DEFAULT", nv(4000), |r| default_text(&r.column)),
     opt("IS_NULLABLE", vc(3), |r| ascii(if r.column.ty.nullable { "YES" } else { "NO" })),
-    opt("DATA_TYPE", SYSNAME, |r| text(r.column.ty.data_type.name())),
+    opt("DATA_TYPE", SYSNAME, |r| text(r.column.type_name())),
     opt("CHARACTER_MAXIMUM_LENGTH", INT, |r| {
         character_length(&r.column.ty.data_type).map_or(Value::Null, Value::Int)
     }),
