@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use sos::memory::{MemoryClerk, with_clerk};
 use sos::sync::AtomicI64;
 use storage::{IndexId, IndexSpec, KeyExtractor, RowImage, TableKind, TableSpec, Uniqueness};
 use types::Collation;
@@ -14,10 +15,14 @@ use super::{CatalogCell, ColumnDef, IndexDef, IndexFilter, IndexKind, TableDef, 
 /// Buckets of a hash index that does not say how many.
 const BUCKET_COUNT_DEFAULT: u64 = 1_024;
 
+/// The collector lets go of a table of storage last, as a rule, with what describes its rows: that is
+/// not on the clerk of definitions.
+const CLERK_OF_ROWS: MemoryClerk = MemoryClerk::General;
+
 /// Lays out the rows of a table with these columns.
 pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {
     let types: Vec<ColumnType> = columns.iter().map(|c| c.ty).collect();
-    Arc::new(RowLayout::new(&types))
+    with_clerk(CLERK_OF_ROWS, || Arc::new(RowLayout::new(&types)))
 }
 
 /// What storage has to know of a table.
@@ -40,14 +45,20 @@ pub fn create_rows(
     cell: &CatalogCell,
     shape: &RowShape<'_>,
 ) -> types::Result<Arc<TableRows>> {
-    let indexes = shape.indexes.iter().map(|i| index_spec(i, shape.columns, shape.layout));
-    let spec = TableSpec {
-        id: cell.next_storage_id(),
-        kind: if shape.memory_optimized { TableKind::MemoryOptimized } else { TableKind::Ordinary },
-        indexes: indexes.collect(),
-        columns: shape.has_columns.then(|| shape.columns.iter().map(|c| c.ty).collect()),
+    let make = || {
+        let indexes = shape.indexes.iter().map(|i| index_spec(i, shape.columns, shape.layout));
+        store.create_table(TableSpec {
+            id: cell.next_storage_id(),
+            kind: if shape.memory_optimized {
+                TableKind::MemoryOptimized
+            } else {
+                TableKind::Ordinary
+            },
+            indexes: indexes.collect(),
+            columns: shape.has_columns.then(|| shape.columns.iter().map(|c| c.ty).collect()),
+        })
     };
-    let data = store.create_table(spec).map_err(|_| types::Msg::OutOfMemory)?;
+    let data = with_clerk(CLERK_OF_ROWS, make).map_err(|_| types::Msg::OutOfMemory)?;
     let identity_next = AtomicI64::new(identity_seed(shape.columns));
     let statistics = crate::opt::StatisticsCell::default();
     Ok(Arc::new(TableRows { data, identity_next, statistics }))
