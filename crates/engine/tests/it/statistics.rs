@@ -138,7 +138,7 @@ fn a_text_that_comes_back_is_kept_although_its_plan_went() {
     for _ in 0..2 {
         run(&mut login(&instance), text);
         let mut passing = login(&instance);
-        for n in 0..300 {
+        for n in 0..600 {
             run(&mut passing, &format!("SELECT {n} AS passing"));
         }
     }
