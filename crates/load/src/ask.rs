@@ -52,7 +52,7 @@ impl Asker {
         let request = client::batch(text, ClientSettings::default());
         self.link.ask(&request).map_err(|fault| fault.text)?;
         self.wait_for(|step| matches!(step, Step::Answer(_)))?;
-        Answer::decode(self.link.answer())
+        Answer::decode(self.link.answer(&self.buffer))
     }
 
     fn wait_for(&mut self, is_it: impl Fn(Step) -> bool) -> Result<()> {

@@ -115,6 +115,10 @@ pub struct Link {
     scanner: DoneScanner,
     /// The packets of the answer so far, in plain.
     held: Vec<u8>,
+    /// Whether an answer that comes in one piece stays in the reader's buffer.
+    in_place: bool,
+    /// How many bytes of that buffer the last answer is; 0 if it is held.
+    placed: usize,
 }
 
 impl Link {
@@ -156,6 +160,8 @@ impl Link {
             unsent: Vec::new(),
             scanner: DoneScanner::new(version),
             held: Vec::new(),
+            in_place: false,
+            placed: 0,
         };
         if target.encrypt == Encrypt::Strict {
             link.phase = Phase::OuterHandshake;
@@ -172,9 +178,18 @@ impl Link {
         &self.socket
     }
 
-    /// The packets of the last answer, headers included.
-    pub fn answer(&self) -> &[u8] {
-        &self.held
+    /// From now on an answer that comes in one piece is not copied out of the buffer that
+    /// [`Self::advance`] reads into: few look at more than its end.
+    pub fn leave_in_place(&mut self) {
+        self.in_place = true;
+    }
+
+    /// The packets of the last answer, headers included; `buffer` is what [`Self::advance`] had last.
+    pub fn answer<'a>(&'a self, buffer: &'a [u8]) -> &'a [u8] {
+        match self.placed {
+            0 => &self.held,
+            bytes => &buffer[..bytes],
+        }
     }
 
     /// Sends a request. The link must have logged in, and no answer may be under way.
@@ -184,6 +199,7 @@ impl Link {
     #[inline]
     pub fn ask(&mut self, request: &[u8]) -> Result<()> {
         self.held.clear();
+        self.placed = 0;
         self.phase = Phase::Busy;
         self.send(request)
     }
@@ -262,6 +278,15 @@ impl Link {
 
     #[inline]
     fn take_plain(&mut self, bytes: &[u8]) -> Result<Step> {
+        let is_first = self.held.is_empty() && matches!(self.phase, Phase::Busy);
+        if self.in_place && is_first && self.tls.is_none() {
+            let step = self.scan(bytes)?;
+            match step {
+                Step::Answer(_) => self.placed = bytes.len(),
+                Step::Waiting | Step::LoggedIn => self.held.extend_from_slice(bytes),
+            }
+            return Ok(step);
+        }
         self.held.extend_from_slice(bytes);
         match self.phase {
             Phase::Busy => self.scan(bytes),
@@ -428,23 +453,35 @@ impl Link {
             tls.writer().write_all(bytes).map_err(Fault::tls)?;
             return self.send_records();
         }
-        self.unsent.extend_from_slice(bytes);
-        self.flush()
+        if !self.unsent.is_empty() {
+            self.unsent.extend_from_slice(bytes);
+            return self.flush();
+        }
+        let sent = self.give(bytes)?;
+        self.unsent.extend_from_slice(&bytes[sent..]);
+        Ok(())
     }
 
     /// Gives the kernel what it takes.
     #[inline]
     fn flush(&mut self) -> Result<()> {
+        let sent = self.give(&self.unsent)?;
+        self.unsent.drain(..sent);
+        Ok(())
+    }
+
+    /// Sends until the kernel takes no more; returns how much it took.
+    #[inline]
+    fn give(&self, bytes: &[u8]) -> Result<usize> {
         let mut sent = 0;
-        while sent < self.unsent.len() {
-            match self.socket.send(&self.unsent[sent..]) {
+        while sent < bytes.len() {
+            match self.socket.send(&bytes[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(Fault::new(format!("the connection failed: {error}"))),
             }
         }
-        self.unsent.drain(..sent);
-        Ok(())
+        Ok(sent)
     }
 }
 

@@ -365,7 +365,8 @@ impl<W: Deref<Target = Work>> Driver<W> {
     }
 
     fn open(&mut self, index: usize, now_ns: u64) {
-        let opened = Link::open(&self.target).and_then(|link| {
+        let opened = Link::open(&self.target).and_then(|mut link| {
+            link.leave_in_place();
             let token = u64::try_from(index).unwrap_or(u64::MAX);
             let added = self.poller.add_both_ways(link.socket(), token);
             added.map_err(|error| Fault { number: None, text: format!("epoll_ctl: {error}") })?;
@@ -479,7 +480,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
     fn check(&mut self, index: usize, end: &FinalDone) -> bool {
         let slot = &mut self.slots[index];
         let Some(link) = &slot.link else { return true };
-        let answer = match Answer::decode(link.answer()) {
+        let answer = match Answer::decode(link.answer(&self.buffer)) {
             Ok(answer) => answer,
             Err(text) => {
                 self.lose(index, &Fault { number: None, text });
