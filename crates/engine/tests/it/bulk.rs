@@ -2,25 +2,7 @@
 
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
-
-/// A file that goes when the test ends.
-struct File(std::path::PathBuf);
-
-impl File {
-    fn new(name: &str, content: &[u8]) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("clearway-bulk-{}-{name}", std::process::id()));
-        std::fs::write(&path, content).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
+use crate::client::{File, batch, instance, login};
 
 fn session() -> Session {
     let mut session = login(&instance());

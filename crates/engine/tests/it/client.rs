@@ -1,4 +1,5 @@
-//! An engine in the test's process, sessions on it, and a sink that keeps what a request answers.
+//! An engine in the test's process, sessions on it, a sink that keeps what a request answers, and files for it to
+//! read.
 
 use std::sync::Arc;
 
@@ -189,4 +190,25 @@ pub(crate) fn batch(session: &mut Session, text: &str) -> Answer {
     let mut answer = Answer::default();
     session.batch(text, &mut answer).unwrap();
     answer
+}
+
+/// A file that goes when the test ends.
+pub(crate) struct File(pub(crate) std::path::PathBuf);
+
+impl File {
+    /// Writes one; its path ends with the name, and differs from that of any other.
+    pub(crate) fn new(name: &str, content: &[u8]) -> Self {
+        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = format!("clearway-{}-{number}-{name}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, content).expect("the folder for temporary files takes one");
+        Self(path)
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use engine::exec::vector::ExecutionMode;
 use engine::session::Session;
 
-use crate::client::{batch, instance, login};
+use crate::client::{File, batch, instance, login};
 use crate::security::login_as;
 
 /// The path of one of the Parquet files.
@@ -28,24 +28,6 @@ fn expected(name: &str, columns: &[usize]) -> Vec<Vec<String>> {
         columns.iter().map(|column| field(fields[*column])).collect()
     };
     text.lines().map(row).collect()
-}
-
-/// A file that goes when the test ends.
-struct File(std::path::PathBuf);
-
-impl File {
-    fn new(name: &str, content: &[u8]) -> Self {
-        let name = format!("clearway-openrowset-{}-{name}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        std::fs::write(&path, content).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
 }
 
 fn session() -> Session {
