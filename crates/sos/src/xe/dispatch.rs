@@ -15,9 +15,10 @@
 use std::time::Duration;
 
 use super::emitter::silently;
+use super::filling::Filling;
 use super::hub::Hub;
-use super::layout::Layout;
-use super::partition::{Filling, Partition, table};
+use super::layout::{Layout, Use};
+use super::partition::{Partition, table};
 use super::record::Record;
 use super::session::{Body, Session};
 use super::target::RecordTarget;
@@ -42,11 +43,16 @@ pub(super) struct Drain {
 
 impl Drain {
     /// Makes the other buffer of each partition.
-    pub(super) fn new(layout: &Layout, keeps_records: bool) -> Self {
+    pub(super) fn new(layout: &Layout) -> Self {
         let spare = |bytes: usize| (table(bytes), 0);
         let mut spares = Vec::new();
-        if keeps_records {
-            spares.extend((0..layout.partitions).map(|_| spare(layout.buffer_bytes)));
+        match layout.becomes {
+            Use::Scratch => {}
+            // What a recorder holds is copied when somebody asks, into memory of that moment.
+            Use::Recorder => spares.extend((0..layout.partitions).map(|_| spare(0))),
+            Use::HandedOn => {
+                spares.extend((0..layout.partitions).map(|_| spare(layout.buffer_bytes)));
+            }
         }
         if layout.large_bytes > 0 {
             spares.push(spare(layout.large_bytes));
@@ -63,7 +69,7 @@ impl Session {
     /// Buffers that hold records.
     pub(super) fn pending_buffers(&self) -> u64 {
         let is_used = |partition: &&Partition| {
-            partition.filling.try_with(|filling| filling.used > 0).unwrap_or(true)
+            partition.filling.try_with(|filling| filling.is_used()).unwrap_or(true)
         };
         self.all_partitions().filter(is_used).count() as u64
     }
@@ -76,7 +82,7 @@ impl Session {
     }
 
     fn is_rung(&self) -> bool {
-        let is_rung = |filling: &mut Filling| filling.is_rung;
+        let is_rung = |filling: &mut Filling| filling.is_rung();
         self.all_partitions().any(|p| p.filling.try_with(is_rung).unwrap_or(false))
     }
 
@@ -109,18 +115,23 @@ impl Session {
                 return;
             }
             let anchor = Anchor::now();
+            let mut overwritten = 0;
             for (partition, spare) in self.all_partitions().zip(&mut drain.spares) {
-                partition.filling.with(sys::yield_cpu, |filling| {
-                    std::mem::swap(&mut filling.buffer, &mut spare.0);
-                    spare.1 = std::mem::take(&mut filling.used);
-                    (filling.records, filling.is_rung) = (0, false);
-                });
+                overwritten +=
+                    partition.filling.with(sys::yield_cpu, |filling| filling.take(spare));
             }
-            self.deliver(&mut drain, anchor, cut);
+            self.deliver(&mut drain, anchor, cut, overwritten);
+            if self.layout.becomes == Use::Recorder {
+                drain
+                    .spares
+                    .iter_mut()
+                    .take(self.partitions.len())
+                    .for_each(|spare| *spare = Default::default());
+            }
         });
     }
 
-    fn deliver(&self, drain: &mut Drain, anchor: Anchor, cut: u64) {
+    fn deliver(&self, drain: &mut Drain, anchor: Anchor, cut: u64, overwritten: u64) {
         let held = std::mem::take(&mut drain.held);
         let mut rests: Vec<&[u8]> = drain.spares.iter().map(|(b, used)| &b[..*used]).collect();
         rests.push(&held);
@@ -131,7 +142,9 @@ impl Session {
         let mut open: Vec<(usize, WriteLatchGuard<'_, RecordTarget>)> = Vec::new();
         for (at, target) in self.targets.iter().enumerate() {
             if let Body::Records(records) = &target.body {
-                open.push((at, records.write()));
+                let mut target = records.write();
+                target.pass_over(overwritten);
+                open.push((at, target));
             }
         }
         while let Some((record, from)) = earliest(&rests) {

@@ -164,7 +164,7 @@ impl FieldType {
                     | Self::Datetime
             ),
             Value::Float(_) => matches!(self, Self::Float64),
-            Value::Text(_) => {
+            Value::Text(_) | Value::Mixed(_) => {
                 matches!(self, Self::UnicodeString | Self::AnsiString | Self::Xml)
             }
             Value::Bytes(_) => matches!(self, Self::BinaryData),

@@ -1,10 +1,13 @@
 //! `Layout`: how a session's MAX_MEMORY is split into partitions and tables. Numbers only.
 
 use super::error::XeError;
+use super::filling::SEGMENTS;
 use super::spec::{PartitionMode, SessionOptions};
 
 /// Partitions of a session, unless its memory is small or it wants one for each CPU.
 const PARTITIONS: usize = 8;
+/// Those of a recorder at least: fewer and larger ones remember more of what a single thread did.
+const RECORDERS_MIN: usize = 4;
 /// A buffer is not made smaller than this for the sake of more partitions.
 const BUFFER_BYTES_LOW: u64 = 16 << 10;
 /// A buffer has at least this.
@@ -12,14 +15,27 @@ const BUFFER_BYTES_MIN: u64 = 1 << 10;
 /// Room for one record that only histograms see.
 const SCRATCH_BYTES_MAX: u64 = 64 << 10;
 
+/// What becomes of a session's records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    /// Only histograms see them, at once.
+    Scratch,
+    /// The dispatcher hands them to targets.
+    HandedOn,
+    /// The newest are kept where they are until somebody reads them.
+    Recorder,
+}
+
 /// The split of a session's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
+    /// What becomes of records.
+    pub(super) becomes: Use,
     /// Partitions, and shards of each histogram.
     pub(super) partitions: usize,
     /// Bytes of one buffer.
     pub(super) buffer_bytes: usize,
-    /// Buffers of each partition: the one that is filled, and one that is being dispatched.
+    /// Buffers of each partition: the one that is filled, and one that is being dispatched, if any is.
     pub(super) buffers_each: usize,
     /// Bytes of one buffer for large events; there are two, or none.
     pub(super) large_bytes: usize,
@@ -31,12 +47,16 @@ impl Layout {
         options: &SessionOptions,
         cpus: usize,
         shard_bytes: u64,
-        keeps_records: bool,
+        becomes: Use,
     ) -> Result<Self, XeError> {
-        let buffers_each: u64 = if keeps_records { 2 } else { 1 };
+        let buffers_each: u64 = if becomes == Use::HandedOn { 2 } else { 1 };
+        let usual = match becomes {
+            Use::Recorder => cpus.clamp(RECORDERS_MIN, PARTITIONS),
+            Use::Scratch | Use::HandedOn => PARTITIONS,
+        };
         let wanted = match options.partition_mode {
-            PartitionMode::None | PartitionMode::PerNode => PARTITIONS,
-            PartitionMode::PerCpu => cpus.max(PARTITIONS),
+            PartitionMode::None | PartitionMode::PerNode => usual,
+            PartitionMode::PerCpu => cpus.max(usual),
         };
         let max = options.memory();
         let mut partitions = wanted as u64;
@@ -53,10 +73,15 @@ impl Layout {
             let needed = shard_bytes + buffers_each * BUFFER_BYTES_MIN;
             return Err(XeError::MemoryTooSmall { needed });
         }
-        let buffer = if keeps_records { left } else { left.min(SCRATCH_BYTES_MAX) };
-        let large = if options.max_event_size > buffer { options.max_event_size } else { 0 };
+        let buffer = match becomes {
+            Use::Scratch => left.min(SCRATCH_BYTES_MAX),
+            Use::HandedOn | Use::Recorder => left,
+        };
+        let record_max = if becomes == Use::Recorder { buffer / SEGMENTS as u64 } else { buffer };
+        let large = if options.max_event_size > record_max { options.max_event_size } else { 0 };
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         Ok(Self {
+            becomes,
             partitions: size(partitions),
             buffer_bytes: size(buffer),
             buffers_each: size(buffers_each),
@@ -75,9 +100,9 @@ impl Layout {
 mod tests {
     use super::*;
 
-    fn layout(max_memory: u64, shard_bytes: u64, keeps_records: bool) -> Result<Layout, XeError> {
+    fn layout(max_memory: u64, shard_bytes: u64, becomes: Use) -> Result<Layout, XeError> {
         let options = SessionOptions { max_memory, ..SessionOptions::default() };
-        Layout::of(&options, 4, shard_bytes, keeps_records)
+        Layout::of(&options, 4, shard_bytes, becomes)
     }
 
     #[test]
@@ -85,10 +110,10 @@ mod tests {
         for shift in 12..34 {
             let max = 1_u64 << shift;
             for shard in [0, 100, 32 << 10, 4 << 20, 1 << 30] {
-                for keeps in [false, true] {
-                    let Ok(layout) = layout(max, shard, keeps) else { continue };
+                for becomes in [Use::Scratch, Use::HandedOn, Use::Recorder] {
+                    let Ok(layout) = layout(max, shard, becomes) else { continue };
                     let all = layout.bytes() + layout.partitions as u64 * shard;
-                    assert!(all <= max, "{max} {shard} {keeps}: {layout:?}");
+                    assert!(all <= max, "{max} {shard} {becomes:?}: {layout:?}");
                     assert!(layout.partitions >= 1 && layout.buffer_bytes >= 1024);
                 }
             }
@@ -97,13 +122,18 @@ mod tests {
 
     #[test]
     fn the_default_has_eight_partitions_of_two_buffers() {
-        let layout = layout(4 << 20, 0, true).expect("the default works");
+        let layout = layout(4 << 20, 0, Use::HandedOn).expect("the default works");
         assert_eq!((layout.partitions, layout.buffer_bytes), (8, 256 << 10));
+        let layout = self::layout(4 << 20, 0, Use::Recorder).expect("the default works");
+        assert_eq!((layout.partitions, layout.buffer_bytes), (4, 1 << 20));
     }
 
     #[test]
     fn tables_that_do_not_fit_are_refused_with_what_they_need() {
         let needed = (1 << 20) + 2048;
-        assert_eq!(layout(1 << 20, 1 << 20, true), Err(XeError::MemoryTooSmall { needed }));
+        assert_eq!(
+            layout(1 << 20, 1 << 20, Use::HandedOn),
+            Err(XeError::MemoryTooSmall { needed })
+        );
     }
 }

@@ -1,20 +1,11 @@
 //! `Partition`: a part of a session's memory, which the thread that fires claims for the length of one
 //! record; and what became of the events that came to it.
 
+use super::filling::{Enough, Filling};
 use super::report::{Drops, EventTotals};
 use crate::lock::TryCell;
 use crate::memory::{self, MemoryClerk};
 use crate::sync::{AtomicU64, Ordering};
-
-/// What is being filled.
-#[derive(Debug)]
-pub(super) struct Filling {
-    pub(super) buffer: Box<[u8]>,
-    pub(super) used: usize,
-    pub(super) records: u64,
-    /// Whether the dispatcher has been told that it is half full.
-    pub(super) is_rung: bool,
-}
 
 /// A part of a session's memory.
 #[derive(Debug)]
@@ -77,12 +68,10 @@ pub(super) fn table<T: Copy + Default>(length: usize) -> Box<[T]> {
 }
 
 impl Partition {
-    /// Makes an empty one.
-    pub(super) fn new(bytes: usize, events: usize) -> Self {
-        let buffer = table(bytes);
-        let filling = Filling { buffer, used: 0, records: 0, is_rung: false };
+    /// Makes an empty one; it only records if somebody says what is enough.
+    pub(super) fn new(bytes: usize, events: usize, enough: Option<Enough>) -> Self {
         Self {
-            filling: TryCell::new(filling),
+            filling: TryCell::new(Filling::new(table(bytes), enough)),
             tallies: (0..events).map(|_| Tally::default()).collect(),
             drops: DropCounts::default(),
         }

@@ -7,6 +7,7 @@ use super::comparator::{Comparator, Operand, Operation};
 use super::error::XeError;
 use super::event::Event;
 use super::field::FieldType;
+use super::mixed;
 use super::spec::{Comparison, Predicate, PredicateInput};
 use super::text;
 use super::value::{OwnedValue, Value};
@@ -196,6 +197,10 @@ impl Compare {
             }
             (Self::Insensitive(operation, operand), Value::Text(value)) => {
                 order(*operation, &text::compare(value, operand), &std::cmp::Ordering::Equal)
+            }
+            (Self::Exact(..) | Self::Insensitive(..), Value::Mixed(runs)) => {
+                // The one value that has to be made for a predicate that asks for it.
+                mixed::text_of(runs).is_some_and(|text| self.holds(Value::Text(&text)))
             }
             (Self::Bytes(operation, operand), Value::Bytes(value)) => {
                 order(*operation, &value, &&**operand)

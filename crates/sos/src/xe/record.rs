@@ -5,6 +5,7 @@
 //!   value: tag u8, then
 //!     0 null  1 false  2 true  3 int i64  4 uint u64  5 float f64  6 text u32 + UTF-8  7 bytes u32 + ..
 //!     8 guid 16  9 map key u32  10 stack number u32  11 activity 16 + u32
+//!     12 text with bytes in it: u32 + runs (`mixed`)
 //! ```
 //!
 //! The values are the event's fields and then the session's actions. The time is ticks of the clock in
@@ -27,6 +28,7 @@ const TAG_GUID: u8 = 8;
 const TAG_MAP: u8 = 9;
 const TAG_STACK: u8 = 10;
 const TAG_ACTIVITY: u8 = 11;
+const TAG_MIXED: u8 = 12;
 
 /// Writes a record into a buffer; goes on counting when that is full.
 pub(super) struct Encoder<'a> {
@@ -80,6 +82,7 @@ impl<'a> Encoder<'a> {
             Value::UInt(value) => self.put_word(TAG_UINT, value),
             Value::Float(value) => self.put_word(TAG_FLOAT, value.to_bits()),
             Value::Text(text) => self.put_long(TAG_TEXT, text.as_bytes()),
+            Value::Mixed(runs) => self.put_long(TAG_MIXED, runs),
             Value::Bytes(bytes) => self.put_long(TAG_BYTES, bytes),
             Value::Guid(guid) => {
                 self.put(&[TAG_GUID]);
@@ -140,6 +143,7 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(Value<'_>, &[u8])> {
             let (text, rest) = split_long(rest)?;
             (Value::Text(std::str::from_utf8(text).ok()?), rest)
         }
+        TAG_MIXED => split_long(rest).map(|(runs, rest)| (Value::Mixed(runs), rest))?,
         TAG_BYTES => split_long(rest).map(|(bytes, rest)| (Value::Bytes(bytes), rest))?,
         TAG_GUID => split(rest).map(|(guid, rest)| (Value::Guid(guid), rest))?,
         TAG_MAP => split(rest).map(|(key, rest)| (Value::Map(u32::from_le_bytes(key)), rest))?,
@@ -216,7 +220,7 @@ impl<'a> Record<'a> {
 mod tests {
     use super::*;
 
-    const VALUES: [Value<'static>; 12] = [
+    const VALUES: [Value<'static>; 13] = [
         Value::Null,
         Value::Bool(true),
         Value::Bool(false),
@@ -225,6 +229,7 @@ mod tests {
         Value::Float(-0.5),
         Value::Text("Größe"),
         Value::Bytes(&[0, 255]),
+        Value::Mixed(&[1, 0, 0, 0, b'x', 1, 0, 0, 0x80, 0xa5]),
         Value::Guid([7; 16]),
         Value::Map(61),
         Value::Stack(3),

@@ -5,9 +5,10 @@ use super::action::{ATTACH_ACTIVITY_ID, ATTACH_ACTIVITY_ID_XFER, Action, Reader}
 use super::dispatch::Drain;
 use super::error::XeError;
 use super::event::{Blocking, Event};
-use super::layout::Layout;
+use super::filling::{Enough, Filling};
+use super::layout::{Layout, Use};
 use super::moment::Moment;
-use super::partition::{Filling, Partition, count};
+use super::partition::{Partition, count};
 use super::program::{Program, Sources};
 use super::record::{Encoder, Record};
 use super::report::{Drops, EventTotals};
@@ -109,18 +110,25 @@ impl Session {
         let shard_bytes = plans.iter().flatten().map(HistogramPlan::shard_bytes).sum::<usize>();
         let keeps_records = spec.targets.iter().any(|target| !target.target.is_synchronous());
         let cpus = sys::allowed_cpus().len();
-        let layout = Layout::of(&spec.options, cpus, shard_bytes as u64, keeps_records)?;
+        let enough = enough(&spec)?;
+        let becomes = match (keeps_records, enough) {
+            (false, _) => Use::Scratch,
+            (true, None) => Use::HandedOn,
+            (true, Some(_)) => Use::Recorder,
+        };
+        let layout = Layout::of(&spec.options, cpus, shard_bytes as u64, becomes)?;
         memory::check().map_err(|_| XeError::OutOfMemory)?;
         let targets = build_targets(&spec, plans, &layout, before)?;
         let events = build_events(&spec, &targets, keeps_records)?;
-        let partition = |_| CachePadded::new(Partition::new(layout.buffer_bytes, events.len()));
+        let partition =
+            |_| CachePadded::new(Partition::new(layout.buffer_bytes, events.len(), enough));
         let large = (layout.large_bytes > 0)
-            .then(|| Box::new(Partition::new(layout.large_bytes, events.len())));
+            .then(|| Box::new(Partition::new(layout.large_bytes, events.len(), None)));
         Ok(Self {
             created_100ns: before.map_or_else(clock::utc_100ns, |s| s.created_100ns),
             partitions: (0..layout.partitions).map(partition).collect(),
             large,
-            drain: RwLatch::new(LatchClass::Other, Drain::new(&layout, keeps_records)),
+            drain: RwLatch::new(LatchClass::Other, Drain::new(&layout)),
             blocked_ns: AtomicU64::new(0),
             carried: before.map(Self::carry).unwrap_or_default(),
             spec,
@@ -242,8 +250,7 @@ impl Session {
     fn give_up_buffer(&self, partition: &Partition) {
         partition.filling.try_with(|filling| {
             count(&partition.drops.buffers);
-            partition.drops.in_buffers.fetch_add(filling.records, Ordering::Relaxed);
-            (filling.used, filling.records) = (0, 0);
+            partition.drops.in_buffers.fetch_add(filling.give_up(), Ordering::Relaxed);
         });
     }
 
@@ -255,8 +262,30 @@ impl Session {
         filling: &mut Filling,
         (fields, moment): (&[Value<'_>], &Moment<'_>),
     ) -> Written {
-        let start = filling.used;
-        let mut encoder = Encoder::new(&mut filling.buffer[start..]);
+        let bytes = match self.encode(event, at, filling.room(), (fields, moment)) {
+            Ok(bytes) => bytes,
+            Err(bytes) if bytes > filling.record_max() => return Written::TooLarge(bytes),
+            Err(_) if filling.go_on() => {
+                return self.write(event, at, shard, filling, (fields, moment));
+            }
+            Err(_) => return Written::NoRoom,
+        };
+        self.aggregate(event, shard, &filling.room()[..bytes]);
+        if self.keeps_records && filling.keep(bytes) {
+            moment.ring();
+        }
+        Written::Yes
+    }
+
+    /// Writes a record: its bytes, or how many it would have had.
+    fn encode(
+        &self,
+        event: &SessionEvent,
+        at: usize,
+        room: &mut [u8],
+        (fields, moment): (&[Value<'_>], &Moment<'_>),
+    ) -> Result<usize, usize> {
+        let mut encoder = Encoder::new(room);
         for (field, wanted) in fields.iter().zip(&event.wants_field) {
             encoder.value(if *wanted { *field } else { Value::Null });
         }
@@ -270,21 +299,7 @@ impl Session {
         // Read under the claim, so that times grow along the buffer.
         let time = if self.keeps_records { clock::now_ticks() } else { 0 };
         let id = u16::try_from(at).unwrap_or(u16::MAX);
-        let bytes = match encoder.finish(id, time) {
-            Ok(bytes) => bytes,
-            Err(bytes) if bytes > filling.buffer.len() => return Written::TooLarge(bytes),
-            Err(_) => return Written::NoRoom,
-        };
-        self.aggregate(event, shard, &filling.buffer[start..start + bytes]);
-        if self.keeps_records {
-            filling.used += bytes;
-            filling.records += 1;
-            if filling.used > filling.buffer.len() / 2 && !filling.is_rung {
-                filling.is_rung = true;
-                moment.ring();
-            }
-        }
-        Written::Yes
+        encoder.finish(id, time)
     }
 
     /// Adds a record to the histograms that want it.
@@ -348,6 +363,19 @@ pub(super) fn check(spec: &SessionSpec) -> Result<(), XeError> {
         }
     }
     Ok(())
+}
+
+/// What is enough to remember, where a ring buffer is all that sees the records.
+fn enough(spec: &SessionSpec) -> Result<Option<Enough>, XeError> {
+    let mut enough = None;
+    for target in &spec.targets {
+        match target.target.kind {
+            TargetKind::Ring => enough = Ring::new(target, spec.options.memory())?.enough(),
+            TargetKind::File | TargetKind::Pair => return Ok(None),
+            TargetKind::Histogram | TargetKind::Counter => {}
+        }
+    }
+    Ok(enough)
 }
 
 fn compile(event: &EventSpec) -> Result<Program, XeError> {

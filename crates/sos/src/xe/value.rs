@@ -1,6 +1,8 @@
 //! `Value`: what an event's field or an action carries, borrowed from the emitter; and [`OwnedValue`],
 //! what a reader gets.
 
+use super::mixed;
+
 /// One value on its way through predicates into buffers: nothing is copied before a session wants it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
@@ -16,6 +18,9 @@ pub enum Value<'a> {
     Float(f64),
     /// Text.
     Text(&'a str),
+    /// Text with bytes in it that are shown as digits: what [`mixed::MixedText::runs`] returns. Whoever
+    /// reads it gets text.
+    Mixed(&'a [u8]),
     /// Bytes; XML is text.
     Bytes(&'a [u8]),
     /// A GUID, in the order of its text form.
@@ -39,6 +44,8 @@ impl Value<'_> {
             Value::UInt(value) => OwnedValue::UInt(value),
             Value::Float(value) => OwnedValue::Float(value),
             Value::Text(value) => OwnedValue::Text(value.to_owned()),
+            // Damaged runs, which only a damaged file has, are no value.
+            Value::Mixed(runs) => mixed::text_of(runs).map_or(OwnedValue::Null, OwnedValue::Text),
             Value::Bytes(value) => OwnedValue::Bytes(value.to_owned()),
             Value::Guid(value) => OwnedValue::Guid(value),
             Value::Map(key) => OwnedValue::Map(key),
@@ -58,6 +65,7 @@ impl Value<'_> {
             Value::Null
             | Value::Float(_)
             | Value::Text(_)
+            | Value::Mixed(_)
             | Value::Bytes(_)
             | Value::Guid(_)
             | Value::Activity(..) => None,

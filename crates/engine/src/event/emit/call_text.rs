@@ -3,12 +3,13 @@
 //!
 //! It is written for each call while an event session looks at calls. So it is written into a buffer of
 //! the thread's, byte by byte: what is ASCII, as nearly all of it, needs neither an allocation nor a
-//! formatter.
+//! formatter; and binary data gets its digits when somebody reads the event.
 
 use std::cell::Cell;
 use std::io::Write;
-use std::ops::Range;
 
+use sos::xe::Value;
+use sos::xe::mixed::{self, MixedText};
 use types::value::ColumnType;
 use types::{DataType, Mode, Value as Sql};
 
@@ -20,98 +21,122 @@ const VALUE_MAX: usize = 4_000;
 /// A longer buffer is given back to the allocator.
 const KEPT_BYTES_MAX: usize = 64 << 10;
 
+/// Memory for the next call.
+#[derive(Default)]
+struct Kept {
+    statement: MixedText,
+    name: String,
+}
+
 thread_local! {
-    static KEPT: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    static KEPT: Cell<Kept> = Cell::default();
 }
 
 /// A call as a statement.
 #[derive(Debug)]
 pub(super) struct CallText {
-    /// UTF-8.
-    bytes: Vec<u8>,
-    name: Range<usize>,
+    statement: MixedText,
+    name: String,
 }
 
 impl CallText {
     /// Writes a call, before its values are taken out of it.
     pub(super) fn of(session: &SessionState, rpc: &Rpc<'_>) -> Self {
         // While a thread ends there is nothing kept.
-        let mut bytes = KEPT.try_with(Cell::take).unwrap_or_default();
-        bytes.extend_from_slice(b"exec ");
-        let name_begins = bytes.len();
-        put_name(rpc, &mut bytes);
-        let name = name_begins..bytes.len();
+        let Kept { statement, mut name } = KEPT.try_with(Cell::take).unwrap_or_default();
+        let mut statement = MixedText::in_memory_of(statement);
+        name.clear();
+        put_name(rpc, &mut name);
+        statement.text(|to| {
+            to.extend_from_slice(b"exec ");
+            to.extend_from_slice(name.as_bytes());
+        });
         for (place, parameter) in rpc.parameters.iter().enumerate() {
-            bytes.push(if place == 0 { b' ' } else { b',' });
-            if !parameter.name.is_empty() {
-                bytes.extend_from_slice(parameter.name.as_bytes());
-                bytes.push(b'=');
-            }
+            let between = if place == 0 { b' ' } else { b',' };
+            statement.text(|to| {
+                to.push(between);
+                if !parameter.name.is_empty() {
+                    to.extend_from_slice(parameter.name.as_bytes());
+                    to.push(b'=');
+                }
+            });
             match (&parameter.table, parameter.default) {
                 (Some(table), _) => {
-                    let (schema, of) = &table.type_name;
-                    put_shown(
-                        &mut bytes,
-                        format_args!("{schema}.{of} ({} rows)", table.rows.len()),
-                    );
+                    let ((schema, of), rows) = (&table.type_name, table.rows.len());
+                    statement.text(|to| put_shown(to, format_args!("{schema}.{of} ({rows} rows)")));
                 }
-                (None, true) => bytes.extend_from_slice(b"default"),
-                (None, false) => put(&parameter.value, &parameter.ty, session, &mut bytes),
+                (None, true) => statement.text(|to| to.extend_from_slice(b"default")),
+                (None, false) => put(&parameter.value, &parameter.ty, session, &mut statement),
             }
             if parameter.output {
-                bytes.extend_from_slice(b" output");
+                statement.text(|to| to.extend_from_slice(b" output"));
             }
         }
-        Self { bytes, name }
+        statement.finish();
+        Self { statement, name }
     }
 
     /// The name of what is called.
     pub(super) fn name(&self) -> &str {
-        self.statement().get(self.name.clone()).unwrap_or_default()
+        &self.name
+    }
+
+    /// The whole statement, as an event carries it.
+    pub(super) fn statement(&self) -> Value<'_> {
+        Value::Mixed(self.statement.runs())
     }
 
     /// The whole statement.
-    pub(super) fn statement(&self) -> &str {
-        let text = std::str::from_utf8(&self.bytes);
-        debug_assert!(text.is_ok(), "only texts and ASCII are written");
-        text.unwrap_or_default()
+    pub(super) fn to_text(&self) -> String {
+        written(&self.statement)
     }
 }
 
 impl Drop for CallText {
     fn drop(&mut self) {
-        let mut bytes = std::mem::take(&mut self.bytes);
-        if bytes.capacity() <= KEPT_BYTES_MAX {
-            bytes.clear();
-            let _ = KEPT.try_with(|kept| kept.set(bytes));
+        if self.statement.capacity() <= KEPT_BYTES_MAX {
+            let kept = Kept {
+                statement: std::mem::take(&mut self.statement),
+                name: std::mem::take(&mut self.name),
+            };
+            let _ = KEPT.try_with(|place| place.set(kept));
         }
     }
+}
+
+fn written(mixed: &MixedText) -> String {
+    let text = mixed::text_of(mixed.runs());
+    debug_assert!(text.is_some(), "only texts and ASCII are written");
+    text.unwrap_or_default()
 }
 
 /// What came back in OUTPUT parameters, as a call has its parameters: `@a=1,@b=N'x'`.
 pub(super) fn given_back(session: &SessionState, outputs: &[Output]) -> String {
-    let mut bytes = Vec::new();
+    let mut all = MixedText::default();
     for (place, output) in outputs.iter().enumerate() {
-        if place > 0 {
-            bytes.push(b',');
-        }
-        if !output.name.is_empty() {
-            bytes.extend_from_slice(output.name.as_bytes());
-            bytes.push(b'=');
-        }
-        put(&output.value, &output.ty, session, &mut bytes);
+        all.text(|to| {
+            if place > 0 {
+                to.push(b',');
+            }
+            if !output.name.is_empty() {
+                to.extend_from_slice(output.name.as_bytes());
+                to.push(b'=');
+            }
+        });
+        put(&output.value, &output.ty, session, &mut all);
     }
-    let text = String::from_utf8(bytes);
-    debug_assert!(text.is_ok(), "only texts and ASCII are written");
-    text.unwrap_or_default()
+    all.finish();
+    written(&all)
 }
 
-fn put_name(rpc: &Rpc<'_>, to: &mut Vec<u8>) {
+fn put_name(rpc: &Rpc<'_>, to: &mut String) {
     match rpc.target {
-        RpcTarget::Name(name) => to.extend_from_slice(name.as_bytes()),
+        RpcTarget::Name(name) => to.push_str(name),
         RpcTarget::Id(id) => match crate::proc::find_by_id(id) {
-            Ok(system) => to.extend_from_slice(system.name.as_bytes()),
-            Err(_) => put_shown(to, format_args!("ProcID {id}")),
+            Ok(system) => to.push_str(system.name),
+            Err(_) => {
+                let _ = std::fmt::Write::write_fmt(to, format_args!("ProcID {id}"));
+            }
         },
     }
 }
@@ -122,8 +147,11 @@ fn put_shown(to: &mut Vec<u8>, shown: std::fmt::Arguments<'_>) {
 }
 
 /// Writes a value as a literal.
-fn put(value: &Sql, ty: &ColumnType, session: &SessionState, to: &mut Vec<u8>) {
-    match value {
+fn put(value: &Sql, ty: &ColumnType, session: &SessionState, to: &mut MixedText) {
+    if let Sql::VarBinary(bytes) = value {
+        return to.binary(&bytes[..bytes.len().min(VALUE_MAX)]);
+    }
+    to.text(|to| match value {
         Sql::Null => to.extend_from_slice(b"NULL"),
         Sql::Bit(value) => to.push(if *value { b'1' } else { b'0' }),
         Sql::TinyInt(value) => put_shown(to, format_args!("{value}")),
@@ -132,7 +160,6 @@ fn put(value: &Sql, ty: &ColumnType, session: &SessionState, to: &mut Vec<u8>) {
         Sql::BigInt(value) => put_shown(to, format_args!("{value}")),
         Sql::Real(value) => put_shown(to, format_args!("{value:e}")),
         Sql::Float(value) => put_shown(to, format_args!("{value:e}")),
-        Sql::VarBinary(bytes) => put_hex(&bytes[..bytes.len().min(VALUE_MAX)], to),
         other => {
             let national = matches!(
                 ty.data_type,
@@ -146,28 +173,7 @@ fn put(value: &Sql, ty: &ColumnType, session: &SessionState, to: &mut Vec<u8>) {
             }
             to.push(b'\'');
         }
-    }
-}
-
-/// The two digits of each byte.
-const HEX: [[u8; 2]; 256] = {
-    let digits = b"0123456789ABCDEF";
-    let mut all = [[0; 2]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        all[byte] = [digits[byte >> 4], digits[byte & 15]];
-        byte += 1;
-    }
-    all
-};
-
-fn put_hex(bytes: &[u8], to: &mut Vec<u8>) {
-    to.extend_from_slice(b"0x");
-    let begins = to.len();
-    to.resize(begins + 2 * bytes.len(), 0);
-    for (digits, byte) in to[begins..].chunks_exact_mut(2).zip(bytes) {
-        digits.copy_from_slice(&HEX[usize::from(*byte)]);
-    }
+    });
 }
 
 /// Writes a string that is no longer than what is shown and has nothing but ASCII and no quotation
@@ -231,13 +237,6 @@ mod tests {
             assert_eq!(shown(&national(other)), None, "{other}");
         }
         assert_eq!(shown(&Sql::VarChar(Bytes::from(&b"\xe4"[..]))), None);
-    }
-
-    #[test]
-    fn bytes_are_written_as_two_digits_each() {
-        let mut text = Vec::new();
-        put_hex(&[0, 0x0f, 0xa5, 0xff], &mut text);
-        assert_eq!(text, b"0x000FA5FF");
     }
 
     #[test]

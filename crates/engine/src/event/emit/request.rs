@@ -153,15 +153,14 @@ pub(crate) fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a
     let is_watched = xe::enabled(&RPC_STARTING) || xe::enabled(&RPC_COMPLETED);
     let watched = is_watched.then(|| watch(session, rpc));
     let context = context::begin(session, || match &watched {
-        Some(watched) => watched.text.statement().to_owned(),
-        None => CallText::of(session, rpc).statement().to_owned(),
+        Some(watched) => watched.text.to_text(),
+        None => CallText::of(session, rpc).to_text(),
     });
     if let Some(Watched { text, stream, .. }) = &watched
         && xe::enabled(&RPC_STARTING)
     {
         let reset = Value::Map(session.pooled.reset);
-        let (name, text) = (Value::Text(text.name()), Value::Text(text.statement()));
-        let values = [reset, name, text, bytes_of(*stream)];
+        let values = [reset, Value::Text(text.name()), text.statement(), bytes_of(*stream)];
         fire(session, &RPC_STARTING, &values);
     }
     Call { context, watched }
@@ -203,7 +202,7 @@ pub(crate) fn rpc_completed(
             Value::UInt(session.row_count),
             Value::Map(session.pooled.reset),
             Value::Text(text.name()),
-            Value::Text(text.statement()),
+            text.statement(),
             bytes_of(*stream),
             outputs.as_deref().map_or(Value::Null, Value::Text),
         ];

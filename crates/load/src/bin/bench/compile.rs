@@ -1,7 +1,8 @@
 //! `bench compile`: what it costs the server to find or make the plan of a statement, by server CPU.
 //!
-//! One connection sends one kind of request after the other: a statement with parameters, the same
-//! text with its values in it, texts that were never seen and whose constants may be parameters (they differ
+//! The connections of every race send one kind of request after the other; and then one connection
+//! alone, for which the server also pays for going to sleep and being woken between two requests. The kinds
+//! are a statement with parameters, the same text with its values in it, texts that were never seen and whose constants may be parameters (they differ
 //! in nothing else, and find the plan of their kind) or may not (an empty statement stands in front); and a
 //! join of three tables by their keys that gives 100 rows. What a new text costs beyond a cached one is its
 //! compilation, or the search for its kind.
@@ -9,12 +10,13 @@
 use std::time::Duration;
 
 use clap::Args;
-use load::{Answer, Result, Script, ServerProcess};
+use load::{Answer, Generator, Result, Script, ServerProcess};
 use tds::ProcedureId;
 use tds::client::{ClientSettings, RpcBuilder, batch};
 use types::{ColumnType, DataType, Length, Value};
 
-use crate::setup::{Schedulers, apart, connect, run_batches, start_clearway};
+use crate::setup::{Schedulers, apart, connect, login, run_batches, start_clearway};
+use crate::work::CONNECTIONS;
 use crate::{Plan, say};
 
 /// Texts that differ: more than any cache of the server keeps.
@@ -49,9 +51,11 @@ pub(crate) fn run(arguments: &CompileArguments) -> Result<()> {
     prepare(&server)?;
     let window = Duration::from_millis(arguments.window_ms);
     let mut medians = Vec::new();
+    say(&format!("{:<40} {:>14} {:>14}", "us of server CPU, with connections:", CONNECTIONS, 1));
     for kind in kinds() {
-        let cost = measure(&server, &kind, arguments.rounds, window)?;
-        say(&format!("{:<40} {:>8.2} us of server CPU", kind.name, cost));
+        let cost = measure(&server, &kind, CONNECTIONS, (arguments.rounds, window))?;
+        let alone = measure(&server, &kind, 1, (arguments.rounds, window))?;
+        say(&format!("{:<40} {cost:>14.2} {alone:>14.2}", kind.name));
         medians.push(cost);
     }
     if let [_, cached, kind, new, ..] = medians[..] {
@@ -106,7 +110,7 @@ fn kinds() -> Vec<Kind> {
             requests: (0..TEXTS).map(|n| ask(&format!(";{}", new(n)))).collect(),
             rows: 1,
         },
-        Kind { name: "join of three, 100 rows (asked: 60)", requests: vec![ask(join)], rows: 100 },
+        Kind { name: "join of three, 100 rows (60 at most)", requests: vec![ask(join)], rows: 100 },
     ]
 }
 
@@ -122,13 +126,19 @@ fn prepared(statement: &str) -> Vec<u8> {
 }
 
 /// Returns the median of the rounds, in microseconds of server CPU per request.
-fn measure(server: &ServerProcess, kind: &Kind, rounds: usize, window: Duration) -> Result<f64> {
+fn measure(
+    server: &ServerProcess,
+    kind: &Kind,
+    connections: usize,
+    (rounds, window): (usize, Duration),
+) -> Result<f64> {
     let mut client = connect(server, DATABASE)?;
     let answer = Answer::decode(&client.ask(&kind.requests[0])?)?.check()?;
     if answer.rows().len() != kind.rows {
         return Err(format!("{}: {} rows and not {}", kind.name, answer.rows().len(), kind.rows));
     }
-    let script = Script::new(kind.requests.clone(), kind.requests.len());
+    let mut client = Generator::log_in(server.address(), connections, &login(DATABASE))?;
+    let script = Script::new(kind.requests.clone(), kind.requests.len().div_ceil(connections));
     client.run(&script, window)?;
     let mut costs = Vec::with_capacity(rounds);
     for _ in 0..rounds.max(1) {

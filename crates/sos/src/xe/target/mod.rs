@@ -272,6 +272,14 @@ impl RecordTarget {
         }
     }
 
+    /// Counts records that came and went before the batch that follows.
+    pub(super) fn pass_over(&mut self, records: u64) {
+        match self {
+            Self::Ring(ring) => ring.pass_over(records),
+            Self::File(_) | Self::Pairs(_) => debug_assert!(records == 0, "these get all"),
+        }
+    }
+
     /// Ends a batch of records.
     pub(super) fn finish(&mut self) {
         match self {

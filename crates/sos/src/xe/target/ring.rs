@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::sync::Arc;
 use crate::xe::error::XeError;
+use crate::xe::filling::Enough;
 use crate::xe::record::Record;
 use crate::xe::report::RingData;
 use crate::xe::shape::Shape;
@@ -17,8 +18,15 @@ const OVERHEAD_BYTES: usize = size_of::<Kept>() + 16;
 #[derive(Debug)]
 struct Kept {
     shape: Arc<Shape>,
-    bytes: Box<[u8]>,
+    bytes: Vec<u8>,
     time_100ns: u64,
+}
+
+impl Kept {
+    /// What it is counted with.
+    fn cost(&self) -> usize {
+        self.bytes.capacity() + OVERHEAD_BYTES
+    }
 }
 
 /// A ring buffer.
@@ -59,6 +67,17 @@ impl Ring {
         })
     }
 
+    /// What is enough to remember for it; none if it wants some of each kind.
+    pub(in crate::xe) fn enough(&self) -> Option<Enough> {
+        let records = self.events_max as u64;
+        (self.preferred == 0).then_some(Enough { records, bytes: self.bytes_max })
+    }
+
+    /// Counts events that came and went while nobody asked.
+    pub(in crate::xe) fn pass_over(&mut self, events: u64) {
+        self.processed += events;
+    }
+
     /// Keeps an event, for which others go.
     pub(in crate::xe) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time: u64) {
         self.processed += 1;
@@ -67,19 +86,35 @@ impl Ring {
             self.too_large += 1;
             return;
         }
+        let mut gone = None;
         while self.bytes + cost > self.bytes_max || self.kept.len() >= self.events_max {
-            self.give_up_one();
+            gone = self.give_up_one();
         }
-        self.bytes += cost;
-        let bytes = record.bytes().into();
-        self.kept.push_back(Kept { shape: Arc::clone(shape), bytes, time_100ns: time });
+        // Events are mostly like the one before: the memory and the shape of the one that goes fit, and a
+        // full ring takes the next one without the allocator.
+        let fits = |gone: &Kept| {
+            (cost..2 * cost).contains(&gone.cost()) && self.bytes + gone.cost() <= self.bytes_max
+        };
+        let mut kept = gone.filter(fits).unwrap_or_else(|| Kept {
+            shape: Arc::clone(shape),
+            bytes: Vec::with_capacity(record.bytes().len()),
+            time_100ns: 0,
+        });
+        if !Arc::ptr_eq(&kept.shape, shape) {
+            kept.shape = Arc::clone(shape);
+        }
+        kept.bytes.clear();
+        kept.bytes.extend_from_slice(record.bytes());
+        kept.time_100ns = time;
+        self.bytes += kept.cost();
+        self.kept.push_back(kept);
     }
 
-    fn give_up_one(&mut self) {
+    fn give_up_one(&mut self) -> Option<Kept> {
         let at = if self.preferred == 0 { 0 } else { self.least_wanted() };
-        if let Some(gone) = self.kept.remove(at) {
-            self.bytes -= gone.bytes.len() + OVERHEAD_BYTES;
-        }
+        let gone = self.kept.remove(at)?;
+        self.bytes -= gone.cost();
+        Some(gone)
     }
 
     /// The oldest event of a kind that has more than the preferred number; else the oldest.
