@@ -53,7 +53,6 @@ fn readers_never_see_a_freed_value_and_all_but_the_last_are_freed() {
     let until = sos::clock::monotonic_ns() + 10_000_000_000;
     while alive.load(Ordering::Relaxed) != 1 && sos::clock::monotonic_ns() < until {
         epoch::collect();
-        sos::sys::yield_cpu();
     }
     assert_eq!(alive.load(Ordering::Relaxed), 1);
 }
