@@ -236,7 +236,7 @@ impl Cost {
 }
 
 /// The mean of the ratios less one, and its 95 % interval by drawing the pairs anew.
-fn interval(ratios: &[f64]) -> Interval {
+pub(crate) fn interval(ratios: &[f64]) -> Interval {
     let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
     let pairs = logs.len();
     let share = |sum: f64| (sum / float(u64::try_from(pairs).unwrap_or(1).max(1))).exp_m1();

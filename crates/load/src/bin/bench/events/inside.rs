@@ -1,4 +1,5 @@
-//! What an event costs where nobody asks for it, and how many of them a file takes, in this process.
+//! What an event costs where nobody asks for it, how many of them a file takes, and what a sample costs the
+//! thread that it interrupts: in this process.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use load::Result;
 use load::json::quote;
 use sos::clock;
 use sos::ledger::Accounts;
+use sos::sampler::{RATE_HZ, RATE_HZ_MAX};
 use sos::sync::Arc;
 use sos::xe::{
     self, Event, EventSpec, Field, FieldType, Hub, Package, SessionOptions, SessionSpec, Target,
@@ -72,13 +74,69 @@ pub(super) fn measure() -> Result<Vec<Figure>> {
     let inner = Arc::clone(&accounts);
     let (sender, receiver) = mpsc::channel();
     let run = move || {
-        let measured = filed(&inner).map(|filed| vec![disabled(), filed]);
+        let measured = filed(&inner).map(|filed| vec![disabled(), filed, sampled(&inner)]);
         let _ = sender.send(measured);
     };
     let thread = sos::thread::spawn(&accounts, "measured", run).map_err(|e| e.to_string())?;
     let figures = receiver.recv().map_err(|_| "what measures has ended".to_owned())?;
     thread.join().map_err(|_| "what measures has panicked".to_owned())?;
     figures
+}
+
+/// Pieces of work beside each other, with samples and without, and bytes that each goes through again and
+/// again: what a thread has in its CPU's own cache.
+const PIECES: usize = 200;
+const PIECE_ROUNDS: u64 = 1_000;
+const PIECE_BYTES: usize = 256 << 10;
+/// Calls below each other that a sample finds: as deep as a request's.
+const PIECE_DEPTH: u32 = 30;
+
+/// What the calling thread's CPU time grows by when it is sampled.
+fn sampled(accounts: &Arc<Accounts>) -> Figure {
+    let memory: Vec<u64> = (0..PIECE_BYTES as u64 / 8).collect();
+    let piece = |hz: u32| -> f64 {
+        accounts.set_sampling_rate(hz);
+        let before = sos::sys::thread_cpu_ns();
+        std::hint::black_box(deep(PIECE_DEPTH, &memory));
+        float(sos::sys::thread_cpu_ns() - before)
+    };
+    let pair = |at: usize| {
+        // Each of the two is first as often as second.
+        let (with, without) = if at.is_multiple_of(2) {
+            let with = piece(RATE_HZ_MAX);
+            (with, piece(0))
+        } else {
+            let without = piece(0);
+            (piece(RATE_HZ_MAX), without)
+        };
+        with / without
+    };
+    let ratios: Vec<f64> = (0..PIECES).map(pair).collect();
+    accounts.set_sampling_rate(0);
+    let samples: u64 = accounts.cpu_samples().iter().map(|sample| sample.samples).sum();
+    let scale = f64::from(RATE_HZ) / f64::from(RATE_HZ_MAX) * 100.0;
+    let interval = crate::pairs::interval(&ratios);
+    let (mean, low, high) = (interval.mean * scale, interval.low * scale, interval.high * scale);
+    Figure {
+        name: "being sampled 97 times per second of CPU time, 30 calls deep (measured at 249)",
+        asked: "0.1 % at most",
+        measured: format!("{mean:+.3} % ({low:+.3} .. {high:+.3}), {samples} samples"),
+        value: mean,
+        holds: high <= 0.1 && samples > PIECES as u64,
+    }
+}
+
+/// Goes through memory so many calls below the caller.
+#[inline(never)]
+fn deep(depth: u32, memory: &[u64]) -> u64 {
+    if depth > 0 {
+        // Not the last thing that it does: each call has a frame of its own.
+        return std::hint::black_box(deep(depth - 1, memory)).wrapping_add(1);
+    }
+    (0..PIECE_ROUNDS).fold(0, |sum, round| {
+        let memory = std::hint::black_box(memory);
+        memory.iter().fold(sum ^ round, |sum, word| (sum ^ word).rotate_left(5))
+    })
 }
 
 /// The probe of an event that no session has.
