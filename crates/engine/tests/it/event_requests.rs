@@ -65,6 +65,59 @@ fn a_call_is_told_of_with_its_bytes_and_what_it_gave_back_if_a_session_asks() {
 }
 
 #[test]
+fn binary_parameters_are_digits_for_whoever_reads_and_for_predicates() {
+    let (instance, mut watcher) = watched(
+        "ADD EVENT sqlserver.rpc_completed (WHERE sqlserver.like_i_sql_unicode_string([statement], N'%@b=0x0FA5,%'))
+         ADD TARGET package0.ring_buffer,
+         ADD TARGET package0.histogram (SET source = N'statement', source_type = 0,
+            filtering_event_name = N'sqlserver.rpc_completed')",
+    );
+    let mut other = login(&instance);
+    run(&mut other, "CREATE PROCEDURE dbo.b @b varbinary(10), @n nvarchar(10) AS SELECT @b");
+    for bytes in [&[0x0F, 0xA5][..], &[0x0F], &[0x0F, 0xA5]] {
+        let binary = DataType::VarBinary(Length::Limited(10));
+        let mut parameters = [
+            output("@b", binary, Value::VarBinary(types::Bytes::from(bytes))),
+            output("@n", DataType::NVarChar(Length::Limited(10)), Value::nvarchar("ä'")),
+        ];
+        parameters.iter_mut().for_each(|parameter| parameter.output = false);
+        let target = RpcTarget::Name("dbo.b");
+        let rpc = Rpc { target, parameters: &mut parameters, more: false, stream: None };
+        other.rpc(rpc, &mut Answer::default()).unwrap();
+    }
+    let text = "exec dbo.b @b=0x0FA5,@n=N'ä'''";
+    let told = ring(&mut watcher, "rpc_completed", &[&data("statement")]);
+    assert_eq!(told, [[text], [text]]);
+    let slots = run(
+        &mut watcher,
+        "SELECT n.value('@count', 'int'), n.value('(value)[1]', 'nvarchar(100)')
+         FROM (SELECT CAST(target_data AS xml) AS x FROM sys.dm_xe_session_targets
+               WHERE target_name = 'histogram') AS d
+         CROSS APPLY d.x.nodes('/HistogramTarget/Slot') AS q(n)",
+    );
+    assert_eq!(slots, [["2", text]]);
+}
+
+#[test]
+fn checkpoints_are_told_of_and_logs_that_do_not_exist_are_not() {
+    let (instance, mut watcher) = watched(
+        "ADD EVENT sqlserver.checkpoint_begin, ADD EVENT sqlserver.checkpoint_end,
+         ADD EVENT sqlserver.log_flush_start, ADD EVENT sqlserver.log_flush_complete
+         ADD TARGET package0.ring_buffer",
+    );
+    let mut other = login(&instance);
+    run(&mut other, "USE tempdb; CREATE TABLE #t (a int); INSERT #t VALUES (1); CHECKPOINT");
+    for (event, wanted) in [
+        ("checkpoint_begin", &[["2"]][..]),
+        ("checkpoint_end", &[["2"]]),
+        ("log_flush_start", &[]),
+        ("log_flush_complete", &[]),
+    ] {
+        assert_eq!(ring(&mut watcher, event, &[&data("database_id")]), wanted, "{event}");
+    }
+}
+
+#[test]
 fn transaction_manager_requests_are_told_of_with_what_they_ask() {
     let events = ["begin", "commit", "rollback", "save"].map(|verb| {
         format!(

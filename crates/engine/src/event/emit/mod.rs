@@ -2,6 +2,7 @@
 //! gathered only when a session wants it.
 
 mod call_text;
+pub(crate) mod checkpoint;
 pub(crate) mod columnstore;
 pub(crate) mod error;
 pub(crate) mod grant;

@@ -1,6 +1,7 @@
 //! The engine's events, by family, each declared once: the probe that fires it, the statement that names
 //! it and the views that list it take it from here.
 
+mod checkpoint;
 mod columnstore;
 mod error;
 mod lock;
@@ -12,6 +13,9 @@ mod transaction;
 
 use sos::xe::{Event, Field, FieldType, SQLSERVER, Setting};
 
+pub(crate) use checkpoint::{
+    CHECKPOINT_BEGIN, CHECKPOINT_END, LOG_FLUSH_COMPLETE, LOG_FLUSH_START,
+};
 pub(crate) use columnstore::{
     COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT, COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
     COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
@@ -33,7 +37,7 @@ pub(crate) use transaction::{
 };
 
 /// How many there are.
-pub(crate) const COUNT: usize = 34;
+pub(crate) const COUNT: usize = 38;
 
 /// All of them.
 pub(crate) static EVENTS: [&Event; COUNT] = [
@@ -71,6 +75,10 @@ pub(crate) static EVENTS: [&Event; COUNT] = [
     &COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT,
     &COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
     &COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
+    &CHECKPOINT_BEGIN,
+    &CHECKPOINT_END,
+    &LOG_FLUSH_START,
+    &LOG_FLUSH_COMPLETE,
 ];
 
 /// Whether an event is one of statements or modules: those are followed only where somebody asks.

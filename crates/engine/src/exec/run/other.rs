@@ -3,6 +3,7 @@
 use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
 use types::{Error, Msg};
 
+use crate::event::emit::checkpoint;
 use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::message::text_of;
@@ -28,7 +29,10 @@ impl Runner<'_> {
             StatementKind::BulkInsert(bulk) => return crate::exec::bulk::run(bulk, cx),
             StatementKind::InsertBulk(bulk) => cx.session.pending_bulk = Some((**bulk).clone()),
             // Nothing is written that a checkpoint would shorten.
-            StatementKind::Checkpoint(_) => {}
+            StatementKind::Checkpoint(_) => {
+                checkpoint::begin(cx.session);
+                checkpoint::end(cx.session);
+            }
             // WITH OVERRIDE leaves out a check of values that sp_configure has made already.
             StatementKind::Reconfigure { .. } => crate::proc::configure::reconfigure(cx)?,
             StatementKind::ExecuteAs(execute_as) => self.execute_as(execute_as, cx)?,
