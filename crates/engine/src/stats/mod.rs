@@ -70,6 +70,11 @@ pub(crate) fn spent_now() -> (Spend, u64) {
     spend::now()
 }
 
+/// The same at the last edge that the ledger took: no reading.
+pub(crate) fn spent_at_edge() -> (Spend, u64) {
+    spend::at_edge()
+}
+
 /// Bits of a statement's number that are its id.
 const ID_BITS: u32 = ids::IDS_MAX.ilog2();
 

@@ -31,6 +31,12 @@ impl Begun {
         Self { ticks, worker: spent.worker() }
     }
 
+    /// Notes that something has begun at the thread's last edge.
+    pub(crate) fn at_edge() -> Self {
+        let (spent, ticks) = crate::stats::spent_at_edge();
+        Self { ticks, worker: spent.worker() }
+    }
+
     /// Microseconds since then, and microseconds of CPU time.
     fn spent_us(self) -> (u64, u64) {
         let now = Self::now();

@@ -168,8 +168,9 @@ pub(crate) fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a
 
 #[cold]
 fn watch<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Watched<'a> {
-    let text = CallText::of(session, rpc);
-    Watched { begun: Begun::now(), text, stream: rpc.stream }
+    // The last edge is the end of receiving, or the end of the call before: that one was watched, too.
+    let begun = Begun::at_edge();
+    Watched { begun, text: CallText::of(session, rpc), stream: rpc.stream }
 }
 
 fn bytes_of(stream: Option<&[u8]>) -> Value<'_> {
