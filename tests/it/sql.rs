@@ -1,6 +1,6 @@
 //! `clearway sql` as scripts use it: over pipes and files, with exit codes, in each format.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::process::{Output, Stdio};
 
 use crate::server::{PASSWORD, ServerProcess, command};
@@ -39,6 +39,20 @@ fn a_pipe_is_batches_between_lines_of_go() {
     let rows = "id|name\n--|----\n1|\u{e9}\n1|\u{e9}\n2|NULL\n2|NULL\n\n(4 rows affected)\n";
     assert!(found.contains(rows), "{found}");
     assert!(found.contains("x\n-\n\ngo\n"), "what is in quotes and comments is text: {found}");
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_without_an_error() {
+    let server = ServerProcess::start(&[]);
+    let target = format!("127.0.0.1,{}", server.address.port());
+    let query = "select * from generate_series(1, 1000000)";
+    let mut command = command(&["sql", "-S", &target, "-P", PASSWORD, "-Q", query]);
+    let mut child = command.stdin(Stdio::null()).spawn().expect("the binary runs");
+    let mut first = [0; 5];
+    child.stdout.take().expect("stdout is piped").read_exact(&mut first).expect("a line");
+    assert_eq!(&first, b"value");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), err(&output)), (Some(0), String::new()));
 }
 
 #[test]

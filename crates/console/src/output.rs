@@ -13,6 +13,8 @@ pub(crate) struct Output {
     /// The name, for errors.
     name: String,
     is_stdout: bool,
+    /// Whether whoever read it has gone, as `head` does when it has seen enough.
+    is_left: bool,
 }
 
 impl Output {
@@ -30,7 +32,12 @@ impl Output {
                 (Box::new(file), path.display().to_string())
             }
         };
-        Ok(Self { sink: BufWriter::new(sink), name, is_stdout: *place == Place::Stdout })
+        Ok(Self {
+            sink: BufWriter::new(sink),
+            name,
+            is_stdout: *place == Place::Stdout,
+            is_left: false,
+        })
     }
 
     /// Columns of the terminal that it is, if it is one.
@@ -39,12 +46,18 @@ impl Output {
         (self.is_stdout && stdout.is_terminal()).then(|| terminal_columns(&stdout).unwrap_or(80))
     }
 
+    /// Whether nobody reads it any more.
+    pub(crate) fn is_left(&self) -> bool {
+        self.is_left
+    }
+
     /// Writes text.
     ///
     /// # Errors
     /// One line.
     pub(crate) fn put(&mut self, text: &str) -> Result<(), String> {
-        self.sink.write_all(text.as_bytes()).map_err(|error| format!("{}: {error}", self.name))
+        let put = self.sink.write_all(text.as_bytes());
+        put.map_err(|error| self.told(&error))
     }
 
     /// Hands on what is held back.
@@ -52,6 +65,12 @@ impl Output {
     /// # Errors
     /// One line.
     pub(crate) fn flush(&mut self) -> Result<(), String> {
-        self.sink.flush().map_err(|error| format!("{}: {error}", self.name))
+        let flushed = self.sink.flush();
+        flushed.map_err(|error| self.told(&error))
+    }
+
+    fn told(&mut self, error: &io::Error) -> String {
+        self.is_left |= error.kind() == io::ErrorKind::BrokenPipe;
+        format!("{}: {error}", self.name)
     }
 }

@@ -45,12 +45,14 @@ pub fn run(settings: Settings) -> Result<u8, String> {
     sos::sys::ignore_sigpipe();
     let signals = StopSignals::new().map_err(|error| format!("signals: {error}"))?;
     let mut shell = Shell::new(settings, signals)?;
-    let flow = shell.start()?;
-    shell.out.flush()?;
-    Ok(match flow {
-        Flow::Exit(code) => code,
-        Flow::On => 0,
-    })
+    let ended = shell.start().and_then(|flow| shell.out.flush().map(|()| flow));
+    match ended {
+        Ok(Flow::Exit(code)) => Ok(code),
+        Ok(Flow::On) => Ok(0),
+        // Who has seen enough, as in `clearway sql .. | head`, is no error.
+        Err(_) if shell.out.is_left() => Ok(0),
+        Err(what) => Err(what),
+    }
 }
 
 struct Shell {
