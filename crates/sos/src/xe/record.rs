@@ -52,18 +52,28 @@ impl<'a> Encoder<'a> {
         self.at = end;
     }
 
+    /// Writes the first bytes of a word, by one store where there is room for all of it: what is too
+    /// much is written over by what follows, or is behind the end.
+    #[inline]
+    fn put_first(&mut self, word: u128, bytes: usize) {
+        let word = word.to_le_bytes();
+        match self.into.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut) {
+            Some(room) => {
+                *room = word;
+                self.at += bytes;
+            }
+            None => self.put(&word[..bytes]),
+        }
+    }
+
     #[inline]
     fn put_word(&mut self, tag: u8, word: u64) {
-        let mut bytes = [tag; 9];
-        bytes[1..].copy_from_slice(&word.to_le_bytes());
-        self.put(&bytes);
+        self.put_first(u128::from(word) << 8 | u128::from(tag), 9);
     }
 
     #[inline]
     fn put_half(&mut self, tag: u8, word: u32) {
-        let mut bytes = [tag; 5];
-        bytes[1..].copy_from_slice(&word.to_le_bytes());
-        self.put(&bytes);
+        self.put_first(u128::from(word) << 8 | u128::from(tag), 5);
     }
 
     fn put_long(&mut self, tag: u8, bytes: &[u8]) {
@@ -76,8 +86,10 @@ impl<'a> Encoder<'a> {
     pub(super) fn value(&mut self, value: Value<'_>) {
         self.values += 1;
         match value {
-            Value::Null => self.put(&[TAG_NULL]),
-            Value::Bool(value) => self.put(&[if value { TAG_TRUE } else { TAG_FALSE }]),
+            Value::Null => self.put_first(u128::from(TAG_NULL), 1),
+            Value::Bool(value) => {
+                self.put_first(u128::from(if value { TAG_TRUE } else { TAG_FALSE }), 1);
+            }
             Value::Int(value) => self.put_word(TAG_INT, value.cast_unsigned()),
             Value::UInt(value) => self.put_word(TAG_UINT, value),
             Value::Float(value) => self.put_word(TAG_FLOAT, value.to_bits()),
@@ -249,6 +261,23 @@ mod tests {
         for (at, value) in VALUES.iter().enumerate() {
             let bytes = record.value_bytes(at).expect("the value is there");
             assert_eq!(decode(bytes).map(|(value, _)| value), Some(*value));
+        }
+    }
+
+    #[test]
+    fn record_fits_into_as_many_bytes_as_it_has_and_into_none_less() {
+        let write = |room: &mut [u8]| {
+            let mut encoder = Encoder::new(room);
+            VALUES.iter().for_each(|value| encoder.value(*value));
+            encoder.finish(5, 77)
+        };
+        let mut wide = [0; 200];
+        let bytes = write(&mut wide).expect("there is room");
+        let mut exact = vec![0xEE; bytes];
+        assert_eq!(write(&mut exact), Ok(bytes));
+        assert_eq!(exact, &wide[..bytes]);
+        for length in 0..bytes {
+            assert_eq!(write(&mut exact[..length]), Err(bytes), "{length}");
         }
     }
 
