@@ -53,10 +53,13 @@ impl Optimizer<'_> {
                 filter(Node::OneRow, conjuncts)
             }
             Node::Empty => Node::Empty,
+            Node::Bulk(mut scan) => {
+                self.test_groups(&mut scan, &conjuncts);
+                filter(Node::Bulk(scan), conjuncts)
+            }
             Node::View(_)
             | Node::Values(_)
             | Node::Function(_)
-            | Node::Bulk(_)
             | Node::UserFunction(_)
             | Node::Limit(_)
             | Node::Recursive(_)

@@ -57,6 +57,7 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     let context = BinderContext::bare(cx.session, &database);
     let mut binder = context.binder();
     match query::resolve_table(&mut binder, name)? {
+        query::Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
         query::Resolved::Table(table) => Ok(table),
         _ => Err(Msg::NotSupported("BULK INSERT into a view").into()),
     }
