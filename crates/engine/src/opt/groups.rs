@@ -14,6 +14,7 @@ use types::{Collation, DataType};
 use super::Optimizer;
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind, Register};
 use crate::plan::query::{BulkFormat, BulkScan, GroupTest};
+use crate::plan::walk::{self, Rewrite};
 
 impl Optimizer<'_> {
     /// Gives a scan the tests that follow from what its rows have to satisfy.
@@ -29,6 +30,26 @@ impl Optimizer<'_> {
                 scan.tests.push(GroupTest { condition, bounds });
             }
         }
+    }
+
+    /// As [`Self::test_groups`], for what is asked of values that are computed of the columns.
+    pub(super) fn test_groups_below(
+        &mut self,
+        scan: &mut BulkScan,
+        conjuncts: &[Expr],
+        computed: &[(Register, Expr)],
+    ) {
+        let mut below = conjuncts.to_vec();
+        for conjunct in &mut below {
+            walk::rewrite(conjunct, &mut |expr| {
+                let ExprKind::Column(register) = expr.kind else { return Rewrite::Enter };
+                if let Some((_, value)) = computed.iter().find(|c| c.0 == register) {
+                    *expr = value.clone();
+                }
+                Rewrite::Done
+            });
+        }
+        self.test_groups(scan, &below);
     }
 }
 

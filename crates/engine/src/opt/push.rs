@@ -168,6 +168,9 @@ impl Optimizer<'_> {
                 above.push(conjunct);
             }
         }
+        if let Node::Bulk(scan) = &mut input {
+            self.test_groups_below(scan, &above, &computed);
+        }
         let input = self.below(input, below, outer, all);
         filter(Node::Compute(Box::new((input, computed))), above)
     }

@@ -265,8 +265,19 @@ pub struct GroupTest {
 pub enum BulkFormat {
     /// FORMAT = 'PARQUET': the types of the columns that are read.
     Parquet(Vec<types::DataType>),
+    /// FORMAT = 'CSV'.
+    Text(Box<TextFormat>),
     /// SINGLE_BLOB and its kin: one row with all of the file as a value of this type.
     Single(types::DataType),
+}
+
+/// A text file of OPENROWSET(BULK ..).
+#[derive(Clone, Debug)]
+pub struct TextFormat {
+    /// What its options say.
+    pub(crate) options: crate::exec::bulk::option::Options,
+    /// Its columns, which WITH names, and their types.
+    pub columns: Vec<(String, types::value::ColumnType)>,
 }
 
 /// A user's multi-statement function.

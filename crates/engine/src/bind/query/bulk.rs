@@ -13,9 +13,10 @@ use crate::bind::expr::convert_to;
 use crate::bind::{Binder, SourceColumn};
 use crate::catalog::name::Name;
 use crate::catalog::{ExternalPlace, TableDef};
-use crate::exec::bulk::rowset::{open_parquet, waiting};
+use crate::exec::bulk::option;
+use crate::exec::bulk::rowset::{open_parquet, text_bytes, waiting};
 use crate::plan::expr::{Expr, ExprKind as BoundKind, Register};
-use crate::plan::query::{BulkFile, BulkFormat, BulkScan, Node};
+use crate::plan::query::{BulkFile, BulkFormat, BulkScan, Node, TextFormat};
 
 /// What strings of a Parquet file are in: as Microsoft's table of types has it, a collation of UTF-8.
 const TEXT_COLLATION: &str = "Latin1_General_100_BIN2_UTF8";
@@ -35,6 +36,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, source: &ast::BulkSource) -> Result<
     binder.session_bound = true;
     let single = match format(&source.options)? {
         Format::Parquet => return bind_parquet(binder, source, alias),
+        Format::Text => return bind_text(binder, source, alias),
         Format::Single(single) => single,
     };
     if !source.schema.is_empty() {
@@ -69,6 +71,7 @@ fn text_type(binder: &Binder<'_>) -> ColumnType {
 /// What a file is read as.
 enum Format {
     Parquet,
+    Text,
     Single(DataType),
 }
 
@@ -84,6 +87,7 @@ fn format(options: &[BulkOption]) -> Result<Format> {
             }),
             BulkOption::Value(name, value) if &**name == "FORMAT" => match text(value) {
                 Some(format) if format.eq_ignore_ascii_case("PARQUET") => Format::Parquet,
+                Some(format) if format.eq_ignore_ascii_case("CSV") => return Ok(Format::Text),
                 Some(format) => return refuse(&format!("FORMAT = '{format}'")),
                 None => return Err(Msg::SyntaxNear(name).into()),
             },
@@ -105,6 +109,62 @@ fn text(value: &ast::Expr) -> Option<&str> {
         ExprKind::Literal(Literal::String(text) | Literal::NString(text)) => Some(text),
         _ => None,
     }
+}
+
+/// Statement that messages about options name.
+const STATEMENT: &str = "OPENROWSET(BULK ..)";
+
+/// Bytes of a field, about: how many rows a file has is known when it has been read.
+const FIELD_BYTES: u64 = 8;
+
+/// Binds the rows of a text file, whose columns WITH names in their order.
+fn bind_text(
+    binder: &mut Binder<'_>,
+    source: &ast::BulkSource,
+    alias: &ast::TableAlias,
+) -> Result<Node> {
+    if source.schema.is_empty() {
+        let what = "OPENROWSET(BULK ..) with FORMAT = 'CSV' without WITH (columns)";
+        return Err(Msg::NotSupported(what).into());
+    }
+    let for_inserts = |option: &BulkOption| match option {
+        BulkOption::Word(word) => Some(word.clone()),
+        BulkOption::Value(name, _) if matches!(&**name, "BATCHSIZE" | "KILOBYTES_PER_BATCH") => {
+            Some(name.clone())
+        }
+        BulkOption::Value(..) | BulkOption::Order(_) => None,
+    };
+    if let Some(word) = source.options.iter().find_map(for_inserts) {
+        return Err(Msg::SyntaxNear(&word).into());
+    }
+    let options = option::parse(&source.options, STATEMENT)?;
+    let wanted = source.schema.iter().map(|wanted| wanted_column(binder, wanted));
+    let columns = wanted.collect::<Result<Vec<_>>>()?;
+    match alias.columns.len() {
+        0 => {}
+        named if named < columns.len() => return Err(Msg::MoreColumnsThanList(&alias.name).into()),
+        named if named > columns.len() => return Err(Msg::FewerColumnsThanList(&alias.name).into()),
+        _ => {}
+    }
+    let bytes = text_bytes(&source.file)?;
+    let fields = u64::try_from(columns.len()).unwrap_or(1) * FIELD_BYTES;
+    let (mut shown, mut read) = (Vec::new(), Vec::new());
+    for ((ordinal, (name, ty)), i) in (0_u16..).zip(&columns).zip(0..) {
+        let register = binder.new_register();
+        let name = alias.columns.get(i).map_or(name.as_str(), |name| name);
+        let ty = ColumnType { nullable: true, ..*ty };
+        shown.push(source_column(name.to_owned(), ty, register));
+        read.push((ordinal, register));
+    }
+    add_source(binder, SourceName { alias: &alias.name, schema: None }, shown, None)?;
+    Ok(Node::Bulk(Box::new(BulkScan {
+        name: source.file.to_string(),
+        files: Vec::new(),
+        format: BulkFormat::Text(Box::new(TextFormat { options, columns })),
+        columns: read,
+        rows: bytes / fields + 1,
+        tests: Vec::new(),
+    })))
 }
 
 fn bind_parquet(
@@ -300,7 +360,7 @@ fn own_type(data_type: DataType, column: &Column) -> Result<ColumnType> {
 /// A column that WITH names, and its type.
 fn wanted_column(binder: &Binder<'_>, wanted: &ast::SchemaColumn) -> Result<(String, ColumnType)> {
     if wanted.path.is_some() || wanted.as_json {
-        let what = "OPENROWSET(BULK ..) WITH a path of a column of a Parquet file";
+        let what = "OPENROWSET(BULK ..) WITH a path of a column";
         return Err(Msg::NotSupported(what).into());
     }
     let ty = column_type(binder, &wanted.data_type, wanted.collation.as_ref())?;

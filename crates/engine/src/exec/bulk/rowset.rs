@@ -47,6 +47,15 @@ pub(crate) fn open_parquet(path: &str) -> Result<ParquetFile<Bytewise>> {
     ParquetFile::new(Bytewise(file)).map_err(|error| damaged(path, &error))
 }
 
+/// Returns how long a data file is.
+///
+/// # Errors
+/// 4860 and 4861.
+pub(crate) fn text_bytes(path: &str) -> Result<u64> {
+    let file = waiting(|| RandomReader::open(path)).map_err(|error| not_opened(path, &error))?;
+    Ok(file.byte_count())
+}
+
 fn damaged(path: &str, error: &parquet_io::Error) -> Error {
     match &error.fault {
         Fault::Io(of_system) if of_system.kind() != std::io::ErrorKind::UnexpectedEof => {

@@ -4,6 +4,7 @@ use types::{Msg, Result};
 
 use super::{Flow, Receive, Rows};
 use crate::exec::bulk::rowset::{self, Batches};
+use crate::exec::bulk::scan as text;
 use crate::exec::{Cx, fault};
 use crate::plan::query::{BulkFormat, BulkScan};
 
@@ -20,6 +21,9 @@ pub(super) fn run<'p>(
             cx.registers[register.index()] = value.clone();
         }
         return receive(cx, rows);
+    }
+    if let BulkFormat::Text(format) = &scan.format {
+        return text::run(scan, format, cx, &mut |cx| receive(cx, rows));
     }
     let batches = Batches::of(scan, scan.columns.iter().map(|c| c.0));
     let mut batches = batches.ok_or(Msg::InternalError)?;
