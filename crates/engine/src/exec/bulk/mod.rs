@@ -100,11 +100,19 @@ struct Load<'a> {
     /// Rows of the batch that is being read, and of those that are stored.
     batch_rows: usize,
     batch_count: u64,
-    /// Whether the batch has begun a transaction of its own.
-    begun: bool,
+    /// What undoes the batch, once some of it is stored.
+    undo: Option<Undo>,
     /// Rows of all batches that are done.
     count: u64,
     errors: u64,
+}
+
+/// What undoes a batch.
+enum Undo {
+    /// The transaction is the batch's own.
+    Transaction,
+    /// All since a place in the session's transaction, which has this descriptor.
+    Since(storage::Savepoint, u64),
 }
 
 /// A row: the number of its pattern, and the values of the columns that it fills.
@@ -124,7 +132,7 @@ impl<'a> Load<'a> {
             part_bytes: 0,
             batch_rows: 0,
             batch_count: 0,
-            begun: false,
+            undo: None,
             count: 0,
             errors: 0,
         }
@@ -132,8 +140,8 @@ impl<'a> Load<'a> {
 
     fn all(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         let loaded = self.read(cx).and_then(|()| self.end_batch(cx));
-        if loaded.is_err() && std::mem::take(&mut self.begun) {
-            transactions::roll_back_quiet(cx.session);
+        if loaded.is_err() {
+            self.undo(cx);
         }
         loaded
     }
@@ -243,9 +251,15 @@ impl<'a> Load<'a> {
         if rows.is_empty() {
             return Ok(());
         }
-        if cx.session.transaction.count == 0 {
-            transactions::begin_quiet(cx.session);
-            self.begun = true;
+        if self.undo.is_none() {
+            self.undo = Some(match &cx.session.transaction.active {
+                _ if cx.session.transaction.count == 0 => {
+                    transactions::begin_quiet(cx.session);
+                    Undo::Transaction
+                }
+                Some(active) => Undo::Since(active.savepoint(), cx.session.transaction.descriptor),
+                None => return Err(Msg::InternalError.into()),
+            });
         }
         self.batch_count += self.store_in_transaction(rows, cx)?;
         Ok(())
@@ -254,12 +268,27 @@ impl<'a> Load<'a> {
     /// Stores what is left of a batch, and makes it last.
     fn end_batch(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
         self.store(cx)?;
-        if std::mem::take(&mut self.begun) {
+        if let Some(Undo::Transaction) = self.undo.take() {
             transactions::commit_quiet(cx.session)?;
         }
         self.count += std::mem::take(&mut self.batch_count);
         self.batch_rows = 0;
         Ok(())
+    }
+
+    /// Takes back what is stored of a batch that has failed.
+    fn undo(&mut self, cx: &mut Cx<'_>) {
+        let transaction = &mut cx.session.transaction;
+        match self.undo.take() {
+            Some(Undo::Transaction) => transactions::roll_back_quiet(cx.session),
+            // A trigger may have ended the transaction; a doomed one is undone as a whole.
+            Some(Undo::Since(savepoint, of)) if of == transaction.descriptor => {
+                if let Some(active) = transaction.active.as_mut().filter(|a| !a.is_doomed()) {
+                    active.rollback_to(savepoint);
+                }
+            }
+            Some(Undo::Since(..)) | None => {}
+        }
     }
 
     fn store_in_transaction(&mut self, rows: Vec<Row>, cx: &mut Cx<'_>) -> Result<u64> {

@@ -192,10 +192,7 @@ pub(crate) fn place(
         return Err(Msg::ExternalOptionFormat("LOCATION").into());
     }
     let inner = location.trim_matches('/');
-    let path = match inner.is_empty() {
-        true => source.folder.clone(),
-        false => format!("{}/{inner}", source.folder),
-    };
+    let path = format!("{}/{inner}", source.folder);
     let place = ExternalPlace {
         data_source: source.id,
         file_format: format.id,
