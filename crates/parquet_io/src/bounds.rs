@@ -35,7 +35,11 @@ pub(crate) fn of(column: &Column, known: &Statistics, rows: u64) -> Bounds {
     let bound = |bytes: &Option<Vec<u8>>| value(column, bytes.as_ref()?);
     let (least, greatest) = (bound(&known.least), bound(&known.greatest));
     if column.meaning == Meaning::Text {
-        return Bounds { least: least.and_then(below), greatest: greatest.and_then(above), is_null };
+        return Bounds {
+            least: least.and_then(below),
+            greatest: greatest.and_then(above),
+            is_null,
+        };
     }
     Bounds { least, greatest, is_null }
 }

@@ -68,7 +68,11 @@ impl<S: Source> ParquetFile<S> {
     ///
     /// # Errors
     /// As [`Self::into_rows`].
-    pub fn into_rows_of(self, columns: &[(usize, DataType)], groups: Vec<usize>) -> Result<Rows<S>> {
+    pub fn into_rows_of(
+        self,
+        columns: &[(usize, DataType)],
+        groups: Vec<usize>,
+    ) -> Result<Rows<S>> {
         let mut read = Vec::with_capacity(columns.len());
         for (place, data_type) in columns {
             let mut column = self.metadata.columns[*place].clone();

@@ -199,7 +199,9 @@ impl Family {
 fn is_fixed(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) => true,
-        ExprKind::Convert(conversion) => conversion.style.is_none() && is_fixed(&conversion.operand),
+        ExprKind::Convert(conversion) => {
+            conversion.style.is_none() && is_fixed(&conversion.operand)
+        }
         _ => false,
     }
 }

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use types::Value;
 
-use super::column::{
-    Column, INT, SYSNAME, TINYINT, col, int, nv, opt, rows, shape, text, unknown,
-};
+use super::column::{Column, INT, SYSNAME, TINYINT, col, int, nv, opt, rows, shape, text, unknown};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::ExternalDataSource;
 

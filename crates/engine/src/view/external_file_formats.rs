@@ -19,9 +19,7 @@ const COLUMNS: &[Column<Arc<ExternalFileFormat>>] = &[
     unknown("serde_method", nv(255)),
     unknown("row_terminator", nv(10)),
     unknown("encoding", nv(10)),
-    opt("data_compression", nv(255), |r| {
-        r.data_compression.as_deref().map_or(Value::Null, text)
-    }),
+    opt("data_compression", nv(255), |r| r.data_compression.as_deref().map_or(Value::Null, text)),
 ];
 
 /// The view.

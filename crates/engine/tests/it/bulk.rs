@@ -163,7 +163,10 @@ fn a_long_file_is_one_batch_and_all_of_it_or_nothing() {
     // In the client's transaction the batch goes and the rest stays.
     run(&mut session, "BEGIN TRAN; INSERT t VALUES (-1, N'own', 1)");
     assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
-    assert_eq!(run(&mut session, "SELECT COUNT(*), MIN(id), @@TRANCOUNT FROM t"), [[["1", "-1", "1"]]]);
+    assert_eq!(
+        run(&mut session, "SELECT COUNT(*), MIN(id), @@TRANCOUNT FROM t"),
+        [[["1", "-1", "1"]]]
+    );
     run(&mut session, "ROLLBACK");
     // In batches, those before the error stay.
     let batches = "FIELDTERMINATOR = ',', BATCHSIZE = 9000";

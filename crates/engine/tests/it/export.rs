@@ -64,8 +64,10 @@ fn exporting(folder: &Folder) -> (Arc<Instance>, Session) {
     run(&mut session, "CREATE DATABASE d");
     run(&mut session, "USE d");
     run(&mut session, "EXEC sp_configure 'allow polybase export', 1; RECONFIGURE");
-    let source =
-        format!("CREATE EXTERNAL DATA SOURCE out WITH (LOCATION = 'file://{}')", folder.0.display());
+    let source = format!(
+        "CREATE EXTERNAL DATA SOURCE out WITH (LOCATION = 'file://{}')",
+        folder.0.display()
+    );
     run(&mut session, &source);
     run(
         &mut session,
@@ -108,8 +110,14 @@ const TYPES: &[(&str, [&str; 3])] = &[
     ("time(3)", ["'00:00:00'", "'23:59:59.999'", "'12:34:56.123'"]),
     ("datetime", ["'1753-01-01'", "'9999-12-31 23:59:59.997'", "'2026-01-02 03:04:05.003'"]),
     ("smalldatetime", ["'1900-01-01'", "'2079-06-06 23:59'", "'2026-01-02 03:04'"]),
-    ("datetime2(6)", ["'0001-01-01'", "'9999-12-31 23:59:59.999999'", "'2026-01-02 03:04:05.000001'"]),
-    ("datetime2(7)", ["'1678-01-01'", "'2262-01-01 23:59:59.9999999'", "'2026-01-02 03:04:05.0000001'"]),
+    (
+        "datetime2(6)",
+        ["'0001-01-01'", "'9999-12-31 23:59:59.999999'", "'2026-01-02 03:04:05.000001'"],
+    ),
+    (
+        "datetime2(7)",
+        ["'1678-01-01'", "'2262-01-01 23:59:59.9999999'", "'2026-01-02 03:04:05.0000001'"],
+    ),
     ("char(5)", ["'a'", "'abcde'", "''"]),
     ("varchar(20)", ["'é'", "''", "'a, b'"]),
     ("varchar(max)", ["REPLICATE(CAST('x' AS varchar(max)), 9000)", "''", "'é'"]),
@@ -119,7 +127,10 @@ const TYPES: &[(&str, [&str; 3])] = &[
     ("nvarchar(max)", ["REPLICATE(CAST(N'日' AS nvarchar(max)), 5000)", "N'a'", "N''"]),
     ("binary(3)", ["0x000102", "0xFFFFFF", "0x"]),
     ("varbinary(9)", ["0x00", "0xFF00FF", "0x"]),
-    ("varbinary(max)", ["CAST(REPLICATE(CAST('y' AS varchar(max)), 9000) AS varbinary(max))", "0x00", "0x"]),
+    (
+        "varbinary(max)",
+        ["CAST(REPLICATE(CAST('y' AS varchar(max)), 9000) AS varbinary(max))", "0x00", "0x"],
+    ),
     (
         "uniqueidentifier",
         [
@@ -155,9 +166,12 @@ fn every_type_comes_back_as_it_was_in_either_mode_and_every_compression() {
             "" => String::new(),
             codec => format!(", DATA_COMPRESSION = 'org.apache.hadoop.io.compress.{codec}'"),
         };
-        let format = format!("CREATE EXTERNAL FILE FORMAT f{number} WITH (FORMAT_TYPE = PARQUET{compression})");
+        let format = format!(
+            "CREATE EXTERNAL FILE FORMAT f{number} WITH (FORMAT_TYPE = PARQUET{compression})"
+        );
         run(&mut session, &format);
-        let sql = export(&format!("t{number}"), "SELECT * FROM src").replace("pq", &format!("f{number}"));
+        let sql =
+            export(&format!("t{number}"), "SELECT * FROM src").replace("pq", &format!("f{number}"));
         assert_eq!(run(&mut session, &sql).counts, [4], "{codec}");
         for mode in [ExecutionMode::Row, ExecutionMode::Vector, ExecutionMode::Automatic] {
             instance.set_execution_mode(mode);
@@ -310,8 +324,14 @@ fn what_an_export_needs_is_asked_for_by_name() {
         ("CREATE EXTERNAL DATA SOURCE s3 WITH (LOCATION = '/x', PUSHDOWN = ON)", 40517),
         ("CREATE EXTERNAL FILE FORMAT pq WITH (FORMAT_TYPE = PARQUET)", 46502),
         ("CREATE EXTERNAL FILE FORMAT csv WITH (FORMAT_TYPE = DELIMITEDTEXT)", 40517),
-        ("CREATE EXTERNAL FILE FORMAT p WITH (FORMAT_TYPE = PARQUET, DATA_COMPRESSION = 'x')", 46503),
-        ("CREATE EXTERNAL TABLE t (x xml) WITH (LOCATION = 't', DATA_SOURCE = out, FILE_FORMAT = pq)", 46518),
+        (
+            "CREATE EXTERNAL FILE FORMAT p WITH (FORMAT_TYPE = PARQUET, DATA_COMPRESSION = 'x')",
+            46503,
+        ),
+        (
+            "CREATE EXTERNAL TABLE t (x xml) WITH (LOCATION = 't', DATA_SOURCE = out, FILE_FORMAT = pq)",
+            46518,
+        ),
     ] {
         assert_eq!(error(&mut session, sql).0, number, "{sql}");
     }
@@ -356,11 +376,9 @@ fn exports_need_permissions_and_reading_needs_select_only() {
     assert_eq!(rows(&mut poor, "SELECT x FROM e"), [["1"]]);
     assert_eq!(error(&mut poor, "SELECT y FROM e").0, 230);
     let sql = export("mine", "SELECT 1 AS x");
-    for permission in [
-        "CREATE TABLE",
-        "ALTER ANY EXTERNAL DATA SOURCE",
-        "ALTER ANY EXTERNAL FILE FORMAT",
-    ] {
+    for permission in
+        ["CREATE TABLE", "ALTER ANY EXTERNAL DATA SOURCE", "ALTER ANY EXTERNAL FILE FORMAT"]
+    {
         assert_eq!(error(&mut poor, &sql).0, 262, "{permission}");
         run(&mut owner, &format!("GRANT {permission} TO poor"));
     }
@@ -407,7 +425,8 @@ fn row_groups_that_no_row_can_match_in_are_passed_over() {
             let answer = run(&mut session, &sql);
             assert_eq!(answer.sets[0], [[count.to_string()]], "{condition} {mode:?}");
             let text = answer.messages.iter().find(|m| m.number == 3653);
-            let segments = format!("Table 'g'. Segment reads {read}, segment skipped {}.", 3 - read);
+            let segments =
+                format!("Table 'g'. Segment reads {read}, segment skipped {}.", 3 - read);
             match text {
                 Some(text) => assert_eq!(text.message, segments, "{condition}"),
                 // The optimizer knows already that there is no row.
@@ -415,9 +434,12 @@ fn row_groups_that_no_row_can_match_in_are_passed_over() {
             }
         }
     }
-    let sql = "SET STATISTICS IO ON; DECLARE @id bigint = 300000; SELECT COUNT(*) FROM g WHERE id = @id";
+    let sql =
+        "SET STATISTICS IO ON; DECLARE @id bigint = 300000; SELECT COUNT(*) FROM g WHERE id = @id";
     let answer = run(&mut session, sql);
-    assert!(answer.messages.iter().any(|m| m.message.contains("Segment reads 1, segment skipped 2")));
+    assert!(
+        answer.messages.iter().any(|m| m.message.contains("Segment reads 1, segment skipped 2"))
+    );
     run(&mut session, "SET STATISTICS IO OFF; SET STATISTICS XML ON");
     let answer = run(&mut session, "SELECT COUNT(*) FROM g WHERE id = 5");
     let xml = &answer.sets[1][0][0];

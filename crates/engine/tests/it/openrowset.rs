@@ -253,8 +253,14 @@ fn text_files_are_read_with_columns_types_and_places() {
     let sql = format!("SELECT TOP (1) y FROM {} (x, y, z)", text);
     assert_eq!(rows(&mut session, &sql), [["a, \"b\""]]);
     assert_eq!(error(&mut session, &format!("SELECT * FROM {}", source("", ""))).0, 40517);
-    assert_eq!(error(&mut session, &format!("SELECT * FROM {}", source(", KEEPNULLS", with))).0, 102);
-    assert_eq!(error(&mut session, &format!("SELECT * FROM {}", source(", ERRORFILE = 'x'", with))).0, 40517);
+    assert_eq!(
+        error(&mut session, &format!("SELECT * FROM {}", source(", KEEPNULLS", with))).0,
+        102
+    );
+    assert_eq!(
+        error(&mut session, &format!("SELECT * FROM {}", source(", ERRORFILE = 'x'", with))).0,
+        40517
+    );
 }
 
 #[test]

@@ -119,7 +119,8 @@ mod tests {
     fn numbers_of_all_widths_are_read_again() {
         for width in 1..=32_u8 {
             let most = u32::MAX >> (32 - width);
-            let numbers: Vec<u32> = (0..100_u32).map(|n| n.wrapping_mul(0x9E37_79B9) & most).collect();
+            let numbers: Vec<u32> =
+                (0..100_u32).map(|n| n.wrapping_mul(0x9E37_79B9) & most).collect();
             assert_eq!(round_trip(&numbers, width), numbers, "{width}");
         }
     }

@@ -159,10 +159,12 @@ const fn unit(scale: u8) -> i64 {
 }
 
 fn decimal(precision: u8, scale: u8) -> (Physical, Meaning) {
-    let physical = match precision {
-        0..=INT32_DIGITS => Physical::Int32,
-        0..=INT64_DIGITS => Physical::Int64,
-        _ => Physical::Fixed(bytes_of(precision)),
+    let physical = if precision <= INT32_DIGITS {
+        Physical::Int32
+    } else if precision <= INT64_DIGITS {
+        Physical::Int64
+    } else {
+        Physical::Fixed(bytes_of(precision))
     };
     (physical, Meaning::Decimal(precision, scale))
 }

@@ -183,8 +183,7 @@ fn times_of_1900_are_what_clients_show_of_them() {
     let read = read(write(DataType::DateTime, &values, Compression::None));
     let moment = |days, ticks| Value::DateTime2 { days, ticks };
     // 1753-01-01, .003 s, and 9999-12-31 23:59:59.997.
-    let wanted =
-        [moment(639_905, 0), moment(693_595, 30_000), moment(3_652_058, 863_999_970_000)];
+    let wanted = [moment(639_905, 0), moment(693_595, 30_000), moment(3_652_058, 863_999_970_000)];
     assert_eq!(read, wanted);
 }
 
@@ -195,7 +194,10 @@ fn what_a_type_does_not_hold_is_an_error_with_its_row() {
     writer.push(&[Value::Null]).unwrap();
     let error = writer.push(&[Value::DateTime2 { days: 3_652_058, ticks: 0 }]).err().unwrap();
     let text = error.to_string();
-    assert!(text.contains("column at") && text.contains("row 1") && text.contains("scale 6"), "{text}");
+    assert!(
+        text.contains("column at") && text.contains("row 1") && text.contains("scale 6"),
+        "{text}"
+    );
     let columns = [("s".to_owned(), ColumnType::nullable(DataType::NVarChar(Length::Max)))];
     let mut writer = Writer::new(Vec::new(), &columns, Compression::None).unwrap();
     let half = Value::NVarChar(Bytes::copy_from(&[0x00, 0xD8]));

@@ -159,4 +159,3 @@ fn int32(bytes: &[u8]) -> i32 {
 fn int64(bytes: &[u8]) -> i64 {
     bytes.try_into().map_or(0, i64::from_le_bytes)
 }
-

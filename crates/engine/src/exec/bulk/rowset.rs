@@ -78,10 +78,7 @@ pub(crate) struct Batches<'p> {
 
 impl<'p> Batches<'p> {
     /// Begins to read some of a scan's columns, by their ordinals in its format; `None` where the files are no Parquet files.
-    pub(crate) fn of(
-        scan: &'p BulkScan,
-        ordinals: impl Iterator<Item = u16>,
-    ) -> Option<Self> {
+    pub(crate) fn of(scan: &'p BulkScan, ordinals: impl Iterator<Item = u16>) -> Option<Self> {
         let BulkFormat::Parquet(types) = &scan.format else { return None };
         let columns = ordinals.map(|ordinal| (ordinal, types[usize::from(ordinal)])).collect();
         Some(Self { scan, files: scan.files.iter(), columns, open: None })

@@ -22,6 +22,12 @@ pub(crate) enum Wanted {
     Enough,
 }
 
+/// Receives a row, or that the file ended within it.
+type Give<'g, E> = &'g mut dyn FnMut(Row<'_>) -> std::result::Result<Wanted, E>;
+
+/// The fields of a row.
+type Row<'t> = std::result::Result<Vec<Field<'t>>, UnexpectedEnd>;
+
 /// The rows of a file.
 pub(crate) struct Text<'o, R> {
     options: &'o Options,
@@ -71,7 +77,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
     pub(crate) fn each<E: From<Error>>(
         &mut self,
         columns: usize,
-        give: &mut dyn FnMut(std::result::Result<Vec<Field<'_>>, UnexpectedEnd>) -> std::result::Result<Wanted, E>,
+        give: Give<'_, E>,
     ) -> std::result::Result<(), E> {
         loop {
             self.fill()?;

@@ -71,9 +71,9 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
         DropKind::Table => table(name, cx),
         DropKind::Procedure => procedure(name, cx),
         DropKind::View => object(name, cx, |o| matches!(o, Object::View(_))),
-        DropKind::ExternalDataSource
-        | DropKind::ExternalFileFormat
-        | DropKind::ExternalTable => super::external::drop(kind, name, cx),
+        DropKind::ExternalDataSource | DropKind::ExternalFileFormat | DropKind::ExternalTable => {
+            super::external::drop(kind, name, cx)
+        }
         DropKind::Function => object(name, cx, |o| matches!(o, Object::Function(_))),
         DropKind::Trigger => object(name, cx, |o| matches!(o, Object::Trigger(_))),
         DropKind::Synonym => object(name, cx, |o| matches!(o, Object::Synonym(_))),

@@ -96,7 +96,7 @@ pub(crate) fn check_table_permission(
     Err(Msg::BulkNoPermission.into())
 }
 
-fn text<'o>(option: &'o NamedOption) -> Result<&'o str> {
+fn text(option: &NamedOption) -> Result<&str> {
     match &option.value {
         OptionValue::Literal(Literal::String(text) | Literal::NString(text)) => Ok(text),
         _ => Err(Msg::ExternalOptionFormat(&option.name).into()),
@@ -122,7 +122,8 @@ fn source_location(options: &[NamedOption]) -> Result<(String, String)> {
     let location = found.ok_or(Msg::ExternalOptionMissing("LOCATION"))?;
     let path = location.strip_prefix(FILE_PREFIX).unwrap_or(location);
     if !path.starts_with('/') {
-        let what = "external data sources other than folders of the server (LOCATION = 'file:///folder')";
+        let what =
+            "external data sources other than folders of the server (LOCATION = 'file:///folder')";
         return refuse(what);
     }
     Ok((location.to_owned(), path.trim_end_matches('/').to_owned()))
@@ -267,7 +268,8 @@ pub(super) fn drop(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> R
         };
         let user = database.tables().find(|t| t.external.as_deref().is_some_and(uses));
         if let Some(table) = user {
-            let verb = if is_source { "drop external data source" } else { "drop external file format" };
+            let verb =
+                if is_source { "drop external data source" } else { "drop external file format" };
             return Err(Msg::ReferencedByObject(verb, &name.object, &table.name).into());
         }
         Ok(match is_source {

@@ -14,11 +14,10 @@ use crate::exec::fault;
 
 pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     refuse_view(&create.table, cx)?;
-    let table = table::find(&create.table, cx)
-        .map_err(|error| match error.number {
-            4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
-            _ => error,
-        })?;
+    let table = table::find(&create.table, cx).map_err(|error| match error.number {
+        4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
+        _ => error,
+    })?;
     if super::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
     }
