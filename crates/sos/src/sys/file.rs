@@ -137,7 +137,7 @@ impl NewFile {
     ///
     /// # Errors
     /// What the system says of it; [`io::ErrorKind::AlreadyExists`] where the name is taken.
-    pub fn create(folder: &str, name: &str) -> io::Result<Self> {
+    pub fn begin(folder: &str, name: &str) -> io::Result<Self> {
         let temporary = format!("{folder}/{name}");
         let file = FileWriter::create(&temporary)?;
         Ok(Self { file, folder: folder.to_owned(), temporary, kept: false })

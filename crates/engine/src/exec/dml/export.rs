@@ -62,7 +62,7 @@ fn write(
     let limit = row_limit(cx);
     in_transaction(cx, &mut |cx| {
         // Again from the start, should the transaction have to.
-        let file = waiting(|| NewFile::create(path, &format!("._{name}.tmp")));
+        let file = waiting(|| NewFile::begin(path, &format!("._{name}.tmp")));
         let file = file.map_err(|error| not_written(path, &error))?;
         let writer = Writer::new(Output(file), columns, export.compression);
         let mut writer = writer.map_err(failed)?;
