@@ -212,6 +212,21 @@ impl Rights {
         is_member || self.has_of_server(catalog, "ADMINISTER BULK OPERATIONS")
     }
 
+    /// Tells whether the login may read and write what the data sources of a database name: by ADMINISTER DATABASE
+    /// BULK OPERATIONS there, which its owners have, or as [`Self::reads_files`].
+    pub(crate) fn uses_data_sources(&self, catalog: &Catalog, database: &Database) -> bool {
+        const PERMISSION: &str = "ADMINISTER DATABASE BULK OPERATIONS";
+        let ids = self.principals(database);
+        let about = |p: &&Permission| {
+            p.class == Class::Whole
+                && (p.permission == PERMISSION || p.permission == "CONTROL")
+                && ids.contains(&p.principal_id)
+        };
+        let mut rules = database.permissions.iter().filter(about).peekable();
+        let is_granted = rules.peek().is_some() && rules.all(|p| p.granted);
+        self.owns(database) || is_granted || self.reads_files(catalog)
+    }
+
     /// Tells whether the login has VIEW SERVER STATE.
     pub(crate) fn views_server_state(&self) -> bool {
         self.server_state
@@ -656,7 +671,7 @@ pub(crate) fn require_module(
 /// Checks permissions on the target of a data-changing statement; `from` is where its alias may be.
 ///
 /// # Errors
-/// 229.
+/// 229; 46519 for an external table, which nobody changes.
 pub(crate) fn require_target(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -664,12 +679,14 @@ pub(crate) fn require_target(
     permissions: &[&str],
 ) -> Result<()> {
     let TargetKind::Name(name) = &target.kind else { return Ok(()) };
-    if binder.rights.is_none() {
-        return Ok(());
-    }
     let name = name.as_simple().and_then(|alias| named(from, alias)).unwrap_or(name);
     // A name that does not resolve is the binder's to report.
     let Ok(resolved) = resolve_table(binder, name) else { return Ok(()) };
+    if let Resolved::Table(table) = &resolved
+        && table.external.is_some()
+    {
+        return Err(Error::from(Msg::ExternalDml).with_state(16));
+    }
     permissions.iter().try_for_each(|permission| require(binder, &resolved, permission))
 }
 

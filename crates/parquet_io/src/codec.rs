@@ -2,7 +2,7 @@
 //!
 //! Each takes a page to exactly as many bytes as its head says, or fails: no memory is taken beyond that.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use crate::{Error, Result};
 
@@ -28,6 +28,42 @@ impl Codec {
             7 => Self::Lz4Raw,
             other => Self::Other(other),
         }
+    }
+
+    /// Returns its number in the format.
+    pub(crate) const fn code(self) -> i32 {
+        match self {
+            Self::Uncompressed => 0,
+            Self::Snappy => 1,
+            Self::Gzip => 2,
+            Self::Zstd => 6,
+            Self::Lz4Raw => 7,
+            Self::Other(code) => code,
+        }
+    }
+
+    /// Appends what `bytes` are compressed to.
+    pub(crate) fn compress(self, bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        match self {
+            Self::Uncompressed => out.extend_from_slice(bytes),
+            Self::Snappy => {
+                let made = snap::raw::Encoder::new().compress_vec(bytes);
+                out.extend(made.map_err(|_| Error::not_supported("a page of more than 4 GB"))?);
+            }
+            Self::Lz4Raw => out.extend(lz4_flex::block::compress(bytes)),
+            Self::Gzip => {
+                let level = flate2::Compression::default();
+                let mut encoder = flate2::write::GzEncoder::new(&mut *out, level);
+                encoder.write_all(bytes)?;
+                encoder.finish()?;
+            }
+            Self::Zstd => {
+                use ruzstd::encoding::{CompressionLevel, compress_to_vec};
+                out.extend(compress_to_vec(bytes, CompressionLevel::Fastest));
+            }
+            Self::Other(code) => return Err(Error::not_supported(name(code))),
+        }
+        Ok(())
     }
 
     /// How many bytes one byte can become at most: a head that says more is wrong, before memory is taken for it.

@@ -11,12 +11,12 @@ use crate::{Error, Result};
 pub(crate) type Levels<'a> = Option<&'a [u32]>;
 
 /// Days from 0001-01-01 to 1970-01-01.
-const EPOCH_DAYS: i64 = 719_162;
+pub(crate) const EPOCH_DAYS: i64 = 719_162;
 /// The last day that T-SQL has: 9999-12-31.
 const DAYS_MAX: i64 = 3_652_058;
 /// Ticks of 100 ns.
-const TICKS_PER_SECOND: i64 = 10_000_000;
-const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
+pub(crate) const TICKS_PER_SECOND: i64 = 10_000_000;
+pub(crate) const TICKS_PER_DAY: i64 = 86_400 * TICKS_PER_SECOND;
 /// The day number with which days of INT96 count 1970-01-01.
 const EPOCH_JULIAN_DAY: i64 = 2_440_588;
 

@@ -3,6 +3,7 @@
 use types::DataType;
 use types::batch::{BATCH_ROWS, Batch, Vector};
 
+use crate::bounds::{self, Bounds};
 use crate::column::ColumnReader;
 use crate::metadata::{self, Metadata};
 use crate::schema::Column;
@@ -43,12 +44,35 @@ impl<S: Source> ParquetFile<S> {
         self.metadata.row_groups.len()
     }
 
+    /// Returns what the footer says of a column's values in a row group.
+    pub fn bounds(&self, row_group: usize, column: usize) -> Bounds {
+        if !self.metadata.has_order {
+            return Bounds::default();
+        }
+        let column = &self.metadata.columns[column];
+        let group = &self.metadata.row_groups[row_group];
+        bounds::of(column, &group.chunks[column.chunk].statistics, group.rows)
+    }
+
     /// Starts to read the rows, of these columns: the place of each, and the type that its vector is to have: the
     /// column's own, or the same without limit of length.
     ///
     /// # Errors
     /// For a column that is not read, and for another type.
     pub fn into_rows(self, columns: &[(usize, DataType)]) -> Result<Rows<S>> {
+        let all = (0..self.row_groups()).collect();
+        self.into_rows_of(columns, all)
+    }
+
+    /// As [`Self::into_rows`], of these row groups only.
+    ///
+    /// # Errors
+    /// As [`Self::into_rows`].
+    pub fn into_rows_of(
+        self,
+        columns: &[(usize, DataType)],
+        groups: Vec<usize>,
+    ) -> Result<Rows<S>> {
         let mut read = Vec::with_capacity(columns.len());
         for (place, data_type) in columns {
             let mut column = self.metadata.columns[*place].clone();
@@ -59,7 +83,8 @@ impl<S: Source> ParquetFile<S> {
             column.data_type = Ok(*data_type);
             read.push(column);
         }
-        Ok(Rows { file: self, columns: read, group: None, next_group: 0, row: 0 })
+        let groups = groups.into_iter();
+        Ok(Rows { file: self, columns: read, group: None, current: 0, groups, row: 0 })
     }
 }
 
@@ -78,8 +103,10 @@ pub struct Rows<S> {
     file: ParquetFile<S>,
     columns: Vec<Column>,
     group: Option<Group>,
-    next_group: usize,
-    /// Rows that have been given.
+    /// The place of the row group that is being read, and those that are still to be.
+    current: usize,
+    groups: std::vec::IntoIter<usize>,
+    /// The number of the next row in the file.
     row: u64,
 }
 
@@ -137,7 +164,7 @@ impl<S: Source> Rows<S> {
 
     /// Says where in the file an error of a column is.
     fn placed(&self, mut error: Error) -> Error {
-        error.place.row_group = self.next_group.checked_sub(1);
+        error.place.row_group = Some(self.current);
         error.place.row = error.place.row.map(|row| row.saturating_add(self.row));
         error
     }
@@ -145,11 +172,13 @@ impl<S: Source> Rows<S> {
     /// Opens the next row group that has rows.
     fn next_group(&mut self) -> Option<Group> {
         loop {
-            let group = self.file.metadata.row_groups.get(self.next_group)?;
-            self.next_group += 1;
+            self.current = self.groups.next()?;
+            let groups = &self.file.metadata.row_groups;
+            let group = &groups[self.current];
             if group.rows == 0 {
                 continue;
             }
+            self.row = groups[..self.current].iter().fold(0, |sum, g| sum.saturating_add(g.rows));
             let reader = |column: &Column| {
                 let chunk = group.chunks[column.chunk].clone();
                 ColumnReader::new(column.clone(), chunk, group.rows)

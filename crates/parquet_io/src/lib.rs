@@ -1,4 +1,4 @@
-//! Parquet files to column vectors.
+//! Parquet files to column vectors, and rows to Parquet files.
 //!
 //! ```text
 //! Source ─► footer: schema, row groups ─► chunk of a column ─► page ─► levels, values ─► Vector
@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod codec;
 mod column;
 mod convert;
@@ -24,10 +25,13 @@ mod schema;
 mod thrift;
 mod values;
 mod window;
+mod write;
 
+pub use bounds::Bounds;
 pub use error::{Error, Fault, Place, Result};
 pub use file::{ParquetFile, Rows};
 pub use schema::{Column, Physical};
+pub use write::{Compression, Sink, Writer, check_type};
 
 /// Where the bytes of a file come from.
 pub trait Source {

@@ -30,6 +30,15 @@ pub(crate) struct Chunk {
     /// Where it begins, and its bytes.
     pub(crate) start: u64,
     pub(crate) bytes: u64,
+    pub(crate) statistics: Statistics,
+}
+
+/// What the footer says of a chunk's values: the least and the greatest in their physical form, if it does.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Statistics {
+    pub(crate) least: Option<Vec<u8>>,
+    pub(crate) greatest: Option<Vec<u8>>,
+    pub(crate) nulls: Option<u64>,
 }
 
 /// What a file consists of.
@@ -37,6 +46,8 @@ pub(crate) struct Chunk {
 pub(crate) struct Metadata {
     pub(crate) columns: Vec<Column>,
     pub(crate) row_groups: Vec<RowGroup>,
+    /// Whether bounds are in the order of the columns' types: without it nobody knows in which they are.
+    pub(crate) has_order: bool,
 }
 
 /// Reads the footer.
@@ -69,6 +80,7 @@ fn parse(footer: &[u8], end: u64) -> Result<Metadata> {
     let mut reader = Reader::new(footer);
     let mut found = None;
     let mut row_groups = Vec::new();
+    let mut has_order = false;
     reader.fields(&mut |reader, id, kind| {
         match id {
             2 => found = Some(schema::read(reader, kind)?),
@@ -76,6 +88,10 @@ fn parse(footer: &[u8], end: u64) -> Result<Metadata> {
                 row_groups.push(row_group(reader, end)?);
                 Ok(())
             })?,
+            7 => {
+                has_order = true;
+                reader.skip(kind)?;
+            }
             8 => return Err(Error::not_supported("an encrypted file")),
             _ => reader.skip(kind)?,
         }
@@ -85,7 +101,7 @@ fn parse(footer: &[u8], end: u64) -> Result<Metadata> {
     if row_groups.iter().any(|group: &RowGroup| group.chunks.len() != chunks) {
         return Err(Error::damaged("a row group without a chunk for each column"));
     }
-    Ok(Metadata { columns, row_groups })
+    Ok(Metadata { columns, row_groups, has_order })
 }
 
 fn row_group(reader: &mut Reader<'_>, end: u64) -> Result<RowGroup> {
@@ -128,12 +144,14 @@ fn chunk(reader: &mut Reader<'_>) -> Result<Chunk> {
 
 fn chunk_metadata(reader: &mut Reader<'_>) -> Result<Chunk> {
     let (mut codec, mut bytes, mut data, mut dictionary) = (None, 0, 0, None);
+    let mut known = Statistics::default();
     reader.fields(&mut |reader, id, kind| {
         match id {
             4 => codec = Some(Codec::of(reader.int32(kind)?)),
             7 => bytes = reader.long_size(kind)?,
             9 => data = reader.long_size(kind)?,
             11 => dictionary = Some(reader.long_size(kind)?),
+            12 if kind == Kind::Struct => known = statistics(reader)?,
             _ => reader.skip(kind)?,
         }
         Ok(())
@@ -141,5 +159,21 @@ fn chunk_metadata(reader: &mut Reader<'_>) -> Result<Chunk> {
     let codec = codec.ok_or_else(|| Error::damaged("a column chunk of no compression"))?;
     // Some writers say 0 where there is no dictionary.
     let start = dictionary.filter(|at| *at > 0 && *at < data).unwrap_or(data);
-    Ok(Chunk { codec, start, bytes })
+    Ok(Chunk { codec, start, bytes, statistics: known })
+}
+
+/// Reads what is known of a chunk's values. The bounds of old are passed over: their order is not defined.
+fn statistics(reader: &mut Reader<'_>) -> Result<Statistics> {
+    let mut found = Statistics::default();
+    reader.fields(&mut |reader, id, kind| {
+        match id {
+            // Writers have been seen that say -1 here.
+            3 => found.nulls = u64::try_from(reader.int64(kind)?).ok(),
+            5 => found.greatest = Some(reader.binary(kind)?.to_vec()),
+            6 => found.least = Some(reader.binary(kind)?.to_vec()),
+            _ => reader.skip(kind)?,
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }

@@ -69,9 +69,9 @@ pub struct Column {
 }
 
 /// Units of a second.
-const MILLIS: i64 = 1_000;
-const MICROS: i64 = 1_000_000;
-const NANOS: i64 = 1_000_000_000;
+pub(crate) const MILLIS: i64 = 1_000;
+pub(crate) const MICROS: i64 = 1_000_000;
+pub(crate) const NANOS: i64 = 1_000_000_000;
 
 /// An element of the schema, as the file has it.
 #[derive(Default)]

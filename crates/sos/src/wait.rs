@@ -84,6 +84,8 @@ registry! {
         Accept => "LISTENER_ACCEPT",
         /// The server is stopping and waits for its threads.
         Shutdown => "SLEEP_SYSTEMTASK",
+        /// Reading a file of a bulk load, OPENROWSET(BULK ..) or an external table.
+        BulkRead => "IMPPROV_IOWAIT",
     }
 }
 

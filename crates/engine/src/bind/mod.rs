@@ -10,6 +10,7 @@
 mod atomic;
 mod context;
 pub mod dml;
+mod export;
 pub mod expr;
 pub mod fragment;
 pub mod program;

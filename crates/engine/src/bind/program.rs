@@ -233,6 +233,13 @@ impl Compiler<'_, '_> {
             | StatementKind::Update(_)
             | StatementKind::Delete(_)
             | StatementKind::Merge(_)) => data(ast::Statement { kind, span, line }),
+            StatementKind::CreateExternalTable(create) if create.query.is_some() => {
+                data(ast::Statement {
+                    kind: StatementKind::CreateExternalTable(create),
+                    span,
+                    line,
+                })
+            }
             StatementKind::Insert(insert) if calls(&insert.source) => {
                 StepKind::InsertExecute(self.insert_execute(*insert)?)
             }

@@ -9,7 +9,7 @@ use tsql::ast::{
 use types::{Msg, Result};
 
 use super::query::{bind_document, bind_query, bind_spec_parts, declare_ctes};
-use super::{Binder, dml};
+use super::{Binder, dml, export};
 use crate::bind::expr::bind_expr;
 use crate::opt;
 use crate::plan::children;
@@ -38,6 +38,7 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
         | StatementKind::Update(_)
         | StatementKind::Delete(_)
         | StatementKind::Merge(_) => bind_change(binder, statement),
+        StatementKind::CreateExternalTable(create) => export::bind(binder, create),
         StatementKind::Truncate(truncate) => {
             dml::bind_truncate(binder, truncate).map(Bound::Truncate)
         }
@@ -106,7 +107,7 @@ pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> 
 
 /// Resolves OPTION: MAXRECURSION, RECOMPILE and the order and method of joins act. Of the others some guide a
 /// choice that is not made here (FAST, KEEP PLAN); MAXDOP acts when the statement runs.
-fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
+pub(super) fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
     for hint in hints {
         if let QueryHintKind::Plain(name) = &hint.kind {
             match &**name {
@@ -238,7 +239,8 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
     }
     opt::query(binder, &mut query);
     let target = into.table.clone();
-    Ok(Bound::SelectInto(SelectInto { query, target, columns, registers: binder.registers }))
+    let registers = binder.registers;
+    Ok(Bound::SelectInto(SelectInto { query, target, columns, export: None, registers }))
 }
 
 /// Tells whether the columns of a query may hand on their identity property: there is one table, and its

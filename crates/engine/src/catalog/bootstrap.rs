@@ -79,6 +79,8 @@ impl Database {
             files: default_files(name),
             permissions: Vec::new(),
             properties: BTreeMap::new(),
+            data_sources: BTreeMap::new(),
+            file_formats: BTreeMap::new(),
         }
     }
 }

@@ -38,6 +38,8 @@ fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.types, &mine.types, &mut into.types, Arc::ptr_eq);
     entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
     entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
+    entries(&base.data_sources, &mine.data_sources, &mut into.data_sources, Arc::ptr_eq);
+    entries(&base.file_formats, &mine.file_formats, &mut into.file_formats, Arc::ptr_eq);
     if base.permissions != mine.permissions {
         into.permissions.clone_from(&mine.permissions);
     }

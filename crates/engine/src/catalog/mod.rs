@@ -21,6 +21,7 @@ mod bootstrap;
 mod cell;
 mod ddl_event;
 mod event_session;
+mod external;
 mod filter;
 mod lookup;
 mod merge;
@@ -39,6 +40,7 @@ pub use ddl_event::{DDL_EVENTS, DdlEvent};
 pub use event_session::{
     Choice, EventDef, EventSessionDef, EventSessionOptions, EventTargetDef, PARTITIONS, RETENTIONS,
 };
+pub use external::{ExternalDataSource, ExternalFileFormat, ExternalPlace};
 pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
@@ -120,6 +122,10 @@ pub struct Database {
     pub permissions: Vec<Permission>,
     /// Extended properties by what they are attached to and their name.
     pub properties: BTreeMap<(Securable, Name), Arc<ExtendedProperty>>,
+    /// External data sources by name: they are in no schema.
+    pub data_sources: BTreeMap<Name, Arc<ExternalDataSource>>,
+    /// External file formats by name, likewise.
+    pub file_formats: BTreeMap<Name, Arc<ExternalFileFormat>>,
 }
 
 /// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.
@@ -321,6 +327,8 @@ pub struct TableDef {
     pub columnstore: Option<ColumnstoreDef>,
     /// The nonclustered columnstore index, if it has one: beside the rows, and never with the clustered one.
     pub column_index: Option<ColumnIndexDef>,
+    /// Of an external table: where its rows are. It has none of its own.
+    pub external: Option<Arc<ExternalPlace>>,
 }
 
 /// A clustered columnstore index.

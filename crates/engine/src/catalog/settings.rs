@@ -15,6 +15,8 @@ pub struct Settings {
     pub degree_max: Pending,
     /// `cost threshold for parallelism`: what a plan must cost to run on several.
     pub cost_threshold: Pending,
+    /// `allow polybase export`: whether CREATE EXTERNAL TABLE AS SELECT may write files.
+    pub polybase_export: Pending,
 }
 
 /// A number as sp_configure has set it, and as RECONFIGURE has brought it into use.
@@ -40,6 +42,7 @@ impl Default for Settings {
             sampling_rate_hz: None,
             degree_max: Pending::new(0),
             cost_threshold: Pending::new(COST_THRESHOLD),
+            polybase_export: Pending::new(0),
         }
     }
 }

@@ -21,6 +21,7 @@ use crate::plan::statement::{Bound, table_of};
 const EXECUTION_TIMES: i32 = 3612;
 const COMPILE_TIMES: i32 = 3613;
 const TABLE_READS: i32 = 3615;
+const SEGMENT_READS: i32 = 3653;
 
 /// A statement under observation.
 struct Watch {
@@ -198,6 +199,13 @@ fn tell_reads(explain: Explain, profile: &Profile, cx: &mut Cx<'_>) -> Result<()
             table.name, table.scans, table.reads
         );
         message(TABLE_READS, text, cx)?;
+    }
+    for groups in profile.groups() {
+        let text = format!(
+            "Table '{}'. Segment reads {}, segment skipped {}.",
+            groups.name, groups.read, groups.skipped
+        );
+        message(SEGMENT_READS, text, cx)?;
     }
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 
 use sos::clock;
 
-use super::profile::{Profile, address};
+use super::profile::{Count, Profile, address};
 use super::scalar::{Column, Names};
 use crate::exec::vector::{Regions, Role};
 use crate::opt::{Estimate, estimate};
@@ -64,6 +64,8 @@ pub(super) struct Actual {
     pub(super) executions: u64,
     /// Rows that storage handed to it, if it is a scan.
     pub(super) reads: Option<u64>,
+    /// Row groups of a file that it read and passed over.
+    pub(super) segments: Option<(usize, usize)>,
     pub(super) elapsed_ms: u64,
 }
 
@@ -176,8 +178,13 @@ impl Builder<'_> {
             Node::Scan(scan) => Some(profile.reads(std::ptr::from_ref(&**scan).addr())),
             _ => None,
         };
+        let segments = match node {
+            Node::Bulk(scan) => profile.groups_of(scan).map(|groups| (groups.read, groups.skipped)),
+            _ => None,
+        };
         let elapsed_ms = clock::ticks_to_ns(count.ticks) / 1_000_000;
-        Some(Actual { rows: count.rows, executions: count.executions, reads, elapsed_ms })
+        let Count { rows, executions, .. } = count;
+        Some(Actual { rows, executions, reads, segments, elapsed_ms })
     }
 
     fn bulk(&mut self, scan: &BulkScan) -> Op {
@@ -375,7 +382,7 @@ fn bare(expr: &Expr, names: &mut Names<'_>) -> Option<Column> {
 pub(super) fn inherit(op: &mut Op, input: &Op) {
     (op.rows, op.row_bytes, op.executions) = (input.rows, input.row_bytes, input.executions);
     op.cost = input.cost;
-    op.actual = input.actual.map(|actual| Actual { reads: None, ..actual });
+    op.actual = input.actual.map(|actual| Actual { reads: None, segments: None, ..actual });
 }
 
 fn outputs_of(kind: JoinKind, left: &Op, right: &Op) -> Vec<Column> {

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use sos::clock;
 
-use crate::plan::query::{Node, Scan};
+use crate::plan::query::{BulkScan, Node, Scan};
 use crate::plan::statement::table_of;
 
 /// Counts of the operators of a statement.
@@ -20,6 +20,8 @@ pub(crate) struct Profile {
     reads: HashMap<usize, u64>,
     /// Tables, in the order in which they were first touched.
     tables: Vec<TableReads>,
+    /// Row groups of files, by scan: read and passed over.
+    groups: HashMap<usize, GroupReads>,
     /// On how many schedulers it ran, if on more than one.
     degree: usize,
 }
@@ -52,7 +54,38 @@ pub(crate) struct TableReads {
     pub(crate) reads: u64,
 }
 
+/// What was read of the row groups of files.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GroupReads {
+    /// The table, or the file.
+    pub(crate) name: String,
+    /// Row groups that were read.
+    pub(crate) read: usize,
+    /// Those that can have no row that the statement wants.
+    pub(crate) skipped: usize,
+}
+
 impl Profile {
+    /// Notes how many row groups of a file a scan reads and passes over.
+    pub(crate) fn count_row_groups(&mut self, scan: &BulkScan, read: usize, skipped: usize) {
+        let groups = self.groups.entry(std::ptr::from_ref(scan).addr()).or_default();
+        groups.name.clone_from(&scan.name);
+        groups.read += read;
+        groups.skipped += skipped;
+    }
+
+    /// Returns what a scan read of row groups.
+    pub(crate) fn groups_of(&self, scan: &BulkScan) -> Option<&GroupReads> {
+        self.groups.get(&std::ptr::from_ref(scan).addr())
+    }
+
+    /// Returns what was read of row groups, by name.
+    pub(crate) fn groups(&self) -> Vec<&GroupReads> {
+        let mut all: Vec<&GroupReads> = self.groups.values().collect();
+        all.sort_by(|a, b| a.name.cmp(&b.name));
+        all
+    }
+
     /// Notes that an operator is opened.
     pub(crate) fn open(&mut self, node: &Node) -> Place {
         let next = Place(self.counts.len());

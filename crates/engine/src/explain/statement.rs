@@ -110,6 +110,7 @@ pub(super) fn kind_of(bound: &Bound) -> &'static str {
     }
     match bound {
         Bound::Select(_) | Bound::SelectAssign(_) => "SELECT",
+        Bound::SelectInto(into) if into.export.is_some() => "CREATE EXTERNAL TABLE AS SELECT",
         Bound::SelectInto(_) => "SELECT INTO",
         Bound::Insert(_) => "INSERT",
         Bound::Update(_) => "UPDATE",
@@ -177,7 +178,10 @@ impl World<'_> {
             }
             Bound::SelectInto(into) => {
                 let input = builder.query(&into.query, 1.0);
-                let mut op = Op::new("Table Insert", "Insert", "Update");
+                let mut op = match into.export {
+                    Some(_) => Op::new("Put", "Insert", "Put"),
+                    None => Op::new("Table Insert", "Insert", "Update"),
+                };
                 op.argue(&format!("OBJECT:({})", bracketed(&[&into.target.object])));
                 op.attributes = " DMLRequestSort=\"0\"".to_owned();
                 Some(self.over(op, input))

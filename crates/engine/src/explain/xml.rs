@@ -186,6 +186,10 @@ fn run_time(op: &Op, out: &mut String) {
         attribute("ActualLogicalReads", &reads.to_string(), out);
         attribute("ActualScans", &actual.executions.to_string(), out);
     }
+    if let Some((read, skipped)) = actual.segments {
+        attribute("SegmentReads", &read.to_string(), out);
+        attribute("SegmentSkips", &skipped.to_string(), out);
+    }
     attribute("ActualEndOfScans", &actual.executions.to_string(), out);
     attribute("ActualExecutions", &actual.executions.to_string(), out);
     attribute("ActualExecutionMode", "Row", out);

@@ -3,7 +3,7 @@
 //! The binder makes a tree of what is written: FROM as it stands, WHERE above it, a sort for each ORDER
 //! BY. From there, top down: subqueries become joins (`unnest.rs`, `scalar.rs`); predicates are
 //! simplified (`simplify.rs`, `fold.rs`) and pushed to the tables they are about, where they choose the access path
-//! (`seek.rs`); inner joins are ordered (`join.rs`, `order_search.rs`) and given a method
+//! (`seek.rs`), or which parts of a file are read (`groups.rs`); inner joins are ordered (`join.rs`, `order_search.rs`) and given a method
 //! (`attach.rs`); sorts are left out where an index gives the order (`order.rs`), windows number rows that
 //! come in their order (`stream.rs`), and order is left out where nobody sees it (`unordered.rs`); scans that are opened over and over get an
 //! index of their own (`spool.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
@@ -14,6 +14,7 @@ mod attach;
 mod conjunct;
 mod estimate;
 mod fold;
+mod groups;
 mod join;
 mod order;
 mod order_search;

@@ -53,10 +53,13 @@ impl Optimizer<'_> {
                 filter(Node::OneRow, conjuncts)
             }
             Node::Empty => Node::Empty,
+            Node::Bulk(mut scan) => {
+                self.test_groups(&mut scan, &conjuncts);
+                filter(Node::Bulk(scan), conjuncts)
+            }
             Node::View(_)
             | Node::Values(_)
             | Node::Function(_)
-            | Node::Bulk(_)
             | Node::UserFunction(_)
             | Node::Limit(_)
             | Node::Recursive(_)
@@ -164,6 +167,9 @@ impl Optimizer<'_> {
             } else {
                 above.push(conjunct);
             }
+        }
+        if let Node::Bulk(scan) = &mut input {
+            self.test_groups_below(scan, &above, &computed);
         }
         let input = self.below(input, below, outer, all);
         filter(Node::Compute(Box::new((input, computed))), above)

@@ -223,27 +223,61 @@ pub struct FunctionScan {
     pub registers: Vec<Register>,
 }
 
-/// OPENROWSET(BULK ..): the rows of a file. The file was looked at when this was bound, and is opened anew by each
-/// execution.
+/// OPENROWSET(BULK ..) or an external table: the rows of files. The files were looked at when this was bound, and are
+/// opened anew by each execution.
 #[derive(Clone, Debug)]
 pub struct BulkScan {
-    /// The file.
-    pub path: String,
-    /// How it is read.
+    /// What messages call it: the table, or the file.
+    pub name: String,
+    /// The files.
+    pub files: Vec<BulkFile>,
+    /// How they are read.
     pub format: BulkFormat,
     /// Columns that are needed: ordinal in the format, register it goes to.
     pub columns: Vec<(u16, Register)>,
     /// Rows that there are, as far as is known.
     pub rows: u64,
+    /// What a row group has to satisfy to be read.
+    pub tests: Vec<GroupTest>,
+}
+
+/// A file of a scan.
+#[derive(Clone, Debug)]
+pub struct BulkFile {
+    /// Its path.
+    pub path: String,
+    /// Of a Parquet file: the columns of the format as the file has them, with their place there.
+    pub columns: Vec<(parquet_io::Column, usize)>,
+}
+
+/// A condition on the least and greatest values of a row group, which holds wherever a row of it may satisfy the
+/// statement's.
+#[derive(Clone, Debug)]
+pub struct GroupTest {
+    /// The condition, over the registers of the bounds.
+    pub condition: Expr,
+    /// By column of the format: the registers of its least and its greatest value.
+    pub bounds: Vec<(u16, Register, Register)>,
 }
 
 /// How a file is read.
 #[derive(Clone, Debug)]
 pub enum BulkFormat {
-    /// FORMAT = 'PARQUET': the columns that are read, with their place in the file and their types.
-    Parquet(Vec<(parquet_io::Column, usize, types::DataType)>),
+    /// FORMAT = 'PARQUET': the types of the columns that are read.
+    Parquet(Vec<types::DataType>),
+    /// FORMAT = 'CSV'.
+    Text(Box<TextFormat>),
     /// SINGLE_BLOB and its kin: one row with all of the file as a value of this type.
     Single(types::DataType),
+}
+
+/// A text file of OPENROWSET(BULK ..).
+#[derive(Clone, Debug)]
+pub struct TextFormat {
+    /// What its options say.
+    pub(crate) options: crate::exec::bulk::option::Options,
+    /// Its columns, which WITH names, and their types.
+    pub columns: Vec<(String, types::value::ColumnType)>,
 }
 
 /// A user's multi-statement function.

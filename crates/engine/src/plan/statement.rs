@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use crate::catalog::{ModuleDef, TableDef};
+use crate::catalog::{ExternalPlace, ModuleDef, TableDef};
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
 use crate::plan::walk;
@@ -18,7 +18,7 @@ pub enum Bound {
     Select(Select),
     /// SELECT @a = .., @b = .. FROM ..: assigns for each row, left to right.
     SelectAssign(SelectAssign),
-    /// SELECT .. INTO table.
+    /// SELECT .. INTO table, CREATE EXTERNAL TABLE .. AS SELECT.
     SelectInto(SelectInto),
     /// INSERT
     Insert(Insert),
@@ -150,7 +150,7 @@ pub struct SelectAssign {
     pub course: Course,
 }
 
-/// SELECT .. INTO
+/// SELECT .. INTO, CREATE EXTERNAL TABLE .. AS SELECT
 #[derive(Debug)]
 pub struct SelectInto {
     /// The query.
@@ -159,8 +159,19 @@ pub struct SelectInto {
     pub target: tsql::ast::ObjectName,
     /// Columns of the new table: name, type, and whether it is an identity column.
     pub columns: Vec<(String, ColumnType, bool)>,
+    /// Of CREATE EXTERNAL TABLE .. AS SELECT: where the rows go.
+    pub export: Option<Box<Export>>,
     /// Size of the register file.
     pub registers: u32,
+}
+
+/// Where CREATE EXTERNAL TABLE .. AS SELECT writes its rows, and how.
+#[derive(Debug)]
+pub struct Export {
+    /// The place of the external table: a folder.
+    pub place: ExternalPlace,
+    /// How pages are compressed.
+    pub compression: parquet_io::Compression,
 }
 
 /// OUTPUT of a data-changing statement: over the registers of the old and the new row.

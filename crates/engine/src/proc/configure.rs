@@ -1,17 +1,19 @@
 //! sp_configure and RECONFIGURE: the settings of the instance.
 //!
 //! `sys.configurations` has those that mean something here. Some can be changed: whether sp_configure shows the
-//! advanced ones, how many schedulers a statement may run on and from what cost, how often call stacks are sampled.
+//! advanced ones, how many schedulers a statement may run on and from what cost, whether statements may write files, how
+//! often call stacks are sampled.
 //! A change of another is refused by name, so that no script believes that it has had an effect.
 
 use types::{Error, Msg, Value};
 
 use super::catalog::{TextProcedure, run};
 use super::{SystemProcedure, argument, text, whole};
+use crate::catalog::Settings;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
 use crate::view::configurations::{
-    COST_THRESHOLD, DEGREE_MAX, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
+    COST_THRESHOLD, DEGREE_MAX, POLYBASE_EXPORT, SAMPLING_RATE, SHOW_ADVANCED, Setting, settings,
 };
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
@@ -28,7 +30,6 @@ const OTHERS: &[&str] = &[
     "affinity64 I/O mask",
     "affinity64 mask",
     "Agent XPs",
-    "allow polybase export",
     "allow updates",
     "automatic soft-NUMA disabled",
     "backup checksum default",
@@ -133,12 +134,14 @@ fn configure(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
             Ok(())
         })?;
         cx.session.refresh_catalog();
-    } else if setting.id == DEGREE_MAX || setting.id == COST_THRESHOLD {
+    } else if [DEGREE_MAX, COST_THRESHOLD, POLYBASE_EXPORT].contains(&setting.id) {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
-            let is_degree = setting.id == DEGREE_MAX;
-            let of =
-                if is_degree { &mut settings.degree_max } else { &mut settings.cost_threshold };
+            let of = match setting.id {
+                DEGREE_MAX => &mut settings.degree_max,
+                COST_THRESHOLD => &mut settings.cost_threshold,
+                _ => &mut settings.polybase_export,
+            };
             of.set = value;
             Ok(())
         })?;
@@ -220,13 +223,14 @@ pub(crate) fn reconfigure(cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Error::custom(5_812, 14, 1, text).into());
     }
     let settings = cx.session.catalog.settings;
-    let numbers = [settings.degree_max, settings.cost_threshold];
+    let numbers = [settings.degree_max, settings.cost_threshold, settings.polybase_export];
     let is_other = numbers.iter().any(|number| number.set != number.in_use);
     if is_other || settings.show_advanced != settings.advanced_in_use {
         cx.session.instance.catalog.change(|catalog| {
             let settings = &mut catalog.settings;
             settings.advanced_in_use = settings.show_advanced;
-            for number in [&mut settings.degree_max, &mut settings.cost_threshold] {
+            let Settings { degree_max, cost_threshold, polybase_export, .. } = settings;
+            for number in [degree_max, cost_threshold, polybase_export] {
                 number.in_use = number.set;
             }
             Ok(())

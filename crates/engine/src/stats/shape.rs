@@ -91,7 +91,7 @@ fn put_node(node: &Node, hash: &mut Fingerprint) {
         Node::Function(function) => {
             put("function", hash, |hash| hash.bytes(function.function.name.as_bytes()));
         }
-        Node::Bulk(scan) => put("bulk", hash, |hash| hash.bytes(scan.path.as_bytes())),
+        Node::Bulk(scan) => put("bulk", hash, |hash| hash.bytes(scan.name.as_bytes())),
         Node::UserFunction(function) => {
             put("function", hash, |hash| hash.bytes(function.module.name.as_bytes()));
         }

@@ -20,7 +20,6 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &COLUMN_MASTER_KEYS,
     &CREDENTIALS,
     &EVENT_NOTIFICATIONS,
-    &EXTERNAL_DATA_SOURCES,
     &FULLTEXT_CATALOGS,
     &FULLTEXT_INDEX_COLUMNS,
     &FULLTEXT_INDEXES,
@@ -172,20 +171,6 @@ static EVENT_NOTIFICATIONS: SystemView = absent("event_notifications", || {
         unknown("broker_instance", nv(128)),
         unknown("creator_sid", vb(85)),
         unknown("principal_id", INT),
-    ])
-});
-
-static EXTERNAL_DATA_SOURCES: SystemView = absent("external_data_sources", || {
-    shape(&[
-        none("data_source_id", INT),
-        none("name", SYSNAME),
-        none("location", nv(4000)),
-        unknown("type_desc", nv(255)),
-        none("type", TINYINT),
-        unknown("resource_manager_location", nv(4000)),
-        none("credential_id", INT),
-        unknown("database_name", SYSNAME),
-        unknown("shard_map_name", SYSNAME),
     ])
 });
 

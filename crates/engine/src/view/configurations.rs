@@ -62,7 +62,7 @@ fn variant(value: i32) -> Value {
 /// Returns the settings by name.
 pub(crate) fn settings(instance: &Instance, catalog: &Catalog) -> Vec<Setting> {
     let mut all = vec![nested_triggers(), memory(instance)];
-    all.extend(parallelism(catalog));
+    all.extend(pending(catalog));
     let rate = |hz: u32| i32::try_from(hz).unwrap_or(i32::MAX);
     let rate_in_use = instance.machine.accounts().sampler().rate_hz();
     all.push(Setting {
@@ -120,7 +120,7 @@ fn memory(instance: &Instance) -> Setting {
     }
 }
 
-fn parallelism(catalog: &Catalog) -> [Setting; 2] {
+fn pending(catalog: &Catalog) -> [Setting; 3] {
     [
         Setting {
             id: DEGREE_MAX,
@@ -144,6 +144,17 @@ fn parallelism(catalog: &Catalog) -> [Setting; 2] {
             dynamic: true,
             advanced: true,
         },
+        Setting {
+            id: POLYBASE_EXPORT,
+            name: "allow polybase export",
+            value: catalog.settings.polybase_export.set,
+            in_use: catalog.settings.polybase_export.in_use,
+            minimum: 0,
+            maximum: 1,
+            description: "Allow INSERT into a Hadoop external table",
+            dynamic: true,
+            advanced: false,
+        },
     ]
 }
 
@@ -151,6 +162,8 @@ fn parallelism(catalog: &Catalog) -> [Setting; 2] {
 pub(crate) const COST_THRESHOLD: i32 = 1_538;
 /// `configuration_id` of 'max degree of parallelism'.
 pub(crate) const DEGREE_MAX: i32 = 1_539;
+/// `configuration_id` of 'allow polybase export'.
+pub(crate) const POLYBASE_EXPORT: i32 = 16_397;
 /// `configuration_id` of the sampler's rate: beyond those of SQL Server's.
 pub(crate) const SAMPLING_RATE: i32 = 100_001;
 /// `configuration_id` of the setting that says which are listed.

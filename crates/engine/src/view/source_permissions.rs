@@ -8,10 +8,13 @@ pub(super) fn permission_type(permission: &str) -> Option<&'static str> {
 
 const TYPES: &[(&str, &str)] = &[
     ("ADMINISTER BULK OPERATIONS", "ADBO"),
+    ("ADMINISTER DATABASE BULK OPERATIONS", "DABO"),
     ("ALTER", "AL"),
     ("ALTER ANY CONNECTION", "ALCO"),
     ("ALTER ANY DATABASE", "ALDB"),
     ("ALTER ANY EVENT SESSION", "AAES"),
+    ("ALTER ANY EXTERNAL DATA SOURCE", "AEDS"),
+    ("ALTER ANY EXTERNAL FILE FORMAT", "AEFF"),
     ("ALTER ANY LOGIN", "ALLG"),
     ("ALTER ANY ROLE", "ALRL"),
     ("ALTER ANY SCHEMA", "ALSM"),

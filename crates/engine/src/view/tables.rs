@@ -50,7 +50,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("temporal_type_desc", nv(60), |_| text("NON_TEMPORAL_TABLE")),
     opt("history_table_id", INT, |_| Value::Null),
     opt("is_remote_data_archive_enabled", BIT, |_| bit(false)),
-    opt("is_external", BIT, |_| bit(false)),
+    opt("is_external", BIT, |r| bit(r.table.external.is_some())),
     opt("history_retention_period", INT, |_| Value::Null),
     opt("history_retention_period_unit", INT, |_| Value::Null),
     opt("history_retention_period_unit_desc", nv(10), |_| Value::Null),

@@ -137,3 +137,39 @@ fn wide_files_are_utf_16() {
     assert_eq!(load(&mut session, &file, "DATAFILETYPE = 'widechar'"), [0; 0]);
     assert_eq!(rows(&mut session), [["1", "é", "1.00"]]);
 }
+
+#[test]
+fn a_long_file_is_one_batch_and_all_of_it_or_nothing() {
+    let mut session = session();
+    let rows = |last: &str| {
+        let lines = (1..=30_000).map(|n| format!("{n},n{},{}.25\n", n % 1_000, n % 99));
+        (lines.collect::<String>() + last).into_bytes()
+    };
+    let whole = File::new("long", &rows(""));
+    assert_eq!(load(&mut session, &whole, "FIELDTERMINATOR = ','"), [0; 0]);
+    let sums = "SELECT COUNT(*), SUM(CAST(id AS bigint)), SUM(n) FROM t";
+    assert_eq!(run(&mut session, sums), [[["30000", "450015000", "1477359.00"]]]);
+    run(&mut session, "DELETE t");
+    // The last row is one that is there already: by then parts of the batch are stored.
+    let twice = File::new("twice", &rows("7,x,1\n"));
+    assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
+    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
+    let wrong = File::new("wrong", &rows("x,x,1\n"));
+    assert_eq!(load(&mut session, &wrong, "FIELDTERMINATOR = ',', MAXERRORS = 0"), [4864, 4865]);
+    assert_eq!(run(&mut session, "SELECT COUNT(*), @@TRANCOUNT FROM t"), [[["0", "0"]]]);
+    let cut = File::new("cut", &rows("30001,x"));
+    assert_eq!(load(&mut session, &cut, "FIELDTERMINATOR = ','"), [4832]);
+    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["0"]]]);
+    // In the client's transaction the batch goes and the rest stays.
+    run(&mut session, "BEGIN TRAN; INSERT t VALUES (-1, N'own', 1)");
+    assert_eq!(load(&mut session, &twice, "FIELDTERMINATOR = ','"), [2627]);
+    assert_eq!(
+        run(&mut session, "SELECT COUNT(*), MIN(id), @@TRANCOUNT FROM t"),
+        [[["1", "-1", "1"]]]
+    );
+    run(&mut session, "ROLLBACK");
+    // In batches, those before the error stay.
+    let batches = "FIELDTERMINATOR = ',', BATCHSIZE = 9000";
+    assert_eq!(load(&mut session, &twice, batches), [2627]);
+    assert_eq!(run(&mut session, "SELECT COUNT(*) FROM t"), [[["27000"]]]);
+}

@@ -11,6 +11,7 @@ mod event_fields;
 mod event_requests;
 mod events;
 mod explain;
+mod export;
 mod golden;
 mod grant;
 mod locks;

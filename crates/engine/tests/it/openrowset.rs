@@ -229,3 +229,59 @@ fn reading_files_needs_a_permission() {
     run(&mut owner, "ALTER SERVER ROLE bulkadmin ADD MEMBER poor");
     assert_eq!(rows(&mut poor, &sql), [["1100"]]);
 }
+
+#[test]
+fn text_files_are_read_with_columns_types_and_places() {
+    let instance = instance();
+    let mut session = login(&instance);
+    let bytes = "id,name,at\r\n1,\"a, \"\"b\"\"\",2026-01-02\r\n2,,\r\n3,\"é\r\nü\",2026-03-04\r\n";
+    let file = File::new("text.csv", bytes.as_bytes());
+    let source = |more: &str, with: &str| {
+        format!("OPENROWSET(BULK '{}', FORMAT = 'CSV'{more}) {with} AS f", file.0.display())
+    };
+    let with = "WITH (id int, name nvarchar(20), at date)";
+    let text = source(", FIRSTROW = 2, CODEPAGE = '65001'", with);
+    for mode in [ExecutionMode::Row, ExecutionMode::Vector] {
+        instance.set_execution_mode(mode);
+        assert_eq!(
+            rows(&mut session, &format!("SELECT id, name, at FROM {text}")),
+            [["1", "a, \"b\"", "2026-01-02"], ["2", "NULL", "NULL"], ["3", "é\r\nü", "2026-03-04"]]
+        );
+        let sql = format!("SELECT COUNT(*), SUM(id) FROM {text} WHERE at IS NOT NULL");
+        assert_eq!(rows(&mut session, &sql), [["2", "4"]]);
+    }
+    let sql = format!("SELECT TOP (1) y FROM {} (x, y, z)", text);
+    assert_eq!(rows(&mut session, &sql), [["a, \"b\""]]);
+    assert_eq!(error(&mut session, &format!("SELECT * FROM {}", source("", ""))).0, 40517);
+    assert_eq!(
+        error(&mut session, &format!("SELECT * FROM {}", source(", KEEPNULLS", with))).0,
+        102
+    );
+    assert_eq!(
+        error(&mut session, &format!("SELECT * FROM {}", source(", ERRORFILE = 'x'", with))).0,
+        40517
+    );
+}
+
+#[test]
+fn rows_of_a_text_file_that_do_not_convert_are_told_with_their_place() {
+    let mut session = session();
+    let file = File::new("bad.csv", b"1,10\nx,20\n3,30\n4,y\n");
+    let source = |more: &str| {
+        format!(
+            "OPENROWSET(BULK '{}', FORMAT = 'CSV'{more}) WITH (a int, b int) AS f",
+            file.0.display()
+        )
+    };
+    let answer = batch(&mut session, &format!("SELECT a, b FROM {}", source("")));
+    let told: Vec<&str> = answer.errors.iter().map(|error| &*error.message).collect();
+    assert_eq!(told.len(), 2);
+    assert!(told[0].ends_with("for row 2, column 1 (a)."), "{told:?}");
+    assert!(told[1].ends_with("for row 4, column 2 (b)."), "{told:?}");
+    assert_eq!(answer.sets, [[["1", "10"], ["3", "30"]]]);
+    run(&mut session, "CREATE TABLE t (a int, b int)");
+    let sql = format!("INSERT t SELECT a, b FROM {}", source(", MAXERRORS = 1"));
+    let numbers: Vec<i32> = batch(&mut session, &sql).errors.iter().map(|e| e.number).collect();
+    assert_eq!(numbers, [4864, 4864, 4865]);
+    assert_eq!(rows(&mut session, "SELECT COUNT(*) FROM t"), [["0"]]);
+}

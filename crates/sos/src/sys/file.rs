@@ -87,15 +87,98 @@ impl RandomReader {
 }
 
 /// The names in a folder.
-pub(crate) fn folder_names(path: &str) -> io::Result<Vec<String>> {
+///
+/// # Errors
+/// What the system says of it.
+pub fn folder_names(path: &str) -> io::Result<Vec<String>> {
     call(SysCause::FileRead, || {
         let entries = fs::read_dir(path)?;
         entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
     })
 }
 
+/// Tells whether there is a folder of this name.
+#[must_use]
+pub fn is_folder(path: &str) -> bool {
+    call(SysCause::FileRead, || fs::metadata(path).is_ok_and(|metadata| metadata.is_dir()))
+}
+
+/// Makes a folder, with those that it lies in; tells whether it is new.
+///
+/// # Errors
+/// What the system says of it.
+pub fn make_folder(path: &str) -> io::Result<bool> {
+    if is_folder(path) {
+        return Ok(false);
+    }
+    call(SysCause::FileWrite, || fs::create_dir_all(path)).map(|()| true)
+}
+
+/// Removes a folder that has nothing in it.
+///
+/// # Errors
+/// What the system says of it.
+pub fn remove_folder(path: &str) -> io::Result<()> {
+    call(SysCause::Control, || fs::remove_dir(path))
+}
+
+/// A file that others see when it is whole: until then it has another name, and without [`Self::keep`] it goes.
+#[derive(Debug)]
+pub struct NewFile {
+    file: FileWriter,
+    /// The folder, and the name that it has in it until it is kept.
+    folder: String,
+    temporary: String,
+    kept: bool,
+}
+
+impl NewFile {
+    /// Makes a file in a folder; `name` is the one for now.
+    ///
+    /// # Errors
+    /// What the system says of it; [`io::ErrorKind::AlreadyExists`] where the name is taken.
+    pub fn begin(folder: &str, name: &str) -> io::Result<Self> {
+        let temporary = format!("{folder}/{name}");
+        let file = FileWriter::create(&temporary)?;
+        Ok(Self { file, folder: folder.to_owned(), temporary, kept: false })
+    }
+
+    /// Writes all of it behind what there is.
+    ///
+    /// # Errors
+    /// What the system says of it.
+    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write(bytes)
+    }
+
+    /// Makes what has been written durable, and gives the file its name.
+    ///
+    /// # Errors
+    /// What the system says of it; the file is gone then.
+    pub fn keep(mut self, name: &str) -> io::Result<()> {
+        call(SysCause::FileSync, || self.file.0.sync_all())?;
+        let path = format!("{}/{name}", self.folder);
+        call(SysCause::FileWrite, || fs::rename(&self.temporary, path))?;
+        self.kept = true;
+        // The name is durable when its folder is.
+        call(SysCause::FileSync, || File::open(&self.folder)?.sync_all())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nobody is left to tell: who gives a file up has an error of their own.
+            drop(remove_file(&self.temporary));
+        }
+    }
+}
+
 /// Removes a file.
-pub(crate) fn remove_file(path: &str) -> io::Result<()> {
+///
+/// # Errors
+/// What the system says of it.
+pub fn remove_file(path: &str) -> io::Result<()> {
     call(SysCause::Control, || fs::remove_file(path))
 }
 

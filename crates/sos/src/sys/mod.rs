@@ -21,8 +21,10 @@ mod terminal;
 mod timer;
 
 pub use event::EventFd;
-pub use file::RandomReader;
-pub(crate) use file::{FileReader, FileWriter, cpu_number, folder_names, remove_file};
+pub(crate) use file::{FileReader, FileWriter, cpu_number};
+pub use file::{
+    NewFile, RandomReader, folder_names, is_folder, make_folder, remove_file, remove_folder,
+};
 pub use forbid::forbid_calls;
 pub use host::{
     MachineCpu, MachineMemory, ProcessMemory, Topology, address_space_kb, distribution, is_virtual,

@@ -144,6 +144,9 @@ pub struct Drop {
 pub enum DropKind {
     Database,
     Default,
+    ExternalDataSource,
+    ExternalFileFormat,
+    ExternalTable,
     Function,
     Login,
     Procedure,

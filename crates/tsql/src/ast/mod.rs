@@ -16,6 +16,7 @@ mod ddl;
 mod dml;
 mod event_session;
 mod expr;
+mod external;
 mod name;
 mod query;
 mod routine;
@@ -30,6 +31,7 @@ pub use ddl::*;
 pub use dml::*;
 pub use event_session::*;
 pub use expr::*;
+pub use external::*;
 pub use name::*;
 pub use query::*;
 pub use routine::*;
@@ -179,6 +181,10 @@ pub enum StatementKind {
     CreateSequence(Box<CreateSequence>),
     /// `CREATE SYNONYM ..`
     CreateSynonym(Box<CreateSynonym>),
+    /// `CREATE EXTERNAL DATA SOURCE ..`, `CREATE EXTERNAL FILE FORMAT ..`
+    CreateExternal(Box<CreateExternal>),
+    /// `CREATE EXTERNAL TABLE ..`, with or without AS SELECT.
+    CreateExternalTable(Box<CreateExternalTable>),
     /// `CREATE STATISTICS ..`
     CreateStatistics(Box<CreateStatistics>),
     /// `UPDATE STATISTICS ..`

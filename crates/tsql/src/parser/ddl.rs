@@ -191,6 +191,11 @@ impl Parser<'_> {
             (Kw::Server, Kw::Role) => {
                 self.advance();
             }
+            (Kw::External, _) => {
+                let Some(kind) = self.external_kind() else { return self.unsupported_here(start) };
+                self.position += if kind == DropKind::ExternalTable { 2 } else { 3 };
+                return self.drop_names(kind);
+            }
             _ => {}
         }
         let server = self.tokens[self.position - 1].keyword == Kw::Server;
@@ -198,6 +203,10 @@ impl Parser<'_> {
             return self.unsupported_here(start);
         };
         self.advance();
+        self.drop_names(kind)
+    }
+
+    fn drop_names(&mut self, kind: DropKind) -> Result<StatementKind> {
         let if_exists = self.eat_all(&[Kw::If, Kw::Exists]);
         let names = self.comma_list(Self::object_name)?;
         let trigger_target = if kind == DropKind::Trigger && self.eat(Kw::On) {

@@ -17,6 +17,7 @@ mod dml;
 mod event_session;
 mod execute;
 mod expr;
+mod external;
 mod from;
 mod hint;
 mod index;

@@ -199,6 +199,7 @@ impl Parser<'_> {
             (Kw::Role | Kw::User | Kw::Login, _) => self.create_principal(),
             (Kw::Server | Kw::Application, Kw::Role) => self.create_principal(),
             (Kw::Event, Kw::Session) => self.create_event_session(),
+            (Kw::External, _) => self.create_external(start),
             (Kw::Unique | Kw::Clustered | Kw::Nonclustered | Kw::Columnstore | Kw::Index, _) => {
                 self.create_index()
             }

@@ -692,6 +692,8 @@ messages! {
     ExternalFile(what: &'a str, file: &'a str) = 15813, 16, "Error handling external file: '{what}'. File/External table name: '{file}'.";
     ExternalType(column: &'a str, of: &'a str, external: &'a str, file: &'a str) = 15814, 16, "Column '{column}' of type '{of}' is not compatible with external data type '{external}'. File/External table name: '{file}'.";
     ExternalTypeUnknown(external: &'a str, file: &'a str) = 15815, 16, "External data type '{external}' is currently not supported. File: '{file}'.";
+    ExternalLocationTaken(location: &'a str) = 15842, 16, "Cannot create external table. External table location already exists. Location provided: '{location}'.";
+    ExternalNotAccessible(table: &'a str) = 16562, 16, "External table '{table}' is not accessible because location does not exist or it is used by another process.";
     CursorParameterInvalid(procedure: &'a str, parameter: &'a str) = 16902, 16, "{procedure}: The value of the parameter {parameter} is invalid.";
     CursorNotPossible = 16937, 16, "A server cursor cannot be opened on the given statement or statements. Use a default result set or client cursor.";
     CursorParameterCount(procedure: &'a str) = 16903, 16, "The \"{procedure}\" procedure was called with an incorrect number of parameters.";
@@ -771,26 +773,15 @@ messages! {
     ReadCommittedExplicit = 41368, 16, "Accessing memory optimized tables using the READ COMMITTED isolation level is supported only for autocommit transactions. It is not supported for explicit or implicit transactions. Provide a supported isolation level for the memory optimized table using a table hint, such as WITH (SNAPSHOT).";
     PoolOutOfMemory(pool: &'a str) = 41805, 16, "There is insufficient memory in the resource pool '{pool}' to run this operation on memory-optimized tables.";
     CommitDependencyLimit = 41839, 16, "Transaction exceeded the maximum number of commit dependencies and the last statement was aborted. Retry the statement.";
+    ExternalMissing(what: &'a str) = 46501, 16, "External table references '{what}' that does not exist.";
+    ExternalNameTaken(name: &'a str) = 46502, 16, "Type with name '{name}' already exists.";
+    ExternalOptionFormat(option: &'a str) = 46503, 16, "Invalid format for option '{option}'.";
+    ExternalOptionMissing(option: &'a str) = 46505, 16, "Missing required external DDL option '{option}'.";
+    ExternalOptions(statement: &'a str) = 46506, 16, "Invalid set of options specified for '{statement}'.";
+    ExternalNotSupported(kind: &'a str, name: &'a str) = 46518, 16, "The {kind} '{name}' is not supported with external tables.";
+    ExternalDml = 46519, 16, "DML Operations are not supported with external tables.";
+    ExportDisabled = 46914, 16, "INSERT into external table is disabled. Turn on the configuration option 'allow polybase export' to enable.";
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Error;
-
-    #[test]
-    fn a_message_carries_its_number_severity_and_words() {
-        let error = Error::from(Msg::Truncation("t", "c", "v")).at_line(3).at_line(9);
-        assert_eq!((error.number, error.severity, error.state, error.line), (2628, 16, 1, 3));
-        let text = "String or binary data would be truncated in table 't', column 'c'. Truncated value: 'v'.";
-        assert_eq!(error.message, text);
-    }
-
-    #[test]
-    fn numbers_and_severities_are_possible_ones() {
-        for (number, severity) in Msg::ALL {
-            assert!((100..50_000).contains(number), "{number}");
-            assert!(*severity <= 25, "{number}");
-        }
-    }
-}
+mod tests;

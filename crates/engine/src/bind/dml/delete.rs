@@ -72,6 +72,7 @@ pub(crate) fn bind_truncate(
             Err(Msg::NotSupportedWith("statement", "TRUNCATE TABLE", "memory optimized tables")
                 .into())
         }
+        Ok(Resolved::Table(table)) if table.external.is_some() => Err(Msg::ExternalDml.into()),
         Ok(Resolved::Table(table)) if table.referenced => {
             Err(Msg::TruncateReferenced(&table.name).into())
         }

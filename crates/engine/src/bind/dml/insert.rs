@@ -242,6 +242,7 @@ pub(super) fn is_view(binder: &mut Binder<'_>, name: &ObjectName) -> bool {
 
 fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSource> {
     match resolve_table(binder, name)? {
+        Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
         Resolved::Table(table) => Ok(TableSource::Table(table)),
         Resolved::System(..) => Err(Msg::SystemCatalogUpdate.into()),
         Resolved::View(view, _) => match instead::shape(binder, &view, Event::Insert) {

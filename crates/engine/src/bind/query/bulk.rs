@@ -1,6 +1,6 @@
-//! OPENROWSET(BULK ..) in FROM: the file is looked at for its columns.
+//! OPENROWSET(BULK ..) and external tables in FROM: files are looked at for their columns.
 //!
-//! A plan with one serves one execution: the file may be another one the next time.
+//! A plan with one serves one execution: the files may be others the next time.
 
 use parquet_io::Column;
 use tsql::ast::{self, BulkOption, ExprKind, Literal};
@@ -12,9 +12,11 @@ use super::function::{column_type, source_column};
 use crate::bind::expr::convert_to;
 use crate::bind::{Binder, SourceColumn};
 use crate::catalog::name::Name;
-use crate::exec::bulk::rowset::open_parquet;
+use crate::catalog::{ExternalPlace, TableDef};
+use crate::exec::bulk::option;
+use crate::exec::bulk::rowset::{open_parquet, text_bytes, waiting};
 use crate::plan::expr::{Expr, ExprKind as BoundKind, Register};
-use crate::plan::query::{BulkFormat, BulkScan, Node};
+use crate::plan::query::{BulkFile, BulkFormat, BulkScan, Node, TextFormat};
 
 /// What strings of a Parquet file are in: as Microsoft's table of types has it, a collation of UTF-8.
 const TEXT_COLLATION: &str = "Latin1_General_100_BIN2_UTF8";
@@ -34,6 +36,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, source: &ast::BulkSource) -> Result<
     binder.session_bound = true;
     let single = match format(&source.options)? {
         Format::Parquet => return bind_parquet(binder, source, alias),
+        Format::Text => return bind_text(binder, source, alias),
         Format::Single(single) => single,
     };
     if !source.schema.is_empty() {
@@ -49,10 +52,12 @@ pub(super) fn bind(binder: &mut Binder<'_>, source: &ast::BulkSource) -> Result<
     let column = source_column(name.to_owned(), ty, register);
     add_source(binder, SourceName { alias: &alias.name, schema: None }, vec![column], None)?;
     Ok(Node::Bulk(Box::new(BulkScan {
-        path: source.file.to_string(),
+        name: source.file.to_string(),
+        files: Vec::new(),
         format: BulkFormat::Single(single),
         columns: vec![(0, register)],
         rows: 1,
+        tests: Vec::new(),
     })))
 }
 
@@ -66,6 +71,7 @@ fn text_type(binder: &Binder<'_>) -> ColumnType {
 /// What a file is read as.
 enum Format {
     Parquet,
+    Text,
     Single(DataType),
 }
 
@@ -81,6 +87,7 @@ fn format(options: &[BulkOption]) -> Result<Format> {
             }),
             BulkOption::Value(name, value) if &**name == "FORMAT" => match text(value) {
                 Some(format) if format.eq_ignore_ascii_case("PARQUET") => Format::Parquet,
+                Some(format) if format.eq_ignore_ascii_case("CSV") => return Ok(Format::Text),
                 Some(format) => return refuse(&format!("FORMAT = '{format}'")),
                 None => return Err(Msg::SyntaxNear(name).into()),
             },
@@ -104,17 +111,76 @@ fn text(value: &ast::Expr) -> Option<&str> {
     }
 }
 
+/// Statement that messages about options name.
+const STATEMENT: &str = "OPENROWSET(BULK ..)";
+
+/// Bytes of a field, about: how many rows a file has is known when it has been read.
+const FIELD_BYTES: u64 = 8;
+
+/// Binds the rows of a text file, whose columns WITH names in their order.
+fn bind_text(
+    binder: &mut Binder<'_>,
+    source: &ast::BulkSource,
+    alias: &ast::TableAlias,
+) -> Result<Node> {
+    if source.schema.is_empty() {
+        let what = "OPENROWSET(BULK ..) with FORMAT = 'CSV' without WITH (columns)";
+        return Err(Msg::NotSupported(what).into());
+    }
+    let for_inserts = |option: &BulkOption| match option {
+        BulkOption::Word(word) => Some(word.clone()),
+        BulkOption::Value(name, _) if matches!(&**name, "BATCHSIZE" | "KILOBYTES_PER_BATCH") => {
+            Some(name.clone())
+        }
+        BulkOption::Value(..) | BulkOption::Order(_) => None,
+    };
+    if let Some(word) = source.options.iter().find_map(for_inserts) {
+        return Err(Msg::SyntaxNear(&word).into());
+    }
+    let options = option::parse(&source.options, STATEMENT)?;
+    let wanted = source.schema.iter().map(|wanted| wanted_column(binder, wanted));
+    let columns = wanted.collect::<Result<Vec<_>>>()?;
+    match alias.columns.len() {
+        0 => {}
+        named if named < columns.len() => return Err(Msg::MoreColumnsThanList(&alias.name).into()),
+        named if named > columns.len() => return Err(Msg::FewerColumnsThanList(&alias.name).into()),
+        _ => {}
+    }
+    let bytes = text_bytes(&source.file)?;
+    let fields = u64::try_from(columns.len()).unwrap_or(1) * FIELD_BYTES;
+    let (mut shown, mut read) = (Vec::new(), Vec::new());
+    for ((ordinal, (name, ty)), i) in (0_u16..).zip(&columns).zip(0..) {
+        let register = binder.new_register();
+        let name = alias.columns.get(i).map_or(name.as_str(), |name| name);
+        let ty = ColumnType { nullable: true, ..*ty };
+        shown.push(source_column(name.to_owned(), ty, register));
+        read.push((ordinal, register));
+    }
+    add_source(binder, SourceName { alias: &alias.name, schema: None }, shown, None)?;
+    Ok(Node::Bulk(Box::new(BulkScan {
+        name: source.file.to_string(),
+        files: Vec::new(),
+        format: BulkFormat::Text(Box::new(TextFormat { options, columns })),
+        columns: read,
+        rows: bytes / fields + 1,
+        tests: Vec::new(),
+    })))
+}
+
 fn bind_parquet(
     binder: &mut Binder<'_>,
     source: &ast::BulkSource,
     alias: &ast::TableAlias,
 ) -> Result<Node> {
     let file = open_parquet(&source.file)?;
-    let rows = file.row_count();
     let columns = file.columns();
     let bound = match source.schema.as_slice() {
-        [] => all_columns(binder, columns, &source.file)?,
-        schema => chosen_columns(binder, columns, schema, &source.file)?,
+        [] => all_columns(columns, &source.file)?,
+        schema => {
+            let wanted = schema.iter().map(|wanted| wanted_column(binder, wanted));
+            let wanted = wanted.collect::<Result<Vec<_>>>()?;
+            chosen_columns(columns, &wanted, &source.file)?
+        }
     };
     match alias.columns.len() {
         0 => {}
@@ -122,22 +188,112 @@ fn bind_parquet(
         named if named > bound.len() => return Err(Msg::FewerColumnsThanList(&alias.name).into()),
         _ => {}
     }
-    let mut scan = BulkScan {
-        path: source.file.to_string(),
-        format: BulkFormat::Parquet(Vec::new()),
-        columns: Vec::with_capacity(bound.len()),
-        rows,
-    };
-    let (mut read, mut shown, mut computed) = (Vec::new(), Vec::new(), Vec::new());
+    let names: Vec<String> = alias.columns.iter().map(ToString::to_string).collect();
+    let scan = Scanned { name: source.file.to_string(), rows: file.row_count(), bound, names };
+    let files = vec![bulk_file(&source.file, &scan.bound)];
+    add_scan(binder, SourceName { alias: &alias.name, schema: None }, scan, files)
+}
+
+/// Binds the rows of an external table: of its file, or of all files of its folder.
+///
+/// # Errors
+/// 16562 where there is none; those of the files.
+pub(super) fn bind_external(
+    binder: &mut Binder<'_>,
+    table: &TableDef,
+    place: &ExternalPlace,
+    name: SourceName<'_>,
+) -> Result<Node> {
+    binder.session_bound = true;
+    let paths = external_files(table, place)?;
+    let wanted: Vec<(String, ColumnType)> =
+        table.columns.iter().map(|column| (column.name.clone(), column.ty)).collect();
+    let (mut files, mut rows, mut first) = (Vec::with_capacity(paths.len()), 0_u64, None);
+    for path in &paths {
+        let file = open_parquet(path)?;
+        rows = rows.saturating_add(file.row_count());
+        let bound = chosen_columns(file.columns(), &wanted, path);
+        let bound = bound.map_err(|error| match error.number {
+            207 => Msg::ExternalFile(&error.message, path).into(),
+            _ => error,
+        })?;
+        files.push(bulk_file(path, &bound));
+        let first: &Vec<BoundColumn> = first.get_or_insert(bound);
+        let Some(last) = files.last() else { continue };
+        for (one, (other, _)) in first.iter().zip(&last.columns) {
+            let own = one.own.data_type;
+            let is_same = other.data_type.as_ref().is_ok_and(|ty| same_vectors(*ty, own));
+            if !is_same {
+                let what = format!("column {} has another type in another file", one.name);
+                return Err(Msg::ExternalFile(&what, path).into());
+            }
+        }
+    }
+    let bound = first.ok_or(Msg::ExternalNotAccessible(&table.name))?;
+    let scan = Scanned { name: table.name.clone(), rows, bound, names: Vec::new() };
+    add_scan(binder, name, scan, files)
+}
+
+/// Tells whether values of both types come in vectors of one kind, lengths aside.
+fn same_vectors(one: DataType, other: DataType) -> bool {
+    match (one, other) {
+        (DataType::VarChar(_), DataType::VarChar(_))
+        | (DataType::VarBinary(_), DataType::VarBinary(_)) => true,
+        _ => one == other,
+    }
+}
+
+/// The files of an external table, by name; those that begin with `.` or `_` are none of its.
+fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>> {
+    if !sos::sys::is_folder(&place.path) {
+        return Ok(vec![place.path.clone()]);
+    }
+    let names = waiting(|| sos::sys::folder_names(&place.path));
+    let mut names = names.map_err(|_| Msg::ExternalNotAccessible(&table.name))?;
+    names.retain(|name| !name.starts_with(['.', '_']));
+    names.sort_unstable();
+    let paths = names.into_iter().map(|name| format!("{}/{name}", place.path));
+    let files: Vec<String> = paths.filter(|path| !sos::sys::is_folder(path)).collect();
+    if files.is_empty() {
+        return Err(Msg::ExternalNotAccessible(&table.name).into());
+    }
+    Ok(files)
+}
+
+fn bulk_file(path: &str, bound: &[BoundColumn]) -> BulkFile {
+    let columns = bound.iter().map(|bound| (bound.column.clone(), bound.place)).collect();
+    BulkFile { path: path.to_owned(), columns }
+}
+
+/// What a scan of files gives.
+struct Scanned {
+    name: String,
+    rows: u64,
+    bound: Vec<BoundColumn>,
+    /// Names for the columns, if the statement gives some.
+    names: Vec<String>,
+}
+
+/// Makes the columns of a scan known, and the scan.
+fn add_scan(
+    binder: &mut Binder<'_>,
+    name: SourceName<'_>,
+    scanned: Scanned,
+    files: Vec<BulkFile>,
+) -> Result<Node> {
+    let Scanned { name: file, rows, bound, names } = scanned;
+    let (mut columns, mut types) = (Vec::with_capacity(bound.len()), Vec::new());
+    let (mut shown, mut computed) = (Vec::new(), Vec::new());
     for ((ordinal, bound), i) in (0_u16..).zip(bound).zip(0..) {
         let register = binder.new_register();
-        scan.columns.push((ordinal, register));
-        let named = alias.columns.get(i).map_or(&*bound.name, |name| name).to_owned();
-        shown.push(shown_column(binder, named, &bound, register, &source.file, &mut computed)?);
-        read.push((bound.column, bound.place, bound.own.data_type));
+        columns.push((ordinal, register));
+        let named = names.get(i).unwrap_or(&bound.name).clone();
+        shown.push(shown_column(binder, named, &bound, register, &file, &mut computed)?);
+        types.push(bound.own.data_type);
     }
-    scan.format = BulkFormat::Parquet(read);
-    add_source(binder, SourceName { alias: &alias.name, schema: None }, shown, None)?;
+    let format = BulkFormat::Parquet(types);
+    let scan = BulkScan { name: file, files, format, columns, rows, tests: Vec::new() };
+    add_source(binder, name, shown, None)?;
     let scan = Node::Bulk(Box::new(scan));
     Ok(if computed.is_empty() { scan } else { Node::Compute(Box::new((scan, computed))) })
 }
@@ -177,7 +333,7 @@ fn shown_column(
 }
 
 /// All columns, with the types that they have by themselves.
-fn all_columns(_: &Binder<'_>, columns: &[Column], file: &str) -> Result<Vec<BoundColumn>> {
+fn all_columns(columns: &[Column], file: &str) -> Result<Vec<BoundColumn>> {
     if columns.len() > COLUMNS_MAX {
         return Err(Msg::ExternalFile("it has more than 1,024 columns", file).into());
     }
@@ -201,27 +357,31 @@ fn own_type(data_type: DataType, column: &Column) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation, nullable: column.nullable })
 }
 
-/// The columns that WITH names.
+/// A column that WITH names, and its type.
+fn wanted_column(binder: &Binder<'_>, wanted: &ast::SchemaColumn) -> Result<(String, ColumnType)> {
+    if wanted.path.is_some() || wanted.as_json {
+        let what = "OPENROWSET(BULK ..) WITH a path of a column";
+        return Err(Msg::NotSupported(what).into());
+    }
+    let ty = column_type(binder, &wanted.data_type, wanted.collation.as_ref())?;
+    Ok((wanted.name.to_string(), ty))
+}
+
+/// The columns that are wanted by name.
 fn chosen_columns(
-    binder: &Binder<'_>,
     columns: &[Column],
-    schema: &[ast::SchemaColumn],
+    wanted: &[(String, ColumnType)],
     file: &str,
 ) -> Result<Vec<BoundColumn>> {
-    let mut bound = Vec::with_capacity(schema.len());
-    for wanted in schema {
-        if wanted.path.is_some() || wanted.as_json {
-            let what = "OPENROWSET(BULK ..) WITH a path of a column of a Parquet file";
-            return Err(Msg::NotSupported(what).into());
-        }
-        let ty = column_type(binder, &wanted.data_type, wanted.collation.as_ref())?;
+    let mut bound = Vec::with_capacity(wanted.len());
+    for (name, ty) in wanted {
         // Names differ by case in a file; who means any finds the first.
-        let exact = columns.iter().position(|c| c.name == wanted.name.as_str());
-        let any = || columns.iter().position(|c| Name::same(&c.name, &wanted.name));
-        let place = exact.or_else(any).ok_or(Msg::InvalidColumn(&wanted.name))?;
+        let exact = columns.iter().position(|c| c.name == *name);
+        let any = || columns.iter().position(|c| Name::same(&c.name, name));
+        let place = exact.or_else(any).ok_or(Msg::InvalidColumn(name))?;
         let column = columns[place].clone();
         let mut data_type = column_data_type(&column, file)?;
-        if ty.data_type.is_large() {
+        if may_be_long(&ty.data_type) {
             data_type = match data_type {
                 DataType::VarChar(_) => DataType::VarChar(Length::Max),
                 DataType::VarBinary(_) => DataType::VarBinary(Length::Max),
@@ -229,13 +389,18 @@ fn chosen_columns(
             };
         }
         let own = own_type(data_type, &column)?;
-        bound.push(BoundColumn {
-            name: wanted.name.to_string(),
-            column,
-            place,
-            own,
-            wanted: Some(ty),
-        });
+        bound.push(BoundColumn { name: name.clone(), column, place, own, wanted: Some(*ty) });
     }
     Ok(bound)
+}
+
+/// Tells whether values of a type may take more than 8,000 bytes in UTF-8.
+fn may_be_long(wanted: &DataType) -> bool {
+    /// UTF-16 units whose characters surely fit: three bytes each.
+    const UNITS_MAX: u16 = 8_000 / 3;
+    match wanted {
+        DataType::NChar(units) | DataType::NVarChar(Length::Limited(units)) => *units > UNITS_MAX,
+        DataType::Char(bytes) | DataType::VarChar(Length::Limited(bytes)) => *bytes > UNITS_MAX,
+        other => other.is_large(),
+    }
 }

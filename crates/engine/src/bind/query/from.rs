@@ -257,9 +257,12 @@ fn bind_resolved<'a>(
     match resolved {
         Resolved::Table(table) => {
             let path = path_of(&table, hints)?;
-            binder.hints.paths |= path != Path::Any;
             let schema = is_bare.then(|| table.schema.clone());
             let name = SourceName { schema: schema.as_deref(), ..name };
+            if let Some(place) = &table.external {
+                return bulk::bind_external(binder, &table, place, name);
+            }
+            binder.hints.paths |= path != Path::Any;
             let source = TableSource::Table(Arc::clone(&table));
             add_table_source(binder, source, name, ScanHints { path, ..scan_hints(hints) })
         }

@@ -368,7 +368,8 @@ fn open_xml_columns(
     source.schema.iter().map(column).collect()
 }
 
-pub(super) fn column_type(
+/// Resolves the type of a column with the collation that it is given.
+pub(crate) fn column_type(
     binder: &Binder<'_>,
     name: &TypeName,
     collation: Option<&ast::Ident>,

@@ -34,7 +34,7 @@ pub(crate) use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
     guard_target, resolve_table, scan_hints,
 };
-pub(crate) use function::{Given, bind_inline};
+pub(crate) use function::{Given, bind_inline, column_type};
 pub(crate) use sample::portion as sample_portion;
 pub(crate) use spec::{bind_spec_parts, compound, top_of};
 

@@ -18,13 +18,23 @@ pub(super) struct Shape {
     pub(super) quote: Option<u8>,
 }
 
+/// What a text is of its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tail {
+    /// It goes to the end.
+    Whole,
+    /// More comes behind it: what reaches its end may go on there.
+    Cut,
+}
+
 /// A field, as its bytes and whether it stood in quotes.
-pub(super) type Field<'a> = (Cow<'a, [u8]>, bool);
+pub(crate) type Field<'a> = (Cow<'a, [u8]>, bool);
 
 /// Hands out the rows of a file.
 pub(super) struct Rows<'a> {
     text: &'a [u8],
     shape: &'a Shape,
+    tail: Tail,
     at: usize,
     /// Where the next terminator of a row begins that is not before `at`, if that is known; beyond the text if there
     /// is none.
@@ -32,8 +42,13 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(text: &'a [u8], shape: &'a Shape) -> Self {
-        Self { text, shape, at: 0, row_end: None }
+    pub(super) fn new(text: &'a [u8], shape: &'a Shape, tail: Tail) -> Self {
+        Self { text, shape, tail, at: 0, row_end: None }
+    }
+
+    /// Returns where the rows that have been given end.
+    pub(super) fn position(&self) -> usize {
+        self.at
     }
 
     /// Takes one field of a row that has `last` of them; tells whether the row has ended with it. In a
@@ -115,8 +130,19 @@ impl<'a> Rows<'a> {
         rest[skipped..].is_empty().then_some(((Cow::Owned(value), true), true))
     }
 
-    /// Takes the next row; `None` at the end, an error where the file ends within a row or a field.
+    /// Takes the next row; `None` at the end, and where a row may go on behind it; an error where the file ends
+    /// within a row or a field.
     pub(super) fn next(&mut self, columns: usize) -> Option<Result<Vec<Field<'a>>, UnexpectedEnd>> {
+        let start = self.at;
+        let row = self.next_row(columns);
+        if self.tail == Tail::Cut && self.at >= self.text.len() {
+            self.at = start;
+            return None;
+        }
+        row
+    }
+
+    fn next_row(&mut self, columns: usize) -> Option<Result<Vec<Field<'a>>, UnexpectedEnd>> {
         if self.at >= self.text.len() {
             return None;
         }
@@ -142,7 +168,7 @@ impl<'a> Rows<'a> {
 
 /// The file ended within a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct UnexpectedEnd;
+pub(crate) struct UnexpectedEnd;
 
 fn find(text: &[u8], what: &[u8]) -> Option<usize> {
     if let [one] = what {
@@ -160,7 +186,7 @@ mod tests {
 
     fn rows(text: &str, quote: Option<u8>, columns: usize) -> Vec<Vec<String>> {
         let shape = Shape { field: b",".to_vec(), row: b"\n".to_vec(), drops_return: true, quote };
-        let mut rows = Rows::new(text.as_bytes(), &shape);
+        let mut rows = Rows::new(text.as_bytes(), &shape, Tail::Whole);
         let text = |field: Field<'_>| String::from_utf8(field.0.into_owned()).unwrap();
         std::iter::from_fn(|| rows.next(columns))
             .map(|row| match row {
@@ -184,7 +210,7 @@ mod tests {
     fn terminators_of_several_bytes_are_found_where_they_begin() {
         let shape =
             Shape { field: b"||".to_vec(), row: b"|\n".to_vec(), drops_return: false, quote: None };
-        let mut found = Rows::new(b"1||a|b||c|\n2||||d|\n", &shape);
+        let mut found = Rows::new(b"1||a|b||c|\n2||||d|\n", &shape, Tail::Whole);
         let mut row = || -> Vec<String> {
             let fields = found.next(3).expect("a row").expect("a whole one");
             fields.into_iter().map(|f| String::from_utf8(f.0.into_owned()).expect("text")).collect()

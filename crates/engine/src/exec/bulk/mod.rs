@@ -1,11 +1,14 @@
 //! BULK INSERT: the rows of a text file.
 //!
-//! The file is read whole. A field that does not convert is told and its row left out, up to MAXERRORS;
-//! beyond that nothing of the batch stays.
+//! The file is read in pieces, and its rows are stored in parts: a batch is one transaction, and in memory is a part
+//! of it. A field that does not convert is told and its row left out, up to MAXERRORS; beyond that nothing of the
+//! batch stays.
 
 mod fields;
-mod option;
+pub(crate) mod option;
 pub(crate) mod rowset;
+pub(crate) mod scan;
+mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -22,8 +25,9 @@ use crate::exec::run::{Stop, done, transactions};
 use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
 use crate::sink::Command;
-use fields::{Field, Rows};
+use fields::Field;
 use option::Options;
+use text::Wanted;
 
 /// Runs BULK INSERT.
 ///
@@ -34,18 +38,15 @@ pub(crate) fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Resul
     if !cx.session.rights.reads_files(&cx.session.catalog) {
         return Err(Msg::BulkNoPermission.into());
     }
-    let options = option::parse(bulk)?;
+    let options = option::parse(&bulk.options, "BULK INSERT")?;
     transactions::begin_implicit(cx)?;
     let table = find_table(&bulk.table, cx)?;
-    let text = read(&bulk.file)?;
-    let text = text.strip_prefix(b"\xEF\xBB\xBF").filter(|_| options.is_utf8()).unwrap_or(&text);
-    let text = options.narrow(text)?;
     let mut load = Load::new(bulk, &table, &options);
     let before = cx.session.identity_insert;
     if options.keep_identity {
         cx.session.identity_insert = Some(table.id);
     }
-    let loaded = load.all(&text, cx);
+    let loaded = load.all(cx);
     cx.session.identity_insert = before;
     loaded?;
     cx.session.row_count = load.count;
@@ -57,6 +58,7 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     let context = BinderContext::bare(cx.session, &database);
     let mut binder = context.binder();
     match query::resolve_table(&mut binder, name)? {
+        query::Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
         query::Resolved::Table(table) => Ok(table),
         _ => Err(Msg::NotSupported("BULK INSERT into a view").into()),
     }
@@ -75,6 +77,14 @@ pub(crate) fn not_opened(path: &str, error: &std::io::Error) -> Error {
     Msg::BulkFileNotOpened(path, &code).into()
 }
 
+/// Rows and bytes of values that are stored at once.
+const PART_ROWS_MAX: usize = 8_192;
+const PART_BYTES_MAX: usize = 8 << 20;
+/// The same, into a table with a columnstore index: row groups are made of parts.
+const COLUMN_PART_ROWS_MIN: usize = 102_400;
+const COLUMN_PART_ROWS_MAX: usize = 1 << 20;
+const COLUMN_PART_BYTES_MAX: usize = 64 << 20;
+
 /// A load that is under way.
 struct Load<'a> {
     bulk: &'a ast::BulkInsert,
@@ -84,8 +94,25 @@ struct Load<'a> {
     columns: Vec<usize>,
     /// Which of the columns rows fill that have come, and the statement for those.
     patterns: Vec<(Vec<bool>, Option<Arc<Insert>>)>,
+    /// Rows that are to be stored, and the bytes that their values take.
+    part: Vec<Row>,
+    part_bytes: usize,
+    /// Rows of the batch that is being read, and of those that are stored.
+    batch_rows: usize,
+    batch_count: u64,
+    /// What undoes the batch, once some of it is stored.
+    undo: Option<Undo>,
+    /// Rows of all batches that are done.
     count: u64,
     errors: u64,
+}
+
+/// What undoes a batch.
+enum Undo {
+    /// The transaction is the batch's own.
+    Transaction,
+    /// All since a place in the session's transaction, which has this descriptor.
+    Since(storage::Savepoint, u64),
 }
 
 /// A row: the number of its pattern, and the values of the columns that it fills.
@@ -95,34 +122,75 @@ impl<'a> Load<'a> {
     fn new(bulk: &'a ast::BulkInsert, table: &'a Arc<TableDef>, options: &'a Options) -> Self {
         let has_field = |i: &usize| table.columns[*i].computed.is_none();
         let columns = (0..table.columns.len()).filter(has_field).collect();
-        Self { bulk, table, options, columns, patterns: Vec::new(), count: 0, errors: 0 }
+        Self {
+            bulk,
+            table,
+            options,
+            columns,
+            patterns: Vec::new(),
+            part: Vec::new(),
+            part_bytes: 0,
+            batch_rows: 0,
+            batch_count: 0,
+            undo: None,
+            count: 0,
+            errors: 0,
+        }
     }
 
-    fn all(&mut self, text: &[u8], cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
-        let mut rows = Rows::new(text, &self.options.shape);
-        let mut batch: Vec<Row> = Vec::new();
+    fn all(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+        let loaded = self.read(cx).and_then(|()| self.end_batch(cx));
+        if loaded.is_err() {
+            self.undo(cx);
+        }
+        loaded
+    }
+
+    fn read(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+        let options = self.options;
+        let mut text = text::open(&self.bulk.file, options)?;
         let mut number = 0;
-        while let Some(row) = rows.next(self.columns.len()) {
+        text.each::<Stop>(self.columns.len(), &mut |row| {
             number += 1;
-            if self.options.last_row.is_some_and(|last| number > last) {
-                break;
+            if options.last_row.is_some_and(|last| number > last) {
+                return Ok(Wanted::Enough);
             }
-            if number < self.options.first_row {
-                continue;
+            if number < options.first_row {
+                return Ok(Wanted::More);
             }
             let fields = row.map_err(|_| Msg::BulkUnexpectedEnd)?;
             match self.row(number, fields, cx) {
-                Ok(row) => batch.push(row),
+                Ok(row) => self.take(row, cx)?,
                 Err(error) => self.leave_out(&error, cx)?,
-            }
-            if self.options.batch_size.is_some_and(|size| batch.len() == size) {
-                self.store(std::mem::take(&mut batch), cx)?;
             }
             if cx.session.cancel.is_set() {
                 return Err(Stop::Cancelled);
             }
+            Ok(Wanted::More)
+        })
+    }
+
+    /// Takes a row; stores those that there are when they are a part of a batch, or a whole one.
+    fn take(&mut self, row: Row, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+        let bytes = |value: &Value| value.string_bytes().map_or(0, <[u8]>::len);
+        self.part_bytes += row.1.len() * size_of::<Value>();
+        self.part_bytes += row.1.iter().map(bytes).sum::<usize>();
+        self.part.push(row);
+        self.batch_rows += 1;
+        if self.options.batch_size == Some(self.batch_rows) {
+            return self.end_batch(cx);
         }
-        self.store(batch, cx)
+        let rows = self.part.len();
+        let is_full = match self.table.columnstore {
+            // A trigger fires once for a batch, with all its rows.
+            _ if self.options.fire_triggers => false,
+            Some(_) => {
+                rows >= COLUMN_PART_ROWS_MAX
+                    || (rows >= COLUMN_PART_ROWS_MIN && self.part_bytes > COLUMN_PART_BYTES_MAX)
+            }
+            None => rows >= PART_ROWS_MAX || self.part_bytes > PART_BYTES_MAX,
+        };
+        if is_full { self.store(cx) } else { Ok(()) }
     }
 
     /// Tells of a row that is left out.
@@ -161,11 +229,8 @@ impl<'a> Load<'a> {
                 values.push(Value::Null);
                 continue;
             }
-            let value = self.value(&field.0, &column.ty, cx);
-            values.push(value.map_err(|error| match error.number {
-                2_628 | 8_152 => Error::from(Msg::BulkTruncation(row, place, &column.name)),
-                _ => Msg::BulkConversion(row, place, &column.name).into(),
-            })?);
+            let at = (row, place, column.name.as_str());
+            values.push(converted(self.options, &field.0, at, &column.ty, cx)?);
         }
         Ok((self.pattern(filled), values))
     }
@@ -179,51 +244,51 @@ impl<'a> Load<'a> {
         })
     }
 
-    fn value(&self, bytes: &[u8], to: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
-        if let Some(number) = whole_number(bytes, to.data_type) {
-            return Ok(number);
-        }
-        let text = self.options.decode(bytes, to)?;
-        let is_binary =
-            matches!(to.data_type, DataType::Binary(_) | DataType::VarBinary(_) | DataType::Image);
-        if is_binary {
-            let digits = text.strip_prefix("0x").unwrap_or(&text);
-            let bytes = option::hex(digits).ok_or(Msg::InternalError)?;
-            let from = ColumnType::nullable(DataType::VarBinary(Length::Max));
-            let options = cx.convert_options();
-            let value = Value::VarBinary(types::Bytes::copy_from(&bytes));
-            return types::convert(&value, &from, to, 0, Mode::Assignment, &options);
-        }
-        let mut from = cx.session.text_type();
-        let value = match &text {
-            // No character of it is lost in any code page.
-            Cow::Borrowed(ascii) if is_text_or_number(to.data_type) => {
-                let length = u16::try_from(ascii.len().max(1)).map_or(Length::Max, Length::Limited);
-                from.data_type = DataType::VarChar(length);
-                Value::varchar(ascii, from.collation)
-            }
-            _ => Value::nvarchar(&text),
-        };
-        types::convert(&value, &from, to, 0, Mode::Assignment, &cx.convert_options())
-    }
-
-    /// Stores a batch, all of it or nothing.
-    fn store(&mut self, rows: Vec<Row>, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+    /// Stores the rows that there are, in the batch's transaction.
+    fn store(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+        let rows = std::mem::take(&mut self.part);
+        self.part_bytes = 0;
         if rows.is_empty() {
             return Ok(());
         }
-        let alone = cx.session.transaction.count == 0;
-        if alone {
-            transactions::begin_quiet(cx.session);
+        if self.undo.is_none() {
+            self.undo = Some(match &cx.session.transaction.active {
+                _ if cx.session.transaction.count == 0 => {
+                    transactions::begin_quiet(cx.session);
+                    Undo::Transaction
+                }
+                Some(active) => Undo::Since(active.savepoint(), cx.session.transaction.descriptor),
+                None => return Err(Msg::InternalError.into()),
+            });
         }
-        let stored = self.store_in_transaction(rows, cx);
-        match (alone, &stored) {
-            (true, Ok(_)) => transactions::commit_quiet(cx.session)?,
-            (true, Err(_)) => transactions::roll_back_quiet(cx.session),
-            (false, _) => {}
-        }
-        self.count += stored?;
+        self.batch_count += self.store_in_transaction(rows, cx)?;
         Ok(())
+    }
+
+    /// Stores what is left of a batch, and makes it last.
+    fn end_batch(&mut self, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
+        self.store(cx)?;
+        if let Some(Undo::Transaction) = self.undo.take() {
+            transactions::commit_quiet(cx.session)?;
+        }
+        self.count += std::mem::take(&mut self.batch_count);
+        self.batch_rows = 0;
+        Ok(())
+    }
+
+    /// Takes back what is stored of a batch that has failed.
+    fn undo(&mut self, cx: &mut Cx<'_>) {
+        let transaction = &mut cx.session.transaction;
+        match self.undo.take() {
+            Some(Undo::Transaction) => transactions::roll_back_quiet(cx.session),
+            // A trigger may have ended the transaction; a doomed one is undone as a whole.
+            Some(Undo::Since(savepoint, of)) if of == transaction.descriptor => {
+                if let Some(active) = transaction.active.as_mut().filter(|a| !a.is_doomed()) {
+                    active.rollback_to(savepoint);
+                }
+            }
+            Some(Undo::Since(..)) | None => {}
+        }
     }
 
     fn store_in_transaction(&mut self, rows: Vec<Row>, cx: &mut Cx<'_>) -> Result<u64> {
@@ -273,6 +338,50 @@ impl<'a> Load<'a> {
         self.patterns[pattern].1 = Some(Arc::clone(&insert));
         Ok(insert)
     }
+}
+
+/// Converts a field for a column.
+///
+/// # Errors
+/// 4863 for a text that is too long, 4864 for what is no value of the type, both with row and column.
+pub(crate) fn converted(
+    options: &Options,
+    bytes: &[u8],
+    (row, place, name): (i64, i64, &str),
+    to: &ColumnType,
+    cx: &Cx<'_>,
+) -> Result<Value> {
+    value(options, bytes, to, cx).map_err(|error| match error.number {
+        2_628 | 8_152 => Msg::BulkTruncation(row, place, name).into(),
+        _ => Msg::BulkConversion(row, place, name).into(),
+    })
+}
+
+fn value(options: &Options, bytes: &[u8], to: &ColumnType, cx: &Cx<'_>) -> Result<Value> {
+    if let Some(number) = whole_number(bytes, to.data_type) {
+        return Ok(number);
+    }
+    let text = options.decode(bytes, to)?;
+    let is_binary =
+        matches!(to.data_type, DataType::Binary(_) | DataType::VarBinary(_) | DataType::Image);
+    if is_binary {
+        let digits = text.strip_prefix("0x").unwrap_or(&text);
+        let bytes = option::hex(digits).ok_or(Msg::InternalError)?;
+        let from = ColumnType::nullable(DataType::VarBinary(Length::Max));
+        let value = Value::VarBinary(types::Bytes::copy_from(&bytes));
+        return types::convert(&value, &from, to, 0, Mode::Assignment, &cx.convert_options());
+    }
+    let mut from = cx.session.text_type();
+    let value = match &text {
+        // No character of it is lost in any code page.
+        Cow::Borrowed(ascii) if is_text_or_number(to.data_type) => {
+            let length = u16::try_from(ascii.len().max(1)).map_or(Length::Max, Length::Limited);
+            from.data_type = DataType::VarChar(length);
+            Value::varchar(ascii, from.collation)
+        }
+        _ => Value::nvarchar(&text),
+    };
+    types::convert(&value, &from, to, 0, Mode::Assignment, &cx.convert_options())
 }
 
 /// Digits of a number that is surely an `int`, and one that is surely a `bigint`.

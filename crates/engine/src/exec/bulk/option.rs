@@ -22,7 +22,7 @@ enum Encoding {
 
 /// What WITH says, and what goes without saying.
 #[derive(Clone, Debug)]
-pub(super) struct Options {
+pub(crate) struct Options {
     pub(super) shape: Shape,
     pub(super) first_row: u64,
     pub(super) last_row: Option<u64>,
@@ -42,35 +42,18 @@ const MAX_ERRORS_DEFAULT: u64 = 10;
 ///
 /// # Errors
 /// 40517 for those that need a file besides; 102 for a value that means nothing.
-pub(super) fn parse(bulk: &ast::BulkInsert) -> Result<Options> {
-    let shape =
-        Shape { field: b"\t".to_vec(), row: b"\n".to_vec(), drops_return: true, quote: None };
-    let mut options = Options {
-        shape,
-        first_row: 1,
-        last_row: None,
-        max_errors: MAX_ERRORS_DEFAULT,
-        batch_size: None,
-        keep_nulls: false,
-        keep_identity: false,
-        check_constraints: false,
-        fire_triggers: false,
-        encoding: Encoding::Page(CodePage::Cp437),
-    };
-    let is_csv = bulk.options.iter().any(|option| match option {
+pub(crate) fn parse(given: &[BulkOption], statement: &'static str) -> Result<Options> {
+    let is_csv = given.iter().any(|option| match option {
         BulkOption::Value(name, value) => {
             &**name == "FORMAT" && text(value).is_some_and(|v| v.eq_ignore_ascii_case("CSV"))
         }
         BulkOption::Word(_) | BulkOption::Order(_) => false,
     });
-    if is_csv {
-        options.shape.field = b",".to_vec();
-        options.shape.quote = Some(b'"');
-    }
-    for option in &bulk.options {
+    let mut options = if is_csv { Options::csv() } else { Options::plain() };
+    for option in given {
         match option {
             BulkOption::Word(word) => options.word(word)?,
-            BulkOption::Value(name, value) => options.value(name, value)?,
+            BulkOption::Value(name, value) => options.value(name, value, statement)?,
             // A hint: rows are sorted by nothing here.
             BulkOption::Order(_) => {}
         }
@@ -134,6 +117,38 @@ pub(super) fn hex(digits: &str) -> Option<Vec<u8>> {
 }
 
 impl Options {
+    /// Those of a file of tabs and lines.
+    pub(super) fn plain() -> Self {
+        let shape =
+            Shape { field: b"\t".to_vec(), row: b"\n".to_vec(), drops_return: true, quote: None };
+        Self {
+            shape,
+            first_row: 1,
+            last_row: None,
+            max_errors: MAX_ERRORS_DEFAULT,
+            batch_size: None,
+            keep_nulls: false,
+            keep_identity: false,
+            check_constraints: false,
+            fire_triggers: false,
+            encoding: Encoding::Page(CodePage::Cp437),
+        }
+    }
+
+    /// Those of FORMAT = 'CSV'.
+    pub(super) fn csv() -> Self {
+        let mut options = Self::plain();
+        options.shape.field = b",".to_vec();
+        options.shape.quote = Some(b'"');
+        options
+    }
+
+    /// Those of a plain file in UTF-16.
+    #[cfg(test)]
+    pub(super) fn wide() -> Self {
+        Self { encoding: Encoding::Wide, ..Self::plain() }
+    }
+
     fn word(&mut self, word: &str) -> Result<()> {
         match word {
             "KEEPNULLS" => self.keep_nulls = true,
@@ -147,7 +162,7 @@ impl Options {
         Ok(())
     }
 
-    fn value(&mut self, name: &str, value: &ast::Expr) -> Result<()> {
+    fn value(&mut self, name: &str, value: &ast::Expr, statement: &str) -> Result<()> {
         let said = || text(value).ok_or_else(|| Error::from(Msg::SyntaxNear(name)));
         match name {
             "FIELDTERMINATOR" => self.shape.field = terminator(said()?),
@@ -179,7 +194,7 @@ impl Options {
             // Hints for pages and sorting, of which there are none.
             "ROWS_PER_BATCH" | "KILOBYTES_PER_BATCH" => drop(number(name, value)?),
             other => {
-                return Err(Msg::NotSupported(&format!("{other} of BULK INSERT")).into());
+                return Err(Msg::NotSupported(&format!("{other} of {statement}")).into());
             }
         }
         Ok(())
@@ -189,21 +204,8 @@ impl Options {
         self.encoding == Encoding::Page(CodePage::Utf8)
     }
 
-    /// Brings a file of UTF-16 to UTF-8, in which terminators are looked for.
-    ///
-    /// # Errors
-    /// 4864 is not known before the rows are: a file of half a character is refused as a whole.
-    pub(super) fn narrow<'t>(&self, text: &'t [u8]) -> Result<Cow<'t, [u8]>> {
-        if self.encoding != Encoding::Wide {
-            return Ok(Cow::Borrowed(text));
-        }
-        let text = text.strip_prefix(b"\xFF\xFE").unwrap_or(text);
-        if !text.len().is_multiple_of(2) {
-            return Err(Msg::BulkUnexpectedEnd.into());
-        }
-        let units: Vec<u16> =
-            text.chunks_exact(2).map(|c| u16::from_le_bytes([c[0], c[1]])).collect();
-        Ok(Cow::Owned(String::from_utf16_lossy(&units).into_bytes()))
+    pub(super) fn is_wide(&self) -> bool {
+        self.encoding == Encoding::Wide
     }
 
     /// Decodes a field for a column.

@@ -1,14 +1,18 @@
-//! OPENROWSET(BULK ..): the rows of a file, in batches.
+//! The rows of files, in batches: OPENROWSET(BULK ..) and external tables.
 //!
-//! The file is opened anew by each execution, whose plan knows the columns that it had when it was bound.
+//! Files are opened anew by each execution, whose plan knows the columns that they had when it was bound.
 
-use parquet_io::{Column, Fault, ParquetFile, Rows, Source};
+use parquet_io::{Fault, ParquetFile, Rows, Source};
+use sos::sched::{Unblocked, blocking};
 use sos::sys::RandomReader;
-use types::batch::Batch;
+use sos::wait::WaitType;
+use types::batch::{Batch, Vector};
 use types::{Bytes, DataType, Error, Msg, Result, Value};
 
 use super::{not_opened, read};
-use crate::plan::query::{BulkFormat, BulkScan};
+use crate::exec::Cx;
+use crate::exec::eval::truth;
+use crate::plan::query::{BulkFile, BulkFormat, BulkScan, GroupTest};
 
 /// A file as the Parquet reader wants it.
 #[derive(Debug)]
@@ -20,8 +24,18 @@ impl Source for Bytewise {
     }
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-        self.0.read_at(offset, into)
+        waiting(|| self.0.read_at(offset, into))
     }
+}
+
+/// Runs what waits for a file, as the wait that SQL Server has for it: others have the scheduler meanwhile.
+pub(crate) fn waiting<T>(read: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
+    let mut done = Err(std::io::ErrorKind::Interrupted.into());
+    blocking(WaitType::BulkRead, || {
+        done = read();
+        Unblocked::Now
+    });
+    done
 }
 
 /// Opens a Parquet file.
@@ -29,8 +43,17 @@ impl Source for Bytewise {
 /// # Errors
 /// 4860 and 4861 for the file, 15813 for what is wrong in it.
 pub(crate) fn open_parquet(path: &str) -> Result<ParquetFile<Bytewise>> {
-    let file = RandomReader::open(path).map_err(|error| not_opened(path, &error))?;
+    let file = waiting(|| RandomReader::open(path)).map_err(|error| not_opened(path, &error))?;
     ParquetFile::new(Bytewise(file)).map_err(|error| damaged(path, &error))
+}
+
+/// Returns how long a data file is.
+///
+/// # Errors
+/// 4860 and 4861.
+pub(crate) fn text_bytes(path: &str) -> Result<u64> {
+    let file = waiting(|| RandomReader::open(path)).map_err(|error| not_opened(path, &error))?;
+    Ok(file.byte_count())
 }
 
 fn damaged(path: &str, error: &parquet_io::Error) -> Error {
@@ -44,50 +67,100 @@ fn damaged(path: &str, error: &parquet_io::Error) -> Error {
     }
 }
 
-/// The batches of a Parquet file.
+/// The batches of Parquet files.
 pub(crate) struct Batches<'p> {
-    path: &'p str,
-    rows: Rows<Bytewise>,
+    scan: &'p BulkScan,
+    files: std::slice::Iter<'p, BulkFile>,
+    /// By column of the batches: its ordinal in the format, and its type.
+    columns: Vec<(u16, DataType)>,
+    open: Option<(&'p str, Rows<Bytewise>)>,
 }
 
 impl<'p> Batches<'p> {
-    /// Opens the file of a scan for some of the scan's columns, by their ordinals in its format.
-    ///
-    /// # Errors
-    /// As [`open_parquet`]; 15813 if the file has other columns by now.
-    pub(crate) fn open(
-        path: &'p str,
-        bound: &[(Column, usize, DataType)],
-        ordinals: impl Iterator<Item = u16>,
-    ) -> Result<Self> {
-        let file = open_parquet(path)?;
-        let mut read = Vec::new();
-        for ordinal in ordinals {
-            let (column, place, data_type) = &bound[usize::from(ordinal)];
-            if file.columns().get(*place) != Some(column) {
-                let what = "its columns have changed since the statement was compiled";
-                return Err(Msg::ExternalFile(what, path).into());
-            }
-            read.push((*place, *data_type));
-        }
-        let rows = file.into_rows(&read).map_err(|error| damaged(path, &error))?;
-        Ok(Self { path, rows })
+    /// Begins to read some of a scan's columns, by their ordinals in its format; `None` where the files are no Parquet files.
+    pub(crate) fn of(scan: &'p BulkScan, ordinals: impl Iterator<Item = u16>) -> Option<Self> {
+        let BulkFormat::Parquet(types) = &scan.format else { return None };
+        let columns = ordinals.map(|ordinal| (ordinal, types[usize::from(ordinal)])).collect();
+        Some(Self { scan, files: scan.files.iter(), columns, open: None })
     }
 
     /// Makes a batch for [`Self::next`].
     pub(crate) fn new_batch(&self) -> Batch {
-        self.rows.new_batch()
+        Batch::new(self.columns.iter().map(|(_, ty)| Vector::of_type(ty)).collect())
     }
 
     /// Fills a batch with the next rows; `false` where there are none.
     ///
     /// # Errors
-    /// 15813 for what is wrong in the file; 701.
-    pub(crate) fn next(&mut self, batch: &mut Batch) -> Result<bool> {
-        let more = self.rows.next(batch).map_err(|error| damaged(self.path, &error))?;
-        sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
-        Ok(more)
+    /// As [`open_parquet`]; 15813 for what is wrong in a file; 701.
+    pub(crate) fn next(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<bool> {
+        loop {
+            if let Some((path, rows)) = &mut self.open {
+                let more = rows.next(batch).map_err(|error| damaged(path, &error))?;
+                sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+                if more {
+                    return Ok(true);
+                }
+                self.open = None;
+            }
+            let Some(file) = self.files.next() else { return Ok(false) };
+            self.open = Some((&file.path, self.open_file(file, cx)?));
+        }
     }
+
+    fn open_file(&self, file: &BulkFile, cx: &mut Cx<'_>) -> Result<Rows<Bytewise>> {
+        let open = open_parquet(&file.path)?;
+        let mut read = Vec::with_capacity(self.columns.len());
+        let tested = self.scan.tests.iter().flat_map(|test| test.bounds.iter().map(|b| b.0));
+        for ordinal in self.columns.iter().map(|c| c.0).chain(tested) {
+            let (column, place) = &file.columns[usize::from(ordinal)];
+            if open.columns().get(*place) != Some(column) {
+                let what = "its columns have changed since the statement was compiled";
+                return Err(Msg::ExternalFile(what, &file.path).into());
+            }
+        }
+        for (ordinal, data_type) in &self.columns {
+            read.push((file.columns[usize::from(*ordinal)].1, *data_type));
+        }
+        let all = open.row_groups();
+        let mut groups = Vec::with_capacity(all);
+        for group in 0..all {
+            if may_match(&self.scan.tests, (&open, file, group), cx) {
+                groups.push(group);
+            }
+        }
+        if let Some(profile) = &mut cx.profile {
+            profile.count_row_groups(self.scan, groups.len(), all - groups.len());
+        }
+        open.into_rows_of(&read, groups).map_err(|error| damaged(&file.path, &error))
+    }
+}
+
+/// Tells whether a row of a row group may satisfy the statement's condition, as far as its footer says.
+fn may_match(
+    tests: &[GroupTest],
+    (open, file, group): (&ParquetFile<Bytewise>, &BulkFile, usize),
+    cx: &mut Cx<'_>,
+) -> bool {
+    'tests: for test in tests {
+        for (ordinal, least, greatest) in &test.bounds {
+            let place = file.columns[usize::from(*ordinal)].1;
+            let bounds = open.bounds(group, place);
+            let (low, high) = match (bounds.least, bounds.greatest) {
+                // Where no row has a value, no comparison holds.
+                _ if bounds.is_null => (Value::Null, Value::Null),
+                (Some(low), Some(high)) => (low, high),
+                _ => continue 'tests,
+            };
+            cx.registers[least.index()] = low;
+            cx.registers[greatest.index()] = high;
+        }
+        // An error is for the rows to make, if there are any that make it.
+        if truth(&test.condition, cx).is_ok_and(|truth| !truth.is_true()) {
+            return false;
+        }
+    }
+    true
 }
 
 /// Reads the file of SINGLE_BLOB and its kin as one value.
@@ -106,12 +179,4 @@ pub(crate) fn single(path: &str, as_type: DataType) -> Result<Value> {
         (DataType::VarChar(_), None) => Value::VarChar(Bytes::copy_from(&bytes)),
         _ => Value::VarBinary(Bytes::copy_from(&bytes)),
     })
-}
-
-/// Returns the columns of a scan's format that are Parquet's.
-pub(crate) fn parquet_columns(scan: &BulkScan) -> Option<&[(Column, usize, DataType)]> {
-    match &scan.format {
-        BulkFormat::Parquet(columns) => Some(columns),
-        BulkFormat::Single(_) => None,
-    }
 }

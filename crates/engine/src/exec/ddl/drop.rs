@@ -32,6 +32,9 @@ pub(super) fn word(kind: DropKind) -> &'static str {
         DropKind::Table => "table",
         DropKind::Procedure => "procedure",
         DropKind::View => "view",
+        DropKind::ExternalDataSource => "external data source",
+        DropKind::ExternalFileFormat => "external file format",
+        DropKind::ExternalTable => "external table",
         DropKind::Function => "function",
         DropKind::Trigger => "trigger",
         DropKind::Type => "type",
@@ -68,6 +71,9 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
         DropKind::Table => table(name, cx),
         DropKind::Procedure => procedure(name, cx),
         DropKind::View => object(name, cx, |o| matches!(o, Object::View(_))),
+        DropKind::ExternalDataSource | DropKind::ExternalFileFormat | DropKind::ExternalTable => {
+            super::external::drop(kind, name, cx)
+        }
         DropKind::Function => object(name, cx, |o| matches!(o, Object::Function(_))),
         DropKind::Trigger => object(name, cx, |o| matches!(o, Object::Trigger(_))),
         DropKind::Synonym => object(name, cx, |o| matches!(o, Object::Synonym(_))),
@@ -103,7 +109,11 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
         if name.is_temporary() { ("tempdb".to_owned(), "dbo".to_owned()) } else { place(name, cx) };
     let found =
         cx.session.catalog.database(&database).and_then(|d| d.object(&schema, &name.object));
-    let Some(Object::Table(_)) = found else { return Ok(false) };
+    let Some(Object::Table(table)) = found else { return Ok(false) };
+    if table.external.is_some() {
+        let right = "DROP EXTERNAL TABLE";
+        return Err(Msg::WrongDrop("TABLE", &name.object, "external table", right).into());
+    }
     super::table::find_alone(name, cx)?;
     let dropped = change_database(cx.session, &database, |database| {
         let Some(Object::Table(table)) = database.object(&schema, &name.object) else {

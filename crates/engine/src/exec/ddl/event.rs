@@ -296,7 +296,13 @@ impl Finder<'_> {
                 self.session.catalog.database(&name.object)?;
                 self.of_server(event, &name.object, "DATABASE")
             }
-            DropKind::Default | DropKind::Rule | DropKind::ServerRole => None,
+            // SQL Server has no event for these, but for what has a trigger of its own.
+            DropKind::Default
+            | DropKind::ExternalDataSource
+            | DropKind::ExternalFileFormat
+            | DropKind::ExternalTable
+            | DropKind::Rule
+            | DropKind::ServerRole => None,
         }
     }
 }
@@ -317,13 +323,21 @@ fn drop_event(kind: DropKind) -> Option<&'static str> {
         DropKind::Type => "DROP_TYPE",
         DropKind::User => "DROP_USER",
         DropKind::View => "DROP_VIEW",
-        DropKind::Default | DropKind::Rule | DropKind::ServerRole => return None,
+        DropKind::Default
+        | DropKind::ExternalDataSource
+        | DropKind::ExternalFileFormat
+        | DropKind::ExternalTable
+        | DropKind::Rule
+        | DropKind::ServerRole => return None,
     })
 }
 
 fn object_type(kind: DropKind) -> &'static str {
     match kind {
         DropKind::Database => "DATABASE",
+        DropKind::ExternalDataSource => "EXTERNAL DATA SOURCE",
+        DropKind::ExternalFileFormat => "EXTERNAL FILE FORMAT",
+        DropKind::ExternalTable => "EXTERNAL TABLE",
         DropKind::Function => "FUNCTION",
         DropKind::Login => "LOGIN",
         DropKind::Procedure => "PROCEDURE",

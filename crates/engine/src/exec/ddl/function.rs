@@ -159,6 +159,7 @@ fn check_statement(statement: &ast::Statement) -> Result<()> {
         StatementKind::Delete(delete) if !own(&delete.target) => side_effect("DELETE"),
         StatementKind::Merge(merge) if !own(&merge.target) => side_effect("MERGE"),
         StatementKind::Truncate(_) => side_effect("TRUNCATE TABLE"),
+        StatementKind::CreateExternalTable(_) => side_effect("CREATE EXTERNAL TABLE"),
         StatementKind::Print(_) => side_effect("PRINT"),
         StatementKind::RaisError(_) => side_effect("RAISERROR"),
         StatementKind::Throw(_) => side_effect("THROW"),

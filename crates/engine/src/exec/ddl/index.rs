@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tsql::ast::{self, AlterIndexAction};
-use types::{Error, Msg, Result};
+use types::{Msg, Result};
 
 use crate::bind::BinderContext;
 use crate::catalog::{IndexConstraint, Object, TableDef, index_spec};
@@ -14,8 +14,10 @@ use crate::exec::fault;
 
 pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     refuse_view(&create.table, cx)?;
-    let table = table::find(&create.table, cx)
-        .map_err(|_| Error::from(Msg::ObjectNotFound(&create.table.to_string())))?;
+    let table = table::find(&create.table, cx).map_err(|error| match error.number {
+        4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
+        _ => error,
+    })?;
     if super::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
     }

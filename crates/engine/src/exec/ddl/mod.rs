@@ -13,6 +13,7 @@ mod drop;
 mod duplicate;
 pub(crate) mod event;
 pub(crate) mod event_session;
+pub(crate) mod external;
 mod filter;
 mod function;
 mod index;
@@ -42,7 +43,7 @@ use crate::session::SessionState;
 
 use duplicate::duplicate_key;
 pub(crate) use principal::columns_of_object;
-pub(crate) use table::{create_from_columns, image_of};
+pub(crate) use table::{check_name_free, create_from_columns, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
 ///
@@ -88,6 +89,8 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::CreateTrigger(create) => trigger::create(create, statement, cx),
         StatementKind::EnableTrigger(enable) => trigger::enable(enable, cx),
         StatementKind::CreateSequence(create) => sequence::create(create, cx),
+        StatementKind::CreateExternal(create) => external::create(create, cx),
+        StatementKind::CreateExternalTable(create) => external::create_table(create, cx),
         StatementKind::AlterAuthorization(alter) => owner::authorize(alter, cx),
         StatementKind::CreateEventSession(create) => event_session::create(create, cx),
         StatementKind::AlterEventSession(alter) => event_session::alter(alter, cx),
@@ -164,6 +167,25 @@ pub(crate) fn check_permission(statement: &ast::Statement, cx: &Cx<'_>) -> Resul
                 false => rights.owns(database),
             };
             return allowed.then_some(()).ok_or_else(not_permitted);
+        }
+        StatementKind::CreateExternalTable(_) => {
+            return external::check_table_permission(rights, catalog, database);
+        }
+        StatementKind::CreateExternal(create) => {
+            let kind = match create.kind {
+                ast::ExternalKind::DataSource => ast::DropKind::ExternalDataSource,
+                ast::ExternalKind::FileFormat => ast::DropKind::ExternalFileFormat,
+            };
+            let reads_files = rights.reads_files(catalog);
+            return external::check_permission(kind, rights, database, reads_files);
+        }
+        StatementKind::Drop(drop)
+            if matches!(
+                drop.kind,
+                ast::DropKind::ExternalDataSource | ast::DropKind::ExternalFileFormat
+            ) =>
+        {
+            return external::check_permission(drop.kind, rights, database, true);
         }
         StatementKind::CreateEventSession(_)
         | StatementKind::AlterEventSession(_)

@@ -610,6 +610,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             referenced: false,
             columnstore: self.columnstore,
             column_index: self.column_index,
+            external: None,
         };
         let checked = super::columnstore::check(&table);
         if let Err(error) = checked.and_then(|()| super::column_index::check(&mut table)) {

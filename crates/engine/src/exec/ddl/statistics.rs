@@ -16,8 +16,10 @@ pub(super) fn create(create: &ast::CreateStatistics, cx: &mut Cx<'_>) -> Result<
     if create.filter.is_some() {
         return refuse("filtered statistics");
     }
-    let table = table::find(&create.table, cx)
-        .map_err(|_| Error::from(Msg::ObjectNotFound(&create.table.to_string())))?;
+    let table = table::find(&create.table, cx).map_err(|error| match error.number {
+        4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
+        _ => error,
+    })?;
     let mut columns = Vec::with_capacity(create.columns.len());
     for name in &create.columns {
         let place = table.column(name).and_then(|place| u16::try_from(place).ok());

@@ -8,7 +8,7 @@ use types::{Msg, Result};
 
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
-use crate::catalog::{ColumnDef, Database, ModuleDef, Object, TableDef};
+use crate::catalog::{ColumnDef, Database, ExternalPlace, ModuleDef, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper};
 use crate::exec::ddl::{change_database, created, refuse, storage, target};
@@ -41,6 +41,8 @@ enum Content<'a> {
     Elements(&'a ast::CreateTable),
     /// The columns of a query.
     Columns(Vec<ColumnDef>),
+    /// Those of an external table, and where its rows are.
+    External(Vec<ColumnDef>, Arc<ExternalPlace>),
 }
 
 fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
@@ -66,6 +68,19 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     };
     let table = shape(cx.session, &to.database, place, content)?;
     publish(cx, &to.database, table)
+}
+
+/// Checks before a long statement that the name of the table that it makes is free.
+///
+/// # Errors
+/// 2714 if it is not; those of the names in front.
+pub(crate) fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
+    let to = target(name, cx)?;
+    let database = cx.session.catalog.database(&to.database);
+    if database.is_some_and(|database| database.is_name_taken(&to.schema, &to.name)) {
+        return Err(Msg::ObjectExists(&to.name).into());
+    }
+    Ok(())
 }
 
 /// Puts a new table in the catalog, or drops it again.
@@ -146,6 +161,10 @@ fn shape(
             Ok(table)
         }
         Content::Columns(columns) => shaper.build_of(columns),
+        Content::External(columns, place) => {
+            let table = shaper.build_of(columns)?;
+            Ok(TableDef { external: Some(place), ..table })
+        }
     }
 }
 
@@ -268,7 +287,18 @@ pub(crate) fn create_from_columns(
     columns: &[(String, ColumnType, bool)],
     cx: &mut Cx<'_>,
 ) -> Result<Arc<TableDef>> {
-    let mut defined: Vec<ColumnDef> = Vec::with_capacity(columns.len());
+    let columns = columns.iter().map(|(column, ty, identity)| (column, ty, *identity));
+    let defined = plain_columns(name, columns)?;
+    make(name, Content::Columns(defined), cx)?;
+    cx.session.refresh_catalog();
+    find(name, cx)
+}
+
+fn plain_columns<'c>(
+    name: &ast::ObjectName,
+    columns: impl Iterator<Item = (&'c String, &'c ColumnType, bool)>,
+) -> Result<Vec<ColumnDef>> {
+    let mut defined: Vec<ColumnDef> = Vec::new();
     for (column, ty, identity) in columns {
         if column.is_empty() {
             return Err(Msg::NameMissing.into());
@@ -288,9 +318,26 @@ pub(crate) fn create_from_columns(
             sparse: false,
         });
     }
-    make(name, Content::Columns(defined), cx)?;
+    Ok(defined)
+}
+
+/// Makes an external table: columns by name and type, and where its rows are.
+///
+/// # Errors
+/// As [`create_from_columns`]; 46518 for a temporary one.
+pub(super) fn create_external(
+    name: &ast::ObjectName,
+    columns: &[(String, ColumnType)],
+    place: Arc<ExternalPlace>,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if name.is_temporary() {
+        return Err(Msg::ExternalNotSupported("name", &name.object).into());
+    }
+    let columns = columns.iter().map(|(column, ty)| (column, ty, false));
+    make(name, Content::External(plain_columns(name, columns)?, place), cx)?;
     cx.session.refresh_catalog();
-    find(name, cx)
+    Ok(())
 }
 
 /// Finds a table to define something on: temporary, or in the catalog.
@@ -309,7 +356,11 @@ pub(super) fn find(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>>
     };
     let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
     let found = cx.session.catalog.find_table(database, schema, &name.object);
-    found.cloned().ok_or_else(|| missing().into())
+    match found {
+        Some(table) if table.external.is_some() => Err(super::external::refused(&table.name)),
+        Some(table) => Ok(Arc::clone(table)),
+        None => Err(missing().into()),
+    }
 }
 
 /// Replaces the definition of a table, wherever it is kept.

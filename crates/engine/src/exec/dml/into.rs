@@ -13,10 +13,13 @@ use crate::instance::SessionCounter;
 use crate::plan::statement::SelectInto;
 use crate::sink::Command;
 
-/// Runs SELECT .. INTO; a failure leaves no table behind.
+/// Runs SELECT .. INTO or CREATE EXTERNAL TABLE .. AS SELECT; a failure leaves no table behind.
 pub(crate) fn run_select_into(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let mark = cx.session.mark_definitions();
-    let done = make_and_fill(into, cx);
+    let done = match &into.export {
+        Some(export) => super::export::run(into, export, cx),
+        None => make_and_fill(into, cx),
+    };
     cx.session.end_definition(&mark, done.is_err());
     done
 }

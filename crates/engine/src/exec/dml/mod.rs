@@ -5,6 +5,7 @@
 
 mod bulk;
 mod delete;
+mod export;
 mod insert;
 mod instead;
 mod into;

@@ -1,32 +1,34 @@
-//! OPENROWSET(BULK ..) in row mode.
+//! OPENROWSET(BULK ..) and external tables in row mode.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::{Flow, Receive, Rows};
 use crate::exec::bulk::rowset::{self, Batches};
+use crate::exec::bulk::scan as text;
 use crate::exec::{Cx, fault};
 use crate::plan::query::{BulkFormat, BulkScan};
 
-/// Gives the rows of a file.
+/// Gives the rows of files.
 pub(super) fn run<'p>(
     scan: &'p BulkScan,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    let columns = match &scan.format {
-        BulkFormat::Parquet(columns) => columns,
-        BulkFormat::Single(data_type) => {
-            let value = rowset::single(&scan.path, *data_type)?;
-            for (_, register) in &scan.columns {
-                cx.registers[register.index()] = value.clone();
-            }
-            return receive(cx, rows);
+    if let BulkFormat::Single(data_type) = &scan.format {
+        let value = rowset::single(&scan.name, *data_type)?;
+        for (_, register) in &scan.columns {
+            cx.registers[register.index()] = value.clone();
         }
-    };
-    let mut batches = Batches::open(&scan.path, columns, scan.columns.iter().map(|c| c.0))?;
+        return receive(cx, rows);
+    }
+    if let BulkFormat::Text(format) = &scan.format {
+        return text::run(scan, format, cx, &mut |cx| receive(cx, rows));
+    }
+    let batches = Batches::of(scan, scan.columns.iter().map(|c| c.0));
+    let mut batches = batches.ok_or(Msg::InternalError)?;
     let mut batch = batches.new_batch();
-    while batches.next(&mut batch)? {
+    while batches.next(&mut batch, cx)? {
         fault::check_cancel(cx)?;
         for row in 0..batch.rows() {
             for ((_, register), column) in scan.columns.iter().zip(&batch.columns) {

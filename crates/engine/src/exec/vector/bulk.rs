@@ -1,19 +1,18 @@
 //! Scans of Parquet files: the reader fills the vectors of a batch.
 
 use sos::ledger::{self, Label};
-use types::{DataType, Result};
+use types::{Msg, Result};
 
 use super::{Flow, Operator, Receive, Rows};
-use crate::exec::bulk::rowset::{self, Batches};
+use crate::exec::bulk::rowset::Batches;
 use crate::exec::{Cx, fault};
 use crate::plan::expr::Register;
-use crate::plan::query::BulkScan;
+use crate::plan::query::{BulkFormat, BulkScan};
 use crate::plan::walk::Registers;
 
-/// A scan of a Parquet file.
+/// A scan of Parquet files.
 pub(super) struct FileScan<'p> {
     scan: &'p BulkScan,
-    columns: &'p [(parquet_io::Column, usize, DataType)],
     /// By column of the batches, its ordinal in the format.
     ordinals: Vec<u16>,
     layout: Vec<Register>,
@@ -22,10 +21,12 @@ pub(super) struct FileScan<'p> {
 impl<'p> FileScan<'p> {
     /// Makes one; `None` for a file that is no Parquet file.
     pub(super) fn new(scan: &'p BulkScan, needed: &Registers) -> Option<Self> {
-        let columns = rowset::parquet_columns(scan)?;
+        if !matches!(scan.format, BulkFormat::Parquet(_)) {
+            return None;
+        }
         let read = scan.columns.iter().copied().filter(|c| needed.contains(c.1));
         let (ordinals, layout) = read.unzip();
-        Some(Self { scan, columns, ordinals, layout })
+        Some(Self { scan, ordinals, layout })
     }
 }
 
@@ -40,15 +41,13 @@ impl<'p> Operator<'p> for FileScan<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let label = ledger::labelled(Label::Scan);
-        let ordinals = self.ordinals.iter().copied();
-        let mut batches = Batches::open(&self.scan.path, self.columns, ordinals)?;
+        let batches = Batches::of(self.scan, self.ordinals.iter().copied());
+        let mut batches = batches.ok_or(Msg::InternalError)?;
         let mut batch = batches.new_batch();
-        drop(label);
         loop {
             let read = {
                 let _label = ledger::labelled(Label::Scan);
-                batches.next(&mut batch)?
+                batches.next(&mut batch, cx)?
             };
             if !read {
                 return Ok(Flow::More);

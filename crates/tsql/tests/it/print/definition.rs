@@ -148,6 +148,19 @@ fn small(kind: &StatementKind, out: &mut String) {
             put!(out, it.mode, "SEQUENCE", it.name);
             it.options.iter().for_each(|option| put!(out, option));
         }
+        S::CreateExternal(it) => {
+            let CreateExternal { kind, name, options } = &**it;
+            let kind = match kind {
+                ExternalKind::DataSource => "DATA SOURCE",
+                ExternalKind::FileFormat => "FILE FORMAT",
+            };
+            put!(out, "CREATE EXTERNAL", kind, name, Some_("WITH", options));
+        }
+        S::CreateExternalTable(it) => {
+            let CreateExternalTable { name, columns, options, query } = &**it;
+            put!(out, "CREATE EXTERNAL TABLE", name, Some_("", columns), Some_("WITH", options));
+            put!(out, super::With("AS", query));
+        }
         S::CreateSynonym(it) => put!(out, "CREATE SYNONYM", it.name, "FOR", it.target),
         S::CreateStatistics(it) => {
             let CreateStatistics { name, table, columns, filter, options } = &**it;
@@ -162,6 +175,9 @@ fn small(kind: &StatementKind, out: &mut String) {
             let Drop { kind, if_exists, names, trigger_target } = &**it;
             let kind = match kind {
                 DropKind::ServerRole => "SERVER ROLE".to_owned(),
+                DropKind::ExternalTable => "EXTERNAL TABLE".to_owned(),
+                DropKind::ExternalDataSource => "EXTERNAL DATA SOURCE".to_owned(),
+                DropKind::ExternalFileFormat => "EXTERNAL FILE FORMAT".to_owned(),
                 kind => format!("{kind:?}").to_uppercase(),
             };
             put!(out, "DROP", kind, when(*if_exists, "IF EXISTS"), List(names));
@@ -174,6 +190,13 @@ fn small(kind: &StatementKind, out: &mut String) {
             }
         }
         other => super::security::print(other, out),
+    }
+}
+
+impl Print for ExternalColumn {
+    fn print(&self, out: &mut String) {
+        let ExternalColumn { name, data_type, collation, nullable } = self;
+        put!(out, name, data_type, super::With("COLLATE", collation), nullability(nullable));
     }
 }
 

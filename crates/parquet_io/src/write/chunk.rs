@@ -1,0 +1,300 @@
+//! The chunk of a column in the row group that is being written: its dictionary and its pages.
+//!
+//! A chunk begins with a dictionary. It is given up with the first page if that is not smaller for it, and closed when it is
+//! full; the pages after that have their values as they are.
+
+use types::Value;
+
+use super::dictionary::Dictionary;
+use super::footer::ChunkMetadata;
+use super::shape::Shape;
+use super::statistics::Statistics;
+use super::thrift::Structure;
+use super::{hybrid, value};
+use crate::codec::Codec;
+use crate::schema::Physical;
+use crate::{Error, Result};
+
+/// Rows of a page, and bytes of its values.
+const PAGE_ROWS_MAX: usize = if cfg!(test) { 20 } else { 20_000 };
+const PAGE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a value: a page with one is still far from what readers take.
+const VALUE_BYTES_MAX: usize = 128 << 20;
+
+/// `Encoding` of the format.
+pub(super) const PLAIN: i32 = 0;
+pub(super) const RLE: i32 = 3;
+pub(super) const RLE_DICTIONARY: i32 = 8;
+
+/// `PageType` of the format.
+const DATA_PAGE: i32 = 0;
+const DICTIONARY_PAGE: i32 = 2;
+
+/// Writes the chunks of a column.
+pub(super) struct ChunkWriter {
+    shape: Shape,
+    /// Of the page that is being made: a level per row; values as they are; or their places in the dictionary.
+    levels: Vec<u32>,
+    plain: Vec<u8>,
+    places: Vec<u32>,
+    /// What the values of `places` would take as they are.
+    plain_bytes: usize,
+    /// While values go to it.
+    dictionary: Option<Dictionary>,
+    /// Once it is full, with pages that need it.
+    closed: Option<Dictionary>,
+    /// Pages that are done, with their heads.
+    pages: Vec<u8>,
+    /// Bytes of them and their heads before they were compressed.
+    uncompressed: usize,
+    has_plain_pages: bool,
+    rows: u64,
+    statistics: Statistics,
+    scratch: Vec<u8>,
+}
+
+/// A chunk that is done.
+pub(super) struct Chunk {
+    /// The page of the dictionary, if there is one.
+    pub(super) dictionary: Vec<u8>,
+    pub(super) pages: Vec<u8>,
+    metadata: ChunkMetadata,
+}
+
+impl Chunk {
+    /// Describes the chunk, which begins at `start` of the file.
+    pub(super) fn described(&self, start: u64, codec: Codec) -> ChunkMetadata {
+        let length = |part: &Vec<u8>| u64::try_from(part.len()).unwrap_or(0);
+        ChunkMetadata {
+            codec: codec.code(),
+            dictionary_at: (!self.dictionary.is_empty()).then_some(start),
+            data_at: start + length(&self.dictionary),
+            compressed: length(&self.dictionary) + length(&self.pages),
+            ..self.metadata.clone()
+        }
+    }
+}
+
+impl ChunkWriter {
+    pub(super) fn new(shape: Shape) -> Self {
+        // Two values need no dictionary.
+        let dictionary = (shape.physical != Physical::Boolean).then(Dictionary::default);
+        Self {
+            shape,
+            levels: Vec::new(),
+            plain: Vec::new(),
+            places: Vec::new(),
+            plain_bytes: 0,
+            dictionary,
+            closed: None,
+            pages: Vec::new(),
+            uncompressed: 0,
+            has_plain_pages: false,
+            rows: 0,
+            statistics: Statistics::default(),
+            scratch: Vec::new(),
+        }
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.shape.name
+    }
+
+    pub(super) const fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Appends the value of the next row.
+    pub(super) fn push(&mut self, value: &Value, codec: Codec) -> Result<()> {
+        self.rows += 1;
+        if value.is_null() {
+            self.levels.push(0);
+            self.statistics.see_null();
+        } else {
+            self.put(value, codec)?;
+            self.levels.push(1);
+        }
+        let is_full = self.levels.len() >= PAGE_ROWS_MAX || self.plain.len() >= PAGE_BYTES_MAX;
+        if is_full { self.end_page(codec) } else { Ok(()) }
+    }
+
+    fn put(&mut self, value: &Value, codec: Codec) -> Result<()> {
+        let prefix = if self.shape.physical == Physical::Bytes { 4 } else { 0 };
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.resize(prefix, 0);
+        value::encode(value, &self.shape, &mut scratch)?;
+        let length = scratch.len() - prefix;
+        if length > VALUE_BYTES_MAX {
+            return Err(Error::not_supported("a value of more than 128 MB"));
+        }
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        scratch[..prefix].copy_from_slice(&length.to_le_bytes()[..prefix]);
+        self.statistics.see(&scratch[prefix..], &self.shape);
+        let place = self.dictionary.as_mut().map(|dictionary| dictionary.place(&scratch));
+        match place {
+            Some(Some(place)) => {
+                self.places.push(place);
+                self.plain_bytes += scratch.len();
+            }
+            Some(None) => {
+                self.close_dictionary(codec)?;
+                self.plain.extend_from_slice(&scratch);
+            }
+            None => self.plain.extend_from_slice(&scratch),
+        }
+        self.scratch = scratch;
+        Ok(())
+    }
+
+    /// Ends the last page with the dictionary, which is full.
+    fn close_dictionary(&mut self, codec: Codec) -> Result<()> {
+        if !self.levels.is_empty() {
+            self.end_page(codec)?;
+        }
+        // Unless the page has given it up.
+        if let Some(dictionary) = self.dictionary.take() {
+            self.closed = Some(dictionary);
+        }
+        Ok(())
+    }
+
+    /// Takes the values of the first page out of a dictionary that makes it no smaller.
+    fn weigh_dictionary(&mut self) {
+        let Some(dictionary) = &self.dictionary else { return };
+        let bits = self.places.len() * usize::from(hybrid::width_for(dictionary.len()));
+        if !self.pages.is_empty() || dictionary.bytes().len() + bits / 8 < self.plain_bytes {
+            return;
+        }
+        for place in &self.places {
+            self.plain.extend_from_slice(dictionary.value(*place));
+        }
+        self.places.clear();
+        self.dictionary = None;
+    }
+
+    fn end_page(&mut self, codec: Codec) -> Result<()> {
+        self.weigh_dictionary();
+        let mut body = Vec::with_capacity(self.plain.len() + self.levels.len() / 4 + 64);
+        body.resize(4, 0);
+        hybrid::encode(&self.levels, 1, &mut body);
+        let levels = u32::try_from(body.len() - 4).unwrap_or(u32::MAX);
+        body[..4].copy_from_slice(&levels.to_le_bytes());
+        let encoding = match &self.dictionary {
+            Some(dictionary) => {
+                let width = hybrid::width_for(dictionary.len());
+                body.push(width);
+                hybrid::encode(&self.places, width, &mut body);
+                RLE_DICTIONARY
+            }
+            None => {
+                self.has_plain_pages = true;
+                match self.shape.physical {
+                    Physical::Boolean => pack_bits(&self.plain, &mut body),
+                    _ => body.extend_from_slice(&self.plain),
+                }
+                PLAIN
+            }
+        };
+        let rows = self.levels.len();
+        let head = |to: &mut Structure| {
+            to.structure(5, |to| {
+                to.size(1, rows);
+                to.int32(2, encoding);
+                to.int32(3, RLE);
+                to.int32(4, RLE);
+            });
+        };
+        self.uncompressed += put_page(DATA_PAGE, &body, codec, head, &mut self.pages)?;
+        self.levels.clear();
+        self.plain.clear();
+        self.places.clear();
+        self.plain_bytes = 0;
+        Ok(())
+    }
+
+    /// Ends the chunk; the next value begins another one.
+    pub(super) fn finish(&mut self, codec: Codec) -> Result<Chunk> {
+        if !self.levels.is_empty() {
+            self.end_page(codec)?;
+        }
+        let mut page = Vec::new();
+        let dictionary = self.closed.take().or_else(|| self.dictionary.take());
+        if let Some(dictionary) = &dictionary {
+            let values = dictionary.len();
+            let head = |to: &mut Structure| {
+                to.structure(7, |to| {
+                    to.size(1, values);
+                    to.int32(2, PLAIN);
+                });
+            };
+            self.uncompressed +=
+                put_page(DICTIONARY_PAGE, dictionary.bytes(), codec, head, &mut page)?;
+        }
+        let mut encodings = vec![RLE];
+        if self.has_plain_pages || dictionary.is_some() {
+            encodings.push(PLAIN);
+        }
+        if dictionary.is_some() {
+            encodings.push(RLE_DICTIONARY);
+        }
+        let metadata = ChunkMetadata {
+            encodings,
+            values: self.rows,
+            uncompressed: u64::try_from(self.uncompressed).unwrap_or(0),
+            statistics: std::mem::take(&mut self.statistics),
+            ..ChunkMetadata::default()
+        };
+        let pages = std::mem::take(&mut self.pages);
+        let shape = self.shape.clone();
+        let spare = std::mem::replace(self, Self::new(shape));
+        self.levels = spare.levels;
+        self.plain = spare.plain;
+        Ok(Chunk { dictionary: page, pages, metadata })
+    }
+
+    /// Takes the memory of pages that have been written for the next ones.
+    pub(super) fn reuse(&mut self, mut pages: Vec<u8>) {
+        pages.clear();
+        self.pages = pages;
+    }
+
+    /// Bytes of memory that the chunk takes so far.
+    pub(super) fn memory(&self) -> usize {
+        let dictionaries = self.dictionary.iter().chain(&self.closed);
+        let dictionaries: usize = dictionaries.map(Dictionary::memory).sum();
+        let numbers = (self.levels.len() + self.places.len()) * size_of::<u32>();
+        self.pages.len() + self.plain.len() + numbers + dictionaries
+    }
+}
+
+/// Appends a page with its head; returns what both take uncompressed.
+fn put_page(
+    kind: i32,
+    body: &[u8],
+    codec: Codec,
+    rest: impl FnOnce(&mut Structure),
+    pages: &mut Vec<u8>,
+) -> Result<usize> {
+    let mut compressed = Vec::new();
+    codec.compress(body, &mut compressed)?;
+    let mut sum = flate2::Crc::new();
+    sum.update(&compressed);
+    let mut head = Structure::default();
+    head.int32(1, kind);
+    head.size(2, body.len());
+    head.size(3, compressed.len());
+    head.int32(4, sum.sum().cast_signed());
+    rest(&mut head);
+    let head = head.end();
+    pages.extend_from_slice(&head);
+    pages.extend_from_slice(&compressed);
+    Ok(head.len() + body.len())
+}
+
+/// Truth values, a byte each, as bits from the lowest on.
+fn pack_bits(bytes: &[u8], out: &mut Vec<u8>) {
+    for eight in bytes.chunks(8) {
+        out.push(eight.iter().rev().fold(0, |bits, bit| bits << 1 | bit));
+    }
+}
