@@ -15,6 +15,7 @@ use crate::exec::ddl::{change_database, created, refuse, storage, target};
 use crate::exec::fault;
 use crate::instance::SessionCounter;
 use crate::session::SessionState;
+use crate::sink::Traits;
 use crate::view::source::view_columns;
 
 /// `database_id` of tempdb.
@@ -165,14 +166,17 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     Ok(())
 }
 
-/// `##t` lives in tempdb, where all sessions find it.
+/// `##t` lives in tempdb, where all sessions find it, until the one that made it ends.
 fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
     let place = Place {
         id: cx.session.instance.catalog.next_object_id(),
         ..temporary_place(cx.session, name, &cx.source)
     };
     let table = shape(cx.session, "tempdb", place, content)?;
-    publish(cx, "tempdb", table)
+    let id = table.id;
+    publish(cx, "tempdb", table)?;
+    cx.session.temp.add_global(id);
+    Ok(())
 }
 
 fn temporary_place<'a>(session: &SessionState, name: &'a str, source: &'a str) -> Place<'a> {
@@ -259,17 +263,17 @@ pub(super) fn shape_of_view(
     Ok(Arc::new(shape))
 }
 
-/// Makes the table of SELECT .. INTO: columns by name and type, and whether they are an identity.
+/// Makes the table of SELECT .. INTO: columns by name and type, and what they are beside.
 ///
 /// # Errors
 /// 2714 if the name is taken, 2705 for a name twice, 1038 for a column without one.
 pub(crate) fn create_from_columns(
     name: &ast::ObjectName,
-    columns: &[(String, ColumnType, bool)],
+    columns: &[(String, ColumnType, Traits)],
     cx: &mut Cx<'_>,
 ) -> Result<Arc<TableDef>> {
     let mut defined: Vec<ColumnDef> = Vec::with_capacity(columns.len());
-    for (column, ty, identity) in columns {
+    for (column, ty, traits) in columns {
         if column.is_empty() {
             return Err(Msg::NameMissing.into());
         }
@@ -280,11 +284,11 @@ pub(crate) fn create_from_columns(
             name: column.clone(),
             ty: *ty,
             user_type: None,
-            identity: identity.then_some((1, 1)),
+            identity: traits.identity.then_some((1, 1)),
             default: None,
             computed: None,
             row_guid: false,
-            numeric: false,
+            numeric: traits.numeric,
             sparse: false,
         });
     }
