@@ -70,6 +70,21 @@ mono_program() {
 
 rust_program() { (cd "$drivers/rust" && CARGO_TARGET_DIR="$tools/tiberius" cargo build --locked); }
 
+# What applications are made of: test_libraries.py. Python's have an environment of their own, since they ask for
+# other versions of what the drivers use.
+python_libraries() {
+    [ -x "$tools/libraries/bin/python" ] || python3 -m venv "$tools/libraries" || return 1
+    "$tools/libraries/bin/python" -m pip install --quiet --disable-pip-version-check -r "$drivers/libraries/python/requirements.txt"
+}
+
+node_libraries() { (cd "$drivers/libraries/node" && npm ci --no-audit --no-fund); }
+
+java_libraries() {
+    mkdir -p "$tools/library-java"
+    (cd "$drivers/libraries/java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory="$tools/library-jars" -Dmdep.useBaseVersion=true) \
+        && javac -cp "$tools/library-jars/*" -d "$tools/library-java" "$drivers/libraries/java/Libraries.java"
+}
+
 # Packages can go away between runs, so this one looks every time; it is quick when nothing lacks.
 debian_packages >"$tools/debian.log" 2>&1 || {
     missing+=(debian)
@@ -79,6 +94,9 @@ step python .venv/bin/pytest tests/requirements.txt python_modules
 step node "$drivers/node/node_modules/tedious" "$drivers/node/package-lock.json" node_modules
 step go "$tools/go/workload" "$drivers/go/go.mod $drivers/go/go.sum $drivers/go/driver/*.go $drivers/go/workload/*.go" go_programs
 step java "$tools/java/Main.class" "$drivers/java/pom.xml $drivers/java/Main.java" java_programs
+step python-libraries "$tools/libraries/bin/django-admin" "$drivers/libraries/python/requirements.txt" python_libraries
+step node-libraries "$drivers/libraries/node/node_modules/typeorm" "$drivers/libraries/node/package-lock.json" node_libraries
+step java-libraries "$tools/library-java/Libraries.class" "$drivers/libraries/java/pom.xml $drivers/libraries/java/Libraries.java" java_libraries
 step mono "$tools/mono/driver.exe" "$drivers/csharp/*.cs" mono_program
 step tiberius "$tools/tiberius/debug/clearway-tiberius-test" "$drivers/rust/Cargo.toml $drivers/rust/Cargo.lock $drivers/rust/src/*.rs" rust_program
 

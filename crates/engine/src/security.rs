@@ -13,7 +13,9 @@ use types::{Error, Msg, Result};
 use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
 use crate::catalog::name::Name;
-use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind, TableDef};
+use crate::catalog::{
+    Catalog, Database, Login, Permission, Principal, PrincipalKind, SequenceDef, TableDef,
+};
 use crate::view::SystemView;
 
 /// Server roles that imply VIEW SERVER STATE, since they have ALTER SERVER STATE.
@@ -666,6 +668,23 @@ pub(crate) fn require_module(
         &Securable { id: module.id, schema_id: module.schema_id, schema, name },
         permission,
     )
+}
+
+/// Checks that values of a sequence of a database may be taken: UPDATE.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_sequence(
+    binder: &Binder<'_>,
+    database: &str,
+    sequence: &SequenceDef,
+) -> Result<()> {
+    let (Some(rights), Some(database)) = (binder.rights, binder.catalog.database(database)) else {
+        return Ok(());
+    };
+    let (schema, name) = (sequence.schema.as_str(), sequence.name.as_str());
+    let schema_id = database.schema(schema).map_or(DBO, |schema| schema.id);
+    rights.check(database, &Securable { id: sequence.id, schema_id, schema, name }, "UPDATE")
 }
 
 /// Checks permissions on the target of a data-changing statement; `from` is where its alias may be.

@@ -15,6 +15,28 @@ pub struct Disconnected;
 /// The result of handing something to a [`ResultSink`].
 pub type Sent = Result<(), Disconnected>;
 
+/// What a column is beside its type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traits {
+    /// It has the identity property.
+    pub identity: bool,
+    /// It is a `decimal` by the name of `numeric`, which clients have as another type.
+    pub numeric: bool,
+}
+
+impl Traits {
+    /// Those of a column of a table.
+    pub(crate) fn of(column: &crate::catalog::ColumnDef) -> Self {
+        Self { identity: column.identity.is_some(), numeric: column.numeric }
+    }
+
+    /// Those of a column whose value comes from there, and that is no identity of its own.
+    #[must_use]
+    pub(crate) fn derived(self) -> Self {
+        Self { identity: false, ..self }
+    }
+}
+
 /// A column of a result set or an OUTPUT parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnInfo {
@@ -22,8 +44,8 @@ pub struct ColumnInfo {
     pub name: SmolStr,
     /// Type, collation and nullability.
     pub column_type: ColumnType,
-    /// Whether the column is an identity column.
-    pub identity: bool,
+    /// What it is beside that.
+    pub traits: Traits,
     /// Whether a client may update it: false for an expression.
     pub updatable: bool,
 }

@@ -2,8 +2,8 @@
 //!
 //! A [`DataType`] says what a value is; its `Form` how the value's length is written before it. The
 //! same `int` comes fixed (INT4TYPE, never NULL) or nullable (INTNTYPE, a length byte before it).
-//! Towards clients the nullable forms are used throughout. Old clients get the types that they know:
-//! before 7.2 `text` for `varchar(max)`, before 7.3 dates as text.
+//! Towards clients a column that is NOT NULL has the fixed form, a parameter the nullable one. Old
+//! clients get the types that they know: before 7.2 `text` for `varchar(max)`, before 7.3 dates as text.
 
 use types::data_type::{DataType, Length};
 use types::{Collation, ColumnType};
@@ -26,6 +26,8 @@ pub struct WireType {
     /// The type of the values.
     pub column_type: ColumnType,
     pub(crate) form: Form,
+    /// Whether a `decimal` is called `numeric`.
+    numeric: bool,
 }
 
 /// How a value's length is written before it ([MS-TDS] 2.2.5.2.2, 2.2.5.2.3).
@@ -112,6 +114,16 @@ impl WireType {
         Self::new(DataType::NVarChar(Length::Limited(1)), Form::Null)
     }
 
+    /// Returns the form in which a column's values travel to a client of `version`: without a length where
+    /// they are never NULL and have one size.
+    pub(crate) fn for_column(column_type: ColumnType, numeric: bool, version: TdsVersion) -> Self {
+        let wire = Self { numeric, ..Self::for_output(column_type, version) };
+        match fixed_token(wire.column_type.data_type) {
+            Some(_) if !column_type.nullable => Self { form: Form::Fixed, ..wire },
+            _ => wire,
+        }
+    }
+
     /// Returns the form in which values of a type travel to a client of `version`.
     pub fn for_output(mut column_type: ColumnType, version: TdsVersion) -> Self {
         column_type.data_type = downlevel(column_type.data_type, version);
@@ -126,13 +138,13 @@ impl WireType {
             }
             other => form_of(other),
         };
-        Self { column_type, form }
+        Self { column_type, form, numeric: false }
     }
 
     fn new(data_type: DataType, form: Form) -> Self {
         let nullable = form != Form::Fixed;
         let column_type = ColumnType { data_type, collation: Collation::default(), nullable };
-        Self { column_type, form }
+        Self { column_type, form, numeric: false }
     }
 
     /// Reads TYPE_INFO.
@@ -235,6 +247,11 @@ impl WireType {
             let bytes = crate::value::render::units_max(self.column_type.data_type) * 2;
             return put_run(target, token::N_VAR_CHAR, bytes, Some(collation));
         }
+        if self.form == Form::Fixed
+            && let Some(token) = fixed_token(self.column_type.data_type)
+        {
+            return target.put(&[token]);
+        }
         match self.column_type.data_type {
             DataType::Bit => target.put(&[token::BIT_N, 1]),
             DataType::TinyInt => target.put(&[token::INT_N, 1]),
@@ -244,7 +261,8 @@ impl WireType {
             DataType::Decimal { precision, scale } => {
                 // The longest of any decimal, whatever the precision: SqlBulkCopy sends its values in
                 // 17 bytes behind the length that it was told here.
-                target.put(&[token::DECIMAL_N, DECIMAL_BYTES_MAX, precision, scale]);
+                let name = if self.numeric { token::NUMERIC_N } else { token::DECIMAL_N };
+                target.put(&[name, DECIMAL_BYTES_MAX, precision, scale]);
             }
             DataType::Money => target.put(&[token::MONEY_N, 8]),
             DataType::SmallMoney => target.put(&[token::MONEY_N, 4]),
@@ -276,6 +294,24 @@ impl WireType {
             DataType::Xml => target.put(&[token::XML, 0]),
         }
     }
+}
+
+/// Returns the token of a type's fixed form (2.2.5.4.1), if it has one.
+pub(crate) const fn fixed_token(data_type: DataType) -> Option<u8> {
+    Some(match data_type {
+        DataType::Bit => token::BIT,
+        DataType::TinyInt => token::INT1,
+        DataType::SmallInt => token::INT2,
+        DataType::Int => token::INT4,
+        DataType::BigInt => token::INT8,
+        DataType::Money => token::MONEY,
+        DataType::SmallMoney => token::SMALL_MONEY,
+        DataType::Real => token::REAL,
+        DataType::Float => token::FLOAT,
+        DataType::DateTime => token::DATE_TIME,
+        DataType::SmallDateTime => token::SMALL_DATE_TIME,
+        _ => return None,
+    })
 }
 
 /// Returns the type that a client of `version` gets for `data_type`: without `(max)` types, those

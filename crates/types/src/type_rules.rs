@@ -164,6 +164,15 @@ pub fn common(left: &DataType, right: &DataType) -> Result<DataType> {
     })
 }
 
+/// Tells whether the common type of two exact numbers would round one of them, as it has no room for all digits of
+/// both: they are compared as they are.
+pub fn rounds(left: &DataType, right: &DataType) -> bool {
+    let (Some(one), Some(other)) = (as_decimal(left), as_decimal(right)) else { return false };
+    let is_decimal = |of: &DataType| matches!(of, DataType::Decimal { .. });
+    let common = widest(one, other);
+    (is_decimal(left) || is_decimal(right)) && common.scale() < one.1.max(other.1)
+}
+
 /// Returns the `decimal` that holds every value of an exact numeric type; `None` for other types.
 pub fn as_decimal(of: &DataType) -> Option<(u8, u8)> {
     Some(match of {

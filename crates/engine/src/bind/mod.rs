@@ -37,6 +37,7 @@ use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
 use crate::security::Rights;
 use crate::session::Options;
+use crate::sink::Traits;
 
 /// Binds one leaf.
 pub struct Binder<'a> {
@@ -233,6 +234,6 @@ pub struct SourceColumn {
     pub register: Register,
     /// Whether any expression has used it.
     pub used: bool,
-    /// Identity property, for result metadata.
-    pub identity: bool,
+    /// What it is beside its type, for result metadata.
+    pub traits: Traits,
 }

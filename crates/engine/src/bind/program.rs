@@ -18,7 +18,7 @@ use crate::plan::program::{
     InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
     TextCall, VariableDef,
 };
-use crate::sink::{ColumnInfo, ResultShape};
+use crate::sink::{ColumnInfo, ResultShape, Traits};
 use crate::stats::StatementPlace;
 
 /// Makes the empty definition of a table variable; the catalog's DDL knows how.
@@ -498,7 +498,7 @@ impl Compiler<'_, '_> {
             }
         }
         let name = column.name.as_str().into();
-        Ok(ColumnInfo { name, column_type, identity: false, updatable: false })
+        Ok(ColumnInfo { name, column_type, traits: Traits::default(), updatable: false })
     }
 
     fn insert_execute(&self, insert: ast::Insert) -> Result<Box<InsertExecuteStep>> {

@@ -19,7 +19,7 @@ use crate::plan::query::{Node, OutputColumn, Query};
 use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, SelectInto};
 use crate::plan::walk::{self, Registers};
 use crate::security::require_target;
-use crate::sink::{ColumnInfo, ResultShape};
+use crate::sink::{ColumnInfo, ResultShape, Traits};
 
 /// Ids of result shapes: unique in the process, since a server may hold several instances.
 static SHAPE_ID: AtomicU64 = AtomicU64::new(1);
@@ -234,8 +234,9 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         if column.name.is_empty() {
             return Err(Msg::NameMissing.into());
         }
-        let identity = column.identity && inherits && is_once(&query, column);
-        columns.push((column.name.to_string(), column.expr.ty, identity));
+        let identity = column.traits.identity && inherits && is_once(&query, column);
+        let traits = Traits { identity, ..column.traits };
+        columns.push((column.name.to_string(), column.expr.ty, traits));
     }
     opt::query(binder, &mut query);
     let target = into.table.clone();
@@ -269,7 +270,7 @@ pub(crate) fn new_shape(columns: &[OutputColumn]) -> Arc<ResultShape> {
     let columns = columns.iter().map(|c| ColumnInfo {
         name: c.name.clone(),
         column_type: c.expr.ty,
-        identity: c.identity,
+        traits: c.traits,
         updatable: matches!(c.expr.kind, ExprKind::Column(_)),
     });
     shape_of(columns.collect())

@@ -108,6 +108,11 @@ impl Database {
         })
     }
 
+    /// Tells whether foreign keys of other tables refer to one.
+    pub fn is_referenced_by_others(&self, id: i32) -> bool {
+        self.tables().any(|t| t.id != id && t.foreign_keys.iter().any(|k| k.referenced == id))
+    }
+
     /// Iterates over the tables.
     pub fn tables(&self) -> impl Iterator<Item = &Arc<TableDef>> {
         self.objects.values().filter_map(|o| match o {

@@ -20,8 +20,18 @@ pub(super) fn merge(base: &Catalog, mine: &Catalog, into: &mut Catalog) {
         let messages = Arc::make_mut(&mut into.messages);
         entries(&base.messages, &mine.messages, messages, |a, b| a == b);
     }
+    for name in base.databases.keys().filter(|name| !mine.databases.contains_key(*name)) {
+        into.databases.remove(name);
+    }
     for (name, changed) in mine.databases.iter() {
-        let Some(before) = base.databases.get(name) else { continue };
+        let Some(before) = base.databases.get(name) else {
+            let mut made = Database::clone(changed);
+            if into.database_by_id(made.id).is_some() {
+                made.id = into.next_database_id();
+            }
+            into.databases.insert(name.clone(), Arc::new(made));
+            continue;
+        };
         if Arc::ptr_eq(before, changed) {
             continue;
         }
@@ -42,6 +52,15 @@ fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.file_formats, &mine.file_formats, &mut into.file_formats, Arc::ptr_eq);
     if base.permissions != mine.permissions {
         into.permissions.clone_from(&mine.permissions);
+    }
+    if base.options != mine.options {
+        into.options.clone_from(&mine.options);
+    }
+    if base.files != mine.files {
+        into.files.clone_from(&mine.files);
+    }
+    if base.collation != mine.collation {
+        into.collation = mine.collation;
     }
 }
 

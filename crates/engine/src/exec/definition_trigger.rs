@@ -2,7 +2,7 @@
 //!
 //! The definition and its triggers are one transaction. Where none is open, one is begun that the
 //! client is not told of; a trigger may roll it back, which undoes the definition and ends the batch.
-//! Definitions of whole databases are in no transaction: a trigger sees them and can't undo them.
+//! Definitions of whole databases, which are refused in transactions of clients, are in such a one too.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::catalog::ModuleDef;
 use crate::event::emit::{self, statement::Called};
 use crate::exec::ddl::event::{Occurrence, occurrences};
 use crate::exec::run::{Stop, enter, transactions};
-use crate::exec::{Cx, Frame, ddl};
+use crate::exec::{Cx, Frame};
 use crate::plan::program::RoutineKind;
 
 /// An event and the triggers that watch it.
@@ -24,6 +24,14 @@ pub(crate) struct Watched {
 
 /// Finds the triggers that a definition is to fire.
 pub(crate) fn watched(statement: &Statement, cx: &Cx<'_>) -> Vec<Watched> {
+    watched_events(|cx| occurrences(&statement.kind, cx.session), cx)
+}
+
+/// Finds the triggers that watch events, which are looked for only where there is any trigger.
+pub(crate) fn watched_events(
+    events: impl FnOnce(&Cx<'_>) -> Vec<Occurrence>,
+    cx: &Cx<'_>,
+) -> Vec<Watched> {
     let catalog = &cx.session.catalog;
     let any = |triggers: &std::collections::BTreeMap<_, Arc<ModuleDef>>| {
         triggers.values().any(|trigger| !trigger.disabled)
@@ -31,8 +39,9 @@ pub(crate) fn watched(statement: &Statement, cx: &Cx<'_>) -> Vec<Watched> {
     if !any(&catalog.triggers) && !catalog.databases.values().any(|d| any(&d.triggers)) {
         return Vec::new();
     }
-    let found = occurrences(&statement.kind, cx.session).into_iter();
-    let found = found.map(|occurrence| Watched { triggers: of(&occurrence, cx), occurrence });
+    let found = events(cx)
+        .into_iter()
+        .map(|occurrence| Watched { triggers: of(&occurrence, cx), occurrence });
     found.filter(|watched| !watched.triggers.is_empty()).collect()
 }
 
@@ -57,15 +66,10 @@ fn of(occurrence: &Occurrence, cx: &Cx<'_>) -> Vec<Arc<ModuleDef>> {
 pub(crate) enum Begun {
     Here,
     Before,
-    /// There is none: no transaction could undo the definition.
-    Never,
 }
 
 /// Begins the transaction of a definition that triggers watch.
-pub(crate) fn begin(statement: &Statement, cx: &mut Cx<'_>) -> Begun {
-    if ddl::of_database(&statement.kind).is_some() {
-        return Begun::Never;
-    }
+pub(crate) fn begin(cx: &mut Cx<'_>) -> Begun {
     if cx.session.transaction.count > 0 {
         return Begun::Before;
     }
@@ -96,14 +100,14 @@ pub(crate) fn fire(watched: &[Watched], begun: Begun, cx: &mut Cx<'_>) -> Result
                 cx.session.transaction.doomed |= cx.session.transaction.count > 0;
                 return Err(stop);
             }
-            if begun != Begun::Never && cx.session.transaction.count == 0 {
+            if cx.session.transaction.count == 0 {
                 return Err(Error::from(Msg::TransactionEndedInTrigger).into());
             }
         }
     }
     match begun {
         Begun::Here => transactions::commit_quiet(cx.session),
-        Begun::Before | Begun::Never => Ok(()),
+        Begun::Before => Ok(()),
     }
 }
 
@@ -141,6 +145,7 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     let session = &cx.session;
     let switch = |on: bool| if on { "ON" } else { "OFF" };
     let mut out = String::from("<EVENT_INSTANCE>");
+    let mut parameters = String::new();
     let mut element = |name: &str, value: &str| {
         out.push_str(&format!("<{name}>"));
         types::xml::escape_text(value, &mut out);
@@ -168,6 +173,13 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
         element("TargetObjectName", name);
         element("TargetObjectType", kind);
     }
+    if let Some((to, given)) = &occurrence.renamed {
+        element("NewObjectName", to);
+        parameters = given.iter().map(|one| format!("<Param>{}</Param>", escaped(one))).collect();
+    }
+    if !parameters.is_empty() {
+        out.push_str(&format!("<Parameters>{parameters}</Parameters>"));
+    }
     let options = &session.options;
     out.push_str(&format!(
         "<TSQLCommand><SetOptions ANSI_NULLS=\"{}\" ANSI_NULL_DEFAULT=\"{}\" ANSI_PADDING=\"{}\" \
@@ -179,5 +191,11 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
     ));
     types::xml::escape_text(text, &mut out);
     out.push_str("</CommandText></TSQLCommand></EVENT_INSTANCE>");
+    out
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::new();
+    types::xml::escape_text(text, &mut out);
     out
 }

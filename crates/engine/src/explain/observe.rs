@@ -118,7 +118,7 @@ impl Runner<'_> {
         }
         cx.parallel.hint = leaf.degree_hint();
         self.with_plan(leaf, cx, |bound, cx| {
-            let result = crate::exec::run::run_data(bound, cx);
+            let result = self.run_watched(bound, leaf, cx);
             cx.parallel.hint = None;
             let spent = watch.spent();
             let mut profile = cx.profile.take().unwrap_or_default();

@@ -6,7 +6,7 @@ use types::{Collation, DataType, Length, Value};
 use super::op::Op;
 use super::scalar::Column;
 use super::statement::{Body, Shown};
-use crate::sink::ColumnInfo;
+use crate::sink::{ColumnInfo, Traits};
 
 /// Which columns the rows have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Detail {
 /// Makes a result column.
 pub(super) fn column(name: &str, data_type: DataType) -> ColumnInfo {
     let column_type = ColumnType { data_type, collation: Collation::default(), nullable: true };
-    ColumnInfo { name: name.into(), column_type, identity: false, updatable: false }
+    ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
 }
 
 /// Returns the columns of the rows.

@@ -101,13 +101,14 @@ pub(crate) fn part(values: &[Value]) -> Result<DatePart> {
     .ok_or_else(|| Error::from(Msg::InvalidParameter(1, "datepart")))
 }
 
-/// Text is taken for `datetimeoffset`-precise time, as DATEDIFF and DATEPART do.
+/// Text is taken for `datetimeoffset`-precise time, as DATEDIFF and DATEPART do; a number is days since 1900.
 pub(super) fn to_date(expr: Expr, text: DataType) -> Result<Expr> {
-    let target = if expr.ty.data_type.is_string() || expr.ty.data_type.is_numeric() {
-        ColumnType { data_type: text, ..expr.ty }
-    } else {
-        expr.ty
+    let data_type = match expr.ty.data_type {
+        string if string.is_string() => text,
+        number if number.is_numeric() => DataType::DateTime,
+        other => other,
     };
+    let target = ColumnType { data_type, ..expr.ty };
     convert_to(expr, &target, Mode::Implicit)
 }
 

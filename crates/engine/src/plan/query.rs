@@ -8,6 +8,7 @@ use types::value::ColumnType;
 use crate::catalog::{ModuleDef, TableDef};
 use crate::plan::document::Document;
 use crate::plan::expr::{Expr, Register};
+use crate::sink::Traits;
 use crate::view::SystemView;
 
 /// A query expression (everything that gives rows), with its output columns.
@@ -26,8 +27,8 @@ pub struct OutputColumn {
     pub name: SmolStr,
     /// Its value.
     pub expr: Expr,
-    /// The identity property, where it is a bare column of a table that has it.
-    pub identity: bool,
+    /// What it is beside its type, where it is a bare column of a table.
+    pub traits: Traits,
 }
 
 /// An operator. Each fills registers and asks its input for the next row.

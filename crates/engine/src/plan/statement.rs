@@ -8,7 +8,7 @@ use crate::catalog::{ExternalPlace, ModuleDef, TableDef};
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
 use crate::plan::walk;
-use crate::sink::{Command, ResultShape};
+use crate::sink::{Command, ResultShape, Traits};
 use crate::stats::Cost;
 
 /// A bound leaf.
@@ -157,8 +157,8 @@ pub struct SelectInto {
     pub query: Query,
     /// Name parts of the new table.
     pub target: tsql::ast::ObjectName,
-    /// Columns of the new table: name, type, and whether it is an identity column.
-    pub columns: Vec<(String, ColumnType, bool)>,
+    /// Columns of the new table: name, type, and what it is beside.
+    pub columns: Vec<(String, ColumnType, Traits)>,
     /// Of CREATE EXTERNAL TABLE .. AS SELECT: where the rows go.
     pub export: Option<Box<Export>>,
     /// Size of the register file.

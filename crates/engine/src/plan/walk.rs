@@ -2,6 +2,7 @@
 
 use smallvec::SmallVec;
 
+use crate::func::is_volatile;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, AggregateCall, JoinKind, Live, Node, Query, Scan, SortKey, WindowCall,
@@ -397,50 +398,62 @@ pub enum Rewrite {
 /// Tells whether two expressions are the same computation: GROUP BY keys and DISTINCT are matched so.
 /// Expressions with subqueries are never the same.
 pub fn same(a: &Expr, b: &Expr) -> bool {
+    same_under(a, b, &[])
+}
+
+/// Tells the same of expressions below operands that were evaluated once, each into a register of its own.
+fn same_under(a: &Expr, b: &Expr, named: &[(Register, Register)]) -> bool {
     use ExprKind as K;
+    let same = |x: &Expr, y: &Expr| same_under(x, y, named);
+    let pair = |x: &(Expr, Expr), y: &(Expr, Expr)| same(&x.0, &y.0) && same(&x.1, &y.1);
     let all =
         |x: &[Expr], y: &[Expr]| x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y));
+    let either = |x: Option<&Expr>, y: Option<&Expr>| match (x, y) {
+        (Some(x), Some(y)) => same(x, y),
+        (None, None) => true,
+        _ => false,
+    };
     if a.ty.data_type != b.ty.data_type {
         return false;
     }
     match (&a.kind, &b.kind) {
         (K::Constant(x), K::Constant(y)) => x == y,
         (K::Variable(x), K::Variable(y)) => x == y,
-        (K::Column(x), K::Column(y)) => x == y,
+        (K::Column(x), K::Column(y)) => x == y || named.contains(&(*x, *y)),
         (K::Negate(x), K::Negate(y))
         | (K::BitNot(x), K::BitNot(y))
         | (K::Not(x), K::Not(y))
         | (K::IsNull(x), K::IsNull(y)) => same(x, y),
         (K::Collate(x), K::Collate(y)) => a.ty.collation == b.ty.collation && same(x, y),
-        (K::Arithmetic(o, x), K::Arithmetic(p, y)) => {
-            o == p && same(&x.0, &y.0) && same(&x.1, &y.1)
-        }
-        (K::Compare(o, c, x), K::Compare(p, d, y)) => {
-            o == p && c == d && same(&x.0, &y.0) && same(&x.1, &y.1)
-        }
+        (K::Arithmetic(o, x), K::Arithmetic(p, y)) => o == p && pair(x, y),
+        (K::Compare(o, c, x), K::Compare(p, d, y)) => o == p && c == d && pair(x, y),
         (K::And(x), K::And(y)) | (K::Or(x), K::Or(y)) => all(x, y),
-        (K::Call(f, x), K::Call(g, y)) => f.name == g.name && f.deterministic && all(x, y),
+        // What it gives may depend on the session, but not twice in one statement.
+        (K::Call(f, x), K::Call(g, y)) => f.name == g.name && !is_volatile(f.name) && all(x, y),
         (K::CallUser(x), K::CallUser(y)) => {
             x.module.id == y.module.id && all(&x.arguments, &y.arguments)
         }
         (K::InList(c, x, l), K::InList(d, y, m)) => c == d && same(x, y) && all(l, m),
+        (K::Like(c, x), K::Like(d, y)) => {
+            c == d
+                && same(&x.text, &y.text)
+                && same(&x.pattern, &y.pattern)
+                && either(x.escape.as_ref(), y.escape.as_ref())
+        }
         (K::Case(x, e), K::Case(y, f)) => {
             x.len() == y.len()
-                && x.iter().zip(y).all(|(x, y)| same(&x.0, &y.0) && same(&x.1, &y.1))
-                && match (e, f) {
-                    (Some(e), Some(f)) => same(e, f),
-                    (None, None) => true,
-                    _ => false,
-                }
+                && x.iter().zip(y).all(|(x, y)| pair(x, y))
+                && either(e.as_deref(), f.as_deref())
+        }
+        (K::Let(x, of), K::Let(y, other)) => {
+            let mut named = named.to_vec();
+            named.push((*x, *y));
+            same(&of.0, &other.0) && same_under(&of.1, &other.1, &named)
         }
         (K::Convert(x), K::Convert(y)) => {
             x.mode == y.mode
                 && same(&x.operand, &y.operand)
-                && match (&x.style, &y.style) {
-                    (Some(e), Some(f)) => same(e, f),
-                    (None, None) => true,
-                    _ => false,
-                }
+                && either(x.style.as_ref(), y.style.as_ref())
         }
         _ => false,
     }

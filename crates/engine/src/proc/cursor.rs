@@ -17,7 +17,7 @@ use crate::plan::program::{LeafAst, Program, StepKind};
 use crate::proc::prepared::Prepared;
 use crate::proc::sql::{prepare, run_prepared, text_argument};
 use crate::proc::{SystemProcedure, int_type, prepared, whole};
-use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent};
+use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent, Traits};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_cursoropen", id: 2, run: open },
@@ -228,7 +228,7 @@ fn is_query(program: &Program) -> bool {
 
 fn row_status() -> ColumnInfo {
     let column_type = ColumnType { nullable: false, ..ColumnType::nullable(DataType::Int) };
-    ColumnInfo { name: "ROWSTAT".into(), column_type, identity: false, updatable: false }
+    ColumnInfo { name: "ROWSTAT".into(), column_type, traits: Traits::default(), updatable: false }
 }
 
 fn next_handle(cx: &Cx<'_>) -> Result<i32, Stop> {

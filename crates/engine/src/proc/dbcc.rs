@@ -7,7 +7,7 @@ use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Stop, done};
 use crate::session::{IsolationLevel, SessionState};
-use crate::sink::{ColumnInfo, Command};
+use crate::sink::{ColumnInfo, Command, Traits};
 
 pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     match dbcc.command.to_ascii_uppercase().as_str() {
@@ -118,7 +118,12 @@ fn user_options(cx: &mut Cx<'_>) -> Result<(), Stop> {
 
 fn text_column(name: &str, cx: &Cx<'_>) -> ColumnInfo {
     let name = name.into();
-    ColumnInfo { name, column_type: cx.session.text_type(), identity: false, updatable: false }
+    ColumnInfo {
+        name,
+        column_type: cx.session.text_type(),
+        traits: Traits::default(),
+        updatable: false,
+    }
 }
 
 fn option_values(session: &SessionState) -> Vec<(&'static str, String)> {

@@ -14,7 +14,7 @@ use crate::plan::statement::Bound;
 use crate::proc::sql::{parse_parameters, prepare, text_argument};
 use crate::proc::{SystemProcedure, argument};
 use crate::session::SessionState;
-use crate::sink::{ColumnInfo, Command, ResultShape};
+use crate::sink::{ColumnInfo, Command, ResultShape, Traits};
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_describe_first_result_set", id: 0, run: describe_first }];
@@ -55,7 +55,7 @@ pub(crate) fn first_result_of(
 }
 
 fn plain(name: &str, column_type: ColumnType) -> ColumnInfo {
-    ColumnInfo { name: name.into(), column_type, identity: false, updatable: false }
+    ColumnInfo { name: name.into(), column_type, traits: Traits::default(), updatable: false }
 }
 
 /// Finds the first statement that returns rows; none if no statement does.
@@ -158,19 +158,25 @@ pub(crate) fn columns() -> Vec<(&'static str, ColumnType)> {
     columns.into_iter().map(|(name, data_type)| (name, ty(data_type))).collect()
 }
 
+/// `numeric` in `sys.types`, and on the wire.
+const NUMERIC: i32 = 108;
+
 /// What is said of a column; what is not known without browse information is NULL.
 pub(crate) fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
     let ty = &column.column_type;
     let data_type = &ty.data_type;
     let is_string = data_type.is_string() && *data_type != DataType::Xml;
     let collation = || Value::nvarchar(&ty.collation.name());
+    let numeric = column.traits.numeric;
+    let name = data_type.to_string();
+    let name = if numeric { name.replacen("decimal", "numeric", 1) } else { name };
     let mut row = vec![
         Value::Bit(false),
         Value::Int(ordinal),
         if column.name.is_empty() { Value::Null } else { Value::nvarchar(&column.name) },
         Value::Bit(ty.nullable),
-        Value::Int(i32::from(data_type.system_type_id())),
-        Value::nvarchar(&data_type.to_string()),
+        Value::Int(if numeric { NUMERIC } else { i32::from(data_type.system_type_id()) }),
+        Value::nvarchar(&name),
         Value::SmallInt(data_type.max_length()),
         Value::TinyInt(data_type.precision()),
         Value::TinyInt(data_type.scale()),
@@ -181,14 +187,14 @@ pub(crate) fn row(ordinal: i32, column: &ColumnInfo) -> Vec<Value> {
     row.push(Value::Bit(is_string && ty.collation.is_case_sensitive()));
     row.push(Value::Bit(false));
     row.extend(std::iter::repeat_n(Value::Null, 5));
-    row.push(Value::Bit(column.identity));
+    row.push(Value::Bit(column.traits.identity));
     row.push(Value::Null);
-    row.push(Value::Bit(column.updatable && !column.identity));
+    row.push(Value::Bit(column.updatable && !column.traits.identity));
     row.push(Value::Bit(false));
     row.push(Value::Bit(false));
     row.extend(std::iter::repeat_n(Value::Null, 3));
-    let wire = wire_type(data_type);
-    row.push(Value::Int(i32::from(wire)));
+    let wire = if numeric { NUMERIC } else { i32::from(wire_type(data_type)) };
+    row.push(Value::Int(wire));
     row.push(Value::Int(wire_length(data_type)));
     let wire_collation = is_string.then(|| ty.collation.to_wire());
     row.push(

@@ -7,7 +7,7 @@ use types::{DataType, Value};
 use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Stop, done};
-use crate::sink::{ColumnInfo, Command};
+use crate::sink::{ColumnInfo, Command, Traits};
 
 /// Bytes of what SQL Server calls a buffer.
 const BUFFER_BYTES: u64 = 8_192;
@@ -69,7 +69,7 @@ fn manager(cx: &Cx<'_>) -> Vec<Line> {
 fn table(cx: &mut Cx<'_>, name: &str, unit: &str, lines: &[Line]) -> Result<(), Stop> {
     let column = |name: &str, column_type| {
         let name = name.into();
-        ColumnInfo { name, column_type, identity: false, updatable: false }
+        ColumnInfo { name, column_type, traits: Traits::default(), updatable: false }
     };
     let number = ColumnType { nullable: false, ..ColumnType::nullable(DataType::BigInt) };
     let shape = shape_of(vec![column(name, cx.session.text_type()), column(unit, number)]);

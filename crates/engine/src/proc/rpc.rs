@@ -13,7 +13,7 @@ use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
 use crate::proc::{enter_named, find, find_by_id, find_of_drivers};
 use crate::session::{Entry, ProgramKey, Rpc, RpcParameter, RpcTarget, SessionState};
-use crate::sink::{ColumnInfo, ResultSink};
+use crate::sink::{ColumnInfo, ResultSink, Traits};
 
 /// Runs an RPC: results, RETURNSTATUS, RETURNVALUEs; the final `done` is the caller's.
 pub(crate) fn run(
@@ -129,7 +129,7 @@ fn send_results(
         let column = ColumnInfo {
             name: parameter.name.as_str().into(),
             column_type: parameter.ty,
-            identity: false,
+            traits: Traits::default(),
             updatable: false,
         };
         let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
@@ -173,7 +173,7 @@ fn call_system(
         let column = ColumnInfo {
             name: argument.name.as_str().into(),
             column_type: argument.ty,
-            identity: false,
+            traits: Traits::default(),
             updatable: false,
         };
         let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);

@@ -11,6 +11,7 @@ use crate::catalog::Object;
 use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
+use crate::security::require_sequence;
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_sequence_get_range", id: 0, run: get_range }];
@@ -20,7 +21,8 @@ pub(super) static PROCEDURES: &[SystemProcedure] =
 /// [, @sequence_max_value OUTPUT]]]]]`
 ///
 /// # Errors
-/// 201 without a name or a size, 15021 for a size below 1, 208 for a sequence that there is not, 11732 for more numbers than it has.
+/// 201 without a name or a size, 15021 for a size below 1, 208 for a sequence that there
+/// is not, 229 without UPDATE on it, 11732 for more numbers than it has.
 fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     const NAME: &str = "sp_sequence_get_range";
     let missing = |parameter| Msg::ParameterNotSupplied(NAME, parameter);
@@ -29,8 +31,14 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let size = whole(arguments, 1, "@range_size").ok_or_else(|| missing("@range_size"))?;
     let parsed = parse_object_name(&name)?;
     let found = {
-        let context = BinderContext::bare(cx.session, &cx.session.database);
-        find_object(&context.binder(), &parsed).cloned()
+        let context = BinderContext::checked(cx.session, &cx.session.database);
+        let binder = context.binder();
+        let found = find_object(&binder, &parsed).cloned();
+        if let Some(Object::Sequence(sequence)) = &found {
+            let place = parsed.database.as_deref().unwrap_or(&cx.session.database);
+            require_sequence(&binder, place, sequence)?;
+        }
+        found
     };
     let Some(Object::Sequence(sequence)) = found else {
         return Err(Msg::InvalidObject(&name).into());

@@ -8,7 +8,7 @@ use types::{DataType, Msg, Value};
 use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Stop, done};
-use crate::sink::{ColumnInfo, Command};
+use crate::sink::{ColumnInfo, Command, Traits};
 
 /// Runs the command.
 ///
@@ -62,7 +62,7 @@ fn log_space(cx: &mut Cx<'_>) -> Result<(), Stop> {
     let column = |name: &str, column_type: ColumnType| ColumnInfo {
         name: name.into(),
         column_type,
-        identity: false,
+        traits: Traits::default(),
         updatable: false,
     };
     let of = |data_type| ColumnType { data_type, ..cx.session.text_type() };

@@ -12,7 +12,7 @@ use types::{DataType, Error, Msg, Value};
 use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Stop, done};
-use crate::sink::{ColumnInfo, Command};
+use crate::sink::{ColumnInfo, Command, Traits};
 
 /// Says that a command is about all sessions.
 const GLOBAL: i32 = -1;
@@ -78,7 +78,7 @@ pub(super) fn status(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let column = |name: &str| ColumnInfo {
         name: name.into(),
         column_type,
-        identity: false,
+        traits: Traits::default(),
         updatable: false,
     };
     let shape = shape_of(["TraceFlag", "Status", "Global", "Session"].map(column).into());

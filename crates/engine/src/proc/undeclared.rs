@@ -22,7 +22,7 @@ use crate::plan::walk;
 use crate::proc::sql::{parse_parameters, text_argument};
 use crate::proc::{SystemProcedure, argument};
 use crate::session::SessionState;
-use crate::sink::{ColumnInfo, Command};
+use crate::sink::{ColumnInfo, Command, Traits};
 
 const NAME: &str = "sp_describe_undeclared_parameters";
 
@@ -367,7 +367,7 @@ fn columns() -> Vec<ColumnInfo> {
     let column = |(name, data_type): (&str, DataType)| ColumnInfo {
         name: name.into(),
         column_type: ColumnType::nullable(data_type),
-        identity: false,
+        traits: Traits::default(),
         updatable: false,
     };
     columns.into_iter().map(column).collect()

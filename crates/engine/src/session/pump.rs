@@ -10,7 +10,8 @@ use types::{Error, Msg};
 
 use crate::bind::program::{Body, Parameters, compile};
 use crate::bind::{Binder, BinderContext};
-use crate::catalog::ProcedureDef;
+use crate::catalog::name::Name;
+use crate::catalog::{ProcedureDef, TableDef};
 use crate::event::context;
 use crate::event::emit::error::Receiver;
 use crate::event::emit::{self, request};
@@ -600,6 +601,32 @@ impl SessionState {
             }
             self.temp.clear();
         }
+        self.drop_global_tables();
+    }
+
+    /// Drops the `##` tables that the session has made; those of an open transaction stay until the next time.
+    fn drop_global_tables(&mut self) {
+        if self.transaction.count > 0 {
+            return;
+        }
+        let ids = self.temp.take_globals();
+        if ids.is_empty() {
+            return;
+        }
+        let dropped = self.change_catalog(|catalog| {
+            let tempdb = catalog.database_mut("tempdb").ok_or(Msg::InternalError)?;
+            let own = ids.iter().filter_map(|id| tempdb.table_by_id(*id).cloned());
+            let own: Vec<Arc<TableDef>> = own.collect();
+            for table in &own {
+                tempdb.objects.remove(&(Name::new(&table.schema), Name::new(&table.name)));
+            }
+            Ok(own)
+        });
+        for table in dropped.unwrap_or_default() {
+            self.counters.count(SessionCounter::TempTablesDropped);
+            self.note_gone(&table.rows.data);
+        }
+        self.keep_definitions();
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A `#table` made in a procedure goes with it; one made in a batch goes with the session or its
 //! reset. An inner scope's table hides an outer one's of the same name. `##t` lives in the catalog
-//! of tempdb.
+//! of tempdb; the session that made it takes it away.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use crate::catalog::name::Name;
 #[derive(Default)]
 pub struct TempTables {
     scopes: Vec<Vec<Arc<TableDef>>>,
+    globals: Vec<i32>,
 }
 
 impl TempTables {
@@ -52,6 +53,16 @@ impl TempTables {
         if let Some(scope) = self.scopes.last_mut() {
             scope.push(table);
         }
+    }
+
+    /// Notes a `##t` that goes with the session.
+    pub fn add_global(&mut self, id: i32) {
+        self.globals.push(id);
+    }
+
+    /// Takes the ids of what [`Self::add_global`] noted, which may have been dropped since.
+    pub fn take_globals(&mut self) -> Vec<i32> {
+        std::mem::take(&mut self.globals)
     }
 
     /// Replaces the definition of a table (ALTER TABLE, CREATE INDEX), found by its id.

@@ -31,7 +31,7 @@ const COLUMNS: &[Column<Request>] = &[
     col("request_status", nv(60), |r| text(status(r.status))),
     col("request_reference_count", SMALLINT, |r| small(r.count)),
     unknown("request_lifetime", INT),
-    col("request_session_id", INT, |r| session_id(r.session).map_or(Value::Null, int)),
+    opt("request_session_id", INT, |r| session_id(r.session).map_or(Value::Null, int)),
     col("request_exec_context_id", INT, |_| int(0)),
     col("request_request_id", INT, |_| int(0)),
     col("request_owner_type", nv(60), |r| text(owner(r.scope))),

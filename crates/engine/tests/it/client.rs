@@ -87,6 +87,11 @@ impl ResultSink for Answer {
     fn row(&mut self, values: &[Value]) -> Sent {
         let columns = self.columns.last().unwrap();
         assert_eq!(values.len(), columns.len(), "a row is as wide as its columns");
+        for (value, column) in values.iter().zip(columns) {
+            // The server sends it without a length.
+            let may_be_null = column.column_type.nullable;
+            assert!(may_be_null || !value.is_null(), "NULL in {}, which is NOT NULL", column.name);
+        }
         let row = values.iter().zip(columns).map(|(v, c)| show(v, &c.column_type));
         let row: Vec<String> = row.collect();
         self.trace.push(format!("row {}", row.join(" | ")).trim_end().to_owned());

@@ -4,7 +4,7 @@
 use engine::session::{
     BeginNext, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest, wants_data_stream,
 };
-use engine::sink::ColumnInfo;
+use engine::sink::{ColumnInfo, Traits};
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Value};
 
@@ -179,7 +179,7 @@ fn a_batch_that_announces_a_bulk_load_ends_with_the_load() {
     let columns = [ColumnInfo {
         name: "a".into(),
         column_type: ty(DataType::Int),
-        identity: false,
+        traits: Traits::default(),
         updatable: true,
     }];
     let load = |session: &mut Session, values: &[i32]| {

@@ -4,7 +4,7 @@ use engine::session::{
     BeginNext, IsolationLevel, Reset, Rpc, RpcParameter, RpcTarget, Session, TableParameter,
     TransactionRequest,
 };
-use engine::sink::{ColumnInfo, Done, DoneKind, ResultSink};
+use engine::sink::{ColumnInfo, Done, DoneKind, ResultSink, Traits};
 use tds::bulk::BulkColumn;
 use tds::rpc::ParameterValue;
 use tds::transaction::{Begin, IsolationLevel as WireIsolation};
@@ -183,7 +183,7 @@ impl Execution<'_> {
             .map(|column| ColumnInfo {
                 name: column.name.as_str().into(),
                 column_type: column.column_type,
-                identity: false,
+                traits: Traits::default(),
                 updatable: true,
             })
             .collect();

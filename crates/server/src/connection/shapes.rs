@@ -47,12 +47,13 @@ fn encode(shape: &ResultShape, version: TdsVersion) -> Columns {
 }
 
 fn column(info: &ColumnInfo) -> Column<'_> {
-    let flags = if info.identity {
+    let flags = if info.traits.identity {
         ColumnFlags::IDENTITY
     } else if info.updatable {
         ColumnFlags::UPDATABLE_UNKNOWN
     } else {
         ColumnFlags::COMPUTED
     };
-    Column { name: &info.name, column_type: info.column_type, flags, table: "" }
+    let numeric = info.traits.numeric;
+    Column { name: &info.name, column_type: info.column_type, flags, table: "", numeric }
 }

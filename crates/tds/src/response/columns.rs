@@ -7,7 +7,7 @@ use super::{ResponseWriter, token};
 use crate::sink::Sink;
 use crate::utf16;
 use crate::version::TdsVersion;
-use crate::wire_type::{Form, WireType};
+use crate::wire_type::{Form, WireType, fixed_token};
 
 /// The user type of `rowversion`; all others are 0 to every client.
 const USER_TYPE_ROW_VERSION: u32 = 80;
@@ -27,6 +27,8 @@ pub struct Column<'a> {
     pub flags: ColumnFlags,
     /// The table it comes from, for `text`, `ntext` and `image`; empty if computed.
     pub table: &'a str,
+    /// Whether a `decimal` is called `numeric`: a type of its own to clients.
+    pub numeric: bool,
 }
 
 /// Flags of a column.
@@ -69,7 +71,7 @@ impl Columns {
     pub fn new(columns: &[Column<'_>], version: TdsVersion) -> Self {
         let wire: Box<[WireType]> = columns
             .iter()
-            .map(|column| WireType::for_output(column.column_type, version))
+            .map(|column| WireType::for_column(column.column_type, column.numeric, version))
             .collect();
         let mut bytes = Vec::with_capacity(3 + columns.len() * 40);
         bytes.push(token::COLUMN_METADATA);
@@ -98,7 +100,7 @@ impl Columns {
 }
 
 fn put_column(target: &mut impl Sink, column: &Column<'_>, wire: &WireType, version: TdsVersion) {
-    put_type_header(target, &column.column_type, column.flags, version);
+    put_type_header(target, &column.column_type, column.flags.with(nullable(wire)), version);
     wire.encode(target);
     if wire.form == Form::Long {
         if version.has_wide_fields() {
@@ -107,6 +109,16 @@ fn put_column(target: &mut impl Sink, column: &Column<'_>, wire: &WireType, vers
         put_us_varchar(target, column.table);
     }
     put_b_varchar(target, column.name, NAME_UNITS_MAX);
+}
+
+/// The flag of columns that may be NULL. Where a type has a fixed form the flag follows the form: some clients
+/// (SqlClient's older readers) decide by it whether a value has a length before it.
+pub(super) fn nullable(wire: &WireType) -> ColumnFlags {
+    let nullable = match wire.form {
+        Form::Fixed => false,
+        _ => wire.column_type.nullable || fixed_token(wire.column_type.data_type).is_some(),
+    };
+    if nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() }
 }
 
 /// Writes what stands before a type in COLMETADATA and RETURNVALUE: user type and flags.
@@ -119,35 +131,12 @@ pub(super) fn put_type_header(
     let is_row_version = column_type.data_type == DataType::RowVersion;
     let user_type = if is_row_version { USER_TYPE_ROW_VERSION } else { 0 };
     let [u0, u1, u2, u3] = user_type.to_le_bytes();
-    // Numbers, dates and uniqueidentifier travel in their nullable form (INTN, BITN, ..). Some clients
-    // (SqlClient's older readers) decide by this flag whether a value has a length before it, so the
-    // flag follows the form and not the column.
-    let nullable = column_type.nullable || takes_nullable_form(column_type.data_type);
-    let nullable = if nullable { ColumnFlags::NULLABLE } else { ColumnFlags::default() };
-    let [f0, f1] = flags.with(nullable).0.to_le_bytes();
+    let [f0, f1] = flags.0.to_le_bytes();
     if version.has_wide_fields() {
         target.put(&[u0, u1, u2, u3, f0, f1]);
     } else {
         target.put(&[u0, u1, f0, f1]);
     }
-}
-
-/// Whether a type has a fixed form for NOT NULL columns, which is not used here.
-const fn takes_nullable_form(data_type: DataType) -> bool {
-    matches!(
-        data_type,
-        DataType::Bit
-            | DataType::TinyInt
-            | DataType::SmallInt
-            | DataType::Int
-            | DataType::BigInt
-            | DataType::Money
-            | DataType::SmallMoney
-            | DataType::Real
-            | DataType::Float
-            | DataType::DateTime
-            | DataType::SmallDateTime
-    )
 }
 
 /// Writes a string behind a count of units in one byte; what is beyond `units_max` is cut off.

@@ -2,7 +2,7 @@
 
 use types::{ColumnType, Value};
 
-use super::columns::{ColumnFlags, put_type_header};
+use super::columns::{nullable, put_type_header};
 use super::{ResponseWriter, token};
 use crate::sink::Sink;
 use crate::wire_type::{Place, WireType};
@@ -27,7 +27,7 @@ impl ResponseWriter {
         self.put(&[token::RETURN_VALUE, o0, o1, units]);
         self.put(name);
         self.put(&[STATUS_OUTPUT]);
-        put_type_header(self, &column_type, ColumnFlags::default(), version);
+        put_type_header(self, &column_type, nullable(&wire), version);
         wire.encode(self);
         wire.encode_value(self, value, Place::Parameter);
     }

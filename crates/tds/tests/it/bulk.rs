@@ -26,6 +26,7 @@ fn load() -> (Vec<u8>, Vec<Vec<Value>>) {
             column_type: column_type(data_type),
             flags: ColumnFlags::default(),
             table: "t",
+            numeric: false,
         })
         .collect();
     let columns = Columns::new(&columns, VERSION);
@@ -77,6 +78,7 @@ fn built_load_reads_as_its_rows() {
         column_type: column_type(data_type),
         flags: ColumnFlags::default(),
         table: "",
+        numeric: false,
     });
     let rows: Vec<_> = (0..500_i64)
         .map(|n| vec![Value::BigInt(n), nvarchar(&format!("{n}")), Value::Null])

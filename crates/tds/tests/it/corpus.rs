@@ -143,6 +143,7 @@ fn response(version: TdsVersion) -> Vec<u8> {
             column_type: column_type(*data_type),
             flags: ColumnFlags::IDENTITY,
             table: "t",
+            numeric: false,
         })
         .collect();
     let columns = Columns::new(&columns, version);

@@ -80,6 +80,7 @@ fn they_read_our_rows_of_every_type() {
             column_type: column_type(*data_type),
             flags: ColumnFlags::UPDATABLE,
             table: "dbo.t",
+            numeric: false,
         })
         .collect();
     let encoded = Columns::new(&columns, VERSION);

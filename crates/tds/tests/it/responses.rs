@@ -7,7 +7,7 @@ use tds::{
     Column, ColumnFlags, Columns, Done, DoneKind, DoneStatus, EnvChange, ResponseWriter,
     TdsVersion, WireSettings,
 };
-use types::{Collation, DataType, Error, Length, Msg, Value};
+use types::{Collation, ColumnType, DataType, Error, Length, Msg, Value};
 
 use crate::support::{column_type, drain, read_one, respond, settings, tokens};
 
@@ -21,6 +21,7 @@ fn blob_column(version: TdsVersion) -> Columns {
         column_type: column_type(DataType::VarBinary(Length::Max)),
         flags: ColumnFlags::default(),
         table: "",
+        numeric: false,
     };
     Columns::new(&[column], version)
 }
@@ -189,6 +190,7 @@ fn nulls_are_left_out_where_that_is_shorter_and_known() {
         column_type: column_type(DataType::Int),
         flags: ColumnFlags::default(),
         table: "",
+        numeric: false,
     };
     let row_token = |version, values: &[Value]| {
         let columns = Columns::new(&vec![column; values.len()], version);
@@ -281,4 +283,39 @@ fn a_stream_gives_each_token_as_soon_as_it_is_whole() {
         stream.feed(&packets[..end]).expect("packets");
         assert!(!stream.is_complete(), "a byte is missing");
     }
+}
+
+#[test]
+fn what_is_not_null_has_the_fixed_form_and_numeric_its_own_type() {
+    let of = |data_type, nullable, numeric| Column {
+        name: "c",
+        column_type: ColumnType { nullable, ..ColumnType::nullable(data_type) },
+        flags: ColumnFlags::default(),
+        table: "",
+        numeric,
+    };
+    let amount = DataType::Decimal { precision: 9, scale: 2 };
+    let columns = [
+        of(DataType::Int, false, false),
+        of(DataType::Int, true, false),
+        of(amount, false, false),
+        of(amount, false, true),
+    ];
+    let columns = Columns::new(&columns, TdsVersion::V7_4);
+    let ten = Value::Decimal(types::Decimal::new(1_000, 9, 2));
+    let packets = respond(settings(TdsVersion::V7_4), |writer| {
+        writer.columns(&columns);
+        writer.row(&columns, &[Value::Int(7), Value::Int(8), ten.clone(), ten.clone()]);
+        writer.done(done(Some(1)));
+    });
+    // User type, flags, type ([MS-TDS] 2.2.5.4), name; a decimal is a sign and a number of 4 bytes.
+    let name = [1, b'c', 0];
+    let mut wanted = vec![0x81, 4, 0];
+    wanted.extend([&[0, 0, 0, 0, 0, 0, 0x38][..], &name].concat());
+    wanted.extend([&[0, 0, 0, 0, 1, 0, 0x26, 4][..], &name].concat());
+    wanted.extend([&[0, 0, 0, 0, 0, 0, 0x6A, 17, 9, 2][..], &name].concat());
+    wanted.extend([&[0, 0, 0, 0, 0, 0, 0x6C, 17, 9, 2][..], &name].concat());
+    wanted.extend([0xD1, 7, 0, 0, 0, 4, 8, 0, 0, 0]);
+    wanted.extend([5, 1, 0xE8, 3, 0, 0, 5, 1, 0xE8, 3, 0, 0]);
+    assert_eq!(packets[8..8 + wanted.len()], wanted);
 }

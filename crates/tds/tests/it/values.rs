@@ -21,6 +21,7 @@ fn columns(types: &[types::ColumnType], version: TdsVersion) -> Columns {
             column_type,
             flags: ColumnFlags::default(),
             table: "",
+            numeric: false,
         })
         .collect();
     Columns::new(&columns, version)

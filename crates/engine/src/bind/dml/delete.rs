@@ -9,6 +9,7 @@ use super::update::{bind_top, condition, filtered, is_simple_output, output_read
 use super::{add_reads, in_level, instead, target};
 use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
+use crate::catalog::TableDef;
 use crate::opt;
 use crate::plan::query::TableSource;
 use crate::plan::statement::{Bound, Course, Delete};
@@ -67,13 +68,19 @@ pub(crate) fn bind_truncate(
         return Err(Msg::NotSupported("TRUNCATE TABLE .. WITH (PARTITIONS ..)").into());
     }
     let name = truncate.table.to_string();
+    let catalog = binder.catalog;
+    // The flag stays when a foreign key goes, and tells nothing of a table's own keys, which do not count.
+    let is_referenced = |table: &TableDef| {
+        let database = catalog.database_by_id(table.database_id);
+        table.referenced && database.is_some_and(|d| d.is_referenced_by_others(table.id))
+    };
     match resolve_table(binder, &truncate.table) {
         Ok(Resolved::Table(table)) if table.memory_optimized => {
             Err(Msg::NotSupportedWith("statement", "TRUNCATE TABLE", "memory optimized tables")
                 .into())
         }
         Ok(Resolved::Table(table)) if table.external.is_some() => Err(Msg::ExternalDml.into()),
-        Ok(Resolved::Table(table)) if table.referenced => {
+        Ok(Resolved::Table(table)) if is_referenced(&table) => {
             Err(Msg::TruncateReferenced(&table.name).into())
         }
         Ok(Resolved::Table(table)) => Ok(TableSource::Table(table)),

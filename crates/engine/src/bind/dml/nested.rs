@@ -25,6 +25,7 @@ use crate::plan::statement::{
     table_of,
 };
 use crate::plan::walk;
+use crate::sink::Traits;
 
 /// A nested statement and the SELECT whose FROM it is.
 pub(crate) struct Nested<'s> {
@@ -291,7 +292,7 @@ fn source_columns(
             ty: column.expr.ty,
             register: *register,
             used: false,
-            identity: false,
+            traits: Traits::default(),
         });
     }
     Ok(found)

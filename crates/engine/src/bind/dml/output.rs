@@ -9,12 +9,14 @@ use types::{Msg, Result};
 
 use super::insert;
 use crate::bind::expr::{bind_expr, names_source};
+use crate::bind::query::traits_of;
 use crate::bind::{Binder, Source, SourceColumn, ViewSource, new_shape};
 use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::OutputColumn;
 use crate::plan::statement::{OutputClause, OutputTarget};
 use crate::security::{self, Guard};
+use crate::sink::Traits;
 
 /// Where the columns of a pseudo table are.
 pub(super) struct Pseudo<'r> {
@@ -46,7 +48,13 @@ pub(super) fn bind(
     }
     let mut sources: Vec<Source> = pseudo.iter().map(|p| source(binder, p)).collect();
     if let Some((name, register, ty)) = extra {
-        let column = SourceColumn { name: name.into(), ty, register, used: false, identity: false };
+        let column = SourceColumn {
+            name: name.into(),
+            ty,
+            register,
+            used: false,
+            traits: Traits::default(),
+        };
         sources.push(Source {
             alias: SmolStr::default(),
             schema: None,
@@ -75,7 +83,7 @@ fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
         ty: ColumnType { nullable: c.ty.nullable || pseudo.optional, ..c.ty },
         register: (pseudo.register)(i),
         used: false,
-        identity: false,
+        traits: Traits::of(c).derived(),
     });
     Source {
         alias: pseudo.name.into(),
@@ -127,8 +135,9 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                     (None, tsql::ast::ExprKind::Column(column)) => column.column.as_str().into(),
                     _ => SmolStr::default(),
                 };
-                let expr = bind_expr(binder, expr)?;
-                columns.push(OutputColumn { name, expr, identity: false });
+                let bound = bind_expr(binder, expr)?;
+                let traits = traits_of(binder, expr, &bound);
+                columns.push(OutputColumn { name, expr: bound, traits });
             }
             SelectItemKind::QualifiedStar(name) => {
                 let level = binder.levels.last();
@@ -141,7 +150,7 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                 columns.extend(source.columns.iter().map(|c| OutputColumn {
                     name: c.name.clone(),
                     expr: Expr::new(ExprKind::Column(c.register), c.ty),
-                    identity: false,
+                    traits: c.traits,
                 }));
             }
             SelectItemKind::Star => return Err(Msg::SyntaxNear("*").into()),

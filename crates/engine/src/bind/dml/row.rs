@@ -10,6 +10,7 @@ use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::{ColumnDef, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::statement::{InsertValue, Lookup, NewRow};
+use crate::sink::Traits;
 
 /// Binds something of a table's definition, where no name of the statement is in scope but the
 /// table's columns at the registers that `register` gives.
@@ -24,7 +25,7 @@ fn over_row<T>(
         ty: c.ty,
         register: register(i),
         used: false,
-        identity: false,
+        traits: Traits::default(),
     });
     let source = Source {
         alias: table.name.as_str().into(),
@@ -50,10 +51,13 @@ pub(super) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<
     let Some(default) = &column.default else { return Ok(None) };
     let levels = std::mem::take(&mut binder.levels);
     let variables = std::mem::take(&mut binder.variables);
+    // A table and what its defaults use have one owner.
+    let rights = binder.rights.take();
     let bound = match crate::func::logic::sequential_default(&default.text.tree) {
         Some(bound) => Ok(bound),
         None => bind_expr(binder, &default.text.tree),
     };
+    binder.rights = rights;
     binder.levels = levels;
     binder.variables = variables;
     Ok(Some(assign(bound?, &column.ty, Mode::Assignment)?))

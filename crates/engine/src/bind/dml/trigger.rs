@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, ModuleDef, TableDef};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{OutputColumn, TableSource};
 use crate::plan::statement::{Firing, OutputClause, OutputTarget};
+use crate::sink::Traits;
 
 /// What a statement does to rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub(super) fn add(
         columns.extend(table.columns.iter().enumerate().map(|(i, column)| OutputColumn {
             name: column.name.as_str().into(),
             expr: Expr::new(ExprKind::Column(register(i)), column.ty),
-            identity: false,
+            traits: Traits::default(),
         }));
     }
     let mut updated = vec![0; table.columns.len().div_ceil(8)];

@@ -8,7 +8,9 @@ use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 use crate::bind::Binder;
 use crate::bind::expr::case::{common_type, hoist, is_null, not, wrap};
 use crate::bind::expr::{bind_expr, convert, convert_to, not_supported};
-use crate::plan::expr::{CompareOp, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier};
+use crate::plan::expr::{
+    CompareOp, Conversion, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier,
+};
 
 /// The type of a condition.
 pub(super) fn bit_type(nullable: bool) -> ColumnType {
@@ -137,9 +139,23 @@ pub(crate) fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     }
     let data_type = type_rules::common(&left.ty.data_type, &right.ty.data_type)?;
     let ty = ColumnType { data_type, collation, nullable: true };
+    if type_rules::rounds(&left.ty.data_type, &right.ty.data_type) {
+        let pair = Box::new((as_it_is(left)?, as_it_is(right)?));
+        return Ok(predicate(ExprKind::Compare(op, collation, pair)));
+    }
     let left = convert_to(left, &ty, Mode::Implicit)?;
     let right = convert_to(right, &ty, Mode::Implicit)?;
     Ok(predicate(ExprKind::Compare(op, collation, Box::new((left, right)))))
+}
+
+/// Makes an exact number a decimal that compares with one of any scale. It is a conversion even of what is one:
+/// whoever looks for a column beside a value of its own type must not take it for that.
+fn as_it_is(operand: Expr) -> Result<Expr> {
+    let parts = type_rules::as_decimal(&operand.ty.data_type).ok_or(Msg::InternalError)?;
+    let data_type = DataType::Decimal { precision: parts.0, scale: parts.1 };
+    let ty = ColumnType { data_type, ..operand.ty };
+    let conversion = Conversion { operand, style: None, mode: Mode::Implicit };
+    Ok(Expr::new(ExprKind::Convert(Box::new(conversion)), ty))
 }
 
 /// `operand IS NOT NULL`
@@ -206,6 +222,15 @@ fn bind_in_list(binder: &mut Binder<'_>, operand: &ast::Expr, list: &[ast::Expr]
     let mut operands = vec![bind_expr(binder, operand)?];
     for item in list {
         operands.push(bind_expr(binder, item)?);
+    }
+    let rounds = |item: &Expr| {
+        type_rules::rounds(&operands[0].ty.data_type, &item.ty.data_type) && !item.is_null_literal()
+    };
+    if operands[1..].iter().any(rounds) {
+        let (operand, hoisted) = hoist(binder, operands.remove(0));
+        let equal = |item| compare(CompareOp::Equal, operand.clone(), item);
+        let any = operands.into_iter().map(equal).collect::<Result<Vec<Expr>>>()?;
+        return Ok(wrap(hoisted, predicate(ExprKind::Or(any.into()))));
     }
     let ty = common_type(operands.iter())?.unwrap_or(bit_type(true));
     let mut collation = ty.collation;

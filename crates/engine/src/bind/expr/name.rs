@@ -36,7 +36,7 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
             seen_table = true;
             for (c, candidate) in source.columns.iter().enumerate() {
                 let same = if wants_identity {
-                    candidate.identity
+                    candidate.traits.identity
                 } else {
                     let candidate: &str = &candidate.name;
                     may_be_same(candidate, first) && Name::same(candidate, name)

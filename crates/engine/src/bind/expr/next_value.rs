@@ -20,7 +20,7 @@ use crate::plan::walk;
 /// A value that rows get in an order: where it goes, what it is, by what rows are sorted.
 pub(crate) type Ordered = (Register, Expr, Vec<SortKey>);
 
-/// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`.
+/// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`, which asks for UPDATE on the sequence.
 pub(super) fn bind(
     binder: &mut Binder<'_>,
     name: &ast::ObjectName,
@@ -38,6 +38,8 @@ pub(super) fn bind(
     let Some(Object::Sequence(sequence)) = find(binder, name).cloned() else {
         return Err(Msg::InvalidObject(&name.to_string()).into());
     };
+    let place = name.database.as_deref().unwrap_or(binder.database);
+    crate::security::require_sequence(binder, place, &sequence)?;
     binder.takes_values = true;
     let ty = ColumnType {
         data_type: sequence.data_type,

@@ -13,6 +13,7 @@ use crate::bind::{Binder, Cte};
 use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Node, OutputColumn, Query, Recursive, SetKind};
+use crate::sink::Traits;
 
 /// OPTION (MAXRECURSION) where none is given.
 const ROUNDS_DEFAULT: u32 = 100;
@@ -74,7 +75,7 @@ fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]
     let output = columns.iter().zip(&registers).map(|((name, ty), register)| OutputColumn {
         name: name.into(),
         expr: Expr::new(ExprKind::Column(*register), *ty),
-        identity: false,
+        traits: Traits::default(),
     });
     Query { output: output.collect(), root: Node::WorkTable(id, registers) }
 }
@@ -159,7 +160,7 @@ fn bind_recursive(
     let output = columns.into_iter().zip(&registers).map(|((name, ty), register)| OutputColumn {
         name: name.into(),
         expr: Expr::new(ExprKind::Column(*register), ty),
-        identity: false,
+        traits: Traits::default(),
     });
     let output = output.collect();
     let rounds_max = binder.recursion_max.unwrap_or(ROUNDS_DEFAULT);

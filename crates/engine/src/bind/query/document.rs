@@ -13,6 +13,7 @@ use crate::plan::document::{
 };
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
+use crate::sink::Traits;
 
 /// Name of the one column of FOR JSON.
 const JSON_COLUMN: &str = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B";
@@ -42,7 +43,7 @@ pub(crate) fn bind(
     let output = OutputColumn {
         name: name.into(),
         expr: Expr::new(ExprKind::Column(register), ty),
-        identity: false,
+        traits: Traits::default(),
     };
     let whole = data_type == DataType::Xml;
     let document = Document { query: inner, format, register, when_empty, whole };

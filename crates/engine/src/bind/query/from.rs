@@ -24,6 +24,7 @@ use crate::plan::query::{
 };
 use crate::plan::walk::{self, Registers};
 use crate::security;
+use crate::sink::Traits;
 use crate::view::{SystemView, known_but_missing};
 
 /// Synonyms that may stand for each other.
@@ -350,7 +351,9 @@ pub(crate) fn resolve_table<'a>(
     if let Some(server) = &name.server {
         return Err(Msg::LinkedServerNotFound(server).into());
     }
-    if name.is_temporary() {
+    // The table of all sessions is one of tempdb, whatever stands before its name.
+    let is_global = name.object.starts_with("##");
+    if name.is_temporary() && !is_global {
         binder.session_bound = true;
         let table = (binder.temp_tables)(&name.object);
         return table
@@ -361,10 +364,12 @@ pub(crate) fn resolve_table<'a>(
     let mut target = name;
     for _ in 0..SYNONYMS_MAX {
         let database = target.database.as_deref().unwrap_or(binder.database);
+        let database = if is_global { "tempdb" } else { database };
         let Some(database) = catalog.database(database) else {
             return Err(Msg::DatabaseNotFound(database).into());
         };
         let schema = target.schema.as_deref().unwrap_or("dbo");
+        let schema = if is_global { "dbo" } else { schema };
         match database.object(schema, &target.object) {
             Some(Object::Table(table)) => return Ok(Resolved::Table(Arc::clone(table))),
             Some(Object::View(view)) => {
@@ -416,7 +421,7 @@ pub(crate) fn add_table_source(
         ty: c.ty,
         register: first.plus(usize::from(i)),
         used: false,
-        identity: c.identity.is_some(),
+        traits: Traits::of(c),
     });
     let columns: Vec<SourceColumn> = columns.collect();
     let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
@@ -479,7 +484,7 @@ pub(super) fn bind_system_view(
         ty: *ty,
         register: first.plus(i),
         used: false,
-        identity: false,
+        traits: Traits::default(),
     });
     let columns: Vec<SourceColumn> = columns.collect();
     let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
@@ -621,7 +626,7 @@ pub(super) fn add_query_source(
             ty: column.expr.ty,
             register,
             used: false,
-            identity: column.identity,
+            traits: column.traits,
         });
     }
     add_source(binder, name, columns, None)?;
@@ -677,7 +682,7 @@ fn bind_values(
         ty: *ty,
         register: *register,
         used: false,
-        identity: false,
+        traits: Traits::default(),
     });
     let columns = columns.collect();
     add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;

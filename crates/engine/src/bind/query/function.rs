@@ -20,6 +20,7 @@ use crate::func::json::{Path, Wanted, default_path};
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{FunctionScan, Node, Query, UserFunctionScan};
+use crate::sink::Traits;
 use crate::view::known_but_missing;
 
 /// Binds a function that stands in FROM.
@@ -118,7 +119,7 @@ fn scan(
 }
 
 pub(super) fn source_column(name: String, ty: ColumnType, register: Register) -> SourceColumn {
-    SourceColumn { name: name.into(), ty, register, used: false, identity: false }
+    SourceColumn { name: name.into(), ty, register, used: false, traits: Traits::default() }
 }
 
 /// Binds `x.nodes('p') AS t(c)`.

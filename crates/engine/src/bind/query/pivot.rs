@@ -14,6 +14,7 @@ use crate::opt;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{Aggregate, AggregateCall, Node, ValuesScan};
 use crate::plan::walk;
+use crate::sink::Traits;
 
 /// The source that is turned, in a level of its own.
 struct Turned {
@@ -129,7 +130,13 @@ fn is_value(key: &Expr, value: &Ident) -> Result<Expr> {
 }
 
 fn new_column(name: &str, ty: ColumnType, register: Register) -> SourceColumn {
-    SourceColumn { name: name.to_owned().into(), ty, register, used: false, identity: false }
+    SourceColumn {
+        name: name.to_owned().into(),
+        ty,
+        register,
+        used: false,
+        traits: Traits::default(),
+    }
 }
 
 fn add_turned(

@@ -12,6 +12,7 @@ use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
+use crate::sink::Traits;
 
 /// Binds a chain of set operations, left to right.
 pub(super) fn bind_chain(
@@ -52,7 +53,9 @@ pub(super) fn combine(
         let register = binder.new_register();
         registers.push(register);
         let expr = Expr::new(ExprKind::Column(register), ty);
-        output.push(OutputColumn { name: l.name.clone(), expr, identity: false });
+        let numeric = l.traits.numeric && r.traits.numeric;
+        let traits = Traits { numeric, ..Traits::default() };
+        output.push(OutputColumn { name: l.name.clone(), expr, traits });
     }
     let operation = SetOperation { kind, left, right, registers };
     Ok(Query { root: Node::SetOperation(Box::new(operation)), output })
@@ -155,7 +158,7 @@ fn output_key(binder: &mut Binder<'_>, output: &[OutputColumn], expr: &ast::Expr
         ty: c.expr.ty,
         register: column_register(&c.expr),
         used: false,
-        identity: false,
+        traits: Traits::default(),
     });
     let source = Source {
         alias: smol_str::SmolStr::default(),

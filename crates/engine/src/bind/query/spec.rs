@@ -11,11 +11,12 @@ use crate::bind::expr::{
     compute_next_values, convert_to, share_next_values,
 };
 use crate::bind::expr::{find_variable, names_source};
-use crate::bind::{Binder, Clause, Level};
+use crate::bind::{Binder, Clause, Level, Source};
 use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, ExprKind, Register, Slot};
 use crate::plan::query::{Aggregate, Limit, Node, OutputColumn, Query, Sort, SortKey, Window};
 use crate::plan::walk;
+use crate::sink::Traits;
 
 /// One bound item of a select list.
 pub(crate) struct Item {
@@ -166,9 +167,10 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
                     (None, ast::ExprKind::Column(column)) => column.column.as_str().into(),
                     _ => SmolStr::default(),
                 };
-                let expr = bind_expr(binder, expr)?;
-                let identity = is_identity(binder, &expr);
-                bound.push(Item { column: OutputColumn { name, expr, identity }, assign: None });
+                let value = bind_expr(binder, expr)?;
+                let traits = traits_of(binder, expr, &value);
+                let column = OutputColumn { name, expr: value, traits };
+                bound.push(Item { column, assign: None });
             }
             SelectItemKind::Star => expand_star(binder, None, &mut bound)?,
             SelectItemKind::QualifiedStar(name) => expand_star(binder, Some(name), &mut bound)?,
@@ -178,7 +180,8 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
                 let value = bind_expr(binder, value)?;
                 let expr = compound(*op, Expr::new(ExprKind::Variable(slot), ty), value)?;
                 let expr = assign(expr, &ty, Mode::Implicit)?;
-                let column = OutputColumn { name: SmolStr::default(), expr, identity: false };
+                let column =
+                    OutputColumn { name: SmolStr::default(), expr, traits: Traits::default() };
                 bound.push(Item { column, assign: Some(slot) });
             }
         }
@@ -205,12 +208,46 @@ pub(crate) fn compound(op: ast::AssignOp, target: Expr, value: Expr) -> Result<E
     arithmetic(arithmetic_op(op), target, value)
 }
 
-/// Tells whether an expression is a bare identity column of the innermost level.
-fn is_identity(binder: &Binder<'_>, expr: &Expr) -> bool {
-    let ExprKind::Column(register) = expr.kind else { return false };
-    let level = binder.levels.last();
-    let mut columns = level.iter().flat_map(|l| &l.sources).flat_map(|s| &s.columns);
-    columns.any(|c| c.register == register && c.identity)
+/// Finds what a column of a result is beside its type. A bare column is what it is in its table; a `decimal`
+/// that is written as a number, or converted to `numeric` by that name, is one; what is computed of such is,
+/// too.
+pub(crate) fn traits_of(binder: &Binder<'_>, written: &ast::Expr, bound: &Expr) -> Traits {
+    if let ExprKind::Column(register) = bound.kind {
+        let level = binder.levels.last();
+        let mut columns = level.iter().flat_map(|l| &l.sources).flat_map(|s| &s.columns);
+        if let Some(column) = columns.find(|c| c.register == register) {
+            return column.traits;
+        }
+    }
+    let is_decimal = matches!(bound.ty.data_type, DataType::Decimal { .. });
+    Traits { numeric: is_decimal && is_numeric(binder, written), ..Traits::default() }
+}
+
+fn is_numeric(binder: &Binder<'_>, written: &ast::Expr) -> bool {
+    use ast::ExprKind as E;
+    match &written.kind {
+        E::Literal(literal) => matches!(literal, Literal::Decimal(_)),
+        E::Convert(conversion) => conversion.target.name.object.is("numeric"),
+        // "SCOPE_IDENTITY (Transact-SQL)" and its kin return numeric(38, 0).
+        E::Call(call) => ["SCOPE_IDENTITY", "IDENT_CURRENT", "IDENT_SEED", "IDENT_INCR"]
+            .iter()
+            .any(|name| call.name.object.is(name)),
+        E::Variable(variable) => variable.name.eq_ignore_ascii_case("@@IDENTITY"),
+        E::Unary { operand, .. } => is_numeric(binder, operand),
+        E::Arithmetic { first, rest } => {
+            is_numeric(binder, first) || rest.iter().any(|(_, e)| is_numeric(binder, e))
+        }
+        E::Column(column) => {
+            let names = |source: &&Source| {
+                column.table.as_ref().is_none_or(|table| names_source(table, source))
+            };
+            let level = binder.levels.last();
+            let mut columns =
+                level.iter().flat_map(|l| &l.sources).filter(names).flat_map(|s| &s.columns);
+            columns.any(|c| c.traits.numeric && Name::same(&c.name, &column.column))
+        }
+        _ => false,
+    }
 }
 
 fn expand_star(
@@ -233,8 +270,7 @@ fn expand_star(
             column.used = true;
             xml.check_star(column.register, &column.name)?;
             let expr = Expr::new(ExprKind::Column(column.register), column.ty);
-            let column =
-                OutputColumn { name: column.name.clone(), expr, identity: column.identity };
+            let column = OutputColumn { name: column.name.clone(), expr, traits: column.traits };
             bound.push(Item { column, assign: None });
         }
     }

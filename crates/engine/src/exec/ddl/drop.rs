@@ -138,10 +138,7 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
 }
 
 fn check_not_referenced(database: &Database, table: &TableDef) -> Result<()> {
-    let referring = database
-        .tables()
-        .any(|t| t.id != table.id && t.foreign_keys.iter().any(|k| k.referenced == table.id));
-    if referring {
+    if database.is_referenced_by_others(table.id) {
         return Err(Error::custom(
             3726,
             16,
@@ -220,7 +217,6 @@ fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     {
         return Err(Error::from(Msg::DatabaseInUse(wanted)).with_state(4));
     }
-    let instance = Arc::clone(&cx.session.instance);
     let dropped = cx.session.change_catalog(|catalog| {
         let Some(found) = catalog.database(wanted) else { return Ok(None) };
         if found.id <= SYSTEM_DATABASE_LAST {
@@ -235,7 +231,7 @@ fn database(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
     })?;
     let Some(database) = dropped else { return Ok(false) };
     for table in database.tables() {
-        instance.store.drop_table(table.rows.data.id());
+        cx.session.note_gone(&table.rows.data);
     }
     Ok(true)
 }

@@ -1,12 +1,11 @@
 //! What a definition is to a DDL trigger: which event, of which object.
 //!
 //! Found before the definition runs, when it is still known what is there: an ALTER of CREATE OR ALTER
-//! is one, and DROP .. IF EXISTS of nothing is none. Temporary objects make no events. SELECT INTO and
-//! sp_rename make none either.
+//! is one, and DROP .. IF EXISTS of nothing is none. Temporary objects make no events.
 
 use tsql::ast::{
     self, CreateMode, DropKind, ObjectName, PermissionAction, PrincipalAction, PrincipalKind,
-    StatementKind, TriggerTarget,
+    QueryBody, StatementKind, TriggerTarget,
 };
 
 use crate::catalog::name::Name;
@@ -28,6 +27,8 @@ pub(crate) struct Occurrence {
     pub(crate) kind: &'static str,
     /// What the object is on, and its type.
     pub(crate) target: Option<(String, &'static str)>,
+    /// The new name, and what sp_rename was given.
+    pub(crate) renamed: Option<(String, Vec<String>)>,
 }
 
 /// Finds the events that a definition is about to be.
@@ -43,6 +44,25 @@ pub(crate) fn occurrences(kind: &StatementKind, session: &SessionState) -> Vec<O
     }
 }
 
+/// The event that sp_rename is: what is renamed, of which kind it is, what it is on, its new name, and what the
+/// procedure was given.
+pub(crate) fn renaming(
+    (schema, object, kind): (&str, &str, &'static str),
+    target: Option<(String, &'static str)>,
+    (to, given): (&str, Vec<String>),
+    session: &SessionState,
+) -> Option<Occurrence> {
+    Some(Occurrence {
+        event: DdlEvent::find("RENAME")?,
+        database: Some(session.database.to_string()),
+        schema: Some(schema.to_owned()),
+        object: object.to_owned(),
+        kind,
+        target,
+        renamed: Some((to.to_owned(), given)),
+    })
+}
+
 struct Finder<'s> {
     session: &'s SessionState,
 }
@@ -52,6 +72,10 @@ impl Finder<'_> {
         use StatementKind as S;
         match kind {
             S::CreateTable(create) => self.of_object("CREATE_TABLE", &create.name, "TABLE"),
+            S::Select(select) => {
+                let QueryBody::Select(spec) = &select.query.body else { return None };
+                self.of_object("CREATE_TABLE", &spec.into.as_ref()?.table, "TABLE")
+            }
             S::AlterTable(alter) => self.of_object("ALTER_TABLE", &alter.name, "TABLE"),
             S::CreateView(c) => {
                 self.of_module(["CREATE_VIEW", "ALTER_VIEW"], c.mode, &c.name, "VIEW")
@@ -119,6 +143,7 @@ impl Finder<'_> {
             object: name.object.to_string(),
             kind,
             target: None,
+            renamed: None,
         })
     }
 
@@ -185,13 +210,29 @@ impl Finder<'_> {
         let database = Some(self.session.database.to_string());
         let event = DdlEvent::find(event)?;
         let object = name.to_owned();
-        Some(Occurrence { event, database, schema: None, object, kind, target: None })
+        Some(Occurrence {
+            event,
+            database,
+            schema: None,
+            object,
+            kind,
+            target: None,
+            renamed: None,
+        })
     }
 
     fn of_server(&self, event: &str, name: &str, kind: &'static str) -> Option<Occurrence> {
         let event = DdlEvent::find(event)?;
         let object = name.to_owned();
-        Some(Occurrence { event, database: None, schema: None, object, kind, target: None })
+        Some(Occurrence {
+            event,
+            database: None,
+            schema: None,
+            object,
+            kind,
+            target: None,
+            renamed: None,
+        })
     }
 
     fn of_principal(&self, principal: &ast::PrincipalStatement) -> Option<Occurrence> {

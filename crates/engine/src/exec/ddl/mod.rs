@@ -40,6 +40,7 @@ use crate::catalog::{ColumnDef, Database, TableDef, UserType};
 use crate::exec::Cx;
 use crate::plan::expr::Register;
 use crate::session::SessionState;
+use crate::sink::Traits;
 
 use duplicate::duplicate_key;
 pub(crate) use principal::columns_of_object;
@@ -55,8 +56,12 @@ pub fn run(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
 }
 
 fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
+    // A definition that triggers watch is in a transaction of its own, which has no number.
+    let transaction = &cx.session.transaction;
+    let own = transaction.descriptor == 0 && cx.session.trigger_level == 0;
     if let Some(what) = of_database(&statement.kind)
-        && cx.session.transaction.count > 0
+        && transaction.count > 0
+        && !own
     {
         return Err(Msg::NotInTransaction(what).into());
     }
@@ -257,7 +262,7 @@ pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level 
         ty: column.ty,
         register: Register(register),
         used: false,
-        identity: false,
+        traits: Traits::default(),
     });
     let source = Source {
         alias: alias.into(),

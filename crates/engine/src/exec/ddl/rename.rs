@@ -7,6 +7,7 @@ use std::sync::Arc;
 use tsql::ast;
 use types::{Error, Msg, Result};
 
+use super::event::{Occurrence, renaming};
 use super::{alter, change_database, table};
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::name::Name;
@@ -48,6 +49,50 @@ pub(crate) fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
         Renamed::Column => column(&name, old, new, cx),
         Renamed::Index => index(&name, old, new, cx),
         Renamed::Type => user_type(&name, old, new, cx),
+    }
+}
+
+/// The event that it is to DDL triggers; none where there is nothing of the name.
+pub(crate) fn event_of(
+    kind: Renamed,
+    (old, new): (&str, &str),
+    given: Vec<String>,
+    cx: &Cx<'_>,
+) -> Option<Occurrence> {
+    let name = parse_object_name(old).ok()?;
+    let database = cx.session.catalog.database(&cx.session.database)?;
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let renamed = (new, given);
+    let whole = |kind| (schema, &*name.object, kind);
+    match kind {
+        Renamed::Type => renaming(whole("TYPE"), None, renamed, cx.session),
+        Renamed::Object if database.object(schema, &name.object).is_some() => {
+            let object = database.object(schema, &name.object)?;
+            renaming(whole(object_type(object)), None, renamed, cx.session)
+        }
+        Renamed::Object | Renamed::Column | Renamed::Index => {
+            let word = if kind == Renamed::Index { "INDEX" } else { "COLUMN" };
+            let owner = name.database.as_deref().unwrap_or("dbo");
+            match name.schema.as_deref().filter(|table| database.object(owner, table).is_some()) {
+                Some(table) => {
+                    let target = Some((table.to_owned(), "TABLE"));
+                    renaming((owner, &name.object, word), target, renamed, cx.session)
+                }
+                None => renaming(whole("OBJECT"), None, renamed, cx.session),
+            }
+        }
+    }
+}
+
+const fn object_type(object: &Object) -> &'static str {
+    match object {
+        Object::Table(_) => "TABLE",
+        Object::Procedure(_) => "PROCEDURE",
+        Object::View(_) => "VIEW",
+        Object::Function(_) => "FUNCTION",
+        Object::Trigger(_) => "TRIGGER",
+        Object::Synonym(_) => "SYNONYM",
+        Object::Sequence(_) => "SEQUENCE",
     }
 }
 

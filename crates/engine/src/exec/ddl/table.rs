@@ -15,6 +15,7 @@ use crate::exec::ddl::{change_database, created, refuse, storage, target};
 use crate::exec::fault;
 use crate::instance::SessionCounter;
 use crate::session::SessionState;
+use crate::sink::Traits;
 use crate::view::source::view_columns;
 
 /// `database_id` of tempdb.
@@ -184,14 +185,17 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     Ok(())
 }
 
-/// `##t` lives in tempdb, where all sessions find it.
+/// `##t` lives in tempdb, where all sessions find it, until the one that made it ends.
 fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
     let place = Place {
         id: cx.session.instance.catalog.next_object_id(),
         ..temporary_place(cx.session, name, &cx.source)
     };
     let table = shape(cx.session, "tempdb", place, content)?;
-    publish(cx, "tempdb", table)
+    let id = table.id;
+    publish(cx, "tempdb", table)?;
+    cx.session.temp.add_global(id);
+    Ok(())
 }
 
 fn temporary_place<'a>(session: &SessionState, name: &'a str, source: &'a str) -> Place<'a> {
@@ -278,16 +282,16 @@ pub(super) fn shape_of_view(
     Ok(Arc::new(shape))
 }
 
-/// Makes the table of SELECT .. INTO: columns by name and type, and whether they are an identity.
+/// Makes the table of SELECT .. INTO: columns by name and type, and what they are beside.
 ///
 /// # Errors
 /// 2714 if the name is taken, 2705 for a name twice, 1038 for a column without one.
 pub(crate) fn create_from_columns(
     name: &ast::ObjectName,
-    columns: &[(String, ColumnType, bool)],
+    columns: &[(String, ColumnType, Traits)],
     cx: &mut Cx<'_>,
 ) -> Result<Arc<TableDef>> {
-    let columns = columns.iter().map(|(column, ty, identity)| (column, ty, *identity));
+    let columns = columns.iter().map(|(column, ty, traits)| (column, ty, *traits));
     let defined = plain_columns(name, columns)?;
     make(name, Content::Columns(defined), cx)?;
     cx.session.refresh_catalog();
@@ -296,10 +300,10 @@ pub(crate) fn create_from_columns(
 
 fn plain_columns<'c>(
     name: &ast::ObjectName,
-    columns: impl Iterator<Item = (&'c String, &'c ColumnType, bool)>,
+    columns: impl Iterator<Item = (&'c String, &'c ColumnType, Traits)>,
 ) -> Result<Vec<ColumnDef>> {
     let mut defined: Vec<ColumnDef> = Vec::new();
-    for (column, ty, identity) in columns {
+    for (column, ty, traits) in columns {
         if column.is_empty() {
             return Err(Msg::NameMissing.into());
         }
@@ -310,11 +314,11 @@ fn plain_columns<'c>(
             name: column.clone(),
             ty: *ty,
             user_type: None,
-            identity: identity.then_some((1, 1)),
+            identity: traits.identity.then_some((1, 1)),
             default: None,
             computed: None,
             row_guid: false,
-            numeric: false,
+            numeric: traits.numeric,
             sparse: false,
         });
     }
@@ -334,7 +338,7 @@ pub(super) fn create_external(
     if name.is_temporary() {
         return Err(Msg::ExternalNotSupported("name", &name.object).into());
     }
-    let columns = columns.iter().map(|(column, ty)| (column, ty, false));
+    let columns = columns.iter().map(|(column, ty)| (column, ty, Traits::default()));
     make(name, Content::External(plain_columns(name, columns)?, place), cx)?;
     cx.session.refresh_catalog();
     Ok(())

@@ -35,7 +35,7 @@ use crate::event::emit;
 use crate::event::emit::error::Receiver;
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
-use crate::exec::{Cx, StatementResult};
+use crate::exec::{Cx, StatementResult, definition_trigger};
 use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, Step, StepKind};
 use crate::plan::query::Node;
 use crate::plan::statement::{Bound, Scalar};
@@ -446,8 +446,9 @@ impl Runner<'_> {
         loop {
             cx.fault = None;
             cx.parallel.hint = leaf.degree_hint();
-            let (done, returns) = self
-                .with_plan(leaf, cx, |bound, cx| Ok((run_data(bound, cx), returns_rows(bound))))?;
+            let (done, returns) = self.with_plan(leaf, cx, |bound, cx| {
+                Ok((self.run_watched(bound, leaf, cx), returns_rows(bound)))
+            })?;
             cx.parallel.hint = None;
             let stop = match done {
                 Ok(result) => return Ok((result, returns)),
@@ -455,6 +456,34 @@ impl Runner<'_> {
             };
             self.admit(stop, returns, cx)?;
         }
+    }
+
+    /// Runs a data statement; one that makes a table fires the triggers that watch this.
+    pub(crate) fn run_watched(
+        &self,
+        bound: &Bound,
+        leaf: &Leaf,
+        cx: &mut Cx<'_>,
+    ) -> Result<StatementResult, Stop> {
+        let (Bound::SelectInto(_), LeafAst::Statement(statement)) = (bound, &leaf.ast) else {
+            return run_data(bound, cx);
+        };
+        let watched = definition_trigger::watched(statement, cx);
+        if watched.is_empty() {
+            return run_data(bound, cx);
+        }
+        cx.statement_text = statement.span.text(&self.program.source).to_owned();
+        let begun = definition_trigger::begin(cx);
+        let result = match run_data(bound, cx) {
+            Ok(result) => result,
+            Err(stop) => {
+                definition_trigger::give_up(begun, cx);
+                return Err(stop);
+            }
+        };
+        definition_trigger::fire(&watched, begun, cx)?;
+        cx.session.refresh_catalog();
+        Ok(result)
     }
 
     /// Waits until a table that closed a statement out has been redefined; what stopped the statement

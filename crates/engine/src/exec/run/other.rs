@@ -66,7 +66,7 @@ impl Runner<'_> {
         if watched.is_empty() {
             run_definition(statement, cx)?;
         } else {
-            let begun = definition_trigger::begin(statement, cx);
+            let begun = definition_trigger::begin(cx);
             if let Err(stop) = run_definition(statement, cx) {
                 definition_trigger::give_up(begun, cx);
                 return Err(stop);

@@ -12,7 +12,7 @@ use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::pointer::POINTER_BYTES;
-use crate::sink::{ColumnInfo, Command};
+use crate::sink::{ColumnInfo, Command, Traits};
 
 /// Bytes that a size of 0 asks for.
 const BYTES_DEFAULT: usize = 4_096;
@@ -40,8 +40,12 @@ impl Runner<'_> {
             }
         };
         let column_type = ColumnType { nullable: true, ..ty };
-        let column =
-            ColumnInfo { name: name.into(), column_type, identity: false, updatable: false };
+        let column = ColumnInfo {
+            name: name.into(),
+            column_type,
+            traits: Traits::default(),
+            updatable: false,
+        };
         cx.sink.columns(&shape_of(vec![column]))?;
         cx.sink.row(&[piece])?;
         cx.session.row_count = 1;

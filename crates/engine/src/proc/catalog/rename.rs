@@ -2,15 +2,16 @@
 
 use types::{Error, Msg};
 
-use crate::exec::Cx;
 use crate::exec::ddl::rename::{self, Renamed};
 use crate::exec::run::{Argument, Stop};
+use crate::exec::{Cx, definition_trigger};
 use crate::proc::{SystemProcedure, text};
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_rename", id: 0, run }];
 
-/// `sp_rename @objname, @newname [, @objtype]`
+/// `sp_rename @objname, @newname [, @objtype]`: the event RENAME to DDL triggers, which see a call of it with
+/// these values as its text.
 fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let missing = |name: &str| Stop::from(Msg::ParameterNotSupplied("sp_rename", name));
     let old = text(arguments, 0, "@objname", cx).ok_or_else(|| missing("@objname"))?;
@@ -25,11 +26,27 @@ fn run(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     };
     let caution =
         "Caution: Changing any part of an object name could break scripts and stored procedures.";
+    let given = arguments.iter().filter_map(|a| a.value.as_text(cx.session.collation()));
+    let given: Vec<String> = given.collect();
+    let quoted = |one: &String| format!("N'{}'", one.replace('\'', "''"));
+    let text = given.iter().map(quoted).collect::<Vec<_>>().join(", ");
+    let events =
+        |cx: &Cx<'_>| rename::event_of(kind, (&old, &new), given, cx).into_iter().collect();
+    let watched = definition_trigger::watched_events(events, cx);
+    let begun = (!watched.is_empty()).then(|| definition_trigger::begin(cx));
     let mark = cx.session.mark_definitions();
     let renamed = rename::run(kind, &old, &new, cx);
     cx.session.end_definition(&mark, renamed.is_err());
+    if let (Err(_), Some(begun)) = (&renamed, begun) {
+        definition_trigger::give_up(begun, cx);
+    }
     renamed?;
     cx.session.refresh_catalog();
+    if let Some(begun) = begun {
+        cx.statement_text = format!("EXEC sp_rename {text}");
+        definition_trigger::fire(&watched, begun, cx)?;
+        cx.session.refresh_catalog();
+    }
     cx.sink.message(&Error::custom(15_477, 0, 1, caution))?;
     Ok(0)
 }

@@ -12,7 +12,7 @@ const COLUMNS: &[Column<MessageRow>] = &[
     col("error", INT, |r| int(r.number)),
     opt("severity", TINYINT, |r| Value::TinyInt(r.severity)),
     opt("dlevel", SMALLINT, |r| small(if r.logged { 128 } else { 0 })),
-    opt("description", nv(255), |r| text(&r.text)),
+    opt("description", nv(255), |r| text(&r.text.chars().take(255).collect::<String>())),
     opt("msglangid", SMALLINT, |r| small(r.language)),
 ];
 

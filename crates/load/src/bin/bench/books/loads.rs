@@ -134,6 +134,7 @@ fn bulk_load() -> Vec<Vec<u8>> {
         column_type: ColumnType::nullable(data_type),
         flags: ColumnFlags::default(),
         table: "",
+        numeric: false,
     });
     let mut builder = BulkBuilder::new(settings, &columns);
     for row in 0..BULK_ROWS {

@@ -194,6 +194,7 @@ impl Table {
             column_type: ColumnType::nullable(kind.data_type()),
             flags: ColumnFlags::default(),
             table: "",
+            numeric: false,
         };
         self.columns.iter().map(column).collect()
     }

@@ -32,6 +32,7 @@ use crate::instance::{Config, Instance, LockMode};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 use crate::session::{ClientInfo, LoginRequest, Session};
+use crate::sink::Traits;
 use data::{Random, Table};
 
 /// What evaluating an expression over the selected rows came to: their values, or the first error.
@@ -88,7 +89,7 @@ impl Lab {
             ty: column.ty,
             register: Register(number),
             used: true,
-            identity: false,
+            traits: Traits::default(),
         });
         let columns: Vec<SourceColumn> = columns.collect();
         binder.registers = u32::try_from(columns.len()).unwrap();
