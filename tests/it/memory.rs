@@ -155,3 +155,87 @@ fn memorystatus_lists_what_the_views_have() {
     assert!(set.abs_diff(resident) * 20 < resident, "{set} {resident}");
     assert!(of("Current Committed") > 20_000 && of("Grants") == 0 && of("Available") > 0);
 }
+
+/// What the clerks hold that have it from statements, in KB: all but what is free, and the binary's own.
+const IN_USE: &str = "(SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type NOT IN \
+     ('MEMORYCLERK_SOSOS', 'MEMORYCLERK_SOSMEMMANAGER', 'MEMORYCLERK_SOSNODE', 'MEMORYCLERK_HOST'))";
+
+/// Waits until workers have nothing to do for so long that they say what they have taken and given back.
+fn let_workers_rest(server: &ServerProcess) {
+    let begin = crate::server::now();
+    server.wait_until("workers rest", |_| begin.elapsed().as_millis() > 1_500);
+}
+
+#[test]
+fn definitions_and_their_end_leave_every_clerk_as_it_was() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut client = Client::log_in(server.address);
+    let mut define = |times: u32| {
+        let text = format!(
+            "SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < {times} BEGIN \
+             CREATE TABLE dbo.x (id int NOT NULL, name varchar(40) NULL); DROP TABLE dbo.x; \
+             CREATE TABLE #x (id int NOT NULL PRIMARY KEY); DROP TABLE #x; SET @i += 1 END"
+        );
+        assert!(errors(&client.batch(&text)).is_empty());
+        let_workers_rest(&server);
+        // Not those of free memory, of the binary, nor of nobody in particular: there are histories.
+        let clerks = [
+            "USERSTORE_SCHEMAMGR",
+            "OBJECTSTORE_LOCK_MANAGER",
+            "MEMORYCLERK_SQLSTORENG",
+            "MEMORYCLERK_XTP",
+            "CACHESTORE_SQLCP",
+            "MEMORYCLERK_SQLGENERAL",
+        ];
+        clerks.map(|name| {
+            let held = format!(
+                "(SELECT COALESCE(SUM(pages_kb), 0) FROM sys.dm_os_memory_clerks WHERE type = '{name}')"
+            );
+            (name, number(&mut client, &held))
+        })
+    };
+    define(1_500);
+    let before = define(1_500);
+    let after = define(1_500);
+    for ((name, before), (_, after)) in before.iter().zip(&after) {
+        // 1,500 tables of 200 bytes are 300 KB; histories grow meanwhile.
+        assert!((after - before).abs() < 300, "{name}: {before} KB before, {after} KB after");
+    }
+}
+
+#[test]
+fn loads_cancelled_and_tables_dropped_leave_memory_as_it_was() {
+    let server = ServerProcess::start(&["--schedulers", "2"]);
+    let mut client = Client::log_in(server.address);
+    let staging = "SELECT value AS id, CONCAT('name ', value % 5000) AS name INTO dbo.staging \
+                   FROM GENERATE_SERIES(1, 120000)";
+    assert!(errors(&client.batch(staging)).is_empty());
+    let mut cycles = |count: u32| {
+        for cycle in 0..count {
+            let make =
+                "CREATE TABLE dbo.t (id int, name varchar(40), INDEX c CLUSTERED COLUMNSTORE)";
+            assert!(errors(&client.batch(make)).is_empty());
+            let mut loader = Client::log_in(server.address);
+            let load = "INSERT INTO dbo.t WITH (TABLOCK) SELECT id, name FROM dbo.staging";
+            loader.send(&tds::client::batch(load, loader.settings));
+            if cycle % 3 > 0 {
+                loader.send(&tds::client::attention());
+            }
+            loader.response();
+            let rows = number(&mut client, "(SELECT COUNT(*) FROM dbo.t WHERE name IS NOT NULL)");
+            assert!(rows == 120_000 || rows == 0 && cycle % 3 > 0, "{rows}");
+            assert!(errors(&client.batch("DROP TABLE dbo.t")).is_empty());
+        }
+        let_workers_rest(&server);
+        (number(&mut client, IN_USE), i64::try_from(server.resident_kb()).expect("not that much"))
+    };
+    cycles(40);
+    let (before, resident_before) = cycles(40);
+    let (after, resident_after) = cycles(80);
+    // 10 KB of each would be 800 KB; what grows are histories.
+    assert!(after - before < 600, "{before} KB in use before, {after} KB after");
+    assert!(
+        resident_after - resident_before < 16_000,
+        "{resident_before} KB resident before, {resident_after} KB after"
+    );
+}

@@ -5,6 +5,7 @@ mod card;
 mod counters;
 mod history;
 mod metadata;
+mod packed;
 mod programs;
 mod sessions;
 mod templates;
@@ -27,6 +28,7 @@ pub use counters::{CounterTotals, DatabaseCounters, SessionCounter, SessionCount
 pub use history::{History, PERIOD_SECONDS, Remembered};
 pub use metadata::LockMode;
 pub(crate) use metadata::MetadataCache;
+pub use packed::PackedRows;
 pub use programs::SharedPrograms;
 pub use sessions::{OnKill, SessionTotals, Sessions};
 pub(crate) use templates::SharedTemplates;

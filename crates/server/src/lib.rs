@@ -23,6 +23,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use engine::instance::{Config, Instance};
+use sos::epoch;
 use sos::memory;
 use sos::park::{self, Cancel};
 use sos::sched::{Machine, MachineConfig, StopOutcome};
@@ -181,10 +182,14 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
 fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
     let store = Store::new(StoreOptions::default());
     let (watched, collected) = (Arc::clone(&store), Arc::clone(&store));
-    // An idle server sleeps: the first garbage wakes the collector, which then lets some gather.
+    // An idle server sleeps: the first garbage wakes the collector, which then lets some gather. It does not
+    // sleep while it has something to free that others could still see when it was unlinked.
     let wait = move |stopping: &Cancel| {
-        watched.wait_for_garbage(stopping);
+        if epoch::pending() == 0 {
+            watched.wait_for_garbage(stopping);
+        }
         park::sleep(COLLECT_PERIOD, WaitType::SleepTask, Some(stopping));
+        epoch::collect();
     };
     machine
         .spawn_waiting("row versions", wait, move || {

@@ -8,8 +8,8 @@
 use shuttle::sync::atomic::{AtomicBool, AtomicU32};
 use shuttle::sync::{Arc, Condvar, Mutex};
 use shuttle::thread;
-use sos::lock::{LatchClass, LatchOrders, Proven, RawRwLatch, ReaderOrders, Row};
-use sos::park::{Lot, Waiter};
+use sos::lock::{LatchClass, LatchOrders, Proven, RawRwLatch, ReaderOrders, Row, SpinClass};
+use sos::park::{Lot, Queue, QueueOrders, Waiter};
 use sos::sched::baton::{Baton, Grant, Passed, Seat};
 use sos::sync::Ordering;
 
@@ -78,6 +78,85 @@ fn cancelled_waiter_does_not_swallow_a_wake_up() {
         canceller.join().expect("cancels");
         assert!(waker.join().expect("wakes"));
     });
+}
+
+/// A queue with the lot at which both sides wait, as a crew does at its bell.
+struct HandOver<O> {
+    queue: Queue<u32, O>,
+    lot: Lot,
+}
+
+const PUT_BY_EACH: u32 = 3;
+
+impl<O: QueueOrders> HandOver<O> {
+    fn wait(&self, must_wait: impl FnOnce() -> bool) {
+        if let Some(waiter) = self.lot.enter(1, must_wait) {
+            waiter.word.wait(None);
+        }
+    }
+
+    /// As a helper of a gather does.
+    fn put(&self) {
+        for value in 0..PUT_BY_EACH {
+            while self.queue.is_full() {
+                self.wait(|| self.queue.is_full());
+            }
+            self.queue.push(value);
+            self.lot.unpark_all(1, 0);
+        }
+    }
+
+    /// As its leader does, until all have come.
+    fn take(&self, helpers: u32) {
+        let (mut count, mut sum) = (0, 0);
+        while count < helpers * PUT_BY_EACH {
+            match self.queue.pop() {
+                Some((value, was_full)) => {
+                    (count, sum) = (count + 1, sum + value);
+                    if was_full {
+                        self.lot.unpark_all(1, 0);
+                    }
+                }
+                None => self.wait(|| self.queue.is_empty()),
+            }
+        }
+        assert_eq!(sum, helpers * (0..PUT_BY_EACH).sum::<u32>(), "each value comes once");
+        assert!(self.queue.pop().is_none());
+    }
+}
+
+fn hand_over_queue_model<O: QueueOrders + Send + Sync + 'static>(helpers: u32) {
+    check(move || {
+        // With room for one value, what is not empty is full, and nothing can be missed.
+        let queue = Queue::<u32, O>::new(SpinClass::ServerOther, 2);
+        let shared = Arc::new(HandOver { queue, lot: Lot::new() });
+        let helping: Vec<_> = (0..helpers)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || shared.put())
+            })
+            .collect();
+        shared.take(helpers);
+        helping.into_iter().for_each(|helper| helper.join().expect("puts all"));
+    });
+}
+
+struct LooksBefore;
+
+impl QueueOrders for LooksBefore {
+    const LOOKS_AT_ONCE: bool = false;
+}
+
+#[test]
+fn neither_side_of_a_queue_waits_for_good() {
+    hand_over_queue_model::<Proven>(1);
+    hand_over_queue_model::<Proven>(2);
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_looks_before_it_takes_leaves_who_puts_waiting() {
+    hand_over_queue_model::<LooksBefore>(1);
 }
 
 /// One scheduler, with a poller made of a flag and a condition variable.

@@ -68,10 +68,24 @@ impl Queue {
 
     fn take_due(&mut self, horizon: Timestamp) -> Option<Note> {
         let (ts, _) = self.notes.front()?;
-        if *ts < horizon { self.notes.pop_front().map(|(_, note)| note) } else { None }
+        if *ts >= horizon {
+            return None;
+        }
+        let note = self.notes.pop_front().map(|(_, note)| note);
+        self.keep_little();
+        note
+    }
+
+    /// Gives back the room that a burst of notes has taken, when the last one is gone.
+    fn keep_little(&mut self) {
+        if self.notes.is_empty() && self.notes.capacity() > NOTES_KEPT {
+            self.notes = VecDeque::new();
+        }
     }
 }
 
+/// Notes that an empty queue has room for at most.
+const NOTES_KEPT: usize = 1_024;
 /// Notes after which a thread computes the horizon afresh.
 const NOTES_PER_HORIZON: u32 = if cfg!(test) { 2 } else { 64 };
 /// Notes that a writer works off for each one it leaves.
@@ -214,10 +228,12 @@ impl Garbage {
     fn purge(&self, purged: &Table) {
         purged.forget();
         for shard in self.shards.iter() {
-            shard.queue.lock().notes.retain(|(_, note)| match note {
+            let mut queue = shard.queue.lock();
+            queue.notes.retain(|(_, note)| match note {
                 Note::Row { table, .. } | Note::Head { table, .. } => !std::ptr::eq(*table, purged),
                 Note::Table(_) | Note::Index(_) => true,
             });
+            queue.keep_little();
         }
     }
 

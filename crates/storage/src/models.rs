@@ -18,7 +18,7 @@ use crate::reclaim::pin;
 use crate::sync::Mutant;
 use crate::{
     Bounds, Decision, Error, IndexId, IndexKind, IndexMask, IndexSpec, Keys, Order, Read, RowImage,
-    ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
+    RowLock, ScanSpec, Store, StoreOptions, Table, TableId, TableKind, TableSpec, Transaction,
     TransactionOptions, Uniqueness,
 };
 
@@ -216,6 +216,43 @@ fn forgotten_table() {
 #[test]
 fn no_note_outlives_its_table() {
     prove(forgotten_table, Mutant::ForgottenIsNoted);
+}
+
+/// READPAST beside one who changes the row and commits: what was changed before the look is not shown as it was,
+/// though the statement's snapshot has it so.
+fn changed_row_is_passed_over() {
+    let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
+    insert(&table, &[0, 0]).unwrap();
+    let is_changed = Arc::new(sos::sync::AtomicBool::new(false));
+    let writer = {
+        let (store, table) = (Arc::clone(&store), Arc::clone(&table));
+        let is_changed = Arc::clone(&is_changed);
+        spawn(move || {
+            let tx = store.begin(TransactionOptions::EXPLICIT);
+            let row = tx.get(&table, BY_KEY, &[0], Read::SNAPSHOT).unwrap().unwrap();
+            tx.update(row, RowImage { bytes: &[0, 1], blobs: &[] }, Keys::Same).unwrap();
+            is_changed.store(true, sos::sync::Ordering::SeqCst);
+            tx.commit().unwrap();
+        })
+    };
+    let reader = store.begin(TransactionOptions::EXPLICIT);
+    let look = |lock| {
+        let read = Read { lock, ..Read::SNAPSHOT };
+        reader.get(&table, BY_KEY, &[0], read).unwrap().map(|row| row.image().bytes[1])
+    };
+    let of_snapshot = look(RowLock::None);
+    let was_changed = is_changed.load(sos::sync::Ordering::SeqCst);
+    match look(RowLock::Past) {
+        None => assert_eq!(of_snapshot, Some(0), "the newest state is passed over"),
+        Some(1) => assert_eq!(of_snapshot, Some(1), "the snapshot has no such row"),
+        Some(old) => assert!(!was_changed, "{old}: the row as it was before a change"),
+    }
+    writer.join().unwrap();
+}
+
+#[test]
+fn who_passes_over_changed_rows_shows_none_as_it_was() {
+    prove(changed_row_is_passed_over, Mutant::PassesOverOwnedOnly);
 }
 
 struct World {

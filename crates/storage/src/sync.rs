@@ -39,6 +39,8 @@ pub(crate) enum Mutant {
     ColumnsWithoutWait,
     /// Who collects a row of a table that another one forgets meanwhile leaves a note about it.
     ForgottenIsNoted,
+    /// Who passes over changed rows minds only those who have not ended.
+    PassesOverOwnedOnly,
     /// Who adds a level to a directory does not look whether another has.
     LevelReplaced,
 }

@@ -21,7 +21,7 @@ use crate::row::{Basis, RowRef};
 use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
 use crate::snapshots::Slot;
 use crate::store::Store;
-use crate::sync::{Label, labelled};
+use crate::sync::{Label, Mutant, is_mutant, labelled};
 use crate::table::{IndexId, Table, TableId, TableKind};
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{Pace, TxState, TxStatus};
@@ -605,6 +605,7 @@ impl Transaction {
                 Owner::Own => return false,
                 Owner::Nobody => {}
                 Owner::Committed(_) | Owner::Other(_) if version.kind == VersionKind::Lock => {}
+                Owner::Committed(_) if is_mutant(Mutant::PassesOverOwnedOnly) => {}
                 Owner::Committed(_) | Owner::Other(_) => return true,
             }
         }

@@ -150,7 +150,7 @@ impl Version {
         unsafe { blobs.drop_in_place() };
         let layout = Self::layout(bytes_len, blobs_len);
         // SAFETY: the same layout as in `allocate`.
-        book_memory(|| unsafe { std::alloc::dealloc(version.as_ptr().cast(), layout) });
+        unsafe { std::alloc::dealloc(version.as_ptr().cast(), layout) };
     }
 
     fn layout(bytes_len: u32, blobs_len: u16) -> Layout {

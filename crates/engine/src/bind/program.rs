@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sos::memory::Booked;
 use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result};
@@ -96,7 +95,7 @@ pub fn compile(
         table_variables: tables,
         parameters: count,
         table_parameters: table_count,
-        body: Booked::new(body),
+        body,
         source,
         statements,
         books: None,

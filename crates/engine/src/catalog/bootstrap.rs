@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sos::memory::{Booked, MemoryClerk, with_clerk};
+use sos::memory::{MemoryClerk, with_clerk};
 use types::{Collation, Value};
 
 use crate::event::system_health;
@@ -41,7 +41,7 @@ impl Catalog {
         });
         Self {
             version: 1,
-            databases: with_clerk(MemoryClerk::Metadata, || Booked::new(databases.collect())),
+            databases: with_clerk(MemoryClerk::Metadata, || databases.collect()),
             logins: BTreeMap::from([(Name::new(&sa.name), Arc::new(sa))]),
             server_permissions: Vec::new(),
             messages: UserMessages::default(),

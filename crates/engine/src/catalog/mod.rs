@@ -11,7 +11,6 @@ pub use crate::security::Class;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use sos::memory::Booked;
 use storage::columnstore::ColumnIndexId;
 use types::Collation;
 use types::row::RowLayout;
@@ -55,7 +54,7 @@ pub struct Catalog {
     /// Goes up by one with every change.
     pub version: u64,
     /// By name, case-insensitively.
-    pub databases: Booked<BTreeMap<Name, Arc<Database>>>,
+    pub databases: BTreeMap<Name, Arc<Database>>,
     /// Server logins.
     pub logins: BTreeMap<Name, Arc<Login>>,
     /// GRANT and DENY of permissions of the server; the grantee is a login's `principal_id`.

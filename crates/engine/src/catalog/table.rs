@@ -15,9 +15,8 @@ use super::{CatalogCell, ColumnDef, IndexDef, IndexFilter, IndexKind, TableDef, 
 /// Buckets of a hash index that does not say how many.
 const BUCKET_COUNT_DEFAULT: u64 = 1_024;
 
-/// The collector lets go of a table of storage last, as a rule, with what describes its rows: that is
-/// not on the clerk of definitions.
-const CLERK_OF_ROWS: MemoryClerk = MemoryClerk::General;
+/// A table of storage, and what describes its rows, is not of the clerk of definitions.
+const CLERK_OF_ROWS: MemoryClerk = MemoryClerk::StorageEngine;
 
 /// Lays out the rows of a table with these columns.
 pub fn layout_of(columns: &[ColumnDef]) -> Arc<RowLayout> {

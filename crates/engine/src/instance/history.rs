@@ -6,10 +6,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use sos::ledger::{Ledger, LedgerRow, Source};
+use sos::ledger::{Ledger, Source};
 use sos::lock::{SpinClass, SpinLock};
 use sos::sys::MachineCpu;
 use types::date::Moment;
+
+use super::packed::PackedRows;
 
 /// How often [`History::remember`] is to be called, in seconds.
 pub const PERIOD_SECONDS: u64 = 1;
@@ -29,7 +31,7 @@ pub struct Remembered {
     /// How time off the CPU was told from time on it.
     pub source: Source,
     /// All time of all threads since the start.
-    pub rows: Vec<LedgerRow>,
+    pub rows: PackedRows,
     /// CPU time of the process since its start.
     pub process_cpu_ns: u64,
     /// CPU time of the machine since it started; none if the kernel does not say.
@@ -62,7 +64,7 @@ impl Remembered {
             at: crate::exec::clock(),
             ms: sos::clock::monotonic_ns() / 1_000_000,
             source: ledger.source,
-            rows: ledger.rows,
+            rows: PackedRows::of(&ledger.rows),
             process_cpu_ns: cpu.user_ns + cpu.kernel_ns,
             machine_cpu: sos::sys::machine_cpu(),
         }
@@ -71,7 +73,11 @@ impl Remembered {
 
 impl History {
     /// Keeps a moment.
-    pub fn remember(&self, moment: Remembered) {
+    pub fn remember(&self, mut moment: Remembered) {
+        let last = self.kept.lock().by_density[0].back().map(Arc::clone);
+        if let Some(last) = last {
+            moment.rows.share_with(&last.rows);
+        }
         let moment = Arc::new(moment);
         let mut dropped = Vec::new();
         let mut kept = self.kept.lock();
@@ -116,7 +122,7 @@ mod tests {
             at: Moment::from_unix(i64::try_from(second).unwrap_or(0), 0),
             ms: second * 1_000,
             source: Source::WallOnly,
-            rows: Vec::new(),
+            rows: PackedRows::of(&[]),
             process_cpu_ns: 0,
             machine_cpu: None,
         }

@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use sos::memory::{Booked, MemoryClerk, with_clerk};
+use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast;
 use types::value::ColumnType;
 
@@ -37,7 +37,7 @@ pub struct Program {
     /// How many of the table variables are parameters.
     pub table_parameters: usize,
     /// The statements.
-    pub body: Booked<Vec<Step>>,
+    pub body: Vec<Step>,
     /// Source text that spans refer to.
     pub source: Arc<str>,
     /// How many statements have a place in the statistics.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use sos::ledger::SessionBooks;
-use sos::memory::{MemoryClerk, with_clerk};
 use storage::Transaction;
 use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
 use types::value::ColumnType;
@@ -199,8 +198,7 @@ impl SessionState {
 
     /// Goes by another catalog from now on.
     pub(crate) fn set_catalog(&mut self, catalog: Arc<Catalog>) {
-        // The old one may go with this, and is of this clerk's memory.
-        with_clerk(MemoryClerk::Metadata, || self.catalog = catalog);
+        self.catalog = catalog;
         self.renew_contexts();
     }
 

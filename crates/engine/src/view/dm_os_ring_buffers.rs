@@ -72,13 +72,14 @@ mod tests {
     use sos::sys::MachineCpu;
 
     use super::*;
+    use crate::instance::PackedRows;
 
     fn moment(ms: u64, process_cpu_ns: u64, total_ticks: u64, idle_ticks: u64) -> Arc<Remembered> {
         Arc::new(Remembered {
             at: types::date::Moment::from_unix(0, 0),
             ms,
             source: Source::WallOnly,
-            rows: Vec::new(),
+            rows: PackedRows::of(&[]),
             process_cpu_ns,
             machine_cpu: Some(MachineCpu { total_ticks, idle_ticks }),
         })

@@ -41,8 +41,8 @@ fn read(scope: &Scope<'_>) -> Rows {
         Some(None) => return Ok(Vec::new()),
     };
     let rows = match &from {
-        None => to.rows.clone(),
-        Some(from) => difference(&from.rows, &to.rows),
+        None => to.rows.unpack(),
+        Some(from) => difference(&from.rows.unpack(), &to.rows.unpack()),
     };
     let from_time = from.map_or(started, |from| from.at);
     let behind = [from_time.to_value(&TIME)?, to.at.to_value(&TIME)?];

@@ -10,6 +10,8 @@ use crate::sync::{Arc, AtomicUsize, Ordering};
 
 /// Retired items after which a thread tries to free some.
 const BAG_ITEMS_MAX: usize = if cfg!(test) { 4 } else { 64 };
+/// Items that a bag, and the orphans, have room for at most when there are few.
+const ROOM_KEPT: usize = 1_024;
 /// Retired bytes after which a thread tries to free some.
 const BAG_BYTES_MAX: usize = 1 << 20;
 
@@ -113,6 +115,11 @@ impl Local {
         while bag.front().is_some_and(|item| DOMAIN.is_free(item.tag)) {
             due.extend(bag.pop_front());
         }
+        // The room that a burst has taken goes with it.
+        if bag.capacity() > ROOM_KEPT && bag.len() <= bag.capacity() / 8 {
+            let room = ROOM_KEPT.max(2 * bag.len());
+            bag.shrink_to(room);
+        }
         let bytes: usize = due.iter().map(|item| item.bytes).sum();
         let bytes = self.bag_bytes.get().saturating_sub(bytes);
         self.bag_bytes.set(bytes);
@@ -123,7 +130,7 @@ impl Local {
 
     /// Leaves the bag to whoever collects next.
     fn abandon_bag(&self) {
-        let items: Vec<Retired> = self.bag.borrow_mut().drain(..).collect();
+        let items = self.bag.take();
         self.bag_bytes.set(0);
         if items.is_empty() {
             return;
@@ -144,6 +151,10 @@ fn adopt_orphans(due: &mut Vec<Retired>) {
         return;
     };
     due.extend(orphans.extract_if(.., |item| DOMAIN.is_free(item.tag)));
+    if orphans.capacity() > ROOM_KEPT && orphans.len() <= orphans.capacity() / 8 {
+        let room = ROOM_KEPT.max(2 * orphans.len());
+        orphans.shrink_to(room);
+    }
     ORPHAN_COUNT.store(orphans.len(), Ordering::Relaxed);
 }
 

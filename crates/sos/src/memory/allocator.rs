@@ -1,9 +1,8 @@
 //! The process's allocator: extents from 64 KB on, mimalloc below, with every byte booked on a clerk.
 //!
-//! Who frees a small block is assumed to be who allocated it, on the thread's current clerk; the
-//! totals are exact, and clerks drift apart by what one makes and another drops. Plans and catalogs,
-//! which are the most of that, say whose they are (`booked.rs`). From 1 KB, a block carries its clerk
-//! in a header, so that it is given back to whom it was taken from.
+//! A block is taken for the thread's current clerk, and every block says whose it is: an extent in the table
+//! of pages (`pool.rs`), a smaller one in the table of the heap (`tag.rs`). It goes back to that clerk whoever
+//! frees it, and stays with it when it grows.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ptr;
@@ -11,6 +10,7 @@ use std::ptr;
 use mimalloc::MiMalloc;
 
 use super::clerk::{book, current};
+use super::tag::{self, TAGGED_BYTES};
 use super::{MemoryClerk, pool, signed, with_clerk};
 use crate::ledger;
 
@@ -19,18 +19,10 @@ use crate::ledger;
 const EXTENTS_FROM_BYTES: usize = 64 << 10;
 /// The strictest alignment that extents have.
 const EXTENT_ALIGN_BYTES: usize = 8 << 10;
-/// Blocks of this size and more have a header.
-const HEADER_FROM_BYTES: usize = 1024;
-/// The least room that a header takes; a stricter alignment takes as much as itself.
-const HEADER_BYTES: usize = 16;
 
 /// The allocator to declare in the binary: `#[global_allocator] static A: Allocator = Allocator;`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Allocator;
-
-/// To what every block of this size and more is aligned by itself: mimalloc's `MI_MAX_ALIGN_SIZE`, which
-/// it asserts of each block (`mi_page_malloc_zero` in its alloc.c).
-const BLOCK_ALIGN: usize = 16;
 
 unsafe extern "C" {
     fn mi_malloc(size: usize) -> *mut std::ffi::c_void;
@@ -40,11 +32,12 @@ unsafe extern "C" {
 /// whenever the free list of the size happens to be empty; few layouts need it.
 ///
 /// # Safety
-/// As [`GlobalAlloc::alloc`].
+/// As [`GlobalAlloc::alloc`]; the layout is one of [`placed`].
 #[inline]
 unsafe fn take(layout: Layout) -> *mut u8 {
-    if layout.align() <= BLOCK_ALIGN && layout.align() <= layout.size() {
-        // SAFETY: gives a block of this size or null; a block of 8 bytes is aligned to 8.
+    // All blocks are aligned to as much by themselves, which mimalloc asserts (`mi_page_malloc_zero`).
+    if layout.align() <= TAGGED_BYTES {
+        // SAFETY: gives a block of this size or null.
         return unsafe { mi_malloc(layout.size()) }.cast();
     }
     // SAFETY: the caller's promise.
@@ -54,70 +47,73 @@ unsafe fn take(layout: Layout) -> *mut u8 {
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
-/// The layout of a small block: memory that all threads read gets whole cache lines, so that what the
-/// thread that made it writes later is never on one of them.
+/// What mimalloc is asked for: at least what has a tag of its own. Memory that all threads read gets whole
+/// cache lines, so that what the thread that made it writes later is never on one of them.
 #[inline]
 fn placed(clerk: MemoryClerk, layout: Layout) -> Layout {
-    if !clerk.is_read_by_all() {
-        return layout;
+    if clerk.is_read_by_all() {
+        let lines = layout.align_to(LINE_BYTES).map(|layout| layout.pad_to_align());
+        return lines.unwrap_or(layout);
     }
-    let lines = layout.align_to(LINE_BYTES).map(|layout| layout.pad_to_align());
-    lines.unwrap_or(layout)
+    let size = layout.size().max(TAGGED_BYTES);
+    Layout::from_size_align(size, layout.align()).unwrap_or(layout)
 }
 
-/// The room before the block, and the layout with it; none if the sum overflows.
+/// Allocates a small block, or one that has to be mimalloc's.
+///
+/// # Safety
+/// As [`GlobalAlloc::alloc`].
 #[inline]
-fn with_header(layout: Layout) -> Option<(usize, Layout)> {
-    let room = layout.align().max(HEADER_BYTES);
-    let size = layout.size().checked_add(room)?;
-    Some((room, Layout::from_size_align(size, room).ok()?))
+unsafe fn alloc_block(layout: Layout, zeroed: Zeroed) -> *mut u8 {
+    let clerk = current();
+    let whole = placed(clerk, layout);
+    let block = match zeroed {
+        // SAFETY: at least as large and as aligned as the caller's layout, which is not of size zero.
+        Zeroed::No => unsafe { take(whole) },
+        // SAFETY: as above.
+        Zeroed::Yes => unsafe { MiMalloc.alloc_zeroed(whole) },
+    };
+    if block.is_null() {
+        return block;
+    }
+    // SAFETY: the block is new, and `placed` is no smaller than what has a tag.
+    let clerk = unsafe { tag::mark(block.addr(), clerk) };
+    book(clerk, signed(layout.size()), layout.size());
+    block
 }
 
-impl Allocator {
-    /// Allocates a block with a header.
-    ///
-    /// # Safety
-    /// As [`GlobalAlloc::alloc`].
-    unsafe fn alloc_large(&self, layout: Layout, zeroed: Zeroed) -> *mut u8 {
-        if layout.size() >= EXTENTS_FROM_BYTES
-            && let Some(start) = alloc_extent(layout, zeroed)
-        {
-            return start;
-        }
-        let Some((room, whole)) = with_header(layout) else {
-            return ptr::null_mut();
-        };
-        let start = match zeroed {
-            // SAFETY: the layout is not of size zero.
-            Zeroed::No => unsafe { take(whole) },
-            // SAFETY: the layout is not of size zero.
-            Zeroed::Yes => unsafe { MiMalloc.alloc_zeroed(whole) },
-        };
-        if start.is_null() {
-            return start;
-        }
-        let clerk = current();
-        book(clerk, signed(whole.size()), layout.size());
-        // SAFETY: `room` bytes lie before the block.
-        let block = unsafe { start.add(room) };
-        // SAFETY: the byte before the block is ours and inside the allocation.
-        let tag = unsafe { block.sub(1) };
-        // SAFETY: as above.
-        unsafe { tag.write(clerk as u8) };
-        block
-    }
+/// Frees a block that `alloc_block` gave.
+///
+/// # Safety
+/// As [`GlobalAlloc::dealloc`].
+#[inline]
+unsafe fn free_block(block: *mut u8, layout: Layout) {
+    // SAFETY: `alloc_block` marked it.
+    let clerk = unsafe { tag::owner(block.addr()) };
+    book(clerk, -signed(layout.size()), layout.size());
+    // SAFETY: handed on; mimalloc frees a block whatever its layout was.
+    unsafe { MiMalloc.dealloc(block, layout) };
+}
 
-    /// The clerk in a block's header.
-    ///
-    /// # Safety
-    /// `block` came from `alloc_large` and is alive.
-    unsafe fn clerk_of(&self, block: *mut u8) -> MemoryClerk {
-        // SAFETY: the byte before the block is in its header.
-        let tag = unsafe { block.sub(1) };
-        // SAFETY: `alloc_large` wrote it.
-        let index = unsafe { tag.read() };
-        MemoryClerk::ALL[usize::from(index) % MemoryClerk::COUNT]
+/// Resizes a block that `alloc_block` gave; it stays with its clerk.
+///
+/// # Safety
+/// As [`GlobalAlloc::realloc`].
+#[inline]
+unsafe fn resize_block(block: *mut u8, layout: Layout, wanted: Layout) -> *mut u8 {
+    // SAFETY: `alloc_block` marked it.
+    let clerk = unsafe { tag::owner(block.addr()) };
+    let whole = placed(clerk, wanted);
+    // SAFETY: handed on; at least as large and as aligned as asked for.
+    let moved = unsafe { MiMalloc.realloc(block, whole, whole.size()) };
+    if moved.is_null() {
+        return moved;
     }
+    book(clerk, -signed(layout.size()), layout.size());
+    // SAFETY: the block is the caller's alone, and `placed` is no smaller than what has a tag.
+    let clerk = unsafe { tag::mark(moved.addr(), clerk) };
+    book(clerk, signed(wanted.size()), wanted.size());
+    moved
 }
 
 /// Takes an extent for a block; none where it has to be mimalloc's.
@@ -157,54 +153,39 @@ enum Zeroed {
     Yes,
 }
 
-// SAFETY: every call is handed on to mimalloc with a layout at least as large and as aligned, and
-// pointers are shifted by the same room in all of them.
+// SAFETY: every call is handed on to mimalloc with a layout at least as large and as aligned, or to the
+// pool; which of them has a block is told by its address.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if layout.size() >= HEADER_FROM_BYTES {
-            // SAFETY: handed on.
-            return unsafe { self.alloc_large(layout, Zeroed::No) };
+        if layout.size() >= EXTENTS_FROM_BYTES
+            && let Some(start) = alloc_extent(layout, Zeroed::No)
+        {
+            return start;
         }
-        let clerk = current();
-        book(clerk, signed(layout.size()), layout.size());
-        // SAFETY: handed on; mimalloc frees a block whatever its layout was.
-        unsafe { take(placed(clerk, layout)) }
+        // SAFETY: handed on.
+        unsafe { alloc_block(layout, Zeroed::No) }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        if layout.size() >= HEADER_FROM_BYTES {
-            // SAFETY: handed on.
-            return unsafe { self.alloc_large(layout, Zeroed::Yes) };
+        if layout.size() >= EXTENTS_FROM_BYTES
+            && let Some(start) = alloc_extent(layout, Zeroed::Yes)
+        {
+            return start;
         }
-        let clerk = current();
-        book(clerk, signed(layout.size()), layout.size());
-        // SAFETY: as in `alloc`.
-        unsafe { MiMalloc.alloc_zeroed(placed(clerk, layout)) }
+        // SAFETY: handed on.
+        unsafe { alloc_block(layout, Zeroed::Yes) }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if layout.size() < HEADER_FROM_BYTES {
-            book(current(), -signed(layout.size()), layout.size());
-            // SAFETY: handed on.
-            return unsafe { MiMalloc.dealloc(block, layout) };
-        }
         if layout.size() >= EXTENTS_FROM_BYTES && pool::has(block.addr()) {
             // SAFETY: only extents are there.
             return unsafe { free_extent(block, layout.size()) };
         }
-        let Some((room, whole)) = with_header(layout) else {
-            return;
-        };
-        // SAFETY: a block of this size has a header.
-        let clerk = unsafe { self.clerk_of(block) };
-        book(clerk, -signed(whole.size()), layout.size());
-        // SAFETY: `alloc_large` moved the block by as much.
-        let start = unsafe { block.sub(room) };
-        // SAFETY: this is what mimalloc gave us, and its layout.
-        unsafe { MiMalloc.dealloc(start, whole) }
+        // SAFETY: handed on.
+        unsafe { free_block(block, layout) }
     }
 
     #[inline]
@@ -212,35 +193,23 @@ unsafe impl GlobalAlloc for Allocator {
         let Ok(wanted) = Layout::from_size_align(size, layout.align()) else {
             return ptr::null_mut();
         };
-        let stays_small = layout.size() < HEADER_FROM_BYTES && size < HEADER_FROM_BYTES;
-        if stays_small {
-            let clerk = current();
-            book(clerk, signed(size) - signed(layout.size()), size);
-            let wanted = placed(clerk, wanted);
-            // SAFETY: handed on; at least as large and as aligned as asked for.
-            return unsafe { MiMalloc.realloc(block, wanted, wanted.size()) };
-        }
         let is_extent = layout.size() >= EXTENTS_FROM_BYTES && pool::has(block.addr());
-        let larger = layout.size().max(size);
-        if is_extent && pool::taken_bytes(size) == pool::taken_bytes(layout.size()) {
-            // It fits where it is; and a size that is no extent's has another rounding.
-            if size >= EXTENTS_FROM_BYTES {
+        if is_extent && size >= EXTENTS_FROM_BYTES {
+            // It may fit where it is; a size that is no extent's has another rounding.
+            if pool::taken_bytes(size) == pool::taken_bytes(layout.size()) {
                 return block;
             }
-        } else if layout.size() >= HEADER_FROM_BYTES
-            && size >= HEADER_FROM_BYTES
-            && larger < EXTENTS_FROM_BYTES
-        {
-            // SAFETY: handed on; both have headers.
-            return unsafe { self.realloc_large(block, layout, wanted) };
+        } else if !is_extent && size < EXTENTS_FROM_BYTES {
+            // SAFETY: handed on.
+            return unsafe { resize_block(block, layout, wanted) };
         }
-        // A block that says whose it is stays with its clerk.
-        let clerk = match layout.size() {
-            ..HEADER_FROM_BYTES => current(),
+        // A block stays with its clerk.
+        let clerk = if is_extent {
             // SAFETY: it is an extent, and taken.
-            _ if is_extent => unsafe { pool::clerk_of(block.addr()) },
-            // SAFETY: a block of this size has a header.
-            _ => unsafe { self.clerk_of(block) },
+            unsafe { pool::clerk_of(block.addr()) }
+        } else {
+            // SAFETY: what is no extent was marked.
+            unsafe { tag::owner(block.addr()) }
         };
         // SAFETY: the caller's promise about `size`.
         let moved = with_clerk(clerk, || unsafe { self.alloc(wanted) });
@@ -251,31 +220,5 @@ unsafe impl GlobalAlloc for Allocator {
             unsafe { self.dealloc(block, layout) };
         }
         moved
-    }
-}
-
-impl Allocator {
-    /// Resizes a block that has a header and keeps one; it stays with its clerk.
-    ///
-    /// # Safety
-    /// As [`GlobalAlloc::realloc`]; both layouts have headers.
-    unsafe fn realloc_large(&self, block: *mut u8, layout: Layout, wanted: Layout) -> *mut u8 {
-        let (Some((room, whole)), Some((_, grown))) = (with_header(layout), with_header(wanted))
-        else {
-            return ptr::null_mut();
-        };
-        // SAFETY: a block of this size has a header.
-        let clerk = unsafe { self.clerk_of(block) };
-        // SAFETY: `alloc_large` moved the block by as much.
-        let start = unsafe { block.sub(room) };
-        // SAFETY: this is what mimalloc gave us, and its layout.
-        let start = unsafe { MiMalloc.realloc(start, whole, grown.size()) };
-        if start.is_null() {
-            return start;
-        }
-        book(clerk, -signed(whole.size()), layout.size());
-        book(clerk, signed(grown.size()), wanted.size());
-        // SAFETY: the header was copied with the block.
-        unsafe { start.add(room) }
     }
 }

@@ -168,10 +168,18 @@ pub fn flush() {
     flush_books();
 }
 
-/// As [`flush`], and gives back what the thread keeps for itself; at its end.
+/// As [`flush`], and gives back the extents that the thread keeps for itself: at its end, and when a task in the
+/// background has done its part and waits for the next.
 pub(crate) fn retire() {
     super::pool::flush();
     flush_books();
+}
+
+/// As [`retire`], of a thread that has had nothing to do for a while and may have again: it gives back the free
+/// memory that others can use meanwhile.
+pub(crate) fn tidy() {
+    super::heap::collect();
+    retire();
 }
 
 fn flush_books() {
@@ -207,7 +215,7 @@ pub fn clerks() -> Vec<ClerkRow> {
     let mut rows: Vec<_> = MemoryClerk::ALL.iter().map(row).collect();
     // What is in nobody's use, from the books of the two spaces.
     let used: u64 = rows.iter().map(|row| row.bytes).sum();
-    let idle = super::pool::idle_bytes();
+    let idle = super::pool::idle_bytes() + super::heap::idle_bytes();
     let populated = EXTENTS.populated() + HEAP.populated();
     let mut add = |clerk: MemoryClerk, bytes: u64, page_bytes: u64| {
         let row = &mut rows[clerk.index()];
@@ -218,5 +226,6 @@ pub fn clerks() -> Vec<ClerkRow> {
     add(MemoryClerk::SosOs, populated.saturating_sub(used + idle), 0);
     let host = crate::sys::process_memory().map_or(0, |memory| memory.file_kb * 1024);
     add(MemoryClerk::Host, host, host);
+    add(MemoryClerk::SosNode, crate::stack::table_bytes(), 0);
     rows
 }

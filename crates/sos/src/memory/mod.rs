@@ -12,8 +12,6 @@
 #[cfg(not(any(loom, shuttle)))]
 mod allocator;
 #[cfg(not(any(loom, shuttle)))]
-mod booked;
-#[cfg(not(any(loom, shuttle)))]
 mod budget;
 #[cfg(not(any(loom, shuttle)))]
 mod class;
@@ -25,9 +23,14 @@ pub mod experiment;
 #[cfg(not(any(loom, shuttle)))]
 mod extent;
 #[cfg(not(any(loom, shuttle)))]
+mod heap;
+#[cfg(not(any(loom, shuttle)))]
 mod pool;
+mod slices;
 #[cfg(not(any(loom, shuttle)))]
 mod space;
+#[cfg(not(any(loom, shuttle)))]
+mod tag;
 #[cfg(not(any(loom, shuttle)))]
 mod trimmer;
 #[cfg(not(any(loom, shuttle)))]
@@ -37,17 +40,16 @@ mod unit;
 mod unit_tests;
 
 pub use depot::{Depot, DepotOrders};
+pub use slices::{SliceOrders, Slices, WHOLE};
 
 #[cfg(not(any(loom, shuttle)))]
 pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
-pub use booked::Booked;
-#[cfg(not(any(loom, shuttle)))]
 pub use budget::{OverLimit, check, limit_bytes, set_limit_bytes, used_bytes};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use clerk::retire;
-#[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, with_clerk};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use clerk::{retire, tidy};
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
 #[cfg(not(any(loom, shuttle)))]

@@ -333,7 +333,7 @@ fn page_of(address: usize) -> usize {
     (address - EXTENTS.start()) / PAGE_BYTES
 }
 
-/// Gives the calling thread's magazines back, at its end.
+/// Gives the calling thread's magazines back.
 pub(super) fn flush() {
     if EXTENTS.bytes() == 0 {
         return;

@@ -5,9 +5,9 @@
 //! A process whose system refuses the ranges runs without them: mimalloc asks for itself, and the page
 //! faults hide where they happen.
 
-use std::ffi::{c_int, c_void};
-
 use super::class::{PAGE_BYTES, UNIT_BYTES};
+use super::heap::{self, HEAP_BYTES_MAX};
+use super::tag::{self, TAGGED_BYTES};
 use super::unit::{UNITS_MAX, Unit};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sys::{
@@ -185,37 +185,9 @@ pub fn populated_bytes() -> (u64, u64) {
     (EXTENTS.populated(), HEAP.populated())
 }
 
-/// mimalloc takes memory in steps of this.
-const SLICE_BYTES: usize = 64 << 10;
-/// What mimalloc is given first, and at most at once: its tables are in proportion, and it looks through
-/// what it has from the start.
-const SHARE_BYTES: usize = 1 << 30;
-const SHARE_BYTES_MAX: usize = 8 << 30;
-/// Bytes of the heap's addresses at most: as many as [`SLICES`] has bits for.
-const HEAP_BYTES_MAX: usize = 512 << 30;
-/// One bit for each slice of the heap that is populated.
-static SLICES: [AtomicU64; HEAP_BYTES_MAX / SLICE_BYTES / 64] =
-    [const { AtomicU64::new(0) }; HEAP_BYTES_MAX / SLICE_BYTES / 64];
-
 unsafe extern "C" {
     fn mi_process_init();
-    fn mi_option_set(option: c_int, value: std::ffi::c_long);
-    fn mi_manage_memory(
-        start: *mut c_void,
-        size: usize,
-        is_committed: bool,
-        is_pinned: bool,
-        is_zero: bool,
-        numa_node: c_int,
-        exclusive: bool,
-        commit: extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool,
-        argument: *mut c_void,
-        id: *mut *mut c_void,
-    ) -> bool;
 }
-
-/// `mi_option_purge_delay` of mimalloc 3; -1 is never.
-const PURGE_DELAY: c_int = 15;
 
 /// What the loader runs before `main`, when there is one thread and nothing has been allocated.
 // SAFETY: a function of the type that the section has; it needs nothing that is set up later.
@@ -249,73 +221,17 @@ fn open_extents(wanted: usize) {
 }
 
 fn open_heap(wanted: usize) {
-    // SAFETY: sets one number that mimalloc reads at any time.
-    unsafe { mi_option_set(PURGE_DELAY, -1) };
     if !HEAP.open(wanted) {
-        return;
+        return heap::refused();
     }
+    let Some(table) = reserve(HEAP.bytes() / TAGGED_BYTES, PAGE_BYTES) else {
+        HEAP.bytes.store(0, Ordering::Relaxed);
+        return heap::refused();
+    };
+    // SAFETY: fresh zeros of that size, for the tags alone.
+    unsafe { tag::open(table, HEAP.start()) };
     let has_huge = allows_huge_pages()
         && [&EXTENTS, &HEAP].iter().all(|space| prefer_huge_pages(space.start(), space.bytes()));
     HAS_HUGE_PAGES.store(has_huge, Ordering::Relaxed);
-    share_heap();
-}
-
-/// Bytes from the start of the heap that mimalloc has been given.
-static SHARED: AtomicUsize = AtomicUsize::new(0);
-
-/// Gives mimalloc a part of the heap: at first little, then as much again.
-#[cold]
-fn share_heap() {
-    let given = SHARED.load(Ordering::Relaxed);
-    let share = given.clamp(SHARE_BYTES, SHARE_BYTES_MAX).min(HEAP.bytes() - given);
-    let next = given + share;
-    // One thread at a time gives; mimalloc takes whole multiples of 32 MB, and no less.
-    if share < SHARE_BYTES / 16
-        || SHARED.compare_exchange(given, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
-    {
-        return;
-    }
-    let start = std::ptr::with_exposed_provenance_mut(HEAP.start() + given);
-    let (none, id) = (std::ptr::null_mut(), std::ptr::null_mut());
-    // SAFETY: a fresh range of zeros, given to mimalloc for good; `commit` never unwinds. A refusal
-    // leaves mimalloc to ask the system itself.
-    unsafe { mi_manage_memory(start, share, false, false, true, -1, false, commit, none, id) };
-}
-
-/// mimalloc wants memory behind a part of the heap, or none any more.
-extern "C" fn commit(
-    wants: bool,
-    start: *mut c_void,
-    bytes: usize,
-    _is_zero: *mut bool,
-    _: *mut c_void,
-) -> bool {
-    // It is never given back: false says that it is still there.
-    if wants {
-        populate_heap(start.addr(), bytes);
-        let shared = SHARED.load(Ordering::Relaxed);
-        if HEAP.populated() > (shared - shared / 4) as u64 && shared < HEAP.bytes() {
-            share_heap();
-        }
-    }
-    wants
-}
-
-fn populate_heap(start: usize, bytes: usize) {
-    let step = if by_units() { UNIT_BYTES } else { SLICE_BYTES };
-    let first = (start - HEAP.start()) / step * step;
-    let end = (start - HEAP.start() + bytes).next_multiple_of(step).min(HEAP.bytes());
-    let mut grown = 0;
-    for slice in first / SLICE_BYTES..end / SLICE_BYTES {
-        let bit = 1 << (slice % 64);
-        // Relaxed: a thread that finds a bit set may touch the page a moment before it is there, and
-        // then takes the fault itself.
-        if SLICES[slice / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-            grown += SLICE_BYTES;
-        }
-    }
-    if grown > 0 {
-        HEAP.note_populated(grown);
-        populate(HEAP.start() + first, end - first, keep());
-    }
+    heap::open();
 }

@@ -8,8 +8,9 @@
 
 use std::time::Duration;
 
-use super::pool;
-use super::space::EXTENTS;
+use super::class::UNIT_BYTES;
+use super::space::{EXTENTS, HEAP};
+use super::{heap, pool};
 use crate::park::{self, Cancel};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use crate::wait::WaitType;
@@ -19,8 +20,9 @@ use crate::xe::told;
 pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
 /// Looks in a row that must find memory free.
 const WINDOW_LOOKS: u32 = 30;
-/// Part of the extents' memory that may stay free.
-const FREE_PART: u64 = 4;
+/// What stays though nobody has used it: a part of what was used, and as much at least.
+const RESERVE_PART: u64 = 16;
+const RESERVE_BYTES_MIN: u64 = 4 << 20;
 /// What one step gives back at most, and the pause after it: 400 MB a second.
 const STEP_BYTES: u64 = 8 << 20;
 const STEP_PAUSE: Duration = Duration::from_millis(20);
@@ -35,22 +37,22 @@ pub fn released_bytes() -> u64 {
     RELEASED.load(Ordering::Relaxed)
 }
 
-/// Decides how much goes back; numbers only.
+/// Decides how much of one kind of memory goes back; numbers only.
 #[derive(Debug)]
-pub(crate) struct Trimmer {
+struct Window {
     looks: u32,
     /// The least that was free in this window.
     least: u64,
 }
 
-impl Default for Trimmer {
+impl Default for Window {
     fn default() -> Self {
         Self { looks: 0, least: u64::MAX }
     }
 }
 
-impl Trimmer {
-    /// Notes what is free, of what extents have; returns how much of it is to go.
+impl Window {
+    /// Notes what is free of what is populated; returns how much of it is to go.
     fn look(&mut self, idle: u64, populated: u64, is_short: bool) -> u64 {
         self.looks += 1;
         self.least = self.least.min(idle);
@@ -62,10 +64,19 @@ impl Trimmer {
             return 0;
         }
         let least = std::mem::take(self).least;
-        let allowed = populated / FREE_PART;
-        if least > allowed { least - allowed / 2 } else { 0 }
+        let used = populated.saturating_sub(least);
+        least.saturating_sub((used / RESERVE_PART).max(RESERVE_BYTES_MIN))
     }
+}
 
+/// Looks at both kinds of memory: extents, and what mimalloc has.
+#[derive(Debug, Default)]
+pub(crate) struct Trimmer {
+    extents: Window,
+    heap: Window,
+}
+
+impl Trimmer {
     /// Looks, and gives back what is to go.
     pub(crate) fn run(&mut self, stopping: &Cancel) {
         // Acquire and Release: a pair, so that one trimmer sees what the other did.
@@ -73,22 +84,27 @@ impl Trimmer {
             return;
         }
         let is_short = super::budget::is_short(EXTENTS.populated());
-        if is_short || self.looks + 1 == WINDOW_LOOKS {
+        if is_short || self.extents.looks == 0 {
             pool::empty_depots();
         }
-        let excess = self.look(pool::idle_bytes(), EXTENTS.populated(), is_short);
-        trim(excess, stopping);
+        let idle = pool::idle_bytes();
+        let excess = self.extents.look(idle, EXTENTS.populated(), is_short);
+        trim((idle, excess), pool::release_idle, stopping);
+        let idle = heap::idle_bytes();
+        let excess = self.heap.look(idle, HEAP.populated(), is_short);
+        let mut below = usize::MAX;
+        trim((idle, excess), || heap::release_idle(&mut below), stopping);
         IS_BUSY.store(false, Ordering::Release);
     }
 }
 
-/// Gives so much back, step by step.
-fn trim(bytes: u64, stopping: &Cancel) {
-    let (idle, began) = (pool::idle_bytes(), crate::clock::now_ticks());
+/// Gives so much of what is idle back, step by step, never more: a unit at a time by `release`.
+fn trim((idle, excess): (u64, u64), mut release: impl FnMut() -> u64, stopping: &Cancel) {
+    let began = crate::clock::now_ticks();
     let mut gone = 0;
     let mut step = 0;
-    while gone + step < bytes {
-        let released = pool::release_idle();
+    while gone + step + UNIT_BYTES as u64 <= excess {
+        let released = release();
         step += released;
         if step >= STEP_BYTES || released == 0 {
             gone += std::mem::take(&mut step);
@@ -100,7 +116,7 @@ fn trim(bytes: u64, stopping: &Cancel) {
     }
     RELEASED.fetch_add(gone + step, Ordering::Relaxed);
     if gone + step > 0 {
-        told::trimmed(idle, bytes, gone + step, began);
+        told::trimmed(idle, excess, gone + step, began);
     }
 }
 
@@ -124,20 +140,29 @@ mod tests {
 
     #[test]
     fn memory_goes_back_only_when_it_was_free_for_the_whole_window() {
-        let mut trimmer = Trimmer::default();
+        let mut window = Window::default();
         for look in 1..WINDOW_LOOKS {
-            assert_eq!(trimmer.look(600 * MB, 1000 * MB, false), 0, "{look}");
+            assert_eq!(window.look(600 * MB, 1000 * MB, false), 0, "{look}");
         }
-        // More than a quarter: half of the quarter stays.
-        assert_eq!(trimmer.look(600 * MB, 1000 * MB, false), 475 * MB);
+        // A sixteenth of what was in use stays.
+        assert_eq!(window.look(600 * MB, 1000 * MB, false), 575 * MB);
         for look in 0..10 * WINDOW_LOOKS {
-            let idle = if look % 20 == 0 { 200 * MB } else { 600 * MB };
-            assert_eq!(trimmer.look(idle, 1000 * MB, false), 0, "a load that comes and goes");
+            let idle = if look % 20 == 0 { 50 * MB } else { 600 * MB };
+            assert_eq!(window.look(idle, 1000 * MB, false), 0, "a load that comes and goes");
         }
     }
 
     #[test]
+    fn little_memory_stays_whether_it_is_used_or_not() {
+        let mut window = Window::default();
+        let looked = (0..WINDOW_LOOKS).map(|_| window.look(4 * MB, 20 * MB, false)).max();
+        assert_eq!(looked, Some(0));
+        let looked = (0..WINDOW_LOOKS).map(|_| window.look(30 * MB, 30 * MB, false)).max();
+        assert_eq!(looked, Some(26 * MB));
+    }
+
+    #[test]
     fn near_the_limit_all_that_is_free_goes_at_once() {
-        assert_eq!(Trimmer::default().look(100 * MB, 1000 * MB, true), 100 * MB);
+        assert_eq!(Window::default().look(100 * MB, 1000 * MB, true), 100 * MB);
     }
 }

@@ -8,6 +8,8 @@
 mod cancel;
 #[cfg(not(loom))]
 mod lot;
+#[cfg(not(loom))]
+mod queue;
 #[cfg(not(any(loom, shuttle)))]
 mod wait;
 #[cfg(not(loom))]
@@ -19,6 +21,8 @@ pub use cancel::Cancel;
 pub(crate) use cancel::Listener;
 #[cfg(not(loom))]
 pub use lot::{Lot, Waiter};
+#[cfg(not(loom))]
+pub use queue::{Queue, QueueOrders};
 #[cfg(not(any(loom, shuttle)))]
 pub use wait::{Wake, park, sleep, unpark_all, unpark_one};
 #[cfg(not(loom))]

@@ -11,7 +11,7 @@ use super::activity::{Activity, Role};
 use super::books::SchedulerCounts;
 use super::monitor::{Monitor, MonitorBell};
 use super::roster::Roster;
-use super::scheduler::{Mail, Scheduler};
+use super::scheduler::{Mail, Scheduler, TIDY_NS};
 use super::stall::{Stall, Stalls};
 use super::worker::Worker;
 use crate::clock;
@@ -367,6 +367,7 @@ impl Machine {
     ) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         self.spawn(name, move || {
+            let mut tidied_ns = 0;
             loop {
                 wait(&shared.stopping);
                 if shared.stopping.is_set() {
@@ -375,7 +376,13 @@ impl Machine {
                 if let Err(message) = thread::contain(&mut run) {
                     eprintln!("clearway: a background task panicked: {message}");
                 }
-                memory::flush();
+                let now_ns = clock::monotonic_ns();
+                if now_ns - tidied_ns >= TIDY_NS {
+                    memory::tidy();
+                    tidied_ns = now_ns;
+                } else {
+                    memory::retire();
+                }
             }
         })
     }

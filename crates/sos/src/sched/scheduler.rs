@@ -14,6 +14,7 @@ use crate::clock;
 use crate::epoch;
 use crate::ledger::{self, State};
 use crate::lock::{SpinClass, SpinLock};
+use crate::memory;
 use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
 use crate::sys::{self, Event, EventFd, Events, Poller, Timeout};
 use crate::thread;
@@ -23,6 +24,8 @@ use crate::wait::WaitType;
 const IDLE_WORKER_NS: u64 = 60_000_000_000;
 /// How long the poller sleeps while retired memory waits to be freed.
 const COLLECT_NS: u64 = 5_000_000;
+/// How long a worker has nothing to do before it gives back the free memory that it keeps.
+pub(super) const TIDY_NS: u64 = 1_000_000_000;
 
 /// What other threads send to the holder.
 pub(super) enum Mail {
@@ -241,7 +244,13 @@ impl Scheduler {
     #[cold]
     fn rest(&self, worker: &Worker) -> Serving {
         epoch::leave();
-        let deadline_ns = || Some(clock::monotonic_ns() + IDLE_WORKER_NS);
+        let deadline_ns = || {
+            let now_ns = clock::monotonic_ns();
+            if worker.seat.is_left_alone_until(now_ns + TIDY_NS) {
+                memory::tidy();
+            }
+            Some(now_ns + IDLE_WORKER_NS)
+        };
         let grant = idle(worker, State::Idle, || self.baton.rest(&worker.seat, deadline_ns));
         if grant == Some(Grant::Scheduler) {
             self.books.held_by(worker.activity.number());
@@ -318,11 +327,9 @@ impl Scheduler {
         // While this thread sleeps it must not hold back what others retire.
         epoch::leave();
         let collect_ns = (epoch::pending() > 0).then_some(COLLECT_NS);
-        let timeout = match (deadline_ns, collect_ns) {
-            (None, None) => Timeout::Never,
-            (Some(ns), None) | (None, Some(ns)) => Timeout::After(ns),
-            (Some(a), Some(b)) => Timeout::After(a.min(b)),
-        };
+        let tidy_ns = (!worker.is_tidy.get()).then_some(TIDY_NS);
+        let first_ns = [deadline_ns, collect_ns, tidy_ns].into_iter().flatten().min();
+        let timeout = first_ns.map_or(Timeout::Never, Timeout::After);
         let mut fetched = 1;
         idle(worker, State::Polling, || {
             self.baton.poll(|| {
@@ -334,6 +341,12 @@ impl Scheduler {
         if fetched == 0 {
             // A quiet moment: nobody is held up by freeing.
             epoch::collect();
+            if first_ns == tidy_ns && tidy_ns.is_some() {
+                memory::tidy();
+                worker.is_tidy.set(true);
+            }
+        } else {
+            worker.is_tidy.set(false);
         }
         epoch::enter();
     }

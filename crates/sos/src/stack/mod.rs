@@ -28,6 +28,8 @@ pub(crate) use bounds::register;
 pub use here::here;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use here::{Registers, above, interrupted, own_frame};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use table::table_bytes;
 pub use table::{Fill, StackTable, TableOrders};
 #[cfg(not(any(loom, shuttle)))]
 pub use table::{fill, frames};

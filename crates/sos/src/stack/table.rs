@@ -105,6 +105,18 @@ pub fn fill() -> Fill {
     TABLE.fill_now()
 }
 
+/// Bytes of the table that have been written to, in pages of 4 KB.
+#[cfg(not(any(loom, shuttle)))]
+#[must_use]
+pub(crate) fn table_bytes() -> u64 {
+    const PAGE_BYTES: u64 = 4096;
+    let fill = TABLE.fill_now();
+    // Slots are found by hash, anywhere; addresses lie one behind the other.
+    let slots = (fill.stacks * PAGE_BYTES).min(size_of_val(&TABLE.slots) as u64);
+    let addresses = (fill.addresses * size_of::<usize>() as u64).next_multiple_of(PAGE_BYTES);
+    slots + addresses
+}
+
 /// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for an
 /// id that has no stack.
 #[cfg(not(any(loom, shuttle)))]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sos::ledger::Accounts;
-use sos::memory::{self, Allocator, Booked, Extent, MemoryClerk, with_clerk};
+use sos::memory::{self, Allocator, Extent, MemoryClerk, with_clerk};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -162,17 +162,51 @@ fn memory_that_all_threads_read_shares_no_line_with_others() {
 }
 
 #[test]
-fn small_blocks_of_a_booked_value_go_back_to_its_clerk() {
-    // No other test uses this clerk.
-    let clerk = MemoryClerk::Metadata;
-    let before = held(clerk);
-    let make = || Booked::new((0..20_000_u64).map(|n| Box::new([n; 8])).collect::<Vec<_>>());
-    let made = with_clerk(clerk, make);
-    let copy = made.clone();
-    let both = held(clerk) - before;
-    assert!(both > 2 * 20_000 * 64, "{both} bytes of both");
-    drop((made, copy));
-    assert_eq!(held(clerk), before);
+fn small_blocks_go_back_to_their_clerk_whoever_frees_them() {
+    // No other test uses these clerks.
+    let (maker, other) = (MemoryClerk::Metadata, MemoryClerk::ConnectionPool);
+    let before = [held(maker), held(other)];
+    let make = || (0..20_000_u64).map(|n| Box::new([n; 8])).collect::<Vec<_>>();
+    let made = with_clerk(maker, make);
+    let bytes = held(maker) - before[0];
+    assert!(bytes >= 20_000 * 64, "{bytes}");
+    let accounts = Arc::new(Accounts::default());
+    let free = move || with_clerk(other, || drop(made));
+    sos::thread::spawn(&accounts, "freer", free).unwrap().join().unwrap();
+    assert_eq!([held(maker), held(other)], before);
+}
+
+#[test]
+fn block_that_grows_stays_with_its_clerk() {
+    // No other test uses these clerks.
+    let (maker, other) = (MemoryClerk::QueryReservations, MemoryClerk::Optimizer);
+    let before = [held(maker), held(other)];
+    let mut made: Vec<Vec<u8>> = with_clerk(maker, || (0..5_000).map(|_| vec![1; 10]).collect());
+    with_clerk(other, || made.iter_mut().for_each(|bytes| bytes.reserve_exact(500)));
+    with_clerk(other, || made.iter_mut().for_each(|bytes| bytes.reserve_exact(2_000)));
+    assert_eq!(held(other), before[1]);
+    assert!(held(maker) - before[0] >= 5_000 * 2_010);
+    with_clerk(other, || made.iter_mut().for_each(Vec::shrink_to_fit));
+    assert!(held(maker) - before[0] < 5_000 * 100, "what shrinks is given back to it");
+    drop(made);
+    assert_eq!([held(maker), held(other)], before);
+}
+
+#[test]
+fn tiniest_blocks_have_clerks_of_their_own() {
+    // No other test uses these clerks.
+    let clerks = [MemoryClerk::ObjectPlans, MemoryClerk::StorageEngine, MemoryClerk::LockManager];
+    let before = clerks.map(held);
+    let mut blocks = Vec::with_capacity(3 * 30_000);
+    for n in 0..30_000_u32 {
+        blocks.extend(clerks.map(|clerk| with_clerk(clerk, || Box::new(n))));
+    }
+    for (clerk, before) in clerks.iter().zip(before) {
+        let bytes = held(*clerk) - before;
+        assert_eq!(bytes, 4 * 30_000, "{clerk:?}");
+    }
+    drop(blocks);
+    assert_eq!(clerks.map(held), before);
 }
 
 #[test]

@@ -46,7 +46,8 @@ impl LockKey {
     /// The lock of a table's schema: held while the table is redefined, asked for by who waits for that.
     #[must_use]
     pub fn schema(table: crate::TableId) -> Self {
-        Self { database: 0, principal: Self::SCHEMA, name: table.0.to_string().into() }
+        let name = booked(|| table.0.to_string().into());
+        Self { database: 0, principal: Self::SCHEMA, name }
     }
 
     /// The table whose schema it locks, if it does.
@@ -149,9 +150,11 @@ impl Default for LockManager {
 impl LockManager {
     /// Makes a session known; the number must be free.
     pub fn open(&self, session: u32) -> SessionLocks {
-        let owner = Arc::new(LockOwner::new(session));
-        self.owners.lock().insert(session, Arc::clone(&owner));
-        SessionLocks::new(owner)
+        booked(|| {
+            let owner = Arc::new(LockOwner::new(session));
+            self.owners.lock().insert(session, Arc::clone(&owner));
+            SessionLocks::new(owner)
+        })
     }
 
     /// Forgets a session, after it has given everything back.
@@ -282,6 +285,18 @@ impl LockManager {
         }
         refused || is_mutant(Mutant::LockGrantOverlooked)
     }
+}
+
+/// Books what is allocated meanwhile on the clerk of locks.
+#[cfg(not(any(loom, shuttle)))]
+fn booked<R>(work: impl FnOnce() -> R) -> R {
+    sos::memory::with_clerk(sos::memory::MemoryClerk::LockManager, work)
+}
+
+/// A model checker has no clerks.
+#[cfg(any(loom, shuttle))]
+fn booked<R>(work: impl FnOnce() -> R) -> R {
+    work()
 }
 
 #[cfg(not(any(loom, shuttle)))]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::owner::{LockOwner, WaitsFor};
 use super::resource::{Asked, Decision, LockScope, Request};
-use super::{LockKey, LockManager, LockMode};
+use super::{LockKey, LockManager, LockMode, booked};
 use crate::wait::Cancel;
 
 /// What became of a request.
@@ -88,12 +88,12 @@ impl SessionLocks {
         patience: Patience<'_>,
     ) -> Acquired {
         let had = manager.held(key, self.owner.session(), scope).is_some();
-        let acquired = match manager.ask(key, &self.owner, scope, mode) {
+        let acquired = match booked(|| manager.ask(key, &self.owner, scope, mode)) {
             Asked::First | Asked::Again => Acquired::AtOnce,
             Asked::Queued(request) => self.wait(manager, key, &request, patience),
         };
         if matches!(acquired, Acquired::AtOnce | Acquired::AfterWait) && !had {
-            self.held(scope).push(key.clone());
+            booked(|| self.held(scope).push(key.clone()));
         }
         acquired
     }

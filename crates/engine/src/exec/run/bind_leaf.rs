@@ -53,7 +53,7 @@ impl Runner<'_> {
         if session_bound || !current || elsewhere {
             // This plan serves one execution: the next one makes it again.
             cx.session.counters.count(SessionCounter::Recompilations);
-            return run_once(bound, cx, run);
+            return run(&bound, cx);
         }
         run(leaf.keep(bound), cx)
     }
@@ -82,7 +82,7 @@ impl Runner<'_> {
                 let plan = with_clerk(MemoryClerk::SqlPlans, || Found::keep(place, bound));
                 run(plan, cx)
             }
-            None => run_once(bound, cx, run),
+            None => run(&bound, cx),
         }
     }
 
@@ -201,15 +201,4 @@ pub(crate) fn assignment(
     };
     let old = Expr::new(ExprKind::Variable(slot), ty);
     assign(arithmetic(op, old, value)?, &ty, Mode::Implicit)
-}
-
-/// Runs something with a plan that nobody keeps, and gives it back to the clerk that it was made on.
-fn run_once<R>(
-    bound: Bound,
-    cx: &mut Cx<'_>,
-    run: impl FnOnce(&Bound, &mut Cx<'_>) -> Result<R, Stop>,
-) -> Result<R, Stop> {
-    let done = run(&bound, cx);
-    with_clerk(MemoryClerk::SqlPlans, || drop(bound));
-    done
 }

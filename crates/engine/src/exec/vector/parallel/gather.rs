@@ -1,10 +1,8 @@
 //! Gather: the rows of a region as the rows of one operator. Helpers put full batches into a queue; the leader
 //! works too, and passes theirs on between its own.
 
-use std::collections::VecDeque;
-
-use sos::lock::{SpinClass, SpinLock};
-use sos::sync::{AtomicUsize, Ordering};
+use sos::lock::SpinClass;
+use sos::park::Queue;
 use sos::wait::WaitType;
 use types::Result;
 use types::batch::{BATCH_ROWS, Batch, Vector};
@@ -32,50 +30,7 @@ pub(in crate::exec::vector) struct Gather<'o, 'p> {
 }
 
 /// Batches on their way to the leader.
-struct Queue {
-    batches: SpinLock<VecDeque<Batch>>,
-    len: AtomicUsize,
-    len_max: usize,
-}
-
-impl Queue {
-    fn new(helpers: usize) -> Self {
-        Self {
-            batches: SpinLock::new(SpinClass::ServerOther, VecDeque::new()),
-            len: AtomicUsize::new(0),
-            len_max: helpers * QUEUE_BATCHES,
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        // SeqCst, here and below: who has changed it wakes those that wait, under the lot's lock.
-        self.len.load(Ordering::SeqCst) >= self.len_max
-    }
-
-    fn is_empty(&self) -> bool {
-        self.len.load(Ordering::SeqCst) == 0
-    }
-
-    fn push(&self, batch: Batch) {
-        let mut batches = self.batches.lock();
-        batches.push_back(batch);
-        self.len.store(batches.len(), Ordering::SeqCst);
-    }
-
-    /// Takes the oldest batch; tells whether the queue was full, and helpers may wait for room. That is found out
-    /// in the same moment: who looks before it takes may miss the one batch that has filled it, and the helper
-    /// behind that batch waits for good.
-    fn pop(&self) -> Option<(Batch, bool)> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut batches = self.batches.lock();
-        let was_full = batches.len() >= self.len_max;
-        let batch = batches.pop_front();
-        self.len.store(batches.len(), Ordering::SeqCst);
-        batch.map(|batch| (batch, was_full))
-    }
-}
+type Batches = Queue<Batch>;
 
 impl<'p> Gather<'_, 'p> {
     /// Runs the region.
@@ -90,7 +45,7 @@ impl<'p> Gather<'_, 'p> {
         let mut tables = Tables::new();
         input.open(cx, rows, &mut tables)?;
         let layout = input.layout().to_vec();
-        let queue = Queue::new(region.degree);
+        let queue = Batches::new(SpinClass::ServerOther, region.degree * QUEUE_BATCHES);
         let help = Filling { node, layout, restrictions, queue: &queue };
         let mut pieces = Vec::new();
         pipeline(node, &mut |piece| pieces.push(piece));
@@ -128,7 +83,7 @@ impl<'p> Gather<'_, 'p> {
 
 /// Passes on what helpers have put into the queue.
 fn pass_on<'p>(
-    queue: &Queue,
+    queue: &Batches,
     crew: &sos::sched::Crew<'_>,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
@@ -151,7 +106,7 @@ struct Filling<'q, 'p> {
     /// The columns that the leader's batches have.
     layout: Vec<Register>,
     restrictions: Vec<Restriction>,
-    queue: &'q Queue,
+    queue: &'q Batches,
 }
 
 impl<'p> Help<'p> for Filling<'_, 'p> {
@@ -180,7 +135,7 @@ impl<'p> Help<'p> for Filling<'_, 'p> {
 struct Pending<'q> {
     places: Vec<usize>,
     batch: Batch,
-    queue: &'q Queue,
+    queue: &'q Batches,
 }
 
 impl Pending<'_> {
@@ -227,7 +182,7 @@ mod tests {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     /// Waits as the leader and helpers do.
-    fn wait(queue: &Queue, must_wait: impl FnOnce() -> bool) {
+    fn wait(queue: &Batches, must_wait: impl FnOnce() -> bool) {
         let key = std::ptr::from_ref(queue).addr();
         let woken = park::park(key, WaitType::CxPacket, must_wait, Some(PATIENCE), None);
         assert_ne!(woken, Wake::TimedOut, "a wake-up is lost");
@@ -236,7 +191,7 @@ mod tests {
     #[test]
     fn neither_side_waits_for_good_at_a_queue_that_is_full_or_empty() {
         // With room for one batch, what is not empty is full, and nothing can be missed.
-        let queue = Queue::new(2);
+        let queue = Batches::new(SpinClass::ServerOther, 2);
         let notify = || park::unpark_all(std::ptr::from_ref(&queue).addr());
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -1,0 +1,185 @@
+//! mimalloc's part of the memory: which slices of it are in use, and which have memory behind them.
+//!
+//! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating system for
+//! anything but memory that is not there yet: what is given back keeps its memory, to be used again. The
+//! trimmer takes the memory of whole units that nobody has asked for ([`super::slices`]).
+
+use std::ffi::{c_int, c_void};
+
+use super::class::UNIT_BYTES;
+use super::slices::{Slices, UNIT_SLICES, WHOLE};
+use super::space::{HEAP, by_units, keep};
+use super::tag::{self, TAGGED_BYTES};
+use crate::sync::{AtomicUsize, Ordering};
+use crate::sys::{populate, release};
+
+/// mimalloc takes memory in steps of this.
+const SLICE_BYTES: usize = 64 << 10;
+/// What mimalloc is given first, and at most at once: its tables are in proportion, and it looks through
+/// what it has from the start.
+const SHARE_BYTES: usize = 1 << 30;
+const SHARE_BYTES_MAX: usize = 8 << 30;
+/// Bytes of the heap's addresses at most: as many as [`UNITS`] has room for.
+pub(super) const HEAP_BYTES_MAX: usize = 512 << 30;
+
+/// What is known of each unit.
+static UNITS: [Slices; HEAP_BYTES_MAX / UNIT_BYTES] =
+    [const { Slices::new() }; HEAP_BYTES_MAX / UNIT_BYTES];
+
+const _: () = assert!(UNIT_SLICES * SLICE_BYTES == UNIT_BYTES, "slices make up a unit");
+
+unsafe extern "C" {
+    fn mi_collect(force: bool);
+    fn mi_option_set(option: c_int, value: std::ffi::c_long);
+    fn mi_manage_memory(
+        start: *mut c_void,
+        size: usize,
+        is_committed: bool,
+        is_pinned: bool,
+        is_zero: bool,
+        numa_node: c_int,
+        exclusive: bool,
+        commit: extern "C" fn(bool, *mut c_void, usize, *mut bool, *mut c_void) -> bool,
+        argument: *mut c_void,
+        id: *mut *mut c_void,
+    ) -> bool;
+}
+
+/// `mi_option_purge_delay` of mimalloc 3.
+const PURGE_DELAY: c_int = 15;
+
+/// Gives mimalloc its first part of the heap, when there is one thread.
+pub(super) fn open() {
+    // Slices that it has no use for are given back at once, which is a change of a word.
+    // SAFETY: sets one number that mimalloc reads at any time.
+    unsafe { mi_option_set(PURGE_DELAY, 0) };
+    share();
+}
+
+/// Has mimalloc keep what it takes from the system by itself, where that has refused us addresses: nobody but the
+/// trimmer is to give memory back.
+pub(super) fn refused() {
+    // SAFETY: as above; -1 is never.
+    unsafe { mi_option_set(PURGE_DELAY, -1) };
+}
+
+/// Bytes from the start of the heap that mimalloc has been given.
+static SHARED: AtomicUsize = AtomicUsize::new(0);
+
+/// Gives mimalloc a part of the heap: at first little, then as much again.
+#[cold]
+fn share() {
+    let given = SHARED.load(Ordering::Relaxed);
+    let share = given.clamp(SHARE_BYTES, SHARE_BYTES_MAX).min(HEAP.bytes() - given);
+    let next = given + share;
+    // One thread at a time gives; mimalloc takes whole multiples of 32 MB, and no less.
+    if share < SHARE_BYTES / 16
+        || SHARED.compare_exchange(given, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    let start = std::ptr::with_exposed_provenance_mut(HEAP.start() + given);
+    let (none, id) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: a fresh range of zeros, given to mimalloc for good; `commit` never unwinds. A refusal
+    // leaves mimalloc to ask the system itself.
+    unsafe { mi_manage_memory(start, share, false, false, true, -1, false, commit, none, id) };
+}
+
+/// mimalloc wants memory behind a part of the heap, or has no use for it any more.
+extern "C" fn commit(
+    wants: bool,
+    start: *mut c_void,
+    bytes: usize,
+    _is_zero: *mut bool,
+    _: *mut c_void,
+) -> bool {
+    let first = (start.addr() - HEAP.start()) / SLICE_BYTES;
+    let end = (start.addr() - HEAP.start() + bytes).div_ceil(SLICE_BYTES);
+    let mut from = first;
+    while from < end {
+        let unit = from / UNIT_SLICES;
+        let to = end.min((unit + 1) * UNIT_SLICES);
+        let slices = set_of(from % UNIT_SLICES, to - from);
+        if wants {
+            take(unit, slices);
+        } else {
+            UNITS[unit].give(slices);
+        }
+        from = to;
+    }
+    if wants {
+        let shared = SHARED.load(Ordering::Relaxed);
+        if HEAP.populated() > (shared - shared / 4) as u64 && shared < HEAP.bytes() {
+            share();
+        }
+    }
+    true
+}
+
+/// So many slices from one on.
+const fn set_of(first: usize, count: usize) -> u64 {
+    (WHOLE >> (UNIT_SLICES - count)) << first
+}
+
+/// Takes slices of a unit, and has memory put behind those that have none.
+fn take(unit: usize, slices: u64) {
+    let missing = UNITS[unit].take(slices, by_units());
+    if missing != 0 {
+        // A thread that finds a slice populated may touch it a moment before it is, and takes the fault.
+        let (first, last) = (missing.trailing_zeros() as usize, missing.ilog2() as usize);
+        let start = HEAP.start() + unit * UNIT_BYTES + first * SLICE_BYTES;
+        let bytes = (last + 1 - first) * SLICE_BYTES;
+        HEAP.note_populated(with_tags(missing));
+        populate(start, bytes, keep());
+        let (table, tags) = tag::table_of(start, bytes);
+        populate(table, tags, keep());
+    }
+}
+
+/// Bytes of slices, and of the table that says whose their blocks are.
+fn with_tags(slices: u64) -> usize {
+    let bytes = slices.count_ones() as usize * SLICE_BYTES;
+    bytes + bytes / TAGGED_BYTES
+}
+
+/// Gives back the slices that the calling thread keeps and does not use.
+pub(super) fn collect() {
+    // SAFETY: looks through what is the thread's own.
+    unsafe { mi_collect(true) };
+}
+
+/// Units that mimalloc may have used.
+fn units() -> &'static [Slices] {
+    &UNITS[..SHARED.load(Ordering::Relaxed) / UNIT_BYTES]
+}
+
+/// Bytes of units that have memory behind them and of which nothing is in use.
+pub(super) fn idle_bytes() -> u64 {
+    units().iter().map(|unit| with_tags(unit.idle()) as u64).sum()
+}
+
+/// Gives the memory of the highest free unit below `below` back to the operating system, which then is where to
+/// go on; returns how many bytes that were.
+pub(super) fn release_idle(below: &mut usize) -> u64 {
+    *below = units().len().min(*below);
+    while *below > 0 {
+        *below -= 1;
+        let slices = units()[*below].release(|| let_go(*below));
+        if slices != 0 {
+            let bytes = with_tags(slices);
+            HEAP.note_released(bytes);
+            return bytes as u64;
+        }
+    }
+    0
+}
+
+/// Gives the memory of a unit back of which nothing is in use, and of its tags.
+fn let_go(unit: usize) {
+    let start = HEAP.start() + unit * UNIT_BYTES;
+    // SAFETY: nobody gets any of the unit until this has returned (`Slices::release`).
+    unsafe { release(start, UNIT_BYTES) };
+    let (table, tags) = tag::table_of(start, UNIT_BYTES);
+    // SAFETY: there are no blocks whose tags these were.
+    unsafe { release(table, tags) };
+}

@@ -1,0 +1,87 @@
+//! Models of the heap's units, checked by loom: nobody uses a slice whose memory is going; and mutants, which must
+//! fail.
+//!
+//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_memory --target-dir target/loom`
+#![cfg(loom)]
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use sos::lock::Proven;
+use sos::memory::{SliceOrders, Slices};
+use sos::sync::Ordering;
+
+macro_rules! slice_mutant {
+    ($name:ident, $take:ident, $give:ident, $release:ident, $released:ident, $first:literal) => {
+        struct $name;
+        impl SliceOrders for $name {
+            const TAKE: Ordering = Ordering::$take;
+            const GIVE: Ordering = Ordering::$give;
+            const RELEASE: Ordering = Ordering::$release;
+            const RELEASED: Ordering = Ordering::$released;
+            const TAKES_FIRST: bool = $first;
+        }
+    };
+}
+
+slice_mutant!(WeakTakeOfSlices, Relaxed, Release, Acquire, Release, true);
+slice_mutant!(WeakGive, Acquire, Relaxed, Acquire, Release, true);
+slice_mutant!(WeakRelease, Acquire, Release, Relaxed, Release, true);
+slice_mutant!(WeakReleased, Acquire, Release, Acquire, Relaxed, true);
+slice_mutant!(ReleasesUntaken, Acquire, Release, Acquire, Release, false);
+
+/// One uses a slice, gives it back and takes it again, while the trimmer takes the memory of what is free.
+fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
+    loom::model(|| {
+        let shared = Arc::new((Slices::<O>::new(), UnsafeCell::new(0_u32)));
+        let trimmer = Arc::clone(&shared);
+        let trimmer = thread::spawn(move || {
+            // SAFETY: what the model is to show: loom finds who is there at the same time.
+            trimmer.0.release(|| trimmer.1.with_mut(|memory| unsafe { *memory = 0 }));
+        });
+        for round in 1..=2 {
+            shared.0.take(1, false);
+            // SAFETY: as above.
+            shared.1.with_mut(|memory| unsafe { *memory = round });
+            // SAFETY: as above.
+            assert_eq!(shared.1.with(|memory| unsafe { *memory }), round);
+            shared.0.give(1);
+        }
+        trimmer.join().expect("the trimmer ends");
+    });
+}
+
+#[test]
+fn nobody_uses_a_slice_whose_memory_is_going() {
+    slices_model::<Proven>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_takes_slices_relaxed_fails() {
+    slices_model::<WeakTakeOfSlices>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_gives_slices_relaxed_fails() {
+    slices_model::<WeakGive>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_trimmer_that_takes_a_unit_relaxed_fails() {
+    slices_model::<WeakRelease>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_trimmer_that_gives_a_unit_back_relaxed_fails() {
+    slices_model::<WeakReleased>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_trimmer_that_does_not_take_the_unit_first_fails() {
+    slices_model::<ReleasesUntaken>();
+}
