@@ -9,6 +9,7 @@ use crate::exec::ddl::external;
 use crate::opt;
 use crate::plan::query::Query;
 use crate::plan::statement::{Bound, Export, SelectInto};
+use crate::sink::Traits;
 
 /// Binds the statement.
 ///
@@ -55,7 +56,7 @@ fn bind_rows(binder: &mut Binder<'_>, select: &ast::SelectStatement) -> Result<Q
 fn columns(
     create: &ast::CreateExternalTable,
     query: &Query,
-) -> Result<Vec<(String, types::value::ColumnType, bool)>> {
+) -> Result<Vec<(String, types::value::ColumnType, Traits)>> {
     let listed = &create.columns;
     if listed.iter().any(|column| column.data_type.is_some()) {
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE AS SELECT").into());
@@ -82,7 +83,7 @@ fn columns(
         }
         // Files have NULLs in every column, if only by what others write there.
         ty.nullable = true;
-        columns.push((name.to_owned(), ty, false));
+        columns.push((name.to_owned(), ty, column.traits.derived()));
     }
     Ok(columns)
 }
