@@ -120,6 +120,8 @@ pub(crate) static KEYWORD: Map = Map::listed(
         (9, "session"),
         (10, "spinlock"),
         (11, "wait"),
+        (12, "io"),
+        (13, "transactions"),
     ],
 );
 

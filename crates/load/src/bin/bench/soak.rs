@@ -31,8 +31,8 @@ const GROUP_ROWS: &str = "SELECT SUM(total_rows - deleted_rows) FROM sys.column_
 const CLERKS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks";
 const COLUMNS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type = 'CACHESTORE_COLUMNSTOREOBJECTPOOL'";
 const BY_CLERK: &str = "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type";
-/// Cycles that fill caches, and do not count.
-const WARM_CYCLES: u32 = 400;
+/// Cycles that fill caches and the heaps of threads, and do not count: a minute of them.
+const WARM_CYCLES: u32 = 2_000;
 /// Clerks of memory that is free, of the binary's own, of the sampler's table of stacks, which fills to 8.5 MB, and of
 /// columnstores, which has a line of its own.
 const NOT_IN_USE: [&str; 5] = [
