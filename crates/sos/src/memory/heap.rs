@@ -10,7 +10,7 @@ use super::class::UNIT_BYTES;
 use super::slices::{Slices, UNIT_SLICES, WHOLE};
 use super::space::{HEAP, by_units, keep};
 use super::tag::{self, TAGGED_BYTES};
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicU32, AtomicUsize, Ordering};
 use crate::sys::{populate, release};
 
 /// mimalloc takes memory in steps of this.
@@ -25,6 +25,14 @@ pub(super) const HEAP_BYTES_MAX: usize = 512 << 30;
 /// What is known of each unit.
 static UNITS: [Slices; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { Slices::new() }; HEAP_BYTES_MAX / UNIT_BYTES];
+
+/// Of each unit, the slices whose part of the table of tags is populated: a page for each slice that was ever
+/// in use, since a huge page brings many that never are. Written by who has a slice of the unit, and by the
+/// trimmer when nobody has.
+static TAGGED: [AtomicU32; HEAP_BYTES_MAX / UNIT_BYTES] =
+    [const { AtomicU32::new(0) }; HEAP_BYTES_MAX / UNIT_BYTES];
+/// The tags of a slice.
+const TAGS_BYTES: usize = SLICE_BYTES / TAGGED_BYTES;
 
 const _: () = assert!(UNIT_SLICES * SLICE_BYTES == UNIT_BYTES, "slices make up a unit");
 
@@ -121,25 +129,39 @@ const fn set_of(first: usize, count: usize) -> u64 {
     (WHOLE >> (UNIT_SLICES - count)) << first
 }
 
-/// Takes slices of a unit, and has memory put behind those that have none.
+/// Takes slices of a unit, and has memory put behind those that have none, and behind their tags.
 fn take(unit: usize, slices: u64) {
     let missing = UNITS[unit].take(slices, by_units());
     if missing != 0 {
         // A thread that finds a slice populated may touch it a moment before it is, and takes the fault.
-        let (first, last) = (missing.trailing_zeros() as usize, missing.ilog2() as usize);
-        let start = HEAP.start() + unit * UNIT_BYTES + first * SLICE_BYTES;
-        let bytes = (last + 1 - first) * SLICE_BYTES;
-        HEAP.note_populated(with_tags(missing));
+        let (start, bytes) = range_of(unit, missing);
+        HEAP.note_populated(missing.count_ones() as usize * SLICE_BYTES);
         populate(start, bytes, keep());
+    }
+    let wanted = u32::try_from(slices).unwrap_or(u32::MAX);
+    // Relaxed: the slices are this thread's, so the trimmer's reset was before, and seen by the exchange that
+    // took them; its next one comes after they were given back.
+    let untagged = wanted & !TAGGED[unit].fetch_or(wanted, Ordering::Relaxed);
+    if untagged != 0 {
+        let (start, bytes) = range_of(unit, u64::from(untagged));
         let (table, tags) = tag::table_of(start, bytes);
+        HEAP.note_populated(untagged.count_ones() as usize * TAGS_BYTES);
         populate(table, tags, keep());
     }
 }
 
-/// Bytes of slices, and of the table that says whose their blocks are.
-fn with_tags(slices: u64) -> usize {
-    let bytes = slices.count_ones() as usize * SLICE_BYTES;
-    bytes + bytes / TAGGED_BYTES
+/// From the first to the last of some slices: address and size.
+fn range_of(unit: usize, slices: u64) -> (usize, usize) {
+    let (first, last) = (slices.trailing_zeros() as usize, slices.ilog2() as usize);
+    let start = HEAP.start() + unit * UNIT_BYTES + first * SLICE_BYTES;
+    (start, (last + 1 - first) * SLICE_BYTES)
+}
+
+/// Bytes of populated slices of a unit, and of the tags that it has.
+fn with_tags(unit: usize, slices: u64) -> usize {
+    // Relaxed: a measure, or after the unit was taken from whoever has written it.
+    let tagged = TAGGED[unit].load(Ordering::Relaxed);
+    slices.count_ones() as usize * SLICE_BYTES + tagged.count_ones() as usize * TAGS_BYTES
 }
 
 /// Gives back the slices that the calling thread keeps and does not use.
@@ -155,7 +177,8 @@ fn units() -> &'static [Slices] {
 
 /// Bytes of units that have memory behind them and of which nothing is in use.
 pub(super) fn idle_bytes() -> u64 {
-    units().iter().map(|unit| with_tags(unit.idle()) as u64).sum()
+    let idle = units().iter().map(Slices::idle).enumerate().filter(|(_, slices)| *slices != 0);
+    idle.map(|(unit, slices)| with_tags(unit, slices) as u64).sum()
 }
 
 /// Gives the memory of the highest free unit below `below` back to the operating system, which then is where to
@@ -164,9 +187,10 @@ pub(super) fn release_idle(below: &mut usize) -> u64 {
     *below = units().len().min(*below);
     while *below > 0 {
         *below -= 1;
-        let slices = units()[*below].release(|| let_go(*below));
+        let mut tags = 0;
+        let slices = units()[*below].release(|| tags = let_go(*below));
         if slices != 0 {
-            let bytes = with_tags(slices);
+            let bytes = slices.count_ones() as usize * SLICE_BYTES + tags;
             HEAP.note_released(bytes);
             return bytes as u64;
         }
@@ -174,12 +198,14 @@ pub(super) fn release_idle(below: &mut usize) -> u64 {
     0
 }
 
-/// Gives the memory of a unit back of which nothing is in use, and of its tags.
-fn let_go(unit: usize) {
+/// Gives the memory of a unit back of which nothing is in use, and of its tags; returns how much of it the tags were.
+fn let_go(unit: usize) -> usize {
     let start = HEAP.start() + unit * UNIT_BYTES;
     // SAFETY: nobody gets any of the unit until this has returned (`Slices::release`).
     unsafe { release(start, UNIT_BYTES) };
     let (table, tags) = tag::table_of(start, UNIT_BYTES);
     // SAFETY: there are no blocks whose tags these were.
     unsafe { release(table, tags) };
+    // Relaxed: whoever had slices has given them back, and whoever takes some comes after the store that ends this.
+    TAGGED[unit].swap(0, Ordering::Relaxed).count_ones() as usize * TAGS_BYTES
 }

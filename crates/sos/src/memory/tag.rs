@@ -8,7 +8,7 @@
 //! whoever frees it, and clerks cannot drift apart. A block outside of the heap (a system that refuses to
 //! reserve addresses, a heap that is full) has no byte: [`MemoryClerk::General`] takes it and gives it back.
 //!
-//! The table is a sixteenth of the heap, populated with it by the same named call ([`super::space`]).
+//! The table is a sixteenth of the heap, populated slice by slice as those are taken ([`super::heap`]).
 
 use std::ptr;
 
