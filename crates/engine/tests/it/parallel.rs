@@ -77,11 +77,8 @@ const MORE: &[&str] = &[
 const HEAP: &str =
     "SELECT * INTO h FROM a; DELETE h WHERE id % 40 = 7; UPDATE h SET k = k + 1 WHERE id % 40 = 8";
 
-#[test]
-fn answers_on_several_schedulers_are_those_on_one() {
-    let (instance, mut session) = eager(2);
-    run(&mut session, TABLES);
-    run(&mut session, HEAP);
+/// Asserts that every query has the same outcome on one scheduler and on several.
+fn assert_same_on_several(session: &mut Session) {
     let mut failures = String::new();
     for query in QUERIES.iter().chain(MORE) {
         let (text, hints) = match query.strip_suffix(')').and_then(|q| q.split_once(" OPTION (")) {
@@ -90,7 +87,7 @@ fn answers_on_several_schedulers_are_those_on_one() {
         };
         let [one, many] = [1, 4].map(|degree| {
             let text = format!("{text} OPTION ({hints}MAXDOP {degree})");
-            outcome(&batch(&mut session, &text), query)
+            outcome(&batch(session, &text), query)
         });
         if one != many {
             let at = one.iter().zip(&many).position(|(a, b)| a != b);
@@ -100,9 +97,24 @@ fn answers_on_several_schedulers_are_those_on_one() {
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
-    let degrees =
-        "SELECT COUNT(*) FROM sys.dm_exec_query_stats WHERE max_dop = 2 AND total_worker_time >= 0";
-    let parallel: i32 = run(&mut session, degrees).sets[0][0][0].parse().unwrap();
+}
+
+#[test]
+fn answers_on_several_schedulers_are_those_on_one() {
+    let (instance, mut session) = eager(2);
+    run(&mut session, TABLES);
+    run(&mut session, HEAP);
+    // On a busy machine a statement may be over before a second scheduler has come to it: then once more.
+    let mut parallel = 0;
+    for _ in 0..20 {
+        assert_same_on_several(&mut session);
+        let degrees = "SELECT COUNT(*) FROM sys.dm_exec_query_stats
+             WHERE max_dop = 2 AND total_worker_time >= 0";
+        parallel = run(&mut session, degrees).sets[0][0][0].parse().unwrap();
+        if parallel > 20 {
+            break;
+        }
+    }
     assert!(parallel > 20, "{parallel} statements ran on two schedulers");
     assert_eq!(memory_in_use(&mut session), "0");
     drop(session);

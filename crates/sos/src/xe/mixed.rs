@@ -21,6 +21,12 @@ pub struct MixedText {
 }
 
 impl MixedText {
+    /// An empty one, without memory.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { bytes: Vec::new(), open: None }
+    }
+
     /// Begins anew with the memory of another.
     #[must_use]
     pub fn in_memory_of(other: Self) -> Self {
@@ -95,7 +101,7 @@ pub fn text_of(runs: &[u8]) -> Option<String> {
 }
 
 /// Writes bytes as `0x` and two digits each.
-pub fn push_hex(bytes: &[u8], to: &mut String) {
+fn push_hex(bytes: &[u8], to: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     to.reserve(2 + 2 * bytes.len());
     to.push_str("0x");

@@ -29,7 +29,8 @@ struct Kept {
 }
 
 thread_local! {
-    static KEPT: Cell<Kept> = Cell::default();
+    static KEPT: Cell<Kept> =
+        const { Cell::new(Kept { statement: MixedText::new(), name: String::new() }) };
 }
 
 /// A call as a statement.
