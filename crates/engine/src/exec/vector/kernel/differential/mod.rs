@@ -314,7 +314,8 @@ fn every_function_of_the_registry_is_the_same_both_ways() {
             match checked {
                 Checked::Same => bound += 1,
                 Checked::DoesNotBind => {}
-                Checked::Restless if is_restless(function.name) => bound += 1,
+                // Of one random byte a row, two evaluations are now and then the same.
+                Checked::Restless | Checked::Differs(_) if is_restless(function.name) => bound += 1,
                 Checked::Restless => bad.push(format!("{text}: two evaluations differ")),
                 Checked::Differs(difference) => bad.push(difference),
             }
