@@ -6,7 +6,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::{Builder, JoinHandle};
 
-use crate::ledger::{self, Accounts, State};
+use crate::ledger::{self, Accounts, Room, State};
 use crate::memory;
 use crate::sync::Arc;
 use crate::sys::{self, SysCause};
@@ -24,8 +24,9 @@ pub fn spawn(
 ) -> io::Result<JoinHandle<()>> {
     let accounts = Arc::clone(accounts);
     let account_name = name.to_owned();
+    let room = Room::new();
     let body = move || {
-        ledger::run_thread(&accounts, &account_name, || {
+        ledger::run_thread(&accounts, &account_name, room, || {
             #[cfg(census)]
             census::enter(census::Domain::Background);
             run();

@@ -27,8 +27,9 @@ use crate::session::ProgramKey;
 const NEW_MAX: usize = 512;
 /// Programs at most that were asked for again.
 const KEPT_MAX: usize = 3_584;
-/// Texts that are remembered whose programs went, each in a place of its own unless it shares it with another.
-const GONE: usize = 4_096;
+/// Texts that are remembered whose programs went, each in a place of its own unless it shares it with another: an
+/// extent of 64 KB.
+const GONE: usize = 8_192;
 /// The longest text whose program is kept. A longer one is a script, sent once; some thousands of them
 /// would take all memory.
 const TEXT_MAX_BYTES: usize = 256 << 10;

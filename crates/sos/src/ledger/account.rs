@@ -7,6 +7,8 @@
 //! `since` is zero while an edge is being written, and different after each: a reader that finds the
 //! same value before and after has read whole books ([`super::whole`]).
 
+use std::mem::MaybeUninit;
+
 use super::Counter;
 use super::clear::{Eras, Seen, Statistics};
 use super::sample::Ratio;
@@ -21,6 +23,7 @@ use super::watch::{Source, Watch};
 use super::whole::Spread;
 use crate::clock;
 use crate::lock::{LatchClass, SpinCell, SpinClass, SpinLock};
+use crate::memory::{MemoryClerk, with_clerk};
 use crate::sampler::Recorder;
 use crate::sched::QUANTUM;
 use crate::sync::{Arc, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
@@ -119,23 +122,52 @@ pub struct Account {
     pub(super) spread: SpinLock<Option<Box<Spread>>>,
 }
 
+/// Memory for the account of a thread that is about to start, from the heap of the thread that starts it: what each
+/// heap has to take for its first block of such a size would do for a dozen threads.
+pub(crate) struct Room {
+    account: Arc<MaybeUninit<Account>>,
+    recorder: Box<MaybeUninit<Recorder>>,
+}
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        with_clerk(MemoryClerk::SosNode, || Self {
+            account: Arc::new_uninit(),
+            recorder: Box::new_uninit(),
+        })
+    }
+}
+
 /// Numbers given to threads; 0 means "no thread", which is what a free lock word holds.
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
 
 impl Account {
     /// Opens the account of the calling thread.
-    pub(super) fn new(
+    pub(super) fn open(
+        room: Room,
         name: &str,
         source: Source,
         eras: Option<Arc<Eras>>,
-        hub: Option<&Arc<Hub>>,
-    ) -> Self {
-        // Relaxed: only uniqueness matters.
-        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-        let emitter = Emitter::new(hub, number);
+        hub: &Arc<Hub>,
+    ) -> Arc<Self> {
+        let number = Self::next_number();
+        let emitter = Emitter::new(Some(hub), number);
         // Threads of a machine are sampled.
-        let recorder = hub.map(|_| Box::new(Recorder::new(number)));
-        Self { recorder, ..Self::with(number, name, Watch::open(source), eras, emitter) }
+        let recorder = Some(Box::write(room.recorder, Recorder::new(number)));
+        let account = Self::with(number, name, Watch::open(source), eras, emitter);
+        let account = Self { recorder, ..account };
+        let mut shared = room.account;
+        let Some(place) = Arc::get_mut(&mut shared) else {
+            return Arc::new(account);
+        };
+        place.write(account);
+        // SAFETY: written in the line before.
+        unsafe { shared.assume_init() }
+    }
+
+    pub(super) fn next_number() -> u32 {
+        // Relaxed: only uniqueness matters.
+        NEXT_NUMBER.fetch_add(1, Ordering::Relaxed)
     }
 
     pub(super) fn with(

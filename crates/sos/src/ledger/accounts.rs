@@ -1,6 +1,6 @@
 //! `Accounts`: the accounts of one machine's threads, and their sums.
 
-use super::account::Account;
+use super::account::{Account, Room};
 use super::clear::{Cleared, Eras, Statistics};
 use super::growth::AllGrown;
 use super::state::State;
@@ -70,10 +70,10 @@ impl Accounts {
         }
     }
 
-    /// Opens an account for the calling thread.
-    pub(super) fn open(&self, name: &str) -> Arc<Account> {
+    /// Opens an account for the calling thread, in memory that is for it alone.
+    pub(super) fn open(&self, name: &str, room: Room) -> Arc<Account> {
         let eras = Some(Arc::clone(&self.eras));
-        let account = Arc::new(Account::new(name, self.source, eras, Some(&self.events)));
+        let account = Account::open(room, name, self.source, eras, &self.events);
         self.books.lock().live.push(Arc::clone(&account));
         // After that: who changes the rate finds it, or it finds the rate.
         self.sampler.take_in(&account);
@@ -84,7 +84,7 @@ impl Accounts {
     /// one, for example. It counts as background work from now on, until it ends or is taken in by
     /// another machine.
     pub fn adopt(self: &Arc<Self>, name: &str) {
-        let account = self.open(name);
+        let account = self.open(name, Room::new());
         super::keep(&account, Arc::downgrade(self));
         super::to(State::Background);
     }

@@ -216,7 +216,12 @@ impl Accounts {
             minor_faults: own.minor_faults,
             rows: rows.finish(),
         };
-        let mut threads: Vec<_> = threads.iter().zip(&own).zip(of_threads).map(of_thread).collect();
+        let mut threads: Vec<_> = threads
+            .iter()
+            .zip(own.iter().map(AsRef::as_ref))
+            .zip(of_threads)
+            .map(of_thread)
+            .collect();
         let closure = self.closure(&rows, &fold, &foreign);
         threads.extend(foreign.into_iter().map(foreign_ledger));
         let taken_at = clock::now_ticks();
@@ -232,13 +237,14 @@ impl Accounts {
     }
 
     /// Reads all accounts: the living threads, each one's own, and all together.
-    fn fold(&self) -> (Vec<Arc<Account>>, Vec<Own>, Fold) {
+    fn fold(&self) -> (Vec<Arc<Account>>, Vec<Box<Own>>, Fold) {
         let (threads, mut fold) = self.with_books(|live, ended| {
             let mut fold = Fold::default();
             fold.add(ended, &ended.read_past());
             (live.to_vec(), fold)
         });
-        let own = threads.iter().map(|a| fold.add(a, &a.read())).collect();
+        // Each in a block of its own: of all together a heap would take half a megabyte, and this is done each second.
+        let own = threads.iter().map(|a| Box::new(fold.add(a, &a.read()))).collect();
         (threads, own, fold)
     }
 
@@ -246,7 +252,7 @@ impl Accounts {
         &self,
         grown: &mut AllGrown,
         threads: &[Arc<Account>],
-        own: &[Own],
+        own: &[Box<Own>],
         fold: &Fold,
         is_shown: bool,
     ) {

@@ -166,8 +166,8 @@ impl Residual {
 pub(super) struct AllGrown {
     shared: Shared,
     all: Grown,
-    /// By the number of the thread.
-    threads: BTreeMap<u32, Grown>,
+    /// By the number of the thread; boxed, as the nodes of a map have eleven each.
+    threads: BTreeMap<u32, Box<Grown>>,
     /// On a CPU, in ticks, up to which the variance of the unwrapped time is known; and that.
     sampled: (u64, f64),
     residuals: [Residual; 2],

@@ -32,6 +32,7 @@ mod whole;
 use std::cell::{Cell, RefCell};
 
 pub use account::Account;
+pub(crate) use account::Room;
 pub use accounts::{Accounts, LatchRow, SpinRow};
 pub use clear::Statistics;
 pub use counter::Counter;
@@ -81,7 +82,8 @@ fn open_one() -> *const Account {
     // Opening an account makes system calls, which are booked too.
     CURRENT.set(std::ptr::from_ref(afterlife()));
     let name = std::thread::current().name().unwrap_or("foreign").to_owned();
-    let account = Arc::new(Account::new(&name, Source::WallOnly, None, None));
+    let (number, watch) = (Account::next_number(), Watch::open(Source::WallOnly));
+    let account = Arc::new(Account::with(number, &name, watch, None, Emitter::new(None, number)));
     keep(&account, Weak::new());
     CURRENT.get()
 }
@@ -117,9 +119,9 @@ fn forget() {
 }
 
 /// Runs a thread's body with an account, which is part of `accounts` until and after its end.
-pub(crate) fn run_thread(accounts: &Accounts, name: &str, body: impl FnOnce()) {
+pub(crate) fn run_thread(accounts: &Accounts, name: &str, room: Room, body: impl FnOnce()) {
     CURRENT.set(std::ptr::from_ref(afterlife()));
-    let account = accounts.open(name);
+    let account = accounts.open(name, room);
     // SAFETY: the account lives to the end of this function, which forgets it; `body` and what it
     // calls are the only ones that use it, and the thread's locals are destroyed later.
     unsafe { install(&account) };

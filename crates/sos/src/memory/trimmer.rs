@@ -22,7 +22,7 @@ pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
 const WINDOW_LOOKS: u32 = 30;
 /// What stays though nobody has used it: a part of what was used, and as much at least.
 const RESERVE_PART: u64 = 16;
-const RESERVE_BYTES_MIN: u64 = 4 << 20;
+const RESERVE_BYTES_MIN: u64 = 1 << 20;
 /// What one step gives back at most, and the pause after it: 400 MB a second.
 const STEP_BYTES: u64 = 8 << 20;
 const STEP_PAUSE: Duration = Duration::from_millis(20);
@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn little_memory_stays_whether_it_is_used_or_not() {
         let mut window = Window::default();
-        let looked = (0..WINDOW_LOOKS).map(|_| window.look(4 * MB, 20 * MB, false)).max();
+        let looked = (0..WINDOW_LOOKS).map(|_| window.look(MB, 10 * MB, false)).max();
         assert_eq!(looked, Some(0));
         let looked = (0..WINDOW_LOOKS).map(|_| window.look(30 * MB, 30 * MB, false)).max();
-        assert_eq!(looked, Some(26 * MB));
+        assert_eq!(looked, Some(29 * MB));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!                                         └─ attention ► none, or all ──────┴─► change some, rebuild ─► drop
 //! ```
 //! What is there is counted by rows and by row groups. Resident memory and the sum over the clerks at the end are
-//! held against those after the first cycles, which fill the caches: each time after a rest, in which the collector
+//! held against those after the first minutes, which fill the caches: each time after a rest, in which the collector
 //! frees what was dropped and the trimmer gives back what nobody has used for half a minute. What would be left
 //! behind by each load stays: 1 KB each is 18 MB in ten minutes.
 
@@ -31,8 +31,6 @@ const GROUP_ROWS: &str = "SELECT SUM(total_rows - deleted_rows) FROM sys.column_
 const CLERKS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks";
 const COLUMNS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type = 'CACHESTORE_COLUMNSTOREOBJECTPOOL'";
 const BY_CLERK: &str = "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type";
-/// Cycles that fill caches and the heaps of threads, and do not count: a minute of them.
-const WARM_CYCLES: u32 = 2_000;
 /// Clerks of memory that is free, of the binary's own, of the sampler's table of stacks, which fills to 8.5 MB, and of
 /// columnstores, which has a line of its own.
 const NOT_IN_USE: [&str; 5] = [
@@ -61,6 +59,10 @@ pub(crate) struct SoakArguments {
     /// How long to go on, in seconds; before and after, the server rests for 65 s
     #[arg(long, value_name = "N", default_value_t = 600)]
     seconds: u64,
+    /// Seconds of loads before that, which fill what has a limit and do not count: caches, heaps of threads, the
+    /// history by the second (2 minutes), the sampler's table of call stacks
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    warm: u64,
     /// Loads to cancel at least, however long that takes
     #[arg(long, value_name = "N", default_value_t = 1_000)]
     cancels: u32,
@@ -95,14 +97,19 @@ pub(crate) fn run(arguments: &SoakArguments) -> Result<ExitCode> {
     let server = start_clearway(&plan, Schedulers::PerCpu, Place::Anywhere)?;
     prepare(&server, arguments.rows)?;
     let mut soak = Soak { server, rows: i64::from(arguments.rows), cycles: 0, cut: 0, load_ns: 0 };
-    for _ in 0..WARM_CYCLES {
+    let warm_ns = clock::monotonic_ns() + arguments.warm * 1_000_000_000;
+    while clock::monotonic_ns() < warm_ns {
         soak.cycle()?;
     }
-    let before = soak.held()?;
+    let (before, warm_cycles) = (soak.held()?, soak.cycles);
     soak.go_on(arguments)?;
     let after = soak.held()?;
-    say(&format!("{} loads, {} of them cancelled in their midst", soak.cycles, soak.cut));
-    let loads = f64::from(soak.cycles - WARM_CYCLES);
+    say(&format!(
+        "{} loads, {} of them cancelled in their midst",
+        soak.cycles - warm_cycles,
+        soak.cut
+    ));
+    let loads = f64::from(soak.cycles - warm_cycles);
     let verdicts =
         [is_as_before(&before, &after), is_nothing_left(&before, &after, loads), is_booked(&after)];
     Ok(if verdicts == [true; 3] { ExitCode::SUCCESS } else { ExitCode::FAILURE })
