@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Operators have SQL Server's names for what they do here: a hash join's first input is the one that
-//! is read into the table, which is the right one of the bound tree.
+//! is read into the table, which is the right one of the bound tree, but for a small left one (`Course::Exchanged`).
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use sos::clock;
 
 use super::profile::{Count, Profile, address};
 use super::scalar::{Column, Names};
-use crate::exec::vector::{Regions, Role};
+use crate::exec::vector::{Course, Regions, Role, course};
 use crate::opt::{Estimate, estimate};
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{
@@ -287,31 +287,42 @@ impl Builder<'_> {
                 op.inputs = vec![left, right];
                 op
             }
-            JoinMethod::Hash(keys) => {
-                let right = self.node(&join.right, executions);
-                let logical = match join.kind {
-                    JoinKind::Inner => "Inner Join",
-                    JoinKind::Left => "Right Outer Join",
-                    JoinKind::Full => "Full Outer Join",
-                    JoinKind::Semi => "Right Semi Join",
-                    JoinKind::Anti => "Right Anti Semi Join",
-                };
-                let mut op = Op::new("Hash Match", logical, "Hash");
-                op.output = outputs_of(join.kind, &left, &right);
-                let build: Vec<&Expr> = keys.iter().map(|k| &k.1).collect();
-                let probe: Vec<&Expr> = keys.iter().map(|k| &k.0).collect();
-                let texts = [&build, &probe].map(|side| self.list(side));
-                op.argue(&format!("HASH:({})=({})", texts[0], texts[1]));
-                self.key_columns(&mut op, "HashKeysBuild", &build);
-                self.key_columns(&mut op, "HashKeysProbe", &probe);
-                if let Some(on) = &join.on {
-                    self.predicate(&mut op, "RESIDUAL", "ProbeResidual", on, Part::Before);
-                }
-                // The input that is read into the table comes first.
-                op.inputs = vec![right, left];
-                op
-            }
+            JoinMethod::Hash(keys) => self.hash_join(join, keys, left, executions),
         }
+    }
+
+    fn hash_join(&mut self, join: &Join, keys: &[(Expr, Expr)], left: Op, executions: f64) -> Op {
+        let right = self.node(&join.right, executions);
+        // The input that is read into the table comes first.
+        let is_exchanged = course(join, keys) == Course::Exchanged;
+        let logical = match (join.kind, is_exchanged) {
+            (JoinKind::Inner, _) => "Inner Join",
+            (JoinKind::Left, false) => "Right Outer Join",
+            (JoinKind::Left, true) => "Left Outer Join",
+            (JoinKind::Full, _) => "Full Outer Join",
+            (JoinKind::Semi, false) => "Right Semi Join",
+            (JoinKind::Semi, true) => "Left Semi Join",
+            (JoinKind::Anti, false) => "Right Anti Semi Join",
+            (JoinKind::Anti, true) => "Left Anti Semi Join",
+        };
+        let mut op = Op::new("Hash Match", logical, "Hash");
+        op.output = outputs_of(join.kind, &left, &right);
+        let (of_left, of_right): (Vec<&Expr>, Vec<&Expr>) =
+            keys.iter().map(|k| (&k.0, &k.1)).unzip();
+        let (build, probe, inputs) = if is_exchanged {
+            (of_left, of_right, vec![left, right])
+        } else {
+            (of_right, of_left, vec![right, left])
+        };
+        let texts = [&build, &probe].map(|side| self.list(side));
+        op.argue(&format!("HASH:({})=({})", texts[0], texts[1]));
+        self.key_columns(&mut op, "HashKeysBuild", &build);
+        self.key_columns(&mut op, "HashKeysProbe", &probe);
+        if let Some(on) = &join.on {
+            self.predicate(&mut op, "RESIDUAL", "ProbeResidual", on, Part::Before);
+        }
+        op.inputs = inputs;
+        op
     }
 
     /// The columns of the left input that the right one reads.

@@ -13,7 +13,7 @@ use crate::func::entry::{
     flag, id, int, lookup, of, smallint, sysname, text, variant, whole, wrap,
 };
 use crate::func::{Call, Evaluate, Function};
-use crate::view::source::{self, ObjectRow};
+use crate::view::source::{self, ColumnRow, ObjectRow};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("OBJECT_ID", (1, 2), int, object_id),
@@ -216,19 +216,27 @@ fn type_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
 }
 
 fn col_length(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
-    let (Some(table), Some(column)) = (table, text(call, values, 1)) else {
+    let found = text(call, values, 0).and_then(|name| find(cx, &name));
+    let (Some((database, row)), Some(name)) = (found, text(call, values, 1)) else {
         return Ok(Value::Null);
     };
-    let column = table.column(&column).map(|at| table.columns[at].ty.data_type.max_length());
-    Ok(column.map_or(Value::Null, Value::SmallInt))
+    let column = column_of(cx, &database, row.id, &name);
+    Ok(column.map_or(Value::Null, |c| Value::SmallInt(c.ty.data_type.max_length())))
+}
+
+/// Finds a column of a table or view.
+fn column_of(cx: &Cx<'_>, database: &Database, object: i32, name: &str) -> Option<ColumnRow> {
+    let columns = source::columns_of(cx.session, database, object);
+    columns.into_iter().find(|column| Name::same(&column.name, name))
 }
 
 fn col_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(table), Some(place)) = (argument_table(cx, values), whole(values, 1)) else {
+    let (Some(database), Some(id), Some(place)) = (current(cx), id(values, 0), whole(values, 1))
+    else {
         return Ok(Value::Null);
     };
-    let column = usize::try_from(place - 1).ok().and_then(|at| table.columns.get(at));
+    let columns = source::columns_of(cx.session, &database, id);
+    let column = usize::try_from(place - 1).ok().and_then(|at| columns.get(at));
     Ok(name_or_null(column.map(|c| c.name.as_str())))
 }
 
@@ -238,21 +246,20 @@ pub(super) fn argument_table(cx: &Cx<'_>, values: &[Value]) -> Option<Arc<TableD
 }
 
 fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(table), Some(column), Some(property)) =
-        (argument_table(cx, values), text(call, values, 1), text(call, values, 2))
+    let (Some(database), Some(id), Some(column), Some(property)) =
+        (current(cx), id(values, 0), text(call, values, 1), text(call, values, 2))
     else {
         return Ok(Value::Null);
     };
-    let Some(at) = table.column(&column) else { return Ok(Value::Null) };
-    let column = &table.columns[at];
+    let Some(column) = column_of(cx, &database, id, &column) else { return Ok(Value::Null) };
     let ty = &column.ty.data_type;
     Ok(match property.to_ascii_lowercase().as_str() {
         "allowsnull" => flag(column.ty.nullable),
-        "columnid" => Value::Int(i32::try_from(at + 1).unwrap_or(i32::MAX)),
-        "iscomputed" => flag(column.computed.is_some()),
-        "isidentity" => flag(column.identity.is_some()),
-        "isrowguidcol" => flag(column.row_guid),
-        "issparse" => flag(column.sparse),
+        "columnid" => Value::Int(column.id),
+        "iscomputed" => flag(column.is(|c| c.computed.is_some())),
+        "isidentity" => flag(column.is(|c| c.identity.is_some())),
+        "isrowguidcol" => flag(column.is(|c| c.row_guid)),
+        "issparse" => flag(column.is(|c| c.sparse)),
         "precision" => match source::character_length(ty) {
             Some(n) => Value::Int(n),
             None => Value::Int(i32::from(ty.precision())),
@@ -262,7 +269,7 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         }
         "charmaxlen" => source::character_length(ty).map_or(Value::Null, Value::Int),
         "usesansitrim" => flag(true),
-        "isdeterministic" | "isprecise" if column.computed.is_none() => Value::Null,
+        "isdeterministic" | "isprecise" if !column.is(|c| c.computed.is_some()) => Value::Null,
         "isfulltextindexed"
         | "isidnotforrepl"
         | "ishidden"

@@ -24,6 +24,7 @@ pub(crate) mod entry;
 mod files;
 pub(crate) mod format;
 mod hash;
+pub(crate) mod hex;
 pub(crate) mod json;
 pub(crate) mod logic;
 mod math;
@@ -89,6 +90,7 @@ static SCALARS: &[&[Function]] = &[
     files::FUNCTIONS,
     format::FUNCTIONS,
     hash::FUNCTIONS,
+    hex::FUNCTIONS,
     json::FUNCTIONS,
     logic::FUNCTIONS,
     math::FUNCTIONS,

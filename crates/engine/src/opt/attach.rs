@@ -111,13 +111,15 @@ pub(super) fn join(
 ) -> Node {
     let Sides { left, right } = sides;
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
+    // `unordered.rs` knows better, when the tree is done.
+    let any_order = false;
     if method == Method::Loop {
         let mut right = push_more(right, conjuncts);
         if let Node::Scan(scan) = &mut right {
             drop_carried(scan, &left);
         }
         let (method, on) = (JoinMethod::Loop, None);
-        let join = Join { kind, method, left, right, on, left_live, right_live };
+        let join = Join { kind, method, left, right, on, left_live, right_live, any_order };
         return Node::Join(Box::new(join));
     }
     let (left_fills, mut own) = (walk::fills(&left).0, walk::fills(&right).0);
@@ -136,7 +138,8 @@ pub(super) fn join(
         if kind == JoinKind::Full { (Vec::new(), rest) } else { part(rest, &own, all) };
     let right = push_more(right, below);
     let (method, on) = (JoinMethod::Hash(keys), join_conjuncts(on));
-    Node::Join(Box::new(Join { kind, method, left, right, on, left_live, right_live }))
+    let join = Join { kind, method, left, right, on, left_live, right_live, any_order };
+    Node::Join(Box::new(join))
 }
 
 /// Leaves out of what is checked on the rows of a look-up by columns of the left side what the left side's

@@ -343,6 +343,7 @@ fn as_written(pool: Pool, all: &Registers) -> Node {
             on: conjunct::join_conjuncts(semi.on),
             left_live,
             right_live,
+            any_order: false,
         }));
     }
     node

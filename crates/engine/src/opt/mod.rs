@@ -233,5 +233,6 @@ pub(crate) fn inner_join(left: Node, right: Node) -> Node {
         on: None,
         left_live,
         right_live,
+        any_order: false,
     }))
 }

@@ -125,6 +125,7 @@ impl Optimizer<'_> {
             on: super::conjunct::join_conjuncts(grouped.on),
             left_live,
             right_live,
+            any_order: false,
         };
         (Node::Join(Box::new(join)), Some(grouped.value))
     }

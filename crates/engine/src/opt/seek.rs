@@ -3,9 +3,13 @@
 //! `column = key` on all columns of a hash index, or on a prefix of a range index, seeks; a comparison
 //! of the next column of a range index bounds it. Where the column is converted to the type of the
 //! other side (an `int` column and a `bigint` parameter), the key is brought to the column's type
-//! instead, NULL if it does not fit, and the comparison stays to be checked on the row.
+//! instead, NULL if it does not fit, and the comparison stays to be checked on the row. A bound is rounded
+//! (`round.rs`), where both are exact numbers.
+
+mod round;
 
 use smallvec::SmallVec;
+use types::value::ColumnType;
 use types::{Mode, Value};
 
 use super::conjunct::{join_conjuncts, split};
@@ -31,6 +35,8 @@ struct Sarg {
     key: Expr,
     /// Whether the key is compared as the column is stored: a path by it gives no row too many.
     exact: bool,
+    /// Whether a path by it gives all rows, as the bound of a range.
+    bounds: bool,
     /// Whether the conjunct says no more than that, so that nothing of it is left to be checked.
     whole: bool,
 }
@@ -207,7 +213,7 @@ fn candidate(place: usize, index: &IndexDef, sargs: &[Sarg]) -> Option<Best> {
     let (mut lower, mut upper) = (None, None);
     if !whole {
         let (column, descending) = index.keys[equal];
-        for (i, sarg) in sargs.iter().enumerate().filter(|(_, s)| s.column == column && s.exact) {
+        for (i, sarg) in sargs.iter().enumerate().filter(|(_, s)| s.column == column && s.bounds) {
             let low = match sarg.op {
                 CompareOp::Greater | CompareOp::GreaterOrEqual => true,
                 CompareOp::Less | CompareOp::LessOrEqual => false,
@@ -268,19 +274,25 @@ fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
             if ty.data_type.is_string() && ty.collation != *collation {
                 continue;
             }
-            let key = if exact {
-                key.clone()
-            } else if op == CompareOp::Equal {
-                let operand = key.clone();
-                let conversion = Conversion { operand, style: None, mode: Mode::Try };
-                Expr { kind: ExprKind::Convert(Box::new(conversion)), ty: *ty }
-            } else {
-                continue;
+            let (op, key) = match op {
+                _ if exact => (op, key.clone()),
+                CompareOp::Equal => (op, tried(key, ty)),
+                _ => match round::bound(ty, &column.ty, key) {
+                    Some(key) => (op.or_equal(), key),
+                    None => continue,
+                },
             };
-            found.push(Sarg { conjunct: i, column: ordinal, op, key, exact, whole: true });
+            let bounds = exact || op != CompareOp::Equal;
+            found.push(Sarg { conjunct: i, column: ordinal, op, key, exact, bounds, whole: true });
         }
     }
     found
+}
+
+/// Brings a key to the type of a column; NULL if it does not fit.
+fn tried(key: &Expr, ty: &ColumnType) -> Expr {
+    let conversion = Conversion { operand: key.clone(), style: None, mode: Mode::Try };
+    Expr { kind: ExprKind::Convert(Box::new(conversion)), ty: *ty }
 }
 
 /// `column IN (key)` is a comparison with the key. IN a longer list lies between the least and the greatest of
@@ -300,15 +312,17 @@ fn list_sargs(
     }
     if let [key] = list {
         let op = CompareOp::Equal;
-        found.push(Sarg { conjunct, column, op, key: key.clone(), exact: true, whole: true });
+        let (exact, bounds, whole) = (true, true, true);
+        found.push(Sarg { conjunct, column, op, key: key.clone(), exact, bounds, whole });
         return;
     }
     let ends = [("LEAST", CompareOp::GreaterOrEqual), ("GREATEST", CompareOp::LessOrEqual)];
     for (name, op) in ends.into_iter().filter(|_| matches!(scan.hints.path, Path::Seek(_))) {
         let Some(function) = func::find(name) else { return };
-        let ty = types::value::ColumnType { nullable: true, ..*ty };
+        let ty = ColumnType { nullable: true, ..*ty };
         let key = Expr { kind: ExprKind::Call(function, list.into()), ty };
-        found.push(Sarg { conjunct, column, op, key, exact: true, whole: false });
+        let (exact, bounds, whole) = (true, true, false);
+        found.push(Sarg { conjunct, column, op, key, exact, bounds, whole });
     }
 }
 
@@ -330,7 +344,7 @@ fn column_of(scan: &Scan, expr: &Expr) -> Option<(u16, bool)> {
 }
 
 /// Returns the collation by which values of a type are told apart.
-pub(super) fn key_collation(ty: &types::value::ColumnType) -> types::Collation {
+pub(super) fn key_collation(ty: &ColumnType) -> types::Collation {
     if ty.data_type.is_string() { ty.collation } else { types::Collation::default() }
 }
 

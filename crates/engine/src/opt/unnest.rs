@@ -62,6 +62,7 @@ impl Optimizer<'_> {
             on: join_conjuncts(on),
             left_live,
             right_live,
+            any_order: false,
         };
         (Node::Join(Box::new(join)), None)
     }

@@ -4,7 +4,7 @@
 //! gives rows as people expect them. Below a sort, or an aggregate that is the same in any order, this
 //! only costs: an index is walked from node to node and leads to rows all over the memory, while heads
 //! lie one behind the other. For the same reason SQL Server reads large tables in allocation order where
-//! a plan says `Ordered="False"`.
+//! a plan says `Ordered="False"`. Joins learn of it as well: an outer one may give its rows in the order of either side.
 
 use types::DataType;
 
@@ -34,6 +34,7 @@ pub(super) fn relax(node: &mut Node, order: Order) {
         Node::Compute(inner) => relax(&mut inner.0, order),
         Node::Distinct(inner) => relax(&mut inner.0, order),
         Node::Join(join) => {
+            join.any_order = order == Order::Unseen;
             relax(&mut join.left, order);
             if matches!(join.method, JoinMethod::Hash(_)) {
                 relax(&mut join.right, order);

@@ -120,6 +120,16 @@ impl CompareOp {
         }
     }
 
+    /// Returns the operator that holds for equal operands, too.
+    #[must_use]
+    pub fn or_equal(self) -> Self {
+        match self {
+            Self::Less | Self::LessOrEqual => Self::LessOrEqual,
+            Self::Greater | Self::GreaterOrEqual => Self::GreaterOrEqual,
+            Self::Equal | Self::NotEqual => self,
+        }
+    }
+
     /// Returns the operator that holds where this one does not, of operands that are not NULL.
     #[must_use]
     pub fn negated(self) -> Self {

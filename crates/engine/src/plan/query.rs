@@ -312,6 +312,8 @@ pub struct Join {
     pub left_live: Live,
     /// What the right input leaves behind: set to NULL for unmatched left rows.
     pub right_live: Live,
+    /// Whether its rows may come in any order: nobody above sees it.
+    pub any_order: bool,
 }
 
 /// How a join finds the right rows of a left one.

@@ -204,25 +204,49 @@ pub(crate) fn columns(scope: &Scope<'_>) -> Vec<ColumnRow> {
     }
     for object in scope.database.objects.values() {
         if let Object::View(view) = object {
-            let columns = view_columns(scope.session, scope.database, &view.schema, &view.name);
-            for (id, (name, ty)) in (1..).zip(columns) {
-                rows.push(ColumnRow {
-                    object_id: view.id,
-                    schema: view.schema.clone(),
-                    table: view.name.clone(),
-                    id,
-                    name,
-                    ty,
-                    user_type_id: ty.data_type.user_type_id(),
-                    alias: None,
-                    definition: None,
-                });
-            }
+            push_view_columns(scope.session, scope.database, view, &mut rows);
         }
     }
     // Columns of one object are in order already.
     rows.sort_by_key(|row| row.object_id);
     rows
+}
+
+/// Returns the columns of one table or view, of the system's views too; none if the id is of something else.
+pub(crate) fn columns_of(session: &SessionState, database: &Database, id: i32) -> Vec<ColumnRow> {
+    let mut rows = Vec::new();
+    let own = session.temp.iter().find(|table| table.id == id);
+    if let Some(table) = own.or_else(|| database.table_by_id(id)) {
+        push_columns(database, table, &mut rows);
+        return rows;
+    }
+    let is_it = |object: &&Object| object.id() == id;
+    if let Some(Object::View(view)) = database.objects.values().find(is_it) {
+        push_view_columns(session, database, view, &mut rows);
+        return rows;
+    }
+    super::all().filter(|view| view.0 == id).for_each(|view| push_system_columns(view, &mut rows));
+    rows
+}
+
+fn push_view_columns(
+    session: &SessionState,
+    database: &Database,
+    view: &ModuleDef,
+    rows: &mut Vec<ColumnRow>,
+) {
+    let columns = view_columns(session, database, &view.schema, &view.name);
+    rows.extend((1..).zip(columns).map(|(id, (name, ty))| ColumnRow {
+        object_id: view.id,
+        schema: view.schema.clone(),
+        table: view.name.clone(),
+        id,
+        name,
+        ty,
+        user_type_id: ty.data_type.user_type_id(),
+        alias: None,
+        definition: None,
+    }));
 }
 
 /// Adds the columns of a table.
@@ -249,22 +273,23 @@ pub(crate) fn push_columns(database: &Database, table: &TableDef, rows: &mut Vec
 
 /// Returns the columns of the system views.
 pub(crate) fn system_columns() -> Vec<ColumnRow> {
-    let of = |(object_id, view): (i32, &super::SystemView)| {
-        let shape = (view.columns)();
-        let row = |(id, (name, ty)): (i32, (&'static str, ColumnType))| ColumnRow {
-            object_id,
-            schema: if view.schema.is_empty() { "sys" } else { view.schema }.to_owned(),
-            table: view.name.to_owned(),
-            id,
-            name: name.to_owned(),
-            ty,
-            user_type_id: ty.data_type.user_type_id(),
-            alias: None,
-            definition: None,
-        };
-        (1..).zip(shape).map(row).collect::<Vec<_>>()
-    };
-    super::all().flat_map(of).collect()
+    let mut rows = Vec::new();
+    super::all().for_each(|view| push_system_columns(view, &mut rows));
+    rows
+}
+
+fn push_system_columns((object_id, view): (i32, &super::SystemView), rows: &mut Vec<ColumnRow>) {
+    rows.extend((1..).zip((view.columns)()).map(|(id, (name, ty))| ColumnRow {
+        object_id,
+        schema: if view.schema.is_empty() { "sys" } else { view.schema }.to_owned(),
+        table: view.name.to_owned(),
+        id,
+        name: name.to_owned(),
+        ty,
+        user_type_id: ty.data_type.user_type_id(),
+        alias: None,
+        definition: None,
+    }));
 }
 
 /// Returns the id of a column's type: the alias type's if it has one.

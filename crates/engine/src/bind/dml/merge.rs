@@ -53,6 +53,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
             left: source,
             right: target.node,
             on: Some(on),
+            any_order: false,
         };
         let mut root = Node::Join(Box::new(join));
         let clauses = bind_clauses(binder, &base, &merge.clauses)?;

@@ -37,7 +37,8 @@ pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     if window::find(&name).is_some() {
         return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
     }
-    let Some(function) = func::find(&name) else {
+    let function = func::find(&name).filter(|_| !name.starts_with(func::hex::PREFIX));
+    let Some(function) = function else {
         if func::is_known(&name) {
             return not_supported(&name);
         }
@@ -160,8 +161,12 @@ pub(super) fn bind_niladic(binder: &mut Binder<'_>, niladic: ast::Niladic) -> Re
 
 fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let name = call.name.to_string();
-    let system = call.name.schema.as_ref().is_some_and(|schema| schema.is("sys"));
-    if system && let Some(function) = func::find(&call.name.object.to_ascii_uppercase()) {
+    let of_schema = |name| call.name.schema.as_ref().is_some_and(|schema| schema.is(name));
+    let of_master = call.name.database.as_ref().is_some_and(|database| database.is("master"));
+    let system = of_schema("sys");
+    let object = call.name.object.to_ascii_uppercase();
+    let is_found = system || of_master && of_schema("dbo") && object.starts_with(func::hex::PREFIX);
+    if is_found && let Some(function) = func::find(&object) {
         return bind_function(binder, function, call);
     }
     let prefix = call.name.schema.as_deref().unwrap_or_default();

@@ -142,7 +142,9 @@ fn bind_join(
             ast::JoinHint::Remote => binder.hints.method,
         };
     }
-    Ok(Node::Join(Box::new(Join { kind, method, left, right, on, left_live, right_live })))
+    let any_order = false;
+    let join = Join { kind, method, left, right, on, left_live, right_live, any_order };
+    Ok(Node::Join(Box::new(join)))
 }
 
 /// Columns of the side of an outer join that may be missing can be NULL.

@@ -31,20 +31,11 @@ enum Named {
     Default(usize),
 }
 
-/// Tells whether columns may get another type or another place.
-fn changes_columns(action: &AlterTableAction) -> bool {
-    matches!(action, AlterTableAction::AlterColumn(_) | AlterTableAction::Drop(_))
-}
-
 pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
     let table = table::find_alone(&alter.name, cx)?;
     let is_trigger = matches!(alter.action, AlterTableAction::Trigger { .. });
     if table.columnstore.is_some() && !is_trigger {
         return refuse("ALTER TABLE of a table with a columnstore index");
-    }
-    if table.column_index.is_some() && changes_columns(&alter.action) {
-        let what = "ALTER COLUMN and DROP of a table with a nonclustered columnstore index";
-        return refuse(what);
     }
     match &alter.action {
         AlterTableAction::Add { check, elements } => {
@@ -449,6 +440,10 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
             index.name.clone(),
         ));
     }
+    let column_index = table.column_index.as_ref().filter(|i| i.columns.contains(&ordinal));
+    if let Some(index) = column_index {
+        return Some(("index", index.name.clone()));
+    }
     let key = table.foreign_keys.iter().find(|k| k.columns.contains(&ordinal));
     if let Some(key) = key {
         return Some(("object", key.name.clone()));
@@ -533,6 +528,7 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
             |f: &Arc<IndexFilter>| Arc::new(f.renumbered(|c| c - u16::from(c > ordinal)));
         index.filter = index.filter.as_ref().map(renumbered);
     }
+    next.column_index.iter_mut().flat_map(|index| &mut index.columns).for_each(moved);
     next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
     next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
     for key in &mut next.foreign_keys {

@@ -124,6 +124,9 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         Some(_) | None => {}
     }
     let mut after = TableDef { columnstore: Some(defined), ..TableDef::clone(&before) };
+    // The mark of a foreign key stays when that is gone.
+    let database = cx.session.catalog.database_by_id(before.database_id);
+    after.referenced &= database.is_none_or(|d| d.is_referenced_by_others(before.id));
     super::column_index::check(&mut after)?;
     check(&after)?;
     remake(&before, after, "CREATE INDEX", cx)

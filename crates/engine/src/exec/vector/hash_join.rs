@@ -8,7 +8,10 @@
 //! columns are laid beside it. Else pairs are made, and both sides copied. With ON, or for unmatched
 //! left rows, a pair without right row stands behind the pairs of each left row: it lives if none
 //! of them did, so that rows come in the order of row mode.
+//!
+//! That is the course of most joins; `exchanged.rs` and `left_first.rs` have those of a small left input.
 
+mod exchanged;
 mod left_first;
 
 use std::sync::Arc;
@@ -32,7 +35,24 @@ use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Join, JoinKind};
 use crate::plan::walk::Registers;
 
-pub(super) use left_first::is_left_first;
+/// Which input is read first, and which is kept in the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// The right one is read into the table, the left one looked up.
+    RightFirst,
+    /// The left one is kept aside and narrows the right one, which is read into the table.
+    LeftAside,
+    /// The left one is read into the table, the right one looked up.
+    Exchanged,
+}
+
+/// Returns the course of a hash join.
+pub(crate) fn course(join: &Join, keys: &[(Expr, Expr)]) -> Course {
+    if exchanged::is_exchanged(join, keys) {
+        return Course::Exchanged;
+    }
+    if left_first::is_left_first(join, keys) { Course::LeftAside } else { Course::RightFirst }
+}
 
 /// A hash join.
 pub(super) struct HashJoin<'p> {
@@ -47,8 +67,7 @@ pub(super) struct HashJoin<'p> {
     probe: Probe<'p>,
     /// Whether the right input has been read.
     is_built: bool,
-    /// Whether the left input is read before the right one.
-    is_left_first: bool,
+    course: Course,
 }
 
 /// A table that is built, for other workers.
@@ -87,45 +106,20 @@ impl<'p> HashJoin<'p> {
             pairs: Pairs::default(),
         };
         let right_keys = kernels(|pair| &pair.1, right.layout());
-        let is_safe = keys.iter().all(|(left, right)| cannot_fail(left) && cannot_fail(right))
-            && join.on.as_ref().is_none_or(cannot_fail);
-        let is_left_first = is_left_first(join, keys);
+        let is_safe = is_safe(join, keys);
+        let course = course(join, keys);
         let is_built = false;
-        Self {
-            join,
-            left,
-            right,
-            layout,
-            keys,
-            is_safe,
-            right_keys,
-            probe,
-            is_built,
-            is_left_first,
-        }
+        Self { join, left, right, layout, keys, is_safe, right_keys, probe, is_built, course }
     }
 
     /// Finds out which left rows have a match, where only those matter.
     fn restrictions(&self) -> Vec<Restriction> {
         let is_possible = matches!(self.probe.kind, JoinKind::Inner | JoinKind::Semi)
             && self.keys.iter().all(|(left, _)| cannot_fail(left));
-        let mut found = Vec::new();
         if !is_possible {
-            return found;
+            return Vec::new();
         }
-        let (keys, table) = (&self.probe.keys, &self.probe.table);
-        for (column, (left, _)) in self.keys.iter().enumerate() {
-            let ExprKind::Column(register) = left.kind else { continue };
-            if !is_restrictable(&left.ty.data_type) {
-                continue;
-            }
-            let words = table.numbers.words().iter().skip(keys.place(column));
-            let words = words.step_by(keys.width()).copied();
-            if let Some(keys) = KeyFilter::new(words) {
-                found.push(Restriction { register, keys: Arc::new(keys) });
-            }
-        }
-        found
+        self.probe.table.restrictions(&self.probe.keys, self.keys.iter().map(|(left, _)| left))
     }
 
     /// Takes over a table that another worker has built, or builds one; tells the left input about it.
@@ -153,6 +147,12 @@ impl<'p> HashJoin<'p> {
         restrictions.iter().for_each(|restriction| self.left.restrict(restriction));
         Ok(restrictions)
     }
+}
+
+/// Tells whether the keys and ON have values for every row.
+fn is_safe(join: &Join, keys: &[(Expr, Expr)]) -> bool {
+    keys.iter().all(|(left, right)| cannot_fail(left) && cannot_fail(right))
+        && join.on.as_ref().is_none_or(cannot_fail)
 }
 
 /// Reads the right input into the table.
@@ -225,8 +225,11 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         if !self.is_built {
-            if self.is_left_first && cx.parallel.table_of(self.join).is_none() {
-                return self.run_left_first(cx, rows, receive);
+            let is_shared = cx.parallel.table_of(self.join).is_some();
+            match self.course {
+                Course::Exchanged if !is_shared => return self.run_exchanged(cx, rows, receive),
+                Course::LeftAside if !is_shared => return self.run_left_first(cx, rows, receive),
+                Course::Exchanged | Course::LeftAside | Course::RightFirst => {}
             }
             self.prepare(cx, rows)?;
         }
@@ -240,7 +243,7 @@ impl<'p> Operator<'p> for HashJoin<'p> {
     }
 }
 
-/// The right side. Once it is built, nobody changes it.
+/// The rows of the side that is kept. Once it is built, nobody changes it.
 struct Built {
     numbers: KeyTable,
     /// By key: the last row with it.
@@ -295,6 +298,27 @@ impl Built {
             self.store.columns = self.store.layout.iter().map(|_| Vector::empty()).collect();
         }
         self.store.columns.iter_mut().for_each(Vector::push_null);
+    }
+
+    /// Makes what the keys kept say of those columns of the other side that they are equal to.
+    fn restrictions<'e>(
+        &self,
+        keys: &Keys,
+        others: impl Iterator<Item = &'e Expr>,
+    ) -> Vec<Restriction> {
+        let mut found = Vec::new();
+        for (column, other) in others.enumerate() {
+            let ExprKind::Column(register) = other.kind else { continue };
+            if !is_restrictable(&other.ty.data_type) {
+                continue;
+            }
+            let words = self.numbers.words().iter().skip(keys.place(column));
+            let words = words.step_by(keys.width()).copied();
+            if let Some(keys) = KeyFilter::new(words) {
+                found.push(Restriction { register, keys: Arc::new(keys) });
+            }
+        }
+        found
     }
 
     /// Makes empty vectors of the form of the columns kept.

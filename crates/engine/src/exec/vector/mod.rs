@@ -60,6 +60,7 @@ pub(crate) use parallel::{Degree, Parallel, Receiver, Regions, Role, Share, regi
 
 pub use choice::ExecutionMode;
 pub(crate) use choice::is_chosen;
+pub(crate) use hash_join::{Course, course};
 
 /// The operator above: called for each batch.
 type Receive<'s, 'p> = &'s mut dyn FnMut(&mut Cx<'_>, &mut Rows<'p>, &mut Batch) -> Result<Flow>;

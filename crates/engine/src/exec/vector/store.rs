@@ -29,6 +29,11 @@ impl Store {
         Self { layout, places, columns: Vec::new(), len: 0, outside: 0 }
     }
 
+    /// Returns the places of the columns in the batches that come.
+    pub(super) fn places(&self) -> &[usize] {
+        &self.places
+    }
+
     /// Returns the bytes of memory that the rows take.
     pub(super) fn memory(&self) -> usize {
         self.outside + self.columns.iter().map(Vector::memory).sum::<usize>()

@@ -6,6 +6,7 @@
 mod admin;
 mod each;
 mod help;
+mod logins;
 mod odbc;
 mod rename;
 mod security;
@@ -25,6 +26,7 @@ pub(super) static PROCEDURES: &[&[SystemProcedure]] = &[
     admin::PROCEDURES,
     each::PROCEDURES,
     help::PROCEDURES,
+    logins::PROCEDURES,
     odbc::PROCEDURES,
     rename::PROCEDURES,
     security::PROCEDURES,

@@ -6,6 +6,9 @@
 //! ```
 //! EXISTS over a large table is the usual case: a table of all its rows costs more than all the rest. If there are
 //! more left rows than was estimated, the right input is read whole in their midst, and the others stream.
+//!
+//! Most such joins exchange their inputs instead (`exchanged.rs`). These are left: outer joins whose order shows, and
+//! those where ON may fail.
 
 use std::sync::Arc;
 
@@ -31,7 +34,7 @@ const RIGHT_ROWS_PER_LEFT: f64 = 4.0;
 const RIGHT_ROWS_MIN: f64 = if cfg!(debug_assertions) { 8.0 } else { 16_384.0 };
 
 /// Tells whether a join is to read its left input first.
-pub(in crate::exec::vector) fn is_left_first(join: &Join, keys: &[(Expr, Expr)]) -> bool {
+pub(super) fn is_left_first(join: &Join, keys: &[(Expr, Expr)]) -> bool {
     match join.kind {
         // A right row that no left one asks for is seen by nobody.
         JoinKind::Semi | JoinKind::Anti | JoinKind::Left => {}
@@ -43,6 +46,11 @@ pub(in crate::exec::vector) fn is_left_first(join: &Join, keys: &[(Expr, Expr)])
     if !drops_no_error || !is_narrowed() {
         return false;
     }
+    is_left_small(join)
+}
+
+/// Tells whether the left input is estimated to be much smaller than the right one.
+pub(super) fn is_left_small(join: &Join) -> bool {
     let right = estimate(&join.right).rows;
     right >= RIGHT_ROWS_MIN && estimate(&join.left).rows * RIGHT_ROWS_PER_LEFT <= right
 }
@@ -190,6 +198,6 @@ impl<'p> HashJoin<'p> {
 }
 
 /// Tells whether what has failed was an expression, and not the request.
-fn may_go_on(cx: &Cx<'_>) -> bool {
+pub(super) fn may_go_on(cx: &Cx<'_>) -> bool {
     cx.fault.is_none() && cx.interrupted.is_none()
 }

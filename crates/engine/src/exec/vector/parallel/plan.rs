@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::catalog::Catalog;
 use crate::exec::Cx;
 use crate::exec::vector::choice::reads;
-use crate::exec::vector::hash_join::is_left_first;
+use crate::exec::vector::hash_join::{Course, course};
 use crate::exec::vector::index_join;
 use crate::exec::vector::total::Totals;
 use crate::func::{self, Evaluate};
@@ -305,8 +305,10 @@ fn has_left_first(node: &Node) -> bool {
         Node::Filter(filter) => has_left_first(&filter.0),
         Node::Compute(compute) => has_left_first(&compute.0),
         Node::Join(join) => {
-            let is_first =
-                matches!(&join.method, JoinMethod::Hash(keys) if is_left_first(join, keys));
+            let is_first = matches!(
+                &join.method,
+                JoinMethod::Hash(keys) if course(join, keys) != Course::RightFirst
+            );
             is_first || has_left_first(&join.left)
         }
         _ => false,
