@@ -4,7 +4,7 @@
 //! of the next column of a range index bounds it. Where the column is converted to the type of the
 //! other side (an `int` column and a `bigint` parameter), the key is brought to the column's type
 //! instead, NULL if it does not fit, and the comparison stays to be checked on the row. A bound is rounded
-//! (`round.rs`), where both are exact numbers.
+//! (`round.rs`), where both are exact numbers or moments.
 
 mod round;
 
@@ -277,10 +277,12 @@ fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
             let (op, key) = match op {
                 _ if exact => (op, key.clone()),
                 CompareOp::Equal => (op, tried(key, ty)),
-                _ => match round::bound(ty, &column.ty, key) {
-                    Some(key) => (op.or_equal(), key),
-                    None => continue,
-                },
+                _ => {
+                    let is_lower = matches!(op, CompareOp::Greater | CompareOp::GreaterOrEqual);
+                    let end = if is_lower { round::End::Lower } else { round::End::Upper };
+                    let Some(key) = round::bound(end, ty, &column.ty, key) else { continue };
+                    (op.or_equal(), key)
+                }
             };
             let bounds = exact || op != CompareOp::Equal;
             found.push(Sarg { conjunct: i, column: ordinal, op, key, exact, bounds, whole: true });

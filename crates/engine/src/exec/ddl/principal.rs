@@ -206,7 +206,28 @@ fn default_database(options: &[LoginOption]) -> Option<String> {
     })
 }
 
+/// The security id that a login is to have: one of another server, so that users of copied databases find it.
+fn sid_of(options: &[LoginOption]) -> Result<Option<Vec<u8>>> {
+    const SID_BYTES: usize = 16;
+    for option in options {
+        let LoginOption::Other(option) = option else { continue };
+        if *option.name != *"SID" {
+            continue;
+        }
+        let ast::OptionValue::Literal(ast::Literal::Binary(sid)) = &option.value else {
+            return Err(wrong_sid());
+        };
+        return if sid.len() == SID_BYTES { Ok(Some(sid.to_vec())) } else { Err(wrong_sid()) };
+    }
+    Ok(None)
+}
+
+fn wrong_sid() -> Error {
+    Error::custom(15419, 16, 1, "Supplied parameter sid should be binary(16).")
+}
+
 fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
+    let sid = sid_of(options)?.unwrap_or_else(|| sos::sys::random_bytes::<16>().to_vec());
     let Some(password_hash) = password_of(options, cx)? else {
         return Err(Msg::SyntaxNear("LOGIN").into());
     };
@@ -221,11 +242,14 @@ fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<
                 format!("The server principal '{name}' already exists."),
             ));
         }
+        if catalog.logins.values().any(|login| login.sid == sid) {
+            return Err(Error::custom(15433, 16, 1, "Supplied parameter sid is in use."));
+        }
         let highest = catalog.logins.values().map(|l| l.principal_id).max();
         let login = Login {
             name: name.to_owned(),
             password_hash,
-            sid: sos::sys::random_bytes::<16>().to_vec(),
+            sid,
             principal_id: highest.map_or(LOGIN_FIRST, |id| (id + 1).max(LOGIN_FIRST)),
             default_database,
             sysadmin: false,
@@ -238,6 +262,9 @@ fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<
 }
 
 fn alter_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
+    if sid_of(options)?.is_some() {
+        return Err(Msg::SyntaxNear("SID").into());
+    }
     let password_hash = password_of(options, cx)?;
     let database = default_database(options);
     cx.session.change_catalog(|catalog| {

@@ -1,47 +1,136 @@
-//! Bounds from values of another type: `price >= @p`, where `@p` has more digits than the column, or is a wider number.
+//! Bounds from values of another type: `price >= @p`, where `@p` has more digits than the column or is a wider number,
+//! and `made >= @at`, where `@at` is a `datetime2` and `made` a `datetime`.
 //!
-//! The bound is the largest value of the column's type that is not above the other side: it leaves no row out that
-//! meets the comparison, and at most those of one value too many, which the comparison on the row rejects. A value
+//! The bound leaves no row out that meets the comparison; those of one value too many the comparison on the row
+//! rejects. A number's bound is the largest value of the column's type that is not above it, for both ends. A value
 //! beyond all of the column's becomes the nearest of them. SQL Server's plans call this GetRangeThroughConvert.
 
+use types::date::{
+    DATETIME_DAYS_MAX, DATETIME_DAYS_MIN, DATETIME_TICKS_PER_DAY, DAYS_MAX, Moment, TICKS_PER_DAY,
+    TICKS_PER_MINUTE, TICKS_PER_SECOND,
+};
 use types::decimal::Rounding;
 use types::value::ColumnType;
-use types::{ConvertOptions, DataType, Decimal, Mode, Result, Value, convert, type_rules};
+use types::{ConvertOptions, DataType, Decimal, Mode, Value, convert, type_rules};
 
-use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
-use crate::plan::expr::{Conversion, Expr, ExprKind};
+use crate::plan::expr::{Expr, ExprKind};
 
-/// Rounds a number down to the type of the result. No name finds it: only a scan's bound calls it.
-static FLOOR: Function = Function {
+/// Which end of a range a bound is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Lower,
+    Upper,
+}
+
+/// Rounds a value to the type of the result. No name finds it: only a scan's bound calls it.
+static LOWER: Function = Function {
     name: "RangeThroughConvert",
     arity: (1, 1),
     bind: |_, arguments| Ok(arguments[0].ty),
-    eval: Evaluate::Strict(evaluate),
+    eval: Evaluate::Strict(|_, call, values| Ok(evaluate(End::Lower, call, values))),
     deterministic: true,
 };
 
-fn evaluate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    Ok(floor(&values[0], &call.arguments[0].ty, call.ty).unwrap_or(Value::Null))
+/// As [`LOWER`], for the other end.
+static UPPER: Function = Function {
+    eval: Evaluate::Strict(|_, call, values| Ok(evaluate(End::Upper, call, values))),
+    ..LOWER
+};
+
+fn evaluate(end: End, call: &Call<'_>, values: &[Value]) -> Value {
+    round(end, &values[0], &call.arguments[0].ty, call.ty).unwrap_or(Value::Null)
 }
 
 /// Makes the bound that a comparison of a column with `key` gives, where the column is compared as `compared`; `None`
-/// if that is no exact number, or does not hold all of the column's values.
-pub(super) fn bound(column: &ColumnType, compared: &ColumnType, key: &Expr) -> Option<Expr> {
-    let own = type_rules::as_decimal(&column.data_type)?;
-    let held = type_rules::as_decimal(&compared.data_type)?;
-    type_rules::as_decimal(&key.ty.data_type)?;
-    let is_exact = held.1 >= own.1 && held.0 - held.1 >= own.0 - own.1;
-    if !is_exact || column.data_type == DataType::Bit {
+/// if that does not tell all of the column's values apart, in their order.
+pub(super) fn bound(
+    end: End,
+    column: &ColumnType,
+    compared: &ColumnType,
+    key: &Expr,
+) -> Option<Expr> {
+    let is_possible = match moment_scale(&column.data_type) {
+        Some(scale) => moment_scale(&compared.data_type).is_some_and(|held| held >= scale),
+        None => {
+            column.data_type != DataType::Bit
+                && is_number(&key.ty)
+                && holds(&compared.data_type, &column.data_type)
+        }
+    };
+    if !is_possible {
         return None;
     }
     let ty = ColumnType { nullable: true, ..*column };
-    let known = constant(key).and_then(|(value, from)| floor(value, &from, &ty));
-    let kind = match known {
-        Some(value) => ExprKind::Constant(value),
-        None => ExprKind::Call(&FLOOR, [key.clone()].into()),
+    let known = constant(key).and_then(|(value, from)| round(end, value, &from, &ty));
+    let kind = match (known, end) {
+        (Some(value), _) => ExprKind::Constant(value),
+        (None, End::Lower) => ExprKind::Call(&LOWER, [key.clone()].into()),
+        (None, End::Upper) => ExprKind::Call(&UPPER, [key.clone()].into()),
     };
     Some(Expr { kind, ty })
+}
+
+fn is_number(ty: &ColumnType) -> bool {
+    type_rules::as_decimal(&ty.data_type).is_some()
+}
+
+/// Tells whether one exact numeric type has all values of another.
+fn holds(wide: &DataType, narrow: &DataType) -> bool {
+    match (type_rules::as_decimal(wide), type_rules::as_decimal(narrow)) {
+        (Some(wide), Some(own)) => wide.1 >= own.1 && wide.0 - wide.1 >= own.0 - own.1,
+        _ => false,
+    }
+}
+
+/// How finely a type of moments tells them apart, in decimals of a second.
+const fn moment_scale(of: &DataType) -> Option<u8> {
+    match of {
+        DataType::Date | DataType::SmallDateTime => Some(0),
+        DataType::DateTime => Some(3),
+        DataType::DateTime2(scale) => Some(*scale),
+        _ => None,
+    }
+}
+
+fn round(end: End, value: &Value, from: &ColumnType, to: &ColumnType) -> Option<Value> {
+    if moment_scale(&to.data_type).is_some() {
+        return moment(end, Moment::from_value(value)?, &to.data_type);
+    }
+    // What is not above a number is not above its floor, either.
+    floor(value, from, to)
+}
+
+/// Returns a moment of a type that is not inside of a bound: one unit further out, before it is rounded.
+fn moment(end: End, of: Moment, to: &DataType) -> Option<Value> {
+    /// 1950-01-01: what a type does not hold lies before its first or behind its last moment.
+    const DAYS_1950: i32 = 711_857;
+    let (unit, first, last) = match to {
+        // Dates are cut off, which is far enough for both ends.
+        DataType::Date => (0, Value::Date(0), Value::Date(DAYS_MAX)),
+        DataType::SmallDateTime => (
+            TICKS_PER_MINUTE,
+            Value::SmallDateTime { days: 0, minutes: 0 },
+            Value::SmallDateTime { days: u16::MAX, minutes: 1_439 },
+        ),
+        DataType::DateTime => (
+            TICKS_PER_SECOND / 300 + 1,
+            Value::DateTime { days: DATETIME_DAYS_MIN, ticks: 0 },
+            Value::DateTime {
+                days: DATETIME_DAYS_MAX,
+                ticks: u32::try_from(DATETIME_TICKS_PER_DAY - 1).ok()?,
+            },
+        ),
+        DataType::DateTime2(scale) => {
+            let unit = 10_i64.pow(7_u32.saturating_sub(u32::from(*scale)));
+            let last = Value::DateTime2 { days: DAYS_MAX, ticks: TICKS_PER_DAY - unit };
+            (unit, Value::DateTime2 { days: 0, ticks: 0 }, last)
+        }
+        _ => return None,
+    };
+    let outward = of.plus_ticks(if end == End::Lower { -unit } else { unit });
+    let found = outward.and_then(|moment| moment.try_to_value(to));
+    Some(found.unwrap_or(if of.days < DAYS_1950 { first } else { last }))
 }
 
 /// The constant that an operand is, below conversions that keep its value.
@@ -49,13 +138,8 @@ fn constant(key: &Expr) -> Option<(&Value, ColumnType)> {
     match &key.kind {
         ExprKind::Constant(value) if !value.is_null() => Some((value, key.ty)),
         ExprKind::Convert(conversion) => {
-            let Conversion { operand, .. } = &**conversion;
-            let (own, held) = (
-                type_rules::as_decimal(&operand.ty.data_type)?,
-                type_rules::as_decimal(&key.ty.data_type)?,
-            );
-            let is_exact = held.1 >= own.1 && held.0 - held.1 >= own.0 - own.1;
-            constant(operand).filter(|_| is_exact)
+            let operand = &conversion.operand;
+            constant(operand).filter(|_| holds(&key.ty.data_type, &operand.ty.data_type))
         }
         _ => None,
     }
@@ -132,5 +216,47 @@ mod tests {
         assert_eq!(floored(10_i128.pow(12), 0, DataType::Int), Value::Int(i32::MAX));
         assert_eq!(floored(-1, 0, DataType::TinyInt), Value::TinyInt(0));
         assert_eq!(floored(123_456, 5, DataType::Money), Value::Money(12_345));
+    }
+
+    /// Moments of a type that lie inside of a bound as they are compared lie inside of the one rounded, too.
+    #[test]
+    fn moments_inside_of_a_bound_stay_there() {
+        let types =
+            [DataType::DateTime, DataType::SmallDateTime, DataType::DateTime2(3), DataType::Date];
+        let start = Moment { days: 738_000, ticks: 0, offset: 0 };
+        let moments: Vec<Moment> = (0..4_000)
+            .filter_map(|n: i64| start.plus_ticks(n * n * 777_777 % (3 * TICKS_PER_DAY)))
+            .chain((0..200).filter_map(|n| start.plus_ticks(n * 11_111)))
+            .collect();
+        for (ty, compared) in types.iter().flat_map(|ty| [(ty, 3_u8), (ty, 4), (ty, 7)]) {
+            let compared = DataType::DateTime2(compared);
+            let as_compared = |value: &Value| {
+                Moment::from_value(value).and_then(|m| m.try_to_value(&compared)).expect("in range")
+            };
+            let order =
+                |a: &Value, b: &Value| types::compare::compare(a, b, types::Collation::default());
+            for pair in moments.windows(2) {
+                let key = pair[0].try_to_value(&compared).expect("in range");
+                let column = pair[1].try_to_value(ty).expect("in range");
+                let at = Moment::from_value(&key).expect("a moment");
+                let lower = moment(End::Lower, at, ty).expect("a bound");
+                let upper = moment(End::Upper, at, ty).expect("a bound");
+                let is = order(&as_compared(&column), &key).expect("no NULL");
+                let from_lower = order(&column, &lower).expect("no NULL");
+                let from_upper = order(&column, &upper).expect("no NULL");
+                assert!(is.is_lt() || from_lower.is_ge(), "{column:?} {key:?} {lower:?}");
+                assert!(is.is_gt() || from_upper.is_le(), "{column:?} {key:?} {upper:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn moments_beyond_a_type_become_its_ends() {
+        let at = |days| Moment { days, ticks: TICKS_PER_DAY - 1, offset: 0 };
+        let first = Value::DateTime { days: DATETIME_DAYS_MIN, ticks: 0 };
+        assert_eq!(moment(End::Lower, at(5), &DataType::DateTime), Some(first.clone()));
+        assert_eq!(moment(End::Upper, at(5), &DataType::DateTime), Some(first));
+        let last = Value::SmallDateTime { days: u16::MAX, minutes: 1_439 };
+        assert_eq!(moment(End::Upper, at(DAYS_MAX), &DataType::SmallDateTime), Some(last));
     }
 }
