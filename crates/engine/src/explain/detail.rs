@@ -134,7 +134,8 @@ impl Builder<'_> {
         let keys: Vec<Column> =
             (0..=prefix.len().min(definition.keys.len() - 1)).map(column).collect();
         if seeks {
-            self.seek(&mut op, &keys, prefix, bounds);
+            let descends = definition.keys.get(prefix.len()).is_some_and(|key| key.1);
+            self.seek(&mut op, (&keys, descends), prefix, bounds);
         }
         if ordered {
             op.tail = match direction {
@@ -148,7 +149,7 @@ impl Builder<'_> {
     fn seek(
         &mut self,
         op: &mut Op,
-        keys: &[Column],
+        (keys, descends): (&[Column], bool),
         prefix: &[Expr],
         bounds: [Option<&(Expr, bool)>; 2],
     ) {
@@ -161,9 +162,14 @@ impl Builder<'_> {
             }
             self.range(op, "Prefix", "EQ", &pairs);
         }
-        let signs = [("StartRange", ">", "GT", ">=", "GE"), ("EndRange", "<", "LT", "<=", "LE")];
-        for (bound, (element, open, open_name, closed, closed_name)) in
-            bounds.into_iter().zip(signs)
+        let mut signs = [(">", "GT", ">=", "GE"), ("<", "LT", "<=", "LE")];
+        if descends {
+            // Its first rows have the largest values.
+            signs.reverse();
+        }
+        let elements = ["StartRange", "EndRange"].into_iter().zip(signs);
+        for (bound, (element, (open, open_name, closed, closed_name))) in
+            bounds.into_iter().zip(elements)
         {
             let (Some((expr, inclusive)), Some(column)) = (bound, keys.get(prefix.len())) else {
                 continue;

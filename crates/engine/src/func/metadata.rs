@@ -236,7 +236,7 @@ fn col_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
         return Ok(Value::Null);
     };
     let columns = source::columns_of(cx.session, &database, id);
-    let column = usize::try_from(place - 1).ok().and_then(|at| columns.get(at));
+    let column = columns.iter().find(|column| i64::from(column.id) == place);
     Ok(name_or_null(column.map(|c| c.name.as_str())))
 }
 

@@ -216,7 +216,9 @@ pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
                 _ => random.pick(&columns).clone(),
             });
         }
-        texts.push(format!("{name}({})", arguments.join(", ")));
+        // Some are found in their schema only.
+        let schema = if name.starts_with(crate::func::hex::PREFIX) { "sys." } else { "" };
+        texts.push(format!("{schema}{name}({})", arguments.join(", ")));
         let mut special = special_calls(name, random);
         texts.append(&mut special);
     }
