@@ -13,7 +13,7 @@ mod templates;
 use std::sync::Arc;
 
 use sos::ledger::{self, State};
-use sos::sync::{AtomicU32, Ordering};
+use sos::sync::{AtomicBool, AtomicU32, Ordering};
 use types::{Collation, DataType, Value};
 
 use crate::catalog::{Catalog, CatalogCell, Login, password};
@@ -78,6 +78,8 @@ pub struct Instance {
     pub events: Events,
     /// Row or vector mode, where a test forces one.
     execution_mode: AtomicU32,
+    /// Whether a table with a period has been made: only then do transactions note when they begin.
+    periods: AtomicBool,
     /// Start time, as `datetime`.
     pub started: Value,
     /// Start time on the machine's monotonic clock, in ms.
@@ -121,6 +123,7 @@ impl Instance {
             templates: SharedTemplates::default(),
             statistics: Arc::default(),
             history: History::default(),
+            periods: AtomicBool::new(false),
             execution_mode: AtomicU32::new(ExecutionMode::Automatic as u32),
             started,
             started_ms: sos::clock::monotonic_ns() / 1_000_000,
@@ -140,6 +143,17 @@ impl Instance {
     /// What keeps one from it.
     pub fn start_event_sessions(&self) -> Result<(), String> {
         self.events.start_all(self.catalog.load().event_sessions.values())
+    }
+
+    /// Tells whether a table with a period has ever been made.
+    pub(crate) fn has_periods(&self) -> bool {
+        // Relaxed: a transaction that begins beside it asks for its time when it needs it.
+        self.periods.load(Ordering::Relaxed)
+    }
+
+    /// Notes that there is a table with a period.
+    pub(crate) fn note_periods(&self) {
+        self.periods.store(true, Ordering::Relaxed);
     }
 
     /// Returns how queries run.

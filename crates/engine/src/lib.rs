@@ -12,6 +12,7 @@ pub mod explain;
 pub mod func;
 pub mod instance;
 pub mod opt;
+mod period;
 pub mod plan;
 pub mod proc;
 mod security;

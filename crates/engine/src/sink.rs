@@ -22,12 +22,15 @@ pub struct Traits {
     pub identity: bool,
     /// It is a `decimal` by the name of `numeric`, which clients have as another type.
     pub numeric: bool,
+    /// It is HIDDEN in its table: `*` leaves it out.
+    pub hidden: bool,
 }
 
 impl Traits {
     /// Those of a column of a table.
     pub(crate) fn of(column: &crate::catalog::ColumnDef) -> Self {
-        Self { identity: column.identity.is_some(), numeric: column.numeric }
+        let hidden = column.hidden;
+        Self { identity: column.identity.is_some(), numeric: column.numeric, hidden }
     }
 
     /// Those of a column whose value comes from there, and that is no identity of its own.

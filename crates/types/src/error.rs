@@ -4,6 +4,8 @@
 
 #[macro_use]
 mod registry;
+#[macro_use]
+mod temporal;
 mod messages;
 
 use std::fmt;

@@ -89,6 +89,7 @@ impl<'s> BinderContext<'s> {
             view_checks: Vec::new(),
             nested: None,
             in_view: false,
+            system_time: None,
             known_collation: std::cell::Cell::new(None),
         }
     }

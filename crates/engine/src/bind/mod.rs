@@ -93,6 +93,8 @@ pub struct Binder<'a> {
     pub(crate) nested: Option<dml::NestedRows>,
     /// Whether the definition of a view or function is being bound.
     pub(crate) in_view: bool,
+    /// FOR SYSTEM_TIME of the view, or the table, that is being bound.
+    pub(crate) system_time: Option<query::SystemTime>,
     /// The database whose collation was asked for last, and that.
     pub(crate) known_collation: Cell<Option<(&'a str, ::types::Collation)>>,
 }
@@ -128,6 +130,7 @@ impl Binder<'_> {
             view_checks: Vec::new(),
             nested: None,
             in_view: false,
+            system_time: None,
             known_collation: Cell::new(None),
         }
     }

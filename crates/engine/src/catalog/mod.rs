@@ -32,6 +32,7 @@ pub(crate) mod scoped;
 mod sequence;
 mod settings;
 pub mod table;
+mod temporal;
 
 pub(crate) use bootstrap::default_files;
 pub use cell::CatalogCell;
@@ -47,6 +48,7 @@ pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
+pub use temporal::{Generated, Period, Versioning};
 
 /// All databases at one moment.
 #[derive(Clone, Debug)]
@@ -328,6 +330,10 @@ pub struct TableDef {
     pub column_index: Option<ColumnIndexDef>,
     /// Of an external table: where its rows are. It has none of its own.
     pub external: Option<Arc<ExternalPlace>>,
+    /// PERIOD FOR SYSTEM_TIME.
+    pub period: Option<Period>,
+    /// SYSTEM_VERSIONING.
+    pub versioning: Versioning,
 }
 
 /// A clustered columnstore index.
@@ -399,6 +405,10 @@ pub struct ColumnDef {
     pub numeric: bool,
     /// SPARSE: shown by the catalog; a NULL takes no more room than in any other column.
     pub sparse: bool,
+    /// GENERATED ALWAYS AS ROW START or ROW END.
+    pub generated: Option<Generated>,
+    /// HIDDEN: neither `*` nor an INSERT without a column list means it.
+    pub hidden: bool,
 }
 
 /// A default constraint.

@@ -202,6 +202,19 @@ impl Cx<'_> {
         *self.now.get_or_insert_with(clock)
     }
 
+    /// Returns when the transaction began that the statement is in, as the columns of a period have it.
+    pub(crate) fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
+        let began = *self.session.transaction.time.get_or_insert_with(clock);
+        crate::period::of(began, data_type)
+    }
+
+    /// Returns the name of a table with its database and schema, as messages have it.
+    pub(crate) fn qualified(&self, table: &crate::catalog::TableDef) -> String {
+        let database = self.session.catalog.database_by_id(table.database_id);
+        let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
+        format!("{database}.{}", table.qualified_name())
+    }
+
     /// Returns the session's settings that conversions go by.
     pub fn convert_options(&self) -> types::ConvertOptions {
         self.session.convert_options()

@@ -23,6 +23,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     cx.fault = None;
     cx.fires = false;
     cx.kept.clear();
+    begin_time(cx);
     cx.parallel.assigns = matches!(bound, Bound::SelectAssign(_));
     let done = match bound {
         Bound::Select(select) => run_select(select, cx),
@@ -49,6 +50,13 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
         fault::sent(cx, sent)?;
     }
     done
+}
+
+/// A statement outside of a transaction has a time of its own: what the last one's was is forgotten.
+pub(crate) fn begin_time(cx: &mut Cx<'_>) {
+    if cx.transaction.is_none() && cx.session.transaction.count == 0 {
+        cx.session.transaction.time = None;
+    }
 }
 
 /// Evaluates a bound expression: SET, IF, WHILE, arguments. It has a transaction of its own if it reads
@@ -166,6 +174,7 @@ pub(crate) fn in_transaction<T>(
         };
         debug_assert!(restart, "only a restart goes round");
         cx.fault = None;
+        cx.session.transaction.time = None;
         fault::check_cancel(cx)?;
         cx.frame.variables.clone_from(&cx.scratch.variables);
     }

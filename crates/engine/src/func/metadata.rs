@@ -260,6 +260,11 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         "isidentity" => flag(column.is(|c| c.identity.is_some())),
         "isrowguidcol" => flag(column.is(|c| c.row_guid)),
         "issparse" => flag(column.is(|c| c.sparse)),
+        "ishidden" => flag(column.is(|c| c.hidden)),
+        "generatedalwaystype" => {
+            let generated = column.definition.as_ref().and_then(|c| c.generated);
+            Value::Int(i32::from(crate::view::generated_always(generated).0))
+        }
         "precision" => match source::character_length(ty) {
             Some(n) => Value::Int(n),
             None => Value::Int(i32::from(ty.precision())),
@@ -272,7 +277,6 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         "isdeterministic" | "isprecise" if !column.is(|c| c.computed.is_some()) => Value::Null,
         "isfulltextindexed"
         | "isidnotforrepl"
-        | "ishidden"
         | "iscolumnset"
         | "isindexable"
         | "isxmlindexable"
@@ -280,8 +284,7 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         | "iscursortype"
         | "systemdataaccess"
         | "userdataaccess"
-        | "statisticalsemantics"
-        | "generatedalwaystype" => flag(false),
+        | "statisticalsemantics" => flag(false),
         _ => Value::Null,
     })
 }
@@ -364,6 +367,9 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "tablehasnonclustindex" => of_table(&|t| t.indexes.iter().any(|i| !i.clustered)),
         "tablehasrowguidcol" => of_table(&|t| t.columns.iter().any(|c| c.row_guid)),
         "tableismemoryoptimized" => of_table(&|t| t.memory_optimized),
+        "tabletemporaltype" => {
+            table.as_ref().map(|t| i32::from(crate::view::temporal_type(t).0))
+        }
         "tableistemporal" | "tableisfake" | "tablehastextimage" if table.is_some() => Some(0),
         _ => None,
     }

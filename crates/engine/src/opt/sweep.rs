@@ -79,6 +79,7 @@ fn of_values(values: &mut [InsertValue], each: &mut dyn FnMut(&mut Expr)) {
             InsertValue::Default(None)
             | InsertValue::Identity
             | InsertValue::RowVersion
+            | InsertValue::Period(_)
             | InsertValue::Computed => {}
         }
     }

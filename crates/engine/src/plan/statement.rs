@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use crate::catalog::{ExternalPlace, ModuleDef, TableDef};
+use crate::catalog::{ExternalPlace, Generated, ModuleDef, TableDef};
 use crate::plan::expr::{Expr, Register, Slot};
 use crate::plan::query::{Node, OutputColumn, Query, TableSource};
 use crate::plan::walk;
@@ -332,6 +332,8 @@ pub enum InsertValue {
     Identity,
     /// The next rowversion.
     RowVersion,
+    /// The start or the end of the new row's period.
+    Period(Generated),
     /// A computed column: see [`NewRow::computed`].
     Computed,
 }
@@ -371,6 +373,8 @@ pub struct SetRow {
     pub changed: Vec<u16>,
     /// Ordinal of a rowversion column.
     pub row_version: Option<u16>,
+    /// Ordinal of the column that is the start of the row's period.
+    pub period_start: Option<u16>,
     /// Whether a key of an index may change.
     pub keys: storage::Keys,
     /// How the new row is completed.

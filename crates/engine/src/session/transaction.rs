@@ -16,6 +16,9 @@ pub struct TransactionState {
     pub descriptor: u64,
     /// Name of the outermost BEGIN TRANSACTION.
     pub name: String,
+    /// When it began, for system-versioned tables: read with BEGIN TRANSACTION where the instance has such
+    /// tables, else, and for a statement's own transaction, when it is first asked for.
+    pub(crate) time: Option<types::date::Moment>,
     /// Named savepoints, oldest first.
     pub(crate) savepoints: Vec<(String, storage::Savepoint, DefinitionMark)>,
 }

@@ -29,7 +29,6 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &PARTITION_PARAMETERS,
     &PARTITION_RANGE_VALUES,
     &PARTITION_SCHEMES,
-    &PERIODS,
     &PLAN_GUIDES,
     &SERVICE_CONTRACTS,
     &SERVICE_MESSAGE_TYPES,
@@ -281,17 +280,6 @@ static PARTITION_SCHEMES: SystemView = absent("partition_schemes", || {
         unknown("is_default", BIT),
         unknown("is_system", BIT),
         none("function_id", INT),
-    ])
-});
-
-static PERIODS: SystemView = absent("periods", || {
-    shape(&[
-        none("name", SYSNAME),
-        unknown("period_type", TINYINT),
-        unknown("period_type_desc", nv(60)),
-        none("object_id", INT),
-        none("start_column_id", INT),
-        none("end_column_id", INT),
     ])
 });
 

@@ -7,6 +7,7 @@ use super::column::{
     BIT, Column, INT, SMALLINT, SYSNAME, TINYINT, bit, col, int, nv, opt, rows, shape, text,
 };
 use super::{Rows, Scope, SystemView};
+use crate::catalog::Generated;
 use crate::view::source::{ColumnRow, collation_name, columns};
 
 /// The columns, which the views with more or other rows share.
@@ -41,18 +42,31 @@ pub(super) const COLUMNS: &[Column<ColumnRow>] = &[
     col("rule_object_id", INT, |_| int(0)),
     opt("is_sparse", BIT, |r| bit(r.is(|d| d.sparse))),
     opt("is_column_set", BIT, |_| bit(false)),
-    opt("generated_always_type", TINYINT, |_| Value::TinyInt(0)),
-    opt("generated_always_type_desc", nv(60), |_| text("NOT_APPLICABLE")),
+    opt("generated_always_type", TINYINT, |r| {
+        Value::TinyInt(generated_always(r.definition.as_ref().and_then(|d| d.generated)).0)
+    }),
+    opt("generated_always_type_desc", nv(60), |r| {
+        text(generated_always(r.definition.as_ref().and_then(|d| d.generated)).1)
+    }),
     opt("encryption_type", INT, |_| Value::Null),
     opt("encryption_type_desc", nv(64), |_| Value::Null),
     opt("encryption_algorithm_name", SYSNAME, |_| Value::Null),
     opt("column_encryption_key_id", INT, |_| Value::Null),
     opt("column_encryption_key_database_name", SYSNAME, |_| Value::Null),
-    opt("is_hidden", BIT, |_| bit(false)),
+    opt("is_hidden", BIT, |r| bit(r.is(|d| d.hidden))),
     col("is_masked", BIT, |_| bit(false)),
     opt("graph_type", INT, |_| Value::Null),
     opt("graph_type_desc", nv(60), |_| Value::Null),
 ];
+
+/// Number and description of what a column is generated as.
+pub(crate) fn generated_always(generated: Option<Generated>) -> (u8, &'static str) {
+    match generated {
+        None => (0, "NOT_APPLICABLE"),
+        Some(Generated::RowStart) => (1, "AS_ROW_START"),
+        Some(Generated::RowEnd) => (2, "AS_ROW_END"),
+    }
+}
 
 /// The view.
 pub(super) static VIEW: SystemView =

@@ -117,6 +117,7 @@ mod messages;
 mod objects;
 mod parameters;
 mod partitions;
+mod periods;
 mod procedures;
 mod registry;
 mod schemas;
@@ -163,7 +164,9 @@ mod types;
 mod views;
 mod xe;
 
+pub(crate) use columns::generated_always;
 pub(crate) use documented::known_but_missing;
+pub(crate) use tables::temporal_type;
 
 use ::types::value::ColumnType;
 use ::types::{Result, Value};

@@ -110,6 +110,7 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::information_schema::domains::VIEW,
     &super::information_schema::sequences::VIEW,
     &super::partitions::VIEW,
+    &super::periods::VIEW,
     &super::sequences::VIEW,
     &super::server_list::VIEW,
     &super::stats::VIEW,

@@ -9,7 +9,7 @@ use super::column::{
     text,
 };
 use super::{Rows, Scope, SystemView};
-use crate::catalog::TableDef;
+use crate::catalog::{TableDef, Versioning};
 use crate::view::source::{ObjectRow, table_row, tables, type_description};
 
 const COLUMNS: &[Column<Row>] = &[
@@ -46,14 +46,18 @@ const COLUMNS: &[Column<Row>] = &[
     opt("durability_desc", nv(60), |r| {
         text(if r.table.schema_only { "SCHEMA_ONLY" } else { "SCHEMA_AND_DATA" })
     }),
-    opt("temporal_type", TINYINT, |_| Value::TinyInt(0)),
-    opt("temporal_type_desc", nv(60), |_| text("NON_TEMPORAL_TABLE")),
-    opt("history_table_id", INT, |_| Value::Null),
+    opt("temporal_type", TINYINT, |r| Value::TinyInt(temporal_type(&r.table).0)),
+    opt("temporal_type_desc", nv(60), |r| text(temporal_type(&r.table).1)),
+    opt("history_table_id", INT, |r| r.table.history_id().map_or(Value::Null, int)),
     opt("is_remote_data_archive_enabled", BIT, |_| bit(false)),
     opt("is_external", BIT, |r| bit(r.table.external.is_some())),
-    opt("history_retention_period", INT, |_| Value::Null),
-    opt("history_retention_period_unit", INT, |_| Value::Null),
-    opt("history_retention_period_unit_desc", nv(10), |_| Value::Null),
+    opt("history_retention_period", INT, |r| r.table.history_id().map_or(Value::Null, |_| int(-1))),
+    opt("history_retention_period_unit", INT, |r| {
+        r.table.history_id().map_or(Value::Null, |_| int(-1))
+    }),
+    opt("history_retention_period_unit_desc", nv(10), |r| {
+        r.table.history_id().map_or(Value::Null, |_| text("INFINITE"))
+    }),
     opt("is_node", BIT, |_| bit(false)),
     opt("is_edge", BIT, |_| bit(false)),
     opt("data_retention_period", INT, |_| int(-1)),
@@ -64,6 +68,15 @@ const COLUMNS: &[Column<Row>] = &[
     opt("ledger_view_id", INT, |_| Value::Null),
     opt("is_dropped_ledger_table", BIT, |_| bit(false)),
 ];
+
+/// Number and description of a table's part in system-versioning.
+pub(crate) fn temporal_type(table: &TableDef) -> (u8, &'static str) {
+    match table.versioning {
+        Versioning::Off => (0, "NON_TEMPORAL_TABLE"),
+        Versioning::History { .. } => (1, "HISTORY_TABLE"),
+        Versioning::Current { .. } => (2, "SYSTEM_VERSIONED_TEMPORAL_TABLE"),
+    }
+}
 
 /// The view.
 pub(super) static VIEW: SystemView =

@@ -28,6 +28,7 @@ mod slt;
 mod statistics;
 mod support;
 mod templates;
+mod temporal;
 mod tpch;
 mod tuple_mover;
 mod user_access;

@@ -339,24 +339,32 @@ impl Parser<'_> {
         }
         if self.eat(Kw::As) {
             self.expect(Kw::Of)?;
-            return Ok(Some(SystemTime::AsOf(self.expr()?)));
+            return Ok(Some(SystemTime::AsOf(self.moment()?)));
         }
         if self.eat(Kw::From) {
-            let from = self.expr()?;
+            let from = self.moment()?;
             self.expect(Kw::To)?;
-            return Ok(Some(SystemTime::FromTo(from, self.expr()?)));
+            return Ok(Some(SystemTime::FromTo(from, self.moment()?)));
         }
         if self.eat(Kw::Between) {
-            let low = self.expr()?;
+            let low = self.moment()?;
             self.expect(Kw::And)?;
-            return Ok(Some(SystemTime::Between(low, self.expr()?)));
+            return Ok(Some(SystemTime::Between(low, self.moment()?)));
         }
         self.expect_all(&[Kw::Contained, Kw::In])?;
         self.parens(|parser| {
-            let low = parser.expr()?;
+            let low = parser.moment()?;
             parser.expect_kind(TokenKind::Comma)?;
-            Ok(Some(SystemTime::ContainedIn(low, parser.expr()?)))
+            Ok(Some(SystemTime::ContainedIn(low, parser.moment()?)))
         })
+    }
+
+    /// Parses a moment of FOR SYSTEM_TIME: a literal or a variable, and nothing that is computed.
+    fn moment(&mut self) -> Result<Expr> {
+        if !self.at_literal() && !self.at_kind(TokenKind::Variable) {
+            return Err(self.unexpected());
+        }
+        self.primary()
     }
 
     #[inline(never)]

@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::registry::MessageText;
 
-messages! {
+with_temporal_messages! {
     SyntaxNear(token: &'a str) = 102, 15, "Incorrect syntax near '{token}'.";
     IdentifierTooLong(kind: &'a str, start: &'a str, max: i64) = 103, 15, "The {kind} that starts with '{start}' is too long. Maximum length is {max}.";
     OrderByNotInSetList = 104, 15, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.";

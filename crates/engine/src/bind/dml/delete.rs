@@ -6,7 +6,7 @@ use types::{Msg, Result};
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::update::{bind_top, condition, filtered, is_simple_output, output_reads};
-use super::{add_reads, in_level, instead, target};
+use super::{add_reads, full_name, in_level, instead, target};
 use crate::bind::Binder;
 use crate::bind::query::{Resolved, resolve_table};
 use crate::catalog::TableDef;
@@ -25,6 +25,9 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let filter = condition(binder, delete.filter.as_ref())?;
         let base = target::base_of(binder, &bound.from, bound.source, None)?;
         target::require_base(binder, bound.source, &base, "DELETE")?;
+        if base.definition.is_history() {
+            return Err(Msg::DeleteHistory(&full_name(binder, &base.definition)).into());
+        }
         let mut root = filtered(bound.from, filter);
         let register = |i: usize| base.old.plus(i);
         let deleted = Pseudo {
@@ -46,6 +49,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let point = opt::is_point(&root).is_some()
             && top.is_none()
             && !base.definition.referenced
+            && !base.definition.is_versioned()
             && is_simple_output(&output);
         Ok(Bound::Delete(Delete {
             target: base.table,
@@ -78,6 +82,9 @@ pub(crate) fn bind_truncate(
         Ok(Resolved::Table(table)) if table.memory_optimized => {
             Err(Msg::NotSupportedWith("statement", "TRUNCATE TABLE", "memory optimized tables")
                 .into())
+        }
+        Ok(Resolved::Table(table)) if table.is_versioned() => {
+            Err(Msg::TruncateVersioned(&full_name(binder, &table)).into())
         }
         Ok(Resolved::Table(table)) if table.external.is_some() => Err(Msg::ExternalDml.into()),
         Ok(Resolved::Table(table)) if is_referenced(&table) => {

@@ -9,7 +9,7 @@ use types::{DataType, Mode, Msg, Result};
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::update::percent_of;
-use super::{in_level, instead, row, view};
+use super::{full_name, in_level, instead, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_expr, compute_next_values, share_next_values};
 use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
@@ -28,6 +28,7 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
     in_level(binder, insert.with.as_ref(), |binder| {
         let Resolution { target, columns, check } = resolve_columns(binder, insert)?;
         let definition = Arc::clone(table_of(&target));
+        check_history(binder, &definition)?;
         let top = insert.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
         let mut bound = match &insert.source {
             ast::InsertSource::Values(rows) if rows.len() == 1 => {
@@ -65,6 +66,14 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
     })
 }
 
+/// Only the system inserts rows into a history table.
+pub(super) fn check_history(binder: &Binder<'_>, table: &TableDef) -> Result<()> {
+    if table.is_history() {
+        return Err(Msg::InsertHistory(&full_name(binder, table)).into());
+    }
+    Ok(())
+}
+
 /// Leaves a percentage of the source's rows.
 fn limit_source(source: &mut InsertSource, percent: Expr) {
     let query = match std::mem::replace(source, InsertSource::Default) {
@@ -99,6 +108,7 @@ fn value(column: &mut InsertValue) -> Option<&mut Expr> {
         InsertValue::Default(None)
         | InsertValue::Identity
         | InsertValue::RowVersion
+        | InsertValue::Period(_)
         | InsertValue::Computed => None,
     }
 }
@@ -202,6 +212,7 @@ pub(super) fn bind_rows_into(
     crate::security::require_target(binder, target, &[], &["INSERT"])?;
     let target = resolve(binder, target)?;
     let definition = Arc::clone(table_of(&target));
+    check_history(binder, &definition)?;
     let columns = named_columns(&definition, columns)?;
     if columns.len() != types.len() {
         return Err(Msg::InsertColumnCount.into());
@@ -210,7 +221,7 @@ pub(super) fn bind_rows_into(
     let registers: Vec<Register> = (0..types.len()).map(|i| first.plus(i)).collect();
     let values = registers.iter().zip(types);
     let values = values.map(|(r, ty)| Expr::new(ExprKind::Column(*r), *ty)).collect();
-    let named = assign_named(&definition, &columns, values)?;
+    let named = assign_named(binder, &definition, &columns, values)?;
     make(binder, target, InsertSource::Default, registers, named)
 }
 
@@ -256,7 +267,10 @@ fn resolve_name(binder: &mut Binder<'_>, name: &ObjectName) -> Result<TableSourc
 pub(super) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usize>> {
     if names.is_empty() {
         let takes = |c: &crate::catalog::ColumnDef| {
-            c.computed.is_none() && c.identity.is_none() && c.ty.data_type != DataType::RowVersion
+            c.computed.is_none()
+                && c.identity.is_none()
+                && !c.hidden
+                && c.ty.data_type != DataType::RowVersion
         };
         let all = table.columns.iter().enumerate();
         return Ok(all.filter(|(_, c)| takes(c)).map(|(i, _)| i).collect());
@@ -278,6 +292,7 @@ pub(super) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usi
 
 /// Brings values to the columns that take them.
 pub(super) fn assign_named(
+    binder: &Binder<'_>,
     table: &TableDef,
     columns: &[usize],
     values: Vec<Expr>,
@@ -287,6 +302,9 @@ pub(super) fn assign_named(
         let column = &table.columns[ordinal];
         if column.ty.data_type == DataType::RowVersion {
             return Err(Msg::CannotInsertTimestamp.into());
+        }
+        if column.generated.is_some() {
+            return Err(Msg::InsertGenerated(&full_name(binder, table)).into());
         }
         named.push((ordinal, InsertValue::Source(assign(value, &column.ty, Mode::Assignment)?)));
     }
@@ -366,7 +384,7 @@ fn values_row(
             continue;
         }
         let value = bind_expr(binder, value)?;
-        named.extend(assign_named(&definition, &[ordinal], vec![value])?);
+        named.extend(assign_named(binder, &definition, &[ordinal], vec![value])?);
     }
     let query = Query { root: Node::OneRow, output: Vec::new() };
     make(binder, target, InsertSource::Query(query), Vec::new(), named)
@@ -389,6 +407,9 @@ fn values(
             let column = &definition.columns[ordinal];
             row_values.push(match value.kind {
                 ast::ExprKind::Default => row::default_value(binder, column)?,
+                _ if column.generated.is_some() => {
+                    return Err(Msg::InsertGenerated(&full_name(binder, &definition)).into());
+                }
                 _ => assign(bind_expr(binder, value)?, &column.ty, Mode::Assignment)?,
             });
         }
@@ -398,12 +419,16 @@ fn values(
     let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
     let scan = ValuesScan { rows: bound, registers: registers.clone() };
     let query = Query { root: Node::Values(Box::new(scan)), output: Vec::new() };
+    // What the rows have for a generated column is DEFAULT: it is made as if the column were not named.
     let values = columns.iter().zip(&registers);
-    let values = values.map(|(&c, r)| {
-        let ty = ColumnType { nullable: true, ..definition.columns[c].ty };
-        Expr::new(ExprKind::Column(*r), ty)
-    });
-    let named = assign_named(&definition, columns, values.collect())?;
+    let values = values.filter(|(c, _)| definition.columns[**c].generated.is_none());
+    let (columns, values): (Vec<usize>, Vec<Expr>) = values
+        .map(|(&c, r)| {
+            let ty = ColumnType { nullable: true, ..definition.columns[c].ty };
+            (c, Expr::new(ExprKind::Column(*r), ty))
+        })
+        .unzip();
+    let named = assign_named(binder, &definition, &columns, values)?;
     make(binder, target, InsertSource::Query(query), Vec::new(), named)
 }
 
@@ -417,7 +442,7 @@ fn from_query(
     check_count(columns.len(), query.output.len(), insert)?;
     let definition = Arc::clone(table_of(&target));
     let values = query.output.iter().map(|c| c.expr.clone()).collect();
-    let named = assign_named(&definition, columns, values)?;
+    let named = assign_named(binder, &definition, columns, values)?;
     let query = Query { root: query.root, output: Vec::new() };
     make(binder, target, InsertSource::Query(query), Vec::new(), named)
 }
@@ -447,6 +472,7 @@ pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
             InsertValue::Default(None)
             | InsertValue::Identity
             | InsertValue::RowVersion
+            | InsertValue::Period(_)
             | InsertValue::Computed => None,
         });
         opt::rows(binder, &mut query.root, &mut values.collect::<Vec<_>>());

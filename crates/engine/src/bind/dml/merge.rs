@@ -11,7 +11,7 @@ use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
 use super::update::{bind_set, names, output_reads, percent_of, set_reads};
-use super::{add_reads, in_level, row, view};
+use super::{add_reads, full_name, in_level, row, view};
 use crate::bind::Binder;
 use crate::bind::expr::{assign, bind_condition, bind_expr};
 use crate::bind::query::{Lateral, bind_table_ref, top_of};
@@ -121,6 +121,9 @@ fn merge_target(binder: &mut Binder<'_>, node: Node, merge: &ast::Merge) -> Resu
         return Ok(as_table(binder, node, shape));
     }
     let base = target::base_of(binder, &node, 0, None)?;
+    if base.definition.is_history() {
+        return Err(Msg::MergeHistory(&full_name(binder, &base.definition)).into());
+    }
     let has_instead = |event: &Event| {
         trigger::triggers(binder, &base.definition, *event).is_some_and(|(_, one)| one.is_some())
     };
@@ -341,6 +344,9 @@ fn bind_insert(
         let given = named.iter().position(|&n| n == i).and_then(|at| values.get(at));
         columns.push(match given {
             Some(value) if !matches!(value.kind, ast::ExprKind::Default) => {
+                if column.generated.is_some() {
+                    return Err(Msg::InsertGenerated(&full_name(binder, table)).into());
+                }
                 let value = bind_expr(binder, value)?;
                 InsertValue::Source(assign(value, &column.ty, Mode::Assignment)?)
             }

@@ -35,6 +35,7 @@ use types::Result;
 use super::Binder;
 use crate::bind::Level;
 use crate::bind::query::declare_ctes;
+use crate::catalog::TableDef;
 use crate::plan::query::Node;
 use crate::plan::walk::{self, Registers};
 
@@ -53,6 +54,13 @@ fn in_level<T>(
     binder.levels.pop();
     binder.ctes.truncate(ctes);
     bound
+}
+
+/// Returns the name of a table with its database and schema, as messages have it.
+fn full_name(binder: &Binder<'_>, table: &TableDef) -> String {
+    let database = binder.catalog.database_by_id(table.database_id);
+    let database = database.map(|d| d.name.as_str()).unwrap_or("tempdb");
+    format!("{database}.{}", table.qualified_name())
 }
 
 /// Adds the registers that a node reads.

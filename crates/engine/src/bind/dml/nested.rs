@@ -244,10 +244,11 @@ fn select(
     let values: Vec<Expr> = parts.items.into_iter().map(|item| item.column.expr).collect();
     values.iter().try_for_each(|value| check_value(value, "SELECT"))?;
     filter.iter().try_for_each(|filter| check_value(filter, "WHERE"))?;
+    insert::check_history(binder, &definition)?;
     let ordinals = insert::named_columns(&definition, &outer.columns)?;
     refuse_identity(&definition, &ordinals)?;
     insert::check_count(ordinals.len(), values.len(), outer)?;
-    let named = insert::assign_named(&definition, &ordinals, values)?;
+    let named = insert::assign_named(binder, &definition, &ordinals, values)?;
     let mut bound = insert::make(binder, target, InsertSource::Default, registers, named)?;
     refuse_next_defaults(&bound)?;
     let top = outer.top.as_ref().map(|top| top_of(binder, top)).transpose()?;

@@ -147,7 +147,8 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
                     return Err(Msg::ColumnPrefixMismatch(&name.to_string()).into());
                 };
                 source.check_reads()?;
-                columns.extend(source.columns.iter().map(|c| OutputColumn {
+                let shown = source.columns.iter().filter(|c| !c.traits.hidden);
+                columns.extend(shown.map(|c| OutputColumn {
                     name: c.name.clone(),
                     expr: Expr::new(ExprKind::Column(c.register), c.ty),
                     traits: c.traits,

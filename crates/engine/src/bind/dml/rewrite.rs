@@ -48,6 +48,10 @@ pub(crate) fn bind_rewrite(
                     let ty = before.columns[*old].ty;
                     Expr::new(ExprKind::Column(registers[*old]), ty)
                 }
+                // A column that is generated from now on has its default in the rows that are there.
+                Rewrite::Default if column.generated.is_some() && column.default.is_some() => {
+                    row::default_value(binder, column)?
+                }
                 Rewrite::Default => continue,
                 Rewrite::NullUnlessMade if made => continue,
                 Rewrite::NullUnlessMade => Expr::new(ExprKind::Constant(Value::Null), column.ty),

@@ -74,6 +74,9 @@ pub(super) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Ins
     if column.ty.data_type == DataType::RowVersion {
         return Ok(InsertValue::RowVersion);
     }
+    if let Some(generated) = column.generated {
+        return Ok(InsertValue::Period(generated));
+    }
     Ok(InsertValue::Default(default_of(binder, column)?))
 }
 

@@ -7,7 +7,7 @@ use types::{DataType, Length, Mode, Msg, Result};
 use super::output::{self, Pseudo};
 use super::target::{self, Base};
 use super::trigger::{self, Event, Images};
-use super::{add_reads, in_level, instead, row, view};
+use super::{add_reads, full_name, in_level, instead, row, view};
 use crate::bind::expr::{
     assign, bind_condition, bind_expr, bind_modify, compute_next_values, find_variable,
     share_next_values,
@@ -33,6 +33,9 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         let filter = condition(binder, update.filter.as_ref())?;
         let column = first_column(binder, bound.source, &update.set)?;
         let base = target::base_of(binder, &bound.from, bound.source, column)?;
+        if base.definition.is_history() {
+            return Err(Msg::UpdateHistory(&full_name(binder, &base.definition)).into());
+        }
         let mut root = filtered(bound.from, filter);
         let mut set = bind_set(binder, &base, bound.source, &update.set)?;
         let swaps = set.changed.iter().map(|&c| usize::from(c));
@@ -64,7 +67,12 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         set_reads(&set, &mut used);
         output_reads(&output, &mut used);
         opt::prune(&mut root, &used);
-        let course = course_of(&root, &set, &output, top.as_ref());
+        // The version that goes is kept by a statement that has a transaction.
+        let versioned = base.definition.is_versioned();
+        let course = match course_of(&root, &set, &output, top.as_ref()) {
+            Course::Point if versioned => Course::General,
+            course => course,
+        };
         Ok(Bound::Update(Update {
             target: base.table,
             root,
@@ -194,6 +202,8 @@ pub(super) fn bind_set(
     let row_version = table.columns.iter().position(|c| c.ty.data_type == DataType::RowVersion);
     let row_version = row_version.and_then(|i| u16::try_from(i).ok());
     changed.extend(row_version);
+    let period_start = table.period.map(|period| period.start);
+    changed.extend(period_start);
     let assigned = changed.clone();
     let computed = table.columns.iter().enumerate().filter(|(_, c)| c.computed.is_some());
     changed.extend(computed.filter_map(|(i, _)| u16::try_from(i).ok()));
@@ -203,7 +213,8 @@ pub(super) fn bind_set(
     let is_key = |c: &u16| table.indexes.iter().any(|i| i.keys.iter().any(|(k, _)| k == c));
     let keys = keys_of(table, &changed);
     let referenced = table.referenced && assigned.iter().any(is_key);
-    Ok(SetRow { old: base.old, new, assignments, changed, row_version, keys, row, referenced })
+    let old = base.old;
+    Ok(SetRow { old, new, assignments, changed, row_version, period_start, keys, row, referenced })
 }
 
 /// Which index keys have columns that are assigned.
@@ -300,6 +311,9 @@ impl Setter<'_> {
         }
         if column.ty.data_type == DataType::RowVersion {
             return Err(Msg::CannotUpdateTimestamp.into());
+        }
+        if column.generated.is_some() {
+            return Err(Msg::UpdateGenerated(&full_name(binder, table)).into());
         }
         if self.changed.contains(&ordinal) {
             return Err(Msg::ColumnSpecifiedTwice(&column.name).into());
@@ -416,6 +430,7 @@ fn course_of(root: &Node, set: &SetRow, output: &[OutputClause], top: Option<&Ex
     });
     let point = opt::is_point(root).is_some()
         && simple
+
         && top.is_none()
         && !set.referenced
         && row::is_simple(&set.row)

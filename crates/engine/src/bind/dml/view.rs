@@ -101,7 +101,10 @@ pub(super) fn through(
 fn takes_value(column: &Column) -> bool {
     let Some((table, ordinal)) = &column.1 else { return true };
     let base = &table_of(table).columns[*ordinal];
-    base.computed.is_none() && base.identity.is_none() && base.ty.data_type != DataType::RowVersion
+    base.computed.is_none()
+        && base.identity.is_none()
+        && base.generated.is_none()
+        && base.ty.data_type != DataType::RowVersion
 }
 
 fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {

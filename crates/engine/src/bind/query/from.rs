@@ -10,7 +10,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Msg, Result};
 
-use super::{bind_query, bulk, check_option, cte, function, pivot, sample};
+use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
 use crate::bind::{Binder, Source, SourceColumn, ViewSource};
@@ -159,10 +159,10 @@ fn make_nullable(binder: &mut Binder<'_>, node: &Node) {
 }
 
 fn bind_table(binder: &mut Binder<'_>, source: &ast::TableSource) -> Result<Node> {
-    if source.system_time.is_some() {
-        return Err(Msg::NotSupported("FOR SYSTEM_TIME").into());
-    }
-    let mut node = bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)?;
+    let mut node = match &source.system_time {
+        Some(clause) => temporal::bind(binder, source, clause)?,
+        None => bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)?,
+    };
     if let Some(clause) = &source.sample {
         let bound = binder.levels.last().and_then(|level| level.sources.last());
         let is_table = bound.is_some_and(|bound| bound.table.is_some());
@@ -266,8 +266,12 @@ fn bind_resolved<'a>(
                 return bulk::bind_external(binder, &table, place, name);
             }
             binder.hints.paths |= path != Path::Any;
+            let hints = ScanHints { path, ..scan_hints(hints) };
+            if binder.system_time.is_some() && table.history_id().is_some() {
+                return temporal::bind_versions(binder, &table, name, hints);
+            }
             let source = TableSource::Table(Arc::clone(&table));
-            add_table_source(binder, source, name, ScanHints { path, ..scan_hints(hints) })
+            add_table_source(binder, source, name, hints)
         }
         Resolved::System(view, database) => {
             let schema = is_bare.then_some(view.schema);

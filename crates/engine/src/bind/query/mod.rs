@@ -18,6 +18,7 @@ mod pivot;
 mod sample;
 mod set;
 mod spec;
+mod temporal;
 
 use tsql::ast::{self, QueryBody, QueryExpression};
 use types::{Msg, Result};
@@ -37,6 +38,7 @@ pub(crate) use from::{
 pub(crate) use function::{Given, bind_inline, column_type};
 pub(crate) use sample::portion as sample_portion;
 pub(crate) use spec::{bind_spec_parts, compound, top_of, traits_of};
+pub(crate) use temporal::SystemTime;
 
 /// Levels of views, derived tables and CTEs that may unfold into each other.
 const NESTING_MAX: u32 = 64;

@@ -216,7 +216,8 @@ pub(crate) fn traits_of(binder: &Binder<'_>, written: &ast::Expr, bound: &Expr) 
         let level = binder.levels.last();
         let mut columns = level.iter().flat_map(|l| &l.sources).flat_map(|s| &s.columns);
         if let Some(column) = columns.find(|c| c.register == register) {
-            return column.traits;
+            // Who names a hidden column shows it.
+            return Traits { hidden: false, ..column.traits };
         }
     }
     let is_decimal = matches!(bound.ty.data_type, DataType::Decimal { .. });
@@ -266,7 +267,7 @@ fn expand_star(
         }
         found = true;
         source.check_reads()?;
-        for column in &mut source.columns {
+        for column in source.columns.iter_mut().filter(|column| !column.traits.hidden) {
             column.used = true;
             xml.check_star(column.register, &column.name)?;
             let expr = Expr::new(ExprKind::Column(column.register), column.ty);

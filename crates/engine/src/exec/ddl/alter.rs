@@ -4,6 +4,8 @@
 //! INSERT that is bound for it, takes its place in the catalog. Constraints and defaults change the
 //! definition alone, once the rows that are there are found to satisfy them.
 
+mod versioned;
+
 use std::sync::Arc;
 
 use sos::sync::Ordering;
@@ -13,7 +15,7 @@ use tsql::ast::{
 use types::{DataType, Error, Length, Msg, Result};
 
 use super::shape::{Place, Shaper};
-use super::{created, refuse, table};
+use super::{created, refuse, table, versioning};
 use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
@@ -37,6 +39,7 @@ pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
     if table.columnstore.is_some() && !is_trigger {
         return refuse("ALTER TABLE of a table with a columnstore index");
     }
+    versioned::check(&table, &alter.action, cx)?;
     match &alter.action {
         AlterTableAction::Add { check, elements } => {
             add(&table, elements, *check != Some(false), cx)
@@ -51,9 +54,12 @@ pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
         }
         // Rows in memory have neither pages nor fragments: there is nothing to rebuild.
         AlterTableAction::Rebuild { .. } => Ok(()),
-        AlterTableAction::AlterColumnProperty { .. } => refuse("ALTER COLUMN .. ADD and DROP"),
+        AlterTableAction::AlterColumnProperty { column, add, property } => match &**property {
+            "HIDDEN" => versioned::set_hidden(&table, column, *add, cx),
+            _ => refuse("ALTER COLUMN .. ADD and DROP"),
+        },
         AlterTableAction::AlterIndex { .. } => refuse("ALTER TABLE .. ALTER INDEX"),
-        AlterTableAction::Set(_) => refuse("ALTER TABLE .. SET"),
+        AlterTableAction::Set(options) => versioning::set(&table, options, cx),
         AlterTableAction::Switch { .. } => refuse("ALTER TABLE .. SWITCH"),
     }
 }
@@ -98,7 +104,7 @@ fn add(
         for element in elements {
             shaper.element(element)?;
         }
-        shaper.changed(table)
+        shaper.changed(table)?
     };
     check_new_keys(table, &next)?;
     super::trigger::check_new_cascades(table, &next, cx)?;
@@ -191,6 +197,7 @@ fn add_constraints(
         let names: Vec<&str> = checks.chain(foreign.map(|f| f.name.as_str())).collect();
         check_rows(&Arc::new(after.clone()), &names, cx)?;
     }
+    versioned::check_period(before, &after, cx)?;
     for index in &after.indexes[before.indexes.len()..] {
         build_index(&after, index, cx)?;
     }
@@ -260,12 +267,42 @@ fn in_words_of(statement: &str, error: Error) -> Error {
 /// Makes the table anew: with other columns, or with its rows in another form.
 pub(super) fn rewrite(
     before: &Arc<TableDef>,
-    mut after: TableDef,
+    after: TableDef,
     sources: Vec<Rewrite>,
     validate: bool,
     statement: &str,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    let Some(history) = versioning::history_of(before, cx) else {
+        let Some(after) = refill(before, after, &sources, (validate, statement), cx)? else {
+            return Ok(());
+        };
+        publish(after, cx)?;
+        cx.session.note_gone(&before.rows.data);
+        return Ok(());
+    };
+    table::close(&history, cx)?;
+    let next = versioned::follow(&history, &after, &sources)?;
+    let Some(after) = refill(before, after, &sources, (validate, statement), cx)? else {
+        return Ok(());
+    };
+    let Some(next) = refill(&history, next, &sources, (false, statement), cx)? else {
+        return Ok(());
+    };
+    versioned::publish(after, next, cx)?;
+    cx.session.note_gone(&before.rows.data);
+    cx.session.note_gone(&history.rows.data);
+    Ok(())
+}
+
+/// Makes the rows of a table anew; none where a new key met duplicates, which has been told.
+fn refill(
+    before: &Arc<TableDef>,
+    mut after: TableDef,
+    sources: &[Rewrite],
+    (validate, statement): (bool, &str),
+    cx: &mut Cx<'_>,
+) -> Result<Option<TableDef>> {
     let instance = Arc::clone(&cx.session.instance);
     after.layout = layout_of(&after.columns);
     let shape = RowShape {
@@ -279,27 +316,26 @@ pub(super) fn rewrite(
     cx.session.note_made(after.rows.data.id());
     if let Err(error) = fill(before, &Arc::new(after.clone()), sources, validate, cx) {
         return match new_duplicate(before, &after, &error) {
-            Some((duplicate, index)) => not_created(duplicate, index, cx),
+            Some((duplicate, index)) => not_created(duplicate, index, cx).map(|()| None),
             None => Err(in_words_of(statement, error)),
         };
     }
-    publish(after, cx)?;
-    cx.session.note_gone(&before.rows.data);
-    Ok(())
+    versioned::check_period(before, &after, cx)?;
+    Ok(Some(after))
 }
 
 /// Copies the rows: in the transaction that is open, if there is one.
 fn fill(
     before: &Arc<TableDef>,
     after: &Arc<TableDef>,
-    sources: Vec<Rewrite>,
+    sources: &[Rewrite],
     validate: bool,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let database = database_of(before, cx);
     let insert = {
         let context = BinderContext::bare(cx.session, &database);
-        bind_rewrite(&mut context.binder(), before, after, &sources, validate)?
+        bind_rewrite(&mut context.binder(), before, after, sources, validate)?
     };
     let session = &mut *cx.session;
     let identity_insert = session.identity_insert.replace(after.id);
@@ -352,7 +388,7 @@ fn drop(table: Arc<TableDef>, elements: &[ast::DropElement], cx: &mut Cx<'_>) ->
             DropElementKind::Constraint => drop_constraint(&table, element, cx)?,
             DropElementKind::Column => drop_column(&table, element, cx)?,
             DropElementKind::Index => return refuse("ALTER TABLE .. DROP INDEX"),
-            DropElementKind::Period => return refuse("temporal tables"),
+            DropElementKind::Period => versioned::drop_period(&table, cx)?,
         }
         let (id, name) = (table.id, table.database_id);
         let found = if id < 0 {
@@ -378,6 +414,10 @@ fn drop_constraint(
             return Err(Msg::CannotDropConstraint.into());
         }
         Some(Named::Index(place)) => {
+            let primary = table.indexes[place].constraint == Some(IndexConstraint::PrimaryKey);
+            if primary && table.is_versioned() {
+                return refuse("dropping the primary key of a system-versioned table");
+            }
             if let Some((other, key)) = referring_key(table, place, cx) {
                 let why = Msg::ConstraintReferenced(&element.name, &other, &key);
                 say_first(why.into(), cx)?;
@@ -443,6 +483,9 @@ fn dependent(table: &TableDef, ordinal: u16, cx: &Cx<'_>) -> Option<(&'static st
     let column_index = table.column_index.as_ref().filter(|i| i.columns.contains(&ordinal));
     if let Some(index) = column_index {
         return Some(("index", index.name.clone()));
+    }
+    if table.period_columns().any(|column| column == ordinal) {
+        return Some(("period", "SYSTEM_TIME".to_owned()));
     }
     let key = table.foreign_keys.iter().find(|k| k.columns.contains(&ordinal));
     if let Some(key) = key {
@@ -531,6 +574,7 @@ fn drop_column(table: &Arc<TableDef>, element: &ast::DropElement, cx: &mut Cx<'_
     next.column_index.iter_mut().flat_map(|index| &mut index.columns).for_each(moved);
     next.checks.iter_mut().filter_map(|c| c.column.as_mut()).for_each(moved);
     next.statistics.iter_mut().flat_map(|s| &mut s.columns).for_each(moved);
+    next.period.iter_mut().flat_map(|p| [&mut p.start, &mut p.end]).for_each(moved);
     for key in &mut next.foreign_keys {
         key.columns.iter_mut().for_each(moved);
         if key.referenced == table.id {

@@ -114,7 +114,10 @@ fn table(name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
         let right = "DROP EXTERNAL TABLE";
         return Err(Msg::WrongDrop("TABLE", &name.object, "external table", right).into());
     }
-    super::table::find_alone(name, cx)?;
+    let table = super::table::find_alone(name, cx)?;
+    if table.is_versioned() {
+        return Err(Msg::DropVersioned(&cx.qualified(&table)).into());
+    }
     let dropped = change_database(cx.session, &database, |database| {
         let Some(Object::Table(table)) = database.object(&schema, &name.object) else {
             return Ok(None);

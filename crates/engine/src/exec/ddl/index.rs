@@ -18,6 +18,14 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         4902 => Msg::ObjectNotFound(&create.table.to_string()).into(),
         _ => error,
     })?;
+    let of_columns = super::columnstore::is_columnstore(&create.index)
+        || super::column_index::is_column_index(&create.index);
+    if table.is_versioned() && of_columns {
+        return refuse("columnstore indexes of system-versioned and history tables");
+    }
+    if table.is_history() && create.index.unique {
+        return refuse("unique indexes of a history table");
+    }
     if super::columnstore::is_columnstore(&create.index) {
         return super::columnstore::create(create, cx);
     }

@@ -28,6 +28,7 @@ mod storage;
 mod table;
 mod trigger;
 pub(crate) mod user_access;
+mod versioning;
 
 use std::sync::Arc;
 

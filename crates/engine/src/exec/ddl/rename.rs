@@ -8,7 +8,7 @@ use tsql::ast;
 use types::{Error, Msg, Result};
 
 use super::event::{Occurrence, renaming};
-use super::{alter, change_database, table};
+use super::{alter, change_database, table, versioning};
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::name::Name;
 use crate::catalog::{
@@ -151,9 +151,19 @@ fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
     {
         return Err(Msg::EnforcedDependencies(old).into());
     }
-    let mut next = TableDef::clone(&table);
-    new.clone_into(&mut next.columns[ordinal].name);
-    table::replace(next, cx)
+    let rename = |table: &TableDef| {
+        let mut next = TableDef::clone(table);
+        new.clone_into(&mut next.columns[ordinal].name);
+        next
+    };
+    if table.is_history() {
+        return Err(Msg::AlterHistoryColumn(&column, &cx.qualified(&table)).into());
+    }
+    let Some(history) = versioning::history_of(&table, cx) else {
+        return table::replace(rename(&table), cx);
+    };
+    table::close(&history, cx)?;
+    versioning::replace(rename(&table), rename(&history), cx)
 }
 
 /// Tells whether a schema-bound module names a table, and a column of it if one is given. Any word of

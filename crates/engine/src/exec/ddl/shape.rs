@@ -1,6 +1,7 @@
 //! From the elements of CREATE TABLE to the definition of a table: columns, keys, indexes, constraints.
 
 mod foreign_key;
+mod period;
 
 use std::sync::Arc;
 
@@ -17,8 +18,8 @@ use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
-    IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, RowShape, TableDef, create_rows,
-    layout_of,
+    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, Period, RowShape, TableDef,
+    Versioning, create_rows, layout_of,
 };
 use crate::security::Rights;
 
@@ -55,6 +56,9 @@ pub(super) struct Shaper<'a, 'b> {
     schema_only: bool,
     pub(super) columnstore: Option<ColumnstoreDef>,
     pub(super) column_index: Option<ColumnIndexDef>,
+    period: Option<Period>,
+    /// Columns that were there before the statement.
+    adopted: usize,
     /// Who may be forbidden to refer to tables.
     rights: Option<&'a Rights>,
 }
@@ -89,6 +93,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             schema_only: false,
             columnstore: None,
             column_index: None,
+            period: None,
+            adopted: 0,
             rights: None,
         }
     }
@@ -127,6 +133,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         for element in elements {
             self.element(element)?;
         }
+        self.check_generated()?;
         self.number_indexes();
         self.finish()
     }
@@ -149,6 +156,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 }
                 // Rows are not compressed: the option is about pages on disk, of which there are none.
                 TableOption::Other(option) if option.name.as_ref() == "DATA_COMPRESSION" => {}
+                // It takes two tables: see `versioning.rs`.
+                TableOption::Other(option) if option.name.as_ref() == "SYSTEM_VERSIONING" => {}
                 TableOption::Other(option) => {
                     let what = format!("the table option {}", option.name);
                     return Err(Msg::NotSupported(&what).into());
@@ -192,6 +201,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             row_guid: false,
             numeric,
             sparse: false,
+            generated: None,
+            hidden: false,
         };
         self.column_options(&mut defined, &column.options)?;
         self.columns.push(defined);
@@ -231,12 +242,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 ColumnOption::Index(_) => {}
                 ColumnOption::Sparse => column.sparse = true,
                 ColumnOption::FileStream => return refuse("FILESTREAM columns"),
-                ColumnOption::Hidden
-                | ColumnOption::GeneratedRowStart
-                | ColumnOption::GeneratedRowEnd => return refuse("temporal tables"),
+                ColumnOption::Hidden => column.hidden = true,
+                ColumnOption::GeneratedRowStart => column.generated = Some(Generated::RowStart),
+                ColumnOption::GeneratedRowEnd => column.generated = Some(Generated::RowEnd),
                 ColumnOption::Masked(_) => return refuse("MASKED columns"),
             }
         }
+        not_null |= period::check_column(column, null)?;
         if null && not_null && column.identity.is_none() {
             return Err(Msg::PrimaryKeyNullable(self.place.name).into());
         }
@@ -321,7 +333,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             }
             TableElement::Constraint(constraint) => self.constraint(constraint, None),
             TableElement::Index(index) => self.index(index, None),
-            TableElement::Period(..) => refuse("temporal tables"),
+            TableElement::Period(start, end) => self.add_period(start, end),
         }
     }
 
@@ -529,6 +541,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
     pub(super) fn adopt_columns(&mut self, table: &TableDef) {
         self.columns.clone_from(&table.columns);
         self.memory_optimized = table.memory_optimized;
+        self.period = table.period;
+        self.adopted = table.columns.len();
     }
 
     /// Goes on from the whole definition of a table that exists.
@@ -540,14 +554,19 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Returns the adopted definition with what was added; its layout and rows are the old ones.
-    pub(super) fn changed(self, table: &TableDef) -> TableDef {
-        TableDef {
+    ///
+    /// # Errors
+    /// 13509 for a generated column without a period.
+    pub(super) fn changed(self, table: &TableDef) -> Result<TableDef> {
+        self.check_generated()?;
+        Ok(TableDef {
             columns: self.columns,
             indexes: self.indexes,
             checks: self.checks,
             foreign_keys: self.foreign_keys,
+            period: self.period,
             ..table.clone()
-        }
+        })
     }
 
     /// Makes the definition of one column alone.
@@ -611,6 +630,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             columnstore: self.columnstore,
             column_index: self.column_index,
             external: None,
+            period: self.period,
+            versioning: Versioning::Off,
         };
         let checked = super::columnstore::check(&table);
         if let Err(error) = checked.and_then(|()| super::column_index::check(&mut table)) {

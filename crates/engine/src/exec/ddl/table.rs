@@ -11,7 +11,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{ColumnDef, Database, ExternalPlace, ModuleDef, Object, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper};
-use crate::exec::ddl::{change_database, created, refuse, storage, target};
+use crate::exec::ddl::{change_database, created, refuse, storage, target, versioning};
 use crate::exec::fault;
 use crate::instance::SessionCounter;
 use crate::session::SessionState;
@@ -67,8 +67,28 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
         source: &cx.source,
         created: created(),
     };
+    let wanted = content.versioning()?;
     let table = shape(cx.session, &to.database, place, content)?;
-    publish(cx, &to.database, table)
+    let Some(wanted) = wanted else { return publish(cx, &to.database, table) };
+    cx.session.note_made(table.rows.data.id());
+    for key in &table.foreign_keys {
+        close_by_id(table.database_id, key.referenced, cx)?;
+    }
+    let referenced: Vec<i32> = table.foreign_keys.iter().map(|key| key.referenced).collect();
+    let database_id = table.database_id;
+    let pair = versioning::pair(table, &wanted, cx)?;
+    versioning::replace(pair.current, pair.history, cx)?;
+    mark_all_referenced(database_id, &referenced, cx)
+}
+
+impl Content<'_> {
+    /// What is asked for with SYSTEM_VERSIONING.
+    fn versioning(&self) -> Result<Option<versioning::Wanted>> {
+        match self {
+            Self::Elements(create) => versioning::of_options(&create.options),
+            Self::Columns(_) | Self::External(..) => Ok(None),
+        }
+    }
 }
 
 /// Checks before a long statement that the name of the table that it makes is free.
@@ -88,6 +108,9 @@ pub(crate) fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()>
 fn publish(cx: &mut Cx<'_>, database: &str, table: TableDef) -> Result<()> {
     let storage_id = table.rows.data.id();
     cx.session.note_made(storage_id);
+    if table.period.is_some() {
+        cx.session.instance.note_periods();
+    }
     for key in &table.foreign_keys {
         close_by_id(table.database_id, key.referenced, cx)?;
     }
@@ -173,6 +196,9 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
     if name.starts_with("##") {
         return create_global(name, content, cx);
     }
+    if content.versioning()?.is_some() {
+        return Err(Msg::VersionedInTempdb(name).into());
+    }
     if cx.session.temp.find_in_scope(name).is_some() {
         return Err(Msg::ObjectExists(name).into());
     }
@@ -187,6 +213,9 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
 
 /// `##t` lives in tempdb, where all sessions find it, until the one that made it ends.
 fn create_global(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
+    if content.versioning()?.is_some() {
+        return Err(Msg::VersionedInTempdb(name).into());
+    }
     let place = Place {
         id: cx.session.instance.catalog.next_object_id(),
         ..temporary_place(cx.session, name, &cx.source)
@@ -216,6 +245,9 @@ pub(super) fn variable(
     name: &str,
     elements: &[ast::TableElement],
 ) -> Result<Arc<TableDef>> {
+    if elements.iter().any(|element| matches!(element, ast::TableElement::Period(..))) {
+        return Err(Msg::PeriodOfVariable.into());
+    }
     let place = temporary_place(session, name, "");
     let instance = &session.instance;
     let shaper = Shaper::new(binder, &instance.catalog, &instance.store, place);
@@ -241,6 +273,7 @@ pub(crate) fn image_of(
         identity: None,
         default: None,
         computed: None,
+        generated: None,
         ..column.clone()
     };
     let columns = table.columns.iter().map(plain).collect();
@@ -268,6 +301,8 @@ pub(super) fn shape_of_view(
         row_guid: false,
         numeric: false,
         sparse: false,
+        generated: None,
+        hidden: false,
     });
     let place = Place {
         id: view.id,
@@ -320,6 +355,8 @@ fn plain_columns<'c>(
             row_guid: false,
             numeric: traits.numeric,
             sparse: false,
+            generated: None,
+            hidden: false,
         });
     }
     Ok(defined)

@@ -41,6 +41,13 @@ pub(super) fn create(
     if !Name::same(&to.schema, &table.schema) {
         return Err(Msg::TriggerSchema(&create.name.to_string()).into());
     }
+    if table.is_history()
+        || table.is_versioned() && create.timing == TriggerTiming::InsteadOf && view.is_none()
+    {
+        let state = if table.is_history() { 1 } else { 2 };
+        let refused = Error::from(Msg::TriggerOnVersioned(&cx.qualified(&table)));
+        return Err(refused.with_state(state));
+    }
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
     cx.session.compile_trigger(create, Some(&table), &cx.source, &to.database)?;
@@ -88,6 +95,19 @@ pub(super) fn check_options(create: &ast::CreateTrigger) -> Result<()> {
             | RoutineOption::CalledOnNullInput
             | RoutineOption::Inline(_) => return refuse("this option of a trigger"),
         }
+    }
+    Ok(())
+}
+
+/// Refuses to version a table that has INSTEAD OF triggers.
+///
+/// # Errors
+/// 13569.
+pub(super) fn check_versioned(table: &TableDef, cx: &Cx<'_>) -> Result<()> {
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let mut triggers = database.into_iter().flat_map(|d| d.triggers_on(table.id));
+    if triggers.any(|(_, create)| create.timing == TriggerTiming::InsteadOf) {
+        return Err(Msg::TriggerOnVersioned(&cx.qualified(table)).into());
     }
     Ok(())
 }

@@ -6,7 +6,7 @@ use types::{Error, Msg, Result};
 
 use super::output::Collected;
 use super::update::{Target, limit_of};
-use super::{Private, reference};
+use super::{Private, reference, version};
 use crate::bind::BinderContext;
 use crate::bind::dml::bind_truncate;
 use crate::exec::eval::truth;
@@ -113,6 +113,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
             collected.add(&delete.output, cx)?;
             return Ok(Flow::More);
         }
+        version::keep(table, row.image(), private.or(main), cx)?;
         private.or(main).delete(row).map_err(|e| fault::raise(cx, e))?;
         if table.referenced {
             let parent = reference::Parent { table, old: row.image(), new: None };

@@ -10,14 +10,15 @@ use types::{DataType, Error, Msg, Result, Value};
 use super::output::Collected;
 use super::write::{Verb, check_null, complete, storage_error, value_of};
 use super::{Private, reference};
-use crate::catalog::{ColumnDef, TableDef, TableRows};
+use crate::catalog::{ColumnDef, Generated, TableDef, TableRows};
 use crate::exec::columnstore::{ColumnLoad, Shelf, To};
 use crate::exec::eval::truth;
 use crate::exec::query::{Flow, count_of, load_in_batches, percent_of, percentage, run_node};
 use crate::exec::statement::{
-    count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
+    begin_time, count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
 use crate::exec::{Cx, StatementResult, fault, trigger};
+use crate::period;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::TableSource;
 use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, table_of};
@@ -57,6 +58,7 @@ pub fn insert_rows(
     cx: &mut Cx<'_>,
 ) -> Result<StatementResult> {
     cx.now = None;
+    begin_time(cx);
     prepare(cx, insert.registers);
     cx.fires = trigger::fires(&insert.output);
     let count = in_transaction(cx, &mut |cx| {
@@ -443,6 +445,7 @@ pub(super) fn fill_instead(
                 value_of(expr, table, ordinal, cx)?
             }
             InsertValue::Identity => identity_value(0, &table.columns[ordinal].ty.data_type)?,
+            InsertValue::Period(end) => period_value(*end, table, ordinal, cx),
             InsertValue::Default(None) | InsertValue::RowVersion | InsertValue::Computed => {
                 Value::Null
             }
@@ -521,12 +524,22 @@ pub(super) fn fill(
                 identity_value(next, &table.columns[ordinal].ty.data_type)?
             }
             InsertValue::RowVersion => cx.session.instance.catalog.next_row_version(),
+            InsertValue::Period(end) => period_value(*end, table, ordinal, cx),
             InsertValue::Computed => continue,
         };
         check_null(&value, table, ordinal, Verb::Insert, cx)?;
         cx.registers[first.plus(ordinal).index()] = value;
     }
     Ok(identity)
+}
+
+/// A new row holds from the time of its transaction to the end of time.
+fn period_value(end: Generated, table: &TableDef, ordinal: usize, cx: &mut Cx<'_>) -> Value {
+    let data_type = &table.columns[ordinal].ty.data_type;
+    match end {
+        Generated::RowStart => cx.transaction_time(data_type),
+        Generated::RowEnd => period::end_of_time(data_type),
+    }
 }
 
 fn next_identity(table: &TableDef, ordinal: usize, rows: &TableRows, cx: &Cx<'_>) -> Result<i64> {

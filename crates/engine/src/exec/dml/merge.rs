@@ -8,7 +8,7 @@ use super::insert::{fill, fill_instead, note_identity, store};
 use super::output::Collected;
 use super::update::{Target, limit_of};
 use super::write::{Verb, complete, set_instead, set_row, storage_error};
-use super::{Private, reference};
+use super::{Private, reference, version};
 use crate::catalog::TableDef;
 use crate::exec::eval::truth;
 use crate::exec::query::{CurrentId, Flow, Rows, run};
@@ -174,6 +174,7 @@ fn apply_change(
     let table = table_of(&merge.target);
     match &clause.action {
         MergeAction::Delete => {
+            version::keep(table, row.image(), transaction, cx)?;
             transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
             if table.referenced {
                 reference::changed(&reference::Parent { table, old: row.image(), new: None }, cx)?;
@@ -197,6 +198,7 @@ fn update(
     transaction: &storage::Transaction,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    version::keep(table, row.image(), transaction, cx)?;
     let mut buffer = std::mem::take(&mut cx.scratch.row);
     let done = set_row(set, table, row.image(), Verb::Merge, cx, &mut buffer).and_then(|()| {
         reference::check_new(&set.row.foreign, table, Verb::Merge, cx)?;

@@ -1,6 +1,7 @@
 //! Runs the statements that change data.
 //!
 //! - `write.rs` completes, checks, encodes and stores rows; `reference.rs` keeps foreign keys;
+//! - `version.rs` keeps the earlier versions of rows of system-versioned tables;
 //! - `output.rs` collects OUTPUT rows, which leave when the statement has succeeded.
 
 mod bulk;
@@ -13,6 +14,7 @@ mod merge;
 mod output;
 mod reference;
 mod update;
+mod version;
 mod write;
 
 pub use bulk::{bulk_insert, set_identity_insert, table_parameter};

@@ -10,6 +10,7 @@ use types::key::encode_value;
 use types::row::RowBuffer;
 use types::{DataType, Error, Msg, Result, Value};
 
+use super::version;
 use super::write::{Verb, complete};
 use crate::bind::BinderContext;
 use crate::bind::dml::{default_value, new_row};
@@ -245,6 +246,9 @@ impl Wake {
         if let Some(ordinal) = self.row_version {
             all.push((ordinal, cx.session.instance.catalog.next_row_version()));
         }
+        if let Some(ordinal) = child.period.map(|period| usize::from(period.start)) {
+            all.push((ordinal, cx.transaction_time(&child.columns[ordinal].ty.data_type)));
+        }
         let view = child.layout.view(old.bytes, old.blobs);
         for ordinal in 0..child.columns.len() {
             cx.registers[self.first + ordinal] = view.get(ordinal);
@@ -387,6 +391,7 @@ fn change_child(
     cx: &mut Cx<'_>,
 ) -> Result<()> {
     let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    version::keep(child, row.image(), transaction, cx)?;
     let Some((new, wake)) = new else {
         transaction.delete(row).map_err(|e| fault::raise(cx, e))?;
         trigger::note_cascaded((child, key), row.image(), None, cx);

@@ -7,7 +7,7 @@ use types::{Error, Msg, Result, Value};
 
 use super::output::Collected;
 use super::write::{Verb, set_instead, set_row, storage_error};
-use super::{Private, reference};
+use super::{Private, reference, version};
 use crate::catalog::TableDef;
 use crate::exec::columnstore::Taker;
 use crate::exec::eval::truth;
@@ -183,6 +183,7 @@ fn run_rows(update: &Update, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
             collected.add(&update.output, cx)?;
             return Ok(Flow::More);
         }
+        version::keep(table, row.image(), private.or(main), cx)?;
         let mut buffer = std::mem::take(&mut cx.scratch.row);
         let done = set_row(&update.set, table, row.image(), Verb::Update, cx, &mut buffer);
         let done = done.and_then(|()| {

@@ -186,6 +186,10 @@ pub(super) fn set_row(
         let version = cx.session.instance.catalog.next_row_version();
         cx.registers[set.new.plus(usize::from(ordinal)).index()] = version;
     }
+    if let Some(ordinal) = set.period_start.map(usize::from) {
+        let began = cx.transaction_time(&table.columns[ordinal].ty.data_type);
+        cx.registers[set.new.plus(ordinal).index()] = began;
+    }
     complete(&set.row, table, verb, cx)?;
     let mut changes: SmallVec<[(usize, &Value); 16]> = SmallVec::new();
     for &ordinal in &set.changed {
@@ -201,7 +205,7 @@ pub(super) fn set_instead(set: &SetRow, table: &TableDef, cx: &mut Cx<'_>) -> Re
     for assignment in &set.assignments {
         assign(assignment, set, table, |_, _, _| Ok(()), cx)?;
     }
-    if let Some(ordinal) = set.row_version.map(usize::from) {
+    for ordinal in [set.row_version, set.period_start].into_iter().flatten().map(usize::from) {
         // It is the table's to give, when the trigger changes the row.
         let old = cx.registers[set.old.plus(ordinal).index()].clone();
         cx.registers[set.new.plus(ordinal).index()] = old;

@@ -76,6 +76,8 @@ fn add_tables(
     tables: &mut Vec<(ObjectName, KeyTable)>,
 ) {
     match &source.kind {
+        // Rows of the past are nobody's to change.
+        TableRefKind::Table(table) if table.system_time.is_some() => {}
         TableRefKind::Table(table) => {
             let Ok(Resolved::Table(definition)) = resolve_table(binder, &table.name) else {
                 return;

@@ -1,0 +1,154 @@
+//! System-versioned tables against a model: what a table was at every moment that somebody noted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use engine::instance::Instance;
+use engine::session::Session;
+
+use crate::client::{batch, instance, instance_on, login};
+
+const TABLE: &str = "CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL, \
+     s datetime2 GENERATED ALWAYS AS ROW START HIDDEN NOT NULL, \
+     e datetime2 GENERATED ALWAYS AS ROW END HIDDEN NOT NULL, PERIOD FOR SYSTEM_TIME (s, e)) \
+     WITH (SYSTEM_VERSIONING = ON (HISTORY_TABLE = dbo.th))";
+
+/// Rows of the table by id.
+type Rows = BTreeMap<u64, u64>;
+
+/// Numbers that look random and are the same in each run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+fn session_in(instance: &Arc<Instance>) -> Session {
+    let mut session = login(instance);
+    run(&mut session, "USE d");
+    session
+}
+
+fn run(session: &mut Session, text: &str) -> Vec<Vec<Vec<String>>> {
+    let answer = batch(session, text);
+    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+    answer.sets
+}
+
+/// Makes a change at random, in the table and in the model.
+fn change(random: &mut Random, rows: &mut Rows, session: &mut Session) {
+    let (id, v) = (random.below(12), random.below(1_000));
+    let text = match random.below(6) {
+        0 | 1 => {
+            rows.entry(id).or_insert(v);
+            format!("IF NOT EXISTS (SELECT * FROM t WHERE id = {id}) INSERT t (id, v) VALUES ({id}, {v})")
+        }
+        2 => {
+            rows.entry(id).and_modify(|old| *old = v);
+            format!("UPDATE t SET v = {v} WHERE id = {id}")
+        }
+        3 => {
+            rows.remove(&id);
+            format!("DELETE t WHERE id = {id}")
+        }
+        4 => {
+            rows.iter_mut().filter(|(key, _)| **key % 3 == id % 3).for_each(|(_, old)| *old += 1);
+            format!("UPDATE t SET v += 1 WHERE id % 3 = {}", id % 3)
+        }
+        _ => {
+            rows.insert(id, v);
+            format!(
+                "MERGE t USING (VALUES ({id}, {v})) n (id, v) ON t.id = n.id WHEN MATCHED THEN \
+                 UPDATE SET v = n.v WHEN NOT MATCHED THEN INSERT (id, v) VALUES (n.id, n.v);"
+            )
+        }
+    };
+    run(session, &text);
+}
+
+fn as_rows(set: &[Vec<String>]) -> Rows {
+    set.iter().map(|row| (row[0].parse().unwrap(), row[1].parse().unwrap())).collect()
+}
+
+#[test]
+fn a_table_is_at_every_noted_moment_what_it_was_then() {
+    let instance = instance();
+    run(&mut login(&instance), "CREATE DATABASE d");
+    let mut session = session_in(&instance);
+    run(&mut session, TABLE);
+    let mut random = Random(7);
+    let mut rows = Rows::new();
+    let mut noted: Vec<(String, Rows)> = Vec::new();
+    for _ in 0..150 {
+        match random.below(4) {
+            0 => change(&mut random, &mut rows, &mut session),
+            how => {
+                let mut inside = rows.clone();
+                run(&mut session, "BEGIN TRANSACTION");
+                for _ in 0..=random.below(5) {
+                    change(&mut random, &mut inside, &mut session);
+                }
+                if how == 1 {
+                    run(&mut session, "ROLLBACK");
+                } else {
+                    run(&mut session, "COMMIT");
+                    rows = inside;
+                }
+            }
+        }
+        let now = run(&mut session, "SELECT SYSUTCDATETIME()")[0][0][0].clone();
+        noted.push((now, rows.clone()));
+    }
+    for (moment, rows) in &noted {
+        let sets =
+            run(&mut session, &format!("SELECT * FROM t FOR SYSTEM_TIME AS OF '{moment}'"));
+        assert_eq!(&as_rows(&sets[0]), rows, "as of {moment}");
+    }
+    check_versions(&mut session);
+}
+
+/// The versions of a row follow each other: none begins before the one before it has ended, and what FOR SYSTEM_TIME
+/// ALL shows held for some time.
+fn check_versions(session: &mut Session) {
+    let overlaps = "SELECT COUNT(*) FROM (SELECT s, LAG(e) OVER (PARTITION BY id ORDER BY s, e) AS ended \
+         FROM t FOR SYSTEM_TIME ALL) v WHERE s < ended";
+    assert_eq!(run(session, overlaps)[0][0][0], "0");
+    let empty = "SELECT COUNT(*) FROM t FOR SYSTEM_TIME ALL WHERE s >= e";
+    assert_eq!(run(session, empty)[0][0][0], "0");
+}
+
+#[test]
+fn writers_of_the_same_rows_keep_every_version_once() {
+    const SESSIONS: u64 = 4;
+    const ROUNDS: u64 = 200;
+    let instance = instance_on(2, |_| {});
+    run(&mut login(&instance), "CREATE DATABASE d");
+    let mut session = session_in(&instance);
+    run(&mut session, TABLE);
+    run(&mut session, "INSERT t (id, v) VALUES (0, 0), (1, 0), (2, 0)");
+    std::thread::scope(|scope| {
+        for number in 0..SESSIONS {
+            let instance = &instance;
+            scope.spawn(move || {
+                let mut session = session_in(instance);
+                let mut random = Random(number + 1);
+                for _ in 0..ROUNDS {
+                    let id = random.below(3);
+                    run(&mut session, &format!("UPDATE t SET v += 1 WHERE id = {id}"));
+                }
+            });
+        }
+    });
+    let counts = run(&mut session, "SELECT SUM(v) FROM t; SELECT COUNT(*) FROM th");
+    let all = (SESSIONS * ROUNDS).to_string();
+    assert_eq!((&counts[0][0][0], &counts[1][0][0]), (&all, &all));
+    check_versions(&mut session);
+    // The value goes up by one from each version to the next, those that held for no time included.
+    let broken = "SELECT COUNT(*) FROM (SELECT v, s, LAG(v) OVER (PARTITION BY id ORDER BY v) AS before, \
+         LAG(e) OVER (PARTITION BY id ORDER BY v) AS ended FROM (SELECT id, v, s, e FROM t UNION ALL \
+         SELECT id, v, s, e FROM th) a) b WHERE v <> before + 1 OR s <> ended";
+    assert_eq!(run(&mut session, broken)[0][0][0], "0");
+}
