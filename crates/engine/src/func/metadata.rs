@@ -367,9 +367,7 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "tablehasnonclustindex" => of_table(&|t| t.indexes.iter().any(|i| !i.clustered)),
         "tablehasrowguidcol" => of_table(&|t| t.columns.iter().any(|c| c.row_guid)),
         "tableismemoryoptimized" => of_table(&|t| t.memory_optimized),
-        "tabletemporaltype" => {
-            table.as_ref().map(|t| i32::from(crate::view::temporal_type(t).0))
-        }
+        "tabletemporaltype" => table.as_ref().map(|t| i32::from(crate::view::temporal_type(t).0)),
         "tableistemporal" | "tableisfake" | "tablehastextimage" if table.is_some() => Some(0),
         _ => None,
     }

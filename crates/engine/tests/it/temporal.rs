@@ -21,7 +21,8 @@ struct Random(u64);
 
 impl Random {
     fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit
     }
 }
@@ -44,7 +45,9 @@ fn change(random: &mut Random, rows: &mut Rows, session: &mut Session) {
     let text = match random.below(6) {
         0 | 1 => {
             rows.entry(id).or_insert(v);
-            format!("IF NOT EXISTS (SELECT * FROM t WHERE id = {id}) INSERT t (id, v) VALUES ({id}, {v})")
+            format!(
+                "IF NOT EXISTS (SELECT * FROM t WHERE id = {id}) INSERT t (id, v) VALUES ({id}, {v})"
+            )
         }
         2 => {
             rows.entry(id).and_modify(|old| *old = v);
@@ -103,8 +106,7 @@ fn a_table_is_at_every_noted_moment_what_it_was_then() {
         noted.push((now, rows.clone()));
     }
     for (moment, rows) in &noted {
-        let sets =
-            run(&mut session, &format!("SELECT * FROM t FOR SYSTEM_TIME AS OF '{moment}'"));
+        let sets = run(&mut session, &format!("SELECT * FROM t FOR SYSTEM_TIME AS OF '{moment}'"));
         assert_eq!(&as_rows(&sets[0]), rows, "as of {moment}");
     }
     check_versions(&mut session);

@@ -430,7 +430,6 @@ fn course_of(root: &Node, set: &SetRow, output: &[OutputClause], top: Option<&Ex
     });
     let point = opt::is_point(root).is_some()
         && simple
-
         && top.is_none()
         && !set.referenced
         && row::is_simple(&set.row)

@@ -55,8 +55,7 @@ pub(super) fn bind(
 ) -> Result<Node> {
     let name = &source.name;
     let is_cte = |simple: &ast::Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
-    let is_local =
-        |simple: &ast::Ident| is_cte(simple) || binder.table_variable(simple).is_some();
+    let is_local = |simple: &ast::Ident| is_cte(simple) || binder.table_variable(simple).is_some();
     if name.as_simple().is_some_and(is_local) {
         return Err(Msg::NotSystemVersioned(&name.object).into());
     }
@@ -96,9 +95,7 @@ fn bind_span(binder: &mut Binder<'_>, clause: &ast::SystemTime) -> Result<Span> 
         ast::SystemTime::AsOf(at) => Span::AsOf(moment(at)?),
         ast::SystemTime::FromTo(from, to) => Span::FromTo(moment(from)?, moment(to)?),
         ast::SystemTime::Between(low, high) => Span::Between(moment(low)?, moment(high)?),
-        ast::SystemTime::ContainedIn(low, high) => {
-            Span::ContainedIn(moment(low)?, moment(high)?)
-        }
+        ast::SystemTime::ContainedIn(low, high) => Span::ContainedIn(moment(low)?, moment(high)?),
         ast::SystemTime::All => Span::All,
     })
 }

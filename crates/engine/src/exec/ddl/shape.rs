@@ -18,8 +18,8 @@ use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
-    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, Period, RowShape, TableDef,
-    Versioning, create_rows, layout_of,
+    Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, Period, RowShape,
+    TableDef, Versioning, create_rows, layout_of,
 };
 use crate::security::Rights;
 

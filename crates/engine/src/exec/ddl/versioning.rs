@@ -122,8 +122,7 @@ pub(super) fn pair(current: TableDef, wanted: &Wanted, cx: &mut Cx<'_>) -> Resul
         Some(history) => take_or_make(&current, history, database, wanted.check, cx)?,
     };
     history.versioning = Versioning::History { current: current.id };
-    let versioning =
-        Versioning::Current { history: history.id, rows: Arc::clone(&history.rows) };
+    let versioning = Versioning::Current { history: history.id, rows: Arc::clone(&history.rows) };
     Ok(Pair { current: TableDef { versioning, ..current }, history })
 }
 
@@ -245,8 +244,7 @@ fn rows_of(
     layout: &Arc<types::row::RowLayout>,
     instance: &Arc<crate::instance::Instance>,
 ) -> Result<Arc<crate::catalog::TableRows>> {
-    let shape =
-        RowShape { columns, indexes, layout, memory_optimized: false, has_columns: false };
+    let shape = RowShape { columns, indexes, layout, memory_optimized: false, has_columns: false };
     create_rows(&instance.store, &instance.catalog, &shape)
 }
 

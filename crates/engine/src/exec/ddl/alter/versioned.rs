@@ -57,11 +57,7 @@ pub(super) fn check(table: &TableDef, action: &AlterTableAction, cx: &mut Cx<'_>
     }
 }
 
-fn check_new_column(
-    table: &TableDef,
-    column: &ast::ColumnDefinition,
-    cx: &Cx<'_>,
-) -> Result<()> {
+fn check_new_column(table: &TableDef, column: &ast::ColumnDefinition, cx: &Cx<'_>) -> Result<()> {
     if matches!(column.kind, ColumnKind::Computed { .. }) {
         return Err(Msg::AddComputedVersioned.into());
     }
@@ -178,8 +174,7 @@ fn of_history(column: &ColumnDef) -> ColumnDef {
 /// Puts both definitions in place of the old ones.
 pub(super) fn publish(current: TableDef, mut history: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     history.columns.iter_mut().for_each(|column| column.default = None);
-    let versioning =
-        Versioning::Current { history: history.id, rows: Arc::clone(&history.rows) };
+    let versioning = Versioning::Current { history: history.id, rows: Arc::clone(&history.rows) };
     let referenced: Vec<i32> = current.foreign_keys.iter().map(|key| key.referenced).collect();
     let database_id = current.database_id;
     versioning::replace(TableDef { versioning, ..current }, history, cx)?;
