@@ -120,7 +120,7 @@ pub(super) fn bind_versions(
     let database = catalog.database_by_id(table.database_id);
     let history = database.and_then(|d| d.table_by_id(history)).ok_or(Msg::InternalError)?;
     security::require(binder, &Resolved::Table(Arc::clone(history)), "SELECT")?;
-    let current = versions(binder, table, (period, &span), hints.clone())?;
+    let current = versions(binder, table, (period, &span), hints)?;
     let earlier = ScanHints { path: Path::Any, ..hints };
     let earlier = versions(binder, history, (period, &span), earlier)?;
     let all = set::combine(binder, SetKind::UnionAll, current, earlier)?;

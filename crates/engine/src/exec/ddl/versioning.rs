@@ -479,9 +479,11 @@ pub(super) fn replace(current: TableDef, history: TableDef, cx: &mut Cx<'_>) -> 
     let database = cx.session.catalog.database_by_id(current.database_id);
     let database = database.map(|d| d.name.clone()).unwrap_or_default();
     change_database(cx.session, &database, |database| {
-        let is_new = database.table_by_id(history.id).is_none();
-        if is_new && database.is_name_taken(&history.schema, &history.name) {
-            return Err(Msg::ObjectExists(&history.name).into());
+        for table in [&current, &history] {
+            let is_new = database.table_by_id(table.id).is_none();
+            if is_new && database.is_name_taken(&table.schema, &table.name) {
+                return Err(Msg::ObjectExists(&table.name).into());
+            }
         }
         database.put(Object::Table(Arc::new(current)));
         database.put(Object::Table(Arc::new(history)));
