@@ -51,25 +51,26 @@ def moment(connection):
 
 
 def test_the_past_is_what_it_was(database):
-    with connect(database) as reader, connect(database, autocommit=False) as writer:
-        run(writer, "INSERT dbo.account VALUES (%d, %s, %d)", (1, "Ada", 100))
-        run(writer, "INSERT dbo.account VALUES (%d, %s, %d)", (2, "Bob", 50))
-        writer.commit()
-        opened = moment(reader)
-        run(writer, "UPDATE dbo.account SET balance = balance - 30 WHERE id = 1")
-        run(writer, "UPDATE dbo.account SET balance = balance + 30 WHERE id = 2")
-        writer.commit()
-        moved = moment(reader)
-        run(writer, "DELETE dbo.account")
-        writer.rollback()
-        run(writer, "DELETE dbo.account WHERE id = 2")
-        writer.commit()
-        assert rows(reader, AS_OF, (opened,)) == [(1, 100), (2, 50)]
-        assert rows(reader, AS_OF, (moved,)) == [(1, 70), (2, 80)]
-        assert rows(reader, AS_OF, (moment(reader),)) == [(1, 70)]
-        versions = "SELECT COUNT(*), COUNT(DISTINCT valid_from) FROM dbo.account FOR SYSTEM_TIME ALL"
+    with connect(database) as connection:
+        # Not the driver's own transactions: it begins the next one with each commit, and that is the time they have.
+        run(connection, "BEGIN TRANSACTION")
+        run(connection, "INSERT dbo.account VALUES (%d, %s, %d)", (1, "Ada", 100))
+        run(connection, "INSERT dbo.account VALUES (%d, %s, %d)", (2, "Bob", 50))
+        run(connection, "COMMIT")
+        opened = moment(connection)
+        run(connection, "BEGIN TRANSACTION")
+        run(connection, "UPDATE dbo.account SET balance = balance - 30 WHERE id = 1")
+        run(connection, "UPDATE dbo.account SET balance = balance + 30 WHERE id = 2")
+        run(connection, "COMMIT")
+        moved = moment(connection)
+        run(connection, "BEGIN TRANSACTION; DELETE dbo.account; ROLLBACK")
+        run(connection, "DELETE dbo.account WHERE id = 2")
+        assert rows(connection, AS_OF, (opened,)) == [(1, 100), (2, 50)]
+        assert rows(connection, AS_OF, (moved,)) == [(1, 70), (2, 80)]
+        assert rows(connection, AS_OF, (moment(connection),)) == [(1, 70)]
         # Both rows of a transaction have its time.
-        assert rows(reader, versions) == [(4, 2)]
+        versions = "SELECT COUNT(*), COUNT(DISTINCT valid_from) FROM dbo.account FOR SYSTEM_TIME ALL"
+        assert rows(connection, versions) == [(4, 2)]
 
 
 def test_a_transaction_that_is_older_than_the_row_is_refused(database):
