@@ -56,6 +56,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
 pub(crate) fn begin_time(cx: &mut Cx<'_>) {
     if cx.transaction.is_none() && cx.session.transaction.count == 0 {
         cx.session.transaction.time = None;
+        cx.session.transaction.renewals = 0;
     }
 }
 

@@ -19,6 +19,8 @@ pub struct TransactionState {
     /// When it began, for system-versioned tables: read with BEGIN TRANSACTION where the instance has such
     /// tables, else, and for a statement's own transaction, when it is first asked for.
     pub(crate) time: Option<types::date::Moment>,
+    /// How often the statement has begun anew because a row's version was younger than that.
+    pub(crate) renewals: u32,
     /// Named savepoints, oldest first.
     pub(crate) savepoints: Vec<(String, storage::Savepoint, DefinitionMark)>,
 }

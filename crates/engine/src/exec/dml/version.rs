@@ -8,6 +8,9 @@ use crate::catalog::TableDef;
 use crate::exec::{Cx, fault};
 use crate::period;
 
+/// How often a statement begins anew with a later time before it fails with 13535.
+const RENEWALS_MAX: u32 = 32;
+
 /// Writes a row that is about to be changed or deleted to the history of its table, if it has one. Its period
 /// ends when the transaction began; where that is when it started, too, the version held for no time, and
 /// queries FOR SYSTEM_TIME do not show it.
@@ -43,7 +46,9 @@ fn too_early(table: &TableDef, since: &Value, cx: &mut Cx<'_>) -> types::Error {
     let is_past = data_type.is_some_and(|ty| !period::is_before(&period::now(&ty), since));
     // What triggers do is not done again, and a clock that was put back is not waited for.
     let is_own = cx.session.transaction.count == 0 && !cx.fires;
-    if is_own && is_past {
+    let renewals = &mut cx.session.transaction.renewals;
+    if is_own && is_past && *renewals < RENEWALS_MAX {
+        *renewals += 1;
         return fault::raise(cx, StorageError::Restart);
     }
     Msg::TransactionTooEarly(&cx.qualified(table)).into()
