@@ -354,9 +354,11 @@ fn run_function<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
-    for row in (function.function.rows)(cx, &arguments)? {
+    let mut next = (function.function.rows)(cx, &arguments)?;
+    let mut row = Vec::with_capacity(function.registers.len());
+    while next(&mut row) {
         fault::row_passed(cx)?;
-        for (register, value) in function.registers.iter().zip(row) {
+        for (register, value) in function.registers.iter().zip(row.drain(..)) {
             cx.registers[register.index()] = value;
         }
         if receive(cx, rows)? == Flow::Enough {
