@@ -2,7 +2,8 @@
 //!
 //! A pipeline may: from a scan of a whole table, or of Parquet files with several row groups, up through filters,
 //! computed columns, hash joins (their right sides are built before) and look-ups, as long as nothing in it has an
-//! effect, asks for another query's rows, or can tell in which order rows come. It ends below an aggregate that can be merged, or is gathered.
+//! effect, asks for another query's rows, or can tell in which order rows come. It ends below an aggregate that can
+//! be merged, or is gathered.
 
 use std::sync::Arc;
 
