@@ -1,5 +1,7 @@
 //! A file, and its rows.
 
+use std::sync::Arc;
+
 use types::DataType;
 use types::batch::{BATCH_ROWS, Batch, Vector};
 
@@ -61,15 +63,15 @@ impl<S: Source> ParquetFile<S> {
     /// For a column that is not read, and for another type.
     pub fn into_rows(self, columns: &[(usize, DataType)]) -> Result<Rows<S>> {
         let all = (0..self.row_groups()).collect();
-        self.into_rows_of(columns, all)
+        Arc::new(self).rows_of(columns, all)
     }
 
-    /// As [`Self::into_rows`], of these row groups only.
+    /// As [`Self::into_rows`], of these row groups only: several may be read at one time, each by a thread of its own.
     ///
     /// # Errors
     /// As [`Self::into_rows`].
-    pub fn into_rows_of(
-        self,
+    pub fn rows_of(
+        self: &Arc<Self>,
         columns: &[(usize, DataType)],
         groups: Vec<usize>,
     ) -> Result<Rows<S>> {
@@ -84,7 +86,8 @@ impl<S: Source> ParquetFile<S> {
             read.push(column);
         }
         let groups = groups.into_iter();
-        Ok(Rows { file: self, columns: read, group: None, current: 0, groups, row: 0 })
+        let file = Arc::clone(self);
+        Ok(Rows { file, columns: read, group: None, current: 0, groups, row: 0 })
     }
 }
 
@@ -100,7 +103,7 @@ fn is_readable_as(own: DataType, wanted: DataType) -> bool {
 
 /// The rows of a file, batch by batch.
 pub struct Rows<S> {
-    file: ParquetFile<S>,
+    file: Arc<ParquetFile<S>>,
     columns: Vec<Column>,
     group: Option<Group>,
     /// The place of the row group that is being read, and those that are still to be.

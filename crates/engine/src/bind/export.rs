@@ -7,7 +7,8 @@ use super::Binder;
 use super::query::{bind_query, declare_ctes};
 use crate::exec::ddl::external;
 use crate::opt;
-use crate::plan::query::Query;
+use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::query::{Node, Query};
 use crate::plan::statement::{Bound, Export, SelectInto};
 use crate::sink::Traits;
 
@@ -26,10 +27,29 @@ pub(super) fn bind(binder: &mut Binder<'_>, create: &ast::CreateExternalTable) -
     let (place, compression) = external::place(&create.options, database)?;
     let mut query = bind_rows(binder, select)?;
     let columns = columns(create, &query)?;
+    compute_output(binder, &mut query);
     opt::query(binder, &mut query);
     let export = Some(Box::new(Export { place, compression }));
     let (target, registers) = (create.name.clone(), binder.registers);
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export, registers }))
+}
+
+/// Has the tree compute what the output is made of, so that it comes in batches, and from several schedulers.
+fn compute_output(binder: &mut Binder<'_>, query: &mut Query) {
+    let mut computed = Vec::new();
+    for column in &mut query.output {
+        if !matches!(column.expr.kind, ExprKind::Column(_)) {
+            let register = binder.new_register();
+            let ty = column.expr.ty;
+            let value =
+                std::mem::replace(&mut column.expr, Expr::new(ExprKind::Column(register), ty));
+            computed.push((register, value));
+        }
+    }
+    if !computed.is_empty() {
+        let root = std::mem::replace(&mut query.root, Node::Empty);
+        query.root = Node::Compute(Box::new((root, computed)));
+    }
 }
 
 fn bind_rows(binder: &mut Binder<'_>, select: &ast::SelectStatement) -> Result<Query> {

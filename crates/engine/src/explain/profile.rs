@@ -66,7 +66,7 @@ pub(crate) struct GroupReads {
 }
 
 impl Profile {
-    /// Notes how many row groups of a file a scan reads and passes over.
+    /// Notes how many row groups a scan reads and passes over.
     pub(crate) fn count_row_groups(&mut self, scan: &BulkScan, read: usize, skipped: usize) {
         let groups = self.groups.entry(std::ptr::from_ref(scan).addr()).or_default();
         groups.name.clone_from(&scan.name);
@@ -164,6 +164,12 @@ impl Profile {
         }
         for (at, rows) in &other.reads {
             *self.reads.entry(*at).or_default() += rows;
+        }
+        for (at, groups) in &other.groups {
+            let own = self.groups.entry(*at).or_default();
+            own.name.clone_from(&groups.name);
+            own.read += groups.read;
+            own.skipped += groups.skipped;
         }
         for table in &other.tables {
             let own = self.table_of(table.id, &table.name);

@@ -3,8 +3,8 @@
 use types::collation::Collation;
 use types::{DataType, Length, Msg, Value};
 
-use crate::func::TableFunction;
 use crate::func::entry::of;
+use crate::func::{TableFunction, made};
 
 pub(super) static FUNCTIONS: &[TableFunction] = &[TableFunction {
     name: "FN_HELPCOLLATIONS",
@@ -21,7 +21,7 @@ pub(super) static FUNCTIONS: &[TableFunction] = &[TableFunction {
         let row = |collation: &Collation| {
             vec![Value::nvarchar(&collation.name()), Value::nvarchar(&describe(*collation))]
         };
-        Ok(all.iter().map(row).collect())
+        Ok(made(all.iter().map(row).collect()))
     },
 }];
 

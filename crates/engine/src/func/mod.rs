@@ -222,8 +222,21 @@ pub trait Accumulator {
 
 /// Columns of a table-valued function: name and type.
 pub type TableColumns = Vec<(String, ColumnType)>;
-/// All rows of a table-valued function.
-pub type TableRows = Vec<Vec<Value>>;
+/// The rows of a table-valued function, one after the other: puts the values of the next one into an empty vector;
+/// `false` where there is none.
+pub type NextRow = Box<dyn FnMut(&mut Vec<Value>) -> bool>;
+
+/// The rows of a function that makes all of them at once.
+pub(crate) fn made(rows: Vec<Vec<Value>>) -> NextRow {
+    let mut rows = rows.into_iter();
+    Box::new(move |row| match rows.next() {
+        Some(next) => {
+            *row = next;
+            true
+        }
+        None => false,
+    })
+}
 
 /// A built-in table-valued function.
 pub struct TableFunction {
@@ -231,8 +244,8 @@ pub struct TableFunction {
     pub name: &'static str,
     /// Checks and converts the arguments; derives the columns.
     pub bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<TableColumns>,
-    /// Makes all rows.
-    pub rows: fn(&mut Cx<'_>, &[Value]) -> Result<TableRows>,
+    /// Begins to make rows of arguments.
+    pub rows: fn(&mut Cx<'_>, &[Value]) -> Result<NextRow>,
 }
 
 impl std::fmt::Debug for TableFunction {

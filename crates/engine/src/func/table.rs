@@ -6,8 +6,8 @@ use types::{DataType, Error, Length, Mode, Msg, Result, Value, type_rules};
 use crate::bind::Binder;
 use crate::bind::expr::convert_to;
 use crate::exec::Cx;
-use crate::func::TableFunction;
 use crate::func::entry::{convert, of, whole};
+use crate::func::{NextRow, TableFunction, made};
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[TableFunction] = &[
@@ -46,9 +46,9 @@ fn bind_split(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(Stri
     Ok(columns)
 }
 
-fn split(_: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
-    let [text, separator, rest @ ..] = values else { return Ok(Vec::new()) };
-    let Some(bytes) = text.string_bytes() else { return Ok(Vec::new()) };
+fn split(_: &mut Cx<'_>, values: &[Value]) -> Result<NextRow> {
+    let [text, separator, rest @ ..] = values else { return Ok(made(Vec::new())) };
+    let Some(bytes) = text.string_bytes() else { return Ok(made(Vec::new())) };
     let unit = if matches!(text, Value::NVarChar(_)) { 2 } else { 1 };
     let separator = separator.string_bytes().unwrap_or_default();
     if separator.len() != unit {
@@ -56,18 +56,20 @@ fn split(_: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
         return Err(Error::custom(214, 11, 21, text));
     }
     let numbered = whole(rest, 0) == Some(1);
-    let mut rows = Vec::new();
-    let mut start = 0;
-    let ends = (0..bytes.len()).step_by(unit).filter(|at| &bytes[*at..*at + unit] == separator);
-    for end in ends.chain(std::iter::once(bytes.len())) {
-        let mut row = vec![text.with_bytes(types::Bytes::copy_from(&bytes[start..end]))];
+    let (text, separator, len) = (text.clone(), separator.to_vec(), bytes.len());
+    let (mut start, mut number) = (0, 0_i64);
+    Ok(Box::new(move |row| {
+        let Some(bytes) = text.string_bytes().filter(|_| start <= len) else { return false };
+        let mut ends = (start..len).step_by(unit);
+        let end = ends.find(|at| bytes[*at..*at + unit] == separator).unwrap_or(len);
+        row.push(text.with_bytes(types::Bytes::copy_from(&bytes[start..end])));
         if numbered {
-            row.push(Value::BigInt(i64::try_from(rows.len() + 1).unwrap_or(i64::MAX)));
+            number += 1;
+            row.push(Value::BigInt(number));
         }
-        rows.push(row);
         start = end + unit;
-    }
-    Ok(rows)
+        true
+    }))
 }
 
 fn bind_series(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
@@ -88,40 +90,29 @@ fn bind_series(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(Str
     Ok(vec![("value".to_owned(), ColumnType { nullable: false, ..of(data_type) })])
 }
 
-/// Rows that one call makes at most: they are kept in memory.
-const SERIES_MAX: i64 = 100_000_000;
-
-fn series(_: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+fn series(_: &mut Cx<'_>, values: &[Value]) -> Result<NextRow> {
     let (Some(start), Some(stop)) = (whole(values, 0), whole(values, 1)) else {
-        return Ok(Vec::new());
+        return Ok(made(Vec::new()));
     };
-    let step = match values.get(2) {
-        None => {
-            if start <= stop {
-                1
-            } else {
-                -1
-            }
-        }
-        Some(_) => match whole(values, 2) {
-            None => return Ok(Vec::new()),
-            Some(step) => step,
-        },
+    let step = match (values.get(2), whole(values, 2)) {
+        (None, _) if start <= stop => 1,
+        (None, _) => -1,
+        (Some(_), Some(step)) => step,
+        (Some(_), None) => return Ok(made(Vec::new())),
     };
     if step == 0 {
         return Err(Msg::InvalidParameter(3, "generate_series").into());
     }
-    let ahead = if step > 0 { stop.saturating_sub(start) } else { start.saturating_sub(stop) };
-    if ahead < 0 {
-        return Ok(Vec::new());
-    }
-    let last = ahead / step.saturating_abs();
-    if last >= SERIES_MAX {
-        return Err(Msg::OutOfMemory.into());
-    }
     // Every number lies between the first two arguments, so it has their type.
-    let like = &values[0];
-    Ok((0..=last).map(|n| vec![number_like(like, start + n * step)]).collect())
+    let like = values[0].clone();
+    let mut next = Some(start);
+    Ok(Box::new(move |row| {
+        let is_in = |n: &i64| if step > 0 { *n <= stop } else { *n >= stop };
+        let Some(n) = next.filter(is_in) else { return false };
+        row.push(number_like(&like, n));
+        next = n.checked_add(step);
+        true
+    }))
 }
 
 /// Makes a number of the type that another has.

@@ -242,6 +242,16 @@ pub struct BulkScan {
     pub tests: Vec<GroupTest>,
 }
 
+impl BulkScan {
+    /// Returns in how many parts its rows can be read at one time: row groups; one of what is read from end to end.
+    pub fn parts(&self) -> usize {
+        match self.format {
+            BulkFormat::Parquet(_) => self.files.iter().map(|file| file.groups).sum(),
+            BulkFormat::Text(_) | BulkFormat::Single(_) => 1,
+        }
+    }
+}
+
 /// A file of a scan.
 #[derive(Clone, Debug)]
 pub struct BulkFile {
@@ -249,6 +259,8 @@ pub struct BulkFile {
     pub path: String,
     /// Of a Parquet file: the columns of the format as the file has them, with their place there.
     pub columns: Vec<(parquet_io::Column, usize)>,
+    /// Of a Parquet file: how many row groups it has.
+    pub groups: usize,
 }
 
 /// A condition on the least and greatest values of a row group, which holds wherever a row of it may satisfy the

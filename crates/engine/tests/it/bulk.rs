@@ -65,8 +65,9 @@ fn csv_has_quotes_and_a_header() {
 #[test]
 fn rows_that_do_not_convert_are_told_and_left_out() {
     let mut session = session();
-    let file = File::new("errors", b"1,a,1\nx,b,2\n3,toolong,3\n4,d,4\n");
-    assert_eq!(load(&mut session, &file, "FIELDTERMINATOR = ','"), [4864, 4863]);
+    let file =
+        File::new("errors", b"1,a,1\nx,b,2\n3,toolong,3\n4,d,4\n5,e,123456789\n3000000000,f,6\n");
+    assert_eq!(load(&mut session, &file, "FIELDTERMINATOR = ','"), [4864, 4863, 4867, 4867]);
     assert_eq!(rows(&mut session), [["1", "a", "1.00"], ["4", "d", "4.00"]]);
 }
 

@@ -12,10 +12,10 @@ use crate::client::{Answer, batch, instance, login};
 use crate::security::login_as;
 
 /// A folder that goes when the test ends.
-struct Folder(PathBuf);
+pub(crate) struct Folder(PathBuf);
 
 impl Folder {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let name = format!("clearway-export-{}-{number}", std::process::id());
@@ -61,20 +61,51 @@ fn error(session: &mut Session, sql: &str) -> (i32, String) {
 fn exporting(folder: &Folder) -> (Arc<Instance>, Session) {
     let instance = instance();
     let mut session = login(&instance);
-    run(&mut session, "CREATE DATABASE d");
-    run(&mut session, "USE d");
-    run(&mut session, "EXEC sp_configure 'allow polybase export', 1; RECONFIGURE");
+    allow(&mut session, folder);
+    (instance, session)
+}
+
+/// Lets a session export into a folder, as [`exporting`] says.
+fn allow(session: &mut Session, folder: &Folder) {
+    run(session, "CREATE DATABASE d");
+    run(session, "USE d");
+    run(session, "EXEC sp_configure 'allow polybase export', 1; RECONFIGURE");
     let source = format!(
         "CREATE EXTERNAL DATA SOURCE out WITH (LOCATION = 'file://{}')",
         folder.0.display()
     );
-    run(&mut session, &source);
+    run(session, &source);
     run(
-        &mut session,
+        session,
         "CREATE EXTERNAL FILE FORMAT pq WITH (FORMAT_TYPE = PARQUET, \
          DATA_COMPRESSION = 'org.apache.hadoop.io.compress.SnappyCodec')",
     );
-    (instance, session)
+}
+
+/// Makes the external table `f (id int, k int, v bigint)` of files that have so many rows each, and returns their paths.
+/// The session is in the database `d` then.
+pub(crate) fn make_files(session: &mut Session, folder: &Folder, rows: &[i64]) -> Vec<PathBuf> {
+    allow(session, folder);
+    std::fs::create_dir(folder.0.join("f")).unwrap();
+    let (mut first, mut paths) = (1, Vec::new());
+    for (number, count) in rows.iter().enumerate() {
+        let name = format!("p{number}");
+        let last = first + count - 1;
+        let query = format!(
+            "SELECT value AS id, value % 1000 AS k, CAST(value AS bigint) AS v FROM GENERATE_SERIES({first}, {last})"
+        );
+        run(session, &export(&name, &query));
+        let path = folder.0.join(format!("f/{name}.parquet"));
+        std::fs::rename(folder.0.join(&name).join(&folder.names(&name)[0]), &path).unwrap();
+        paths.push(path);
+        first += count;
+    }
+    run(
+        session,
+        "CREATE EXTERNAL TABLE f (id int, k int, v bigint) \
+         WITH (LOCATION = 'f', DATA_SOURCE = out, FILE_FORMAT = pq)",
+    );
+    paths
 }
 
 /// CREATE EXTERNAL TABLE .. AS SELECT.
@@ -304,7 +335,7 @@ fn what_an_export_needs_is_asked_for_by_name() {
         ("LOCATION = 't', DATA_SOURCE = out", 46505),
         ("LOCATION = 't', DATA_SOURCE = nowhere, FILE_FORMAT = pq", 46501),
         ("LOCATION = 't', DATA_SOURCE = out, FILE_FORMAT = nothing", 46501),
-        ("LOCATION = '../t', DATA_SOURCE = out, FILE_FORMAT = pq", 46503),
+        ("LOCATION = '../t', DATA_SOURCE = out, FILE_FORMAT = pq", 46504),
         ("LOCATION = 't', DATA_SOURCE = out, FILE_FORMAT = pq, REJECT_TYPE = VALUE", 40517),
     ] {
         assert_eq!(error(&mut session, &create(with)).0, number, "{with}");
@@ -326,7 +357,7 @@ fn what_an_export_needs_is_asked_for_by_name() {
         ("CREATE EXTERNAL FILE FORMAT csv WITH (FORMAT_TYPE = DELIMITEDTEXT)", 40517),
         (
             "CREATE EXTERNAL FILE FORMAT p WITH (FORMAT_TYPE = PARQUET, DATA_COMPRESSION = 'x')",
-            46503,
+            46508,
         ),
         (
             "CREATE EXTERNAL TABLE t (x xml) WITH (LOCATION = 't', DATA_SOURCE = out, FILE_FORMAT = pq)",

@@ -20,6 +20,7 @@ mod openrowset;
 mod optimizer;
 mod parallel;
 mod parallel_ends;
+mod parallel_files;
 mod point_bench;
 mod prefixes;
 mod script;

@@ -11,23 +11,31 @@ use sos::park;
 use sos::wait::WaitType;
 
 use crate::client::{Answer, batch, describe, instance_on, login};
+use crate::export::{Folder, make_files};
 
 const ROWS: i64 = 120_000;
 
-/// One statement of each kind of region.
-const STATEMENTS: [&str; 5] = [
+/// One statement of each kind of region, and of each kind of what drives them.
+const STATEMENTS: [&str; 7] = [
     "SELECT k, COUNT(*), SUM(v), MAX(HASHBYTES('SHA2_256', CAST(v AS varbinary(8)))) FROM t GROUP BY k",
     "SELECT id, v FROM t WHERE v % 3 = 1 ORDER BY v DESC",
     "INSERT target WITH (TABLOCK) SELECT id, k, v FROM t WHERE id > 0",
     "SELECT COUNT(*), SUM(a.v) FROM t AS a WHERE EXISTS (SELECT 1 FROM t AS b WHERE b.v = a.v AND b.k < 500)",
     "SELECT COUNT_BIG(*) FROM t AS a JOIN u ON u.k = a.k WHERE a.v + u.id > 0",
+    "SELECT k, COUNT(*), SUM(v), MAX(HASHBYTES('SHA2_256', CAST(v AS varbinary(8)))) FROM f GROUP BY k",
+    "INSERT target WITH (TABLOCK) SELECT id, k, v FROM f",
 ];
 
+/// Files of the external table `f`.
+const FILES: [i64; 6] = [ROWS / 6; 6];
+
 /// An engine on two schedulers that runs in parallel whatever it can, and its tables.
-fn eager(change: impl FnOnce(&mut Config)) -> (Arc<Instance>, Session) {
+fn eager(change: impl FnOnce(&mut Config)) -> (Arc<Instance>, Session, Folder) {
     let instance = instance_on(2, change);
     instance.set_execution_mode(ExecutionMode::Vector);
     let mut session = login(&instance);
+    let folder = Folder::new();
+    make_files(&mut session, &folder, &FILES);
     let prepare = format!(
         "EXEC sp_configure 'show advanced options', 1; RECONFIGURE;
          EXEC sp_configure 'cost threshold for parallelism', 0; RECONFIGURE;
@@ -38,7 +46,7 @@ fn eager(change: impl FnOnce(&mut Config)) -> (Arc<Instance>, Session) {
          CREATE TABLE target (id int NOT NULL, k int NOT NULL, v bigint NOT NULL, INDEX c CLUSTERED COLUMNSTORE)"
     );
     run(&mut session, &prepare);
-    (instance, session)
+    (instance, session, folder)
 }
 
 fn run(session: &mut Session, text: &str) -> Answer {
@@ -95,7 +103,7 @@ fn moment(round: u32, whole: Duration) -> Duration {
 
 #[test]
 fn an_attention_at_any_moment_ends_leader_and_helpers() {
-    let (_instance, mut session) = eager(|_| {});
+    let (_instance, mut session, _folder) = eager(|_| {});
     let durations = durations(&mut session);
     let cancel = Arc::clone(session.cancel());
     let mut ended = 0;
@@ -121,11 +129,12 @@ fn an_attention_at_any_moment_ends_leader_and_helpers() {
 
 #[test]
 fn a_session_that_is_killed_takes_its_helpers_with_it() {
-    let (instance, mut session) = eager(|_| {});
+    let (instance, mut session, _folder) = eager(|_| {});
     let durations = durations(&mut session);
     for round in 0..40_u32 {
         let which = round as usize % STATEMENTS.len();
         let mut victim = login(&instance);
+        run(&mut victim, "USE d");
         let kill = format!("KILL {}", victim.state().id);
         std::thread::scope(|scope| {
             let victim = scope.spawn(move || batch(&mut victim, STATEMENTS[which]));
@@ -142,12 +151,13 @@ fn a_session_that_is_killed_takes_its_helpers_with_it() {
 
 #[test]
 fn an_error_in_a_helper_ends_all_of_them_whoever_meets_it() {
-    let (_instance, mut session) = eager(|_| {});
+    let (_instance, mut session, _folder) = eager(|_| {});
     let failing = [
         "SELECT k, SUM(v / (id - 70000)) FROM t GROUP BY k",
         "SELECT id FROM t WHERE v / (id - 119999) > 5 ORDER BY id",
         "INSERT target WITH (TABLOCK) SELECT id, k, v / (id - 60001) FROM t",
         "SELECT COUNT(*) FROM t AS a JOIN u ON u.k = a.k WHERE a.v / (a.id - 90001) > u.id",
+        "SELECT k, SUM(v / (id - 70000)) FROM f GROUP BY k",
     ];
     for round in 0..40 {
         let answer = batch(&mut session, failing[round % failing.len()]);
@@ -158,7 +168,7 @@ fn an_error_in_a_helper_ends_all_of_them_whoever_meets_it() {
 
 #[test]
 fn no_memory_for_a_helper_is_701_for_the_statement() {
-    let (_instance, mut session) = eager(|config| config.query_memory_max = 1 << 20);
+    let (_instance, mut session, _folder) = eager(|config| config.query_memory_max = 1 << 20);
     // Each worker has groups of its own: together they are too many.
     let texts = [
         "SELECT v, COUNT(*) FROM t GROUP BY v",
@@ -174,7 +184,7 @@ fn no_memory_for_a_helper_is_701_for_the_statement() {
 
 #[test]
 fn a_columnstore_index_beside_rows_is_read_by_several_and_each_row_once() {
-    let (_instance, mut session) = eager(|_| {});
+    let (_instance, mut session, _folder) = eager(|_| {});
     run(&mut session, "CREATE NONCLUSTERED COLUMNSTORE INDEX c ON t (id, k, v)");
     let text = "SELECT COUNT(*), SUM(CAST(id AS bigint)), SUM(v), COUNT(DISTINCT k), MIN(v), MAX(v) FROM t WHERE k >= 0";
     let texts = [text.to_owned(), text.replace("COUNT(DISTINCT k)", "MAX(k)")];

@@ -1,16 +1,14 @@
 //! The chunk of a column in the row group that is being written: its dictionary and its pages.
 //!
 //! A chunk begins with a dictionary. It is given up with the first page if that is not smaller for it, and closed when it is
-//! full; the pages after that have their values as they are.
+//! full; the pages after that have their values as they are. `append.rs` has where values come from.
 
-use types::Value;
-
-use super::dictionary::Dictionary;
+use super::dictionary::{Dictionary, Place};
 use super::footer::ChunkMetadata;
+use super::hybrid;
 use super::shape::Shape;
 use super::statistics::Statistics;
 use super::thrift::Structure;
-use super::{hybrid, value};
 use crate::codec::Codec;
 use crate::schema::Physical;
 use crate::{Error, Result};
@@ -26,14 +24,20 @@ pub(super) const PLAIN: i32 = 0;
 pub(super) const RLE: i32 = 3;
 pub(super) const RLE_DICTIONARY: i32 = 8;
 
+/// Definition levels of a column that may have NULLs.
+const NULL: u32 = 0;
+const PRESENT: u32 = 1;
+
 /// `PageType` of the format.
 const DATA_PAGE: i32 = 0;
 const DICTIONARY_PAGE: i32 = 2;
 
 /// Writes the chunks of a column.
 pub(super) struct ChunkWriter {
-    shape: Shape,
-    /// Of the page that is being made: a level per row; values as they are; or their places in the dictionary.
+    pub(super) shape: Shape,
+    /// Rows of the page that is being made.
+    page_rows: usize,
+    /// A level for each of them, once there is a NULL; values as they are; or their places in the dictionary.
     levels: Vec<u32>,
     plain: Vec<u8>,
     places: Vec<u32>,
@@ -50,7 +54,7 @@ pub(super) struct ChunkWriter {
     has_plain_pages: bool,
     rows: u64,
     statistics: Statistics,
-    scratch: Vec<u8>,
+    pub(super) scratch: Vec<u8>,
 }
 
 /// A chunk that is done.
@@ -81,6 +85,7 @@ impl ChunkWriter {
         let dictionary = (shape.physical != Physical::Boolean).then(Dictionary::default);
         Self {
             shape,
+            page_rows: 0,
             levels: Vec::new(),
             plain: Vec::new(),
             places: Vec::new(),
@@ -104,52 +109,88 @@ impl ChunkWriter {
         &self.shape
     }
 
-    /// Appends the value of the next row.
-    pub(super) fn push(&mut self, value: &Value, codec: Codec) -> Result<()> {
-        self.rows += 1;
-        if value.is_null() {
-            self.levels.push(0);
-            self.statistics.see_null();
-        } else {
-            self.put(value, codec)?;
-            self.levels.push(1);
-        }
-        let is_full = self.levels.len() >= PAGE_ROWS_MAX || self.plain.len() >= PAGE_BYTES_MAX;
-        if is_full { self.end_page(codec) } else { Ok(()) }
+    /// Appends a NULL.
+    pub(super) fn put_null(&mut self, codec: Codec) -> Result<()> {
+        self.statistics.see_null();
+        self.levels.resize(self.page_rows, PRESENT);
+        self.levels.push(NULL);
+        self.end_row(codec)
     }
 
-    fn put(&mut self, value: &Value, codec: Codec) -> Result<()> {
+    /// Appends a number in one of the physical types of 32 and 64 bits: its bits, the sign repeated.
+    pub(super) fn put_number(&mut self, number: i64, codec: Codec) -> Result<()> {
+        let bytes = number.to_le_bytes();
+        let value = match self.shape.physical {
+            Physical::Int32 | Physical::Float => &bytes[..4],
+            Physical::Int64 | Physical::Double => &bytes,
+            Physical::Boolean | Physical::Int96 | Physical::Bytes | Physical::Fixed(_) => {
+                return Err(Error::value("a number where its column has none"));
+            }
+        };
+        if self.dictionary.is_some() {
+            return self.put_encoded(value, 0, codec);
+        }
+        self.statistics.see_number(number, &self.shape);
+        self.plain.extend_from_slice(value);
+        self.end_row(codec)
+    }
+
+    /// Appends what a function writes: a value in its physical form.
+    pub(super) fn put_with(
+        &mut self,
+        codec: Codec,
+        write: impl FnOnce(&Shape, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
         let prefix = if self.shape.physical == Physical::Bytes { 4 } else { 0 };
         let mut scratch = std::mem::take(&mut self.scratch);
         scratch.clear();
         scratch.resize(prefix, 0);
-        value::encode(value, &self.shape, &mut scratch)?;
+        write(&self.shape, &mut scratch)?;
         let length = scratch.len() - prefix;
         if length > VALUE_BYTES_MAX {
             return Err(Error::not_supported("a value of more than 128 MB"));
         }
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         scratch[..prefix].copy_from_slice(&length.to_le_bytes()[..prefix]);
-        self.statistics.see(&scratch[prefix..], &self.shape);
-        let place = self.dictionary.as_mut().map(|dictionary| dictionary.place(&scratch));
-        match place {
-            Some(Some(place)) => {
-                self.places.push(place);
-                self.plain_bytes += scratch.len();
-            }
-            Some(None) => {
-                self.close_dictionary(codec)?;
-                self.plain.extend_from_slice(&scratch);
-            }
-            None => self.plain.extend_from_slice(&scratch),
-        }
+        let put = self.put_encoded(&scratch, prefix, codec);
         self.scratch = scratch;
-        Ok(())
+        put
+    }
+
+    /// Appends a value as PLAIN has it, which begins with its length in so many bytes.
+    fn put_encoded(&mut self, value: &[u8], prefix: usize, codec: Codec) -> Result<()> {
+        let place = self.dictionary.as_mut().map(|dictionary| dictionary.place(value));
+        // What the dictionary had has been seen.
+        if !matches!(place, Some(Place::Known(_))) {
+            self.statistics.see(&value[prefix..], &self.shape);
+        }
+        match place {
+            Some(Place::Known(place) | Place::New(place)) => {
+                self.places.push(place);
+                self.plain_bytes += value.len();
+            }
+            Some(Place::None) => {
+                self.close_dictionary(codec)?;
+                self.plain.extend_from_slice(value);
+            }
+            None => self.plain.extend_from_slice(value),
+        }
+        self.end_row(codec)
+    }
+
+    fn end_row(&mut self, codec: Codec) -> Result<()> {
+        self.rows += 1;
+        self.page_rows += 1;
+        if !self.levels.is_empty() && self.levels.len() < self.page_rows {
+            self.levels.push(PRESENT);
+        }
+        let is_full = self.page_rows >= PAGE_ROWS_MAX || self.plain.len() >= PAGE_BYTES_MAX;
+        if is_full { self.end_page(codec) } else { Ok(()) }
     }
 
     /// Ends the last page with the dictionary, which is full.
     fn close_dictionary(&mut self, codec: Codec) -> Result<()> {
-        if !self.levels.is_empty() {
+        if self.page_rows > 0 {
             self.end_page(codec)?;
         }
         // Unless the page has given it up.
@@ -175,9 +216,13 @@ impl ChunkWriter {
 
     fn end_page(&mut self, codec: Codec) -> Result<()> {
         self.weigh_dictionary();
-        let mut body = Vec::with_capacity(self.plain.len() + self.levels.len() / 4 + 64);
+        let rows = self.page_rows;
+        let mut body = Vec::with_capacity(self.plain.len() + rows / 4 + 64);
         body.resize(4, 0);
-        hybrid::encode(&self.levels, 1, &mut body);
+        match self.levels.is_empty() {
+            true => hybrid::repeat(PRESENT, rows, 1, &mut body),
+            false => hybrid::encode(&self.levels, 1, &mut body),
+        }
         let levels = u32::try_from(body.len() - 4).unwrap_or(u32::MAX);
         body[..4].copy_from_slice(&levels.to_le_bytes());
         let encoding = match &self.dictionary {
@@ -196,7 +241,6 @@ impl ChunkWriter {
                 PLAIN
             }
         };
-        let rows = self.levels.len();
         let head = |to: &mut Structure| {
             to.structure(5, |to| {
                 to.size(1, rows);
@@ -206,6 +250,7 @@ impl ChunkWriter {
             });
         };
         self.uncompressed += put_page(DATA_PAGE, &body, codec, head, &mut self.pages)?;
+        self.page_rows = 0;
         self.levels.clear();
         self.plain.clear();
         self.places.clear();
@@ -215,9 +260,10 @@ impl ChunkWriter {
 
     /// Ends the chunk; the next value begins another one.
     pub(super) fn finish(&mut self, codec: Codec) -> Result<Chunk> {
-        if !self.levels.is_empty() {
+        if self.page_rows > 0 {
             self.end_page(codec)?;
         }
+        self.statistics.settle(&self.shape);
         let mut page = Vec::new();
         let dictionary = self.closed.take().or_else(|| self.dictionary.take());
         if let Some(dictionary) = &dictionary {
@@ -250,6 +296,8 @@ impl ChunkWriter {
         let spare = std::mem::replace(self, Self::new(shape));
         self.levels = spare.levels;
         self.plain = spare.plain;
+        self.places = spare.places;
+        self.scratch = spare.scratch;
         Ok(Chunk { dictionary: page, pages, metadata })
     }
 

@@ -30,7 +30,8 @@ fn run_length(numbers: &[u32]) -> usize {
     numbers.iter().take_while(|number| **number == numbers[0]).count()
 }
 
-fn repeat(number: u32, count: usize, width: u8, out: &mut Vec<u8>) {
+/// Appends so many times one number, of `width` bits.
+pub(super) fn repeat(number: u32, count: usize, width: u8, out: &mut Vec<u8>) {
     varint(wide(count) << 1, out);
     out.extend_from_slice(&number.to_le_bytes()[..usize::from(width.div_ceil(8))]);
 }
@@ -47,14 +48,16 @@ fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
     for number in numbers {
         bits |= u64::from(*number) << filled;
         filled += u32::from(width);
-        while filled >= 8 {
-            out.push(bits.to_le_bytes()[0]);
-            bits >>= 8;
-            filled -= 8;
+        if filled >= u32::BITS {
+            out.extend_from_slice(&bits.to_le_bytes()[..4]);
+            bits >>= u32::BITS;
+            filled -= u32::BITS;
         }
     }
-    if filled > 0 {
+    while filled > 0 {
         out.push(bits.to_le_bytes()[0]);
+        bits >>= 8;
+        filled = filled.saturating_sub(8);
     }
     out.resize(end, 0);
 }

@@ -7,6 +7,7 @@
 //! A row group is bounded in rows and in memory, so a file of any length is written in the memory of one. Nothing is
 //! written twice: a sink only ever gets the next bytes. Decision 0148 says which types become what.
 
+mod append;
 mod chunk;
 mod dictionary;
 mod footer;
@@ -17,6 +18,7 @@ mod thrift;
 mod value;
 
 use types::Value;
+use types::batch::Batch;
 use types::value::ColumnType;
 
 use crate::codec::Codec;
@@ -98,6 +100,8 @@ pub struct Writer<S> {
     /// Rows of the row group that is being made, and of all.
     group_rows: u64,
     rows: u64,
+    /// Rows of a batch that are selected; kept for its memory.
+    selected: Vec<u16>,
 }
 
 impl<S: Sink> Writer<S> {
@@ -119,6 +123,7 @@ impl<S: Sink> Writer<S> {
             row_groups: Vec::new(),
             group_rows: 0,
             rows: 0,
+            selected: Vec::new(),
         };
         writer.put(MARK)?;
         Ok(writer)
@@ -136,10 +141,43 @@ impl<S: Sink> Writer<S> {
                 error
             })?;
         }
-        self.rows += 1;
-        self.group_rows += 1;
+        self.end_rows(1)
+    }
+
+    /// Appends the selected rows of a batch, the first `rows_max` of them. `places` are those of the file's columns in it.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_batch(&mut self, batch: &Batch, places: &[usize], rows_max: usize) -> Result<()> {
+        let mut selected = std::mem::take(&mut self.selected);
+        selected.clear();
+        let rows = batch.selection.iter().take(rows_max);
+        selected.extend(rows.filter_map(|row| u16::try_from(row).ok()));
+        let mut left = selected.as_slice();
+        while !left.is_empty() {
+            let room = (ROW_GROUP_ROWS_MAX - self.group_rows).min(ROWS_PER_LOOK);
+            let count = usize::try_from(room).unwrap_or(usize::MAX).min(left.len());
+            let (now, later) = left.split_at(count);
+            for (column, place) in self.columns.iter_mut().zip(places) {
+                column.append(&batch.columns[*place], now, self.codec).map_err(|mut error| {
+                    error.place.column = Some(column.name().to_owned());
+                    error.place.row = error.place.row.map(|row| row.saturating_add(self.rows));
+                    error
+                })?;
+            }
+            self.end_rows(u64::try_from(count).unwrap_or(u64::MAX))?;
+            left = later;
+        }
+        self.selected = selected;
+        Ok(())
+    }
+
+    fn end_rows(&mut self, count: u64) -> Result<()> {
+        let looks_before = self.group_rows / ROWS_PER_LOOK;
+        self.rows += count;
+        self.group_rows += count;
         let is_full = self.group_rows >= ROW_GROUP_ROWS_MAX
-            || (self.group_rows.is_multiple_of(ROWS_PER_LOOK)
+            || (self.group_rows / ROWS_PER_LOOK > looks_before
                 && self.memory() > ROW_GROUP_BYTES_MAX);
         if is_full { self.end_row_group() } else { Ok(()) }
     }

@@ -13,11 +13,29 @@ const BOUND_BYTES_MAX: usize = 64;
 pub(super) struct Statistics {
     nulls: u64,
     bounds: Option<(Vec<u8>, Vec<u8>)>,
+    /// Of numbers, as what orders them, those that are not in `bounds` yet.
+    numbers: Option<(i64, i64)>,
 }
 
 impl Statistics {
     pub(super) fn see_null(&mut self) {
         self.nulls += 1;
+    }
+
+    /// Sees a number, given as its bits.
+    pub(super) fn see_number(&mut self, number: i64, shape: &Shape) {
+        let key = key(number, shape.physical);
+        let (least, greatest) = self.numbers.unwrap_or((key, key));
+        self.numbers = Some((least.min(key), greatest.max(key)));
+    }
+
+    /// Sees what [`Self::see_number`] has seen as values.
+    pub(super) fn settle(&mut self, shape: &Shape) {
+        let Some((least, greatest)) = self.numbers.take() else { return };
+        let width = if matches!(shape.physical, Physical::Int32 | Physical::Float) { 4 } else { 8 };
+        for bound in [least, greatest] {
+            self.see(&key(bound, shape.physical).to_le_bytes()[..width], shape);
+        }
     }
 
     /// Sees a value in its physical form.
@@ -69,6 +87,22 @@ impl Statistics {
             to.flag(8, is_exact(&least, own_least));
         }
     }
+}
+
+/// What orders numbers of a physical type as the numbers are ordered, of their bits; and the bits of that. Of floats,
+/// those below zero are turned around.
+fn key(bits: i64, physical: Physical) -> i64 {
+    let below_zero = match physical {
+        Physical::Float => i64::from(i32::MAX),
+        Physical::Double => i64::MAX,
+        Physical::Boolean
+        | Physical::Int32
+        | Physical::Int64
+        | Physical::Int96
+        | Physical::Bytes
+        | Physical::Fixed(_) => 0,
+    };
+    if bits < 0 { bits ^ below_zero } else { bits }
 }
 
 fn widen_zero(least: &mut [u8], greatest: Option<&mut Vec<u8>>) {
@@ -133,6 +167,22 @@ mod tests {
         assert!(greatest > long && greatest.len() == 64);
         assert_eq!(cut_up(vec![0xFF; 80], Meaning::Plain), None);
         assert_eq!(cut_up([vec![1], vec![0xFF; 80]].concat(), Meaning::Plain), Some(vec![2]));
+    }
+
+    #[test]
+    fn keys_order_floats_as_numbers() {
+        let floats = [f64::MIN, -1.5, -0.0, 0.0, f64::MIN_POSITIVE, 2.5, f64::MAX];
+        let keys = floats.map(|n| key(n.to_bits().cast_signed(), Physical::Double));
+        assert!(keys.is_sorted(), "{keys:?}");
+        assert_eq!(
+            keys.map(|k| key(k, Physical::Double)),
+            floats.map(|n| n.to_bits().cast_signed())
+        );
+        let floats = [f32::MIN, -1.5, -0.0, 0.0, f32::MIN_POSITIVE, 2.5, f32::MAX];
+        let bits = floats.map(|n| i64::from(n.to_bits().cast_signed()));
+        let keys = bits.map(|n| key(n, Physical::Float));
+        assert!(keys.is_sorted(), "{keys:?}");
+        assert_eq!(keys.map(|k| key(k, Physical::Float)), bits);
     }
 
     #[test]

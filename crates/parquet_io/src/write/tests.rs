@@ -1,6 +1,7 @@
 //! What is written is read again, by value.
 
 use proptest::prelude::*;
+use types::batch::{Batch, Selection, Vector};
 use types::value::{ColumnType, Decimal};
 use types::{Bytes, DataType, Length, Value};
 
@@ -20,6 +21,30 @@ fn write(data_type: DataType, values: &[Value], compression: Compression) -> Vec
     let mut writer = Writer::new(Vec::new(), &columns, compression).unwrap();
     for value in values {
         writer.push(std::slice::from_ref(value)).unwrap();
+    }
+    writer.finish().unwrap()
+}
+
+/// As [`write`], in batches of which every third row is not selected.
+fn write_batches(data_type: DataType, values: &[Value], compression: Compression) -> Vec<u8> {
+    let columns = [("c".to_owned(), ColumnType::nullable(data_type))];
+    let mut writer = Writer::new(Vec::new(), &columns, compression).unwrap();
+    for part in values.chunks(50) {
+        let mut vector = Vector::of_type(&data_type);
+        let mut selected = Selection::default();
+        for value in part {
+            if vector.len() % 3 == 1 {
+                vector.push(value);
+            }
+            selected.push(vector.len());
+            vector.push(value);
+        }
+        let rows = vector.len();
+        let mut batch = Batch::new(vec![Vector::empty(), vector]);
+        batch.columns[0].set_constant(Value::Null, rows);
+        batch.set_rows(rows);
+        batch.selection = selected;
+        writer.push_batch(&batch, &[1], rows).unwrap();
     }
     writer.finish().unwrap()
 }
@@ -70,6 +95,11 @@ fn round_trip(data_type: DataType, values: &[Value]) -> Result<(), TestCaseError
     for compression in ALL {
         let read = read(write(data_type, values, compression));
         prop_assert_eq!(&read, values, "{:?} {:?}", data_type, compression);
+    }
+    for compression in [Compression::None, Compression::Snappy] {
+        let (rows, batches) =
+            (write(data_type, values, compression), write_batches(data_type, values, compression));
+        prop_assert!(rows == batches, "{:?}: the same rows are another file", data_type);
     }
     Ok(())
 }

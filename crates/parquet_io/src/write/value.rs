@@ -29,26 +29,22 @@ pub(super) fn encode(value: &Value, shape: &Shape, out: &mut Vec<u8>) -> Result<
         Value::Money(n) => number(i128::from(*n), shape, out)?,
         Value::Real(n) => out.extend_from_slice(&n.to_le_bytes()),
         Value::Float(n) => out.extend_from_slice(&n.to_le_bytes()),
-        Value::Date(days) => {
-            let days = i32::try_from(i64::from(*days) - EPOCH_DAYS).map_err(|_| outside())?;
+        Value::Date(of) => {
+            let days = i32::try_from(days(*of)).map_err(|_| outside())?;
             out.extend_from_slice(&days.to_le_bytes());
         }
         Value::Time(ticks) => out.extend_from_slice(&units(*ticks, shape)?.to_le_bytes()),
         Value::DateTime { days, ticks } => {
-            // Rounded as T-SQL shows it: .000, .003, .007.
-            let millis = (i64::from(*ticks) * 1_000 + DATETIME_TICKS / 2) / DATETIME_TICKS;
-            put_millis(i64::from(*days), millis, out);
+            out.extend_from_slice(&millis(*days, *ticks).to_le_bytes());
         }
         Value::SmallDateTime { days, minutes } => {
-            put_millis(i64::from(*days), i64::from(*minutes) * 60_000, out);
+            let moment = millis_of(i64::from(*days), i64::from(*minutes) * 60_000);
+            out.extend_from_slice(&moment.to_le_bytes());
         }
         Value::DateTime2 { days, ticks } | Value::DateTimeOffset { days, ticks, .. } => {
             out.extend_from_slice(&moment(i64::from(*days), *ticks, shape)?.to_le_bytes());
         }
-        Value::VarChar(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) if text.is_ascii() => out.extend_from_slice(bytes),
-            _ => out.extend_from_slice(shape.collation.code_page().decode(bytes).as_bytes()),
-        },
+        Value::VarChar(bytes) => narrow(bytes, shape, out),
         Value::NVarChar(bytes) => utf16(bytes, out)?,
         Value::VarBinary(bytes) => out.extend_from_slice(bytes),
         Value::UniqueIdentifier(id) => {
@@ -102,7 +98,25 @@ fn units(ticks: i64, shape: &Shape) -> Result<i64> {
     })
 }
 
-fn moment(days: i64, ticks: i64, shape: &Shape) -> Result<i64> {
+/// Days from 1970, of those from 0001-01-01.
+pub(super) fn days(days: i32) -> i64 {
+    i64::from(days) - EPOCH_DAYS
+}
+
+/// A `datetime` as milliseconds, rounded as T-SQL shows it: .000, .003, .007.
+pub(super) fn millis(days: i32, ticks: u32) -> i64 {
+    millis_of(i64::from(days), (i64::from(ticks) * 1_000 + DATETIME_TICKS / 2) / DATETIME_TICKS)
+}
+
+fn millis_of(days: i64, millis: i64) -> i64 {
+    (days + DATETIME_EPOCH_DAYS - EPOCH_DAYS) * MILLIS_PER_DAY + millis
+}
+
+/// A moment in the units of the column.
+///
+/// # Errors
+/// Where nanoseconds do not reach.
+pub(super) fn moment(days: i64, ticks: i64, shape: &Shape) -> Result<i64> {
     let per_day = units(TICKS_PER_DAY, shape)?;
     let of_days = (days - EPOCH_DAYS).checked_mul(per_day);
     let moment = of_days.and_then(|moment| moment.checked_add(units(ticks, shape).ok()?));
@@ -113,13 +127,25 @@ fn moment(days: i64, ticks: i64, shape: &Shape) -> Result<i64> {
     })
 }
 
-fn put_millis(days: i64, millis: i64, out: &mut Vec<u8>) {
-    let days = days + DATETIME_EPOCH_DAYS - EPOCH_DAYS;
-    out.extend_from_slice(&(days * MILLIS_PER_DAY + millis).to_le_bytes());
+/// Appends characters of a code page as UTF-8.
+pub(super) fn narrow(bytes: &[u8], shape: &Shape, out: &mut Vec<u8>) {
+    match bytes.is_ascii() {
+        true => out.extend_from_slice(bytes),
+        false => out.extend_from_slice(shape.collation.code_page().decode(bytes).as_bytes()),
+    }
 }
 
-fn utf16(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
-    let units = bytes.as_chunks::<2>().0.iter().map(|unit| u16::from_le_bytes(*unit));
+/// Appends UTF-16 as UTF-8.
+///
+/// # Errors
+/// For half of a character.
+pub(super) fn utf16(bytes: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    let units = bytes.as_chunks::<2>().0;
+    if units.iter().all(|[low, high]| *high == 0 && low.is_ascii()) {
+        out.extend(units.iter().map(|[low, _]| *low));
+        return Ok(());
+    }
+    let units = units.iter().map(|unit| u16::from_le_bytes(*unit));
     for character in char::decode_utf16(units) {
         let character =
             character.map_err(|_| Error::value("half of a character (a surrogate alone)"))?;

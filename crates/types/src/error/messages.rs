@@ -412,6 +412,7 @@ with_temporal_messages! {
     BulkConversion(row: i64, number: i64, column: &'a str) = 4864, 16, "Bulk load data conversion error (type mismatch or invalid character for the specified codepage) for row {row}, column {number} ({column}).";
     BulkTooManyErrors(max: i64) = 4865, 16, "Cannot bulk load because the maximum number of errors ({max}) was exceeded.";
     BulkColumnTooLong(row: i64, column: i64) = 4866, 16, "The bulk load failed. The column is too long in the data file for row {row}, column {column}. Verify that the field terminator and row terminator are specified correctly.";
+    BulkOverflow(row: i64, number: i64, column: &'a str) = 4867, 16, "Bulk load data conversion error (overflow) for row {row}, column {number} ({column}).";
     AddColumnNotNull(column: &'a str, table: &'a str) = 4901, 16, "ALTER TABLE only allows columns to be added that can contain nulls, or have a DEFAULT definition specified, or the column being added is an identity or timestamp column, or alternatively if none of the previous conditions are satisfied the table must be empty to allow addition of this column. Column '{column}' cannot be added to non-empty table '{table}' because it does not satisfy these conditions.";
     AlterTableNotFound(name: &'a str) = 4902, 16, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     ConstraintMissing(name: &'a str) = 4917, 16, "Constraint '{name}' does not exist.";
@@ -692,7 +693,7 @@ with_temporal_messages! {
     ExternalFile(what: &'a str, file: &'a str) = 15813, 16, "Error handling external file: '{what}'. File/External table name: '{file}'.";
     ExternalType(column: &'a str, of: &'a str, external: &'a str, file: &'a str) = 15814, 16, "Column '{column}' of type '{of}' is not compatible with external data type '{external}'. File/External table name: '{file}'.";
     ExternalTypeUnknown(external: &'a str, file: &'a str) = 15815, 16, "External data type '{external}' is currently not supported. File: '{file}'.";
-    ExternalLocationTaken(location: &'a str) = 15842, 16, "Cannot create external table. External table location already exists. Location provided: '{location}'.";
+    ExternalLocationTaken(location: &'a str) = 15842, 16, "Cannot create external table. External table location already exists. Location provided: '{location}'";
     ExternalNotAccessible(table: &'a str) = 16562, 16, "External table '{table}' is not accessible because location does not exist or it is used by another process.";
     CursorParameterInvalid(procedure: &'a str, parameter: &'a str) = 16902, 16, "{procedure}: The value of the parameter {parameter} is invalid.";
     CursorNotPossible = 16937, 16, "A server cursor cannot be opened on the given statement or statements. Use a default result set or client cursor.";
@@ -776,8 +777,10 @@ with_temporal_messages! {
     ExternalMissing(what: &'a str) = 46501, 16, "External table references '{what}' that does not exist.";
     ExternalNameTaken(name: &'a str) = 46502, 16, "Type with name '{name}' already exists.";
     ExternalOptionFormat(option: &'a str) = 46503, 16, "Invalid format for option '{option}'.";
+    ExternalOptionRange(option: &'a str) = 46504, 16, "External option '{option}' is not valid. Ensure that the length and range are appropriate.";
     ExternalOptionMissing(option: &'a str) = 46505, 16, "Missing required external DDL option '{option}'.";
     ExternalOptions(statement: &'a str) = 46506, 16, "Invalid set of options specified for '{statement}'.";
+    ExternalOptionSyntax(option: &'a str) = 46508, 16, "Incorrect syntax on external DDL option '{option}'.";
     ExternalNotSupported(kind: &'a str, name: &'a str) = 46518, 16, "The {kind} '{name}' is not supported with external tables.";
     ExternalDml = 46519, 16, "DML Operations are not supported with external tables.";
     ExportDisabled = 46914, 16, "INSERT into external table is disabled. Turn on the configuration option 'allow polybase export' to enable.";

@@ -190,7 +190,7 @@ fn bind_parquet(
     }
     let names: Vec<String> = alias.columns.iter().map(ToString::to_string).collect();
     let scan = Scanned { name: source.file.to_string(), rows: file.row_count(), bound, names };
-    let files = vec![bulk_file(&source.file, &scan.bound)];
+    let files = vec![bulk_file(&source.file, file.row_groups(), &scan.bound)];
     add_scan(binder, SourceName { alias: &alias.name, schema: None }, scan, files)
 }
 
@@ -217,7 +217,7 @@ pub(super) fn bind_external(
             207 => Msg::ExternalFile(&error.message, path).into(),
             _ => error,
         })?;
-        files.push(bulk_file(path, &bound));
+        files.push(bulk_file(path, file.row_groups(), &bound));
         let first: &Vec<BoundColumn> = first.get_or_insert(bound);
         let Some(last) = files.last() else { continue };
         for (one, (other, _)) in first.iter().zip(&last.columns) {
@@ -260,9 +260,9 @@ fn external_files(table: &TableDef, place: &ExternalPlace) -> Result<Vec<String>
     Ok(files)
 }
 
-fn bulk_file(path: &str, bound: &[BoundColumn]) -> BulkFile {
+fn bulk_file(path: &str, groups: usize, bound: &[BoundColumn]) -> BulkFile {
     let columns = bound.iter().map(|bound| (bound.column.clone(), bound.place)).collect();
-    BulkFile { path: path.to_owned(), columns }
+    BulkFile { path: path.to_owned(), columns, groups }
 }
 
 /// What a scan of files gives.

@@ -343,7 +343,8 @@ impl<'a> Load<'a> {
 /// Converts a field for a column.
 ///
 /// # Errors
-/// 4863 for a text that is too long, 4864 for what is no value of the type, both with row and column.
+/// 4863 for a text that is too long, 4867 for a number that is too large, 4864 for what is no value of the type, all with
+/// row and column.
 pub(crate) fn converted(
     options: &Options,
     bytes: &[u8],
@@ -353,6 +354,7 @@ pub(crate) fn converted(
 ) -> Result<Value> {
     value(options, bytes, to, cx).map_err(|error| match error.number {
         2_628 | 8_152 => Msg::BulkTruncation(row, place, name).into(),
+        220 | 232 | 236 | 244 | 248 | 294 | 8_115 => Msg::BulkOverflow(row, place, name).into(),
         _ => Msg::BulkConversion(row, place, name).into(),
     })
 }

@@ -1,8 +1,12 @@
 //! The rows of files, in batches: OPENROWSET(BULK ..) and external tables.
 //!
-//! Files are opened anew by each execution, whose plan knows the columns that they had when it was bound.
+//! Files are opened anew by each execution, whose plan knows the columns and row groups that they had when it was
+//! bound. Row groups are taken one by one, so that several workers of a parallel plan share them.
+
+use std::sync::{Arc, Weak};
 
 use parquet_io::{Fault, ParquetFile, Rows, Source};
+use sos::lock::{SpinClass, SpinLock};
 use sos::sched::{Unblocked, blocking};
 use sos::sys::RandomReader;
 use sos::wait::WaitType;
@@ -12,6 +16,7 @@ use types::{Bytes, DataType, Error, Msg, Result, Value};
 use super::{not_opened, read};
 use crate::exec::Cx;
 use crate::exec::eval::truth;
+use crate::exec::vector::Share;
 use crate::plan::query::{BulkFile, BulkFormat, BulkScan, GroupTest};
 
 /// A file as the Parquet reader wants it.
@@ -67,21 +72,67 @@ fn damaged(path: &str, error: &parquet_io::Error) -> Error {
     }
 }
 
-/// The batches of Parquet files.
+/// Files that are read, by their numbers in a scan: whoever reads a part of one finds it open, if somebody has it
+/// open, and they all see the same file.
+#[derive(Debug)]
+pub(crate) struct OpenFiles(SpinLock<Vec<Weak<ParquetFile<Bytewise>>>>);
+
+impl Default for OpenFiles {
+    fn default() -> Self {
+        Self(SpinLock::new(SpinClass::ServerOther, Vec::new()))
+    }
+}
+
+impl OpenFiles {
+    fn get(&self, number: usize) -> Option<Arc<ParquetFile<Bytewise>>> {
+        self.0.lock().get(number)?.upgrade()
+    }
+
+    /// Puts a file that has been opened in its place. Who was there first stays, and is returned.
+    fn put(&self, number: usize, file: Arc<ParquetFile<Bytewise>>) -> Arc<ParquetFile<Bytewise>> {
+        let mut files = self.0.lock();
+        let len = files.len().max(number + 1);
+        files.resize_with(len, Weak::new);
+        if let Some(first) = files[number].upgrade() {
+            return first;
+        }
+        files[number] = Arc::downgrade(&file);
+        file
+    }
+}
+
+/// The batches of Parquet files: of their row groups, one by one, or of those that others don't take.
 pub(crate) struct Batches<'p> {
     scan: &'p BulkScan,
-    files: std::slice::Iter<'p, BulkFile>,
+    /// By file: the number of the first row group behind it.
+    ends: Vec<usize>,
     /// By column of the batches: its ordinal in the format, and its type.
     columns: Vec<(u16, DataType)>,
-    open: Option<(&'p str, Rows<Bytewise>)>,
+    /// Who shares the row groups.
+    share: Option<Arc<Share>>,
+    /// Row groups that have been taken, where nobody does.
+    taken: usize,
+    /// The file of the last row group, and its number.
+    file: Option<(usize, Arc<ParquetFile<Bytewise>>)>,
+    rows: Option<(&'p str, Rows<Bytewise>)>,
 }
 
 impl<'p> Batches<'p> {
     /// Begins to read some of a scan's columns, by their ordinals in its format; `None` where the files are no Parquet files.
-    pub(crate) fn of(scan: &'p BulkScan, ordinals: impl Iterator<Item = u16>) -> Option<Self> {
+    pub(crate) fn of(
+        scan: &'p BulkScan,
+        ordinals: impl Iterator<Item = u16>,
+        share: Option<Arc<Share>>,
+    ) -> Option<Self> {
         let BulkFormat::Parquet(types) = &scan.format else { return None };
         let columns = ordinals.map(|ordinal| (ordinal, types[usize::from(ordinal)])).collect();
-        Some(Self { scan, files: scan.files.iter(), columns, open: None })
+        let mut end = 0;
+        let ends = scan.files.iter().map(|file| {
+            end += file.groups;
+            end
+        });
+        let ends = ends.collect();
+        Some(Self { scan, ends, columns, share, taken: 0, file: None, rows: None })
     }
 
     /// Makes a batch for [`Self::next`].
@@ -95,44 +146,81 @@ impl<'p> Batches<'p> {
     /// As [`open_parquet`]; 15813 for what is wrong in a file; 701.
     pub(crate) fn next(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<bool> {
         loop {
-            if let Some((path, rows)) = &mut self.open {
+            if let Some((path, rows)) = &mut self.rows {
                 let more = rows.next(batch).map_err(|error| damaged(path, &error))?;
                 sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
                 if more {
                     return Ok(true);
                 }
-                self.open = None;
+                self.rows = None;
             }
-            let Some(file) = self.files.next() else { return Ok(false) };
-            self.open = Some((&file.path, self.open_file(file, cx)?));
+            let Some(part) = self.next_part() else { return Ok(false) };
+            // Behind the ends of all files there is nothing; a file without row groups ends where it begins.
+            let number = self.ends.partition_point(|end| *end <= part);
+            let Some(file) = self.scan.files.get(number) else { return Ok(false) };
+            let group = part + file.groups - self.ends[number];
+            self.begin(number, file, group, cx)?;
         }
     }
 
-    fn open_file(&self, file: &BulkFile, cx: &mut Cx<'_>) -> Result<Rows<Bytewise>> {
-        let open = open_parquet(&file.path)?;
-        let mut read = Vec::with_capacity(self.columns.len());
-        let tested = self.scan.tests.iter().flat_map(|test| test.bounds.iter().map(|b| b.0));
-        for ordinal in self.columns.iter().map(|c| c.0).chain(tested) {
-            let (column, place) = &file.columns[usize::from(ordinal)];
-            if open.columns().get(*place) != Some(column) {
-                let what = "its columns have changed since the statement was compiled";
-                return Err(Msg::ExternalFile(what, &file.path).into());
-            }
+    fn next_part(&mut self) -> Option<usize> {
+        if let Some(share) = &self.share {
+            return share.next_part();
         }
-        for (ordinal, data_type) in &self.columns {
-            read.push((file.columns[usize::from(*ordinal)].1, *data_type));
-        }
-        let all = open.row_groups();
-        let mut groups = Vec::with_capacity(all);
-        for group in 0..all {
-            if may_match(&self.scan.tests, (&open, file, group), cx) {
-                groups.push(group);
-            }
-        }
+        self.taken += 1;
+        Some(self.taken - 1)
+    }
+
+    /// Begins to read a row group, if a row of it may be wanted.
+    fn begin(
+        &mut self,
+        number: usize,
+        file: &'p BulkFile,
+        group: usize,
+        cx: &mut Cx<'_>,
+    ) -> Result<()> {
+        let open = match self.file.take() {
+            Some((last, open)) if last == number => open,
+            _ => self.open(number, file)?,
+        };
+        let is_wanted = may_match(&self.scan.tests, (&open, file, group), cx);
         if let Some(profile) = &mut cx.profile {
-            profile.count_row_groups(self.scan, groups.len(), all - groups.len());
+            profile.count_row_groups(self.scan, usize::from(is_wanted), usize::from(!is_wanted));
         }
-        open.into_rows_of(&read, groups).map_err(|error| damaged(&file.path, &error))
+        if is_wanted {
+            let read = self
+                .columns
+                .iter()
+                .map(|(ordinal, data_type)| (file.columns[usize::from(*ordinal)].1, *data_type));
+            let rows = open.rows_of(&read.collect::<Vec<_>>(), vec![group]);
+            self.rows = Some((&file.path, rows.map_err(|error| damaged(&file.path, &error))?));
+        }
+        self.file = Some((number, open));
+        Ok(())
+    }
+
+    /// Opens a file, which has to be what it was when the statement was compiled.
+    fn open(&self, number: usize, file: &BulkFile) -> Result<Arc<ParquetFile<Bytewise>>> {
+        let shared = self.share.as_ref().map(|share| share.files());
+        if let Some(open) = shared.and_then(|files| files.get(number)) {
+            return Ok(open);
+        }
+        let open = open_parquet(&file.path)?;
+        let tested = self.scan.tests.iter().flat_map(|test| test.bounds.iter().map(|b| b.0));
+        let is_same = |ordinal: u16| {
+            let (column, place) = &file.columns[usize::from(ordinal)];
+            open.columns().get(*place) == Some(column)
+        };
+        if !self.columns.iter().map(|c| c.0).chain(tested).all(is_same) {
+            let what = "its columns have changed since the statement was compiled";
+            return Err(Msg::ExternalFile(what, &file.path).into());
+        }
+        if open.row_groups() != file.groups {
+            let what = "its row groups have changed since the statement was compiled";
+            return Err(Msg::ExternalFile(what, &file.path).into());
+        }
+        let open = Arc::new(open);
+        Ok(shared.map_or_else(|| Arc::clone(&open), |files| files.put(number, Arc::clone(&open))))
     }
 }
 

@@ -151,7 +151,7 @@ fn format_options(options: &[NamedOption]) -> Result<(Option<String>, Compressio
             "DATA_COMPRESSION" => {
                 let name = text(option)?;
                 let known = CODECS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-                let (_, codec) = known.ok_or(Msg::ExternalOptionFormat(&option.name))?;
+                let (_, codec) = known.ok_or(Msg::ExternalOptionSyntax(&option.name))?;
                 compression = (Some(name.to_owned()), *codec);
             }
             other => return refuse(&format!("{other} of an external file format")),
@@ -185,12 +185,12 @@ pub(crate) fn place(
     let format = format.ok_or(Msg::ExternalOptionMissing("FILE_FORMAT"))?;
     let missing = |what| Error::from(Msg::ExternalMissing(what));
     let source = database.data_sources.get(&Name::new(source));
-    let source = source.ok_or_else(|| missing("external data source"))?;
+    let source = source.ok_or_else(|| missing("DATA_SOURCE"))?;
     let format = database.file_formats.get(&Name::new(format));
-    let format = format.ok_or_else(|| missing("external file format"))?;
+    let format = format.ok_or_else(|| missing("FILE_FORMAT"))?;
     // Who may use a data source is not to leave its folder.
     if location.split('/').any(|part| part == "..") || location.contains('\0') {
-        return Err(Msg::ExternalOptionFormat("LOCATION").into());
+        return Err(Msg::ExternalOptionRange("LOCATION").into());
     }
     let inner = location.trim_matches('/');
     let path = format!("{}/{inner}", source.folder);

@@ -12,7 +12,7 @@ use sos::wait::WaitType;
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use crate::exec::query::{Flow, run_output};
+use crate::exec::query::{Flow, Output, run_batches};
 use crate::exec::statement::{in_transaction, prepare, row_limit};
 use crate::exec::{Cx, StatementResult, ddl, fault};
 use crate::plan::statement::{Export, SelectInto};
@@ -64,26 +64,33 @@ fn write(
         // Again from the start, should the transaction have to.
         let file = waiting(|| NewFile::begin(path, &format!("._{name}.tmp")));
         let file = file.map_err(|error| not_written(path, &error))?;
-        let writer = Writer::new(Output(file), columns, export.compression);
+        let writer = Writer::new(ToFile(file), columns, export.compression);
         let mut writer = writer.map_err(failed)?;
-        run_output(&into.query, cx, &mut |cx, values| {
-            writer.push(values).map_err(failed)?;
-            if writer.rows().is_multiple_of(ROWS_PER_LOOK) {
+        run_batches(&into.query, cx, &mut |cx, output| {
+            let looked = writer.rows() / ROWS_PER_LOOK;
+            match output {
+                Output::Row(values) => writer.push(values).map_err(failed)?,
+                Output::Batch(batch, places) => {
+                    let left = usize::try_from(limit - writer.rows()).unwrap_or(usize::MAX);
+                    writer.push_batch(batch, places, left).map_err(failed)?;
+                }
+            }
+            if writer.rows() / ROWS_PER_LOOK > looked {
                 fault::check_cancel(cx)?;
                 sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
             }
             Ok(if writer.rows() == limit { Flow::Enough } else { Flow::More })
         })?;
         let rows = writer.rows();
-        let Output(file) = writer.finish().map_err(failed)?;
+        let ToFile(file) = writer.finish().map_err(failed)?;
         Ok((file, rows))
     })
 }
 
 /// A file as the writer wants it.
-struct Output(NewFile);
+struct ToFile(NewFile);
 
-impl Sink for Output {
+impl Sink for ToFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         waiting(|| self.0.write(bytes))
     }

@@ -25,7 +25,7 @@ pub(super) fn run<'p>(
     if let BulkFormat::Text(format) = &scan.format {
         return text::run(scan, format, cx, &mut |cx| receive(cx, rows));
     }
-    let batches = Batches::of(scan, scan.columns.iter().map(|c| c.0));
+    let batches = Batches::of(scan, scan.columns.iter().map(|c| c.0), None);
     let mut batches = batches.ok_or(Msg::InternalError)?;
     let mut batch = batches.new_batch();
     while batches.next(&mut batch, cx)? {

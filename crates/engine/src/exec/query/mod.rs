@@ -139,6 +139,18 @@ pub fn run_query(
 /// Receives the values of a row.
 pub(crate) type ReceiveValues<'s> = &'s mut dyn FnMut(&mut Cx<'_>, &mut [Value]) -> Result<Flow>;
 
+/// Receives a batch and where it has the columns of an output; one without a place is a register of a query around it.
+pub(crate) type ReceiveColumns<'s> =
+    &'s mut dyn FnMut(&mut Cx<'_>, &Batch, &[Option<usize>]) -> Result<Flow>;
+
+/// Rows of an output.
+pub(crate) enum Output<'o> {
+    /// The values of one.
+    Row(&'o mut [Value]),
+    /// A batch, and the place of each column in it.
+    Batch(&'o Batch, &'o [usize]),
+}
+
 /// Runs a query; `receive` is called with the values of each row. Where rows come in batches and the output is
 /// their columns as they are, values go from there and by no register.
 ///
@@ -165,11 +177,62 @@ pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<
     }
     let needed = vector::with(&Registers::default(), output.iter().map(|c| &c.expr));
     let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
-    match columns {
-        Some(columns) => vector::run_columns((root, &columns), &needed, cx, &mut rows, receive)?,
-        None => vector::run(root, &needed, cx, &mut rows, &mut |cx, _| each(cx))?,
+    let Some(columns) = columns else {
+        vector::run(root, &needed, cx, &mut rows, &mut |cx, _| each(cx))?;
+        return Ok(());
     };
+    let mut values = Vec::with_capacity(columns.len());
+    vector::run_columns((root, &columns), &needed, cx, &mut rows, &mut |cx, batch, places| {
+        for row in batch.selection.iter() {
+            values.clear();
+            for (place, register) in places.iter().zip(&columns) {
+                values.push(match place {
+                    Some(place) => batch.columns[*place].get(row),
+                    // Of a query around this one.
+                    None => cx.registers[register.index()].clone(),
+                });
+            }
+            if receive(cx, &mut values)? == Flow::Enough {
+                return Ok(Flow::Enough);
+            }
+        }
+        Ok(Flow::More)
+    })?;
     Ok(())
+}
+
+/// As [`run_output`], for who takes whole batches, too.
+///
+/// # Errors
+/// As [`run_query`].
+pub(crate) fn run_batches(
+    query: &Query,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>, Output<'_>) -> Result<Flow>,
+) -> Result<()> {
+    let Query { root, output } = query;
+    let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
+    let chosen = (columns, cx.transaction);
+    let (Some(columns), Some(transaction)) = chosen else { return run_rows(query, cx, receive) };
+    if !vector::is_chosen(root, cx) {
+        return run_rows(query, cx, receive);
+    }
+    let tables = cx.frame.tables.clone();
+    let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
+    let needed = columns.iter().copied().collect();
+    vector::run_columns((root, &columns), &needed, cx, &mut rows, &mut |cx, batch, places| {
+        let places = places.iter().copied().collect::<Option<Vec<usize>>>();
+        receive(cx, Output::Batch(batch, &places.ok_or(Msg::InternalError)?))
+    })?;
+    Ok(())
+}
+
+fn run_rows(
+    query: &Query,
+    cx: &mut Cx<'_>,
+    receive: &mut dyn FnMut(&mut Cx<'_>, Output<'_>) -> Result<Flow>,
+) -> Result<()> {
+    run_output(query, cx, &mut |cx, values| receive(cx, Output::Row(values)))
 }
 
 fn bare(column: &OutputColumn) -> Option<Register> {
@@ -354,9 +417,11 @@ fn run_function<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     let arguments = function.arguments.iter().map(|e| eval(e, cx)).collect::<Result<Vec<_>>>()?;
-    for row in (function.function.rows)(cx, &arguments)? {
+    let mut next = (function.function.rows)(cx, &arguments)?;
+    let mut row = Vec::with_capacity(function.registers.len());
+    while next(&mut row) {
         fault::row_passed(cx)?;
-        for (register, value) in function.registers.iter().zip(row) {
+        for (register, value) in function.registers.iter().zip(row.drain(..)) {
             cx.registers[register.index()] = value;
         }
         if receive(cx, rows)? == Flow::Enough {

@@ -41,7 +41,8 @@ impl<'p> Operator<'p> for FileScan<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let batches = Batches::of(self.scan, self.ordinals.iter().copied());
+        let share = cx.parallel.share_of(self.scan);
+        let batches = Batches::of(self.scan, self.ordinals.iter().copied(), share);
         let mut batches = batches.ok_or(Msg::InternalError)?;
         let mut batch = batches.new_batch();
         loop {

@@ -51,7 +51,7 @@ use restrict::Restriction;
 use super::query::{Flow, Rows};
 use crate::exec::Cx;
 use crate::exec::dml::Loader;
-use crate::exec::query::{ReceiveBatch, ReceiveValues};
+use crate::exec::query::{ReceiveBatch, ReceiveColumns};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{JoinMethod, Node};
 use crate::plan::walk::{self, Registers};
@@ -128,35 +128,19 @@ fn run_planned<'p>(
     })
 }
 
-/// Runs a tree; `receive` is called with the values that `columns` have in each row.
+/// Runs a tree; `receive` is called with each batch and where it has `columns`.
 pub(crate) fn run_columns<'p>(
     (node, columns): (&'p Node, &[Register]),
     needed: &Registers,
     cx: &mut Cx<'_>,
     rows: &mut Rows<'p>,
-    receive: ReceiveValues<'_>,
+    receive: ReceiveColumns<'_>,
 ) -> Result<Flow> {
     parallel::planned(node, cx, |cx| {
         let mut operator = compile(node, needed);
         let place = |register: &Register| operator.layout().iter().position(|r| r == register);
         let places: Vec<Option<usize>> = columns.iter().map(place).collect();
-        let mut values = Vec::with_capacity(columns.len());
-        operator.run(cx, rows, &mut |cx, _, batch| {
-            for row in batch.selection.iter() {
-                values.clear();
-                for (place, register) in places.iter().zip(columns) {
-                    values.push(match place {
-                        Some(place) => batch.columns[*place].get(row),
-                        // Of a query around this one.
-                        None => cx.registers[register.index()].clone(),
-                    });
-                }
-                if receive(cx, &mut values)? == Flow::Enough {
-                    return Ok(Flow::Enough);
-                }
-            }
-            Ok(Flow::More)
-        })
+        operator.run(cx, rows, &mut |cx, _, batch| receive(cx, batch, &places))
     })
 }
 

@@ -10,14 +10,22 @@ use super::path::{Path, PathMode};
 use super::text::{self, Kind, Node};
 use crate::bind::Binder;
 use crate::exec::Cx;
-use crate::func::TableFunction;
 use crate::func::entry::{convert, of, whole};
+use crate::func::{TableFunction, made};
 use crate::plan::expr::Expr;
 
 pub(in crate::func) static FUNCTIONS: &[TableFunction] = &[
-    TableFunction { name: "OPENJSON", bind: bind_open, rows: open },
+    TableFunction {
+        name: "OPENJSON",
+        bind: bind_open,
+        rows: |cx, values| open(cx, values).map(made),
+    },
     // Not a name that can be written: the form with WITH.
-    TableFunction { name: "OPENJSON WITH", bind: bind_open_with, rows: open_with },
+    TableFunction {
+        name: "OPENJSON WITH",
+        bind: bind_open_with,
+        rows: |cx, values| open_with(cx, values).map(made),
+    },
 ];
 
 /// What a column of WITH wants of its path.

@@ -27,7 +27,7 @@ use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{of, whole};
 use crate::func::json::xsd_text;
-use crate::func::{Call, Evaluate, Function, TableFunction};
+use crate::func::{Call, Evaluate, Function, TableFunction, made};
 use crate::plan::expr::Expr;
 
 pub(crate) use parse::parse;
@@ -39,8 +39,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
     method(MODIFY, eval_modify),
 ];
 
-pub(super) static TABLES: &[TableFunction] =
-    &[TableFunction { name: NODES, bind: refuse_table, rows: nodes }, open::EDGE, open::COLUMNS];
+pub(super) static TABLES: &[TableFunction] = &[
+    TableFunction {
+        name: NODES,
+        bind: refuse_table,
+        rows: |cx, values| nodes(cx, values).map(made),
+    },
+    open::EDGE,
+    open::COLUMNS,
+];
 
 /// `value()`
 pub(crate) const VALUE: &str = "XML.VALUE()";

@@ -16,8 +16,8 @@ use super::parse;
 use super::syntax::Body;
 use crate::bind::Binder;
 use crate::exec::Cx;
-use crate::func::TableFunction;
 use crate::func::entry::{convert, of, whole};
+use crate::func::{TableFunction, made};
 use crate::plan::expr::Expr;
 
 /// The table function of OPENXML with a WITH clause: not a name that can be written.
@@ -38,10 +38,16 @@ const TEXT: i32 = 3;
 const INSTRUCTION: i32 = 7;
 const COMMENT: i32 = 8;
 
-pub(super) const EDGE: TableFunction =
-    TableFunction { name: "OPENXML", bind: bind_edge, rows: edge_rows };
-pub(super) const COLUMNS: TableFunction =
-    TableFunction { name: WITH, bind: bind_columns, rows: column_rows };
+pub(super) const EDGE: TableFunction = TableFunction {
+    name: "OPENXML",
+    bind: bind_edge,
+    rows: |cx, values| edge_rows(cx, values).map(made),
+};
+pub(super) const COLUMNS: TableFunction = TableFunction {
+    name: WITH,
+    bind: bind_columns,
+    rows: |cx, values| column_rows(cx, values).map(made),
+};
 
 /// A document that sp_xml_preparedocument has read.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 //!      Scan   Scan     Scan ──── parts of one heap     Scan         Scan         Scan
 //! ```
 //! A **region** is a pipeline whose driving scan hands its table out in parts: segments of a heap, blocks of row
-//! groups. The session's own thread leads: it builds the hash tables of the pipeline, asks schedulers that have
+//! groups, row groups of Parquet files. The session's own thread leads: it builds the hash tables of the pipeline, asks schedulers that have
 //! nothing to do for help (`sos::sched::Crew`), and works as one of them. Each has its own operators, compiled from
 //! the same nodes, its own context and a reader of the transaction's snapshots; what they share is the parts, the
 //! tables, and the word that somebody has stopped. `plan.rs` says what may be a region.
@@ -28,7 +28,8 @@ use storage::Parts;
 
 use super::hash_join::Published;
 use crate::exec::Cx;
-use crate::plan::query::{Join, Node, Scan};
+use crate::exec::bulk::rowset::OpenFiles;
+use crate::plan::query::{Join, Node};
 
 pub(super) use crew::{Desk, Help, lead};
 pub(super) use gather::Gather;
@@ -63,6 +64,8 @@ pub(crate) struct Share {
     parts: Arc<Parts>,
     /// The next part of the row groups.
     groups: AtomicUsize,
+    /// The files whose row groups they are.
+    files: OpenFiles,
     is_stopped: AtomicBool,
     tables: Tables,
 }
@@ -73,6 +76,7 @@ impl Share {
             driver,
             parts: Arc::default(),
             groups: AtomicUsize::new(0),
+            files: OpenFiles::default(),
             is_stopped: AtomicBool::new(false),
             tables,
         }
@@ -81,6 +85,11 @@ impl Share {
     /// The parts of the driving scan's heap.
     pub(crate) fn parts(&self) -> &Arc<Parts> {
         &self.parts
+    }
+
+    /// The files of the driving scan, as far as somebody reads them.
+    pub(crate) const fn files(&self) -> &OpenFiles {
+        &self.files
     }
 
     /// Takes the number of a part of the row groups that nobody has taken yet; none once somebody has stopped.
@@ -102,7 +111,7 @@ impl Share {
 
 impl Parallel {
     /// What the workers share whose driving scan this is.
-    pub(super) fn share_of(&self, scan: &Scan) -> Option<Arc<Share>> {
+    pub(super) fn share_of<S>(&self, scan: &S) -> Option<Arc<Share>> {
         let share = self.share.as_ref()?;
         (share.driver == std::ptr::from_ref(scan).addr()).then(|| Arc::clone(share))
     }

@@ -1,8 +1,9 @@
 //! Which parts of a tree may run on several schedulers, and on how many.
 //!
-//! A pipeline may: from a scan of a whole table up through filters, computed columns, hash joins (their right sides
-//! are built before) and look-ups, as long as nothing in it has an effect, asks for another query's rows, or can
-//! tell in which order rows come. It ends below an aggregate that can be merged, or is gathered.
+//! A pipeline may: from a scan of a whole table, or of Parquet files with several row groups, up through filters,
+//! computed columns, hash joins (their right sides are built before) and look-ups, as long as nothing in it has an
+//! effect, asks for another query's rows, or can tell in which order rows come. It ends below an aggregate that can
+//! be merged, or is gathered.
 
 use std::sync::Arc;
 
@@ -242,9 +243,19 @@ fn find_in_built(node: &Node, roots: &mut Vec<Root>) {
 fn has_work(node: &Node) -> bool {
     match node {
         Node::Scan(scan) => scan.residual.is_some(),
-        Node::Filter(_) | Node::Compute(_) | Node::Join(_) => true,
+        // To decompress and decode a file is work enough.
+        Node::Bulk(_) | Node::Filter(_) | Node::Compute(_) | Node::Join(_) => true,
         _ => false,
     }
+}
+
+/// What hands out the rows of a pipeline.
+#[derive(Clone, Copy)]
+pub(super) struct Driver {
+    /// Its address.
+    at: usize,
+    /// Rows that it reads.
+    rows: u64,
 }
 
 /// A part of a pipeline.
@@ -256,14 +267,24 @@ pub(in crate::exec::vector) enum Piece<'n> {
 }
 
 /// Goes through a pipeline and returns its driving scan; none if it is something else.
-pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Option<&'n Scan> {
+pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Option<Driver> {
     match node {
         Node::Scan(scan) => {
             see(Piece::Scan(scan));
             scan.residual.iter().for_each(|e| see(Piece::Expr(e)));
-            let is_table = matches!(scan.table, TableSource::Table(_) | TableSource::Variable(..));
-            let is_whole = matches!(scan.access, Access::Full);
-            (is_table && is_whole).then_some(scan)
+            let rows = match &scan.table {
+                TableSource::Table(table) => table.rows.data.row_count(),
+                // How many there are is known when it runs; there are seldom many.
+                TableSource::Variable(..) => 0,
+                TableSource::Trigger(..) => return None,
+            };
+            let at = std::ptr::from_ref(&**scan).addr();
+            matches!(scan.access, Access::Full).then_some(Driver { at, rows })
+        }
+        Node::Bulk(scan) => {
+            scan.tests.iter().for_each(|test| see(Piece::Expr(&test.condition)));
+            let at = std::ptr::from_ref(&**scan).addr();
+            (scan.parts() > 1).then_some(Driver { at, rows: scan.rows })
         }
         Node::Filter(filter) => {
             see(Piece::Expr(&filter.1));
@@ -278,7 +299,7 @@ pub(super) fn pipeline<'n>(node: &'n Node, see: &mut dyn FnMut(Piece<'n>)) -> Op
     }
 }
 
-fn pipeline_of_join<'n>(join: &'n Join, see: &mut dyn FnMut(Piece<'n>)) -> Option<&'n Scan> {
+fn pipeline_of_join<'n>(join: &'n Join, see: &mut dyn FnMut(Piece<'n>)) -> Option<Driver> {
     join.on.iter().for_each(|e| see(Piece::Expr(e)));
     match &join.method {
         // The unmatched right rows of a FULL join are known when all workers have ended.
@@ -326,12 +347,7 @@ fn large_driver(node: &Node) -> Option<usize> {
             is_plain &= is_shareable(expr);
         }
     })?;
-    let rows = match &driver.table {
-        TableSource::Table(table) => table.rows.data.row_count(),
-        // How many there are is known when it runs; there are seldom many.
-        TableSource::Variable(..) | TableSource::Trigger(..) => 0,
-    };
-    (is_plain && rows >= DRIVER_ROWS_MIN).then(|| std::ptr::from_ref(driver).addr())
+    (is_plain && driver.rows >= DRIVER_ROWS_MIN).then_some(driver.at)
 }
 
 /// Tells whether several threads may evaluate an expression: it has no effect, runs no query, and asks the session
