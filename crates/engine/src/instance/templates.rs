@@ -61,7 +61,8 @@ impl SharedTemplates {
 
     /// Lets templates go whose programs were made against another catalog.
     pub(crate) fn let_go(&self, catalog_version: u64) {
-        let is_old = |_: &ProgramKey, kind: &mut Kind| kind.program.catalog_version != catalog_version;
+        let is_old =
+            |_: &ProgramKey, kind: &mut Kind| kind.program.catalog_version != catalog_version;
         let gone: Vec<_> = self.templates.lock().extract_if(is_old).collect();
         // Freed behind the lock.
         drop(gone);
