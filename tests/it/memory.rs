@@ -2,6 +2,7 @@
 //! models do.
 
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use tds::client::Token;
 use types::Value;
@@ -68,6 +69,56 @@ fn clerks_add_up_to_what_is_resident() {
         "(SELECT pages_kb FROM sys.dm_os_memory_clerks WHERE type = 'MEMORYCLERK_XTP')",
     );
     assert!(rows > 150_000, "the rows are on the account of memory-optimized tables: {rows}");
+}
+
+/// Kilobytes that clerks have for rows, and for columnstores.
+fn kept_kb(client: &mut Client) -> i64 {
+    let of_data = "(SELECT COALESCE(SUM(pages_kb), 0) FROM sys.dm_os_memory_clerks WHERE type IN \
+                   ('MEMORYCLERK_XTP', 'CACHESTORE_COLUMNSTOREOBJECTPOOL'))";
+    number(client, of_data)
+}
+
+#[test]
+fn dropped_tables_go_though_plans_know_them_and_sessions_that_are_idle() {
+    let server = ServerProcess::start(&["--schedulers", "2"]);
+    let mut client = Client::log_in(server.address);
+    let before_kb = kept_kb(&mut client);
+    // Each idle session has plans of its own texts, by constants and by parameters, and an old catalog.
+    let mut idle: Vec<_> = (0..4).map(|_| Client::log_in(server.address)).collect();
+    for (at, session) in idle.iter_mut().enumerate() {
+        let make = format!(
+            "CREATE TABLE c{at} (id int NOT NULL, v bigint, INDEX c CLUSTERED COLUMNSTORE)"
+        );
+        assert!(errors(&session.batch(&make)).is_empty());
+        let fill = format!(
+            "INSERT INTO c{at} WITH (TABLOCK) SELECT value, value * 2654435761 % 1000003 FROM GENERATE_SERIES(1, 300000)"
+        );
+        assert!(errors(&session.batch(&fill)).is_empty());
+    }
+    load(&mut idle[0], 20_000);
+    for (at, session) in idle.iter_mut().enumerate() {
+        for id in 0..3 {
+            let asked = format!(
+                "SELECT COUNT(*) FROM c{at} JOIN m ON m.id = c{at}.id WHERE c{at}.id > {id}"
+            );
+            assert!(errors(&session.batch(&asked)).is_empty());
+            assert!(errors(&session.batch("SELECT MAX(v) FROM m")).is_empty());
+        }
+    }
+    let full_kb = kept_kb(&mut client) - before_kb;
+    assert!(full_kb > 20_000, "{full_kb} KB of rows");
+    assert!(errors(&client.batch("DROP TABLE c0, c1, c2, c3, m")).is_empty());
+    let end = Instant::now() + Duration::from_secs(30);
+    while kept_kb(&mut client) - before_kb > full_kb / 100 {
+        assert!(Instant::now() < end, "{} KB stay", kept_kb(&mut client) - before_kb);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // They go on as if nothing had been.
+    for session in &mut idle {
+        let answer = session.batch("SELECT MAX(v) FROM m");
+        assert_eq!(errors(&answer).iter().map(|error| error.number).collect::<Vec<_>>(), [208]);
+        assert_eq!(number(session, "(SELECT 1 + 1)"), 2);
+    }
 }
 
 /// What the server says of its memory when it starts.

@@ -30,7 +30,7 @@ pub use metadata::LockMode;
 pub(crate) use metadata::MetadataCache;
 pub use packed::PackedRows;
 pub use programs::SharedPrograms;
-pub use sessions::{OnKill, SessionTotals, Sessions};
+pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
 pub(crate) use templates::SharedTemplates;
 
 /// How an instance is set up.
@@ -174,6 +174,17 @@ impl Instance {
     /// Forces a mode on all queries opened from now on; for tests.
     pub fn set_execution_mode(&self, mode: ExecutionMode) {
         self.execution_mode.store(mode as u32, Ordering::Relaxed);
+    }
+
+    /// Has plans of an older catalog let go where tables that were dropped are still in somebody's hands: in the
+    /// caches, and in sessions that may be idle for long. For a background task, every few seconds.
+    pub fn let_go_of_dropped(&self) {
+        if self.store.take_held() {
+            let version = self.catalog.version();
+            self.programs.let_go(version);
+            self.templates.let_go(version);
+            self.sessions.let_go();
+        }
     }
 
     /// Keeps where the time has gone until now; for a background task, every [`PERIOD_SECONDS`].

@@ -46,7 +46,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How often old row versions are collected that idle connections have left behind. Writers work off
 /// their own; each of these wakes takes the CPU from a scheduler.
 const COLLECT_PERIOD: Duration = Duration::from_millis(100);
-/// How often the tuple mover looks for delta stores that are full.
+/// How often the tuple mover looks for delta stores that are full, and for dropped tables that are still held.
 const TUPLE_MOVER_PERIOD: Duration = Duration::from_secs(5);
 /// How often the ledger is remembered.
 const HISTORY_PERIOD: Duration = Duration::from_secs(engine::instance::PERIOD_SECONDS);
@@ -203,7 +203,10 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
         .spawn_background("historian", HISTORY_PERIOD, move || remembering.remember())
         .map_err(|error| format!("the historian cannot be started: {error}"))?;
     let moving = Arc::clone(&instance);
-    let move_tuples = move || moving.move_tuples(moving.machine.stopping());
+    let move_tuples = move || {
+        moving.move_tuples(moving.machine.stopping());
+        moving.let_go_of_dropped();
+    };
     machine
         .spawn_background("tuple mover", TUPLE_MOVER_PERIOD, move_tuples)
         .map_err(|error| format!("the tuple mover cannot be started: {error}"))?;

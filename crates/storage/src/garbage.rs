@@ -110,11 +110,23 @@ pub(crate) struct Garbage {
     /// Whether the collector sleeps because there is none. Read with every note, and written only
     /// when the collector falls asleep or is woken: a line that everybody may share.
     is_unwatched: CachePadded<AtomicBool>,
+    /// Whether somebody had a dropped table in hand when no transaction could see it any more.
+    has_held: AtomicBool,
 }
 
 impl Garbage {
     pub(crate) fn new() -> Self {
-        Self { shards: Shards::default(), is_unwatched: CachePadded::new(AtomicBool::new(false)) }
+        Self {
+            shards: Shards::default(),
+            is_unwatched: CachePadded::new(AtomicBool::new(false)),
+            has_held: AtomicBool::new(false),
+        }
+    }
+
+    /// Tells whether that was so since the last call.
+    pub(crate) fn take_held(&self) -> bool {
+        // Relaxed: a hint to look.
+        self.has_held.swap(false, Ordering::Relaxed)
     }
 
     /// Sleeps until there is garbage, or the flag ends the wait.
@@ -283,6 +295,9 @@ impl GarbageShard {
             Note::Table(table) => {
                 // Whoever wrote to the table began before it was dropped, and has ended.
                 table.parts().for_each(|part| shared.garbage.purge(part));
+                if Arc::strong_count(&table) > 1 {
+                    shared.garbage.has_held.store(true, Ordering::Relaxed);
+                }
                 retire_arc(&guard, table);
             }
         }

@@ -116,6 +116,11 @@ impl Store {
         self.shared.garbage.collect(&self.shared)
     }
 
+    /// Tells whether, since the last call, a dropped table could not be freed because of the caller's handles.
+    pub fn take_held(&self) -> bool {
+        self.shared.garbage.take_held()
+    }
+
     /// Sleeps until there is garbage to collect, or until `cancel` is set. For the collector, of which
     /// there is one.
     #[cfg(not(any(loom, shuttle)))]

@@ -22,6 +22,7 @@ use sos::lock::{SpinClass, SpinLock};
 
 use crate::plan::program::Program;
 use crate::session::ProgramKey;
+use crate::stats::ProgramBooks;
 
 /// Programs on probation at most.
 const NEW_MAX: usize = 512;
@@ -36,10 +37,16 @@ const TEXT_MAX_BYTES: usize = 256 << 10;
 /// Steps at most in search of a program that may go: the rest of a round is for the next one.
 const STEPS_MAX: u32 = 16;
 
+/// Places that are looked at under one lock in search of old programs.
+const LET_GO_AT_ONCE: usize = 256;
+
 /// A program with the text that it was made from.
 struct Place {
     text: Arc<[u8]>,
-    program: Arc<Program>,
+    /// None once it was let go because the catalog had changed.
+    program: Option<Arc<Program>>,
+    /// What was counted of it stays all the same.
+    _books: Option<Arc<ProgramBooks>>,
     /// Whether it was asked for since it was put in or last passed over.
     asked: bool,
 }
@@ -47,7 +54,8 @@ struct Place {
 impl Place {
     /// Whether somebody wants it: it was asked for, or a session has it in its own cache.
     fn is_wanted(&mut self) -> bool {
-        std::mem::take(&mut self.asked) || Arc::strong_count(&self.program) > 1
+        let program = self.program.as_ref();
+        std::mem::take(&mut self.asked) || program.is_some_and(|p| Arc::strong_count(p) > 1)
     }
 }
 
@@ -146,7 +154,7 @@ impl SharedPrograms {
     ) -> Option<Arc<Program>> {
         let mut programs = self.programs.lock();
         let place = programs.places.get_mut(&key)?;
-        let program = &place.program;
+        let program = place.program.as_ref()?;
         let current = program.catalog_version == catalog_version && program.is_cached();
         if !current || *place.text != *text {
             return None;
@@ -160,7 +168,12 @@ impl SharedPrograms {
         if text.len() > TEXT_MAX_BYTES {
             return;
         }
-        let place = Place { text: Arc::clone(text), program: Arc::clone(program), asked: false };
+        let place = Place {
+            text: Arc::clone(text),
+            program: Some(Arc::clone(program)),
+            _books: program.books.clone(),
+            asked: false,
+        };
         let mut programs = self.programs.lock();
         let replaced = programs.places.insert(key, place);
         // Under the lock, so that the last one put in is the one that is shown.
@@ -171,6 +184,29 @@ impl SharedPrograms {
         // Freed behind the lock.
         drop(programs);
         drop((replaced, dropped));
+    }
+
+    /// Lets programs go that were made against another catalog: nobody can run them, and tables that were dropped
+    /// stay as long as they do.
+    pub(crate) fn let_go(&self, catalog_version: u64) {
+        let is_old = |program: &mut Arc<Program>| program.catalog_version != catalog_version;
+        for first in (0..).step_by(LET_GO_AT_ONCE) {
+            let mut gone = Vec::with_capacity(LET_GO_AT_ONCE);
+            let mut programs = self.programs.lock();
+            let Programs { places, new, kept, .. } = &mut *programs;
+            let keys = new.iter().chain(kept.iter()).skip(first).take(LET_GO_AT_ONCE);
+            let mut seen = 0;
+            for key in keys {
+                seen += 1;
+                let place = places.get_mut(key);
+                gone.extend(place.and_then(|place| place.program.take_if(is_old)));
+            }
+            // Freed behind the lock.
+            drop(programs);
+            if seen < LET_GO_AT_ONCE {
+                return;
+            }
+        }
     }
 
     /// Returns how many programs are kept.

@@ -11,8 +11,17 @@ use crate::session::SessionState;
 /// User sessions have ids from here on, as in SQL Server.
 const FIRST_USER_SESSION: i16 = 51;
 
-/// Ends a session from outside: told by KILL, done by whoever owns the connection.
-pub type OnKill = Arc<dyn Fn() + Send + Sync>;
+/// What is asked of a session from outside; done by whoever owns the connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nudge {
+    /// To end: KILL.
+    End,
+    /// To let go of what the catalog has no more, when it has nothing else to do.
+    LetGo,
+}
+
+/// How to ask.
+pub type OnNudge = Arc<dyn Fn(Nudge) + Send + Sync>;
 
 /// The sessions of an instance. Written at login and logout only.
 pub struct Sessions {
@@ -40,7 +49,7 @@ pub struct SessionTotals {
 #[derive(Clone)]
 struct Reach {
     card: Arc<SessionCard>,
-    on_kill: Option<OnKill>,
+    on_nudge: Option<OnNudge>,
 }
 
 impl Default for Sessions {
@@ -74,7 +83,7 @@ impl Sessions {
 
     /// Makes a session reachable.
     pub(crate) fn register(&self, card: &Arc<SessionCard>) {
-        let reach = Reach { card: Arc::clone(card), on_kill: None };
+        let reach = Reach { card: Arc::clone(card), on_nudge: None };
         self.open.lock().insert(card.id, Some(reach));
         self.ended.lock().logins += 1;
     }
@@ -108,11 +117,21 @@ impl Sessions {
         totals
     }
 
-    /// Says what KILL does besides cancelling.
-    pub(crate) fn set_on_kill(&self, id: i16, on_kill: OnKill) {
+    /// Says how to ask something of a session.
+    pub(crate) fn set_on_nudge(&self, id: i16, on_nudge: OnNudge) {
         if let Some(Some(reach)) = self.open.lock().get_mut(&id) {
-            reach.on_kill = Some(on_kill);
+            reach.on_nudge = Some(on_nudge);
         }
+    }
+
+    /// Asks all sessions to let go of what the catalog has no more.
+    pub(crate) fn let_go(&self) {
+        // Outside the lock: what follows takes other locks.
+        let reached: Vec<_> = {
+            let open = self.open.lock();
+            open.values().flatten().filter_map(|reach| reach.on_nudge.clone()).collect()
+        };
+        reached.iter().for_each(|on_nudge| on_nudge(Nudge::LetGo));
     }
 
     /// Frees an id.
@@ -133,8 +152,8 @@ impl Sessions {
         // Outside the lock: what follows takes other locks.
         let reach = self.open.lock().get(&id).cloned().flatten();
         let Some(reach) = reach else { return false };
-        if let Some(on_kill) = &reach.on_kill {
-            on_kill();
+        if let Some(on_nudge) = &reach.on_nudge {
+            on_nudge(Nudge::End);
         }
         reach.card.cancel.set();
         true

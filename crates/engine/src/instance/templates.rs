@@ -12,8 +12,8 @@ use crate::session::{Kind, ProgramKey};
 
 /// Templates at most.
 const TEMPLATES_MAX: usize = 1_024;
-/// Kinds that are remembered, each in a place of its own unless it shares it with another.
-const SEEN: usize = 4_096;
+/// Kinds that are remembered, each in a place of its own unless it shares it with another: an extent of 64 KB.
+const SEEN: usize = 8_192;
 /// The half of such a place that tells the kind; the other tells the text of it that was met last.
 const KIND_BITS: u64 = 0xFFFF_FFFF_0000_0000;
 
@@ -57,6 +57,15 @@ impl SharedTemplates {
     /// Finds the template of a kind; whether a text is of it is the caller's to see.
     pub(crate) fn get(&self, kind: ProgramKey) -> Option<Kind> {
         self.templates.lock().get(&kind).cloned()
+    }
+
+    /// Lets templates go whose programs were made against another catalog.
+    pub(crate) fn let_go(&self, catalog_version: u64) {
+        let is_old =
+            |_: &ProgramKey, kind: &mut Kind| kind.program.catalog_version != catalog_version;
+        let gone: Vec<_> = self.templates.lock().extract_if(is_old).collect();
+        // Freed behind the lock.
+        drop(gone);
     }
 
     /// Adds a template, in the place of any other where there are many.

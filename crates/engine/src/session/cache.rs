@@ -79,6 +79,14 @@ impl ProgramCache {
         self.places[place] = Some((key, entry));
     }
 
+    /// Forgets programs that were made against another catalog.
+    pub(crate) fn let_go(&mut self, catalog_version: u64) {
+        for place in &mut self.places {
+            place.take_if(|(_, entry)| entry.program.catalog_version != catalog_version);
+        }
+        self.templates.let_go(catalog_version);
+    }
+
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         self.places.clear();

@@ -70,9 +70,15 @@ impl Session {
         &mut self.state
     }
 
-    /// Says how the owner of the connection ends it when another session KILLs this one.
-    pub fn on_kill(&self, on_kill: crate::instance::OnKill) {
-        self.state.instance.sessions.set_on_kill(self.state.id, on_kill);
+    /// Says how the owner of the connection is asked something from outside.
+    pub fn on_nudge(&self, on_nudge: crate::instance::OnNudge) {
+        self.state.instance.sessions.set_on_nudge(self.state.id, on_nudge);
+    }
+
+    /// Lets go of what the catalog has no more, between two requests.
+    pub fn let_go(&mut self) {
+        self.state.refresh_catalog();
+        self.state.programs.let_go(self.state.catalog.version);
     }
 
     /// Tells the session what was agreed after login (packet size, encryption).

@@ -198,6 +198,7 @@ impl SessionState {
 
     /// Goes by another catalog from now on.
     pub(crate) fn set_catalog(&mut self, catalog: Arc<Catalog>) {
+        self.programs.let_go(catalog.version);
         self.catalog = catalog;
         self.renew_contexts();
     }

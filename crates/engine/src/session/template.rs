@@ -57,6 +57,16 @@ pub(crate) struct TemplateCache {
 }
 
 impl TemplateCache {
+    /// Forgets programs that were made against another catalog.
+    pub(crate) fn let_go(&mut self, catalog_version: u64) {
+        for kind in &mut self.kinds {
+            kind.take_if(|(_, kept)| kept.kind.program.catalog_version != catalog_version);
+        }
+        for text in &mut self.texts {
+            text.take_if(|(_, known)| known.program.catalog_version != catalog_version);
+        }
+    }
+
     /// Forgets all.
     pub(crate) fn clear(&mut self) {
         *self = Self::default();

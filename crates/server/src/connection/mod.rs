@@ -24,6 +24,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 
+use engine::instance::Nudge;
 use sos::clock;
 use sos::ledger::{self, Label};
 use sos::memory;
@@ -268,7 +269,12 @@ impl Task for Connection {
         let was_open = matches!(self.side.stage, Stage::Open(_));
         let mut outcome = self.receive(&mut scratch);
         if !was_open {
-            self.side.let_kill(waker);
+            self.side.let_nudge(waker);
+        }
+        if ready.has(Ready::WOKEN)
+            && let Stage::Open(open) = &mut self.side.stage
+        {
+            open.session.let_go();
         }
         if outcome.is_ok() {
             self.set_deadline();
@@ -360,12 +366,16 @@ impl Side {
         }
     }
 
-    /// Lets other sessions KILL this one, once it is logged in.
-    fn let_kill(&self, waker: &TaskWaker) {
+    /// Lets others KILL the session and ask it to let go of something, once it is logged in.
+    fn let_nudge(&self, waker: &TaskWaker) {
         let Stage::Open(open) = &self.stage else { return };
         let (link, waker) = (Arc::clone(&self.link), waker.clone());
-        open.session.on_kill(Arc::new(move || {
-            link.kill();
+        open.session.on_nudge(Arc::new(move |nudge| {
+            match nudge {
+                Nudge::End => link.kill(),
+                // Whoever is woken does.
+                Nudge::LetGo => (),
+            }
             waker.wake();
         }));
     }
