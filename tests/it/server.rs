@@ -119,7 +119,7 @@ impl ServerProcess {
     }
 
     /// Waits until a condition holds.
-    pub(crate) fn wait_until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+    pub(crate) fn wait_until(&self, what: &str, mut holds: impl FnMut(&Self) -> bool) {
         let end = now() + PATIENCE;
         while !holds(self) {
             assert!(now() < end, "never: {what}");
