@@ -46,6 +46,8 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// How often old row versions are collected that idle connections have left behind. Writers work off
 /// their own; each of these wakes takes the CPU from a scheduler.
 const COLLECT_PERIOD: Duration = Duration::from_millis(100);
+/// The same while requests get error 701, perhaps for want of what can be collected.
+const COLLECT_PERIOD_SHORT: Duration = Duration::from_millis(1);
 /// How often the tuple mover looks for delta stores that are full, and for dropped tables that are still held.
 const TUPLE_MOVER_PERIOD: Duration = Duration::from_secs(5);
 /// How often the ledger is remembered.
@@ -188,7 +190,9 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
         if epoch::pending() == 0 {
             watched.wait_for_garbage(stopping);
         }
-        park::sleep(COLLECT_PERIOD, WaitType::SleepTask, Some(stopping));
+        let is_short = sos::memory::check().is_err();
+        let pause = if is_short { COLLECT_PERIOD_SHORT } else { COLLECT_PERIOD };
+        park::sleep(pause, WaitType::SleepTask, Some(stopping));
         epoch::collect();
     };
     machine

@@ -5,6 +5,7 @@
 
 use std::ptr::NonNull;
 
+use crate::booked::booked;
 use crate::directory::Directory;
 use crate::row::RowId;
 use crate::shards::{Shards, own_number};
@@ -180,7 +181,8 @@ impl Heap {
         // KEYS_CHANGED stays: whoever still removes entries of old keys may be slow.
         let number = usize::try_from(head.id().0 >> SHARD_SHIFT).expect("a shard number");
         let head = NonNull::from(head);
-        self.shards.of(number).state.lock().free.push(head);
+        let mut state = self.shards.of(number).state.lock();
+        booked(|| state.free.push(head));
     }
 
     /// Fills `batch` with the next heads in heap order, of one segment; leaves it empty at the end.
@@ -313,7 +315,7 @@ impl HeapShard {
 
     fn add_segment(&self, state: &mut ShardState, last: Option<&Segment>) -> &Segment {
         let len = last.map_or(SEGMENT_HEADS_MIN, |last| (last.len() * 2).min(SEGMENT_HEADS_MAX));
-        let segment = self.segments.set(state.segments, Box::new(Segment::new(len)));
+        let segment = self.segments.set(state.segments, booked(|| Box::new(Segment::new(len))));
         state.segments += 1;
         state.last = Some(NonNull::from(segment));
         segment

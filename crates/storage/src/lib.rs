@@ -34,6 +34,7 @@
 //! }}}
 //! ```
 
+mod booked;
 mod build;
 mod chain;
 #[cfg(all(test, shuttle))]

@@ -19,6 +19,7 @@ use std::ptr::NonNull;
 
 use types::Bytes;
 
+use crate::booked::booked;
 use crate::error::{Error, Result};
 use crate::row::RowImage;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering};
@@ -106,7 +107,7 @@ impl Version {
             check_memory()?;
         }
         // SAFETY: the layout has a size of at least the header's.
-        let place = book_memory(|| unsafe { std::alloc::alloc(layout) }).cast::<Self>();
+        let place = booked(|| unsafe { std::alloc::alloc(layout) }).cast::<Self>();
         let place = NonNull::new(place).ok_or(Error::OutOfMemory)?;
         let header = Self {
             begin: AtomicU64::new(begin.encode()),
@@ -234,17 +235,7 @@ fn check_memory() -> Result<()> {
     sos::memory::check().map_err(|_| Error::OutOfMemory)
 }
 
-#[cfg(not(any(loom, shuttle)))]
-fn book_memory<R>(allocate: impl FnOnce() -> R) -> R {
-    sos::memory::with_clerk(sos::memory::MemoryClerk::Xtp, allocate)
-}
-
 #[cfg(any(loom, shuttle))]
 fn check_memory() -> Result<()> {
     Ok(())
-}
-
-#[cfg(any(loom, shuttle))]
-fn book_memory<R>(allocate: impl FnOnce() -> R) -> R {
-    allocate()
 }

@@ -9,7 +9,7 @@ use sos::park;
 use sos::wait::WaitType;
 
 use crate::client::{Answer, batch, instance, login};
-use engine::instance::Instance;
+use engine::instance::{Instance, Nudge};
 use engine::session::{ClientInfo, LoginRequest, Session};
 
 fn run(session: &mut Session, text: &str) -> Answer {
@@ -42,7 +42,11 @@ fn access(session: &mut Session) -> Vec<String> {
 fn guest(instance: &Arc<Instance>) -> Receiver<()> {
     let session = enter(instance, "sa", "d").expect("gets in");
     let (kill, killed) = channel();
-    session.on_kill(Arc::new(move || kill.send(()).unwrap_or_default()));
+    session.on_nudge(Arc::new(move |nudge| {
+        if nudge == Nudge::End {
+            kill.send(()).unwrap_or_default();
+        }
+    }));
     let (gone, left) = channel();
     let leave = move || {
         killed.recv().expect("is killed");

@@ -20,6 +20,8 @@ use foldhash::fast::FixedState;
 use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
+#[cfg(not(any(loom, shuttle)))]
+use crate::booked::booked;
 use crate::head::RowHead;
 use crate::sync::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
 use crate::table::IndexStatistics;
@@ -407,7 +409,7 @@ fn new_buckets(count: u64) -> *mut Bucket {
         let layout = std::alloc::Layout::array::<Bucket>(count).expect("at most 2^38 bytes");
         // All zero is a valid bucket, and the system hands out zero pages only when they are touched.
         // SAFETY: the layout has a size.
-        let place = unsafe { std::alloc::alloc_zeroed(layout) };
+        let place = booked(|| unsafe { std::alloc::alloc_zeroed(layout) });
         place.cast()
     }
     #[cfg(any(loom, shuttle))]

@@ -7,6 +7,7 @@ use std::ptr::NonNull;
 use sos::lock::VersionLatch;
 use types::Bytes;
 
+use crate::booked::booked;
 use crate::head::RowHead;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
@@ -249,9 +250,10 @@ impl Node {
         right.set_count(count - middle);
         if self.is_leaf() {
             // SAFETY: an item of the latched node is there; a leaf keeps it, so the separator copies.
-            let separator = Box::into_raw(Box::new(unsafe { &*separator }.copy()));
+            let separator = unsafe { &*separator };
+            let separator = Box::into_raw(booked(|| Box::new(separator.copy())));
             self.set_count(middle);
-            return (separator, Box::into_raw(Box::new(right)));
+            return (separator, Box::into_raw(booked(|| Box::new(right))));
         }
         for at in middle..=count {
             let child = self.children[at].load(Ordering::Relaxed);
@@ -259,7 +261,7 @@ impl Node {
         }
         // An inner node hands its separator up.
         self.set_count(middle - 1);
-        (separator, Box::into_raw(Box::new(right)))
+        (separator, Box::into_raw(booked(|| Box::new(right))))
     }
 
     /// Frees the node's items and all nodes below, which only the caller can reach.

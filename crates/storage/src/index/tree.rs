@@ -19,6 +19,7 @@ use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
 use super::Entry;
 use super::node::{Item, Node, Probe, Stop, Torn, rank};
+use crate::booked::booked;
 use crate::head::RowHead;
 use crate::reclaim::{Guard, retire_box};
 use crate::row::RowId;
@@ -103,7 +104,7 @@ pub(crate) struct RangeIndex {
 
 impl RangeIndex {
     pub(crate) fn new() -> Self {
-        let root = Box::into_raw(Box::new(Node::leaf()));
+        let root = Box::into_raw(booked(|| Box::new(Node::leaf())));
         Self { root: AtomicPtr::new(root), spill: RawSpin::new() }
     }
 
@@ -493,7 +494,7 @@ impl RangeIndex {
             let left = std::ptr::from_ref(node).cast_mut();
             let root = Node::root(left, separator, right);
             // Release: pairs with the Acquire in `descend`.
-            self.root.store(Box::into_raw(Box::new(root)), Ordering::Release);
+            self.root.store(Box::into_raw(booked(|| Box::new(root))), Ordering::Release);
             return Ok(());
         };
         let (separator, right) = node.split();
@@ -611,7 +612,7 @@ fn put(leaf: &Node, probe: Probe<'_>, head: &RowHead) {
     let is_there =
         position < leaf.count() && leaf.item(position).is_ok_and(|item| is_at(item, probe));
     if !is_there {
-        let item = Box::into_raw(Box::new(Item::new(probe.key, head)));
+        let item = Box::into_raw(booked(|| Box::new(Item::new(probe.key, head))));
         leaf.insert(position, item, std::ptr::null_mut());
     }
 }
