@@ -37,7 +37,7 @@ fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
         let trimmer = Arc::clone(&shared);
         let trimmer = thread::spawn(move || {
             // SAFETY: what the model is to show: loom finds who is there at the same time.
-            trimmer.0.release(|| trimmer.1.with_mut(|memory| unsafe { *memory = 0 }));
+            trimmer.0.release(false, |_| trimmer.1.with_mut(|memory| unsafe { *memory = 0 }));
         });
         for round in 1..=2 {
             shared.0.take(1, false);
@@ -51,9 +51,54 @@ fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
     });
 }
 
+/// One uses a slice of a unit and takes another, while the trimmer takes the memory of what is free of it.
+fn neighbours_model<O: SliceOrders + Send + Sync + 'static>() {
+    loom::model(|| {
+        let shared = Arc::new((Slices::<O>::new(), [UnsafeCell::new(0_u32), UnsafeCell::new(0)]));
+        let write = |at: usize, value| {
+            // SAFETY: what the model is to show: loom finds who is there at the same time.
+            shared.1[at].with_mut(|memory| unsafe { *memory = value });
+        };
+        // SAFETY: as above.
+        let read = |at: usize| shared.1[at].with(|memory| unsafe { *memory });
+        shared.0.take(0b11, false);
+        write(0, 7);
+        write(1, 8);
+        shared.0.give(0b10);
+        let trimmer = Arc::clone(&shared);
+        let trimmer = thread::spawn(move || {
+            trimmer.0.release(false, |free| {
+                for at in (0..2).filter(|at| free >> at & 1 == 1) {
+                    // SAFETY: as above.
+                    trimmer.1[at].with_mut(|memory| unsafe { *memory = 0 });
+                }
+            });
+        });
+        shared.0.take(0b10, false);
+        write(1, 9);
+        assert_eq!((read(0), read(1)), (7, 9));
+        shared.0.give(0b01);
+        trimmer.join().expect("the trimmer ends");
+        assert_eq!(read(1), 9);
+    });
+}
+
 #[test]
 fn nobody_uses_a_slice_whose_memory_is_going() {
     slices_model::<Proven>();
+    neighbours_model::<Proven>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_trimmer_that_does_not_take_a_slice_first_fails() {
+    neighbours_model::<ReleasesUntaken>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_trimmer_that_gives_slices_back_relaxed_fails() {
+    neighbours_model::<WeakReleased>();
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn take(unit: usize, slices: u64) {
         HEAP.note_populated(missing.count_ones() as usize * SLICE_BYTES);
         populate(start, bytes, keep());
     }
-    let wanted = u32::try_from(slices).unwrap_or(u32::MAX);
+    let wanted = low(slices);
     // Relaxed: the slices are this thread's, so the trimmer's reset was before, and seen by the exchange that
     // took them; its next one comes after they were given back.
     let untagged = wanted & !TAGGED[unit].fetch_or(wanted, Ordering::Relaxed);
@@ -157,10 +157,10 @@ fn range_of(unit: usize, slices: u64) -> (usize, usize) {
     (start, (last + 1 - first) * SLICE_BYTES)
 }
 
-/// Bytes of populated slices of a unit, and of the tags that it has.
+/// Bytes of populated slices of a unit, and of the tags that they have.
 fn with_tags(unit: usize, slices: u64) -> usize {
-    // Relaxed: a measure, or after the unit was taken from whoever has written it.
-    let tagged = TAGGED[unit].load(Ordering::Relaxed);
+    // Relaxed: a measure.
+    let tagged = TAGGED[unit].load(Ordering::Relaxed) & low(slices);
     slices.count_ones() as usize * SLICE_BYTES + tagged.count_ones() as usize * TAGS_BYTES
 }
 
@@ -175,20 +175,28 @@ fn units() -> &'static [Slices] {
     &UNITS[..SHARED.load(Ordering::Relaxed) / UNIT_BYTES]
 }
 
-/// Bytes of units that have memory behind them and of which nothing is in use.
+/// Bytes of slices that have memory behind them and are not in use; where memory comes by whole units, of units of
+/// which nothing is.
 pub(super) fn idle_bytes() -> u64 {
-    let idle = units().iter().map(Slices::idle).enumerate().filter(|(_, slices)| *slices != 0);
-    idle.map(|(unit, slices)| with_tags(unit, slices) as u64).sum()
+    let by_units = by_units();
+    let idle = units().iter().map(|unit| unit.idle(by_units)).enumerate();
+    idle.filter(|(_, free)| *free != 0).map(|(unit, free)| with_tags(unit, free) as u64).sum()
 }
 
-/// Gives the memory of the highest free unit below `below` back to the operating system, which then is where to
-/// go on; returns how many bytes that were.
+/// The word for slices of a unit that the table of tags has.
+fn low(slices: u64) -> u32 {
+    // At most 32 bits are set, the lower ones.
+    u32::try_from(slices).unwrap_or(u32::MAX)
+}
+
+/// Gives the memory of free slices of the highest unit below `below` that has some back to the operating system, which then
+/// is where to go on; returns how many bytes that were.
 pub(super) fn release_idle(below: &mut usize) -> u64 {
     *below = units().len().min(*below);
     while *below > 0 {
         *below -= 1;
         let mut tags = 0;
-        let slices = units()[*below].release(|| tags = let_go(*below));
+        let slices = units()[*below].release(by_units(), |free| tags = let_go(*below, free));
         if slices != 0 {
             let bytes = slices.count_ones() as usize * SLICE_BYTES + tags;
             HEAP.note_released(bytes);
@@ -198,14 +206,21 @@ pub(super) fn release_idle(below: &mut usize) -> u64 {
     0
 }
 
-/// Gives the memory of a unit back of which nothing is in use, and of its tags; returns how much of it the tags were.
-fn let_go(unit: usize) -> usize {
-    let start = HEAP.start() + unit * UNIT_BYTES;
-    // SAFETY: nobody gets any of the unit until this has returned (`Slices::release`).
-    unsafe { release(start, UNIT_BYTES) };
-    let (table, tags) = tag::table_of(start, UNIT_BYTES);
-    // SAFETY: there are no blocks whose tags these were.
-    unsafe { release(table, tags) };
-    // Relaxed: whoever had slices has given them back, and whoever takes some comes after the store that ends this.
-    TAGGED[unit].swap(0, Ordering::Relaxed).count_ones() as usize * TAGS_BYTES
+/// Gives the memory of slices of a unit back, and of their tags; returns how much the tags had.
+fn let_go(unit: usize, slices: u64) -> usize {
+    let mut left = slices;
+    while left != 0 {
+        let first = left.trailing_zeros();
+        let run = (left >> first).trailing_ones() as usize;
+        let (start, bytes) = range_of(unit, set_of(first as usize, run));
+        // SAFETY: nobody gets any of these slices until this has returned (`Slices::release`).
+        unsafe { release(start, bytes) };
+        let (table, tags) = tag::table_of(start, bytes);
+        // SAFETY: there are no blocks whose tags these were; a slice's are a page of their own.
+        unsafe { release(table, tags) };
+        left &= !set_of(first as usize, run);
+    }
+    // Relaxed: whoever had the slices has given them back, and whoever takes some comes after what ends this.
+    let tagged = TAGGED[unit].fetch_and(!low(slices), Ordering::Relaxed) & low(slices);
+    tagged.count_ones() as usize * TAGS_BYTES
 }

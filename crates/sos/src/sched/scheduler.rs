@@ -26,6 +26,9 @@ const IDLE_WORKER_NS: u64 = 60_000_000_000;
 const COLLECT_NS: u64 = 5_000_000;
 /// How long a worker has nothing to do before it gives back the free memory that it keeps.
 pub(super) const TIDY_NS: u64 = 1_000_000_000;
+/// The same, and how much longer until it does so again: others free what it has allocated, the collector and whoever
+/// lets go of dropped tables, some seconds after its last request, and only its own thread can give that back.
+const TIDY_STEPS_NS: [u64; 3] = [TIDY_NS, 9 * TIDY_NS, 30 * TIDY_NS];
 
 /// What other threads send to the holder.
 pub(super) enum Mail {
@@ -245,11 +248,16 @@ impl Scheduler {
     fn rest(&self, worker: &Worker) -> Serving {
         epoch::leave();
         let deadline_ns = || {
-            let now_ns = clock::monotonic_ns();
-            if worker.seat.is_left_alone_until(now_ns + TIDY_NS) {
+            let begin_ns = clock::monotonic_ns();
+            let mut until_ns = begin_ns;
+            for step_ns in TIDY_STEPS_NS {
+                until_ns += step_ns;
+                if !worker.seat.is_left_alone_until(until_ns) {
+                    break;
+                }
                 memory::tidy();
             }
-            Some(now_ns + IDLE_WORKER_NS)
+            Some(begin_ns + IDLE_WORKER_NS)
         };
         let grant = idle(worker, State::Idle, || self.baton.rest(&worker.seat, deadline_ns));
         if grant == Some(Grant::Scheduler) {
@@ -327,7 +335,7 @@ impl Scheduler {
         // While this thread sleeps it must not hold back what others retire.
         epoch::leave();
         let collect_ns = (epoch::pending() > 0).then_some(COLLECT_NS);
-        let tidy_ns = (!worker.is_tidy.get()).then_some(TIDY_NS);
+        let tidy_ns = TIDY_STEPS_NS.get(worker.tidied.get()).copied();
         let first_ns = [deadline_ns, collect_ns, tidy_ns].into_iter().flatten().min();
         let timeout = first_ns.map_or(Timeout::Never, Timeout::After);
         let mut fetched = 1;
@@ -343,10 +351,10 @@ impl Scheduler {
             epoch::collect();
             if first_ns == tidy_ns && tidy_ns.is_some() {
                 memory::tidy();
-                worker.is_tidy.set(true);
+                worker.tidied.set(worker.tidied.get() + 1);
             }
         } else {
-            worker.is_tidy.set(false);
+            worker.tidied.set(0);
         }
         epoch::enter();
     }

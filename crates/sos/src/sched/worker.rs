@@ -23,8 +23,8 @@ pub(super) struct Worker {
     /// When the running request's quantum began; 0 until its first check has read the clock.
     quantum_began: Cell<u64>,
     checks_left: Cell<u32>,
-    /// Whether it keeps no free memory, because it has had nothing to do.
-    pub(super) is_tidy: Cell<bool>,
+    /// How often it has given its free memory back since it has had nothing to do.
+    pub(super) tidied: Cell<usize>,
 }
 
 thread_local! {
@@ -80,7 +80,7 @@ impl Worker {
                 activity,
                 quantum_began: Cell::new(0),
                 checks_left: Cell::new(CHECKS_PER_CLOCK_READ),
-                is_tidy: Cell::new(false),
+                tidied: Cell::new(0),
             };
             worker.run();
         };
