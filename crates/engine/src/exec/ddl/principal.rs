@@ -18,6 +18,7 @@ use crate::catalog::{
 use crate::exec::Cx;
 use crate::exec::ddl::table::shape_of_view;
 use crate::exec::ddl::{change_database, created, refuse};
+use crate::exec::run::option::{OTHER_LANGUAGES, is_known_language};
 use crate::func::principal::SERVER_ROLES;
 use crate::security::SERVER_PUBLIC;
 use crate::session::SessionState;
@@ -179,6 +180,8 @@ fn password_of(options: &[LoginOption], cx: &Cx<'_>) -> Result<Option<Vec<u8>>> 
             LoginOption::Password { hashed: true, .. } => {
                 return refuse("PASSWORD = .. HASHED");
             }
+            // Nothing would make the login change it.
+            LoginOption::Password { must_change: true, .. } => return refuse("MUST_CHANGE"),
             LoginOption::Password { password, .. } => {
                 let context = BinderContext::bare(cx.session, &cx.session.database);
                 let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
@@ -188,8 +191,9 @@ fn password_of(options: &[LoginOption], cx: &Cx<'_>) -> Result<Option<Vec<u8>>> 
             }
             LoginOption::Other(option) => match option.name.as_ref() {
                 // There is no policy that could be checked.
-                "CHECK_POLICY" | "CHECK_EXPIRATION" | "DEFAULT_LANGUAGE" | "DEFAULT_DATABASE"
-                | "SID" => {}
+                "CHECK_POLICY" | "CHECK_EXPIRATION" | "DEFAULT_DATABASE" | "SID" => {}
+                "DEFAULT_LANGUAGE" if option.value.word().is_some_and(is_known_language) => {}
+                "DEFAULT_LANGUAGE" => return refuse(OTHER_LANGUAGES),
                 other => return refuse(&format!("the login option {other}")),
             },
         }
