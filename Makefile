@@ -11,7 +11,7 @@
 # make bench-columnstore  loads into a columnstore beside DuckDB's, and two at once, on the same page
 # make race-setup  installs peers to race against: from Debian's packages, as root, and DuckDB into .venv
 # make race     Clearway beside those peers, on the same page and in target/race.json
-# make soak     ten minutes of loads into columnstores, cancels and drops; memory must end as it began
+# make soak     five minutes of loads into columnstores, cancels and drops, then ten; memory must end as these began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
 # make differential  10,000 statements made at random, against DuckDB; SEED=N repeats a run
 # make drivers  only the tests through real drivers

@@ -2,7 +2,8 @@
 //!
 //! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating system for
 //! anything but memory that is not there yet: what is given back keeps its memory, to be used again. The
-//! trimmer takes the memory of whole units that nobody has asked for ([`super::slices`]).
+//! trimmer takes the memory of slices that nobody has asked for; with huge pages of whole units only
+//! ([`super::slices`]).
 
 use std::ffi::{c_int, c_void};
 
