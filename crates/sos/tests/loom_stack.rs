@@ -1,5 +1,5 @@
-//! Models of the table in which each call stack is kept once ([`StackTable`]), checked by loom: threads
-//! that keep the same stack, or others that want the same slot, while one looks; and mutants, which must
+//! Models of the tree in which each call stack is kept once ([`StackTable`]), checked by loom: threads
+//! that keep the same stack, or others that want the same node, while one looks; and a mutant, which must
 //! fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_stack --target-dir target/loom`
@@ -9,11 +9,10 @@ use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
 use sos::lock::Proven;
-use sos::stack::{StackId, StackTable, TableOrders};
-use sos::sync::Ordering;
+use sos::stack::{StackId, StackTable, TableSteps};
 
-/// Slots are few, so that stacks meet in them.
-type Table<O> = StackTable<2, 4, O>;
+/// Nodes are few, so that stacks meet in them.
+type Table<S> = StackTable<4, S>;
 
 fn check(model: impl Fn() + Send + Sync + 'static) {
     let mut builder = Builder::new();
@@ -21,87 +20,84 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
     builder.check(model);
 }
 
-macro_rules! mutant {
-    ($name:ident { publish: $publish:ident, look: $look:ident, at_once: $at_once:literal }) => {
-        struct $name;
-        impl TableOrders for $name {
-            const PUBLISH: Ordering = Ordering::$publish;
-            const LOOK: Ordering = Ordering::$look;
-            const CLAIMS_AT_ONCE: bool = $at_once;
-        }
-    };
+struct LateClaim;
+impl TableSteps for LateClaim {
+    const CLAIMS_AT_ONCE: bool = false;
 }
 
-mutant!(WeakPublish { publish: Relaxed, look: Acquire, at_once: true });
-mutant!(WeakLook { publish: Release, look: Relaxed, at_once: true });
-mutant!(LateClaim { publish: Release, look: Acquire, at_once: false });
-
-/// What is kept under an id: nothing yet, or all of it.
-fn look<O: TableOrders>(table: &Table<O>, id: StackId, stack: &[usize]) -> bool {
+/// What is kept under an id: all of the stack, whoever kept it.
+fn look<S: TableSteps>(table: &Table<S>, id: StackId, stack: &[usize]) {
     let mut found = [0; 4];
     let count = table.frames(id, &mut found);
-    assert!(count == 0 || found[..count] == *stack, "all of it or nothing: {found:?}");
-    count > 0
+    assert_eq!(&found[..count], stack, "all of it");
 }
 
-/// Two threads keep a stack each, and one looks at once at what the other may be writing.
-fn keep_at_once<O: TableOrders + Send + Sync + 'static>(one: [usize; 2], other: [usize; 2]) {
-    let table = Arc::new(Table::<O>::new());
+/// Two threads keep a stack each, and look at once at what the other may have made.
+fn keep_at_once<S: TableSteps + Send + Sync + 'static>(
+    one: [usize; 2],
+    other: [usize; 2],
+    nodes: u64,
+) {
+    let table = Arc::new(Table::<S>::new());
     let writer = {
         let table = Arc::clone(&table);
-        thread::spawn(move || table.keep(&one))
+        thread::spawn(move || {
+            let id = table.keep(&one);
+            look(&table, id, &one);
+            id
+        })
     };
     let mine = table.keep(&other);
     look(&table, mine, &other);
     let theirs = writer.join().expect("nobody panics");
     assert_eq!(mine == theirs, one == other, "a stack has one id, and no other has it");
-    assert_eq!(table.fill_now().stacks, if one == other { 1 } else { 2 }, "each is kept once");
-    assert!(look(&table, theirs, &one) && look(&table, mine, &other), "both are there for good");
+    assert_eq!(table.fill_now().nodes, nodes, "each is kept once");
+    look(&table, theirs, &one);
+    look(&table, mine, &other);
     assert_eq!(table.keep(&one), theirs, "it is found again");
 }
 
 #[test]
 fn same_stack_kept_at_once_has_one_id() {
-    check(|| keep_at_once::<Proven>([11, 12], [11, 12]));
+    check(|| keep_at_once::<Proven>([44, 48], [44, 48], 2));
+}
+
+#[test]
+fn stacks_of_one_caller_share_it() {
+    check(|| keep_at_once::<Proven>([44, 48], [52, 48], 3));
+}
+
+/// Stacks that have nothing in common, in a table with just room enough.
+fn meet_in_slots<S: TableSteps + Send + Sync + 'static>() {
+    for other in [52, 84, 124] {
+        check(move || keep_at_once::<S>([44, 48], [other, other + 4], 4));
+    }
 }
 
 #[test]
 fn stacks_that_meet_in_a_slot_keep_their_addresses() {
-    check(|| keep_at_once::<Proven>([11, 12], [21, 22]));
-    check(|| keep_at_once::<Proven>([11, 12], [31, 32]));
-}
-
-#[test]
-#[should_panic]
-fn mutant_place_that_orders_nothing_is_found() {
-    check(|| keep_at_once::<WeakPublish>([11, 12], [11, 12]));
-}
-
-#[test]
-#[should_panic]
-fn mutant_look_that_orders_nothing_is_found() {
-    check(|| keep_at_once::<WeakLook>([11, 12], [11, 12]));
+    meet_in_slots::<Proven>();
 }
 
 #[test]
 #[should_panic]
 fn mutant_claim_in_two_steps_is_found() {
-    check(|| keep_at_once::<LateClaim>([11, 12], [11, 12]));
+    meet_in_slots::<LateClaim>();
 }
 
-/// More stacks than there are addresses for: one of them is refused, and nothing of it is seen.
+/// More stacks than there are nodes for: one of them is refused.
 #[test]
 fn stack_without_room_is_refused_and_counted() {
     check(|| {
-        let table = Arc::new(StackTable::<4, 2>::new());
+        let table = Arc::new(StackTable::<2>::new());
         let writer = {
             let table = Arc::clone(&table);
-            thread::spawn(move || table.keep(&[11, 12]))
+            thread::spawn(move || table.keep(&[44, 48]))
         };
-        let mine = table.keep(&[21, 22]);
+        let mine = table.keep(&[84, 48]);
         let theirs = writer.join().expect("nobody panics");
         let fill = table.fill_now();
-        assert_eq!((fill.stacks, fill.refused, fill.addresses), (1, 1, 2));
+        assert_eq!((fill.nodes, fill.refused), (2, 1));
         assert!((mine == StackId::TABLE_FULL) != (theirs == StackId::TABLE_FULL));
     });
 }

@@ -23,10 +23,8 @@ const COLUMNS: &[Column<SamplerHealth>] = &[
     col("refused_timer_count", BIGINT, |r| big(r.refused)),
     opt("refusal", nv(256), |r| or_null(r.refusal.as_deref(), text)),
     col("handler_ns", BIGINT, |r| big(r.handler_ns)),
-    col("stack_count", BIGINT, |r| big(r.stacks.stacks)),
-    col("stack_count_max", BIGINT, |r| big(r.stacks.stacks_max)),
-    col("address_count", BIGINT, |r| big(r.stacks.addresses)),
-    col("address_count_max", BIGINT, |r| big(r.stacks.addresses_max)),
+    col("stack_node_count", BIGINT, |r| big(r.stacks.nodes)),
+    col("stack_node_count_max", BIGINT, |r| big(r.stacks.nodes_max)),
     col("stack_table_full_count", BIGINT, |r| big(r.stacks.refused)),
 ];
 

@@ -178,7 +178,7 @@ pub(crate) fn retire() {
 /// As [`retire`], of a thread that has had nothing to do for a while and may have again: it gives back the free
 /// memory that others can use meanwhile.
 pub(crate) fn tidy() {
-    super::heap::collect();
+    super::heap::abandon();
     retire();
 }
 

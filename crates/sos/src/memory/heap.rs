@@ -2,17 +2,17 @@
 //!
 //! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating system for
 //! anything but memory that is not there yet: what is given back keeps its memory, to be used again. The
-//! trimmer takes the memory of slices that nobody has asked for; with huge pages of whole units only
+//! trimmer takes the memory of slices that nobody has asked for; of a huge page when at least half of it is free
 //! ([`super::slices`]).
 
 use std::ffi::{c_int, c_void};
 
 use super::class::UNIT_BYTES;
-use super::slices::{Slices, UNIT_SLICES, WHOLE};
-use super::space::{HEAP, by_units, keep};
+use super::slices::{Going, Slices, Steps, UNIT_SLICES, WHOLE};
+use super::space::{HEAP, MemoryModel, by_units, keep, model};
 use super::tag::{self, TAGGED_BYTES};
 use crate::sync::{AtomicU32, AtomicUsize, Ordering};
-use crate::sys::{populate, release};
+use crate::sys::{Paging, populate, prefer_pages, release};
 
 /// mimalloc takes memory in steps of this.
 const SLICE_BYTES: usize = 64 << 10;
@@ -38,7 +38,9 @@ const TAGS_BYTES: usize = SLICE_BYTES / TAGGED_BYTES;
 const _: () = assert!(UNIT_SLICES * SLICE_BYTES == UNIT_BYTES, "slices make up a unit");
 
 unsafe extern "C" {
-    fn mi_collect(force: bool);
+    fn mi_theap_get_default() -> *mut c_void;
+    // Not of mimalloc's public functions; what it does itself when a thread ends.
+    fn _mi_theap_collect_abandon(heap: *mut c_void);
     fn mi_option_set(option: c_int, value: std::ffi::c_long);
     fn mi_manage_memory(
         start: *mut c_void,
@@ -130,9 +132,18 @@ const fn set_of(first: usize, count: usize) -> u64 {
     (WHOLE >> (UNIT_SLICES - count)) << first
 }
 
+/// How units get their memory.
+fn steps() -> Steps {
+    match (by_units(), model()) {
+        (false, _) => Steps::Slices,
+        (true, MemoryModel::Large) => Steps::WholeUnits,
+        (true, _) => Steps::Units,
+    }
+}
+
 /// Takes slices of a unit, and has memory put behind those that have none, and behind their tags.
 fn take(unit: usize, slices: u64) {
-    let missing = UNITS[unit].take(slices, by_units());
+    let missing = UNITS[unit].take(slices, steps());
     if missing != 0 {
         // A thread that finds a slice populated may touch it a moment before it is, and takes the fault.
         let (start, bytes) = range_of(unit, missing);
@@ -165,10 +176,14 @@ fn with_tags(unit: usize, slices: u64) -> usize {
     slices.count_ones() as usize * SLICE_BYTES + tagged.count_ones() as usize * TAGS_BYTES
 }
 
-/// Gives back the slices that the calling thread keeps and does not use.
-pub(super) fn collect() {
-    // SAFETY: looks through what is the thread's own.
-    unsafe { mi_collect(true) };
+/// Gives back the slices that the calling thread keeps and does not use, and lets go of those that it does: any
+/// thread that takes a block of their size goes on with them, this one too.
+///
+/// A page of 64 KB has blocks of one size, and each thread has its own of each size: twenty threads with a block or two
+/// in each of twenty pages are 25 MB.
+pub(super) fn abandon() {
+    // SAFETY: looks through what is the thread's own; the thread's heap is there, or made.
+    unsafe { _mi_theap_collect_abandon(mi_theap_get_default()) };
 }
 
 /// Units that mimalloc may have used.
@@ -176,11 +191,10 @@ fn units() -> &'static [Slices] {
     &UNITS[..SHARED.load(Ordering::Relaxed) / UNIT_BYTES]
 }
 
-/// Bytes of slices that have memory behind them and are not in use; where memory comes by whole units, of units of
-/// which nothing is.
+/// Bytes of slices that have memory behind them and are not in use; of huge pages of which at least half is free.
 pub(super) fn idle_bytes() -> u64 {
-    let by_units = by_units();
-    let idle = units().iter().map(|unit| unit.idle(by_units)).enumerate();
+    let steps = steps();
+    let idle = units().iter().map(|unit| unit.idle(steps)).enumerate();
     idle.filter(|(_, free)| *free != 0).map(|(unit, free)| with_tags(unit, free) as u64).sum()
 }
 
@@ -197,7 +211,7 @@ pub(super) fn release_idle(below: &mut usize) -> u64 {
     while *below > 0 {
         *below -= 1;
         let mut tags = 0;
-        let slices = units()[*below].release(by_units(), |free| tags = let_go(*below, free));
+        let slices = units()[*below].release(steps(), |going| tags = let_go(*below, going));
         if slices != 0 {
             let bytes = slices.count_ones() as usize * SLICE_BYTES + tags;
             HEAP.note_released(bytes);
@@ -208,7 +222,12 @@ pub(super) fn release_idle(below: &mut usize) -> u64 {
 }
 
 /// Gives the memory of slices of a unit back, and of their tags; returns how much the tags had.
-fn let_go(unit: usize, slices: u64) -> usize {
+fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
+    let whole = HEAP.start() + unit * UNIT_BYTES;
+    if is_first {
+        // Else the kernel makes it one again in a while, memory that our books do not have among it.
+        prefer_pages(whole, UNIT_BYTES, Paging::Small);
+    }
     let mut left = slices;
     while left != 0 {
         let first = left.trailing_zeros();
@@ -220,6 +239,9 @@ fn let_go(unit: usize, slices: u64) -> usize {
         // SAFETY: there are no blocks whose tags these were; a slice's are a page of their own.
         unsafe { release(table, tags) };
         left &= !set_of(first as usize, run);
+    }
+    if is_last {
+        prefer_pages(whole, UNIT_BYTES, Paging::Huge);
     }
     // Relaxed: whoever had the slices has given them back, and whoever takes some comes after what ends this.
     let tagged = TAGGED[unit].fetch_and(!low(slices), Ordering::Relaxed) & low(slices);

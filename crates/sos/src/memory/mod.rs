@@ -40,7 +40,7 @@ mod unit;
 mod unit_tests;
 
 pub use depot::{Depot, DepotOrders};
-pub use slices::{SliceOrders, Slices, WHOLE};
+pub use slices::{Going, SliceOrders, Slices, Steps, WHOLE};
 
 #[cfg(not(any(loom, shuttle)))]
 pub use allocator::Allocator;

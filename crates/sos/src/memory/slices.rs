@@ -7,6 +7,10 @@
 //! | no     | yes       | free                                                                  |
 //! | yes    | no        | at the trimmer, until its memory has gone; who wants it waits so long |
 //!
+//! Where the kernel has huge pages a unit is populated as a whole by whoever takes its first slice. When little of it
+//! is in use any more the trimmer takes it apart: from then on its slices are populated one by one, until all of them
+//! have gone.
+//!
 //! Held by `tests/loom_memory.rs`: nobody uses a slice whose memory is going, and mutants that must fail.
 
 use std::marker::PhantomData;
@@ -18,6 +22,32 @@ use crate::sync::{AtomicU64, Ordering, spin_hint};
 pub(super) const UNIT_SLICES: usize = 32;
 /// All slices.
 pub const WHOLE: u64 = (1 << UNIT_SLICES) - 1;
+/// A huge page is taken apart when so many of its slices are free at least: half of it, since more memory would then be
+/// kept for nobody than is in use behind one entry of the processor's table.
+const FREE_OF_HUGE_MIN: u32 = 16;
+
+/// How a unit gets its memory, and loses it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Steps {
+    /// By slices.
+    Slices,
+    /// As a whole; and goes as a whole, or by slices when few are in use.
+    Units,
+    /// As a whole, and goes as a whole only.
+    WholeUnits,
+}
+
+/// Memory that is to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Going {
+    /// The slices whose memory it is.
+    pub slices: u64,
+    /// Whether a unit that has been populated as a whole is taken apart.
+    pub is_first: bool,
+    /// Whether nothing of a unit stays that was taken apart.
+    pub is_last: bool,
+}
+
 /// The orderings of [`Slices`]; other than [`Proven`] only in tests that must fail.
 pub trait SliceOrders {
     /// Of the exchange that takes slices.
@@ -65,11 +95,11 @@ impl<O: SliceOrders> Slices<O> {
         Self { state: AtomicU64::new(0), orders: PhantomData }
     }
 
-    /// Takes slices; returns which have to be populated: of these, or by whole units.
-    pub fn take(&self, slices: u64, by_units: bool) -> u64 {
+    /// Takes slices; returns which have to be populated.
+    pub fn take(&self, slices: u64, steps: Steps) -> u64 {
         let mut state = self.state.load(Ordering::Relaxed);
         loop {
-            let Some((next, missing)) = taken(state, slices, by_units) else {
+            let Some((next, missing)) = taken(state, slices, steps) else {
                 // For as long as the kernel needs for one unit at most.
                 spin_hint();
                 state = self.state.load(Ordering::Relaxed);
@@ -87,30 +117,37 @@ impl<O: SliceOrders> Slices<O> {
         self.state.fetch_and(!slices, O::GIVE);
     }
 
-    /// The free slices; where memory comes by whole units, if all are.
-    pub fn idle(&self, by_units: bool) -> u64 {
+    /// The free slices whose memory may go.
+    pub fn idle(&self, steps: Steps) -> u64 {
         // Relaxed: a measure.
-        free(self.state.load(Ordering::Relaxed), by_units)
+        free(self.state.load(Ordering::Relaxed), steps)
     }
 
-    /// Lets `let_go` take the memory of the free slices; returns which these were.
-    pub fn release(&self, by_units: bool, let_go: impl FnOnce(u64)) -> u64 {
+    /// Lets `let_go` take the memory of the slices that [`Self::idle`] tells; returns which these were.
+    pub fn release(&self, steps: Steps, let_go: impl FnOnce(Going)) -> u64 {
         // Relaxed: to look whether to try.
         let state = self.state.load(Ordering::Relaxed);
-        let free = free(state, by_units);
+        let free = free(state, steps);
         if free == 0 {
             return 0;
         }
+        let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
+        let is_empty = used == 0;
+        let is_whole = populated == WHOLE && steps != Steps::Slices;
+        let going =
+            Going { slices: free, is_first: is_whole && !is_empty, is_last: is_empty && !is_whole };
+        // Of a unit of which nothing is left nobody takes a slice before it is whole again.
+        let held = if is_empty && steps != Steps::Slices { WHOLE } else { free };
         if O::TAKES_FIRST {
-            let at_trimmer = (state & !(free << UNIT_SLICES)) | free;
+            let at_trimmer = (state & !(free << UNIT_SLICES)) | held;
             let taken =
                 self.state.compare_exchange(state, at_trimmer, O::RELEASE, Ordering::Relaxed);
             if taken.is_err() {
                 return 0;
             }
         }
-        let_go(free);
-        self.state.fetch_and(!(free << UNIT_SLICES | free), O::RELEASED);
+        let_go(going);
+        self.state.fetch_and(!(free << UNIT_SLICES | held), O::RELEASED);
         free
     }
 }
@@ -124,10 +161,10 @@ impl<O: SliceOrders> Default for Slices<O> {
 
 /// What the word becomes when slices are taken, and which of them have to be populated; none while one of them is
 /// at the trimmer.
-fn taken(state: u64, slices: u64, by_units: bool) -> Option<(u64, u64)> {
+fn taken(state: u64, slices: u64, steps: Steps) -> Option<(u64, u64)> {
     let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
-    // Where the kernel has huge pages, one touch populates all of the unit.
-    let wanted = if by_units { WHOLE } else { slices };
+    // Where the kernel has huge pages, the first touch populates all of the unit.
+    let wanted = if steps != Steps::Slices && state == 0 { WHOLE } else { slices };
     if used & !populated & wanted != 0 {
         return None;
     }
@@ -135,10 +172,17 @@ fn taken(state: u64, slices: u64, by_units: bool) -> Option<(u64, u64)> {
     Some((next, wanted & !populated))
 }
 
-/// The slices that have memory and that nobody uses; where memory comes by whole units, if nobody uses any.
-fn free(state: u64, by_units: bool) -> u64 {
+/// The slices that have memory, that nobody uses, and whose memory may go.
+fn free(state: u64, steps: Steps) -> u64 {
     let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
-    if by_units && used != 0 { 0 } else { populated & !used }
+    let free = populated & !used;
+    let is_kept = used != 0
+        && match steps {
+            Steps::Slices => false,
+            Steps::Units => populated == WHOLE && free.count_ones() < FREE_OF_HUGE_MIN,
+            Steps::WholeUnits => true,
+        };
+    if is_kept { 0 } else { free }
 }
 
 #[cfg(test)]
@@ -148,43 +192,76 @@ mod tests {
     #[test]
     fn slices_that_were_given_back_are_idle_until_the_trimmer_has_their_memory() {
         let unit = Slices::<Proven>::new();
-        assert_eq!((unit.take(0b1, false), unit.take(0b110, false)), (0b1, 0b110));
+        let by = Steps::Slices;
+        assert_eq!((unit.take(0b1, by), unit.take(0b110, by)), (0b1, 0b110));
         unit.give(0b10);
-        assert_eq!((unit.idle(false), unit.idle(true)), (0b10, 0));
+        assert_eq!((unit.idle(by), unit.idle(Steps::WholeUnits)), (0b10, 0));
         unit.give(0b101);
-        assert_eq!((unit.idle(false), unit.idle(true)), (0b111, 0b111));
+        assert_eq!((unit.idle(by), unit.idle(Steps::WholeUnits)), (0b111, 0b111));
         // What was there before is not asked for again.
-        assert_eq!((unit.take(0b11, false), unit.idle(false)), (0, 0b100));
+        assert_eq!((unit.take(0b11, by), unit.idle(by)), (0, 0b100));
         let mut gone = 0;
-        assert_eq!(unit.release(false, |slices| gone = slices), 0b100);
-        assert_eq!((gone, unit.idle(false), unit.release(false, |_| {})), (0b100, 0, 0));
-        assert_eq!(unit.take(0b100, false), 0b100);
+        assert_eq!(unit.release(by, |going| gone = going.slices), 0b100);
+        assert_eq!((gone, unit.idle(by), unit.release(by, |_| {})), (0b100, 0, 0));
+        assert_eq!(unit.take(0b100, by), 0b100);
         unit.give(0b111);
-        assert_eq!((unit.release(true, |_| {}), unit.take(0b1, false)), (0b111, 0b1));
+        assert_eq!((unit.release(by, |_| {}), unit.take(0b1, by)), (0b111, 0b1));
     }
 
     #[test]
     fn slices_at_the_trimmer_are_nobodys() {
         let unit = Slices::<Proven>::new();
-        unit.take(0b111, false);
+        let by = Steps::Slices;
+        unit.take(0b111, by);
         unit.give(0b110);
         let state = || unit.state.load(Ordering::Relaxed);
-        unit.release(false, |_| {
-            assert_eq!(taken(state(), 0b10, false), None);
-            assert_eq!(taken(state(), 0b1000, true), None);
+        unit.release(by, |_| {
+            assert_eq!(taken(state(), 0b10, by), None);
             // Others of the unit are there for whoever wants them, and stay theirs.
-            assert_eq!((unit.take(0b1000, false), unit.idle(false)), (0b1000, 0));
+            assert_eq!((unit.take(0b1000, by), unit.idle(by)), (0b1000, 0));
             unit.give(0b1);
         });
-        assert_eq!((unit.idle(false), state() & WHOLE), (0b1, 0b1000));
+        assert_eq!((unit.idle(by), state() & WHOLE), (0b1, 0b1000));
     }
 
     #[test]
     fn huge_page_populates_the_whole_unit_with_its_first_slice() {
+        for by in [Steps::Units, Steps::WholeUnits] {
+            let unit = Slices::<Proven>::new();
+            assert_eq!((unit.take(0x3_fffe, by), unit.take(0b1, by)), (WHOLE, 0));
+            assert_eq!((unit.idle(by), unit.release(by, |_| {})), (0, 0));
+            unit.give(0x3_ffff);
+            assert_eq!(unit.idle(by), WHOLE);
+            let mut gone = None;
+            assert_eq!(unit.release(by, |going| gone = Some(going)), WHOLE);
+            let whole = Going { slices: WHOLE, is_first: false, is_last: false };
+            assert_eq!((gone, unit.take(0b1, by)), (Some(whole), WHOLE));
+        }
+    }
+
+    #[test]
+    fn huge_page_of_which_less_than_half_is_used_is_taken_apart_until_all_of_it_has_gone() {
         let unit = Slices::<Proven>::new();
-        assert_eq!((unit.take(0b110, true), unit.take(0b1, true)), (WHOLE, 0));
-        assert_eq!((unit.idle(true), unit.release(true, |_| {})), (0, 0));
-        unit.give(0b111);
-        assert_eq!(unit.idle(true), WHOLE);
+        let by = Steps::Units;
+        unit.take(WHOLE, by);
+        let mut all = Vec::new();
+        unit.give(WHOLE & !0x1_ffff);
+        assert_eq!(unit.release(by, |going| all.push(going)), 0, "15 are free");
+        unit.give(0x1_0000);
+        assert_eq!(unit.idle(Steps::WholeUnits), 0);
+        unit.release(by, |going| all.push(going));
+        // Its slices come and go one by one now.
+        assert_eq!((unit.take(0x1_0000, by), unit.take(0x2_0000, by)), (0x1_0000, 0x2_0000));
+        unit.give(0x1_0000);
+        assert_eq!(unit.idle(by), 0x1_0000);
+        unit.give(0x2_ffff);
+        unit.release(by, |going| {
+            all.push(going);
+            let state = unit.state.load(Ordering::Relaxed);
+            assert_eq!(taken(state, 1 << 31, by), None, "before it may be whole again");
+        });
+        let going = |slices, is_first, is_last| Going { slices, is_first, is_last };
+        let expected = [going(WHOLE & !0xffff, true, false), going(0x3_ffff, false, true)];
+        assert_eq!((all.as_slice(), unit.take(0b1, by)), (expected.as_slice(), WHOLE));
     }
 }

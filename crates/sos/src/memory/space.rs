@@ -11,7 +11,7 @@ use super::tag::{self, TAGGED_BYTES};
 use super::unit::{UNITS_MAX, Unit};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sys::{
-    Keep, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_huge_pages,
+    Keep, Paging, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_pages,
     raise_locked_limit, release, reserve,
 };
 
@@ -231,7 +231,9 @@ fn open_heap(wanted: usize) {
     // SAFETY: fresh zeros of that size, for the tags alone.
     unsafe { tag::open(table, HEAP.start()) };
     let has_huge = allows_huge_pages()
-        && [&EXTENTS, &HEAP].iter().all(|space| prefer_huge_pages(space.start(), space.bytes()));
+        && [&EXTENTS, &HEAP]
+            .iter()
+            .all(|space| prefer_pages(space.start(), space.bytes(), Paging::Huge));
     HAS_HUGE_PAGES.store(has_huge, Ordering::Relaxed);
     heap::open();
 }

@@ -30,7 +30,7 @@ pub use here::here;
 pub(crate) use here::{Registers, above, interrupted, own_frame};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use table::table_bytes;
-pub use table::{Fill, StackTable, TableOrders};
+pub use table::{Fill, StackTable, TableSteps};
 #[cfg(not(any(loom, shuttle)))]
 pub use table::{fill, frames};
 #[cfg(not(any(loom, shuttle)))]

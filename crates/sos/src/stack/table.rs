@@ -1,99 +1,71 @@
-//! The table of stacks: each is kept once, for good, and named by its place.
+//! The table of stacks: a tree of callers, in which each is kept once, for good, and a stack is named by its innermost.
 //!
-//! Fixed in size and in the binary's own zeroed memory, so that keeping a stack allocates nothing. A
-//! slot is claimed by writing the stack's hash over zero; its addresses are then copied behind those of
-//! the stacks before it, and their place is published. A stack that is there already is only read.
+//! Fixed in size and in the binary's own zeroed memory, so that keeping a stack allocates nothing. A node is one word,
+//! its caller's number and its own address, and its place follows from both: so what is there is found by reading, and
+//! a new one is there for everybody by one compare-and-swap.
 //!
 //! ```text
-//!   slot:  hash 0 ── CAS ─► hash, place 0 ── addresses copied ─► hash, place
+//!   main ◄─ serve ◄─┬─ read ◄─ decode          node: address (47 bits) | caller's number (17 bits), 0 is free
+//!                   └─ write                   a stack: its addresses from the innermost node up to the root
 //! ```
 //!
-//! Two stacks with one hash of 64 bits would be taken for one: with the table full, a chance of 1 in
-//! 10^10.
+//! Stacks share what they have in common: of 28 addresses that a stack of the server's has, two are its own.
 //!
-//! Held by `tests/loom_stack.rs`: threads that keep stacks at once, and mutants that must fail.
+//! Held by `tests/loom_stack.rs`: threads that keep stacks at once, and a mutant that must fail.
 
 use std::marker::PhantomData;
 
 use super::StackId;
 use crate::lock::Proven;
-use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::{AtomicU64, Ordering};
 
-/// Slots; a power of two.
+/// Nodes: as many as 17 bits can name beside those ids that have none.
 #[cfg(not(any(loom, shuttle)))]
-const SLOTS: usize = 1 << 15;
-/// Addresses of all stacks together.
-#[cfg(not(any(loom, shuttle)))]
-const ADDRESSES_MAX: usize = 1 << 20;
+const NODES: usize = (1 << CALLER_BITS) - FIRST_NODE_ID;
 /// Slots that are tried before the table counts as full.
 const PROBES_MAX: usize = 64;
-/// Ids below are those that have no slot.
-const FIRST_SLOT_ID: usize = 2;
-/// The low bits of a place are the number of its addresses.
-const LENGTH_BITS: u32 = 8;
+/// Ids below are those that have no node: of no stack, which is where the tree begins, and of a full table.
+const FIRST_NODE_ID: usize = 2;
+/// Bits of a node's word for its caller.
+const CALLER_BITS: u32 = 17;
 
-/// The orderings of a [`StackTable`]; other than [`Proven`] only in tests that must fail.
-pub trait TableOrders {
-    /// Of the store that publishes where a stack's addresses are.
-    const PUBLISH: Ordering;
-    /// Of the load that looks where they are.
-    const LOOK: Ordering;
+/// How a [`StackTable`] takes a slot; other than [`Proven`] only in tests that must fail.
+pub trait TableSteps {
     /// Whether a slot is seen to be free and claimed in the same step.
     const CLAIMS_AT_ONCE: bool;
 }
 
-impl TableOrders for Proven {
-    // Release: pairs with the Acquire in `frames`, so that who sees the place sees the addresses.
-    const PUBLISH: Ordering = Ordering::Release;
-    // Acquire: pairs with the Release in `fill`.
-    const LOOK: Ordering = Ordering::Acquire;
+impl TableSteps for Proven {
     const CLAIMS_AT_ONCE: bool = true;
 }
 
+/// A table of so many nodes.
 #[derive(Debug)]
-struct Slot {
-    /// Zero until claimed.
-    hash: AtomicU64,
-    /// Where the addresses are, and how many; zero until they are all there.
-    place: AtomicU64,
-}
-
-/// A table of so many stacks with so many addresses together.
-#[derive(Debug)]
-pub struct StackTable<const SLOTS: usize, const ADDRESSES: usize, O = Proven> {
-    slots: [Slot; SLOTS],
-    addresses: [AtomicUsize; ADDRESSES],
-    /// Addresses that are given away; more than there are if the last stacks did not fit.
-    used: AtomicUsize,
+pub struct StackTable<const NODES: usize, S = Proven> {
+    nodes: [AtomicU64; NODES],
     kept: AtomicU64,
     refused: AtomicU64,
-    orders: PhantomData<O>,
+    steps: PhantomData<S>,
 }
 
 #[cfg(not(any(loom, shuttle)))]
-type Table = StackTable<SLOTS, ADDRESSES_MAX>;
+type Table = StackTable<NODES>;
 
 #[cfg(not(any(loom, shuttle)))]
 static TABLE: Table = StackTable {
-    slots: [const { Slot { hash: AtomicU64::new(0), place: AtomicU64::new(0) } }; SLOTS],
-    addresses: [const { AtomicUsize::new(0) }; ADDRESSES_MAX],
-    used: AtomicUsize::new(0),
+    nodes: [const { AtomicU64::new(0) }; NODES],
     kept: AtomicU64::new(0),
     refused: AtomicU64::new(0),
-    orders: PhantomData,
+    steps: PhantomData,
 };
 
 /// How full the table is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fill {
-    /// Stacks that are kept.
-    pub stacks: u64,
-    /// Stacks that can be kept at the most.
-    pub stacks_max: u64,
-    /// Addresses of these stacks.
-    pub addresses: u64,
-    /// Addresses that can be kept.
-    pub addresses_max: u64,
+    /// Nodes in use: callers, each as often as it was called from elsewhere.
+    pub nodes: u64,
+    /// Nodes that there are.
+    pub nodes_max: u64,
     /// How often a stack was not kept because the table was full.
     pub refused: u64,
 }
@@ -110,11 +82,8 @@ pub fn fill() -> Fill {
 #[must_use]
 pub(crate) fn table_bytes() -> u64 {
     const PAGE_BYTES: u64 = 4096;
-    let fill = TABLE.fill_now();
-    // Slots are found by hash, anywhere; addresses lie one behind the other.
-    let slots = (fill.stacks * PAGE_BYTES).min(size_of_val(&TABLE.slots) as u64);
-    let addresses = (fill.addresses * size_of::<usize>() as u64).next_multiple_of(PAGE_BYTES);
-    slots + addresses
+    // They are found by hash, anywhere.
+    (TABLE.fill_now().nodes * PAGE_BYTES).min(size_of_val(&TABLE.nodes) as u64)
 }
 
 /// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for an
@@ -130,19 +99,16 @@ pub(super) fn keep(frames: &[usize]) -> StackId {
     TABLE.keep(frames)
 }
 
-impl<const SLOTS: usize, const ADDRESSES: usize, O: TableOrders> StackTable<SLOTS, ADDRESSES, O> {
+impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
     /// Makes an empty one, for a model.
     #[cfg(any(loom, shuttle))]
     #[must_use]
     pub fn new() -> Self {
-        let slot = |_| Slot { hash: AtomicU64::new(0), place: AtomicU64::new(0) };
         Self {
-            slots: std::array::from_fn(slot),
-            addresses: std::array::from_fn(|_| AtomicUsize::new(0)),
-            used: AtomicUsize::new(0),
+            nodes: std::array::from_fn(|_| AtomicU64::new(0)),
             kept: AtomicU64::new(0),
             refused: AtomicU64::new(0),
-            orders: PhantomData,
+            steps: PhantomData,
         }
     }
 
@@ -151,107 +117,101 @@ impl<const SLOTS: usize, const ADDRESSES: usize, O: TableOrders> StackTable<SLOT
     pub fn fill_now(&self) -> Fill {
         // Relaxed: statistics.
         Fill {
-            stacks: self.kept.load(Ordering::Relaxed),
-            stacks_max: SLOTS as u64,
-            addresses: self.used.load(Ordering::Relaxed).min(ADDRESSES) as u64,
-            addresses_max: ADDRESSES as u64,
+            nodes: self.kept.load(Ordering::Relaxed),
+            nodes_max: NODES as u64,
             refused: self.refused.load(Ordering::Relaxed),
         }
     }
 
-    /// The id of a stack, which is kept if it is new.
+    /// The id of a stack, innermost address first, which is kept if it is new. What is no address of code is left out.
     pub fn keep(&self, frames: &[usize]) -> StackId {
-        if frames.is_empty() {
-            return StackId::NONE;
+        let mut caller = StackId::NONE;
+        for address in frames.iter().rev().filter_map(|&address| packed(address)) {
+            let Some(node) = self.node(caller, address) else {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                return StackId::TABLE_FULL;
+            };
+            caller = node;
         }
-        let hash = hash(frames);
-        let mut at = usize::try_from(hash >> 32).unwrap_or(0);
-        for _ in 0..PROBES_MAX.min(SLOTS) {
-            at %= SLOTS;
-            let slot = &self.slots[at];
-            let mut found = slot.hash.load(Ordering::Relaxed);
+        caller
+    }
+
+    /// The node of what is called from `caller`, which is made if there is none; none if the table is full.
+    fn node(&self, caller: StackId, address: u64) -> Option<StackId> {
+        let word = address << CALLER_BITS | u64::from(caller.number());
+        let mut at = place(word, NODES);
+        for _ in 0..PROBES_MAX.min(NODES) {
+            let node = &self.nodes[at];
+            // Relaxed, here and below: a word is all there is of a node. Who has its number has it from one who saw
+            // the word, and so sees it too.
+            let mut found = node.load(Ordering::Relaxed);
             if found == 0 {
-                if self.used.load(Ordering::Relaxed) + frames.len() > ADDRESSES {
-                    break;
-                }
-                match slot.claim::<O>(hash) {
-                    Ok(()) => return self.fill(at, frames),
-                    Err(other) => found = other,
-                }
+                found = self.claim(node, word);
             }
-            if found == hash {
-                return id_of(at);
+            if found == word {
+                return Some(id_of(at));
             }
-            at += 1;
+            at = (at + 1) % NODES;
         }
-        self.refuse()
+        None
     }
 
-    /// Fills a slot that the caller has claimed.
+    /// Makes a node of a free slot, unless somebody else is faster; returns what is there then.
     #[cold]
-    fn fill(&self, at: usize, frames: &[usize]) -> StackId {
-        let begin = self.used.fetch_add(frames.len(), Ordering::Relaxed);
-        let Some(room) = self.addresses.get(begin..begin + frames.len()) else {
-            // Others were faster; the slot stays claimed, and its stack has no addresses.
-            return self.refuse();
-        };
-        for (address, &frame) in room.iter().zip(frames) {
-            address.store(frame, Ordering::Relaxed);
+    fn claim(&self, node: &AtomicU64, word: u64) -> u64 {
+        if S::CLAIMS_AT_ONCE {
+            let claim = node.compare_exchange(0, word, Ordering::Relaxed, Ordering::Relaxed);
+            if let Err(other) = claim {
+                return other;
+            }
+        } else {
+            node.store(word, Ordering::Relaxed);
         }
-        let place = (begin as u64) << LENGTH_BITS | frames.len() as u64;
-        self.slots[at].place.store(place, O::PUBLISH);
         self.kept.fetch_add(1, Ordering::Relaxed);
-        id_of(at)
+        word
     }
 
-    #[cold]
-    fn refuse(&self) -> StackId {
-        self.refused.fetch_add(1, Ordering::Relaxed);
-        StackId::TABLE_FULL
-    }
-
-    /// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None while
-    /// they are not all there.
+    /// Copies a stack's addresses, innermost first, as far as there is room; returns how many.
     pub fn frames(&self, id: StackId, into: &mut [usize]) -> usize {
-        let at = usize::try_from(id.number()).unwrap_or(0).checked_sub(FIRST_SLOT_ID);
-        let Some(slot) = at.and_then(|at| self.slots.get(at)) else { return 0 };
-        let place = slot.place.load(O::LOOK);
-        let length = usize::try_from(place & ((1 << LENGTH_BITS) - 1)).unwrap_or(0);
-        let begin = usize::try_from(place >> LENGTH_BITS).unwrap_or(0);
-        let kept = self.addresses.get(begin..begin + length).unwrap_or_default();
-        for (into, address) in into.iter_mut().zip(kept) {
-            *into = address.load(Ordering::Relaxed);
+        let mut next = id;
+        for (length, into) in into.iter_mut().enumerate() {
+            let at = usize::try_from(next.number()).unwrap_or(0).checked_sub(FIRST_NODE_ID);
+            let word =
+                at.and_then(|at| self.nodes.get(at)).map(|node| node.load(Ordering::Relaxed));
+            let Some(word) = word.filter(|word| *word != 0) else { return length };
+            *into = unpacked(word >> CALLER_BITS);
+            // A caller's number has 17 bits.
+            next = StackId(u32::try_from(word & ((1 << CALLER_BITS) - 1)).unwrap_or(0));
         }
-        length.min(into.len())
+        into.len()
     }
 }
 
-impl Slot {
-    /// Claims it for a stack; the hash that is there if somebody else was faster.
-    fn claim<O: TableOrders>(&self, hash: u64) -> Result<(), u64> {
-        if !O::CLAIMS_AT_ONCE {
-            self.hash.store(hash, Ordering::Relaxed);
-            return Ok(());
-        }
-        // Relaxed: a claim; what it leads to is published by the place.
-        let claim = self.hash.compare_exchange(0, hash, Ordering::Relaxed, Ordering::Relaxed);
-        claim.map(drop)
-    }
+/// Where a node is looked for first: the upper half of a product with an odd number, to which all bits have come up.
+fn place(word: u64, nodes: usize) -> usize {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mixed = (word ^ word >> 29).wrapping_mul(ODD) >> 32;
+    usize::try_from(mixed).unwrap_or(0) * nodes >> 32
 }
 
 fn id_of(at: usize) -> StackId {
-    StackId(u32::try_from(at + FIRST_SLOT_ID).unwrap_or(0))
+    StackId(u32::try_from(at + FIRST_NODE_ID).unwrap_or(0))
 }
 
-/// A multiplication per address, and a last one that carries the low bits up: never zero.
-fn hash(frames: &[usize]) -> u64 {
-    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-    let step = |hash: u64, &frame: &usize| {
-        let mixed = (hash ^ frame as u64).wrapping_mul(ODD);
-        mixed ^ mixed >> 29
-    };
-    let mixed = frames.iter().fold(frames.len() as u64, step).wrapping_mul(ODD);
-    (mixed ^ mixed >> 32).max(1)
+/// Instructions lie on multiples of this.
+const INSTRUCTION_ALIGN: usize = if cfg!(target_arch = "aarch64") { 4 } else { 1 };
+
+/// An address in 47 bits: what processes have of x86-64's, and of the 48 of AArch64 by whole instructions. None if it
+/// does not fit.
+fn packed(address: usize) -> Option<u64> {
+    // One behind an instruction is within it; the next one's is one behind it too.
+    let packed = address.div_ceil(INSTRUCTION_ALIGN) as u64;
+    (packed < 1 << (u64::BITS - CALLER_BITS)).then_some(packed)
+}
+
+/// The address of [`packed`].
+fn unpacked(packed: u64) -> usize {
+    usize::try_from(packed).unwrap_or(0) * INSTRUCTION_ALIGN
 }
 
 #[cfg(test)]
@@ -259,18 +219,14 @@ mod tests {
     use super::*;
 
     fn kept(id: StackId) -> Vec<usize> {
-        let mut frames = [0; super::super::FRAMES_MAX];
-        let length = frames_of(id, &mut frames);
-        frames[..length].to_vec()
-    }
-
-    fn frames_of(id: StackId, into: &mut [usize]) -> usize {
-        super::frames(id, into)
+        let mut found = [0; super::super::FRAMES_MAX];
+        let length = frames(id, &mut found);
+        found[..length].to_vec()
     }
 
     #[test]
     fn a_stack_has_one_id_and_keeps_its_addresses() {
-        let (one, other) = ([11, 12, 13], [11, 12]);
+        let (one, other) = ([44, 48, 52], [48, 52]);
         let id = keep(&one);
         assert_eq!(keep(&one), id);
         assert_ne!(keep(&other), id);
@@ -279,32 +235,57 @@ mod tests {
         assert_eq!(kept(StackId::of_number(u32::MAX)), Vec::<usize>::new());
         assert_eq!(kept(StackId::TABLE_FULL), Vec::<usize>::new());
         let mut short = [0; 2];
-        assert_eq!((frames(id, &mut short), short), (2, [11, 12]));
+        assert_eq!((frames(id, &mut short), short), (2, [44, 48]));
+    }
+
+    #[test]
+    fn words_that_are_no_addresses_of_code_are_left_out() {
+        let highest = (1 << (u64::BITS - CALLER_BITS)) - 1;
+        let id = keep(&[44, usize::MAX, 48, highest, highest + 1]);
+        assert_eq!((kept(id), kept(keep(&[usize::MAX]))), (vec![44, 48, highest], vec![]));
+    }
+
+    fn table() -> Box<Table> {
+        // SAFETY: atomics of zero are what an empty table is.
+        unsafe { Box::<Table>::new_zeroed().assume_init() }
+    }
+
+    #[test]
+    fn stacks_share_their_callers() {
+        let table = table();
+        table.keep(&[4, 8, 12, 16]);
+        assert_eq!(table.fill_now().nodes, 4);
+        table.keep(&[20, 8, 12, 16]);
+        table.keep(&[8, 12, 16]);
+        assert_eq!(table.fill_now().nodes, 5);
+        // Called from elsewhere it is another.
+        table.keep(&[4, 12, 16]);
+        assert_eq!(table.fill_now().nodes, 6);
     }
 
     #[test]
     fn a_full_table_counts_what_it_does_not_keep() {
-        let table: Box<Table> = {
-            // SAFETY: atomics of zero are what an empty table is.
-            unsafe { Box::<Table>::new_zeroed().assume_init() }
-        };
-        let ids: Vec<_> = (0..SLOTS + 1000).map(|i| table.keep(&[0x1000 + i, i])).collect();
-        let refused = table.refused.load(Ordering::Relaxed);
+        let table = table();
+        let ids: Vec<_> = (1..NODES + 1000).map(|i| table.keep(&[4 * i, 0x1000])).collect();
+        let fill = table.fill_now();
         let named = ids.iter().filter(|&&id| id == StackId::TABLE_FULL).count() as u64;
-        assert!(refused == named && refused >= 1000, "{refused} {named}");
-        assert_eq!(table.kept.load(Ordering::Relaxed) + refused, ids.len() as u64);
+        assert!(fill.refused == named && named >= 999, "{fill:?} {named}");
+        assert_eq!(fill.nodes - 1 + fill.refused, ids.len() as u64);
+        // Little room is lost to places that are tried in vain.
+        assert!(fill.nodes > fill.nodes_max * 15 / 16, "{fill:?}");
         // What is kept stays, and is found again.
-        assert_eq!((table.keep(&[0x1000, 0]), table.keep(&[0x1001, 1])), (ids[0], ids[1]));
+        assert_eq!((table.keep(&[4, 0x1000]), table.keep(&[8, 0x1000])), (ids[0], ids[1]));
     }
 
     #[test]
     fn threads_that_keep_the_same_stacks_agree_on_their_ids() {
-        let keep_all = || (0..500).map(|i| keep(&[0x7777_0000 + i, 9, i])).collect::<Vec<_>>();
+        let stack = |i| [0x7777_0000 + 4 * i, 16, 4 * i + 4];
+        let keep_all = || (0..500).map(|i| keep(&stack(i))).collect::<Vec<_>>();
         let ids: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(keep_all)).collect();
             threads.into_iter().map(|thread| thread.join().expect("nobody panics")).collect()
         });
         assert!(ids.iter().all(|mine| *mine == ids[0]));
-        assert!(ids[0].iter().enumerate().all(|(i, &id)| kept(id) == [0x7777_0000 + i, 9, i]));
+        assert!(ids[0].iter().enumerate().all(|(i, &id)| kept(id) == stack(i)));
     }
 }

@@ -71,13 +71,24 @@ pub(crate) unsafe fn release(start: usize, bytes: usize) {
     });
 }
 
-/// Asks for huge pages behind addresses, from now on; false if the kernel has no such thing.
-pub(crate) fn prefer_huge_pages(start: usize, bytes: usize) -> bool {
+/// What pages to have behind addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Paging {
+    /// Of 4 KB.
+    Small,
+    /// Of 2 MB, where the kernel has them.
+    Huge,
+}
+
+/// Asks for such pages behind addresses, from now on; false if the kernel has no such thing.
+pub(crate) fn prefer_pages(start: usize, bytes: usize, paging: Paging) -> bool {
     let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+    let (cause, advice) = match paging {
+        Paging::Small => (SysCause::MemoryDecommit, libc::MADV_NOHUGEPAGE),
+        Paging::Huge => (SysCause::PagePopulate, libc::MADV_HUGEPAGE),
+    };
     // SAFETY: a range that `reserve` made; contents stay.
-    ledger::call_if_open(SysCause::PagePopulate, || unsafe {
-        libc::madvise(range, bytes, libc::MADV_HUGEPAGE) == 0
-    })
+    ledger::call_if_open(cause, || unsafe { libc::madvise(range, bytes, advice) == 0 })
 }
 
 /// Bytes of memory of the machine; 0 if the kernel does not say.

@@ -35,7 +35,7 @@ pub(crate) use image::a_function_of_the_c_library;
 pub(crate) use image::{own_shift, place_of};
 pub use memory::{Faults, faults};
 pub(crate) use memory::{
-    Keep, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_huge_pages,
+    Keep, Paging, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_pages,
     raise_locked_limit, release, reserve,
 };
 pub use other::{
