@@ -182,8 +182,10 @@ fn with_tags(unit: usize, slices: u64) -> usize {
 /// A page of 64 KB has blocks of one size, and each thread has its own of each size: twenty threads with a block or two
 /// in each of twenty pages are 25 MB.
 pub(super) fn abandon() {
-    // SAFETY: looks through what is the thread's own; the thread's heap is there, or made.
-    unsafe { _mi_theap_collect_abandon(mi_theap_get_default()) };
+    // SAFETY: the calling thread's, which is made if it is not there.
+    let own = unsafe { mi_theap_get_default() };
+    // SAFETY: looks through what is the thread's own.
+    unsafe { _mi_theap_collect_abandon(own) };
 }
 
 /// Units that mimalloc may have used.

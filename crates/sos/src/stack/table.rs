@@ -191,7 +191,7 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
 fn place(word: u64, nodes: usize) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mixed = (word ^ word >> 29).wrapping_mul(ODD) >> 32;
-    usize::try_from(mixed).unwrap_or(0) * nodes >> 32
+    (usize::try_from(mixed).unwrap_or(0) * nodes) >> 32
 }
 
 fn id_of(at: usize) -> StackId {

@@ -11,8 +11,11 @@ use sos::ledger::{self, Label};
 use types::batch::{BATCH_ROWS, Batch, Selection, Vector};
 use types::{Result, Value};
 
-use super::left_first::{is_left_small, may_go_on};
-use super::{Built, HashJoin, Pairs, Probe, build, is_safe, row_at};
+use super::built::{Built, encode};
+use super::keeping::Keeping;
+use super::left_first::is_left_small;
+use super::probe::{Pairs, Probe, row_at};
+use super::{HashJoin, is_safe};
 use crate::exec::grant::Charge;
 use crate::exec::vector::interner::Unknown;
 use crate::exec::vector::kernel::Kernel;
@@ -23,9 +26,6 @@ use crate::exec::vector::{Flow, Receive, Rows, stream};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::Expr;
 use crate::plan::query::{Join, JoinKind};
-
-/// Left rows in the table.
-const LEFT_ROWS_MAX: usize = if cfg!(debug_assertions) { 24 } else { 1 << 24 };
 
 /// Tells whether a join is to exchange its inputs.
 pub(super) fn is_exchanged(join: &Join, keys: &[(Expr, Expr)]) -> bool {
@@ -69,27 +69,10 @@ impl<'p> HashJoin<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let mut kept = Some(Exchanged::new(self, cx));
+        let table = Exchanged::new(self, cx);
+        let (ran, kept) = self.keep_left(table, cx, rows, receive);
         let Self { left, right, right_keys, probe, keys, .. } = self;
-        let ran = left.run(cx, rows, &mut |cx, rows, batch| {
-            if let Some(table) = &mut kept
-                && table.table.next.len() + batch.selection.len() <= LEFT_ROWS_MAX
-            {
-                let done = table.keep(probe, batch, cx);
-                if done.is_err() {
-                    kept = None;
-                }
-                return done.map(|()| Flow::More);
-            }
-            if let Some(table) = kept.take() {
-                build((&mut *right, &mut *right_keys), probe, cx, rows)?;
-                if table.give_back(probe, cx, rows, receive)? == Flow::Enough {
-                    return Ok(Flow::Enough);
-                }
-            }
-            stream(probe, batch, cx, rows, receive)
-        });
-        let (true, Some(mut table)) = (ran.is_ok() || may_go_on(cx), kept) else {
+        let Some(mut table) = kept else {
             return match ran {
                 Ok(Flow::More) if probe.kind == JoinKind::Full => {
                     probe.give_unmatched(left.layout().len(), cx, rows, receive)
@@ -97,7 +80,6 @@ impl<'p> HashJoin<'p> {
                 ran => ran,
             };
         };
-        // If the left input has failed, what comes of the rows before arrives all the same.
         table.finish()?;
         if table.table.store.len > 0 || table.kind == JoinKind::Full {
             if table.kind != JoinKind::Full {
@@ -117,6 +99,38 @@ impl<'p> HashJoin<'p> {
         }
         let flow = table.give_rest(probe, cx, rows, receive)?;
         if flow == Flow::Enough { Ok(flow) } else { ran }
+    }
+}
+
+impl<'p> Keeping<'p> for Exchanged {
+    const ROWS_MAX: usize = if cfg!(debug_assertions) { 24 } else { 1 << 24 };
+
+    fn rows(&self) -> usize {
+        self.table.next.len()
+    }
+
+    fn keep(&mut self, probe: &mut Probe<'p>, batch: &Batch, cx: &mut Cx<'_>) -> Result<()> {
+        let _label = ledger::labelled(Label::Join);
+        let key_rows = &mut self.key_rows;
+        encode(&mut self.keys, &mut probe.left_keys, batch, Unknown::Add, key_rows, cx)?;
+        self.found.clear();
+        self.table.numbers.insert_all(&key_rows.words, key_rows.rows, &mut self.found);
+        // A row without key has no match, and shows as that.
+        let keeps_all = self.kind != JoinKind::Semi;
+        self.table.add(batch, &self.found, &self.key_rows.without, keeps_all);
+        self.charge.set(self.keys.memory() + self.table.memory())
+    }
+
+    fn give_back(
+        &self,
+        probe: &mut Probe<'p>,
+        cx: &mut Cx<'_>,
+        rows: &mut Rows<'p>,
+        receive: Receive<'_, 'p>,
+    ) -> Result<Flow> {
+        self.give_kept(|_| true, cx, rows, &mut |cx, rows, batch| {
+            stream(probe, batch, cx, rows, receive)
+        })
     }
 }
 
@@ -144,47 +158,6 @@ impl Exchanged {
 
     fn is_half(&self) -> bool {
         matches!(self.kind, JoinKind::Semi | JoinKind::Anti)
-    }
-
-    /// Adds a batch of the left input to the table.
-    fn keep(&mut self, probe: &mut Probe<'_>, batch: &Batch, cx: &mut Cx<'_>) -> Result<()> {
-        let _label = ledger::labelled(Label::Join);
-        self.encode(&mut probe.left_keys, batch, Unknown::Add, cx)?;
-        self.found.clear();
-        let rows = &self.key_rows;
-        self.table.numbers.insert_all(&rows.words, rows.rows, &mut self.found);
-        // A row without key has no match, and shows as that.
-        let keeps_all = self.kind != JoinKind::Semi;
-        self.table.add(batch, &self.found, &self.key_rows.without, keeps_all);
-        self.charge.set(self.keys.memory() + self.table.memory())
-    }
-
-    fn encode(
-        &mut self,
-        kernels: &mut [Kernel<'_>],
-        batch: &Batch,
-        unknown: Unknown,
-        cx: &mut Cx<'_>,
-    ) -> Result<()> {
-        let mut vectors = Vec::with_capacity(kernels.len());
-        for kernel in kernels {
-            vectors.push(kernel.evaluate(batch, &batch.selection, cx)?);
-        }
-        self.keys.encode(&vectors, &batch.selection, unknown, &mut self.key_rows);
-        Ok(())
-    }
-
-    /// Takes the rows kept through the join as it is without exchange: there are too many.
-    fn give_back<'p>(
-        &self,
-        probe: &mut Probe<'p>,
-        cx: &mut Cx<'_>,
-        rows: &mut Rows<'p>,
-        receive: Receive<'_, 'p>,
-    ) -> Result<Flow> {
-        self.give_kept(|_| true, cx, rows, &mut |cx, rows, batch| {
-            stream(probe, batch, cx, rows, receive)
-        })
     }
 
     /// Passes on the left rows that are wanted, by their number.
@@ -219,15 +192,8 @@ impl Exchanged {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let label = ledger::labelled(Label::Join);
-        self.encode(right_keys, batch, Unknown::Skip, cx)?;
-        self.found.clear();
-        let keys = &self.key_rows;
-        self.table.numbers.find_all(&keys.words, keys.rows, &mut self.found);
-        keys.without.iter().for_each(|place| self.found[*place] = NONE);
-        for number in &mut self.found {
-            // NONE is beyond all keys.
-            *number = self.table.heads.get(*number as usize).copied().unwrap_or(NONE);
-        }
+        encode(&mut self.keys, right_keys, batch, Unknown::Skip, &mut self.key_rows, cx)?;
+        self.table.find(&self.key_rows, &mut self.found);
         if self.is_half() && probe.on.is_none() {
             return Ok(self.mark_keys());
         }

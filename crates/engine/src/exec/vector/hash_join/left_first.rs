@@ -15,7 +15,9 @@ use std::sync::Arc;
 use types::Result;
 use types::batch::Batch;
 
-use super::{HashJoin, Probe, build};
+use super::keeping::Keeping;
+use super::probe::Probe;
+use super::{HashJoin, build};
 use crate::exec::Cx;
 use crate::exec::grant::Charge;
 use crate::exec::vector::kernel::cannot_fail;
@@ -26,8 +28,6 @@ use crate::opt::estimate;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
 
-/// Left rows that are kept aside.
-const LEFT_ROWS_MAX: usize = if cfg!(debug_assertions) { 24 } else { 1 << 19 };
 /// Right rows to a left one from which it pays.
 const RIGHT_ROWS_PER_LEFT: f64 = 4.0;
 /// Right rows from which it pays.
@@ -102,8 +102,14 @@ struct Wanted {
     words: Option<Vec<u64>>,
 }
 
-impl Aside {
-    fn keep(&mut self, batch: &Batch) -> Result<()> {
+impl<'p> Keeping<'p> for Aside {
+    const ROWS_MAX: usize = if cfg!(debug_assertions) { 24 } else { 1 << 19 };
+
+    fn rows(&self) -> usize {
+        self.store.len
+    }
+
+    fn keep(&mut self, _: &mut Probe<'p>, batch: &Batch, _: &mut Cx<'_>) -> Result<()> {
         self.store.push(batch, &batch.selection);
         for column in &mut self.columns {
             let vector = &batch.columns[column.place];
@@ -118,21 +124,7 @@ impl Aside {
         self.charge.set(self.store.memory() + words)
     }
 
-    /// Makes what the rows say of the right input.
-    fn restrictions(&mut self) -> Result<Vec<Restriction>> {
-        let mut found = Vec::new();
-        for column in &mut self.columns {
-            let words = column.words.take();
-            let keys = words.and_then(|words| KeyFilter::new(words.iter().copied()));
-            let Some(keys) = keys else { continue };
-            self.charge.add(keys.memory())?;
-            found.push(Restriction { register: column.register, keys: Arc::new(keys) });
-        }
-        Ok(found)
-    }
-
-    /// Takes the rows through the join, in the order in which they have come.
-    fn give<'p>(
+    fn give_back(
         &self,
         probe: &mut Probe<'p>,
         cx: &mut Cx<'_>,
@@ -145,6 +137,21 @@ impl Aside {
     }
 }
 
+impl Aside {
+    /// Makes what the rows say of the right input.
+    fn restrictions(&mut self) -> Result<Vec<Restriction>> {
+        let mut found = Vec::new();
+        for column in &mut self.columns {
+            let words = column.words.take();
+            let keys = words.and_then(|words| KeyFilter::new(words.iter().copied()));
+            let Some(keys) = keys else { continue };
+            self.charge.add(keys.memory())?;
+            found.push(Restriction { register: column.register, keys: Arc::new(keys) });
+        }
+        Ok(found)
+    }
+}
+
 impl<'p> HashJoin<'p> {
     /// Runs with the left input read first.
     pub(super) fn run_left_first(
@@ -153,31 +160,13 @@ impl<'p> HashJoin<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        let mut aside = Some(self.aside(cx));
-        let Self { left, right, right_keys, probe, .. } = self;
-        let ran = left.run(cx, rows, &mut |cx, rows, batch| {
-            if let Some(kept) = &mut aside
-                && kept.store.len + batch.selection.len() <= LEFT_ROWS_MAX
-            {
-                let done = kept.keep(batch);
-                if done.is_err() {
-                    aside = None;
-                }
-                return done.map(|()| Flow::More);
-            }
-            if let Some(kept) = aside.take() {
-                build((&mut *right, &mut *right_keys), probe, cx, rows)?;
-                if kept.give(probe, cx, rows, receive)? == Flow::Enough {
-                    return Ok(Flow::Enough);
-                }
-            }
-            stream(probe, batch, cx, rows, receive)
-        });
-        let (true, Some(mut kept)) = (ran.is_ok() || may_go_on(cx), aside) else { return ran };
-        // If the left input has failed, the rows before that arrive all the same.
+        let aside = self.aside(cx);
+        let (ran, kept) = self.keep_left(aside, cx, rows, receive);
+        let Some(mut kept) = kept else { return ran };
+        let Self { right, right_keys, probe, .. } = self;
         kept.restrictions()?.iter().for_each(|restriction| right.restrict(restriction));
         build((right, right_keys), probe, cx, rows)?;
-        let flow = kept.give(probe, cx, rows, receive)?;
+        let flow = kept.give_back(probe, cx, rows, receive)?;
         if flow == Flow::Enough { Ok(flow) } else { ran }
     }
 
@@ -195,9 +184,4 @@ impl<'p> HashJoin<'p> {
             charge: cx.session.grant.charge(0),
         }
     }
-}
-
-/// Tells whether what has failed was an expression, and not the request.
-pub(super) fn may_go_on(cx: &Cx<'_>) -> bool {
-    cx.fault.is_none() && cx.interrupted.is_none()
 }
