@@ -7,7 +7,7 @@
 //! ```
 //! What is there is counted by rows and by row groups. Resident memory and the sum over the clerks at the end are
 //! held against those after the first minutes, which fill the caches: each time after a rest, in which the collector
-//! frees what was dropped and the trimmer gives back what nobody has used for half a minute. What would be left
+//! frees what was dropped, idle workers give back, and the trimmer takes what nobody has used for half a minute. What would be left
 //! behind by each load stays: 1 KB each is 18 MB in ten minutes.
 
 use std::path::PathBuf;
@@ -48,15 +48,16 @@ const UNBOOKED_MAX: f64 = 0.03;
 /// Of the end in the beginning, at most.
 const GROWTH_MAX: f64 = 1.02;
 const NOISE_BYTES: f64 = 1_048_576.0;
-/// What the collector and the trimmer get to finish: twice the trimmer's window, and its next look.
-const SETTLE: Duration = Duration::from_secs(65);
+/// What the collector and the trimmer get to finish: idle workers give back for the last time after 40 s, and what has been
+/// free for a whole window of 30 s goes, which begins up to 30 s after that.
+const SETTLE: Duration = Duration::from_secs(105);
 
 #[derive(Args, Clone)]
 pub(crate) struct SoakArguments {
     /// The server's binary; default the one beside this
     #[arg(long, value_name = "FILE")]
     server: Option<PathBuf>,
-    /// How long to go on, in seconds; before and after, the server rests for 65 s
+    /// How long to go on, in seconds; before and after, the server rests for 105 s
     #[arg(long, value_name = "N", default_value_t = 600)]
     seconds: u64,
     /// Seconds of loads before that, which fill what has a limit and do not count: caches, heaps of threads, the
