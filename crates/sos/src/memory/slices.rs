@@ -44,7 +44,7 @@ pub struct Going {
     pub slices: u64,
     /// Whether a unit that has been populated as a whole is taken apart.
     pub is_first: bool,
-    /// Whether nothing of a unit stays that was taken apart.
+    /// Whether nothing stays of a unit that may have been taken apart: its next first slice populates all of it.
     pub is_last: bool,
 }
 
@@ -133,9 +133,13 @@ impl<O: SliceOrders> Slices<O> {
         }
         let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
         let is_empty = used == 0;
-        let is_whole = populated == WHOLE && steps != Steps::Slices;
-        let going =
-            Going { slices: free, is_first: is_whole && !is_empty, is_last: is_empty && !is_whole };
+        let may_part = steps == Steps::Units;
+        let going = Going {
+            slices: free,
+            is_first: may_part && populated == WHOLE && !is_empty,
+            // Also of one whose slices were all populated again since, one by one.
+            is_last: may_part && is_empty,
+        };
         // Of a unit of which nothing is left nobody takes a slice before it is whole again.
         let held = if is_empty && steps != Steps::Slices { WHOLE } else { free };
         if O::TAKES_FIRST {
@@ -209,6 +213,33 @@ mod tests {
     }
 
     #[test]
+    fn unit_that_was_taken_apart_and_filled_again_may_be_huge_when_all_of_it_has_gone() {
+        let unit = Slices::<Proven>::new();
+        let by = Steps::Units;
+        unit.take(WHOLE, by);
+        unit.give(0xffff);
+        unit.release(by, |going| assert!(going.is_first && !going.is_last));
+        assert_eq!(unit.take(0xffff, by), 0xffff);
+        unit.give(WHOLE);
+        let mut gone = None;
+        unit.release(by, |going| gone = Some(going));
+        assert_eq!(gone, Some(Going { slices: WHOLE, is_first: false, is_last: true }));
+    }
+
+    #[test]
+    fn nothing_is_asked_of_the_kernel_about_pages_where_it_has_no_huge_ones() {
+        let unit = Slices::<Proven>::new();
+        let by = Steps::Slices;
+        unit.take(WHOLE, by);
+        let mut all = Vec::new();
+        for slices in [0xffff, WHOLE & !0xffff] {
+            unit.give(slices);
+            unit.release(by, |going| all.push((going.is_first, going.is_last)));
+        }
+        assert_eq!(all, [(false, false); 2]);
+    }
+
+    #[test]
     fn slices_at_the_trimmer_are_nobodys() {
         let unit = Slices::<Proven>::new();
         let by = Steps::Slices;
@@ -234,7 +265,8 @@ mod tests {
             assert_eq!(unit.idle(by), WHOLE);
             let mut gone = None;
             assert_eq!(unit.release(by, |going| gone = Some(going)), WHOLE);
-            let whole = Going { slices: WHOLE, is_first: false, is_last: false };
+            let is_last = by == Steps::Units;
+            let whole = Going { slices: WHOLE, is_first: false, is_last };
             assert_eq!((gone, unit.take(0b1, by)), (Some(whole), WHOLE));
         }
     }

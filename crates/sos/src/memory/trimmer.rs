@@ -1,9 +1,9 @@
 //! The trimmer: gives memory that has been free for long back to the operating system, on a thread of
 //! its own, so much at a time, and never while it may soon be needed again.
 //!
-//! It looks once a second. Only when the least that was free in 30 s is more than a quarter of what
-//! extents have does it begin, and it leaves half of that quarter: so a load that takes and frees in
-//! turn never meets it. Near the memory limit it does not wait. Between two steps it waits, which is
+//! It looks once a second. What was free at every look of 30 s goes, but for a reserve (a sixteenth of what
+//! was used, 1 MB at least): so a load that takes and frees in turn never meets it. Near the memory limit
+//! it does not wait, and leaves no reserve. Between two steps it waits, which is
 //! wait type RESERVED_MEMORY_FREE_EXT; the steps are kernel time, cause `decommit`.
 
 use std::time::Duration;

@@ -24,7 +24,7 @@ use types::Result;
 use types::value::ColumnType;
 
 use self::built::{Built, encode};
-use self::probe::{At, Probe};
+use self::probe::{Probe, Scratch};
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
@@ -102,7 +102,7 @@ impl<'p> HashJoin<'p> {
             keys: Keys::new(&types, NullKeys::Nothing),
             table: Arc::new(Built::new(store)),
             matched: Vec::new(),
-            at: At::default(),
+            scratch: Scratch::default(),
         };
         let right_keys = kernels(|pair| &pair.1, right.layout());
         let is_safe = is_safe(join, keys);

@@ -7,8 +7,8 @@
 //! ```
 //! What is there is counted by rows and by row groups. Resident memory and the sum over the clerks at the end are
 //! held against those after the first minutes, which fill the caches: each time after a rest, in which the collector
-//! frees what was dropped, idle workers give back, and the trimmer takes what nobody has used for half a minute. What would be left
-//! behind by each load stays: 1 KB each is 18 MB in ten minutes.
+//! frees what was dropped, idle workers give back, and the trimmer takes what nobody has used for half a minute. What
+//! would be left behind by each load stays: 1 KB each is 18 MB in ten minutes.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -26,12 +26,12 @@ pub(super) struct Probe<'p> {
     pub(super) table: Arc<Built>,
     /// FULL: by right row, whether a left row has matched it.
     pub(super) matched: Vec<bool>,
-    pub(super) at: At,
+    pub(super) scratch: Scratch,
 }
 
 /// The batch that is being looked up, and what comes of it; kept for the next one's sake.
 #[derive(Default)]
-pub(super) struct At {
+pub(super) struct Scratch {
     /// By selected row: the first row of its chain.
     found: Vec<u32>,
     key_rows: KeyRows,
@@ -52,9 +52,9 @@ pub(super) struct Pairs {
 impl<'p> Stage<'p> for Probe<'p> {
     fn prepare(&mut self, batch: &mut Batch, cx: &mut Cx<'_>) -> Result<()> {
         let _label = ledger::labelled(Label::Join);
-        let key_rows = &mut self.at.key_rows;
+        let key_rows = &mut self.scratch.key_rows;
         encode(&mut self.keys, &mut self.left_keys, batch, Unknown::Skip, key_rows, cx)?;
-        self.table.find(&self.at.key_rows, &mut self.at.found);
+        self.table.find(&self.scratch.key_rows, &mut self.scratch.found);
         Ok(())
     }
 
@@ -91,7 +91,7 @@ impl<'p> Probe<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         let wanted = self.kind == JoinKind::Semi;
-        narrow(batch, &self.at.found, |found| (found != NONE) == wanted);
+        narrow(batch, &self.scratch.found, |found| (found != NONE) == wanted);
         if batch.selection.is_empty() { Ok(Flow::More) } else { receive(cx, rows, batch) }
     }
 
@@ -105,14 +105,14 @@ impl<'p> Probe<'p> {
     ) -> Result<Flow> {
         let label = ledger::labelled(Label::Join);
         let null_row = self.table.null_row();
-        let right = &mut self.at.pairs.right;
+        let right = &mut self.scratch.pairs.right;
         right.clear();
         right.resize(batch.rows(), 0);
-        for (row, found) in batch.selection.iter().zip(&self.at.found) {
+        for (row, found) in batch.selection.iter().zip(&self.scratch.found) {
             right[row] = if *found == NONE { null_row } else { *found };
         }
         if self.kind == JoinKind::Inner {
-            narrow(batch, &self.at.found, |found| found != NONE);
+            narrow(batch, &self.scratch.found, |found| found != NONE);
             if batch.selection.is_empty() {
                 return Ok(Flow::More);
             }
@@ -120,17 +120,17 @@ impl<'p> Probe<'p> {
             right.iter_mut().filter(|row| **row == null_row).for_each(|row| *row = 0);
         }
         let left_columns = batch.columns.len();
-        if self.at.beside.is_empty() {
-            self.at.beside.extend(self.table.forms());
+        if self.scratch.beside.is_empty() {
+            self.scratch.beside.extend(self.table.forms());
         }
-        for (mut column, from) in self.at.beside.drain(..).zip(&self.table.store.columns) {
+        for (mut column, from) in self.scratch.beside.drain(..).zip(&self.table.store.columns) {
             column.clear();
             column.take(from, right);
             batch.columns.push(column);
         }
         drop(label);
         let flow = receive(cx, rows, batch);
-        self.at.beside.extend(batch.columns.drain(left_columns..));
+        self.scratch.beside.extend(batch.columns.drain(left_columns..));
         flow
     }
 
@@ -144,26 +144,26 @@ impl<'p> Probe<'p> {
     ) -> Result<Flow> {
         let is_inner = self.kind == JoinKind::Inner;
         let null_row = self.table.null_row();
-        self.at.pairs.clear();
-        for place in 0..self.at.found.len() {
+        self.scratch.pairs.clear();
+        for place in 0..self.scratch.found.len() {
             let row = row_at(&batch.selection, place);
-            let mut next = self.at.found[place];
+            let mut next = self.scratch.found[place];
             if next == NONE && !is_inner {
-                self.at.pairs.push(row, null_row);
+                self.scratch.pairs.push(row, null_row);
             }
             while next != NONE {
                 if let Some(matched) = self.matched.get_mut(next as usize) {
                     *matched = true;
                 }
-                self.at.pairs.push(row, next);
+                self.scratch.pairs.push(row, next);
                 next = self.table.next[next as usize];
-                if self.at.pairs.left.len() == BATCH_ROWS
+                if self.scratch.pairs.left.len() == BATCH_ROWS
                     && self.flush(batch, cx, rows, receive)? == Flow::Enough
                 {
                     return Ok(Flow::Enough);
                 }
             }
-            if self.at.pairs.left.len() >= BATCH_ROWS
+            if self.scratch.pairs.left.len() >= BATCH_ROWS
                 && self.flush(batch, cx, rows, receive)? == Flow::Enough
             {
                 return Ok(Flow::Enough);
@@ -180,37 +180,40 @@ impl<'p> Probe<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        if self.at.pairs.left.is_empty() {
+        if self.scratch.pairs.left.is_empty() {
             return Ok(Flow::More);
         }
         fault::check_cancel(cx)?;
         self.join(batch);
-        self.at.pairs.clear();
-        receive(cx, rows, &mut self.at.out)
+        self.scratch.pairs.clear();
+        receive(cx, rows, &mut self.scratch.out)
     }
 
     /// Copies both sides of the pairs into the output.
     fn join(&mut self, batch: &Batch) {
         let _label = ledger::labelled(Label::Join);
         let left = self.left_wanted.len();
-        if self.at.out.columns.is_empty() {
+        if self.scratch.out.columns.is_empty() {
             let forms = batch.columns.iter().take(left);
-            self.at.out.columns.extend(forms.map(|column| Vector::of_type(column.data_type())));
-            self.at.out.columns.extend(self.table.forms());
+            self.scratch
+                .out
+                .columns
+                .extend(forms.map(|column| Vector::of_type(column.data_type())));
+            self.scratch.out.columns.extend(self.table.forms());
         }
-        self.at.out.clear();
-        let (to_left, to_right) = self.at.out.columns.split_at_mut(left);
+        self.scratch.out.clear();
+        let (to_left, to_right) = self.scratch.out.columns.split_at_mut(left);
         for ((to, from), wanted) in to_left.iter_mut().zip(&batch.columns).zip(&self.left_wanted) {
             if *wanted {
-                to.take(from, &self.at.pairs.left);
+                to.take(from, &self.scratch.pairs.left);
             } else {
-                to.set_constant(Value::Null, self.at.pairs.left.len());
+                to.set_constant(Value::Null, self.scratch.pairs.left.len());
             }
         }
         for (to, from) in to_right.iter_mut().zip(&self.table.store.columns) {
-            to.take(from, &self.at.pairs.right);
+            to.take(from, &self.scratch.pairs.right);
         }
-        self.at.out.set_rows(self.at.pairs.left.len());
+        self.scratch.out.set_rows(self.scratch.pairs.left.len());
     }
 
     /// With ON: every left row's pairs, then its pair without right row.
@@ -225,7 +228,7 @@ impl<'p> Probe<'p> {
         let mut test = Test { matched: false, kept: Selection::default(), is_half: false };
         test.is_half = matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
         test.kept.clear();
-        self.at.pairs.clear();
+        self.scratch.pairs.clear();
         let tested = self.test_all(&selection, &mut test, batch, cx, rows, receive);
         if test.is_half && !matches!(tested, Ok(Flow::Enough)) {
             batch.selection = test.kept;
@@ -250,16 +253,16 @@ impl<'p> Probe<'p> {
         let null_row = self.table.null_row();
         let mut flow = Flow::More;
         for (place, row) in selection.iter().enumerate() {
-            let mut next = self.at.found[place];
+            let mut next = self.scratch.found[place];
             while flow == Flow::More && next != NONE {
-                self.at.pairs.push(row, next);
+                self.scratch.pairs.push(row, next);
                 next = self.table.next[next as usize];
-                if self.at.pairs.left.len() >= BATCH_ROWS {
+                if self.scratch.pairs.left.len() >= BATCH_ROWS {
                     flow = self.flush_tested(test, batch, cx, rows, receive)?;
                 }
             }
-            self.at.pairs.push(row, null_row);
-            if flow == Flow::More && self.at.pairs.left.len() >= BATCH_ROWS {
+            self.scratch.pairs.push(row, null_row);
+            if flow == Flow::More && self.scratch.pairs.left.len() >= BATCH_ROWS {
                 flow = self.flush_tested(test, batch, cx, rows, receive)?;
             }
             if flow == Flow::Enough {
@@ -278,12 +281,12 @@ impl<'p> Probe<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        if self.at.pairs.left.is_empty() {
+        if self.scratch.pairs.left.is_empty() {
             return Ok(Flow::More);
         }
         fault::check_cancel(cx)?;
         self.join(batch);
-        let all = std::mem::take(&mut self.at.pairs);
+        let all = std::mem::take(&mut self.scratch.pairs);
         let tested = self.holds(&all, cx);
         let mut live = Selection::default();
         live.clear();
@@ -311,13 +314,13 @@ impl<'p> Probe<'p> {
                 }
             }
         }
-        self.at.pairs = all;
-        self.at.pairs.clear();
-        self.at.out.selection = live;
-        let flow = if self.at.out.selection.is_empty() {
+        self.scratch.pairs = all;
+        self.scratch.pairs.clear();
+        self.scratch.out.selection = live;
+        let flow = if self.scratch.out.selection.is_empty() {
             Flow::More
         } else {
-            receive(cx, rows, &mut self.at.out)?
+            receive(cx, rows, &mut self.scratch.out)?
         };
         match tested.1 {
             Some(error) if flow == Flow::More => Err(error),
@@ -334,7 +337,7 @@ impl<'p> Probe<'p> {
         let mut candidates = Selection::default();
         candidates.filter(&Selection::all(count), |place| pairs.right[place] != null_row);
         let mut found = Selection::default();
-        let whole = on.select(&self.at.out, &candidates, cx, &mut found);
+        let whole = on.select(&self.scratch.out, &candidates, cx, &mut found);
         let Err(error) = whole else {
             found.for_each(|place| holds[place] = true);
             return (holds, None);
@@ -343,7 +346,7 @@ impl<'p> Probe<'p> {
             return (Vec::new(), Some(error));
         }
         for place in candidates.iter() {
-            if let Err(error) = on.select(&self.at.out, &only(place), cx, &mut found) {
+            if let Err(error) = on.select(&self.scratch.out, &only(place), cx, &mut found) {
                 holds.truncate(place);
                 return (holds, Some(error));
             }
@@ -362,19 +365,19 @@ impl<'p> Probe<'p> {
     ) -> Result<Flow> {
         let unmatched: Vec<u32> =
             (0..self.table.null_row()).filter(|row| !self.matched[*row as usize]).collect();
-        self.at.out.columns.clear();
-        self.at.out.columns.extend((0..left).map(|_| Vector::empty()));
-        self.at.out.columns.extend(self.table.forms());
+        self.scratch.out.columns.clear();
+        self.scratch.out.columns.extend((0..left).map(|_| Vector::empty()));
+        self.scratch.out.columns.extend(self.table.forms());
         for part in unmatched.chunks(BATCH_ROWS) {
             fault::check_cancel(cx)?;
-            self.at.out.clear();
-            let (to_left, to_right) = self.at.out.columns.split_at_mut(left);
+            self.scratch.out.clear();
+            let (to_left, to_right) = self.scratch.out.columns.split_at_mut(left);
             to_left.iter_mut().for_each(|to| to.set_constant(Value::Null, part.len()));
             for (to, from) in to_right.iter_mut().zip(&self.table.store.columns) {
                 to.take(from, part);
             }
-            self.at.out.set_rows(part.len());
-            if receive(cx, rows, &mut self.at.out)? == Flow::Enough {
+            self.scratch.out.set_rows(part.len());
+            if receive(cx, rows, &mut self.scratch.out)? == Flow::Enough {
                 return Ok(Flow::Enough);
             }
         }
