@@ -42,6 +42,8 @@ fn serve(options: &Options) -> Result<(), String> {
     server.adopt_caller("main");
     print(&server.banner());
     print(&format!("{}\n", server.ready_line()));
+    // It has nothing to do any more until the end, and others may use what its start has left.
+    sos::memory::tidy();
     signals.wait().map_err(|error| format!("signals: {error}"))?;
     server.stop();
     Ok(())

@@ -29,6 +29,7 @@ pub fn spawn(
         ledger::run_thread(&accounts, &account_name, room, || {
             #[cfg(census)]
             census::enter(census::Domain::Background);
+            let _stack = memory::StackPlace::take();
             run();
             memory::retire();
         });

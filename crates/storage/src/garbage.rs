@@ -132,7 +132,10 @@ impl Garbage {
     /// Sleeps until there is garbage, or the flag ends the wait.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn wait(&self, cancel: &Cancel) {
-        use sos::park::park;
+        use std::time::Duration;
+
+        use sos::memory;
+        use sos::park::{Wake, park};
         use sos::wait::WaitType;
 
         self.is_unwatched.store(true, Ordering::Relaxed);
@@ -142,7 +145,12 @@ impl Garbage {
             self.is_unwatched.store(false, Ordering::Relaxed);
             return;
         }
-        park(self.key(), WaitType::SleepTask, must_wait, None, Some(cancel));
+        let wait =
+            |timeout| park(self.key(), WaitType::SleepTask, must_wait, timeout, Some(cancel));
+        if wait(Some(Duration::from_nanos(memory::TIDY_NS))) == Wake::TimedOut {
+            memory::tidy();
+            wait(None);
+        }
     }
 
     #[cfg(not(any(loom, shuttle)))]

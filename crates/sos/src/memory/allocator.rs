@@ -1,4 +1,4 @@
-//! The process's allocator: extents from 64 KB on, mimalloc below, with every byte booked on a clerk.
+//! The process's allocator: extents above 10 KB, mimalloc below, with every byte booked on a clerk.
 //!
 //! A block is taken for the thread's current clerk, and every block says whose it is: an extent in the table
 //! of pages (`pool.rs`), a smaller one in the table of the heap (`tag.rs`). It goes back to that clerk whoever
@@ -14,9 +14,10 @@ use super::tag::{self, TAGGED_BYTES};
 use super::{MemoryClerk, pool, signed, with_clerk};
 use crate::ledger;
 
-/// Blocks of this size and more are extents. Below, mimalloc is better: its blocks do not all begin at
-/// the same place of a page, where columns that are read together would shun the same cache lines.
-const EXTENTS_FROM_BYTES: usize = 64 << 10;
+/// Blocks of this size and more are extents: for larger ones than these 10 KB mimalloc takes 512 KB at once
+/// (`MI_SMALL_MAX_OBJ_SIZE`), of which one block keeps all. Below, mimalloc is better: its blocks do not all begin
+/// at the same place of a page, where columns that are read together would shun the same cache lines.
+const EXTENTS_FROM_BYTES: usize = (10 << 10) + 1;
 /// The strictest alignment that extents have.
 const EXTENT_ALIGN_BYTES: usize = 8 << 10;
 

@@ -13,7 +13,7 @@ registry! {
     pub enum MemoryClerk {
         /// Anything that nobody has claimed.
         General => "MEMORYCLERK_SQLGENERAL",
-        /// The machine layer itself: its threads' accounts.
+        /// The machine layer itself: its threads' accounts, and their stacks.
         SosNode => "MEMORYCLERK_SOSNODE",
         /// Extents that are free and have memory behind them: what the trimmer gives back.
         SosMemoryManager => "MEMORYCLERK_SOSMEMMANAGER",
@@ -45,7 +45,7 @@ registry! {
         LogPool => "MEMORYCLERK_SQLLOGPOOL",
         /// Extended events.
         ExtendedEvents => "MEMORYCLERK_XE_BUFFER",
-        /// What the system put there: the binary's own pages, and those of its libraries.
+        /// What the system put there: the binary's own pages and variables, and those of its libraries.
         Host => "MEMORYCLERK_HOST",
     }
 }
@@ -175,9 +175,9 @@ pub(crate) fn retire() {
     flush_books();
 }
 
-/// As [`retire`], of a thread that has had nothing to do for a while and may have again: it gives back the free
-/// memory that others can use meanwhile.
-pub(crate) fn tidy() {
+/// Gives back what the calling thread keeps for itself, and lets others have what room is left beside its blocks: of a
+/// thread that has had nothing to do for a while ([`super::TIDY_NS`]) and may have again.
+pub fn tidy() {
     super::heap::abandon();
     retire();
 }
@@ -224,8 +224,10 @@ pub fn clerks() -> Vec<ClerkRow> {
     };
     add(MemoryClerk::SosMemoryManager, idle, idle);
     add(MemoryClerk::SosOs, populated.saturating_sub(used + idle), 0);
-    let host = crate::sys::process_memory().map_or(0, |memory| memory.file_kb * 1024);
+    let files = crate::sys::process_memory().map_or(0, |memory| memory.file_kb * 1024);
+    let host = files + crate::sys::resident_variables();
     add(MemoryClerk::Host, host, host);
-    add(MemoryClerk::SosNode, crate::stack::table_bytes(), 0);
+    let stacks = super::stacks::stacks_bytes();
+    add(MemoryClerk::SosNode, crate::stack::table_bytes() + stacks, stacks);
     rows
 }

@@ -2,17 +2,17 @@
 //!
 //! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating system for
 //! anything but memory that is not there yet: what is given back keeps its memory, to be used again. The
-//! trimmer takes the memory of slices that nobody has asked for; of a huge page when at least half of it is free
+//! trimmer takes the memory of slices that nobody has asked for; of a huge page when an eighth of it is free at least
 //! ([`super::slices`]).
 
 use std::ffi::{c_int, c_void};
 
 use super::class::UNIT_BYTES;
-use super::slices::{Going, Slices, Steps, UNIT_SLICES, WHOLE};
-use super::space::{HEAP, MemoryModel, by_units, keep, model};
+use super::slices::{Going, Slices, UNIT_SLICES, WHOLE};
+use super::space::{HEAP, keep, steps};
 use super::tag::{self, TAGGED_BYTES};
-use crate::sync::{AtomicU32, AtomicUsize, Ordering};
-use crate::sys::{Paging, populate, prefer_pages, release};
+use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
 
 /// mimalloc takes memory in steps of this.
 const SLICE_BYTES: usize = 64 << 10;
@@ -32,6 +32,10 @@ static UNITS: [Slices; HEAP_BYTES_MAX / UNIT_BYTES] =
 /// trimmer when nobody has.
 static TAGGED: [AtomicU32; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicU32::new(0) }; HEAP_BYTES_MAX / UNIT_BYTES];
+/// Units that the trimmer has taken apart. Written by nobody else.
+static APART: [AtomicBool; HEAP_BYTES_MAX / UNIT_BYTES] =
+    [const { AtomicBool::new(false) }; HEAP_BYTES_MAX / UNIT_BYTES];
+
 /// The tags of a slice.
 const TAGS_BYTES: usize = SLICE_BYTES / TAGGED_BYTES;
 
@@ -132,15 +136,6 @@ const fn set_of(first: usize, count: usize) -> u64 {
     (WHOLE >> (UNIT_SLICES - count)) << first
 }
 
-/// How units get their memory.
-fn steps() -> Steps {
-    match (by_units(), model()) {
-        (false, _) => Steps::Slices,
-        (true, MemoryModel::Large) => Steps::WholeUnits,
-        (true, _) => Steps::Units,
-    }
-}
-
 /// Takes slices of a unit, and has memory put behind those that have none, and behind their tags.
 fn take(unit: usize, slices: u64) {
     let missing = UNITS[unit].take(slices, steps());
@@ -206,14 +201,19 @@ fn low(slices: u64) -> u32 {
     u32::try_from(slices).unwrap_or(u32::MAX)
 }
 
-/// Gives the memory of free slices of the highest unit below `below` that has some back to the operating system, which then
-/// is where to go on; returns how many bytes that were.
-pub(super) fn release_idle(below: &mut usize) -> u64 {
+/// Gives the memory of free slices of the highest unit below `below` that has some, and no more than `most` bytes, back to
+/// the operating system, which then is where to go on; returns how many bytes that were.
+pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     *below = units().len().min(*below);
+    let steps = steps();
     while *below > 0 {
         *below -= 1;
+        let unit = &units()[*below];
         let mut tags = 0;
-        let slices = units()[*below].release(steps(), |going| tags = let_go(*below, going));
+        if with_tags(*below, unit.idle(steps)) as u64 > most {
+            continue;
+        }
+        let slices = unit.release(steps, |going| tags = let_go(*below, going));
         if slices != 0 {
             let bytes = slices.count_ones() as usize * SLICE_BYTES + tags;
             HEAP.note_released(bytes);
@@ -223,12 +223,32 @@ pub(super) fn release_idle(below: &mut usize) -> u64 {
     0
 }
 
+/// Has the kernel make one huge page again, when it comes by, of units that were taken apart and are full.
+pub(super) fn rejoin() {
+    for (unit, slices) in units().iter().enumerate() {
+        if APART[unit].load(Ordering::Relaxed) && slices.is_full() {
+            allow_huge(unit);
+        }
+    }
+}
+
+fn allow_huge(unit: usize) {
+    prefer_pages(
+        SysCause::MemoryDecommit,
+        HEAP.start() + unit * UNIT_BYTES,
+        UNIT_BYTES,
+        Paging::Huge,
+    );
+    APART[unit].store(false, Ordering::Relaxed);
+}
+
 /// Gives the memory of slices of a unit back, and of their tags; returns how much the tags had.
 fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
     let whole = HEAP.start() + unit * UNIT_BYTES;
     if is_first {
         // Else the kernel makes it one again in a while, memory that our books do not have among it.
-        prefer_pages(whole, UNIT_BYTES, Paging::Small);
+        prefer_pages(SysCause::MemoryDecommit, whole, UNIT_BYTES, Paging::Small);
+        APART[unit].store(true, Ordering::Relaxed);
     }
     let mut left = slices;
     while left != 0 {
@@ -243,7 +263,7 @@ fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
         left &= !set_of(first as usize, run);
     }
     if is_last {
-        prefer_pages(whole, UNIT_BYTES, Paging::Huge);
+        allow_huge(unit);
     }
     // Relaxed: whoever had the slices has given them back, and whoever takes some comes after what ends this.
     let tagged = TAGGED[unit].fetch_and(!low(slices), Ordering::Relaxed) & low(slices);

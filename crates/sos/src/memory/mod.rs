@@ -4,13 +4,15 @@
 //! the number of instances.
 //!
 //! ```text
-//!   64 KB and more, Extent ─► pool ─► units ──┐
+//!   above 10 KB, Extent ─► pool ─► units ─────┐
 //!                                             ├─► space: populated by one named call
 //!   less than that ─► mimalloc ─► its arenas ─┘
 //! ```
 
 #[cfg(not(any(loom, shuttle)))]
 mod allocator;
+#[cfg(not(any(loom, shuttle)))]
+mod bits;
 #[cfg(not(any(loom, shuttle)))]
 mod budget;
 #[cfg(not(any(loom, shuttle)))]
@@ -30,6 +32,8 @@ mod slices;
 #[cfg(not(any(loom, shuttle)))]
 mod space;
 #[cfg(not(any(loom, shuttle)))]
+mod stacks;
+#[cfg(not(any(loom, shuttle)))]
 mod tag;
 #[cfg(not(any(loom, shuttle)))]
 mod trimmer;
@@ -47,17 +51,23 @@ pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
 pub use budget::{OverLimit, check, limit_bytes, set_limit_bytes, used_bytes};
 #[cfg(not(any(loom, shuttle)))]
-pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, with_clerk};
+pub(crate) use clerk::retire;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use clerk::{retire, tidy};
+pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, tidy, with_clerk};
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
 #[cfg(not(any(loom, shuttle)))]
 pub use space::{MemoryModel, model, populated_bytes, set_model};
 #[cfg(not(any(loom, shuttle)))]
+pub(crate) use stacks::StackPlace;
+#[cfg(not(any(loom, shuttle)))]
 pub use trimmer::released_bytes;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use trimmer::{LOOK_PERIOD, Trimmer};
+
+/// For so long a thread has had nothing to do before it tidies up ([`tidy`]).
+#[cfg(not(any(loom, shuttle)))]
+pub const TIDY_NS: u64 = 1_000_000_000;
 
 /// A size as a change of a balance.
 #[cfg(not(any(loom, shuttle)))]

@@ -14,14 +14,17 @@ use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
 use super::MemoryClerk;
-use super::class::{CLASSES, PAGE_BYTES, UNIT_PAGES, class_of, pages_of, pages_of_bytes, rounded};
+use super::class::{
+    CLASSES, PAGE_BYTES, UNIT_BYTES, UNIT_PAGES, class_of, pages_of, pages_of_bytes, rounded,
+};
 use super::depot::Depot;
 use super::experiment::Experiment;
-use super::space::{EXTENTS, MemoryModel, by_units, keep, model};
+use super::slices::Steps;
+use super::space::{EXTENTS, MemoryModel, keep, model};
 use super::unit::{Taken, Unit, Units};
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
-use crate::sys::{populate, release};
+use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
 use crate::xe::events::{PAGE_ALLOCATED, PAGE_FREED};
 use crate::xe::told;
 
@@ -135,7 +138,7 @@ pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
     }
     let pages = pages_of_bytes(bytes);
     let (address, is_zero) = if pages > UNIT_PAGES {
-        let taken = UNITS.lock().take_run(pages, by_units())?;
+        let taken = UNITS.lock().take_run(pages)?;
         provide(&taken);
         (address_of(taken.page), taken.grown >= pages)
     } else {
@@ -260,13 +263,12 @@ unsafe fn read_pack(pack: usize, list: &mut [usize; MAGAZINE]) -> usize {
 
 #[cold]
 fn from_units(class: usize) -> Option<usize> {
-    let whole = by_units();
     let wanted = (REFILL_BYTES / (pages_of(class) * PAGE_BYTES)).clamp(1, room(class));
     let mut taken = [None; MAGAZINE];
     {
         let mut units = UNITS.lock();
         for place in &mut taken[..wanted] {
-            *place = units.take_slot(class, whole);
+            *place = units.take_slot(class);
         }
     }
     let mut first = None;
@@ -286,7 +288,7 @@ fn from_units(class: usize) -> Option<usize> {
 #[cold]
 fn from_lock(class: usize) -> Option<usize> {
     // A statement of its own, so that the lock is not held during the call.
-    let taken = UNITS.lock().take_slot(class, by_units())?;
+    let taken = UNITS.lock().take_slot(class)?;
     provide(&taken);
     Some(address_of(taken.page))
 }
@@ -319,10 +321,24 @@ pub(super) unsafe fn give_bare_page(address: usize) {
 /// Has memory put behind what was taken. Without the lock: it may take a while.
 fn provide(taken: &Taken) {
     let (page, pages) = taken.missing;
+    if taken.is_apart {
+        // Else the first touch populates all of the unit, which our books do not have.
+        prefer_pages(SysCause::PagePopulate, unit_of(page), UNIT_BYTES, Paging::Small);
+    }
     if pages > 0 {
         EXTENTS.note_populated(taken.grown * PAGE_BYTES);
         populate(address_of(page), pages * PAGE_BYTES, keep());
     }
+    if taken.is_whole {
+        prefer_pages(SysCause::PagePopulate, unit_of(page), UNIT_BYTES, Paging::Huge);
+    } else if taken.is_apart {
+        UNITS.lock().note_told(page);
+    }
+}
+
+/// The start of the unit of a page.
+fn unit_of(page: usize) -> usize {
+    address_of(page - page % UNIT_PAGES)
 }
 
 fn address_of(page: usize) -> usize {
@@ -359,21 +375,46 @@ pub(super) fn empty_depots() {
     }
 }
 
-/// Bytes of free units that have memory behind them.
+/// Chooses how units get their memory from now on.
+pub(super) fn set_steps(steps: Steps) {
+    if EXTENTS.bytes() > 0 {
+        UNITS.lock().set_steps(steps);
+    }
+}
+
+/// Bytes that have memory behind them, that nobody uses, and that may go.
 pub(super) fn idle_bytes() -> u64 {
     (UNITS.lock().idle_pages() * PAGE_BYTES) as u64
 }
 
-/// Gives the memory of one free unit back to the operating system; returns how many bytes that were.
-pub(super) fn release_idle() -> u64 {
-    // A statement of its own, so that the lock is not held during the call.
-    let found = UNITS.lock().take_idle();
-    let Some((page, pages)) = found else { return 0 };
-    let bytes = pages * PAGE_BYTES;
-    // SAFETY: the unit is the trimmer's until it is given back.
-    unsafe { release(address_of(page), bytes) };
+/// Gives the free memory of the highest unit below `below` that has some, and no more than `most` bytes, back to the
+/// operating system, which then is where to go on; returns how many bytes that were.
+pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
+    let pages = usize::try_from(most).unwrap_or(usize::MAX) / PAGE_BYTES;
+    let idle = loop {
+        // A statement of its own, so that the lock is not held during the call.
+        let found = UNITS.lock().take_idle(below, pages);
+        match found {
+            Some(idle) => break idle,
+            None if *below == 0 => return 0,
+            None => {}
+        }
+    };
+    let start = unit_of(idle.page);
+    if idle.is_first {
+        // Else the kernel makes it one again in a while, memory that our books do not have among it.
+        prefer_pages(SysCause::MemoryDecommit, start, UNIT_BYTES, Paging::Small);
+    }
+    for (first, pages) in idle.pages.runs() {
+        // SAFETY: these pages are the trimmer's until they are given back.
+        unsafe { release(start + first * PAGE_BYTES, pages * PAGE_BYTES) };
+    }
+    if idle.is_last {
+        prefer_pages(SysCause::MemoryDecommit, start, UNIT_BYTES, Paging::Huge);
+    }
+    let bytes = idle.pages.count() * PAGE_BYTES;
     EXTENTS.note_released(bytes);
-    UNITS.lock().give_idle(page);
+    UNITS.lock().give_idle(&idle);
     bytes as u64
 }
 

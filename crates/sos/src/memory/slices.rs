@@ -7,9 +7,9 @@
 //! | no     | yes       | free                                                                  |
 //! | yes    | no        | at the trimmer, until its memory has gone; who wants it waits so long |
 //!
-//! Where the kernel has huge pages a unit is populated as a whole by whoever takes its first slice. When little of it
-//! is in use any more the trimmer takes it apart: from then on its slices are populated one by one, until all of them
-//! have gone.
+//! Where the kernel has huge pages a unit is populated as a whole by whoever takes its first slice. When an eighth of it
+//! is free for long the trimmer takes it apart: from then on its slices are populated one by one, until all of them
+//! have gone, or all are in use.
 //!
 //! Held by `tests/loom_memory.rs`: nobody uses a slice whose memory is going, and mutants that must fail.
 
@@ -22,9 +22,9 @@ use crate::sync::{AtomicU64, Ordering, spin_hint};
 pub(super) const UNIT_SLICES: usize = 32;
 /// All slices.
 pub const WHOLE: u64 = (1 << UNIT_SLICES) - 1;
-/// A huge page is taken apart when so many of its slices are free at least: half of it, since more memory would then be
-/// kept for nobody than is in use behind one entry of the processor's table.
-const FREE_OF_HUGE_MIN: u32 = 16;
+/// A huge page is taken apart when so many of its slices are free at least: what one entry of the processor's table is
+/// worth. jemalloc has memory become huge pages when 95 % of it is in use (`hpa_hugification_threshold`).
+const FREE_OF_HUGE_MIN: u32 = 4;
 
 /// How a unit gets its memory, and loses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,12 @@ impl<O: SliceOrders> Slices<O> {
     /// Gives slices back, with their memory.
     pub fn give(&self, slices: u64) {
         self.state.fetch_and(!slices, O::GIVE);
+    }
+
+    /// Whether all slices are in use, and have memory.
+    pub fn is_full(&self) -> bool {
+        // Relaxed: a measure.
+        self.state.load(Ordering::Relaxed) == WHOLE << UNIT_SLICES | WHOLE
     }
 
     /// The free slices whose memory may go.
@@ -219,7 +225,7 @@ mod tests {
         unit.take(WHOLE, by);
         unit.give(0xffff);
         unit.release(by, |going| assert!(going.is_first && !going.is_last));
-        assert_eq!(unit.take(0xffff, by), 0xffff);
+        assert_eq!((unit.is_full(), unit.take(0xffff, by), unit.is_full()), (false, 0xffff, true));
         unit.give(WHOLE);
         let mut gone = None;
         unit.release(by, |going| gone = Some(going));
@@ -259,9 +265,9 @@ mod tests {
     fn huge_page_populates_the_whole_unit_with_its_first_slice() {
         for by in [Steps::Units, Steps::WholeUnits] {
             let unit = Slices::<Proven>::new();
-            assert_eq!((unit.take(0x3_fffe, by), unit.take(0b1, by)), (WHOLE, 0));
+            assert_eq!((unit.take(0x3fff_fffe, by), unit.take(0b1, by)), (WHOLE, 0));
             assert_eq!((unit.idle(by), unit.release(by, |_| {})), (0, 0));
-            unit.give(0x3_ffff);
+            unit.give(0x3fff_ffff);
             assert_eq!(unit.idle(by), WHOLE);
             let mut gone = None;
             assert_eq!(unit.release(by, |going| gone = Some(going)), WHOLE);
@@ -272,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn huge_page_of_which_less_than_half_is_used_is_taken_apart_until_all_of_it_has_gone() {
+    fn huge_page_of_which_an_eighth_is_free_is_taken_apart_until_all_of_it_has_gone() {
         let unit = Slices::<Proven>::new();
         let by = Steps::Units;
         unit.take(WHOLE, by);
         let mut all = Vec::new();
-        unit.give(WHOLE & !0x1_ffff);
-        assert_eq!(unit.release(by, |going| all.push(going)), 0, "15 are free");
-        unit.give(0x1_0000);
+        unit.give(WHOLE & !0x1fff_ffff);
+        assert_eq!(unit.release(by, |going| all.push(going)), 0, "3 are free");
+        unit.give(0x1fff_0000);
         assert_eq!(unit.idle(Steps::WholeUnits), 0);
         unit.release(by, |going| all.push(going));
         // Its slices come and go one by one now.

@@ -7,11 +7,13 @@
 
 use super::class::{PAGE_BYTES, UNIT_BYTES};
 use super::heap::{self, HEAP_BYTES_MAX};
+use super::pool;
+use super::slices::Steps;
 use super::tag::{self, TAGGED_BYTES};
 use super::unit::{UNITS_MAX, Unit};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::sys::{
-    Keep, Paging, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_pages,
+    Keep, Paging, SysCause, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_pages,
     raise_locked_limit, release, reserve,
 };
 
@@ -66,9 +68,13 @@ pub(super) fn keep() -> Keep {
 /// a unit, and the books must say so.
 static HAS_HUGE_PAGES: AtomicBool = AtomicBool::new(false);
 
-/// Whether memory is populated by whole units.
-pub(super) fn by_units() -> bool {
-    HAS_HUGE_PAGES.load(Ordering::Relaxed)
+/// How units get their memory.
+pub(super) fn steps() -> Steps {
+    match (HAS_HUGE_PAGES.load(Ordering::Relaxed), model()) {
+        (false, _) => Steps::Slices,
+        (true, MemoryModel::Large) => Steps::WholeUnits,
+        (true, _) => Steps::Units,
+    }
 }
 
 /// Chooses how memory is taken from now on, at the start of the server, which may use `limit_bytes`.
@@ -96,6 +102,7 @@ pub fn set_model(wanted: MemoryModel, limit_bytes: u64) -> Result<(), String> {
     }
     // Relaxed: what is taken a moment later may still be of the old model.
     MODEL.store(wanted as u32, Ordering::Relaxed);
+    pool::set_steps(steps());
     Ok(())
 }
 
@@ -217,7 +224,7 @@ fn open_extents(wanted: usize) {
         return;
     };
     // SAFETY: fresh zeros of that size, for the pool alone.
-    unsafe { super::pool::open(table, units, clerks) };
+    unsafe { pool::open(table, units, clerks) };
 }
 
 fn open_heap(wanted: usize) {
@@ -231,9 +238,10 @@ fn open_heap(wanted: usize) {
     // SAFETY: fresh zeros of that size, for the tags alone.
     unsafe { tag::open(table, HEAP.start()) };
     let has_huge = allows_huge_pages()
-        && [&EXTENTS, &HEAP]
-            .iter()
-            .all(|space| prefer_pages(space.start(), space.bytes(), Paging::Huge));
+        && [&EXTENTS, &HEAP].iter().all(|space| {
+            prefer_pages(SysCause::PagePopulate, space.start(), space.bytes(), Paging::Huge)
+        });
     HAS_HUGE_PAGES.store(has_huge, Ordering::Relaxed);
+    pool::set_steps(steps());
     heap::open();
 }

@@ -8,7 +8,6 @@
 
 use std::time::Duration;
 
-use super::class::UNIT_BYTES;
 use super::space::{EXTENTS, HEAP};
 use super::{heap, pool};
 use crate::park::{self, Cancel};
@@ -89,22 +88,25 @@ impl Trimmer {
         }
         let idle = pool::idle_bytes();
         let excess = self.extents.look(idle, EXTENTS.populated(), is_short);
-        trim((idle, excess), pool::release_idle, stopping);
+        let mut below = usize::MAX;
+        trim((idle, excess), |most| pool::release_idle(&mut below, most), stopping);
+        heap::rejoin();
         let idle = heap::idle_bytes();
         let excess = self.heap.look(idle, HEAP.populated(), is_short);
         let mut below = usize::MAX;
-        trim((idle, excess), || heap::release_idle(&mut below), stopping);
+        trim((idle, excess), |most| heap::release_idle(&mut below, most), stopping);
         IS_BUSY.store(false, Ordering::Release);
     }
 }
 
-/// Gives so much of what is idle back, step by step, never more: a unit at a time by `release`.
-fn trim((idle, excess): (u64, u64), mut release: impl FnMut() -> u64, stopping: &Cancel) {
+/// Gives so much of what is idle back, step by step, never more: what is free of a unit at a time by `release`, which
+/// is told how much that may be.
+fn trim((idle, excess): (u64, u64), mut release: impl FnMut(u64) -> u64, stopping: &Cancel) {
     let began = crate::clock::now_ticks();
     let mut gone = 0;
     let mut step = 0;
-    while gone + step + UNIT_BYTES as u64 <= excess {
-        let released = release();
+    while gone + step < excess {
+        let released = release(excess - gone - step);
         step += released;
         if step >= STEP_BYTES || released == 0 {
             gone += std::mem::take(&mut step);
@@ -123,8 +125,9 @@ fn trim((idle, excess): (u64, u64), mut release: impl FnMut() -> u64, stopping: 
 /// Gives back all that is free, at once and on the calling thread: what the published engine did, and a mode
 /// for experiments only.
 pub(super) fn release_all() {
+    let mut below = usize::MAX;
     loop {
-        let released = pool::release_idle();
+        let released = pool::release_idle(&mut below, u64::MAX);
         if released == 0 {
             return;
         }

@@ -5,34 +5,108 @@
 //!   free ───────────────► split (one class) ───────────────────────► free
 //!   free ──take_run─────► run of units       ──give_run────────────► free
 //!   free ──take_idle────► at the trimmer     ──give_idle───────────► free, not populated
+//!   split ─take_idle────► its free slots are ──give_idle───────────► split, these not populated
 //! ```
 //!
-//! A unit is populated from its beginning, as far as it has ever been in use: slots are handed out
-//! lowest first. Free units are too, so that the populated ones are used before others.
+//! Where the kernel has huge pages a unit is populated as a whole by its first slot, but for the first unit of a class:
+//! of most classes few extents are ever in use. When an eighth of one is free for long the trimmer takes it apart,
+//! as it does units of the heap ([`super::slices`]): from then on its slots are populated one by one, until all of them
+//! have gone, or all are in use. Slots are handed out lowest first, and so are free units: those that are populated are used
+//! before others.
 //!
 //! No system call and no memory of its own but the table: numbers only, so that a test can hold it
 //! against a model. One thread at a time has it ([`super::pool`]).
 
+use super::bits::Bits;
 use super::class::{CLASSES, UNIT_BYTES, UNIT_PAGES, pages_of};
+use super::slices::Steps;
 
 /// Units at most: 512 GB.
 pub(super) const UNITS_MAX: usize = 1 << 18;
+/// A huge page is taken apart when so many of its pages are free at least, as one of the heap.
+const FREE_OF_HUGE_MIN: usize = UNIT_PAGES / 8;
+/// Units that the trimmer looks at with one hold of the lock.
+const LOOK_UNITS: usize = 1_024;
 
 /// What is known of a unit. All zero is a free one that is not populated.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(super) struct Unit {
     /// Slots that are taken.
-    taken: [u64; UNIT_PAGES / 64],
+    taken: Bits,
+    /// Pages that are populated.
+    populated: Bits,
     /// The neighbours in the list of units of this class with free slots, plus 1; 0 for none.
     next: u32,
     before: u32,
-    /// Pages from the beginning that are populated.
-    populated: u16,
     /// Slots taken.
     used: u16,
     class: u8,
+    kind: Kind,
     is_listed: bool,
+    /// Whether its pages are small ones, and populated slot by slot, until all of them have gone.
+    is_apart: bool,
+    /// Whether the kernel knows that.
+    is_told: bool,
+    /// Whether the trimmer has its free pages.
+    is_at_trimmer: bool,
+}
+
+/// What a unit is used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+enum Kind {
+    #[default]
+    Free,
+    /// For extents of one class.
+    Split,
+    /// As a part of an extent that is larger.
+    Run,
+}
+
+impl Unit {
+    /// Pages that are populated, that nobody uses, and that may go.
+    fn idle_pages(&self, steps: Steps) -> usize {
+        let populated = self.populated.count();
+        match self.kind {
+            _ if self.is_at_trimmer => 0,
+            Kind::Free => populated,
+            Kind::Run => 0,
+            Kind::Split => {
+                let free = populated - usize::from(self.used) * pages_of(usize::from(self.class));
+                let goes = match steps {
+                    Steps::Slices => true,
+                    Steps::Units => self.is_apart || free >= FREE_OF_HUGE_MIN,
+                    Steps::WholeUnits => false,
+                };
+                if goes { free } else { 0 }
+            }
+        }
+    }
+
+    /// The pages of a slot.
+    fn pages(&self, slot: usize) -> Bits {
+        let pages = pages_of(usize::from(self.class));
+        Bits::span(slot * pages, pages)
+    }
+
+    /// Has some pages populated, or all; returns those that are not yet.
+    fn populate(&mut self, wanted: Bits, steps: Steps) -> Bits {
+        let whole = steps != Steps::Slices && !self.is_apart;
+        let wanted = if whole { Bits::span(0, UNIT_PAGES) } else { wanted };
+        let missing = wanted.without(self.populated);
+        self.populated = self.populated.with(missing);
+        missing
+    }
+
+    /// Ends that its pages are small ones, if all of them are there to stay; tells whether it does.
+    fn join(&mut self) -> bool {
+        let joins = self.is_apart && !self.is_at_trimmer && self.populated.count() == UNIT_PAGES;
+        if joins {
+            (self.is_apart, self.is_told) = (false, false);
+        }
+        joins
+    }
 }
 
 /// A slot, or a run of units, that was taken.
@@ -40,10 +114,29 @@ pub(super) struct Unit {
 pub(super) struct Taken {
     /// Its number of the first page.
     pub(super) page: usize,
-    /// The first of its pages that is to be populated, and how many are.
+    /// The first of its pages that is to be populated, and how many are; some between may be already.
     pub(super) missing: (usize, usize),
     /// Pages that count as populated from now on and did not before.
     pub(super) grown: usize,
+    /// Whether the kernel is to be told that the unit is of small pages, before they are populated.
+    pub(super) is_apart: bool,
+    /// Whether it may make one huge page of them again, once they are populated: all are in use.
+    pub(super) is_whole: bool,
+}
+
+/// Free pages of a unit, which the trimmer has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Idle {
+    /// The unit's first page.
+    pub(super) page: usize,
+    /// The pages that are populated, numbered from there.
+    pub(super) pages: Bits,
+    /// The slots that nobody gets meanwhile.
+    slots: Bits,
+    /// Whether a unit that has been populated as a whole is taken apart.
+    pub(super) is_first: bool,
+    /// Whether nothing stays of a unit that was taken apart.
+    pub(super) is_last: bool,
 }
 
 /// The table of units.
@@ -57,8 +150,13 @@ pub(super) struct Units {
     hint: usize,
     /// First unit of each class with free slots, plus 1.
     heads: [u32; CLASSES],
-    /// Pages of free units that are populated.
+    /// Units of each class.
+    split: [u32; CLASSES],
+    /// Pages that are populated, that nobody uses, and that may go.
     idle_pages: usize,
+    /// Units that were ever in use are below this one.
+    end: usize,
+    steps: Steps,
 }
 
 // SAFETY: the table belongs to the value, wherever it is moved.
@@ -73,7 +171,10 @@ impl Units {
             in_use: [0; UNITS_MAX / 64],
             hint: 0,
             heads: [0; CLASSES],
+            split: [0; CLASSES],
             idle_pages: 0,
+            end: 0,
+            steps: Steps::Slices,
         }
     }
 
@@ -87,7 +188,13 @@ impl Units {
         self.count = count;
     }
 
-    /// Pages of free units that are populated.
+    /// Chooses how units get their memory from now on.
+    pub(super) fn set_steps(&mut self, steps: Steps) {
+        self.steps = steps;
+        self.idle_pages = (0..self.end).map(|index| self.unit(index).idle_pages(steps)).sum();
+    }
+
+    /// Pages that are populated, that nobody uses, and that may go.
     pub(super) fn idle_pages(&self) -> usize {
         self.idle_pages
     }
@@ -100,71 +207,93 @@ impl Units {
         unsafe { &mut *unit }
     }
 
-    /// Takes a slot of a class. With `whole`, all of its unit counts as populated with its first slot.
-    pub(super) fn take_slot(&mut self, class: usize, whole: bool) -> Option<Taken> {
+    /// Changes a unit, and what is idle with it.
+    fn change<R>(&mut self, index: usize, change: impl FnOnce(&mut Unit) -> R) -> R {
+        let steps = self.steps;
+        let unit = self.unit(index);
+        let before = unit.idle_pages(steps);
+        let result = change(unit);
+        let after = unit.idle_pages(steps);
+        self.idle_pages = self.idle_pages + after - before;
+        result
+    }
+
+    /// Takes a slot of a class.
+    pub(super) fn take_slot(&mut self, class: usize) -> Option<Taken> {
         let index = match self.heads[class] {
             0 => self.split_free(class)?,
             head => head as usize - 1,
         };
-        let pages = pages_of(class);
-        let slots = UNIT_PAGES / pages;
-        let unit = self.unit(index);
-        let slot = lowest_clear(&unit.taken).expect("a listed unit has a free slot");
-        unit.taken[slot / 64] |= 1 << (slot % 64);
-        unit.used += 1;
-        let end = if whole { UNIT_PAGES } else { (slot + 1) * pages };
-        let populated = usize::from(unit.populated);
-        let grown = end.saturating_sub(populated);
-        if grown > 0 {
-            unit.populated = page_number(end);
-        }
-        if usize::from(unit.used) == slots {
+        let (pages, steps) = (pages_of(class), self.steps);
+        let first = index * UNIT_PAGES;
+        let (is_full, taken) = self.change(index, |unit| {
+            let slot = unit.taken.lowest_missing().expect("a listed unit has a free slot");
+            unit.taken.insert(slot);
+            unit.used += 1;
+            let missing = unit.populate(unit.pages(slot), steps);
+            let span = missing.bounds().map_or((first, 0), |(from, to)| (first + from, to - from));
+            let is_full = unit.taken.lowest_missing().is_none();
+            let is_apart = unit.is_apart && !unit.is_told;
+            let is_whole = is_full && unit.join();
+            let page = first + slot * pages;
+            (is_full, Taken { page, missing: span, grown: missing.count(), is_apart, is_whole })
+        });
+        if is_full {
             self.unlist(index);
         }
-        let first = index * UNIT_PAGES;
-        let missing = (first + populated.min(end), grown);
-        Some(Taken { page: first + slot * pages, missing, grown })
+        Some(taken)
+    }
+
+    /// Notes that the kernel knows of a unit that it is of small pages.
+    pub(super) fn note_told(&mut self, page: usize) {
+        self.unit(page / UNIT_PAGES).is_told = true;
     }
 
     /// Gives a slot back.
     pub(super) fn give_slot(&mut self, page: usize, class: usize) {
         let (index, slot) = (page / UNIT_PAGES, page % UNIT_PAGES / pages_of(class));
-        let unit = self.unit(index);
-        assert_eq!(usize::from(unit.class), class, "the extent goes back as what it was taken");
-        let bit = 1 << (slot % 64);
-        assert!(unit.taken[slot / 64] & bit != 0, "the extent was taken");
-        unit.taken[slot / 64] &= !bit;
-        unit.used -= 1;
-        let (is_unused, is_listed) = (unit.used == 0, unit.is_listed);
-        if is_unused {
-            if is_listed {
+        self.change(index, |unit| {
+            assert_eq!(usize::from(unit.class), class, "the extent goes back as what it was taken");
+            assert!(unit.taken.has(slot), "the extent was taken");
+            unit.taken.remove(slot);
+            unit.used -= 1;
+        });
+        self.list_or_free(index);
+    }
+
+    /// Frees a unit of which no slot is taken, unless the trimmer has a part of it; lists one that has a free slot.
+    fn list_or_free(&mut self, index: usize) {
+        let unit = *self.unit(index);
+        if unit.used == 0 && !unit.is_at_trimmer {
+            if unit.is_listed {
                 self.unlist(index);
             }
+            self.split[usize::from(unit.class)] -= 1;
             self.free(index, 1);
-        } else if !is_listed {
+        } else if !unit.is_listed && unit.taken.lowest_missing().is_some() {
             self.list(index);
         }
     }
 
-    /// Takes so many pages, more than a unit has, in a row. With `whole`, as above.
-    pub(super) fn take_run(&mut self, pages: usize, whole: bool) -> Option<Taken> {
+    /// Takes so many pages, more than a unit has, in a row.
+    pub(super) fn take_run(&mut self, pages: usize) -> Option<Taken> {
         let count = pages.div_ceil(UNIT_PAGES);
-        let first = self.find_free(count)?;
-        let mut grown = 0;
-        for index in first..first + count {
-            self.mark_used(index);
-            let rest = pages - (index - first) * UNIT_PAGES;
-            let needed = if whole { UNIT_PAGES } else { rest.min(UNIT_PAGES) };
-            let unit = self.unit(index);
-            let more = needed.saturating_sub(usize::from(unit.populated));
-            if more > 0 {
-                unit.populated = page_number(needed);
-            }
-            grown += more;
-        }
+        let (first, steps) = (self.find_free(count)?, self.steps);
         let page = first * UNIT_PAGES;
-        let all = if whole { count * UNIT_PAGES } else { pages };
-        Some(Taken { page, missing: (page, if grown > 0 { all } else { 0 }), grown })
+        let (mut from, mut to, mut grown) = (usize::MAX, page, 0);
+        for index in first..first + count {
+            let wanted = (pages - (index - first) * UNIT_PAGES).min(UNIT_PAGES);
+            self.mark_used(index, Kind::Run);
+            let fill = |unit: &mut Unit| unit.populate(Bits::span(0, wanted), steps);
+            let missing = self.change(index, fill);
+            if let Some(bounds) = missing.bounds() {
+                from = from.min(index * UNIT_PAGES + bounds.0);
+                to = index * UNIT_PAGES + bounds.1;
+                grown += missing.count();
+            }
+        }
+        let missing = if grown > 0 { (from, to - from) } else { (page, 0) };
+        Some(Taken { page, missing, grown, is_apart: false, is_whole: false })
     }
 
     /// Gives a run back.
@@ -172,51 +301,94 @@ impl Units {
         self.free(page / UNIT_PAGES, pages.div_ceil(UNIT_PAGES));
     }
 
-    /// Takes a free unit that is populated, the highest one, for the trimmer; with its populated pages.
-    pub(super) fn take_idle(&mut self) -> Option<(usize, usize)> {
-        if self.idle_pages == 0 {
-            return None;
+    /// Takes the free pages of the highest unit below `below` that has some, and no more than `most`, for the trimmer;
+    /// looks at so many units at most as take some microseconds, since others wait for the lock. Tells in `below` how
+    /// far it came.
+    pub(super) fn take_idle(&mut self, below: &mut usize, most: usize) -> Option<Idle> {
+        let (steps, end) = (self.steps, self.end.min(*below));
+        let first = if self.idle_pages == 0 { 0 } else { end.saturating_sub(LOOK_UNITS) };
+        let fits = |pages| (1..=most).contains(&pages);
+        let found = (first..end).rev().find(|&index| fits(self.unit(index).idle_pages(steps)));
+        *below = found.unwrap_or(first);
+        let index = found?;
+        if self.unit(index).kind == Kind::Free {
+            self.mark_used(index, Kind::Free);
+        } else if self.unit(index).is_listed {
+            self.unlist(index);
         }
-        let index = (0..self.count).rev().find(|&index| {
-            self.in_use[index / 64] >> (index % 64) & 1 == 0 && self.unit(index).populated > 0
-        })?;
-        let pages = usize::from(self.unit(index).populated);
-        self.mark_used(index);
-        Some((index * UNIT_PAGES, pages))
+        let page = index * UNIT_PAGES;
+        Some(self.change(index, |unit| {
+            unit.is_at_trimmer = true;
+            let mut idle = Idle { page, pages: unit.populated, ..Idle::default() };
+            if unit.kind == Kind::Free {
+                idle.is_last = unit.is_apart;
+                return idle;
+            }
+            let slots = UNIT_PAGES / pages_of(usize::from(unit.class));
+            for slot in 0..slots {
+                if unit.taken.has(slot) {
+                    idle.pages = idle.pages.without(unit.pages(slot));
+                } else {
+                    idle.slots.insert(slot);
+                }
+            }
+            idle.is_first = steps == Steps::Units && !unit.is_apart;
+            unit.taken = unit.taken.with(idle.slots);
+            unit.used += page_number(idle.slots.count());
+            // Its pages are populated by who gets a slot of it: nobody before the kernel knows.
+            (unit.is_apart, unit.is_told) = (steps == Steps::Units, true);
+            idle
+        }))
     }
 
-    /// Gives it back, not populated any more.
-    pub(super) fn give_idle(&mut self, page: usize) {
-        self.unit(page / UNIT_PAGES).populated = 0;
-        self.free(page / UNIT_PAGES, 1);
+    /// Gives them back, not populated any more.
+    pub(super) fn give_idle(&mut self, idle: &Idle) {
+        let index = idle.page / UNIT_PAGES;
+        let kind = self.change(index, |unit| {
+            unit.populated = unit.populated.without(idle.pages);
+            unit.taken = unit.taken.without(idle.slots);
+            unit.used -= page_number(idle.slots.count());
+            unit.is_at_trimmer = false;
+            unit.kind
+        });
+        if kind == Kind::Free {
+            let unit = self.unit(index);
+            (unit.is_apart, unit.is_told) = (false, false);
+            self.free(index, 1);
+        } else {
+            self.list_or_free(index);
+        }
     }
 
     fn split_free(&mut self, class: usize) -> Option<usize> {
         let index = self.find_free(1)?;
-        self.mark_used(index);
-        let slots = UNIT_PAGES / pages_of(class);
-        let unit = self.unit(index);
-        unit.class = u8::try_from(class).expect("classes are few");
-        unit.used = 0;
-        // What is no slot counts as taken.
-        for (word, taken) in unit.taken.iter_mut().enumerate() {
-            let real = slots.saturating_sub(word * 64).min(64);
-            *taken = if real == 64 { 0 } else { !0 << real };
-        }
+        self.mark_used(index, Kind::Split);
+        self.split[class] += 1;
+        let is_first = self.split[class] == 1;
+        let steps = self.steps;
+        self.change(index, |unit| {
+            unit.class = u8::try_from(class).expect("classes are few");
+            unit.used = 0;
+            // What is no slot counts as taken.
+            let slots = UNIT_PAGES / pages_of(class);
+            unit.taken = Bits::span(slots, UNIT_PAGES - slots);
+            unit.is_apart |= is_first && steps == Steps::Units && unit.populated.is_empty();
+        });
         self.list(index);
         Some(index)
     }
 
-    fn mark_used(&mut self, index: usize) {
+    fn mark_used(&mut self, index: usize, kind: Kind) {
         self.in_use[index / 64] |= 1 << (index % 64);
-        self.idle_pages -= usize::from(self.unit(index).populated);
+        self.end = self.end.max(index + 1);
+        self.change(index, |unit| (unit.kind, unit.used, unit.class) = (kind, 0, 0));
     }
 
     fn free(&mut self, first: usize, count: usize) {
         for index in first..first + count {
             assert!(self.in_use[index / 64] >> (index % 64) & 1 == 1, "the unit was in use");
             self.in_use[index / 64] &= !(1 << (index % 64));
-            self.idle_pages += usize::from(self.unit(index).populated);
+            self.change(index, |unit| unit.kind = Kind::Free);
         }
         self.hint = self.hint.min(first / 64);
     }
@@ -271,11 +443,6 @@ impl Units {
 
 fn page_number(page: usize) -> u16 {
     u16::try_from(page).expect("a unit has 256 pages")
-}
-
-fn lowest_clear(words: &[u64]) -> Option<usize> {
-    let found = words.iter().enumerate().find(|(_, word)| **word != !0)?;
-    Some(found.0 * 64 + found.1.trailing_ones() as usize)
 }
 
 const _: () = assert!(UNIT_BYTES.is_multiple_of(1 << 21), "a unit is as large as a huge page");

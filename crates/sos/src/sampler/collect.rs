@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::rows::{AllocationSample, Books, CpuSample, SamplerHealth, WaitSample};
 use crate::ledger::{self, Account};
 use crate::lock::{SpinClass, SpinLock};
+use crate::memory::{MemoryClerk, with_clerk};
 use crate::stack::{self, Registers};
 use crate::sync::{Arc, AtomicU32, AtomicU64, Ordering};
 use crate::sys;
@@ -82,12 +83,15 @@ impl Sampler {
     /// Takes what these threads have recorded into the books.
     pub(crate) fn collect(&self, threads: &[Arc<Account>]) {
         let mut books = self.books.lock();
-        threads.iter().for_each(|thread| books.collect(thread));
+        with_clerk(MemoryClerk::SosNode, || {
+            threads.iter().for_each(|thread| books.collect(thread));
+        });
     }
 
     /// Takes in what a thread has left behind that has ended.
     pub(crate) fn end(&self, thread: &Account) {
-        self.books.lock().end(thread);
+        let mut books = self.books.lock();
+        with_clerk(MemoryClerk::SosNode, || books.end(thread));
     }
 
     /// The samples of CPU time.

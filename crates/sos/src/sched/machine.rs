@@ -11,14 +11,14 @@ use super::activity::{Activity, Role};
 use super::books::SchedulerCounts;
 use super::monitor::{Monitor, MonitorBell};
 use super::roster::Roster;
-use super::scheduler::{Mail, Scheduler, TIDY_NS};
+use super::scheduler::{Mail, Scheduler};
 use super::stall::{Stall, Stalls};
 use super::worker::Worker;
 use crate::clock;
 use crate::epoch;
 use crate::ledger::{self, Accounts, SourceChoice, State};
 use crate::lock::{SpinClass, SpinLock};
-use crate::memory;
+use crate::memory::{self, TIDY_NS};
 use crate::park::{self, Cancel};
 use crate::sampler;
 use crate::sync::{Arc, AtomicU32, AtomicUsize, Ordering};
@@ -309,8 +309,13 @@ impl Machine {
     fn wait_for_connections(&self, listener: &Listener) {
         let stop = &self.shared.stop_accepting;
         super::blocking(WaitType::Accept, || {
-            let polled = sys::poll_two(listener, Direction::Readable, Some(stop), None);
-            debug_assert!(!matches!(polled, Ok(Polled::TimedOut)), "there is no deadline");
+            let wait =
+                |until_ns| sys::poll_two(listener, Direction::Readable, Some(stop), until_ns);
+            if matches!(wait(Some(clock::monotonic_ns() + TIDY_NS)), Ok(Polled::TimedOut)) {
+                memory::tidy();
+                // An error shows at the next attempt to accept.
+                _ = wait(None);
+            }
             super::Unblocked::Now
         });
     }

@@ -14,6 +14,7 @@ use super::scheduler::Scheduler;
 use super::stall::{Stall, StallKind};
 use crate::clock;
 use crate::ledger::{self, State};
+use crate::memory;
 use crate::park::WakeWord;
 use crate::sync::{Arc, AtomicBool, Ordering};
 use crate::sys;
@@ -26,6 +27,8 @@ const TICK_NS: u64 = 1_000_000;
 const PAUSE_NS: u64 = 100_000_000;
 /// Looks without anything running before it pauses.
 const QUIET_TICKS: u32 = 8;
+/// Looks without anything running, pauses most of them, after which it tidies up its memory.
+const TIDY_TICKS: u32 = 18;
 /// What stands still for less is no stall.
 const STALL_NS: u64 = 10_000_000;
 
@@ -111,6 +114,9 @@ impl Monitor {
             self.note_lateness(now_ns.saturating_sub(due_ns));
             let awake = self.look(now_ns);
             self.quiet = if awake { 0 } else { self.quiet.saturating_add(1) };
+            if self.quiet == TIDY_TICKS {
+                memory::tidy();
+            }
         }
     }
 

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::epoch;
 use crate::ledger::{self, State};
 use crate::lock::{SpinClass, SpinLock};
-use crate::memory;
+use crate::memory::{self, TIDY_NS};
 use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
 use crate::sys::{self, Event, EventFd, Events, Poller, Timeout};
 use crate::thread;
@@ -24,10 +24,9 @@ use crate::wait::WaitType;
 const IDLE_WORKER_NS: u64 = 60_000_000_000;
 /// How long the poller sleeps while retired memory waits to be freed.
 const COLLECT_NS: u64 = 5_000_000;
-/// How long a worker has nothing to do before it gives back the free memory that it keeps.
-pub(super) const TIDY_NS: u64 = 1_000_000_000;
-/// The same, and how much longer until it does so again: others free what it has allocated, the collector and whoever
-/// lets go of dropped tables, some seconds after its last request, and only its own thread can give that back.
+/// How long a worker has nothing to do before it tidies up its memory, and how much longer until it does so again: others
+/// free what it has allocated, the collector and whoever lets go of dropped tables, some seconds after its last
+/// request, and only its own thread can give that back.
 const TIDY_STEPS_NS: [u64; 3] = [TIDY_NS, 9 * TIDY_NS, 30 * TIDY_NS];
 
 /// What other threads send to the holder.

@@ -71,6 +71,61 @@ pub(crate) unsafe fn release(start: usize, bytes: usize) {
     });
 }
 
+/// Bytes behind some addresses that are in memory: of what the process has for itself, as far as it was touched.
+pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
+    /// Pages that are asked for at once.
+    const PAGES: usize = 512;
+    let page = rustix::param::page_size();
+    let (mut from, end) = (start - start % page, (start + bytes).next_multiple_of(page));
+    let mut count = 0;
+    while from < end {
+        let pages = ((end - from) / page).min(PAGES);
+        let mut is_there = [0_u8; PAGES];
+        let range = ptr::with_exposed_provenance_mut::<libc::c_void>(from);
+        // A refusal says that nothing is there any more.
+        // SAFETY: changes nothing; there is room for a byte of each page.
+        let _ = ledger::call_if_open(SysCause::Books, || unsafe {
+            libc::mincore(range, pages * page, is_there.as_mut_ptr())
+        });
+        count += is_there[..pages].iter().filter(|&&flags| flags & 1 == 1).count();
+        from += pages * page;
+    }
+    (count * page) as u64
+}
+
+/// Bytes of the variables of the binary and its libraries that are in memory, those with a value at the start included.
+pub(crate) fn resident_variables() -> u64 {
+    let mut bytes = 0_u64;
+    // SAFETY: calls `add_object` for each object, with this pointer.
+    ledger::call_if_open(SysCause::Books, || unsafe {
+        libc::dl_iterate_phdr(Some(add_object), (&raw mut bytes).cast())
+    });
+    bytes
+}
+
+/// Adds what an object has in its writable segments.
+unsafe extern "C" fn add_object(
+    object: *mut libc::dl_phdr_info,
+    _: usize,
+    bytes: *mut libc::c_void,
+) -> libc::c_int {
+    // SAFETY: the loader's, and valid during the call.
+    let object = unsafe { &*object };
+    // SAFETY: so many headers are there (dl_iterate_phdr(3)).
+    let headers =
+        unsafe { std::slice::from_raw_parts(object.dlpi_phdr, usize::from(object.dlpi_phnum)) };
+    let is_data = |header: &&libc::Elf64_Phdr| {
+        header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_W != 0
+    };
+    let resident = |header: &libc::Elf64_Phdr| {
+        let start = usize::try_from(object.dlpi_addr.wrapping_add(header.p_vaddr)).unwrap_or(0);
+        resident_within(start, usize::try_from(header.p_memsz).unwrap_or(0))
+    };
+    // SAFETY: `resident_variables` gave it.
+    unsafe { *bytes.cast::<u64>() += headers.iter().filter(is_data).map(resident).sum::<u64>() };
+    0
+}
+
 /// What pages to have behind addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Paging {
@@ -80,12 +135,13 @@ pub(crate) enum Paging {
     Huge,
 }
 
-/// Asks for such pages behind addresses, from now on; false if the kernel has no such thing.
-pub(crate) fn prefer_pages(start: usize, bytes: usize, paging: Paging) -> bool {
+/// Asks for such pages behind addresses, from now on, as a part of taking memory or of giving it back, which `cause`
+/// says; false if the kernel has no such thing.
+pub(crate) fn prefer_pages(cause: SysCause, start: usize, bytes: usize, paging: Paging) -> bool {
     let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
-    let (cause, advice) = match paging {
-        Paging::Small => (SysCause::MemoryDecommit, libc::MADV_NOHUGEPAGE),
-        Paging::Huge => (SysCause::PagePopulate, libc::MADV_HUGEPAGE),
+    let advice = match paging {
+        Paging::Small => libc::MADV_NOHUGEPAGE,
+        Paging::Huge => libc::MADV_HUGEPAGE,
     };
     // SAFETY: a range that `reserve` made; contents stay.
     ledger::call_if_open(cause, || unsafe { libc::madvise(range, bytes, advice) == 0 })
@@ -179,4 +235,19 @@ fn own_faults() -> u64 {
     let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
     debug_assert_eq!(result, 0, "getrusage of ourselves cannot fail");
     u64::try_from(usage.ru_minflt + usage.ru_majflt).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sync::AtomicUsize;
+
+    #[test]
+    fn variables_are_counted_when_they_are_written() {
+        static WRITTEN: [AtomicUsize; 1 << 17] = [const { AtomicUsize::new(0) }; 1 << 17];
+        let before = resident_variables();
+        std::hint::black_box(&WRITTEN).iter().for_each(|word| word.store(1, Ordering::Relaxed));
+        let after = resident_variables();
+        assert!(after >= before + (1 << 20) - 4_096, "{before}, {after}");
+    }
 }

@@ -25,6 +25,7 @@ use super::target::RecordTarget;
 use crate::clock;
 use crate::ledger::{self, State};
 use crate::lock::WriteLatchGuard;
+use crate::memory::{self, TIDY_NS};
 use crate::sched::{self, Unblocked};
 use crate::sync::{Arc, Ordering};
 use crate::sys;
@@ -208,15 +209,21 @@ impl Anchor {
 pub(super) fn run(hub: &Arc<Hub>) {
     ledger::to(State::Observing);
     silently(|| {
+        let mut is_tidy = false;
         while let Some(sessions) = hub.sessions_or_leave() {
             let now_ns = clock::monotonic_ns();
             let dues = sessions.iter().filter_map(|session| session.tend(now_ns));
-            let due_ns = dues.min();
+            let due_ns = dues.min().unwrap_or(u64::MAX);
             drop(sessions);
+            let quiet_ns = if is_tidy { u64::MAX } else { now_ns + TIDY_NS };
             sched::blocking(WaitType::XeDispatcher, || {
-                hub.wait(due_ns);
+                hub.wait(Some(due_ns.min(quiet_ns)).filter(|&until_ns| until_ns < u64::MAX));
                 Unblocked::Now
             });
+            is_tidy = quiet_ns < due_ns && clock::monotonic_ns() >= quiet_ns;
+            if is_tidy {
+                memory::tidy();
+            }
         }
     });
 }

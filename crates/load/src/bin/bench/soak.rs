@@ -31,8 +31,8 @@ const GROUP_ROWS: &str = "SELECT SUM(total_rows - deleted_rows) FROM sys.column_
 const CLERKS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks";
 const COLUMNS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type = 'CACHESTORE_COLUMNSTOREOBJECTPOOL'";
 const BY_CLERK: &str = "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type";
-/// Clerks of memory that is free, of the binary's own, of the sampler's table of stacks, which fills to 1 MB, and of
-/// columnstores, which has a line of its own.
+/// Clerks of memory that is free, of the binary's own, of the machine layer's (stacks of threads, and the sampler's
+/// tables, which have a limit), and of columnstores, which has a line of its own.
 const NOT_IN_USE: [&str; 5] = [
     "MEMORYCLERK_SOSOS",
     "MEMORYCLERK_SOSMEMMANAGER",
