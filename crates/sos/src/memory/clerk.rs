@@ -225,9 +225,11 @@ pub fn clerks() -> Vec<ClerkRow> {
     add(MemoryClerk::SosMemoryManager, idle, idle);
     add(MemoryClerk::SosOs, populated.saturating_sub(used + idle), 0);
     let files = crate::sys::process_memory().map_or(0, |memory| memory.file_kb * 1024);
-    let host = files + crate::sys::resident_variables();
+    // Which is a variable too.
+    let stack_table = crate::stack::table_bytes();
+    let host = files + crate::sys::resident_variables().saturating_sub(stack_table);
     add(MemoryClerk::Host, host, host);
     let stacks = super::stacks::stacks_bytes();
-    add(MemoryClerk::SosNode, crate::stack::table_bytes() + stacks, stacks);
+    add(MemoryClerk::SosNode, stack_table + stacks, stacks);
     rows
 }

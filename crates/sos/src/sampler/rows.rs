@@ -1,7 +1,6 @@
 //! What was sampled, added up by stack and by all that a record carries.
 
-use std::collections::HashMap;
-use std::hash::Hash;
+use std::collections::BTreeMap;
 
 use super::recorder::{ALLOCATION, WAIT};
 use super::ring::Record;
@@ -101,12 +100,12 @@ type Cpu = (StackId, u32, Label, State, u64);
 type Waited = (StackId, WaitType, Label, u64);
 type Allocated = (StackId, MemoryClerk, Label, u64);
 
-/// The sums.
+/// The sums. In trees, which grow by some rows at a time: a table that doubles would be filled again under the lock.
 #[derive(Debug, Default)]
 pub(super) struct Books {
-    cpu: HashMap<Cpu, u64>,
-    waits: HashMap<Waited, (u64, u64)>,
-    allocations: HashMap<Allocated, (u64, u64)>,
+    cpu: BTreeMap<Cpu, u64>,
+    waits: BTreeMap<Waited, (u64, u64)>,
+    allocations: BTreeMap<Allocated, (u64, u64)>,
     counts: Counts,
     /// Of threads that have ended.
     lost: u64,
@@ -179,7 +178,7 @@ impl Books {
         let Some(recorder) = thread.recorder() else { return };
         self.lost += recorder.lost();
         self.handler_ticks += recorder.handler_ticks();
-        let own: Vec<_> = self.cpu.extract_if(|key, _| key.1 == thread.number()).collect();
+        let own: Vec<_> = self.cpu.extract_if(.., |key, _| key.1 == thread.number()).collect();
         for ((stack, _, label, state, statement), samples) in own {
             *self.cpu.entry((stack, 0, label, state, statement)).or_default() += samples;
         }
@@ -239,7 +238,7 @@ fn label(record: Record) -> Label {
 }
 
 /// The sum of a key; none if it would be one row too many.
-fn room<K: Eq + Hash, S: Default>(sums: &mut HashMap<K, S>, key: K) -> Option<&mut S> {
+fn room<K: Ord, S: Default>(sums: &mut BTreeMap<K, S>, key: K) -> Option<&mut S> {
     if sums.len() >= ROWS_MAX && !sums.contains_key(&key) {
         return None;
     }

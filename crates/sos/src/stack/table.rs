@@ -77,13 +77,11 @@ pub fn fill() -> Fill {
     TABLE.fill_now()
 }
 
-/// Bytes of the table that have been written to, in pages of 4 KB.
+/// Bytes of the table that have been written to.
 #[cfg(not(any(loom, shuttle)))]
 #[must_use]
 pub(crate) fn table_bytes() -> u64 {
-    const PAGE_BYTES: u64 = 4096;
-    // They are found by hash, anywhere.
-    (TABLE.fill_now().nodes * PAGE_BYTES).min(size_of_val(&TABLE.nodes) as u64)
+    crate::sys::resident_within((&raw const TABLE).addr(), size_of_val(&TABLE))
 }
 
 /// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for an

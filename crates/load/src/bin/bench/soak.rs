@@ -70,6 +70,9 @@ pub(crate) struct SoakArguments {
     /// Rows of a load
     #[arg(long, value_name = "N", default_value_t = 150_000)]
     rows: u32,
+    /// Bytes of a row to leave behind with each load, 8,000 at most: the verdict must be that it grows
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..=8_000))]
+    leave: u32,
     /// Seconds between two lines that tell how memory stands; 0 for none
     #[arg(long, value_name = "N", default_value_t = 60)]
     every: u64,
@@ -97,7 +100,8 @@ pub(crate) fn run(arguments: &SoakArguments) -> Result<ExitCode> {
     let plan = Plan::of_server(arguments.server.as_ref(), &PathBuf::new())?;
     let server = start_clearway(&plan, Schedulers::PerCpu, Place::Anywhere)?;
     prepare(&server, arguments.rows)?;
-    let mut soak = Soak { server, rows: i64::from(arguments.rows), cycles: 0, cut: 0, load_ns: 0 };
+    let (rows, leave) = (i64::from(arguments.rows), arguments.leave);
+    let mut soak = Soak { server, rows, leave, cycles: 0, cut: 0, load_ns: 0 };
     let warm_ns = clock::monotonic_ns() + arguments.warm * 1_000_000_000;
     while clock::monotonic_ns() < warm_ns {
         soak.cycle()?;
@@ -179,13 +183,16 @@ fn prepare(server: &ServerProcess, rows: u32) -> Result<()> {
     );
     let staging = "CREATE TABLE dbo.staging (id int NOT NULL, grp int NOT NULL, name varchar(40) NOT NULL, \
                    at datetime2 NOT NULL)";
-    run_batches(&mut connect(server, DATABASE)?, [staging, fill.as_str()])
+    let left = "CREATE TABLE dbo.left_behind (bytes varchar(8000) NOT NULL)";
+    run_batches(&mut connect(server, DATABASE)?, [staging, fill.as_str(), left])
 }
 
 /// The state of a run.
 struct Soak {
     server: ServerProcess,
     rows: i64,
+    /// Bytes to leave behind with each load.
+    leave: u32,
     cycles: u32,
     /// Loads that were cancelled before they were done.
     cut: u32,
@@ -246,6 +253,10 @@ impl Soak {
             return Err(format!("{rows} rows, and {groups} in the row groups"));
         }
         self.cycles += 1;
+        if self.leave > 0 {
+            let row = format!("INSERT dbo.left_behind VALUES (REPLICATE('x', {}))", self.leave);
+            run_batches(&mut client, [row.as_str()])?;
+        }
         run_batches(&mut client, ["DROP TABLE dbo.t"])
     }
 
