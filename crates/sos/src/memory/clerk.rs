@@ -15,7 +15,7 @@ registry! {
         General => "MEMORYCLERK_SQLGENERAL",
         /// The machine layer itself: its threads' accounts, and their stacks.
         SosNode => "MEMORYCLERK_SOSNODE",
-        /// Extents that are free and have memory behind them: what the trimmer gives back.
+        /// What is free and has memory behind it, and what the trimmer may give back.
         SosMemoryManager => "MEMORYCLERK_SOSMEMMANAGER",
         /// What the allocator keeps: free small blocks, and what they are rounded up by.
         SosOs => "MEMORYCLERK_SOSOS",

@@ -22,16 +22,16 @@ use crate::sync::{AtomicU64, Ordering, spin_hint};
 pub(super) const UNIT_SLICES: usize = 32;
 /// All slices.
 pub const WHOLE: u64 = (1 << UNIT_SLICES) - 1;
-/// A huge page is taken apart when so many of its slices are free at least: what one entry of the processor's table is
+/// A huge page is taken apart when one part of so many is free at least: what one entry of the processor's table is
 /// worth. jemalloc has memory become huge pages when 95 % of it is in use (`hpa_hugification_threshold`).
-const FREE_OF_HUGE_MIN: u32 = 4;
+pub(super) const FREE_OF_HUGE_PART: usize = 8;
 
 /// How a unit gets its memory, and loses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Steps {
-    /// By slices.
+    /// By slices; units of extents by slots.
     Slices,
-    /// As a whole; and goes as a whole, or by slices when few are in use.
+    /// As a whole; and goes as a whole, or by slices when enough are free.
     Units,
     /// As a whole, and goes as a whole only.
     WholeUnits,
@@ -189,7 +189,9 @@ fn free(state: u64, steps: Steps) -> u64 {
     let is_kept = used != 0
         && match steps {
             Steps::Slices => false,
-            Steps::Units => populated == WHOLE && free.count_ones() < FREE_OF_HUGE_MIN,
+            Steps::Units => {
+                populated == WHOLE && (free.count_ones() as usize) < UNIT_SLICES / FREE_OF_HUGE_PART
+            }
             Steps::WholeUnits => true,
         };
     if is_kept { 0 } else { free }

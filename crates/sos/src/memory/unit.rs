@@ -19,12 +19,10 @@
 
 use super::bits::Bits;
 use super::class::{CLASSES, UNIT_BYTES, UNIT_PAGES, pages_of};
-use super::slices::Steps;
+use super::slices::{FREE_OF_HUGE_PART, Steps};
 
 /// Units at most: 512 GB.
 pub(super) const UNITS_MAX: usize = 1 << 18;
-/// A huge page is taken apart when so many of its pages are free at least, as one of the heap.
-const FREE_OF_HUGE_MIN: usize = UNIT_PAGES / 8;
 /// Units that the trimmer looks at with one hold of the lock.
 const LOOK_UNITS: usize = 1_024;
 
@@ -76,7 +74,7 @@ impl Unit {
                 let free = populated - usize::from(self.used) * pages_of(usize::from(self.class));
                 let goes = match steps {
                     Steps::Slices => true,
-                    Steps::Units => self.is_apart || free >= FREE_OF_HUGE_MIN,
+                    Steps::Units => self.is_apart || free >= UNIT_PAGES / FREE_OF_HUGE_PART,
                     Steps::WholeUnits => false,
                 };
                 if goes { free } else { 0 }
