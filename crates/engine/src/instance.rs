@@ -25,7 +25,7 @@ use crate::stats::Statistics;
 pub(crate) use card::datetime_of;
 pub use card::{Facts, SessionCard};
 pub use counters::{CounterTotals, DatabaseCounters, SessionCounter, SessionCounters};
-pub use history::{History, PERIOD_SECONDS, Remembered};
+pub use history::{History, PERIOD_SECONDS, Reading, Remembered};
 pub use metadata::LockMode;
 pub(crate) use metadata::MetadataCache;
 pub use packed::PackedRows;
@@ -190,7 +190,7 @@ impl Instance {
     /// Keeps where the time has gone until now; for a background task, every [`PERIOD_SECONDS`].
     pub fn remember(&self) {
         let before = ledger::to(State::Observing);
-        self.history.remember(Remembered::of(self.machine.accounts().close()));
+        self.history.remember(&Remembered::of(self.machine.accounts().close()));
         ledger::to(before);
     }
 }

@@ -31,7 +31,6 @@ pub fn spawn(
             census::enter(census::Domain::Background);
             let _stack = memory::StackPlace::take();
             run();
-            memory::retire();
         });
     };
     let builder = Builder::new().name(name.to_owned()).stack_size(STACK_BYTES);

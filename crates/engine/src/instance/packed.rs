@@ -10,11 +10,14 @@ use sos::ledger::{Category, LedgerRow};
 /// What a row is of.
 type Key = (Category, &'static str);
 
+/// What each row is of.
+pub(super) type RowKeys = Arc<[Key]>;
+
 /// Rows of closed books.
 #[derive(Debug)]
 pub struct PackedRows {
-    keys: Arc<[Key]>,
-    numbers: Box<[u8]>,
+    pub(super) keys: RowKeys,
+    pub(super) numbers: Box<[u8]>,
 }
 
 impl PackedRows {
@@ -31,13 +34,6 @@ impl PackedRows {
         }
         let keys = rows.iter().map(|row| (row.category, row.name)).collect();
         Self { keys, numbers: numbers.into() }
-    }
-
-    /// Has what the rows are of in common with `other`, if that is the same.
-    pub fn share_with(&mut self, other: &Self) {
-        if self.keys == other.keys {
-            self.keys = Arc::clone(&other.keys);
-        }
     }
 
     /// Returns the rows as they were.
@@ -122,18 +118,6 @@ mod tests {
         ];
         assert_eq!(PackedRows::of(&rows).unpack(), rows);
         assert_eq!(PackedRows::of(&[]).unpack(), []);
-    }
-
-    #[test]
-    fn what_rows_are_of_is_shared_only_if_it_is_the_same() {
-        let first = PackedRows::of(&[row("a", [1; 5], None)]);
-        let mut same = PackedRows::of(&[row("a", [2; 5], None)]);
-        let mut other = PackedRows::of(&[row("b", [2; 5], None)]);
-        same.share_with(&first);
-        other.share_with(&first);
-        assert!(Arc::ptr_eq(&same.keys, &first.keys) && !Arc::ptr_eq(&other.keys, &first.keys));
-        assert_eq!(same.unpack(), [row("a", [2; 5], None)]);
-        assert_eq!(other.unpack(), [row("b", [2; 5], None)]);
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! `sys.dm_os_ring_buffers`: of SQL Server's buffers the one that monitoring reads, CPU by the minute.
 
-use std::sync::Arc;
-
 use types::Value;
 
 use super::column::{ADDRESS, BIGINT, Column, NVMAX, big, col, nv, rows, shape, text, unknown};
 use super::{Rows, Scope, SystemView};
-use crate::instance::Remembered;
+use crate::instance::Reading;
 
 const COLUMNS: &[Column<Record>] = &[
     unknown("ring_buffer_address", ADDRESS),
@@ -41,7 +39,7 @@ struct Record {
 
 impl Record {
     /// Compares the ends of a minute; none where the kernel does not tell the machine's time.
-    fn between(id: u64, pair: &[Arc<Remembered>], cpus: usize) -> Option<Self> {
+    fn between(id: u64, pair: &[Reading], cpus: usize) -> Option<Self> {
         let [before, after] = pair else { return None };
         let (start, end) = (before.machine_cpu?, after.machine_cpu?);
         let total_ticks = end.total_ticks.checked_sub(start.total_ticks).filter(|t| *t > 0)?;
@@ -72,17 +70,15 @@ mod tests {
     use sos::sys::MachineCpu;
 
     use super::*;
-    use crate::instance::PackedRows;
 
-    fn moment(ms: u64, process_cpu_ns: u64, total_ticks: u64, idle_ticks: u64) -> Arc<Remembered> {
-        Arc::new(Remembered {
+    fn moment(ms: u64, process_cpu_ns: u64, total_ticks: u64, idle_ticks: u64) -> Reading {
+        Reading {
             at: types::date::Moment::from_unix(0, 0),
             ms,
             source: Source::WallOnly,
-            rows: PackedRows::of(&[]),
             process_cpu_ns,
             machine_cpu: Some(MachineCpu { total_ticks, idle_ticks }),
-        })
+        }
     }
 
     #[test]

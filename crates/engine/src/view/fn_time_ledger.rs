@@ -4,7 +4,6 @@
 //! NULL stands for the start of the server and for now.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use sos::ledger::{Category, LedgerRow};
 use types::date::Moment;
@@ -35,7 +34,7 @@ fn read(scope: &Scope<'_>) -> Rows {
     let from = from.and_then(|time| nearest(scope, time, started));
     let now = || Remembered::of(instance.machine.accounts().close());
     let to = match to.map(|time| nearest(scope, time, started)) {
-        None => Arc::new(now()),
+        None => now(),
         Some(Some(kept)) => kept,
         // Nothing had been spent at the start.
         Some(None) => return Ok(Vec::new()),
@@ -44,9 +43,9 @@ fn read(scope: &Scope<'_>) -> Rows {
         None => to.rows.unpack(),
         Some(from) => difference(&from.rows.unpack(), &to.rows.unpack()),
     };
-    let from_time = from.map_or(started, |from| from.at);
-    let behind = [from_time.to_value(&TIME)?, to.at.to_value(&TIME)?];
-    let rows = time_rows(rows, to.source);
+    let from_time = from.map_or(started, |from| from.reading.at);
+    let behind = [from_time.to_value(&TIME)?, to.reading.at.to_value(&TIME)?];
+    let rows = time_rows(rows, to.reading.source);
     Ok(rows.iter().map(|row| values(&[], row, &behind)).collect())
 }
 
@@ -62,10 +61,10 @@ fn argument(scope: &Scope<'_>, at: usize) -> Result<Option<Moment>> {
 }
 
 /// Returns the closed books nearest to a time; none if the start, with empty books, is nearer.
-fn nearest(scope: &Scope<'_>, time: Moment, started: Moment) -> Option<Arc<Remembered>> {
+fn nearest(scope: &Scope<'_>, time: Moment, started: Moment) -> Option<Remembered> {
     let kept = scope.session.instance.history.nearest(time)?;
     let distance = |moment: Moment| ticks(moment).abs_diff(ticks(time));
-    (distance(kept.at) <= distance(started)).then_some(kept)
+    (distance(kept.reading.at) <= distance(started)).then_some(kept)
 }
 
 fn ticks(moment: Moment) -> i64 {

@@ -44,6 +44,7 @@ pub use watch::{Source, SourceChoice};
 
 use watch::Watch;
 
+use crate::memory;
 use crate::sync::{Arc, OnceLock, Weak};
 use crate::sys::SysCause;
 use crate::xe::Emitter;
@@ -128,6 +129,8 @@ pub(crate) fn run_thread(accounts: &Accounts, name: &str, room: Room, body: impl
     body();
     forget();
     accounts.end(&account);
+    drop(account);
+    memory::close();
 }
 
 /// Accounts of a thread that was not started here; closed when it ends. There may be several, one for
@@ -149,6 +152,7 @@ impl Drop for Kept {
     fn drop(&mut self) {
         forget();
         self.end();
+        memory::close();
     }
 }
 

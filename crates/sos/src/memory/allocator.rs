@@ -5,13 +5,14 @@
 //! frees it, and stays with it when it grows.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::ffi::c_void;
 use std::ptr;
 
 use mimalloc::MiMalloc;
 
 use super::clerk::{book, current};
 use super::tag::{self, TAGGED_BYTES};
-use super::{MemoryClerk, pool, signed, with_clerk};
+use super::{MemoryClerk, heap, pool, signed, with_clerk};
 use crate::ledger;
 
 /// Blocks of this size and more are extents: for larger ones than these 10 KB mimalloc takes 512 KB at once
@@ -26,7 +27,22 @@ const EXTENT_ALIGN_BYTES: usize = 8 << 10;
 pub struct Allocator;
 
 unsafe extern "C" {
-    fn mi_malloc(size: usize) -> *mut std::ffi::c_void;
+    fn mi_malloc(size: usize) -> *mut c_void;
+    fn mi_heap_malloc(heap: *mut c_void, size: usize) -> *mut c_void;
+    fn mi_heap_malloc_aligned(heap: *mut c_void, size: usize, align: usize) -> *mut c_void;
+    fn mi_heap_zalloc_aligned(heap: *mut c_void, size: usize, align: usize) -> *mut c_void;
+    fn mi_heap_realloc_aligned(
+        heap: *mut c_void,
+        block: *mut c_void,
+        size: usize,
+        align: usize,
+    ) -> *mut c_void;
+}
+
+/// mimalloc's heap for a clerk's blocks; null for the one that all others share.
+#[inline]
+fn heap_of(clerk: MemoryClerk) -> *mut c_void {
+    if clerk == MemoryClerk::Xtp { heap::rows() } else { ptr::null_mut() }
 }
 
 /// Takes a block from mimalloc. Its function for aligned blocks takes a larger one and moves into it,
@@ -35,14 +51,48 @@ unsafe extern "C" {
 /// # Safety
 /// As [`GlobalAlloc::alloc`]; the layout is one of [`placed`].
 #[inline]
-unsafe fn take(layout: Layout) -> *mut u8 {
+unsafe fn take(clerk: MemoryClerk, layout: Layout) -> *mut u8 {
+    let (heap, bytes, align) = (heap_of(clerk), layout.size(), layout.align());
     // All blocks are aligned to as much by themselves, which mimalloc asserts (`mi_page_malloc_zero`).
-    if layout.align() <= TAGGED_BYTES {
+    let block = match (heap.is_null(), align <= TAGGED_BYTES) {
         // SAFETY: gives a block of this size or null.
-        return unsafe { mi_malloc(layout.size()) }.cast();
+        (true, true) => unsafe { mi_malloc(bytes) },
+        // SAFETY: the caller's promise.
+        (true, false) => return unsafe { MiMalloc.alloc(layout) },
+        // SAFETY: as of the first.
+        (false, true) => unsafe { mi_heap_malloc(heap, bytes) },
+        // SAFETY: as of the first, of this alignment.
+        (false, false) => unsafe { mi_heap_malloc_aligned(heap, bytes, align) },
+    };
+    block.cast()
+}
+
+/// Takes a block of zeros.
+///
+/// # Safety
+/// As [`take`].
+unsafe fn take_zeroed(clerk: MemoryClerk, layout: Layout) -> *mut u8 {
+    let heap = heap_of(clerk);
+    if heap.is_null() {
+        // SAFETY: the caller's promise.
+        return unsafe { MiMalloc.alloc_zeroed(layout) };
+    }
+    // SAFETY: gives a block of this size and alignment or null.
+    unsafe { mi_heap_zalloc_aligned(heap, layout.size(), layout.align()) }.cast()
+}
+
+/// Gives a block another size, and perhaps another place.
+///
+/// # Safety
+/// As [`GlobalAlloc::realloc`]; the block is one of [`take`]'s for this clerk.
+unsafe fn retake(clerk: MemoryClerk, block: *mut u8, layout: Layout) -> *mut u8 {
+    let (heap, bytes, align) = (heap_of(clerk), layout.size(), layout.align());
+    if heap.is_null() {
+        // SAFETY: the caller's promise.
+        return unsafe { MiMalloc.realloc(block, layout, bytes) };
     }
     // SAFETY: the caller's promise.
-    unsafe { MiMalloc.alloc(layout) }
+    unsafe { mi_heap_realloc_aligned(heap, block.cast(), bytes, align) }.cast()
 }
 
 /// Bytes of a cache line.
@@ -70,9 +120,9 @@ unsafe fn alloc_block(layout: Layout, zeroed: Zeroed) -> *mut u8 {
     let whole = placed(clerk, layout);
     let block = match zeroed {
         // SAFETY: at least as large and as aligned as the caller's layout, which is not of size zero.
-        Zeroed::No => unsafe { take(whole) },
+        Zeroed::No => unsafe { take(clerk, whole) },
         // SAFETY: as above.
-        Zeroed::Yes => unsafe { MiMalloc.alloc_zeroed(whole) },
+        Zeroed::Yes => unsafe { take_zeroed(clerk, whole) },
     };
     if block.is_null() {
         return block;
@@ -106,7 +156,7 @@ unsafe fn resize_block(block: *mut u8, layout: Layout, wanted: Layout) -> *mut u
     let clerk = unsafe { tag::owner(block.addr()) };
     let whole = placed(clerk, wanted);
     // SAFETY: handed on; at least as large and as aligned as asked for.
-    let moved = unsafe { MiMalloc.realloc(block, whole, whole.size()) };
+    let moved = unsafe { retake(clerk, block, whole) };
     if moved.is_null() {
         return moved;
     }

@@ -168,10 +168,16 @@ pub fn flush() {
     flush_books();
 }
 
-/// As [`flush`], and gives back the extents that the thread keeps for itself: at its end, and when a task in the
-/// background has done its part and waits for the next.
+/// As [`flush`], and gives back the extents that the thread keeps for itself: when a task in the background has done its
+/// part and waits for the next.
 pub(crate) fn retire() {
     super::pool::flush();
+    flush_books();
+}
+
+/// As [`retire`], for good: at the end of a thread.
+pub(crate) fn close() {
+    super::pool::close();
     flush_books();
 }
 

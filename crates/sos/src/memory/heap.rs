@@ -1,4 +1,5 @@
-//! mimalloc's part of the memory: which slices of it are in use, and which have memory behind them.
+//! mimalloc's part of the memory: which slices of it are in use, and which have memory behind them. It is two heaps of
+//! mimalloc's, one for rows of tables and one for all else, which have no page in common.
 //!
 //! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating system for
 //! anything but memory that is not there yet: what is given back keeps its memory, to be used again. The
@@ -6,19 +7,20 @@
 //! ([`super::slices`]).
 
 use std::ffi::{c_int, c_void};
+use std::ptr;
 
 use super::class::UNIT_BYTES;
 use super::slices::{Going, Slices, UNIT_SLICES, WHOLE};
 use super::space::{HEAP, keep, steps};
 use super::tag::{self, TAGGED_BYTES};
-use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
 
 /// mimalloc takes memory in steps of this.
 const SLICE_BYTES: usize = 64 << 10;
 /// What mimalloc is given first, and at most at once: its tables are in proportion, and it looks through
-/// what it has from the start.
-const SHARE_BYTES: usize = 1 << 30;
+/// what it has from the start. A second heap's table of 1 GB would be a block of 192 KB, for which it takes 4 MB.
+const SHARE_BYTES: usize = 256 << 20;
 const SHARE_BYTES_MAX: usize = 8 << 30;
 /// Bytes of the heap's addresses at most: as many as [`UNITS`] has room for.
 pub(super) const HEAP_BYTES_MAX: usize = 512 << 30;
@@ -42,8 +44,11 @@ const TAGS_BYTES: usize = SLICE_BYTES / TAGGED_BYTES;
 const _: () = assert!(UNIT_SLICES * SLICE_BYTES == UNIT_BYTES, "slices make up a unit");
 
 unsafe extern "C" {
+    fn mi_heap_new() -> *mut c_void;
     fn mi_theap_get_default() -> *mut c_void;
-    // Not of mimalloc's public functions; what it does itself when a thread ends.
+    // Not of mimalloc's public functions: a thread's part of a heap, if it has one, and what mimalloc does with it
+    // itself when a thread ends.
+    fn _mi_heap_theap_get_peek(heap: *const c_void) -> *mut c_void;
     fn _mi_theap_collect_abandon(heap: *mut c_void);
     fn mi_option_set(option: c_int, value: std::ffi::c_long);
     fn mi_manage_memory(
@@ -69,6 +74,19 @@ pub(super) fn open() {
     // SAFETY: sets one number that mimalloc reads at any time.
     unsafe { mi_option_set(PURGE_DELAY, 0) };
     share();
+    // SAFETY: makes one more heap, for good; null if there is no memory for it.
+    ROWS.store(unsafe { mi_heap_new() }, Ordering::Relaxed);
+}
+
+/// mimalloc's heap for rows of tables: pages of their own. Rows come and go by the ten thousand; what else there is
+/// of their sizes, a few hundred blocks that stay for long, would be strewn over all pages that they ever took.
+static ROWS: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// The heap for rows of tables; null if there is none of their own.
+#[inline]
+pub(super) fn rows() -> *mut c_void {
+    // Relaxed: set before there is a second thread.
+    ROWS.load(Ordering::Relaxed)
 }
 
 /// Has mimalloc keep what it takes from the system by itself, where that has refused us addresses: nobody but the
@@ -93,8 +111,8 @@ fn share() {
     {
         return;
     }
-    let start = std::ptr::with_exposed_provenance_mut(HEAP.start() + given);
-    let (none, id) = (std::ptr::null_mut(), std::ptr::null_mut());
+    let start = ptr::with_exposed_provenance_mut(HEAP.start() + given);
+    let (none, id) = (ptr::null_mut(), ptr::null_mut());
     // SAFETY: a fresh range of zeros, given to mimalloc for good; `commit` never unwinds. A refusal
     // leaves mimalloc to ask the system itself.
     unsafe { mi_manage_memory(start, share, false, false, true, -1, false, commit, none, id) };
@@ -181,6 +199,15 @@ pub(super) fn abandon() {
     let own = unsafe { mi_theap_get_default() };
     // SAFETY: looks through what is the thread's own.
     unsafe { _mi_theap_collect_abandon(own) };
+    let rows = rows();
+    if !rows.is_null() {
+        // SAFETY: a heap that stays; null if the thread has never taken a row.
+        let own = unsafe { _mi_heap_theap_get_peek(rows) };
+        if !own.is_null() {
+            // SAFETY: as above.
+            unsafe { _mi_theap_collect_abandon(own) };
+        }
+    }
 }
 
 /// Units that mimalloc may have used.

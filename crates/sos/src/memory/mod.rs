@@ -51,9 +51,9 @@ pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
 pub use budget::{OverLimit, check, limit_bytes, set_limit_bytes, used_bytes};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use clerk::retire;
-#[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, tidy, with_clerk};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use clerk::{close, retire};
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
 #[cfg(not(any(loom, shuttle)))]

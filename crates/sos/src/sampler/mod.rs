@@ -22,6 +22,8 @@ mod recorder;
 mod ring;
 #[cfg(not(any(loom, shuttle)))]
 mod rows;
+#[cfg(not(any(loom, shuttle)))]
+mod sums;
 
 #[cfg(not(any(loom, shuttle)))]
 pub use allocation::MEAN_BYTES;

@@ -19,7 +19,8 @@ const EVENTS_MAX: usize = 512;
 /// A wait of this length and more is always sampled; a shorter one by chance, in proportion.
 const WAIT_NS: u64 = 1_000_000;
 
-/// Kinds of records in the second ring.
+/// Kinds of records: in the first ring, and in the second.
+pub(super) const CPU: u8 = 0;
 pub(super) const WAIT: u8 = 1;
 pub(super) const ALLOCATION: u8 = 2;
 
@@ -86,7 +87,7 @@ impl Recorder {
         let begin = clock::now_ticks();
         self.ticks.push(Record {
             stack: stack::interrupted(registers),
-            kind: 0,
+            kind: CPU,
             subject: account.cell_number(),
             label: u8::try_from(account.label().index()).unwrap_or(0),
             statement: account.statement(),
@@ -144,9 +145,9 @@ impl Recorder {
     }
 
     /// Takes out what there is; under the sampler's lock.
-    pub(super) fn drain(&self, tick: impl FnMut(Record), event: impl FnMut(Record)) {
-        self.ticks.drain(tick);
-        self.events.drain(event);
+    pub(super) fn drain(&self, mut take: impl FnMut(Record)) {
+        self.ticks.drain(&mut take);
+        self.events.drain(take);
     }
 
     /// How many records found no room.

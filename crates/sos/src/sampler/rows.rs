@@ -1,18 +1,14 @@
-//! What was sampled, added up by stack and by all that a record carries.
+//! What was sampled, as views show it, and how well.
 
-use std::collections::BTreeMap;
-
-use super::recorder::{ALLOCATION, WAIT};
+use super::recorder::{ALLOCATION, CPU, WAIT};
 use super::ring::Record;
+use super::sums::{Kept, Place, Sum, Sums};
 use crate::clock;
 use crate::ledger::{Account, Label, State};
 use crate::memory::MemoryClerk;
 use crate::stack::{Fill, StackId};
 use crate::sync::Arc;
 use crate::wait::WaitType;
-
-/// Rows of each kind at most; what comes after is counted.
-const ROWS_MAX: usize = 1 << 16;
 
 /// CPU time seen in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +78,13 @@ pub struct SamplerHealth {
     pub allocation_samples: u64,
     /// Records that found no room in their ring.
     pub lost: u64,
-    /// Records that found no room in the books.
+    /// Places that the books have: a stack, and all else that samples have in common which are added up.
+    pub places: u64,
+    /// Places that they have room for; a sample of another counts at its nearest caller.
+    pub places_max: u64,
+    /// Samples that were counted so.
+    pub coarse: u64,
+    /// Samples for whose callers there was no room either.
     pub unkept: u64,
     /// Threads that have a timer.
     pub timers: u64,
@@ -96,16 +98,10 @@ pub struct SamplerHealth {
     pub stacks: Fill,
 }
 
-type Cpu = (StackId, u32, Label, State, u64);
-type Waited = (StackId, WaitType, Label, u64);
-type Allocated = (StackId, MemoryClerk, Label, u64);
-
-/// The sums. In trees, which grow by some rows at a time: a table that doubles would be filled again under the lock.
+/// The books: the sums, and what tells how well they were taken.
 #[derive(Debug, Default)]
 pub(super) struct Books {
-    cpu: BTreeMap<Cpu, u64>,
-    waits: BTreeMap<Waited, (u64, u64)>,
-    allocations: BTreeMap<Allocated, (u64, u64)>,
+    sums: Sums,
     counts: Counts,
     /// Of threads that have ended.
     lost: u64,
@@ -120,6 +116,7 @@ struct Counts {
     periods: u64,
     waits: u64,
     allocations: u64,
+    coarse: u64,
     unkept: u64,
 }
 
@@ -132,44 +129,27 @@ impl Books {
     /// Takes in what a thread has recorded.
     pub(super) fn collect(&mut self, thread: &Account) {
         let Some(recorder) = thread.recorder() else { return };
-        let Self { cpu, waits, allocations, counts, .. } = self;
-        let mut unkept = 0;
-        let tick = |record: Record| {
-            counts.cpu += 1;
-            counts.periods += record.weight;
-            let state = State::of_cell(record.subject);
-            let key = (record.stack, thread.number(), label(record), state, record.statement);
-            match room(cpu, key) {
-                Some(sum) => *sum += record.weight,
-                None => unkept += 1,
+        recorder.drain(|record| self.take_in(record, thread.number()));
+    }
+
+    fn take_in(&mut self, record: Record, thread: u32) {
+        let Record { stack, kind, subject, label, statement, weight } = record;
+        match kind {
+            CPU => {
+                self.counts.cpu += 1;
+                self.counts.periods += weight;
             }
-        };
-        let mut unkept_events = 0;
-        let event = |record: Record| {
-            let at = usize::from(record.subject);
-            let sum = match record.kind {
-                WAIT => {
-                    counts.waits += 1;
-                    let wait_type = WaitType::ALL[at % WaitType::COUNT];
-                    room(waits, (record.stack, wait_type, label(record), record.statement))
-                }
-                ALLOCATION => {
-                    counts.allocations += 1;
-                    let clerk = MemoryClerk::ALL[at % MemoryClerk::COUNT];
-                    room(allocations, (record.stack, clerk, label(record), record.statement))
-                }
-                kind => unreachable!("a record of kind {kind}"),
-            };
-            match sum {
-                Some((count, weight)) => {
-                    *count += 1;
-                    *weight += record.weight;
-                }
-                None => unkept_events += 1,
-            }
-        };
-        recorder.drain(tick, event);
-        counts.unkept += unkept + unkept_events;
+            WAIT => self.counts.waits += 1,
+            ALLOCATION => self.counts.allocations += 1,
+            kind => unreachable!("a record of kind {kind}"),
+        }
+        let thread = if kind == CPU { thread } else { 0 };
+        let place = Place { stack, thread, statement, kind, subject, label };
+        match self.sums.add(&Sum { place, samples: 1, weight }) {
+            Kept::InPlace => {}
+            Kept::AtCaller => self.counts.coarse += 1,
+            Kept::Not => self.counts.unkept += 1,
+        }
     }
 
     /// Takes in what a thread has left behind; its rows are those of ended threads from now on.
@@ -178,37 +158,43 @@ impl Books {
         let Some(recorder) = thread.recorder() else { return };
         self.lost += recorder.lost();
         self.handler_ticks += recorder.handler_ticks();
-        let own: Vec<_> = self.cpu.extract_if(.., |key, _| key.1 == thread.number()).collect();
-        for ((stack, _, label, state, statement), samples) in own {
-            *self.cpu.entry((stack, 0, label, state, statement)).or_default() += samples;
-        }
+        self.sums.end_thread(thread.number());
     }
 
     pub(super) fn cpu(&self) -> Vec<CpuSample> {
-        let row = |(&(stack, thread, label, state, statement), &samples): (&Cpu, &u64)| CpuSample {
-            stack,
-            thread,
-            label,
-            state,
-            statement,
-            samples,
+        let row = |&Sum { place, weight, .. }: &Sum| CpuSample {
+            stack: place.stack,
+            thread: place.thread,
+            label: label(&place),
+            state: State::of_cell(place.subject),
+            statement: place.statement,
+            samples: weight,
         };
-        self.cpu.iter().map(row).collect()
+        self.sums.of_kind(CPU).map(row).collect()
     }
 
     pub(super) fn waits(&self) -> Vec<WaitSample> {
-        let row =
-            |(&(stack, wait_type, label, statement), &(samples, ns)): (&Waited, &(u64, u64))| {
-                WaitSample { stack, wait_type, label, statement, samples, ns }
-            };
-        self.waits.iter().map(row).collect()
+        let row = |&Sum { place, samples, weight }: &Sum| WaitSample {
+            stack: place.stack,
+            wait_type: WaitType::ALL[usize::from(place.subject) % WaitType::COUNT],
+            label: label(&place),
+            statement: place.statement,
+            samples,
+            ns: weight,
+        };
+        self.sums.of_kind(WAIT).map(row).collect()
     }
 
     pub(super) fn allocations(&self) -> Vec<AllocationSample> {
-        let row = |(&(stack, clerk, label, statement), &(samples, bytes)): (&Allocated, &_)| {
-            AllocationSample { stack, clerk, label, statement, samples, bytes }
+        let row = |&Sum { place, samples, weight }: &Sum| AllocationSample {
+            stack: place.stack,
+            clerk: MemoryClerk::ALL[usize::from(place.subject) % MemoryClerk::COUNT],
+            label: label(&place),
+            statement: place.statement,
+            samples,
+            bytes: weight,
         };
-        self.allocations.iter().map(row).collect()
+        self.sums.of_kind(ALLOCATION).map(row).collect()
     }
 
     /// What the books say of how the sampler works.
@@ -218,6 +204,7 @@ impl Books {
         let (from_ns, from_periods) = self.from;
         let seconds = cpu_ns.saturating_sub(from_ns) as f64 / 1e9;
         let periods = self.counts.periods - from_periods;
+        let (places, places_max) = self.sums.fill();
         SamplerHealth {
             delivered_hz: if seconds > 0.0 { periods as f64 / seconds } else { 0.0 },
             cpu_samples: self.counts.cpu,
@@ -225,6 +212,9 @@ impl Books {
             wait_samples: self.counts.waits,
             allocation_samples: self.counts.allocations,
             lost: self.lost + recorders().map(|recorder| recorder.lost()).sum::<u64>(),
+            places,
+            places_max,
+            coarse: self.counts.coarse,
             unkept: self.counts.unkept,
             timers: recorders().filter(|recorder| recorder.has_timer()).count() as u64,
             handler_ns: clock::ticks_to_ns(self.handler_ticks + handler_ticks),
@@ -233,14 +223,6 @@ impl Books {
     }
 }
 
-fn label(record: Record) -> Label {
-    Label::ALL[usize::from(record.label) % Label::COUNT]
-}
-
-/// The sum of a key; none if it would be one row too many.
-fn room<K: Ord, S: Default>(sums: &mut BTreeMap<K, S>, key: K) -> Option<&mut S> {
-    if sums.len() >= ROWS_MAX && !sums.contains_key(&key) {
-        return None;
-    }
-    Some(sums.entry(key).or_default())
+fn label(place: &Place) -> Label {
+    Label::ALL[usize::from(place.label) % Label::COUNT]
 }

@@ -28,9 +28,11 @@ pub(crate) use bounds::register;
 pub use here::here;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use here::{Registers, above, interrupted, own_frame};
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use table::table_bytes;
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(crate) use table::keep;
 pub use table::{Fill, StackTable, TableSteps};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use table::{caller, table_bytes};
 #[cfg(not(any(loom, shuttle)))]
 pub use table::{fill, frames};
 #[cfg(not(any(loom, shuttle)))]
@@ -43,7 +45,7 @@ pub struct StackId(u32);
 impl StackId {
     /// No stack: the thread is not one of ours.
     pub const NONE: Self = Self(0);
-    /// A stack that was not kept, because the table is full.
+    /// A stack of which nothing was kept, because the table is full.
     pub const TABLE_FULL: Self = Self(1);
 
     /// The number that views show.

@@ -66,7 +66,7 @@ pub struct Fill {
     pub nodes: u64,
     /// Nodes that there are.
     pub nodes_max: u64,
-    /// How often a stack was not kept because the table was full.
+    /// How often a stack was not kept, or only from a caller on, because the table was full.
     pub refused: u64,
 }
 
@@ -91,9 +91,15 @@ pub fn frames(id: StackId, into: &mut [usize]) -> usize {
     TABLE.frames(id, into)
 }
 
+/// The stack of a stack's innermost caller; none for an id that has no stack.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn caller(id: StackId) -> Option<StackId> {
+    TABLE.node_of(id).map(|(_, caller)| caller)
+}
+
 /// The id of a stack, which is kept if it is new.
 #[cfg(not(any(loom, shuttle)))]
-pub(super) fn keep(frames: &[usize]) -> StackId {
+pub(crate) fn keep(frames: &[usize]) -> StackId {
     TABLE.keep(frames)
 }
 
@@ -121,13 +127,14 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         }
     }
 
-    /// The id of a stack, innermost address first, which is kept if it is new. What is no address of code is left out.
+    /// The id of a stack, innermost address first, which is kept if it is new: if there is no room for all of it, that of
+    /// its nearest caller which is there. What is no address of code is left out.
     pub fn keep(&self, frames: &[usize]) -> StackId {
         let mut caller = StackId::NONE;
         for address in frames.iter().rev().filter_map(|&address| packed(address)) {
             let Some(node) = self.node(caller, address) else {
                 self.refused.fetch_add(1, Ordering::Relaxed);
-                return StackId::TABLE_FULL;
+                return if caller == StackId::NONE { StackId::TABLE_FULL } else { caller };
             };
             caller = node;
         }
@@ -173,15 +180,19 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
     pub fn frames(&self, id: StackId, into: &mut [usize]) -> usize {
         let mut next = id;
         for (length, into) in into.iter_mut().enumerate() {
-            let at = usize::try_from(next.number()).unwrap_or(0).checked_sub(FIRST_NODE_ID);
-            let word =
-                at.and_then(|at| self.nodes.get(at)).map(|node| node.load(Ordering::Relaxed));
-            let Some(word) = word.filter(|word| *word != 0) else { return length };
-            *into = unpacked(word >> CALLER_BITS);
-            // A caller's number has 17 bits.
-            next = StackId(u32::try_from(word & ((1 << CALLER_BITS) - 1)).unwrap_or(0));
+            let Some((address, caller)) = self.node_of(next) else { return length };
+            (*into, next) = (address, caller);
         }
         into.len()
+    }
+
+    /// The innermost address of a stack, and the stack that called it; none for an id that has no stack.
+    fn node_of(&self, id: StackId) -> Option<(usize, StackId)> {
+        let at = usize::try_from(id.number()).unwrap_or(0).checked_sub(FIRST_NODE_ID)?;
+        let word = self.nodes.get(at)?.load(Ordering::Relaxed);
+        // A caller's number has 17 bits.
+        let caller = StackId(u32::try_from(word & ((1 << CALLER_BITS) - 1)).unwrap_or(0));
+        (word != 0).then_some((unpacked(word >> CALLER_BITS), caller))
     }
 }
 
@@ -264,15 +275,20 @@ mod tests {
     #[test]
     fn a_full_table_counts_what_it_does_not_keep() {
         let table = table();
+        let caller = table.keep(&[0x1000]);
         let ids: Vec<_> = (1..NODES + 1000).map(|i| table.keep(&[4 * i, 0x1000])).collect();
         let fill = table.fill_now();
-        let named = ids.iter().filter(|&&id| id == StackId::TABLE_FULL).count() as u64;
+        // Those it has no room for have the caller's id.
+        let named = ids.iter().filter(|&&id| id == caller).count() as u64;
         assert!(fill.refused == named && named >= 999, "{fill:?} {named}");
         assert_eq!(fill.nodes - 1 + fill.refused, ids.len() as u64);
         // Little room is lost to places that are tried in vain.
         assert!(fill.nodes > fill.nodes_max * 15 / 16, "{fill:?}");
         // What is kept stays, and is found again.
         assert_eq!((table.keep(&[4, 0x1000]), table.keep(&[8, 0x1000])), (ids[0], ids[1]));
+        // No room for a caller either.
+        let others: Vec<_> = (1..1000).map(|i| table.keep(&[8, 4 * i + 0x2000])).collect();
+        assert!(others.contains(&StackId::TABLE_FULL));
     }
 
     #[test]

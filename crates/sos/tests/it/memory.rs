@@ -1,6 +1,8 @@
 //! The allocator's books.
 
-use std::sync::Arc;
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::sync::{Arc, mpsc};
 
 use sos::ledger::Accounts;
 use sos::memory::{self, Allocator, Extent, MemoryClerk, with_clerk};
@@ -26,6 +28,28 @@ fn big_blocks_are_given_back_to_whom_they_were_taken_from() {
     assert_eq!(held(clerk), before);
 }
 
+/// A thread keeps free extents for itself, which are nobody's when it has ended.
+#[test]
+fn what_a_thread_frees_in_its_last_moments_is_there_for_others() {
+    // A class of extents that no other test has.
+    const BYTES: usize = 1_790 << 10;
+    thread_local! {
+        static LAST: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let (tell, told) = mpsc::channel();
+    let accounts = Arc::new(Accounts::default());
+    let thread = sos::thread::spawn(&accounts, "short", move || {
+        let block = vec![1; BYTES];
+        tell.send(block.as_ptr().addr()).expect("somebody listens");
+        // Freed when the thread's locals are, long after its body.
+        LAST.set(block);
+    });
+    thread.expect("the system has one").join().expect("it does not panic");
+    let left = told.recv().expect("it was told");
+    let taken: Vec<_> = (0..4).map(|_| vec![2_u8; BYTES]).collect();
+    assert!(taken.iter().any(|block| block.as_ptr().addr() == left), "{left:x}");
+}
+
 #[test]
 fn blocks_keep_their_contents_across_every_size() {
     for size in [1, 100, 1008, 1023, 1024, 1025, 4096, 8191, 8192, 100_000] {
@@ -40,6 +64,48 @@ fn blocks_keep_their_contents_across_every_size() {
     let aligned = vec![Aligned([9; 2048]); 3];
     assert_eq!(aligned.as_ptr() as usize % 256, 0);
     assert!(aligned.iter().all(|block| block.0 == [9; 2048]));
+}
+
+/// A page of the heap's is a slice of 64 KB with blocks of one size.
+#[test]
+fn rows_are_never_in_one_page_with_anything_else() {
+    #[repr(align(32))]
+    #[derive(Clone, Copy)]
+    struct Aligned([u8; 64]);
+    type Blocks = (Box<[u8; 64]>, Vec<u8>, Box<Aligned>, Vec<u8>);
+    // However they are taken: as they are, as zeros, aligned, and grown into their size.
+    let take = |clerk| -> Blocks {
+        with_clerk(clerk, || {
+            let mut grown = Vec::with_capacity(24);
+            grown.resize(24, 1_u8);
+            // From another clerk's part of the program, as it happens.
+            with_clerk(MemoryClerk::General, || grown.reserve_exact(40));
+            (Box::new([1_u8; 64]), vec![0_u8; 64], Box::new(Aligned([1; 64])), grown)
+        })
+    };
+    let pages = |blocks: &[Blocks]| {
+        let addresses = blocks.iter().flat_map(|(plain, zeros, aligned, grown)| {
+            [plain.as_ptr(), zeros.as_ptr(), aligned.0.as_ptr(), grown.as_ptr()]
+        });
+        addresses.map(|address| address.addr() >> 16).collect::<BTreeSet<_>>()
+    };
+    let (mut rows, mut others) = (Vec::new(), Vec::new());
+    for round in 0..40 {
+        rows.extend((0..500).map(|_| take(MemoryClerk::Xtp)));
+        others.extend((0..5).map(|_| take(MemoryClerk::General)));
+        others.extend((0..5).map(|_| take(MemoryClerk::Metadata)));
+        let (of_rows, of_others) = (pages(&rows), pages(&others));
+        assert!(of_rows.is_disjoint(&of_others), "{round}: {of_rows:x?} {of_others:x?}");
+        // Holes, which the next ones fill.
+        let mut at = 0_usize;
+        rows.retain(|_| {
+            at += 1;
+            at % 3 == round % 3
+        });
+    }
+    for (.., grown) in rows.iter().chain(&others) {
+        assert!(grown.capacity() >= 64 && grown.iter().all(|&byte| byte == 1));
+    }
 }
 
 /// One test, because the limit is the process's.
