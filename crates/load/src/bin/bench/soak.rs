@@ -31,13 +31,11 @@ const GROUP_ROWS: &str = "SELECT SUM(total_rows - deleted_rows) FROM sys.column_
 const CLERKS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks";
 const COLUMNS: &str = "SELECT SUM(pages_kb) FROM sys.dm_os_memory_clerks WHERE type = 'CACHESTORE_COLUMNSTOREOBJECTPOOL'";
 const BY_CLERK: &str = "SELECT type, SUM(pages_kb) FROM sys.dm_os_memory_clerks GROUP BY type";
-/// Clerks of memory that is free, of the binary's own, of the machine layer's (stacks of threads, and the sampler's
-/// tables, which have a limit), and of columnstores, which has a line of its own.
-const NOT_IN_USE: [&str; 5] = [
+/// Clerks of memory that is free, of the binary's own, and of columnstores, which has a line of its own.
+const NOT_IN_USE: [&str; 4] = [
     "MEMORYCLERK_SOSOS",
     "MEMORYCLERK_SOSMEMMANAGER",
     "MEMORYCLERK_HOST",
-    "MEMORYCLERK_SOSNODE",
     "CACHESTORE_COLUMNSTOREOBJECTPOOL",
 ];
 /// Bytes more in use for each load, at most: what histories of the server's grow by in the time of a load, many
@@ -61,7 +59,7 @@ pub(crate) struct SoakArguments {
     #[arg(long, value_name = "N", default_value_t = 600)]
     seconds: u64,
     /// Seconds of loads before that, which fill what has a limit and do not count: caches, heaps of threads, the
-    /// history by the second (2 minutes), the sampler's table of call stacks
+    /// history by the second (2 minutes), the sampler's tables
     #[arg(long, value_name = "N", default_value_t = 300)]
     warm: u64,
     /// Loads to cancel at least, however long that takes
