@@ -38,8 +38,8 @@ pub(crate) struct ColumnArguments {
     /// Rows that are loaded
     #[arg(long, value_name = "N", default_value_t = 10_485_760)]
     rows: u32,
-    /// Times that each side takes its turn
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// Times that each side takes its turn; in the first few two writers still take memory that one had no use for
+    #[arg(long, value_name = "N", default_value_t = 15)]
     rounds: usize,
     /// Where to write the results as JSON
     #[arg(long, value_name = "FILE")]
