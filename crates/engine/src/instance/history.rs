@@ -152,6 +152,8 @@ fn instant(moment: Moment) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use sos::ledger::{Category, LedgerRow};
 
     use super::*;
@@ -203,6 +205,10 @@ mod tests {
         for moments in &history.kept.lock().by_density {
             let bytes: usize = moments.readings.iter().map(|(.., bytes)| bytes).sum();
             assert_eq!(moments.numbers.len(), bytes, "what is dropped leaves nothing behind");
+            let neighbours = moments.readings.iter().zip(moments.readings.iter().skip(1));
+            for ((_, before, _), (_, after, _)) in neighbours {
+                assert_eq!(Arc::ptr_eq(before, after), before == after, "shared if it is the same");
+            }
         }
     }
 }

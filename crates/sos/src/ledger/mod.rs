@@ -129,6 +129,7 @@ pub(crate) fn run_thread(accounts: &Accounts, name: &str, room: Room, body: impl
     body();
     forget();
     accounts.end(&account);
+    // Behind the last of what this thread frees, but for its locals.
     drop(account);
     memory::close();
 }

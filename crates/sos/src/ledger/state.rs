@@ -7,7 +7,7 @@ use crate::sys::SysCause;
 use crate::wait::WaitType;
 
 /// Where a thread's time goes. A [`Label`] says more precisely what a running thread does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum State {
     /// Running a request.
     Running,

@@ -22,6 +22,8 @@ const SLICE_BYTES: usize = 64 << 10;
 /// what it has from the start. A second heap's table of 1 GB would be a block of 192 KB, for which it takes 4 MB.
 const SHARE_BYTES: usize = 256 << 20;
 const SHARE_BYTES_MAX: usize = 8 << 30;
+/// What mimalloc takes at least (`MI_ARENA_MIN_SIZE`).
+const SHARE_BYTES_MIN: usize = 32 << 20;
 /// Bytes of the heap's addresses at most: as many as [`UNITS`] has room for.
 pub(super) const HEAP_BYTES_MAX: usize = 512 << 30;
 
@@ -105,8 +107,8 @@ fn share() {
     let given = SHARED.load(Ordering::Relaxed);
     let share = given.clamp(SHARE_BYTES, SHARE_BYTES_MAX).min(HEAP.bytes() - given);
     let next = given + share;
-    // One thread at a time gives; mimalloc takes whole multiples of 32 MB, and no less.
-    if share < SHARE_BYTES / 16
+    // One thread at a time gives.
+    if share < SHARE_BYTES_MIN
         || SHARED.compare_exchange(given, next, Ordering::Relaxed, Ordering::Relaxed).is_err()
     {
         return;
