@@ -208,17 +208,27 @@ fn attention_after_the_response_is_acknowledged() {
 }
 
 #[test]
-fn reset_bit_is_acknowledged_first_and_ends_the_transaction() {
+fn reset_bit_ends_the_transaction_says_so_and_is_acknowledged_before_the_answer() {
     let server = ServerProcess::start(&[]);
     let mut client = Client::log_in(server.address);
-    client.batch("BEGIN TRAN");
+    let begun = client.batch("BEGIN TRAN");
+    let [Token::EnvChange(EnvChanged::BeginTransaction(transaction)), ..] = begun[..] else {
+        panic!("{begun:?}")
+    };
     assert_eq!(client.value_of("@@TRANCOUNT"), Value::Int(1));
     let mut packets = evaluation("@@TRANCOUNT", client.settings);
     client::set_reset(&mut packets, Reset::Session);
     client.send(&packets);
     let tokens = client.response();
-    assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)));
+    // [MS-TDS] 2.2.7.9, types 10 and 18.
+    let expected = [EnvChanged::EndTransaction(transaction), EnvChanged::ResetDone];
+    assert_eq!(tokens[..2], expected.map(Token::EnvChange));
     assert_eq!(output_value(&tokens), Value::Int(0));
+    let mut packets = evaluation("@@TRANCOUNT", client.settings);
+    client::set_reset(&mut packets, Reset::Session);
+    client.send(&packets);
+    let tokens = client.response();
+    assert_eq!(tokens.first(), Some(&Token::EnvChange(EnvChanged::ResetDone)), "nothing to end");
 }
 
 #[test]

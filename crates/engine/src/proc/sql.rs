@@ -236,6 +236,6 @@ fn reset_connection(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, 
     if argument(arguments, 0, "").is_some() {
         return Err(Msg::NoParameters("sp_reset_connection").into());
     }
-    cx.session.reset(Reset::All);
+    cx.session.reset(Reset::All, cx.sink)?;
     Ok(0)
 }

@@ -40,17 +40,11 @@ impl Session {
                 Some(BeginNext { isolation: *isolation, name })
             }
             TransactionRequest::Commit(next) => {
-                // Drivers commit whether or not anything was begun: nothing to do then.
-                if self.state.transaction.count > 0 {
-                    self.state.transaction.count = 1;
-                    transactions::commit(&mut self.state, sink)?;
-                }
+                transactions::commit(&mut self.state, sink)?;
                 next.clone()
             }
             TransactionRequest::Rollback(name, next) => {
-                if self.state.transaction.count > 0 {
-                    transactions::rollback(&mut self.state, sink, name)?;
-                }
+                transactions::rollback(&mut self.state, sink, name)?;
                 next.clone()
             }
             TransactionRequest::Save(name) => {

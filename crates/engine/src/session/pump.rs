@@ -191,14 +191,19 @@ impl Session {
         sink.pass()
     }
 
-    /// Takes the session back to what it was after login, as a connection pool asks.
-    pub fn reset(&mut self, reset: Reset) {
+    /// Takes the session back to what it was after login, as a connection pool asks; tells the client if
+    /// that rolls back a transaction.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so; the session is reset all the same.
+    pub fn reset(&mut self, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
         emit::session::logout(&self.state, self.state.pooled.since, true);
-        self.state.reset(reset);
+        let told = self.state.reset(reset, sink);
         self.state.pooled =
             Pooled { reset: request::reset_key(reset), since: self.state.meter.live().started() };
         emit::session::login(&self.state, true);
         self.card.count_reset();
+        told
     }
 
     /// Counts an attention of the client.
@@ -329,11 +334,12 @@ impl Drop for Session {
 impl SessionState {
     /// Takes the session back to what it was after login, as a connection pool asks. Writes nothing
     /// that other sessions read, as long as no temporary table has to go.
-    pub(crate) fn reset(&mut self, reset: Reset) {
+    pub(crate) fn reset(&mut self, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
         let state = self;
-        if reset == Reset::All && state.transaction.count > 0 {
-            state.roll_back_silently();
-        }
+        let told = match reset {
+            Reset::All => transactions::roll_back_all(state, sink),
+            Reset::KeepTransaction => Ok(()),
+        };
         emit::lock::released_all(state, LockScope::Session);
         state.locks.end_session(state.instance.store.locks());
         state.end_contexts();
@@ -359,6 +365,7 @@ impl SessionState {
         state.session_context.clear();
         state.text_pointers.clear();
         state.pending_bulk = None;
+        told
     }
 
     /// Returns the cache key of a text: the same text means something else in another database or

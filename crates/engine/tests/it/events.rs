@@ -163,7 +163,7 @@ fn errors_logins_and_resets_are_counted() {
     let mut other = login(&instance);
     assert_eq!(batch(&mut other, "SELECT 1 / 0").errors.len(), 1);
     run(&mut other, "BEGIN TRY SELECT 1 / 0 END TRY BEGIN CATCH PRINT 'caught' END CATCH");
-    other.reset(Reset::All);
+    other.reset(Reset::All, &mut Answer::default()).unwrap();
     other.count_attention();
     drop(other);
     let counts = run(

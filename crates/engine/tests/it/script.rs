@@ -16,7 +16,7 @@
 //! rpc dbo.p                  calls a procedure; a line for each parameter: `@a int = 5 output`,
 //!                            `@a default`, `- int = 5` without name; the answer as above
 //! transaction begin          a transaction manager request; the answer as above
-//! reset                      takes the session back as a connection pool does
+//! reset                      takes the session back as a connection pool does; the answer as above
 //! cancel                     raises the attention of this session before the next request
 //! session b                  goes on in another session (`a` is the first)
 //! ```
@@ -151,7 +151,11 @@ fn check(session: &mut Session, block: &Block<'_>) -> Result<(), String> {
     let expected = lines(parts.clone().flatten());
     let (kind, argument) = block.head.split_once(' ').unwrap_or((block.head, ""));
     match kind {
-        "reset" => session.reset(Reset::All),
+        "reset" => {
+            let mut answer = Answer::default();
+            session.reset(Reset::All, &mut answer).unwrap();
+            return same_tokens(&expected, &answer);
+        }
         "cancel" => session.cancel().set(),
         "rpc" => return same_tokens(&expected, &call(session, argument, &text)?),
         "transaction" => return same_tokens(&expected, &transaction(session, argument)?),

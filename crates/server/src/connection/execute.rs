@@ -78,10 +78,9 @@ impl Execution<'_> {
 
     /// Resets the session and acknowledges that, before the request's own tokens.
     pub(super) fn reset(&mut self, reset: Reset, progress: &mut Progress) {
-        self.session.reset(reset);
-        if self.session.state().transaction.count == 0 {
-            progress.transaction = crate::sink::Transaction::None;
-        }
+        let Parts { session, mut sink, .. } = self.parts(progress);
+        // Who is gone is noted in the progress.
+        let _ = session.reset(reset, &mut sink);
         self.io.writer.env_change(EnvChange::ResetDone);
     }
 
