@@ -106,8 +106,10 @@ impl Moment {
     pub fn try_to_value(self, data_type: &DataType) -> Option<Value> {
         Some(match data_type {
             DataType::Date => Value::Date(self.days),
+            // A time of day has no day to carry into: what would be midnight is the last moment before it.
             DataType::Time(scale) => {
-                Value::Time(round_ticks(self.ticks, *scale).rem_euclid(TICKS_PER_DAY))
+                let last = TICKS_PER_DAY - scale_unit(*scale);
+                Value::Time(round_ticks(self.ticks, *scale).min(last))
             }
             DataType::DateTime => {
                 let (days, ticks) = self.to_datetime()?;

@@ -110,7 +110,13 @@ pub fn system_type(name: &TypeName, default: DefaultLength) -> Result<Option<Dat
         "rowversion" | "timestamp" => plain(arguments, &written, DataType::RowVersion)?,
         "sql_variant" => plain(arguments, &written, DataType::SqlVariant)?,
         "sysname" => plain(arguments, &written, DataType::NVarChar(Length::Limited(128)))?,
-        "xml" => DataType::Xml,
+        "xml" => match arguments {
+            // There are no collections of schemas.
+            TypeArguments::XmlSchema(name) => {
+                return Err(Msg::XmlCollectionNotFound(&name.object).into());
+            }
+            _ => plain(arguments, &written, DataType::Xml)?,
+        },
         _ => match string_type(&written, arguments, default)? {
             Some(data_type) => data_type,
             None => return Ok(None),

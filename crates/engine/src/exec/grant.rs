@@ -245,7 +245,14 @@ impl Grant {
         if ideal > 0 {
             self.ideal.fetch_add(ideal, Ordering::Relaxed);
         }
-        Charge { grant: Arc::clone(self), reserved: 0, used: 0, ideal }
+        Charge {
+            grant: Arc::clone(self),
+            reserved: 0,
+            used: 0,
+            ideal,
+            shared: [0; SHARED_MAX],
+            shared_next: 0,
+        }
     }
 
     /// Returns how it stands; `None` if no operator holds memory.
@@ -316,7 +323,14 @@ pub(crate) struct Charge {
     reserved: u64,
     used: u64,
     ideal: u64,
+    /// Addresses of the long values that were charged last: a row of `nodes()` has the document that the
+    /// row before has.
+    shared: [usize; SHARED_MAX],
+    shared_next: usize,
 }
+
+/// Long values of which holders beside each other are known.
+const SHARED_MAX: usize = 4;
 
 impl Charge {
     /// Notes that so many bytes more are taken.
@@ -336,6 +350,7 @@ impl Charge {
     #[inline]
     pub(crate) fn set(&mut self, bytes: usize) -> Result<()> {
         self.used = bytes as u64;
+        self.shared = [0; SHARED_MAX];
         if self.used <= self.reserved { Ok(()) } else { self.grow() }
     }
 
@@ -345,7 +360,26 @@ impl Charge {
     /// 701 over a limit.
     #[inline]
     pub(crate) fn add_row<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Result<()> {
-        self.add(values.map(size_of_value).sum())
+        let bytes = values.map(|value| self.size_of_value(value)).sum();
+        self.add(bytes)
+    }
+
+    /// Bytes that a value takes, with what it holds outside of itself, which is counted once for holders
+    /// that come one after the other.
+    #[inline]
+    fn size_of_value(&mut self, value: &Value) -> usize {
+        let outside = value.string_bytes().filter(|bytes| bytes.len() > types::bytes::INLINE_MAX);
+        size_of::<Value>() + outside.map_or(0, |bytes| self.size_outside(bytes))
+    }
+
+    fn size_outside(&mut self, bytes: &[u8]) -> usize {
+        let address = bytes.as_ptr().addr();
+        if self.shared.contains(&address) {
+            return 0;
+        }
+        self.shared[self.shared_next] = address;
+        self.shared_next = (self.shared_next + 1) % SHARED_MAX;
+        bytes.len()
     }
 
     #[cold]
@@ -361,14 +395,6 @@ impl Drop for Charge {
     fn drop(&mut self) {
         self.grant.give(self.reserved, self.ideal);
     }
-}
-
-/// Bytes that a value takes, with what it holds outside of itself: a long text as if it were its only
-/// holder.
-fn size_of_value(value: &Value) -> usize {
-    let outside = value.string_bytes().map_or(0, <[u8]>::len);
-    let outside = if outside > types::bytes::INLINE_MAX { outside } else { 0 };
-    size_of::<Value>() + outside
 }
 
 #[cfg(test)]

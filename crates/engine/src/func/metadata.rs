@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{DataType, Length, Result, Value};
 
-use crate::bind::fragment::parse_object_name;
+use crate::bind::fragment::{parse_object_name, split_name};
 use crate::catalog::name::Name;
 use crate::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
 use crate::exec::Cx;
@@ -14,6 +14,7 @@ use crate::func::entry::{
 };
 use crate::func::{Call, Evaluate, Function};
 use crate::view::source::{self, ColumnRow, ObjectRow};
+use crate::view::source_types::{TypeRow, type_rows};
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("OBJECT_ID", (1, 2), int, object_id),
@@ -198,19 +199,26 @@ fn db_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
 }
 
 fn type_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).and_then(|n| parse_object_name(&n).ok());
-    let (Some(name), Some(database)) = (name, current(cx)) else { return Ok(Value::Null) };
-    let schema = name.schema.as_deref().and_then(|s| database.schema(s)).map(|s| s.id);
-    let rows = crate::view::source_types::type_rows(&database);
-    let found = rows
-        .iter()
-        .find(|t| Name::same(&t.name, &name.object) && schema.is_none_or(|s| s == t.schema_id));
+    let found = text(call, values, 0).and_then(|name| find_type(cx, &name));
     Ok(found.map_or(Value::Null, |t| Value::Int(t.user_type_id)))
+}
+
+/// Finds a type of the current database by a name of one or two parts.
+fn find_type(cx: &Cx<'_>, name: &str) -> Option<TypeRow> {
+    let name = parse_object_name(name).ok()?;
+    let database = current(cx)?;
+    let schema = match name.schema.as_deref() {
+        Some(schema) => Some(database.schema(schema)?.id),
+        None => None,
+    };
+    type_rows(&database)
+        .into_iter()
+        .find(|t| Name::same(&t.name, &name.object) && schema.is_none_or(|s| s == t.schema_id))
 }
 
 fn type_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(id), Some(database)) = (id(values, 0), current(cx)) else { return Ok(Value::Null) };
-    let rows = crate::view::source_types::type_rows(&database);
+    let rows = type_rows(&database);
     let found = rows.iter().find(|t| t.user_type_id == id);
     Ok(name_or_null(found.map(|t| t.name.as_str())))
 }
@@ -426,15 +434,10 @@ fn index_col(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
 }
 
 fn type_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let (Some(name), Some(property), Some(database)) =
-        (text(call, values, 0), text(call, values, 1), current(cx))
-    else {
+    let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
-    let rows = crate::view::source_types::type_rows(&database);
-    let Some(row) = rows.iter().find(|t| Name::same(&t.name, &name)) else {
-        return Ok(Value::Null);
-    };
+    let Some(row) = find_type(cx, &name) else { return Ok(Value::Null) };
     Ok(match property.to_ascii_lowercase().as_str() {
         "allowsnull" => flag(row.nullable),
         "ownerid" => Value::Int(row.schema_id),
@@ -462,16 +465,10 @@ fn ident(
 
 /// Parts count from the right: 1 object, 2 schema, 3 database, 4 server.
 fn parse_name(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).and_then(|n| parse_object_name(&n).ok());
-    let Some(name) = name else { return Ok(Value::Null) };
-    let part = match whole(values, 1) {
-        Some(1) => Some(name.object.to_string()),
-        Some(2) => name.schema.as_ref().map(ToString::to_string),
-        Some(3) => name.database.as_ref().map(ToString::to_string),
-        Some(4) => name.server.as_ref().map(ToString::to_string),
-        _ => None,
-    };
-    Ok(name_or_null(part.as_deref().filter(|p| !p.is_empty())))
+    let parts = text(call, values, 0).and_then(|name| split_name(&name)).unwrap_or_default();
+    let place = whole(values, 1).and_then(|place| usize::try_from(place).ok());
+    let part = place.and_then(|place| parts.iter().rev().nth(place.checked_sub(1)?));
+    Ok(name_or_null(part.map(String::as_str).filter(|part| !part.is_empty())))
 }
 
 pub(super) fn database_property(

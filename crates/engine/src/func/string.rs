@@ -257,25 +257,84 @@ fn bind_charindex(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Colum
 
 /// Finds `needle` at or behind unit `from`; both folded to the collation first.
 fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Option<i64> {
-    let width = unit(haystack);
-    let start = usize::try_from(from).ok()?.checked_mul(width)?;
-    let fold = |v: &Value| match collation.is_case_sensitive() {
-        true => v.clone(),
-        false => text::fold(v, LetterCase::Upper, collation),
-    };
-    let (haystack, needle) = (fold(haystack), fold(needle));
-    let (haystack, needle) = (raw(&haystack), raw(&needle));
-    if needle.is_empty() {
-        return None;
+    let found = Folded::new(haystack, needle, collation).finder(usize::try_from(from).ok()?).next();
+    found.and_then(|at| i64::try_from(at).ok())
+}
+
+/// Two strings as a collation compares them.
+struct Folded {
+    haystack: Value,
+    needle: Value,
+}
+
+impl Folded {
+    fn new(haystack: &Value, needle: &Value, collation: Collation) -> Self {
+        let fold = |v: &Value| match collation.is_case_sensitive() {
+            true => v.clone(),
+            // Places in the folded text are places in the text, which a letter of UTF-8 can undo whose
+            // upper case has another length.
+            false => match text::fold(v, LetterCase::Upper, collation) {
+                folded if raw(&folded).len() == raw(v).len() => folded,
+                _ => v.clone(),
+            },
+        };
+        Self { haystack: fold(haystack), needle: fold(needle) }
     }
-    let mut at = start;
-    while at + needle.len() <= haystack.len() {
-        if &haystack[at..at + needle.len()] == needle {
-            return i64::try_from(at / width).ok();
+
+    /// The places of the needle from a unit on, none of which overlaps another.
+    fn finder(&self, from: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        let (haystack, needle) = (raw(&self.haystack), raw(&self.needle));
+        if unit(&self.haystack) == 2 {
+            let (haystack, needle) = (haystack.as_chunks::<2>().0, needle.as_chunks::<2>().0);
+            return Box::new(Finder::new(haystack, needle, from));
         }
-        at += width;
+        Box::new(Finder::new(haystack, needle, from))
     }
-    None
+}
+
+/// Finds a string in another in a time that grows with both lengths, not with their product (Knuth,
+/// Morris, Pratt 1977).
+struct Finder<'a, T> {
+    haystack: &'a [T],
+    needle: &'a [T],
+    /// For each length of what has matched: the longest proper prefix of the needle that it ends with.
+    borders: Vec<usize>,
+    at: usize,
+}
+
+impl<'a, T: PartialEq> Finder<'a, T> {
+    fn new(haystack: &'a [T], needle: &'a [T], from: usize) -> Self {
+        let mut borders = vec![0; needle.len()];
+        let mut matched = 0;
+        for at in 1..needle.len() {
+            while matched > 0 && needle[at] != needle[matched] {
+                matched = borders[matched - 1];
+            }
+            matched += usize::from(needle[at] == needle[matched]);
+            borders[at] = matched;
+        }
+        Self { haystack, needle, borders, at: from }
+    }
+}
+
+impl<T: PartialEq> Iterator for Finder<'_, T> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let mut matched = 0;
+        let rest = self.haystack.get(self.at..).filter(|_| !self.needle.is_empty())?;
+        for one in rest {
+            self.at += 1;
+            while matched > 0 && *one != self.needle[matched] {
+                matched = self.borders[matched - 1];
+            }
+            matched += usize::from(*one == self.needle[matched]);
+            if matched == self.needle.len() {
+                return Some(self.at - matched);
+            }
+        }
+        None
+    }
 }
 
 fn eval_charindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -293,21 +352,10 @@ fn bind_patindex(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Column
 
 /// The first position from which the pattern, its leading `%` aside, matches.
 fn eval_patindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let width = unit(&values[0]);
-    let percent: &[u8] = if width == 2 { b"%\0" } else { b"%" };
-    let anchored = !raw(&values[0]).starts_with(percent);
-    let pattern = if anchored { values[0].clone() } else { slice(&values[0], 1, i64::MAX) };
-    let Some(pattern) = types::collation::LikePattern::new(&pattern, None, call.ty.collation)?
-    else {
-        return Ok(Value::Null);
-    };
-    let last = if anchored { 0 } else { units(&values[1]) };
-    for at in 0..=last {
-        if pattern.matches(&slice(&values[1], at, i64::MAX)) == Some(true) {
-            return Ok(whole(usize::try_from(at + 1).unwrap_or(0), call.ty));
-        }
-    }
-    Ok(whole(0, call.ty))
+    let pattern = types::collation::LikePattern::new(&values[0], None, call.ty.collation)?;
+    let Some(pattern) = pattern else { return Ok(Value::Null) };
+    let position = pattern.find(&values[1]).map_or(0, |before| before + 1);
+    Ok(whole(position, call.ty))
 }
 
 fn bind_replace(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
@@ -315,18 +363,25 @@ fn bind_replace(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnT
 }
 
 fn eval_replace(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let width = i64::try_from(unit(&values[0])).unwrap_or(1);
-    let step = units(&values[1]);
-    let mut out = Vec::new();
-    let mut at = 0;
-    while let Some(found) = find(&values[0], &values[1], at, call.ty.collation) {
-        let bytes = |n: i64| usize::try_from(n * width).unwrap_or(0);
-        out.extend_from_slice(&raw(&values[0])[bytes(at)..bytes(found)]);
-        out.extend_from_slice(raw(&values[2]));
-        at = found + step;
+    let width = unit(&values[0]);
+    let (text, given) = (raw(&values[0]), raw(&values[2]));
+    let step = raw(&values[1]).len();
+    let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
+    let folded = Folded::new(&values[0], &values[1], call.ty.collation);
+    let (mut out, mut from) = (Vec::new(), 0);
+    for found in folded.finder(0) {
+        let found = found * width;
+        out.extend_from_slice(&text[from..found]);
+        out.extend_from_slice(given);
+        from = found + step;
+        if out.len() > most {
+            break;
+        }
     }
-    let rest = usize::try_from(at * width).unwrap_or(0);
-    out.extend_from_slice(&raw(&values[0])[rest..]);
+    out.extend_from_slice(&text[from..]);
+    if call.ty.data_type.is_large() && out.len() > most {
+        return Err(Error::from(Msg::OutOfMemory));
+    }
     bounded(&values[0], out, call.ty)
 }
 
@@ -359,14 +414,14 @@ fn bind_replicate(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Colum
     Ok(ColumnType { data_type, ..ty })
 }
 
-/// Longest string that REPLICATE makes of a MAX type: that of the type.
-const REPLICATE_BYTES_MAX: usize = 1 << 31;
+/// Longest string that REPLACE and REPLICATE make of a MAX type: that of the type.
+const STRING_BYTES_MAX: usize = 1 << 31;
 
 fn eval_replicate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Ok(times) = usize::try_from(int(values, 1)) else { return Ok(Value::Null) };
     let piece = raw(&values[0]);
     // A limited type cuts the result off, as documented.
-    let most = call.ty.data_type.bytes_max().map_or(REPLICATE_BYTES_MAX, usize::from);
+    let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
     let whole_times = if piece.is_empty() { 0 } else { times.min(most / piece.len()) };
     if whole_times < times && call.ty.data_type.is_large() && !piece.is_empty() {
         return Err(Error::from(Msg::OutOfMemory));

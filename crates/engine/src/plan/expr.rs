@@ -24,6 +24,27 @@ pub struct Register(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Slot(pub u32);
 
+impl Slot {
+    /// The first slot of parameters that nobody has declared.
+    const UNDECLARED: u32 = 1 << 31;
+
+    /// Makes the slot of an undeclared parameter: a NULL that takes the type of what it stands beside, as
+    /// the literal does. It is in statements that are described, not run.
+    pub(crate) const fn undeclared(place: u32) -> Self {
+        Self(Self::UNDECLARED | place)
+    }
+
+    /// Tells whether it is an undeclared parameter's.
+    pub(crate) const fn is_undeclared(self) -> bool {
+        self.0 >= Self::UNDECLARED
+    }
+
+    /// Returns the place of an undeclared parameter among those.
+    pub(crate) fn undeclared_place(self) -> Option<usize> {
+        usize::try_from(self.0.checked_sub(Self::UNDECLARED)?).ok()
+    }
+}
+
 /// A bound expression and the type of its result.
 #[derive(Clone, Debug)]
 pub struct Expr {

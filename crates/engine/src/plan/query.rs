@@ -211,6 +211,8 @@ pub struct ValuesScan {
     pub rows: Vec<Vec<Expr>>,
     /// Where the values go.
     pub registers: Vec<Register>,
+    /// The table that INSERT brings them to and the columns, which an error of a cut value names.
+    pub target: Option<(Arc<crate::catalog::TableDef>, Vec<usize>)>,
 }
 
 /// A built-in table-valued function (STRING_SPLIT, GENERATE_SERIES, OPENJSON ..).

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sos::ledger::{self, Label};
 
-use crate::bind::fragment::parse_object_name;
+use crate::bind::fragment::parse_procedure_name;
 use crate::catalog::ProcedureDef;
 use crate::exec::run::{
     Argument, Invocation, Stop, check_execute, invoke, not_found, resolve_procedure,
@@ -40,7 +40,7 @@ pub(crate) fn run(
         let call = Callee { key, text, procedure, program };
         return run_stored(call, rpc.parameters, session, sink);
     }
-    let parsed = parse_object_name(name).map_err(|_| not_found(name))?;
+    let parsed = parse_procedure_name(name).map_err(|_| not_found(name))?;
     if let Some(system) = find(&parsed) {
         let outer = enter_named(&parsed, session)?;
         let ran = run_system(system, rpc.parameters, session, sink);

@@ -1,10 +1,11 @@
 //! sp_describe_undeclared_parameters: the types that a batch's undeclared parameters should have, as drivers
 //! ask before they send values.
 //!
-//! The batch is bound with each of them declared as a text, or as bytes or a number where a text cannot
-//! stand; what the binder converts it to, or compares it with, is its type.
+//! The batch is bound with each of them declared as a text; what the binder converts it to, or compares it
+//! with, is its type. Where a text cannot stand, the batch is bound once more with each of them a NULL that
+//! has no type yet: twice at most, however many there are.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
@@ -15,6 +16,7 @@ use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, done};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{LeafAst, Program, Step, StepKind};
+use crate::plan::query::Node;
 use crate::plan::statement::{
     Assignment, Bound, Insert, InsertSource, InsertValue, MergeAction, SetRow, table_of,
 };
@@ -29,8 +31,14 @@ const NAME: &str = "sp_describe_undeclared_parameters";
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: NAME, id: 0, run: describe }];
 
-/// What an undeclared parameter is declared as until its type is known.
-const STAND_INS: [&str; 3] = ["varchar(8000)", "varbinary(8000)", "bigint"];
+/// What undeclared parameters are until their types are known.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StandIn {
+    /// `varchar(8000)`
+    Text,
+    /// NULLs that take the type of what they stand beside.
+    Null,
+}
 
 /// `sp_describe_undeclared_parameters @tsql [, @params]`
 fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
@@ -39,14 +47,16 @@ fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let declared = argument(arguments, 1, "@params").and_then(|a| a.value.as_text(collation));
     let declared = declared.unwrap_or_default();
     let text = statement.as_text(collation).unwrap_or_default();
-    let known = variables(&declared);
+    let known: BTreeSet<String> = variables(&declared).iter().map(|n| n.to_lowercase()).collect();
     let mut wanted: Vec<String> = Vec::new();
+    let mut seen = BTreeMap::new();
     for name in variables(&text) {
-        if known.iter().any(|k| k.eq_ignore_ascii_case(&name)) {
+        let key = name.to_lowercase();
+        if known.contains(&key) {
             continue;
         }
-        if let Some(first) = wanted.iter().find(|w| w.eq_ignore_ascii_case(&name)) {
-            return Err(Msg::UndeclaredTwice(first).into());
+        if let Some(first) = seen.insert(key, wanted.len()) {
+            return Err(Msg::UndeclaredTwice(&wanted[first]).into());
         }
         wanted.push(name);
     }
@@ -94,84 +104,60 @@ fn after(rest: &str, start: usize, end: &str) -> usize {
     rest[start..].find(end).map_or(rest.len(), |place| start + place + end.len())
 }
 
-/// Parameters for which every way to declare them is tried; of more, one at a time.
-const TRIED_TOGETHER_MAX: usize = 6;
-
-/// The ways to declare so many parameters, as places in [`STAND_INS`]: all as texts first.
-fn ways(count: usize) -> Vec<Vec<usize>> {
-    if count > TRIED_TOGETHER_MAX {
-        let others = (0..count).flat_map(|place| (1..STAND_INS.len()).map(move |o| (place, o)));
-        let one = others.map(|(place, other)| {
-            let mut way = vec![0; count];
-            way[place] = other;
-            way
-        });
-        return std::iter::once(vec![0; count]).chain(one).collect();
-    }
-    let mut ways = vec![Vec::new()];
-    for _ in 0..count {
-        let longer = |way: &Vec<usize>, next: usize| way.iter().copied().chain([next]).collect();
-        ways = (0..STAND_INS.len())
-            .flat_map(|next| ways.iter().map(move |way| longer(way, next)).collect::<Vec<_>>())
-            .collect();
-    }
-    ways.sort_by_key(|way| way.iter().filter(|other| **other != 0).count());
-    ways
-}
-
 fn deduce(
     statement: &str,
     declared: &str,
     wanted: &[String],
     session: &SessionState,
 ) -> Result<Vec<ColumnType>, Stop> {
-    let mut failed = None;
-    for way in ways(wanted.len()) {
-        match attempt(statement, declared, (wanted, &way), session) {
-            Ok(found) => {
-                let deduced = wanted.iter().map(|name| {
-                    let ty = found.get(&name.to_lowercase()).copied();
-                    ty.ok_or_else(|| Msg::UndeclaredNotDeduced(name).into())
-                });
-                return deduced.collect();
-            }
-            // What is wrong with texts is what the client is told.
-            Err(stop) => failed = failed.or(Some(stop)),
-        }
-    }
-    Err(failed.unwrap_or_else(|| Msg::InternalError.into()))
+    let attempt = |stand_in| attempt(statement, declared, (wanted, stand_in), session);
+    let found = match attempt(StandIn::Text) {
+        Ok(found) => found,
+        // What is wrong with texts is what the client is told.
+        Err(failed) if wanted.is_empty() => return Err(failed),
+        Err(failed) => attempt(StandIn::Null).map_err(|_| failed)?,
+    };
+    let types = wanted.iter().map(|name| {
+        let ty = found.get(&name.to_lowercase()).copied();
+        ty.ok_or_else(|| Msg::UndeclaredNotDeduced(name).into())
+    });
+    types.collect()
 }
 
 fn attempt(
     statement: &str,
     declared: &str,
-    (wanted, way): (&[String], &[usize]),
+    (wanted, stand_in): (&[String], StandIn),
     session: &SessionState,
 ) -> Result<BTreeMap<String, ColumnType>, Stop> {
-    let own = wanted.iter().zip(way).map(|(name, other)| format!("{name} {}", STAND_INS[*other]));
-    let mut all: Vec<String> = own.collect();
+    let mut all: Vec<String> = wanted.iter().map(|name| format!("{name} varchar(8000)")).collect();
     if !declared.trim().is_empty() {
         all.insert(0, declared.to_owned());
     }
     let parameters = parse_parameters(&all.join(", "), session)?;
     let program = session.parse_and_compile(statement, parameters)?;
-    let mut found = Found { program: &program, types: BTreeMap::new() };
-    found.steps(&program.body, session)?;
-    let mut types = found.types;
-    for (name, _) in wanted.iter().zip(way).filter(|(_, other)| **other != 0) {
-        // Nothing was asked of it but to be no text.
-        let slot = program.variables.iter().find(|v| v.name.eq_ignore_ascii_case(name));
-        let ty = slot.map(|variable| variable.ty);
-        if let Some(ty) = ty {
-            types.entry(name.to_lowercase()).or_insert(ty);
+    let nulls = match stand_in {
+        StandIn::Text => Vec::new(),
+        StandIn::Null => {
+            (0..).zip(wanted).map(|(place, name)| (name.clone(), untyped(place))).collect()
         }
-    }
-    Ok(types)
+    };
+    let mut found = Found { program: &program, nulls, types: BTreeMap::new() };
+    found.steps(&program.body, session)?;
+    Ok(found.types)
+}
+
+/// A parameter without a type: one that has got its type is nullable.
+fn untyped(place: u32) -> Expr {
+    let ty = ColumnType { nullable: false, ..ColumnType::nullable(DataType::Int) };
+    Expr::new(ExprKind::Variable(Slot::undeclared(place)), ty)
 }
 
 /// The types found so far, by name in lower case.
 struct Found<'p> {
     program: &'p Program,
+    /// What parameters without a type are bound to.
+    nulls: Vec<(String, Expr)>,
     types: BTreeMap<String, ColumnType>,
 }
 
@@ -184,6 +170,7 @@ impl Found<'_> {
                     let context = BinderContext::of(session, self.program);
                     let mut binder = context.binder();
                     binder.level = crate::opt::Level::None;
+                    binder.given.clone_from(&self.nulls);
                     let bound = bind_statement(&mut binder, statement)?;
                     self.statement(&bound);
                 }
@@ -200,8 +187,11 @@ impl Found<'_> {
     }
 
     fn note(&mut self, slot: Slot, ty: &ColumnType) {
-        let name = self.program.variables[slot.0 as usize].name.to_lowercase();
-        self.types.entry(name).or_insert(ColumnType { nullable: true, ..*ty });
+        let name = match slot.undeclared_place() {
+            Some(place) => &self.nulls[place].0,
+            None => &self.program.variables[slot.0 as usize].name,
+        };
+        self.types.entry(name.to_lowercase()).or_insert(ColumnType { nullable: true, ..*ty });
     }
 
     fn statement(&mut self, bound: &Bound) {
@@ -245,7 +235,22 @@ impl Found<'_> {
     fn insert(&mut self, insert: &Insert) {
         self.values(&insert.columns, table_of(&insert.target));
         if let InsertSource::Query(query) = &insert.source {
+            self.rows(&query.root, insert);
             walk::visit_query(query, &mut |e| self.expr(e));
+        }
+    }
+
+    /// Several rows of VALUES: each value goes to the column that its register goes to.
+    fn rows(&mut self, root: &Node, insert: &Insert) {
+        let Node::Values(scan) = root else { return };
+        for (value, column) in insert.columns.iter().zip(&table_of(&insert.target).columns) {
+            let InsertValue::Source(Expr { kind: ExprKind::Column(from), .. }) = value else {
+                continue;
+            };
+            let Some(place) = scan.registers.iter().position(|to| to == from) else { continue };
+            for row in &scan.rows {
+                self.assigned(&row[place], &column.ty);
+            }
         }
     }
 
@@ -301,6 +306,9 @@ impl Found<'_> {
                 }
             }
             ExprKind::Like(_, like) => self.like(&like.pattern, &like.text),
+            ExprKind::Variable(slot) if slot.is_undeclared() && expr.ty.nullable => {
+                self.note(*slot, &expr.ty);
+            }
             _ => {}
         }
     }

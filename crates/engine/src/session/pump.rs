@@ -11,7 +11,7 @@ use types::{Error, Msg};
 use crate::bind::program::{Body, Parameters, compile};
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
-use crate::catalog::{ProcedureDef, TableDef};
+use crate::catalog::{Object, ProcedureDef};
 use crate::event::context;
 use crate::event::emit::error::Receiver;
 use crate::event::emit::{self, request};
@@ -614,11 +614,12 @@ impl SessionState {
             }
             self.temp.clear();
         }
-        self.drop_global_tables();
+        self.drop_globals();
     }
 
-    /// Drops the `##` tables that the session has made; those of an open transaction stay until the next time.
-    fn drop_global_tables(&mut self) {
+    /// Drops the `##` tables and temporary procedures that the session has made; those of an open transaction
+    /// stay until the next time.
+    fn drop_globals(&mut self) {
         if self.transaction.count > 0 {
             return;
         }
@@ -628,16 +629,18 @@ impl SessionState {
         }
         let dropped = self.change_catalog(|catalog| {
             let tempdb = catalog.database_mut("tempdb").ok_or(Msg::InternalError)?;
-            let own = ids.iter().filter_map(|id| tempdb.table_by_id(*id).cloned());
-            let own: Vec<Arc<TableDef>> = own.collect();
-            for table in &own {
-                tempdb.objects.remove(&(Name::new(&table.schema), Name::new(&table.name)));
+            let own = ids.iter().filter_map(|id| tempdb.object_by_id(*id).cloned());
+            let own: Vec<Object> = own.collect();
+            for object in &own {
+                tempdb.objects.remove(&(Name::new(object.schema()), Name::new(object.name())));
             }
             Ok(own)
         });
-        for table in dropped.unwrap_or_default() {
-            self.counters.count(SessionCounter::TempTablesDropped);
-            self.note_gone(&table.rows.data);
+        for object in dropped.unwrap_or_default() {
+            if let Object::Table(table) = object {
+                self.counters.count(SessionCounter::TempTablesDropped);
+                self.note_gone(&table.rows.data);
+            }
         }
         self.keep_definitions();
     }

@@ -2,7 +2,7 @@
 //!
 //! A `#table` made in a procedure goes with it; one made in a batch goes with the session or its
 //! reset. An inner scope's table hides an outer one's of the same name. `##t` lives in the catalog
-//! of tempdb; the session that made it takes it away.
+//! of tempdb, and so do temporary procedures; the session that made one takes it away.
 
 use std::sync::Arc;
 
@@ -55,9 +55,11 @@ impl TempTables {
         }
     }
 
-    /// Notes a `##t` that goes with the session.
+    /// Notes a `##t` or a temporary procedure, which go with the session.
     pub fn add_global(&mut self, id: i32) {
-        self.globals.push(id);
+        if !self.globals.contains(&id) {
+            self.globals.push(id);
+        }
     }
 
     /// Takes the ids of what [`Self::add_global`] noted, which may have been dropped since.

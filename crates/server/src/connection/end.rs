@@ -28,8 +28,10 @@ pub(crate) enum End {
     Panicked,
     /// The server stops.
     Stopping,
-    /// Another session has killed this one.
+    /// Another session has killed this one, while it ran a request.
     Killed,
+    /// Another session has killed this one, while it was idle.
+    KilledIdle,
     /// The socket failed.
     Socket(io::Error),
 }
@@ -38,9 +40,12 @@ impl End {
     /// Tells whether the log should know.
     pub(crate) const fn is_noteworthy(&self) -> bool {
         match self {
-            Self::Closed | Self::LoginRefused | Self::Fatal | Self::Stopping | Self::Killed => {
-                false
-            }
+            Self::Closed
+            | Self::LoginRefused
+            | Self::Fatal
+            | Self::Stopping
+            | Self::Killed
+            | Self::KilledIdle => false,
             Self::Protocol(_)
             | Self::Tls(_)
             | Self::NoTls(_)
@@ -65,7 +70,7 @@ impl fmt::Display for End {
             Self::Fatal => f.write_str("An error has ended the session."),
             Self::Panicked => f.write_str("A request has failed an assertion; its session ended."),
             Self::Stopping => f.write_str("The server is stopping."),
-            Self::Killed => f.write_str("The session was killed."),
+            Self::Killed | Self::KilledIdle => f.write_str("The session was killed."),
             Self::Socket(error) => write!(f, "The connection failed: {error}."),
         }
     }

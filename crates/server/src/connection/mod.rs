@@ -125,8 +125,11 @@ impl Connection {
     fn receive(&mut self, scratch: &mut Scratch) -> Result<(), End> {
         loop {
             let (count, room) = self.receive_once(scratch)?;
-            if let Some(end) = self.side.link.end() {
-                return Err(end);
+            match self.side.link.end() {
+                // Nobody has asked for an answer: one would be taken for that of the next request.
+                Some(End::Killed) => return Err(End::KilledIdle),
+                Some(end) => return Err(end),
+                None => {}
             }
             self.refuse_if_too_long();
             // Less than there was room for: nothing more is there, and arrivals will be reported.
@@ -396,6 +399,7 @@ impl Side {
             End::Protocol(error) => self.explain(&error.to_error(), io),
             End::Killed => self.explain(&Msg::SessionKilled.into(), io),
             End::Closed
+            | End::KilledIdle
             | End::Tls(_)
             | End::NoTls(_)
             | End::LoginRefused

@@ -75,6 +75,52 @@ impl LikePattern {
         let weigh = |code| weight(code, encoding, self.collation);
         Some(match_tokens(&self.tokens, characters, encoding, &weigh))
     }
+
+    /// Tells behind how many characters of `value` a match begins, a `%` in front aside; `None` if nothing
+    /// matches.
+    pub fn find(&self, value: &Value) -> Option<usize> {
+        let (encoding, mut text) = characters(value, self.collation)?;
+        let weigh = |code| weight(code, encoding, self.collation);
+        let [Token::AnyRun, rest @ ..] = &*self.tokens else {
+            return match_tokens(&self.tokens, text, encoding, &weigh).then_some(0);
+        };
+        let run = rest.iter().position(|t| matches!(t, Token::AnyRun)).unwrap_or(rest.len());
+        let (run, behind) = rest.split_at(run);
+        if rest.is_empty() {
+            return Some(0);
+        }
+        let mut before = 0;
+        loop {
+            if let Some(after) = match_run(run, text.clone(), &weigh) {
+                // What a later start leaves to the next `%` is only less of it.
+                if !behind.is_empty() {
+                    return match_tokens(behind, after, encoding, &weigh).then_some(before);
+                }
+                if has_ended(after, encoding) {
+                    return Some(before);
+                }
+            }
+            text.next()?;
+            before += 1;
+        }
+    }
+}
+
+/// Matches tokens without `%`; returns the text behind them.
+fn match_run<'t>(
+    run: &[Token],
+    mut text: Characters<'t>,
+    weigh: &impl Fn(u32) -> u64,
+) -> Option<Characters<'t>> {
+    run.iter()
+        .all(|token| text.next().is_some_and(|c| matches_one(token, weigh(c))))
+        .then_some(text)
+}
+
+/// Tells whether nothing is left that counts: in `varchar`, blanks behind the end of the pattern do not.
+fn has_ended(mut rest: Characters<'_>, encoding: Encoding) -> bool {
+    let blank = u32::from(b' ');
+    rest.clone().next().is_none() || encoding == Encoding::CodePage && rest.all(|c| c == blank)
 }
 
 /// Returns the characters of a string value as LIKE counts them.
@@ -211,19 +257,15 @@ fn match_tokens(
         let step = match tokens.get(at) {
             Some(Token::AnyRun) => {
                 at += 1;
+                if at == tokens.len() {
+                    return true;
+                }
                 retry = Some((at, here));
                 continue;
             }
             Some(token) => text.next().map(|c| matches_one(token, weigh(c))),
-            // In `varchar`, blanks behind the end of the pattern do not count.
-            None if here.clone().next().is_none() => return true,
-            None => {
-                let blank = u32::from(b' ');
-                if encoding == Encoding::CodePage && here.clone().all(|c| c == blank) {
-                    return true;
-                }
-                Some(false)
-            }
+            None if has_ended(here, encoding) => return true,
+            None => Some(false),
         };
         match step {
             Some(true) => at += 1,

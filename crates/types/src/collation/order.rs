@@ -129,8 +129,8 @@ impl Collation {
     ) {
         let rules = Rules::of(self, encoding);
         let letters = match encoding {
-            Encoding::CodePage => push_ascii_weights(value.as_chunks::<1>().0, rules.ascii, out),
-            Encoding::Utf16 => push_ascii_weights(value.as_chunks::<2>().0, rules.ascii, out),
+            Encoding::CodePage => push_ascii_weights(value.as_chunks::<1>().0, &rules, out),
+            Encoding::Utf16 => push_ascii_weights(value.as_chunks::<2>().0, &rules, out),
         };
         match letters {
             None => return self.push_general_key(value, encoding, out),
@@ -148,12 +148,17 @@ impl Collation {
         let secondary = elements.filter(|_| rules.accents).map(|e| e.secondary);
         let has_marks = push_level(secondary, out);
         let tertiary = letters.filter(|_| rules.has_tertiary()).map(|e| e.tertiary);
+        let mut levels = usize::from(has_marks);
         if tertiary.clone().any(|weight| weight != PLAIN) {
-            // The third level is known by its place, so an empty second one is marked as well.
-            if !has_marks {
-                out.push(LEVEL);
-            }
+            // A level is known by its place, so empty ones before it are marked as well.
+            out.extend((levels..1).map(|_| LEVEL));
             push_level(tertiary, out);
+            levels = 2;
+        }
+        let mut words = self.word_marks(value, encoding, &rules).peekable();
+        if words.peek().is_some() {
+            out.extend((levels..3).map(|_| LEVEL));
+            words.for_each(|mark| push_word_mark(mark, out));
         }
         out.push(END);
     }
@@ -175,7 +180,10 @@ impl Collation {
                 a.filter(letters).map(third).cmp(b.filter(letters).map(third))
             });
         }
-        order
+        order.then_with(|| {
+            let [a, b] = [left, right].map(|value| self.word_marks(value, encoding, &rules));
+            a.cmp(b)
+        })
     }
 
     fn elements<'a>(
@@ -184,7 +192,23 @@ impl Collation {
         encoding: Encoding,
         rules: &'a Rules,
     ) -> impl Iterator<Item = Element> + Clone + 'a {
-        Characters::of(value, encoding, self).flat_map(move |c| Expansion::of(c, rules))
+        let letters = Characters::of(value, encoding, self).filter(|c| !rules.is_word_mark(*c));
+        letters.flat_map(move |c| Expansion::of(c, rules))
+    }
+
+    /// Hyphens and apostrophes: behind how many other characters each stands, and its weight.
+    fn word_marks<'a>(
+        self,
+        value: &'a [u8],
+        encoding: Encoding,
+        rules: &'a Rules,
+    ) -> impl Iterator<Item = (u32, u8)> + 'a {
+        let mut before = 0;
+        Characters::of(value, encoding, self).filter_map(move |c| {
+            let mark = rules.word_mark(c).map(|weight| (before, weight));
+            before += u32::from(mark.is_none());
+            mark
+        })
     }
 }
 
@@ -212,7 +236,7 @@ fn compare_ascii(
     for a in left {
         let Some(b) = right.next() else {
             // A mark in the rest would belong to the letter before: the general way decides.
-            return (a < 0x80).then_some(Ordering::Greater);
+            return (a < 0x80 && !rules.is_word_mark(a)).then_some(Ordering::Greater);
         };
         let order = ascii_weight(a, rules)?.cmp(&ascii_weight(b, rules)?);
         if order.is_ne() {
@@ -223,14 +247,18 @@ fn compare_ascii(
         case = case.then(b.cmp(&a));
     }
     match right.next() {
-        Some(b) if b < 0x80 => Some(Ordering::Less),
+        Some(b) if b < 0x80 && !rules.is_word_mark(b) => Some(Ordering::Less),
         Some(_) => None,
         None if rules.case => Some(case),
         None => Some(Ordering::Equal),
     }
 }
 
+/// `None` for what the general way has to look at.
 fn ascii_weight(code: u32, rules: &Rules) -> Option<u8> {
+    if rules.is_word_mark(code) {
+        return None;
+    }
     rules.ascii.get(usize::try_from(code).ok()?).copied()
 }
 
@@ -240,24 +268,25 @@ enum Letters {
     WithUpperCase,
 }
 
-/// Appends the primary weights of a string that is all ASCII, and says whether a letter is upper case; of
+/// Appends the primary weights of a string that is all ASCII and has no marks of words, and says whether a letter is upper case; of
 /// another it appends nothing. One pass, and one look for room: this is made of most keys.
 fn push_ascii_weights<const UNIT: usize>(
     units: &[[u8; UNIT]],
-    weights: &[u8; 128],
+    rules: &Rules,
     out: &mut Vec<u8>,
 ) -> Option<Letters> {
     let start = out.len();
     // The end of the key has its room, too.
     out.reserve(units.len() + 1);
-    let (mut low, mut high, mut has_upper) = (0, 0, false);
+    let (mut low, mut high, mut has_upper, mut has_marks) = (0, 0, false, false);
     out.extend(units.iter().map(|unit| {
         low |= unit[0];
         high |= unit[1..].first().copied().unwrap_or(0);
         has_upper |= unit[0].is_ascii_uppercase();
-        weights[usize::from(unit[0] & 0x7F)]
+        has_marks |= rules.is_word_mark(u32::from(unit[0]));
+        rules.ascii[usize::from(unit[0] & 0x7F)]
     }));
-    if low > 0x7F || high > 0 {
+    if low > 0x7F || high > 0 || has_marks {
         out.truncate(start);
         return None;
     }
@@ -285,6 +314,12 @@ fn push_level(weights: impl Iterator<Item = u8>, out: &mut Vec<u8>) -> bool {
     }
     out.truncate(end);
     end > start
+}
+
+/// Appends a mark of the last level: its place in four bytes, none of which is 0 or 1, and its weight.
+fn push_word_mark((before, weight): (u32, u8), out: &mut Vec<u8>) {
+    let seven = |shift: u32| 0x80 | u8::try_from(before >> shift & 0x7F).unwrap_or(0);
+    out.extend_from_slice(&[seven(21), seven(14), seven(7), seven(0), weight]);
 }
 
 /// Returns the length of the first level of a linguistic key, stepping over four-byte weights.

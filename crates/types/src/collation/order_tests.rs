@@ -66,6 +66,35 @@ fn equivalent_spellings_are_equal_in_windows_order() {
     assert_eq!(compare("Latin1_General_CI_AS", "ПРИВЕТ", "привет"), Equal);
 }
 
+/// Word sort: hyphens and apostrophes count where all else is equal, so that "coop" and "co-op" stand beside
+/// each other. From the documentation of Windows' CompareString, SORT_STRINGSORT; `varchar` in a SQL
+/// collation has the order of its code page, in which they are symbols.
+#[test]
+fn windows_collations_sort_by_words() {
+    for collation in
+        ["Latin1_General_CI_AS", "Latin1_General_100_CS_AS", "Latin1_General_100_CI_AS_SC_UTF8"]
+    {
+        let words = [
+            "bill", "billet", "bills", "bill's", "can't", "cant's", "con", "coop", "co-op",
+            "coop-", "copy", "we're", "weres",
+        ];
+        for pair in words.windows(2) {
+            assert_eq!(compare(collation, pair[0], pair[1]), Less, "{collation} {pair:?}");
+            assert_eq!(compare_varchar(collation, pair[0], pair[1]), Less, "{collation} {pair:?}");
+        }
+        assert_eq!(compare(collation, "a-b", "a-b "), Equal);
+        assert_eq!(compare(collation, "a-b", "ab"), Greater);
+        assert_eq!(compare(collation, "a'b", "a-b"), Less);
+        assert_eq!(compare(collation, "-", ""), Greater);
+        assert_eq!(compare(collation, "-a", "b"), Less);
+    }
+    // Case is a level before: a hyphen makes less of a difference.
+    assert_eq!(compare("Latin1_General_CS_AS", "co-op", "COOP"), Less);
+    assert_eq!(compare("Latin1_General_CI_AS", "co-op", "COOP"), Greater);
+    assert_eq!(compare("SQL_Latin1_General_CP1_CI_AS", "co-op", "con"), Greater);
+    assert_eq!(compare_varchar("SQL_Latin1_General_CP1_CI_AS", "co-op", "con"), Less);
+}
+
 #[test]
 fn binary2_orders_utf16_units() {
     assert_eq!(compare("Latin1_General_BIN2", "\u{FFFD}", "\u{1F600}"), Greater);

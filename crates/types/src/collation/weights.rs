@@ -1,7 +1,9 @@
 //! Characters to weights: what a character counts as at each level of a linguistic collation.
 //!
 //! Three levels, as in every linguistic order: the letter (primary), its marks (secondary), its case,
-//! width and kana form (tertiary). A collation that ignores a difference leaves its level out.
+//! width and kana form (tertiary). A collation that ignores a difference leaves its level out. Windows
+//! collations have a fourth: hyphens and apostrophes are in none of the first three, and decide by place
+//! and kind where all else is equal ("word sort").
 //!
 //! A primary weight is the first byte of the sort key in its top byte; symbols and letters beyond ASCII
 //! share a lead byte and carry their code point in the other three:
@@ -21,6 +23,10 @@ const LEAD_LETTER: u8 = 0x50;
 const LEAD_OTHER: u8 = 0xF0;
 /// The secondary and tertiary weight of a plain lower-case letter, the smallest there is.
 pub(super) const PLAIN: u8 = 2;
+const APOSTROPHE: u32 = 0x27;
+const HYPHEN: u32 = 0x2D;
+const WIDE_APOSTROPHE: u32 = 0xFF07;
+const WIDE_HYPHEN: u32 = 0xFF0D;
 /// The mark of letters with a stroke, which Unicode does not decompose.
 const MARK_STROKE: u8 = 0x72;
 /// The mark of eth.
@@ -70,6 +76,8 @@ pub(super) struct Rules {
     pub(super) case: bool,
     width: bool,
     kana: bool,
+    /// Whether hyphens and apostrophes are marks in words: Windows' word sort.
+    words: bool,
 }
 
 /// The encoding that a string is in.
@@ -93,7 +101,24 @@ impl Rules {
             case: collation.has(CASE_SENSITIVE),
             width: collation.has(WIDTH_SENSITIVE),
             kana: collation.has(KANA_SENSITIVE),
+            words: !by_sort_id,
         }
+    }
+
+    /// Tells whether a character counts only where words are equal without it: hyphen and apostrophe, so
+    /// that `co-op` comes right behind `coop`.
+    pub(super) const fn is_word_mark(&self, code: u32) -> bool {
+        self.words && matches!(code, APOSTROPHE | HYPHEN | WIDE_APOSTROPHE | WIDE_HYPHEN)
+    }
+
+    /// Returns the weight of such a character at the last level.
+    pub(super) const fn word_mark(&self, code: u32) -> Option<u8> {
+        if !self.is_word_mark(code) {
+            return None;
+        }
+        let is_wide = matches!(code, WIDE_APOSTROPHE | WIDE_HYPHEN);
+        let weight = if matches!(code, HYPHEN | WIDE_HYPHEN) { 0x82 } else { 0x80 };
+        Some(if is_wide && self.width { weight + 1 } else { weight })
     }
 
     /// Tells whether the third level counts at all.
@@ -125,6 +150,10 @@ impl Expansion {
     /// Takes a character apart.
     pub(super) fn of(code: u32, rules: &Rules) -> Self {
         let mut expansion = Self::default();
+        if code < 0x80 {
+            expansion.push_letter(code, rules);
+            return expansion;
+        }
         if let Some((first, second)) = ligature(code).filter(|_| rules.expands) {
             expansion.push_letter(first, rules);
             expansion.push_letter(second, rules);

@@ -292,13 +292,15 @@ fn hour_of(hour: i32, is_afternoon: bool) -> Result<i32> {
 }
 
 /// Reads a fraction of a second. Behind a colon it counts milliseconds; the older types take no more
-/// than three digits, the newer ones seven.
+/// than three digits, the newer ones any number: the eighth rounds.
 fn fraction_ticks(digits: &str, sign: char, is_old: bool) -> Result<i64> {
     let len = digits.len();
-    if len > if is_old { 3 } else { 7 } {
+    if is_old && len > 3 {
         return Err(ParseError::Syntax);
     }
-    let value = i64::from(number(digits)?);
+    let (kept, dropped) = digits.split_at(len.min(7));
+    let up = i64::from(dropped.as_bytes().first().is_some_and(|digit| *digit >= b'5'));
+    let value = i64::from(number(kept)?) + up;
     if sign == ':' {
         return if len <= 3 { Ok(value * 10_000) } else { Err(ParseError::Syntax) };
     }

@@ -263,10 +263,12 @@ with_temporal_messages! {
     ForeignKeyLength(referenced: &'a str, referencing: &'a str, key: &'a str) = 1753, 16, "Column '{referenced}' is not the same length or scale as referencing column '{referencing}' in foreign key '{key}'. Columns participating in a foreign key relationship must be defined with the same length and scale.";
     DefaultOnIdentity(table: &'a str, column: &'a str) = 1754, 16, "Defaults cannot be created on columns with an IDENTITY attribute. Table '{table}', column '{column}'.";
     DefaultOnTimestamp(table: &'a str, column: &'a str) = 1755, 16, "Defaults cannot be created on columns of data type timestamp. Table '{table}', column '{column}'.";
+    ForeignKeySkipped(key: &'a str) = 1756, 10, "Skipping FOREIGN KEY constraint '{key}' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.";
     ForeignKeyCollation(referenced: &'a str, referencing: &'a str, key: &'a str) = 1757, 16, "Column '{referenced}' is not of same collation as referencing column '{referencing}' in foreign key '{key}'.";
     ComputedInComputed(column: &'a str, table: &'a str) = 1759, 16, "Computed column '{column}' in table '{table}' is not allowed to be used in another computed-column definition.";
     ForeignKeySetNull(key: &'a str) = 1761, 16, "Cannot create the foreign key \"{key}\" with the SET NULL referential action, because one or more referencing columns are not nullable.";
     ForeignKeySetDefault(key: &'a str) = 1762, 16, "Cannot create the foreign key \"{key}\" with the SET DEFAULT referential action, because one or more referencing not-nullable columns lack a default constraint.";
+    ForeignKeyToTemporary(key: &'a str) = 1766, 16, "Foreign key references to temporary tables are not supported. Foreign key '{key}'.";
     ForeignKeyInvalidTable(key: &'a str, table: &'a str) = 1767, 16, "Foreign key '{key}' references invalid table '{table}'.";
     ForeignKeyReferencingColumn(key: &'a str, column: &'a str, table: &'a str) = 1769, 16, "Foreign key '{key}' references invalid column '{column}' in referencing table '{table}'.";
     ForeignKeyReferencedColumn(key: &'a str, column: &'a str, table: &'a str) = 1770, 16, "Foreign key '{key}' references invalid column '{column}' in referenced table '{table}'.";
@@ -445,6 +447,7 @@ with_temporal_messages! {
     NestedIdentity(column: &'a str, table: &'a str) = 5328, 15, "Cannot insert explicit value for the identity column '{column}' in the target table '{table}' of the INSERT statement when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NestedWindow(clause: &'a str) = 5329, 15, "Windowed functions are not allowed in the {clause} clause when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     XmlNotDml = 6305, 16, "XQuery data manipulation expression required in XML data type method.";
+    XmlCollectionNotFound(name: &'a str) = 6314, 16, "Collection specified does not exist in metadata : '{name}'.";
     XmlTooDeep(max: i64) = 6335, 16, "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is {max} levels.";
     XmlDtd = 6359, 16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.";
     XmlErrorDescription(text: &'a str) = 6602, 16, "The error description is '{text}'.";
@@ -678,6 +681,8 @@ with_temporal_messages! {
     PropertyExists(property: &'a str, name: &'a str) = 15233, 16, "Property cannot be added. Property '{property}' already exists for '{name}'.";
     AmbiguousName(kind: &'a str) = 15248, 11, "Either the parameter @objname is ambiguous or the claimed @objtype ({kind}) is wrong.";
     NoPermissionForAction = 15247, 16, "User does not have permission to perform this action.";
+    NotCurrentDatabase = 15250, 16, "The database name component of the object qualifier must be the name of the current database.";
+    NameSyntax(name: &'a str) = 15253, 11, "Syntax error parsing SQL identifier '{name}'.";
     NewNameInUse(name: &'a str, kind: &'a str) = 15335, 11, "Error: The new name '{name}' is already in use as a {kind} name and would cause a duplicate that is not permitted.";
     EnforcedDependencies(name: &'a str) = 15336, 16, "Object '{name}' cannot be renamed because the object participates in enforced dependencies.";
     TransferOwned = 15347, 16, "Cannot transfer an object that is owned by a parent object.";

@@ -417,7 +417,11 @@ fn values(
     }
     let first = binder.new_registers(columns.len());
     let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
-    let scan = ValuesScan { rows: bound, registers: registers.clone() };
+    let scan = ValuesScan {
+        rows: bound,
+        registers: registers.clone(),
+        target: Some((Arc::clone(&definition), columns.to_vec())),
+    };
     let query = Query { root: Node::Values(Box::new(scan)), output: Vec::new() };
     // What the rows have for a generated column is DEFAULT: it is made as if the column were not named.
     let values = columns.iter().zip(&registers);

@@ -55,7 +55,12 @@ impl Expr {
 
     /// Tells whether this is the literal NULL, which takes the type of what it stands beside.
     pub fn is_null_literal(&self) -> bool {
-        matches!(&self.kind, ExprKind::Constant(Value::Null)) && self.ty.data_type == DataType::Int
+        let is_null = match &self.kind {
+            ExprKind::Constant(value) => value.is_null(),
+            ExprKind::Variable(slot) => slot.is_undeclared(),
+            _ => false,
+        };
+        is_null && self.ty.data_type == DataType::Int
     }
 
     /// Returns the value of a constant.

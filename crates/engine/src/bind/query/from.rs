@@ -724,7 +724,7 @@ pub(crate) fn bind_rows(
     }
     let first = binder.new_registers(width);
     let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
-    Ok((Node::Values(Box::new(ValuesScan { rows: converted, registers })), types))
+    Ok((Node::Values(Box::new(ValuesScan { rows: converted, registers, target: None })), types))
 }
 
 /// Resolves table hints to what a scan does about them. Hints about the size of locks (ROWLOCK ..) change

@@ -186,7 +186,8 @@ pub(super) fn bind_unpivot(binder: &mut Binder<'_>, unpivot: &ast::Unpivot) -> R
     let (value, name) = (binder.new_register(), binder.new_register());
     columns.push(new_column(&unpivot.value, ty, value));
     columns.push(new_column(&unpivot.name, name_ty, name));
-    let values = Node::Values(Box::new(ValuesScan { rows, registers: vec![value, name] }));
+    let values =
+        Node::Values(Box::new(ValuesScan { rows, registers: vec![value, name], target: None }));
     let there = is_not_null(Expr::new(ExprKind::Column(value), ty));
     let right = Node::Filter(Box::new((values, there)));
     add_turned(binder, alias, columns)?;

@@ -87,7 +87,8 @@ pub(super) fn order_output(
     let Query { root, output } = to_columns(binder, query);
     let mut keys = Vec::with_capacity(order_by.len());
     for key in order_by {
-        let expr = match qualified(body, &key.expr).and_then(|place| output.get(place)) {
+        let expr = match source_column(body, &output, &key.expr).and_then(|place| output.get(place))
+        {
             Some(column) => column.expr.clone(),
             None => output_key(binder, &output, &key.expr)?,
         };
@@ -109,11 +110,13 @@ pub(super) fn order_output(
     Ok(Query { root, output })
 }
 
-/// Finds the item of the first SELECT that is the same column of the same table: `ORDER BY t.c` behind a
-/// UNION means what the first operand calls so.
-fn qualified(body: &QueryBody, key: &ast::Expr) -> Option<usize> {
+/// Finds the item of the first SELECT that is the same column: `ORDER BY t.c` behind a UNION means what the
+/// first operand calls so, and `ORDER BY c` too if no column of the result has that name.
+fn source_column(body: &QueryBody, output: &[OutputColumn], key: &ast::Expr) -> Option<usize> {
     let ast::ExprKind::Column(key) = &key.kind else { return None };
-    let table = key.table.as_ref()?;
+    if key.table.is_none() && output.iter().any(|column| Name::same(&column.name, &key.column)) {
+        return None;
+    }
     let mut first = body;
     let select = loop {
         first = match first {
@@ -126,10 +129,11 @@ fn qualified(body: &QueryBody, key: &ast::Expr) -> Option<usize> {
         SelectItemKind::Expr { expr, .. } => match &expr.kind {
             ast::ExprKind::Column(column) => {
                 Name::same(&column.column, &key.column)
-                    && column
-                        .table
-                        .as_ref()
-                        .is_some_and(|own| Name::same(&own.object, &table.object))
+                    && match (&key.table, &column.table) {
+                        (None, _) => true,
+                        (Some(table), Some(own)) => Name::same(&own.object, &table.object),
+                        (Some(_), None) => false,
+                    }
             }
             _ => false,
         },

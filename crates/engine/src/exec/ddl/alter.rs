@@ -14,7 +14,7 @@ use tsql::ast::{
 };
 use types::{DataType, Error, Length, Msg, Result};
 
-use super::shape::{Place, Shaper};
+use super::shape::{Place, Shaper, skipped};
 use super::{created, refuse, table, versioning};
 use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
 use crate::bind::{Binder, BinderContext};
@@ -87,6 +87,9 @@ fn add(
     validate: bool,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    for key in skipped(elements, &table.name) {
+        fault::sent_message(cx, &Error::from(Msg::ForeignKeySkipped(key)))?;
+    }
     let mut next = {
         let database = database_of(table, cx);
         let context = BinderContext::bare(cx.session, &database);

@@ -78,7 +78,14 @@ pub(super) fn create_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -
 fn create_temporary_procedure(create: &ast::CreateProcedure, cx: &mut Cx<'_>) -> Result<()> {
     let name = cx.session.temporary_module_name(&create.name.object);
     let to = Target { database: "tempdb".to_owned(), schema: "dbo".to_owned(), name };
-    define_procedure(create, &to, cx)
+    define_procedure(create, &to, cx)?;
+    // Both kinds end with the session that made them.
+    cx.session.refresh_catalog();
+    let made = cx.session.catalog.find_procedure("tempdb", "dbo", &to.name).map(|p| p.id);
+    if let Some(id) = made {
+        cx.session.temp.add_global(id);
+    }
+    Ok(())
 }
 
 fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>) -> Result<()> {

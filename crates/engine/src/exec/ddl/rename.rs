@@ -8,7 +8,7 @@ use tsql::ast;
 use types::{Error, Msg, Result};
 
 use super::event::{Occurrence, renaming};
-use super::{alter, change_database, table, versioning};
+use super::{alter, change_database, table, trigger, versioning};
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::name::Name;
 use crate::catalog::{
@@ -16,6 +16,7 @@ use crate::catalog::{
     UserType,
 };
 use crate::exec::Cx;
+use crate::view::source::bind_view;
 
 /// What `@objtype` says.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,22 +35,32 @@ pub(crate) enum Renamed {
 ///
 /// # Errors
 /// 15225 if there is nothing of the name, 15335 if the new one is taken, 15248 for a name with too
-/// few parts.
+/// few parts, 15250 for one of another database, 15253 for what is no name.
 pub(crate) fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
-    let missing = || not_found(kind, old, cx);
-    let name = parse_object_name(old).map_err(|_| missing())?;
+    let name = parse_object_name(old).map_err(|_| Msg::NameSyntax(old))?;
     match kind {
-        // Without a word what kind it is, a name of a table's column is one too.
-        Renamed::Object => match object(&name, old, new, cx) {
-            Err(error) if error.number == 15_225 && is_column(&name, cx) => {
-                column(&name, old, new, cx)
-            }
-            done => done,
-        },
+        Renamed::Object => of_any_kind(&name, old, new, cx),
         Renamed::Column => column(&name, old, new, cx),
         Renamed::Index => index(&name, old, new, cx),
         Renamed::Type => user_type(&name, old, new, cx),
     }
+}
+
+/// Without a word what kind it is, a name of a table's column, index or constraint is one too, as in
+/// `database.schema.table.constraint`.
+fn of_any_kind(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let is_missing = |done: &Result<()>| {
+        done.as_ref().is_err_and(|error| [15_225, 15_248].contains(&error.number))
+    };
+    type Step = fn(&ast::ObjectName, &str, &str, &mut Cx<'_>) -> Result<()>;
+    let kinds: [Step; 4] = [object, column, index, constraint_of_table];
+    for rename in kinds {
+        let done = rename(name, old, new, cx);
+        if !is_missing(&done) {
+            return done;
+        }
+    }
+    Err(not_found(Renamed::Object, old, cx))
 }
 
 /// The event that it is to DDL triggers; none where there is nothing of the name.
@@ -71,16 +82,28 @@ pub(crate) fn event_of(
             renaming(whole(object_type(object)), None, renamed, cx.session)
         }
         Renamed::Object | Renamed::Column | Renamed::Index => {
-            let word = if kind == Renamed::Index { "INDEX" } else { "COLUMN" };
             let owner = name.database.as_deref().unwrap_or("dbo");
-            match name.schema.as_deref().filter(|table| database.object(owner, table).is_some()) {
-                Some(table) => {
-                    let target = Some((table.to_owned(), "TABLE"));
+            let part = name.schema.as_deref();
+            match part.and_then(|part| Some((part, database.object(owner, part)?))) {
+                Some((of, object)) => {
+                    let word = part_type(kind, object, &name.object);
+                    let target = Some((of.to_owned(), object_type(object)));
                     renaming((owner, &name.object, word), target, renamed, cx.session)
                 }
                 None => renaming(whole("OBJECT"), None, renamed, cx.session),
             }
         }
+    }
+}
+
+/// What a part of a table or view is to DDL triggers.
+fn part_type(kind: Renamed, of: &Object, part: &str) -> &'static str {
+    match (kind, of) {
+        (Renamed::Index, _) => "INDEX",
+        (Renamed::Object, Object::Table(table)) if table.column(part).is_none() => {
+            if table.index(part).is_some() { "INDEX" } else { "OBJECT" }
+        }
+        _ => "COLUMN",
     }
 }
 
@@ -96,12 +119,6 @@ const fn object_type(object: &Object) -> &'static str {
     }
 }
 
-/// Tells whether a name is that of a table's column.
-fn is_column(name: &ast::ObjectName, cx: &mut Cx<'_>) -> bool {
-    let found = of_table(Renamed::Column, name, "", cx);
-    found.is_ok_and(|(table, column)| table.column(&column).is_some())
-}
-
 fn not_found(kind: Renamed, old: &str, cx: &Cx<'_>) -> Error {
     let said = match kind {
         Renamed::Object => "(null)",
@@ -112,22 +129,38 @@ fn not_found(kind: Renamed, old: &str, cx: &Cx<'_>) -> Error {
     Msg::NoItemByName(old, &cx.session.database, said).into()
 }
 
-/// The table of `table.column`, `schema.table.column`, and the last part.
+/// Splits `table.column`, `schema.table.column` and `database.schema.table.column` before the last part.
+fn owner_of(kind: Renamed, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<ast::ObjectName> {
+    let word = if kind == Renamed::Column { "COLUMN" } else { "INDEX" };
+    let Some(object) = name.schema.clone() else { return Err(Msg::AmbiguousName(word).into()) };
+    check_database(name.server.as_deref(), cx)?;
+    Ok(ast::ObjectName {
+        schema: name.database.clone(),
+        database: None,
+        server: None,
+        object,
+        span: name.span,
+    })
+}
+
+/// Refuses what is in another database than the current one.
+fn check_database(database: Option<&str>, cx: &Cx<'_>) -> Result<()> {
+    match database {
+        Some(other) if !Name::same(other, &cx.session.database) => {
+            Err(Msg::NotCurrentDatabase.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The table of `table.column` and the like, and the last part.
 fn of_table(
     kind: Renamed,
     name: &ast::ObjectName,
     old: &str,
     cx: &mut Cx<'_>,
 ) -> Result<(Arc<TableDef>, String)> {
-    let word = if kind == Renamed::Column { "COLUMN" } else { "INDEX" };
-    let Some(owner) = name.schema.clone() else { return Err(Msg::AmbiguousName(word).into()) };
-    let of = ast::ObjectName {
-        schema: name.database.clone(),
-        database: name.server.clone(),
-        server: None,
-        object: owner,
-        span: name.span,
-    };
+    let of = owner_of(kind, name, cx)?;
     let table = table::find_alone(&of, cx).map_err(|error| match error.number {
         4_902 => not_found(kind, old, cx),
         _ => error,
@@ -136,6 +169,13 @@ fn of_table(
 }
 
 fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let of = owner_of(Renamed::Column, name, cx)?;
+    let database = cx.session.catalog.database(&cx.session.database);
+    let schema = of.schema.as_deref().unwrap_or("dbo");
+    if let Some(Object::View(view)) = database.and_then(|d| d.object(schema, &of.object)) {
+        let view = Arc::clone(view);
+        return column_of_view(&view, &name.object, old, new, cx);
+    }
     let (table, column) = of_table(Renamed::Column, name, old, cx)?;
     let Some(ordinal) = table.column(&column) else {
         return Err(not_found(Renamed::Column, old, cx));
@@ -166,14 +206,90 @@ fn column(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resu
     versioning::replace(rename(&table), rename(&history), cx)
 }
 
+/// A view's columns have their names from its definition, whose text stays as it was: the next
+/// sp_refreshview takes the names from there again.
+fn column_of_view(
+    view: &Arc<ModuleDef>,
+    column: &str,
+    old: &str,
+    new: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let database = Arc::clone(&cx.session.database);
+    let columns = bind_view(cx.session, &database, &view.schema, &view.name)?;
+    let Some(ordinal) = columns.iter().position(|(name, _)| Name::same(name, column)) else {
+        return Err(not_found(Renamed::Column, old, cx));
+    };
+    let mut taken = columns.iter().enumerate().filter(|(at, _)| *at != ordinal);
+    if taken.any(|(_, (name, _))| Name::same(name, new)) {
+        return Err(Msg::NewNameInUse(new, "COLUMN").into());
+    }
+    if is_named_by_bound(view.database_id, (&view.name, Some(column)), Some(view.id), cx) {
+        return Err(Msg::EnforcedDependencies(old).into());
+    }
+    let mut next = ModuleDef::clone(view);
+    let ast::StatementKind::CreateView(definition) = &mut next.ast.kind else {
+        return Err(Msg::InternalError.into());
+    };
+    let span = definition.name.span;
+    let ident = |name: &str| ast::Ident::new(name, ast::Quoting::Brackets, span);
+    definition.columns = columns.iter().map(|(name, _)| ident(name)).collect();
+    definition.columns[ordinal] = ident(new);
+    replace_view(next, cx)
+}
+
+/// Gives a view the columns that its text says; plans that have it in them are made anew.
+pub(crate) fn refresh_view(view: &ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
+    let parse = |quotes| tsql::parse(&view.text, quotes);
+    let batch =
+        parse(tsql::QuotedIdentifier::On).or_else(|_| parse(tsql::QuotedIdentifier::Off))?;
+    let said = batch.statements.into_iter().find_map(|statement| match statement.kind {
+        ast::StatementKind::CreateView(said) => Some(said.columns),
+        _ => None,
+    });
+    let mut next = ModuleDef::clone(view);
+    match (&mut next.ast.kind, said) {
+        (ast::StatementKind::CreateView(definition), Some(columns))
+            if definition.columns.len() != columns.len()
+                || definition.columns.iter().zip(&columns).any(|(is, was)| is != was) =>
+        {
+            definition.columns = columns;
+            replace_view(next, cx)
+        }
+        _ => cx.session.change_catalog(|_| Ok(())),
+    }
+}
+
+fn replace_view(view: ModuleDef, cx: &mut Cx<'_>) -> Result<()> {
+    let database = Arc::clone(&cx.session.database);
+    let view = Arc::new(view);
+    change_database(cx.session, &database, |database| {
+        database.put(Object::View(Arc::clone(&view)));
+        Ok(())
+    })?;
+    cx.session.refresh_catalog();
+    trigger::refresh_shapes(&view, cx)
+}
+
 /// Tells whether a schema-bound module names a table, and a column of it if one is given. Any word of
 /// its text counts: who names a column of another table like this one's is refused too.
 pub(super) fn binds(table: &TableDef, column: Option<&str>, cx: &Cx<'_>) -> bool {
-    let Some(database) = cx.session.catalog.database_by_id(table.database_id) else { return false };
+    is_named_by_bound(table.database_id, (&table.name, column), None, cx)
+}
+
+/// The same of an object by its name; the module `except` does not count.
+fn is_named_by_bound(
+    database: i16,
+    (object, column): (&str, Option<&str>),
+    except: Option<i32>,
+    cx: &Cx<'_>,
+) -> bool {
+    let Some(database) = cx.session.catalog.database_by_id(database) else { return false };
     let names = |text: &str| {
-        tsql::names_in(text, &table.name) && column.is_none_or(|name| tsql::names_in(text, name))
+        tsql::names_in(text, object) && column.is_none_or(|name| tsql::names_in(text, name))
     };
-    database.objects.values().any(|object| match object {
+    let others = database.objects.values().filter(|object| Some(object.id()) != except);
+    others.into_iter().any(|object| match object {
         Object::View(m) | Object::Function(m) => is_bound(&m.ast.kind) && names(&m.text),
         Object::Procedure(p) => is_bound_routine(&p.ast.options) && names(&p.text),
         Object::Trigger(_) | Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => false,
@@ -202,6 +318,10 @@ fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
     if table.index(new).is_some_and(|taken| taken != place) {
         return Err(Msg::NewNameInUse(new, "INDEX").into());
     }
+    // The index of a key has the name of its constraint.
+    if table.indexes[place].constraint.is_some() {
+        return rename_constraint(&table, &index, new, cx);
+    }
     let mut next = TableDef::clone(&table);
     new.clone_into(&mut next.indexes[place].name);
     table::replace(next, cx)
@@ -209,6 +329,10 @@ fn index(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Resul
 
 fn object(name: &ast::ObjectName, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let database = Arc::clone(&cx.session.database);
+    // `a.b.c` is of another database, or a part of the table `a.b`.
+    if name.server.is_some() || check_database(name.database.as_deref(), cx).is_err() {
+        return Err(not_found(Renamed::Object, old, cx));
+    }
     let schema = name.schema.as_deref().unwrap_or("dbo").to_owned();
     let found =
         cx.session.catalog.database(&database).and_then(|d| d.object(&schema, &name.object));
@@ -270,18 +394,36 @@ fn constraint(
     let Some(of) = database.tables().find(has) else {
         return Err(not_found(Renamed::Object, old, cx));
     };
-    if database.is_name_taken(schema, new) && !Name::same(&name.object, new) {
+    table::close(of, cx)?;
+    rename_constraint(of, &name.object, new, cx)
+}
+
+/// `schema.table.constraint`
+fn constraint_of_table(
+    name: &ast::ObjectName,
+    old: &str,
+    new: &str,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let (table, constraint) = of_table(Renamed::Index, name, old, cx)?;
+    if !table.constraint_names().any(|found| Name::same(found, &constraint)) {
+        return Err(not_found(Renamed::Object, old, cx));
+    }
+    rename_constraint(&table, &constraint, new, cx)
+}
+
+fn rename_constraint(of: &TableDef, name: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let database = cx.session.catalog.database_by_id(of.database_id).ok_or(Msg::InternalError)?;
+    if database.is_name_taken(&of.schema, new) && !Name::same(name, new) {
         return Err(Msg::NewNameInUse(new, "OBJECT").into());
     }
-    table::close(of, cx)?;
     let mut next = TableDef::clone(of);
-    let is_it = |found: &str| Name::same(found, &name.object);
     let names = next.indexes.iter_mut().filter(|i| i.constraint.is_some()).map(|i| &mut i.name);
     let names = names
         .chain(next.checks.iter_mut().map(|c| &mut c.name))
         .chain(next.foreign_keys.iter_mut().map(|f| &mut f.name))
         .chain(next.columns.iter_mut().filter_map(|c| c.default.as_mut()).map(|d| &mut d.name));
-    for found in names.filter(|found| is_it(found)) {
+    for found in names.filter(|found| Name::same(found, name)) {
         new.clone_into(found);
     }
     table::replace(next, cx)

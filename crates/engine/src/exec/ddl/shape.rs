@@ -3,6 +3,8 @@
 mod foreign_key;
 mod period;
 
+pub(super) use foreign_key::skipped;
+
 use std::sync::Arc;
 
 use tsql::ast::{

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tsql::ast;
 use types::value::ColumnType;
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{ColumnDef, Database, ExternalPlace, ModuleDef, Object, TableDef};
 use crate::exec::Cx;
-use crate::exec::ddl::shape::{Place, Shaper};
+use crate::exec::ddl::shape::{Place, Shaper, skipped};
 use crate::exec::ddl::{change_database, created, refuse, storage, target, versioning};
 use crate::exec::fault;
 use crate::instance::SessionCounter;
@@ -48,6 +48,11 @@ enum Content<'a> {
 
 fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result<()> {
     if name.is_temporary() {
+        if let Content::Elements(create) = &content {
+            for key in skipped(&create.elements, &name.object) {
+                fault::sent_message(cx, &Error::from(Msg::ForeignKeySkipped(key)))?;
+            }
+        }
         return create_temporary(&name.object, content, cx);
     }
     let to = target(name, cx)?;

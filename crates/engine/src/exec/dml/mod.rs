@@ -26,7 +26,7 @@ pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;
 pub(crate) use reference::{Late, check_late};
 pub(crate) use update::run_update;
-pub(crate) use write::display;
+pub(crate) use write::{display, value_of};
 
 use storage::Transaction;
 use types::Result;

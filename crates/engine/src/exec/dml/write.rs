@@ -34,7 +34,7 @@ impl Verb {
 }
 
 /// Evaluates the value of a column; one that is cut is error 2628 with the column's name.
-pub(super) fn value_of(
+pub(crate) fn value_of(
     expr: &Expr,
     table: &TableDef,
     ordinal: usize,

@@ -28,7 +28,7 @@ use types::compare::group_key;
 use types::{Msg, Result, Value};
 
 use crate::catalog::TableRows;
-use crate::exec::dml::Loader;
+use crate::exec::dml::{Loader, value_of};
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
@@ -400,8 +400,11 @@ fn run_values<'p>(
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
     for row in &values.rows {
-        for (register, expr) in values.registers.iter().zip(row) {
-            cx.registers[register.index()] = eval(expr, cx)?;
+        for (place, (register, expr)) in values.registers.iter().zip(row).enumerate() {
+            cx.registers[register.index()] = match &values.target {
+                Some((table, columns)) => value_of(expr, table, columns[place], cx)?,
+                None => eval(expr, cx)?,
+            };
         }
         if receive(cx, rows)? == Flow::Enough {
             return Ok(Flow::Enough);

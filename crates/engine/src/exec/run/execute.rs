@@ -345,7 +345,7 @@ impl Runner<'_> {
             ExecuteTarget::Variable(slot) => {
                 let value = cx.frame.variables[slot.0 as usize].clone();
                 let text = super::message::text_of(&value, cx).unwrap_or_default();
-                parsed = crate::bind::fragment::parse_object_name(&text)
+                parsed = crate::bind::fragment::parse_procedure_name(&text)
                     .map_err(|_| not_found(&text))?;
                 &parsed
             }

@@ -1,11 +1,15 @@
 //! Procedures that do something for each table, database or module: sp_MSforeachtable, sp_MSforeachdb,
 //! sp_updatestats, sp_refreshview, sp_refreshsqlmodule.
 
+use std::sync::Arc;
+
 use types::Error;
 
 use super::help::object;
 use super::{TextProcedure, run};
+use crate::catalog::Object;
 use crate::exec::Cx;
+use crate::exec::ddl::rename::refresh_view as refresh_columns;
 use crate::exec::run::{Argument, Stop};
 use crate::proc::{SystemProcedure, text};
 use crate::view::source::bind_view;
@@ -18,8 +22,8 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_updatestats", id: 0, run: |a, cx| run(&UPDATE_STATISTICS, a, cx) },
 ];
 
-/// A view's columns are those of its query whenever it is used, so that nothing goes stale; what is left
-/// to do is to tell that its query no longer binds.
+/// A view's columns are those of its query whenever it is used, so that nothing goes stale but names that
+/// sp_rename gave; what is left to do is to tell that its query no longer binds.
 fn refresh_view(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     refresh("@viewname", &["V"], arguments, cx)
 }
@@ -43,12 +47,20 @@ fn refresh(
         );
         return Err(Error::custom(15_165, 16, 1, text).into());
     }
-    if found.code == "V" {
+    let database = cx.session.catalog.database(&cx.session.database);
+    let view = database.and_then(|d| d.object(&found.schema, &found.name)).and_then(|o| match o {
+        Object::View(view) => Some(Arc::clone(view)),
+        _ => None,
+    });
+    if view.is_some() {
         bind_view(cx.session, &cx.session.database, &found.schema, &found.name)?;
     }
     let mark = cx.session.mark_definitions();
     // Plans that have the module in them are made anew.
-    let changed = cx.session.change_catalog(|_| Ok(()));
+    let changed = match view {
+        Some(view) => refresh_columns(&view, cx),
+        None => cx.session.change_catalog(|_| Ok(())),
+    };
     cx.session.end_definition(&mark, changed.is_err());
     changed?;
     cx.session.refresh_catalog();

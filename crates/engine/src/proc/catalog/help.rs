@@ -5,6 +5,7 @@ use types::{Error, Msg, Value};
 use super::{TextProcedure, run};
 use crate::bind::fragment::parse_object_name;
 use crate::catalog::TableDef;
+use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
 use crate::proc::{SystemProcedure, text};
@@ -22,21 +23,19 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 /// Finds the object that an argument names, in the current database.
 ///
 /// # Errors
-/// 15009 if there is none.
+/// 15009 if there is none, 15250 for one of another database.
 pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
     let session = &cx.session;
     let database = session.catalog.database(&session.database);
     let parsed = parse_object_name(name).ok();
+    let place = parsed.as_ref().and_then(|name| name.database.as_deref());
+    if place.is_some_and(|place| !Name::same(place, &session.database)) {
+        return Err(Msg::NotCurrentDatabase.into());
+    }
     let found = database.zip(parsed).and_then(|(database, name)| {
         find_object(session, database, name.schema.as_deref(), &name.object)
     });
-    found.ok_or_else(|| {
-        let text = format!(
-            "The object '{name}' does not exist in database '{}' or is invalid for this operation.",
-            session.database
-        );
-        Error::custom(15_009, 16, 1, &text).into()
-    })
+    found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.database).into())
 }
 
 fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {

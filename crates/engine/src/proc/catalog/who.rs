@@ -75,28 +75,14 @@ FROM STRING_SPLIT(OBJECT_DEFINITION(OBJECT_ID(@objname)), NCHAR(10), 1) AS s ORD
 
 fn help_text(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
-    let session = &cx.session;
-    let database = session.catalog.database(&session.database);
-    let parsed = crate::bind::fragment::parse_object_name(&name).ok();
-    let found = database.zip(parsed).and_then(|(database, name)| {
-        let schema = name.schema.as_deref();
-        crate::view::source::find_object(session, database, schema, &name.object)
-            .map(|object| crate::view::source::definition(database, object.id))
-    });
-    match found {
+    let object = super::help::object(&name, cx)?;
+    let database = cx.session.catalog.database(&cx.session.database);
+    match database.and_then(|d| crate::view::source::definition(d, object.id)) {
         None => {
-            let text = format!(
-                "The object '{name}' does not exist in database '{}' or is invalid for this \
-                 operation.",
-                session.database
-            );
-            Err(Error::custom(15_009, 16, 1, &text).into())
-        }
-        Some(None) => {
             let text = format!("There is no text for object '{name}'.");
             Err(Error::custom(15_197, 16, 1, &text).into())
         }
-        Some(Some(_)) => run(&HELP_TEXT, arguments, cx),
+        Some(_) => run(&HELP_TEXT, arguments, cx),
     }
 }
 

@@ -24,6 +24,30 @@ struct New<'k> {
     on_update: ReferenceAction,
 }
 
+/// The names of the foreign keys among the elements of a temporary table, which has none: the table's where
+/// they have no name.
+pub(in crate::exec::ddl) fn skipped<'a>(
+    elements: &'a [ast::TableElement],
+    table: &'a str,
+) -> impl Iterator<Item = &'a str> {
+    let of_columns = elements.iter().flat_map(|element| match element {
+        ast::TableElement::Column(column) => column.options.as_slice(),
+        _ => &[],
+    });
+    let of_columns = of_columns.filter_map(|option| match option {
+        ast::ColumnOption::Constraint(constraint) => Some(&**constraint),
+        _ => None,
+    });
+    let of_table = elements.iter().filter_map(|element| match element {
+        ast::TableElement::Constraint(constraint) => Some(&**constraint),
+        _ => None,
+    });
+    let keys =
+        of_columns.chain(of_table).filter(|c| matches!(c.kind, ConstraintKind::ForeignKey { .. }));
+    let is_temporary = table.starts_with('#');
+    keys.filter(move |_| is_temporary).map(move |c| c.name.as_deref().unwrap_or(table))
+}
+
 impl Shaper<'_, '_> {
     /// Adds a foreign key; `own` is the column that it stands behind.
     ///
@@ -39,6 +63,10 @@ impl Shaper<'_, '_> {
         else {
             return Ok(());
         };
+        // `skipped` has its name, for the message.
+        if self.place.name.starts_with('#') {
+            return Ok(());
+        }
         let id = self.cell.next_object_id();
         let column = own.map_or("", |own| own[0].as_str());
         let (name, system_named) = self.constraint_name(constraint, "FK", column, id);
@@ -85,6 +113,9 @@ impl Shaper<'_, '_> {
         let schema = name.schema.as_deref().unwrap_or("dbo");
         if Name::same(&name.object, self.place.name) && Name::same(schema, &self.place.schema.1) {
             return Ok(None);
+        }
+        if name.is_temporary() {
+            return Err(Msg::ForeignKeyToTemporary(key).into());
         }
         let found = self.binder.catalog.find_table(self.binder.database, schema, &name.object);
         let invalid = || Error::from(Msg::ForeignKeyInvalidTable(key, &name.to_string()));
