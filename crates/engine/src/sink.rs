@@ -24,19 +24,31 @@ pub struct Traits {
     pub numeric: bool,
     /// It is HIDDEN in its table: `*` leaves it out.
     pub hidden: bool,
+    /// It is the literal NULL in every row and has no type of its own: it takes that of what it meets, and is sent
+    /// as `int`.
+    pub untyped: bool,
+    /// It is a column of a table that is not computed, perhaps behind views and derived tables.
+    pub stored: bool,
 }
 
 impl Traits {
     /// Those of a column of a table.
     pub(crate) fn of(column: &crate::catalog::ColumnDef) -> Self {
         let hidden = column.hidden;
-        Self { identity: column.identity.is_some(), numeric: column.numeric, hidden }
+        let identity = column.identity.is_some();
+        let stored = column.computed.is_none();
+        Self { identity, numeric: column.numeric, hidden, untyped: false, stored }
     }
 
     /// Those of a column whose value comes from there, and that is no identity of its own.
     #[must_use]
     pub(crate) fn derived(self) -> Self {
         Self { identity: false, ..self }
+    }
+
+    /// Those of a NULL without a type.
+    pub(crate) fn of_null() -> Self {
+        Self { untyped: true, ..Self::default() }
     }
 }
 

@@ -575,6 +575,11 @@ const fn letter(word: &[u8], place: usize) -> usize {
     (word[place] & 0xDF) as usize
 }
 
+/// Returns the words that the grammar knows, in upper case.
+pub fn words() -> impl Iterator<Item = &'static str> {
+    KEYWORDS.iter().skip(1).map(|(_, text)| *text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ mod xml;
 
 pub use rules::check;
 
-use crate::{ColumnType, DataType, Error, Family, Length, Msg, Result, Value};
+use crate::{ColumnType, DataType, Decimal, Error, Family, Length, Msg, Result, Value};
 
 /// Why a value is converted: decides what is allowed and how failure shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -56,6 +56,8 @@ pub struct ConvertOptions {
     pub date_format: DateFormat,
     /// SET ANSI_WARNINGS.
     pub ansi_warnings: AnsiWarnings,
+    /// SET NUMERIC_ROUNDABORT: an exact number that loses decimals is error 8115.
+    pub round_abort: bool,
 }
 
 /// SET ANSI_WARNINGS: whether truncation on INSERT and UPDATE is an error.
@@ -184,7 +186,13 @@ impl Context<'_> {
             return convert(value, of, self.to, self.style, Mode::Explicit, self.options);
         }
         match self.to.data_type.family() {
-            Family::ExactNumeric => self.to_exact(value),
+            Family::ExactNumeric => {
+                let exact = self.to_exact(value)?;
+                if self.options.round_abort && is_rounded(value, &exact) {
+                    return Err(self.overflow());
+                }
+                Ok(exact)
+            }
             Family::ApproximateNumeric => self.to_float(value),
             Family::DateTime => self.to_moment(value),
             Family::String => self.to_text(value),
@@ -228,6 +236,18 @@ impl Context<'_> {
     fn clash(&self) -> Error {
         Msg::OperandClash(self.source_name(), self.target_name()).into()
     }
+}
+
+/// Tells whether an exact number has lost decimals that were not zero.
+fn is_rounded(before: &Value, after: &Value) -> bool {
+    let decimal = |value: &Value| match value {
+        Value::Decimal(number) => Some(Value::Decimal(*number)),
+        Value::Money(units) => Some(Value::Decimal(Decimal::new(i128::from(*units), 19, 4))),
+        _ => None,
+    };
+    let (Some(before), Some(after)) = (decimal(before), decimal(after)) else { return false };
+    crate::compare::compare(&before, &after, crate::Collation::default())
+        .is_some_and(|order| order.is_ne())
 }
 
 /// Returns a type's name as the messages of conversions have it: `decimal` is `numeric` there.

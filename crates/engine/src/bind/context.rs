@@ -67,6 +67,7 @@ impl<'s> BinderContext<'s> {
             database: self.database,
             rights: self.rights,
             options: self.options,
+            meaning: self.options.meaning(),
             variables: self.variables,
             given: Vec::new(),
             table_variables: self.table_variables,

@@ -62,7 +62,7 @@ fn bind_rows(binder: &mut Binder<'_>, select: &ast::SelectStatement) -> Result<Q
     {
         return Err(Msg::SyntaxNear("INTO").into());
     }
-    super::statement::set_hints(binder, &select.options)?;
+    super::hint::set_hints(binder, &select.options)?;
     let ctes = binder.ctes.len();
     if let Some(with) = &select.with {
         declare_ctes(binder, with)?;

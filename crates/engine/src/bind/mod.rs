@@ -13,6 +13,7 @@ pub mod dml;
 mod export;
 pub mod expr;
 pub mod fragment;
+pub mod hint;
 pub mod program;
 pub mod query;
 pub(crate) mod simple;
@@ -37,6 +38,7 @@ use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
 use crate::security::Rights;
 use crate::session::Options;
+use crate::session::options::Meaning;
 use crate::sink::Traits;
 
 /// Binds one leaf.
@@ -49,6 +51,8 @@ pub struct Binder<'a> {
     pub(crate) rights: Option<&'a Rights>,
     /// SET options that change meaning (QUOTED_IDENTIFIER, ANSI_NULLS, DATEFORMAT, ..).
     pub options: &'a Options,
+    /// What of them its expressions go by: within a module, as it was created.
+    pub(crate) meaning: Meaning,
     /// Variables of the program.
     pub variables: &'a [VariableDef],
     /// What the parameters of the inline function are that is being unfolded.
@@ -108,6 +112,7 @@ impl Binder<'_> {
             database: self.database,
             rights: None,
             options: self.options,
+            meaning: self.meaning,
             variables: &[],
             given: Vec::new(),
             table_variables: &[],
@@ -225,6 +230,16 @@ pub struct ViewSource {
     pub checks: Vec<Expr>,
     /// Whether it has such conditions and joins tables.
     pub joined: bool,
+}
+
+impl SourceColumn {
+    /// Returns its value: the literal NULL, where that is what it is in every row.
+    pub(crate) fn expr(&self) -> Expr {
+        if self.traits.untyped {
+            return Expr::constant(::types::Value::Null, ::types::DataType::Int);
+        }
+        Expr::new(crate::plan::expr::ExprKind::Column(self.register), self.ty)
+    }
 }
 
 /// A column of a source.

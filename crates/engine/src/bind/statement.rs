@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use sos::sync::{AtomicU64, Ordering};
-use tsql::ast::{
-    self, QueryBody, QueryHint, QueryHintKind, SelectStatement, Statement, StatementKind,
-};
+use tsql::ast::{self, QueryBody, SelectStatement, Statement, StatementKind};
 use types::{Msg, Result};
 
+use super::hint::set_hints;
 use super::query::{bind_document, bind_query, bind_spec_parts, declare_ctes};
 use super::{Binder, dml, export};
 use crate::bind::expr::bind_expr;
@@ -23,9 +22,6 @@ use crate::sink::{ColumnInfo, ResultShape, Traits};
 
 /// Ids of result shapes: unique in the process, since a server may hold several instances.
 static SHAPE_ID: AtomicU64 = AtomicU64::new(1);
-
-/// MAXRECURSION at most.
-const RECURSION_MAX: i64 = 32_767;
 
 /// Binds a data statement.
 ///
@@ -103,34 +99,6 @@ pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> 
     let mut expr = bind_expr(binder, expr)?;
     opt::expression(binder, &mut expr);
     Ok(Scalar { expr, registers: binder.registers })
-}
-
-/// Resolves OPTION: MAXRECURSION, RECOMPILE and the order and method of joins act. Of the others some guide a
-/// choice that is not made here (FAST, KEEP PLAN); MAXDOP acts when the statement runs.
-pub(super) fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
-    for hint in hints {
-        if let QueryHintKind::Plain(name) = &hint.kind {
-            match &**name {
-                "FORCE ORDER" => binder.hints.force_order = true,
-                "LOOP JOIN" => binder.hints.method = Some(opt::Method::Loop),
-                "HASH JOIN" | "MERGE JOIN" => binder.hints.method = Some(opt::Method::Hash),
-                // The plan serves one execution.
-                "RECOMPILE" => binder.session_bound = true,
-                _ => {}
-            }
-        }
-        let QueryHintKind::Number(name, value) = &hint.kind else { continue };
-        if &**name != "MAXRECURSION" {
-            continue;
-        }
-        #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the result")]
-        let value = *value as i64;
-        match u32::try_from(value) {
-            Ok(rounds) if value <= RECURSION_MAX => binder.recursion_max = Some(rounds),
-            _ => return Err(Msg::MaxRecursionTooLarge(value, RECURSION_MAX).into()),
-        }
-    }
-    Ok(())
 }
 
 fn bind_select(binder: &mut Binder<'_>, select: &SelectStatement) -> Result<Bound> {
@@ -271,7 +239,7 @@ pub(crate) fn new_shape(columns: &[OutputColumn]) -> Arc<ResultShape> {
         name: c.name.clone(),
         column_type: c.expr.ty,
         traits: c.traits,
-        updatable: matches!(c.expr.kind, ExprKind::Column(_)),
+        updatable: c.traits.stored,
     });
     shape_of(columns.collect())
 }

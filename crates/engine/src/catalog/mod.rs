@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use storage::columnstore::ColumnIndexId;
-use types::Collation;
 use types::row::RowLayout;
 use types::value::ColumnType;
+use types::{Collation, DataType, Length};
 
 mod bootstrap;
 mod cell;
@@ -409,6 +409,23 @@ pub struct ColumnDef {
     pub generated: Option<Generated>,
     /// HIDDEN: neither `*` nor an INSERT without a column list means it.
     pub hidden: bool,
+    /// Made under ANSI_PADDING OFF: blanks and zeros at the end of what it gets are cut off.
+    pub trims: bool,
+    /// PERSISTED, of a computed column.
+    pub persisted: bool,
+}
+
+impl ColumnDef {
+    /// Returns the type that its values have: those of a `char` or `binary` column that trims them are as long as
+    /// they are.
+    pub(crate) fn shown_type(&self) -> ColumnType {
+        let data_type = match self.ty.data_type {
+            DataType::Char(n) if self.trims => DataType::VarChar(Length::Limited(n)),
+            DataType::Binary(n) if self.trims => DataType::VarBinary(Length::Limited(n)),
+            _ => return self.ty,
+        };
+        ColumnType { data_type, ..self.ty }
+    }
 }
 
 /// A default constraint.
@@ -579,9 +596,7 @@ pub struct ProcedureDef {
     /// Last change, as `datetime`.
     pub modified: types::Value,
     /// SET QUOTED_IDENTIFIER and ANSI_NULLS as they were at CREATE: they go with the module.
-    pub quoted_identifier: bool,
-    /// See `quoted_identifier`.
-    pub ansi_nulls: bool,
+    pub options: ModuleOptions,
     /// WITH EXECUTE AS, unless CALLER.
     pub execute_as: Option<ExecuteAs>,
 }
@@ -632,6 +647,17 @@ pub struct ModuleDef {
     pub shape: Option<Arc<TableDef>>,
     /// As that of a [`ProcedureDef`].
     pub execute_as: Option<ExecuteAs>,
+    /// SET options as they were at CREATE.
+    pub options: ModuleOptions,
+}
+
+/// SET options that go with a module from its creation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ModuleOptions {
+    /// QUOTED_IDENTIFIER
+    pub quoted_identifier: bool,
+    /// ANSI_NULLS
+    pub ansi_nulls: bool,
 }
 
 /// What a function takes and gives.

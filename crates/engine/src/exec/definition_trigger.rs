@@ -122,8 +122,10 @@ fn run(trigger: &Arc<ModuleDef>, data: &str, cx: &mut Cx<'_>) -> Result<(), Stop
     let switched = session.enter_module(trigger.database_id, trigger.execute_as);
     let called = Called::routine(trigger, RoutineKind::Trigger);
     let entered = emit::statement::module_start(session, called);
+    let outer_options = session.options.enter_module(trigger.options);
     let outcome = enter(&program, &trigger.name, &mut frame, cx);
     let session = &mut *cx.session;
+    session.options.enter_module(outer_options);
     emit::statement::module_end(session, called, &entered);
     session.leave_module(switched);
     session.trigger_level -= 1;

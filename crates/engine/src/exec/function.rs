@@ -97,12 +97,14 @@ fn run<T>(
     let called = Called::routine(module, RoutineKind::Function);
     let entered = emit::statement::module_start(session, called);
     let lease = session.meter.suspend();
+    let outer = session.options.enter_module(module.options);
     let mut silent = Silent;
     let mut inner = Cx::new(session, &mut frame, &mut silent);
     inner.transaction = cx.transaction;
     let outcome = Runner { program: &program, procedure: &module.name }.run(&mut inner);
     let (fault, interrupted) = (inner.fault.take(), inner.interrupted.take());
     let session = &mut *cx.session;
+    session.options.enter_module(outer);
     session.meter.restore(lease);
     emit::statement::module_end(session, called, &entered);
     session.leave_module(switched);

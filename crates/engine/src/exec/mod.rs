@@ -5,6 +5,7 @@
 //! - `dml/` changes rows; `ddl/` changes the catalog;
 //! - `run.rs` runs the steps of a program: control flow, errors, transactions.
 
+pub mod arithmetic;
 pub(crate) mod bulk;
 pub mod columnstore;
 pub mod ddl;
@@ -59,6 +60,8 @@ pub struct Cx<'a> {
     pub interrupted: Option<fault::Interruption>,
     /// An aggregate left NULLs out: warning 8153 at the end of the statement.
     pub null_eliminated: bool,
+    /// What it has made NULL of, where arithmetic that fails does not end it.
+    pub made_null: arithmetic::MadeNull,
     /// Buffers that are reused from row to row and from statement to statement.
     pub scratch: Scratch,
     /// Text of the running definition: what `sys.sql_modules` keeps.
@@ -118,6 +121,7 @@ impl<'a> Cx<'a> {
             fault: None,
             interrupted: None,
             null_eliminated: false,
+            made_null: arithmetic::MadeNull::default(),
             scratch: Scratch::default(),
             statement_text: String::new(),
             source: String::new(),

@@ -6,7 +6,7 @@ use types::{Msg, Result, Value};
 
 use crate::exec::eval::{eval, truth};
 use crate::exec::query::{Flow, encode_seek_key, load, run_output};
-use crate::exec::{Cx, StatementResult, dml, fault, trigger};
+use crate::exec::{Cx, StatementResult, arithmetic, dml, fault, trigger};
 use crate::instance::SessionCounter;
 use crate::plan::query::{Access, Node, Query, Scan};
 use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, table_of};
@@ -45,10 +45,11 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
         None => done,
     };
     if cx.null_eliminated && cx.session.options.ansi_warnings {
-        let warning = types::Error::from(Msg::NullEliminated);
+        let warning = types::Error::from(Msg::NullEliminated).at_line(cx.session.line);
         let sent = cx.sink.message(&warning);
         fault::sent(cx, sent)?;
     }
+    arithmetic::report(cx)?;
     done
 }
 
@@ -69,7 +70,9 @@ pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
     cx.now = None;
     cx.kept.clear();
     prepare(cx, scalar.registers);
-    eval(&scalar.expr, cx)
+    let value = eval(&scalar.expr, cx);
+    arithmetic::report(cx)?;
+    value
 }
 
 /// Makes room for a statement's registers. What earlier statements left in them is not cleared: every
@@ -239,6 +242,7 @@ fn lend<T>(
         fault: None,
         interrupted: None,
         null_eliminated: cx.null_eliminated,
+        made_null: cx.made_null,
         scratch: std::mem::take(&mut cx.scratch),
         statement_text: String::new(),
         source: std::mem::take(&mut cx.source),
@@ -258,6 +262,7 @@ fn lend<T>(
         fault,
         interrupted,
         null_eliminated,
+        made_null,
         scratch,
         source,
         profile,
@@ -274,6 +279,7 @@ fn lend<T>(
     cx.fault = fault;
     cx.interrupted = interrupted;
     cx.null_eliminated = null_eliminated;
+    cx.made_null = made_null;
     cx.scratch = scratch;
     cx.source = source;
     cx.profile = profile;

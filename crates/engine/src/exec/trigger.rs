@@ -229,7 +229,9 @@ fn run(trigger: &Arc<ModuleDef>, pending: &Pending, cx: &mut Cx<'_>) -> Result<(
     let switched = cx.session.enter_module(trigger.database_id, trigger.execute_as);
     let called = Called::routine(trigger, RoutineKind::Trigger);
     let entered = emit::statement::module_start(cx.session, called);
+    let outer = cx.session.options.enter_module(trigger.options);
     let outcome = enter(&program, &trigger.name, &mut frame, cx);
+    cx.session.options.enter_module(outer);
     emit::statement::module_end(cx.session, called, &entered);
     cx.session.leave_module(switched);
     cx.session.trigger_level -= 1;

@@ -47,6 +47,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         let updated = cx.frame.updated.as_deref();
         updated.map_or(Value::Null, |mask| Value::VarBinary(types::Bytes::copy_from(mask)))
     }),
+    // Nor is this: what a column made under ANSI_PADDING OFF makes of a value.
+    lookup(
+        "ANSI TRIM",
+        (1, 1),
+        |_, arguments| Ok(arguments[0].ty),
+        |_, _, values| Ok(ansi_trimmed(&values[0])),
+    ),
     // Not a name that can be written: UPDATE(column) in a trigger.
     lookup("UPDATE COLUMN", (1, 1), bind_columns_updated, |cx, _, values| {
         let ordinal = whole(values, 0).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
@@ -56,6 +63,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     grouping("GROUPING", (1, 1), |_, _| Ok(not_null(DataType::TinyInt))),
     grouping("GROUPING_ID", (1, 32), |_, _| Ok(not_null(DataType::Int))),
 ];
+
+/// Cuts blanks off the end of a text, and zeros off that of bytes.
+pub(crate) fn ansi_trimmed(value: &Value) -> Value {
+    let Some(bytes) = value.string_bytes() else { return value.clone() };
+    let filler = if matches!(value, Value::VarBinary(_)) { 0 } else { b' ' };
+    let kept = bytes.iter().rposition(|byte| *byte != filler).map_or(0, |last| last + 1);
+    value.with_bytes(types::Bytes::copy_from(&bytes[..kept]))
+}
 
 /// A function of the current grouping set. The binder replaces its arguments: the mask of absent keys
 /// first, then the bits of it that are asked for.

@@ -52,7 +52,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// The result has the type of the first argument: the second is cut to it.
 fn bind_is_null(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = if arguments[0].is_null_literal() { arguments[1].ty } else { arguments[0].ty };
-    let nullable = arguments[1].ty.nullable;
+    // NULL only where both are.
+    let nullable = arguments.iter().all(|argument| argument.ty.nullable);
     for argument in arguments.iter_mut() {
         let taken = std::mem::replace(argument, Expr::constant(Value::Null, DataType::Int));
         *argument = crate::bind::expr::assign(taken, &ty, Mode::Implicit)?;

@@ -281,7 +281,7 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
             Value::Int(i32::from(ty.scale()))
         }
         "charmaxlen" => source::character_length(ty).map_or(Value::Null, Value::Int),
-        "usesansitrim" => flag(true),
+        "usesansitrim" => flag(!column.is(|c| c.trims)),
         "isdeterministic" | "isprecise" if !column.is(|c| c.computed.is_some()) => Value::Null,
         "isfulltextindexed"
         | "isidnotforrepl"

@@ -542,10 +542,40 @@ fn eval_quotename(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     Ok(Value::nvarchar(&format!("{open}{inner}{close}")))
 }
 
+/// The result is as long as the arguments together, as texts, and never NULL.
 fn bind_concat(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let places: Vec<usize> = (0..arguments.len()).collect();
+    let units = arguments.iter().map(|argument| u32::from(text_units(argument))).sum::<u32>();
     let ty = same_encoding(arguments, &places)?;
-    Ok(ColumnType { nullable: false, ..ty })
+    let most = if ty.data_type.is_unicode() { 4_000 } else { 8_000 };
+    let length = Length::Limited(u16::try_from(units.clamp(1, most)).unwrap_or(8_000));
+    let data_type = match ty.data_type {
+        DataType::NVarChar(Length::Limited(_)) => DataType::NVarChar(length),
+        DataType::VarChar(Length::Limited(_)) => DataType::VarChar(length),
+        large => large,
+    };
+    Ok(ColumnType { data_type, nullable: false, ..ty })
+}
+
+/// Returns how many characters a value has as text, at most.
+fn text_units(argument: &Expr) -> u16 {
+    let data_type = argument.ty.data_type;
+    match data_type {
+        _ if argument.is_null_literal() => 1,
+        DataType::Bit => 1,
+        DataType::TinyInt => 3,
+        DataType::SmallInt => 6,
+        DataType::Int => 12,
+        DataType::BigInt => 21,
+        DataType::Decimal { precision, .. } => u16::from(precision) + 3,
+        DataType::UniqueIdentifier => 36,
+        _ => match data_type.length() {
+            Some(Length::Limited(units)) => units,
+            Some(Length::Max) => 8_000,
+            // Money, floats and moments.
+            None => 64,
+        },
+    }
 }
 
 /// NULL counts as an empty string.

@@ -92,6 +92,7 @@ pub(crate) fn bits_of(options: &crate::session::Options) -> i32 {
         (options.quoted_identifier, 256),
         (options.no_count, 512),
         (options.ansi_null_default, 1024),
+        (options.ansi_null_default_off, 2048),
         (options.concat_null_yields_null, 4096),
         (options.numeric_round_abort, 8192),
         (options.xact_abort, 16384),

@@ -16,6 +16,7 @@ use crate::opt::watch::{Later, Watch};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
 use crate::session::SessionState;
+use crate::session::options::Meaning;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
 
 /// A compiled batch or procedure body. Shared between the connections that run it.
@@ -352,6 +353,8 @@ pub struct Leaf {
     pub plan: OnceLock<Arc<Bound>>,
     /// The database that it was bound in and the key of the rights, where the program switches.
     pub(crate) bound_for: OnceLock<(Arc<str>, i32)>,
+    /// The SET options that it was bound under.
+    pub(crate) meaning: OnceLock<Meaning>,
     /// What timing it would add to it: known with the plan.
     pub(crate) cost: OnceLock<Cost>,
     /// The sizes of tables that the plan was made for, where it joins them.
@@ -409,6 +412,9 @@ impl Leaf {
         session: &SessionState,
     ) -> Option<&Arc<Bound>> {
         let plan = self.plan.get()?;
+        if self.meaning.get() != Some(&session.options.meaning()) {
+            return None;
+        }
         if !program.switches_database {
             return Some(plan);
         }
@@ -432,6 +438,7 @@ impl Leaf {
             ast,
             plan: OnceLock::new(),
             bound_for: OnceLock::new(),
+            meaning: OnceLock::new(),
             cost: OnceLock::new(),
             watch: OnceLock::new(),
             later: OnceLock::new(),

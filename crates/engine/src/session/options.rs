@@ -1,5 +1,6 @@
 //! SET options of a session, with the values that a login gives them.
 
+use crate::catalog::ModuleOptions;
 use crate::explain::Explain;
 
 /// Transaction isolation levels, with the numbers that `sys.dm_exec_sessions` shows.
@@ -28,6 +29,8 @@ pub struct Options {
     pub ansi_nulls: bool,
     /// ANSI_NULL_DFLT_ON
     pub ansi_null_default: bool,
+    /// ANSI_NULL_DFLT_OFF
+    pub ansi_null_default_off: bool,
     /// ANSI_PADDING
     pub ansi_padding: bool,
     /// ANSI_WARNINGS
@@ -56,7 +59,7 @@ pub struct Options {
     pub xact_abort: bool,
     /// ROWCOUNT; 0 is no limit.
     pub row_count: u64,
-    /// TEXTSIZE in bytes.
+    /// TEXTSIZE in bytes; -1 is no limit.
     pub text_size: i32,
     /// DATEFIRST, 1 (Monday) to 7 (Sunday).
     pub date_first: u8,
@@ -72,10 +75,122 @@ pub struct Options {
     pub explain: Explain,
 }
 
+/// What of the SET options is part of a bound plan: a plan is good where they mean the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Meaning(u8);
+
+impl Meaning {
+    const NULLS_COMPARE: u8 = 1;
+    const NULL_IS_EMPTY: u8 = 2;
+    const NOT_FOR_INDEXES: u8 = 4;
+    const MAKES_NULL: u8 = 8;
+
+    /// ANSI_NULLS is OFF: `= NULL` and `<> NULL` are true or false.
+    pub(crate) fn nulls_compare(self) -> bool {
+        self.0 & Self::NULLS_COMPARE != 0
+    }
+
+    /// CONCAT_NULL_YIELDS_NULL is OFF: NULL is an empty string to `+`.
+    pub(crate) fn null_is_empty(self) -> bool {
+        self.0 & Self::NULL_IS_EMPTY != 0
+    }
+
+    /// Arithmetic that fails gives NULL.
+    pub(crate) fn makes_null(self) -> bool {
+        self.0 & Self::MAKES_NULL != 0
+    }
+
+    /// Indexes on computed columns and filtered indexes may be written, and `xml` has its methods.
+    pub(crate) fn is_for_indexes(self) -> bool {
+        self.0 & Self::NOT_FOR_INDEXES == 0
+    }
+
+    /// The same under ANSI_NULLS as a module was created with.
+    pub(crate) fn with_ansi_nulls(self, on: bool) -> Self {
+        Self((self.0 & !Self::NULLS_COMPARE) | (u8::from(!on) * Self::NULLS_COMPARE))
+    }
+
+    /// Returns it as part of a key.
+    pub(crate) fn byte(self) -> u8 {
+        self.0
+    }
+}
+
+/// What a division by zero, an overflow or a root of a negative number does: ANSI_WARNINGS and ARITHABORT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ArithmeticFailure {
+    /// It ends its statement.
+    Statement,
+    /// It ends the batch, and the transaction with it.
+    Batch,
+    /// The expression is NULL, and a message tells it.
+    Null,
+}
+
 impl Options {
     /// Tells whether statements are compiled only: NOEXEC and PARSEONLY.
     pub fn skips_statements(&self) -> bool {
         self.no_exec || self.parse_only
+    }
+
+    /// What of the options a bound plan goes by.
+    pub(crate) fn meaning(&self) -> Meaning {
+        let indexed = self.ansi_nulls
+            && self.ansi_padding
+            && self.ansi_warnings
+            && self.concat_null_yields_null
+            && self.quoted_identifier
+            && !self.numeric_round_abort;
+        Meaning(
+            u8::from(!self.ansi_nulls) * Meaning::NULLS_COMPARE
+                | u8::from(!self.concat_null_yields_null) * Meaning::NULL_IS_EMPTY
+                | u8::from(!indexed) * Meaning::NOT_FOR_INDEXES
+                | u8::from(!self.ansi_warnings && !self.arith_abort) * Meaning::MAKES_NULL,
+        )
+    }
+
+    /// What of them a module keeps that is created now.
+    pub(crate) fn of_module(&self) -> ModuleOptions {
+        ModuleOptions { quoted_identifier: self.quoted_identifier, ansi_nulls: self.ansi_nulls }
+    }
+
+    /// Goes by a module's options; returns those before.
+    pub(crate) fn enter_module(&mut self, module: ModuleOptions) -> ModuleOptions {
+        let outer = self.of_module();
+        self.quoted_identifier = module.quoted_identifier;
+        self.ansi_nulls = module.ansi_nulls;
+        outer
+    }
+
+    /// What happens to an expression whose arithmetic fails.
+    pub(crate) fn arithmetic_failure(&self) -> ArithmeticFailure {
+        match (self.ansi_warnings, self.arith_abort) {
+            (true, _) => ArithmeticFailure::Statement,
+            (false, true) => ArithmeticFailure::Batch,
+            (false, false) => ArithmeticFailure::Null,
+        }
+    }
+
+    /// Tells whether conversions and arithmetic do what they do under the ANSI options: what kernels and
+    /// helpers on other schedulers take for granted.
+    pub(crate) fn computes_as_usual(&self) -> bool {
+        self.ansi_warnings && !self.numeric_round_abort
+    }
+
+    /// Returns the options that have to be otherwise for indexes on computed columns, filtered indexes and the
+    /// methods of `xml`, as error 1934 lists them.
+    pub(crate) fn wrong_for_indexes(&self) -> String {
+        let wrong = [
+            (!self.ansi_nulls, "ANSI_NULLS"),
+            (!self.quoted_identifier, "QUOTED_IDENTIFIER"),
+            (!self.concat_null_yields_null, "CONCAT_NULL_YIELDS_NULL"),
+            (!self.ansi_warnings, "ANSI_WARNINGS"),
+            (!self.ansi_padding, "ANSI_PADDING"),
+            (!self.ansi_warnings && !self.arith_abort, "ARITHABORT"),
+            (self.numeric_round_abort, "NUMERIC_ROUNDABORT"),
+        ];
+        let names = wrong.into_iter().filter(|(wrong, _)| *wrong).map(|(_, name)| name);
+        names.collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -85,6 +200,7 @@ impl Default for Options {
             quoted_identifier: false,
             ansi_nulls: false,
             ansi_null_default: false,
+            ansi_null_default_off: false,
             ansi_padding: false,
             ansi_warnings: false,
             arith_abort: false,

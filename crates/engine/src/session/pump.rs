@@ -371,7 +371,7 @@ impl SessionState {
     /// Returns the cache key of a text: the same text means something else in another database or
     /// under another QUOTED_IDENTIFIER, and may be forbidden to another login.
     pub(crate) fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
-        let mode = [u8::from(self.options.quoted_identifier), u8::from(self.options.ansi_nulls)];
+        let mode = [u8::from(self.options.quoted_identifier), self.options.meaning().byte()];
         let rights = self.rights.key().to_le_bytes();
         let context: [&[u8]; 3] = [&mode, &rights, self.database.as_bytes()];
         ProgramKey::Text(self.programs.hash(context.iter().chain(parts)))
@@ -429,7 +429,7 @@ impl SessionState {
 
     /// Gives a program its books.
     pub(super) fn register(&self, program: Program, origin: Origin) -> Arc<Program> {
-        let options = [self.options.quoted_identifier, self.options.ansi_nulls].map(u8::from);
+        let options = [u8::from(self.options.quoted_identifier), self.options.meaning().byte()];
         let database_id = self.catalog.database(&program.database).map_or(0, |d| d.id);
         let source = Arc::clone(&program.source);
         let identity = Identity { origin, database_id, options: &options, source: &source };

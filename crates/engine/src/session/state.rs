@@ -234,6 +234,7 @@ impl SessionState {
             } else {
                 types::convert::AnsiWarnings::Off
             },
+            round_abort: self.options.numeric_round_abort,
         }
     }
 

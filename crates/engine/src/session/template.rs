@@ -20,6 +20,7 @@ use crate::exec::run::Stop;
 use crate::explain::Explain;
 use crate::instance::SessionCounter;
 use crate::plan::program::Program;
+use crate::session::options::Meaning;
 use crate::session::{ProgramKey, SessionState};
 use crate::stats::Origin;
 
@@ -132,7 +133,9 @@ impl SessionState {
             return self.compile_shared(key, text, &text.as_bytes().into()).map(Chosen::Own);
         }
         let mut tokens = Tokens::of(text);
-        let shown = self.options.explain != Explain::default();
+        // Under ANSI_NULLS OFF a parameter is compared as a constant is not.
+        let shown = self.options.explain != Explain::default()
+            || self.options.meaning() != Meaning::default();
         let shape = if shown { None } else { tokens.shape(text) };
         let kind = shape.map(|shape| self.text_key(&[b"kind", &shape.to_le_bytes()]));
         if let Some(kind) = kind

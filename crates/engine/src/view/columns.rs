@@ -23,10 +23,11 @@ pub(super) const COLUMNS: &[Column<ColumnRow>] = &[
     opt("collation_name", SYSNAME, |r| collation_name(&r.ty)),
     opt("is_nullable", BIT, |r| bit(r.ty.nullable)),
     col("is_ansi_padded", BIT, |r| {
-        bit(matches!(
+        let padded = matches!(
             r.ty.data_type.family(),
             Family::String | Family::UnicodeString | Family::Binary | Family::Variant
-        ))
+        );
+        bit(padded && !r.is(|d| d.trims))
     }),
     col("is_rowguidcol", BIT, |r| bit(r.is(|d| d.row_guid))),
     col("is_identity", BIT, |r| bit(r.is(|d| d.identity.is_some()))),

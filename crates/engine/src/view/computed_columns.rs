@@ -8,8 +8,8 @@ use crate::view::source::{ColumnRow, columns};
 const MORE: &[Column<ColumnRow>] = &[
     opt("definition", NVMAX, |r| text(&expression(r).unwrap_or_default())),
     col("uses_database_collation", BIT, |_| bit(true)),
-    // The value is kept with the row, declared PERSISTED or not.
-    col("is_persisted", BIT, |_| bit(true)),
+    // As declared: whether the value is kept with the row shows nowhere else.
+    col("is_persisted", BIT, |r| bit(r.is(|d| d.persisted))),
 ];
 
 /// The view.

@@ -54,6 +54,18 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
                 descending: false,
             }));
         }
+        if table.columnstore.is_some() {
+            // All columns, in the order of the table.
+            let columns = (1..).zip(1..).take(table.columns.len());
+            found.extend(columns.map(|(id, column)| Row {
+                table: table.id,
+                index: 1,
+                id,
+                column,
+                key_ordinal: 0,
+                descending: false,
+            }));
+        }
         for index in &table.indexes {
             let keys = (1_u8..).zip(&index.keys).map(|(n, (column, desc))| (n, *column, *desc));
             let included = index.included.iter().map(|column| (0, *column, false));

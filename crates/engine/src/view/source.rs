@@ -561,8 +561,8 @@ fn of_module(module: &ModuleDef) -> ModuleRow {
     ModuleRow {
         id: module.id,
         text: module.text.clone(),
-        ansi_nulls: true,
-        quoted_identifier: true,
+        ansi_nulls: module.options.ansi_nulls,
+        quoted_identifier: module.options.quoted_identifier,
         native: false,
         execute_as: module.execute_as,
     }
@@ -574,8 +574,8 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
         Object::Procedure(p) => Some(ModuleRow {
             id: p.id,
             text: p.text.clone(),
-            ansi_nulls: p.ansi_nulls,
-            quoted_identifier: p.quoted_identifier,
+            ansi_nulls: p.options.ansi_nulls,
+            quoted_identifier: p.options.quoted_identifier,
             native: p.native,
             execute_as: p.execute_as,
         }),

@@ -118,7 +118,12 @@ pub(crate) fn blocked(scope: &Scope<'_>, session: i16) -> Option<Blocked> {
 pub(crate) fn session_rows(scope: &Scope<'_>) -> Vec<SessionRow> {
     let catalog = &scope.session.catalog;
     let row = |card: Arc<SessionCard>| {
-        let facts = card.facts();
+        let mut facts = card.facts();
+        if card.id == scope.session.id {
+            // Others see what a request has set when it has ended, the session itself at once.
+            facts.options.clone_from(&scope.session.options);
+            facts.database = Arc::clone(&scope.session.database);
+        }
         let login = catalog.logins.get(&Name::new(&card.login));
         SessionRow {
             sid: login.map(|l| l.sid.clone()).unwrap_or_default(),

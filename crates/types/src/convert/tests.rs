@@ -5,8 +5,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Bytes, Collation, Decimal, Length};
 
-const DEFAULT: ConvertOptions =
-    ConvertOptions { date_format: DateFormat::Mdy, ansi_warnings: AnsiWarnings::On };
+const DEFAULT: ConvertOptions = ConvertOptions {
+    date_format: DateFormat::Mdy,
+    ansi_warnings: AnsiWarnings::On,
+    round_abort: false,
+};
 
 fn varchar(n: u16) -> DataType {
     DataType::VarChar(Length::Limited(n))

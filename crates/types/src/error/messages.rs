@@ -287,6 +287,7 @@ with_temporal_messages! {
     IndexExists(index: &'a str, kind: &'a str, table: &'a str) = 1913, 16, "The operation failed because an index or statistics with name '{index}' already exists on {kind} '{table}'.";
     InvalidKeyColumn(column: &'a str, table: &'a str) = 1919, 16, "Column '{column}' in table '{table}' is of a type that is invalid for use as a key column in an index.";
     InvalidDataSpace(kind: &'a str, name: &'a str) = 1921, 16, "Invalid {kind} '{name}' specified.";
+    SetOptionsWrong(statement: &'a str, options: &'a str) = 1934, 16, "{statement} failed because the following SET options have incorrect settings: '{options}'. Verify that SET options are correct for use with indexed views and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.";
     IndexViewNotBound(name: &'a str) = 1939, 16, "Cannot create index on view '{name}' because the view is not schema bound.";
     IndexKeyTooLong(size: i64, index: &'a str, max: i64, kind: &'a str) = 1946, 16, "Operation failed. The index entry of length {size} bytes for the index '{index}' exceeds the maximum length of {max} bytes for {kind} indexes.";
     MissingDependency(module: &'a str, object: &'a str) = 2007, 10, "The module '{module}' depends on the missing object '{object}'. The module will still be created; however, it cannot run successfully until the object exists.";
@@ -345,6 +346,7 @@ with_temporal_messages! {
     DuplicateIgnored = 3604, 10, "Duplicate key was ignored.";
     OverflowOccurred = 3606, 10, "Arithmetic overflow occurred.";
     DivisionByZeroOccurred = 3607, 10, "Division by zero occurred.";
+    DomainErrorOccurred = 3622, 10, "Warning: An invalid floating point operation occurred.";
     TransactionEndedInTrigger = 3609, 16, "The transaction ended in the trigger. The batch has been aborted.";
     ErrorInTrigger = 3616, 16, "An error was raised during trigger execution. The batch has been aborted and the user transaction, if any, has been rolled back.";
     StatementTerminated = 3621, 10, "The statement has been terminated.";
@@ -595,6 +597,7 @@ with_temporal_messages! {
     MergeActionTwice(action: &'a str, clause: &'a str) = 10714, 15, "An action of type '{action}' cannot appear more than once in a '{clause}' clause of a MERGE statement.";
     FilterComputed(index: &'a str, table: &'a str, column: &'a str) = 10609, 16, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is a computed column. Rewrite the filter expression so that it does not include this column.";
     FilterConverts(index: &'a str, table: &'a str, column: &'a str, same: &'a str) = 10611, 16, "Filtered index '{index}' cannot be created on table '{table}' because the column '{column}' in the filter expression is compared with a constant of higher data type precedence or of a different collation. Converting a column to the data type of a constant is not supported for filtered indexes. To resolve this error, explicitly convert the constant to the same data type and collation as the column '{same}'.";
+    InvalidUseHint(name: &'a str) = 10715, 15, "'{name}' is not a valid hint.";
     NestedNoOutput = 10716, 15, "A nested INSERT, UPDATE, DELETE, or MERGE statement must have an OUTPUT clause.";
     NestedClause(clause: &'a str) = 10717, 15, "The {clause} clause is not allowed when the FROM clause contains a nested INSERT, UPDATE, DELETE, or MERGE statement.";
     NestedHints = 10718, 15, "Query hints are not allowed in nested INSERT, UPDATE, DELETE, or MERGE statements.";

@@ -28,6 +28,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         if base.definition.is_history() {
             return Err(Msg::DeleteHistory(&full_name(binder, &base.definition)).into());
         }
+        super::row::check_indexed(binder, &base.definition, "DELETE")?;
         let mut root = filtered(bound.from, filter);
         let register = |i: usize| base.old.plus(i);
         let deleted = Pseudo {

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use tsql::ast::{self, Ident, ObjectName, Target, TargetKind};
 use types::value::ColumnType;
-use types::{DataType, Mode, Msg, Result};
+use types::{DataType, Msg, Result, Value};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
 use super::update::percent_of;
 use super::{full_name, in_level, instead, row, view};
 use crate::bind::Binder;
-use crate::bind::expr::{assign, bind_expr, compute_next_values, share_next_values};
-use crate::bind::query::{Resolved, bind_query, resolve_table, scan_hints, top_of};
+use crate::bind::expr::{bind_expr, compute_next_values, share_next_values};
+use crate::bind::hint::check_table_hints;
+use crate::bind::query::{Resolved, bind_query, resolve_table, top_of};
 use crate::catalog::TableDef;
 use crate::catalog::name::Name;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{Node, Query, TableSource, ValuesScan};
+use crate::plan::query::{Node, OutputColumn, Query, TableSource, ValuesScan};
 use crate::plan::statement::{
     Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of,
 };
@@ -29,6 +30,7 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         let Resolution { target, columns, check } = resolve_columns(binder, insert)?;
         let definition = Arc::clone(table_of(&target));
         check_history(binder, &definition)?;
+        row::check_indexed(binder, &definition, "INSERT")?;
         let top = insert.top.as_ref().map(|t| top_of(binder, t)).transpose()?;
         let mut bound = match &insert.source {
             ast::InsertSource::Values(rows) if rows.len() == 1 => {
@@ -137,8 +139,8 @@ fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Reso
             return Ok(Resolution { target: through.target, columns, check: through.check });
         }
     };
-    // Hints on the target of INSERT change no result; they are checked by being resolved.
-    let _ = scan_hints(&insert.target.hints);
+    // Hints on the target of INSERT change no result; those that would are refused.
+    check_table_hints(&insert.target.hints)?;
     let columns = named_columns(table_of(&target), &insert.columns)?;
     Ok(Resolution { target, columns, check: None })
 }
@@ -192,8 +194,21 @@ pub fn bind_insert_rows(
     types: &[ColumnType],
     triggers: Triggers,
 ) -> Result<Insert> {
+    bind_captured_rows(binder, (target, columns), (types, &[]), triggers)
+}
+
+/// As [`bind_insert_rows`], where some columns have no type: they are NULL in every row.
+///
+/// # Errors
+/// Those of names and types.
+pub(crate) fn bind_captured_rows(
+    binder: &mut Binder<'_>,
+    (target, columns): (&Target, &[Ident]),
+    (types, untyped): (&[ColumnType], &[bool]),
+    triggers: Triggers,
+) -> Result<Insert> {
     in_level(binder, None, |binder| {
-        let mut insert = bind_rows_into(binder, target, columns, types)?;
+        let mut insert = bind_rows_into(binder, target, columns, (types, untyped))?;
         if triggers == Triggers::Fire {
             add_triggers(binder, &mut insert)?;
         }
@@ -207,7 +222,7 @@ pub(super) fn bind_rows_into(
     binder: &mut Binder<'_>,
     target: &Target,
     columns: &[Ident],
-    types: &[ColumnType],
+    (types, untyped): (&[ColumnType], &[bool]),
 ) -> Result<Insert> {
     crate::security::require_target(binder, target, &[], &["INSERT"])?;
     let target = resolve(binder, target)?;
@@ -219,8 +234,11 @@ pub(super) fn bind_rows_into(
     }
     let first = binder.new_registers(types.len());
     let registers: Vec<Register> = (0..types.len()).map(|i| first.plus(i)).collect();
-    let values = registers.iter().zip(types);
-    let values = values.map(|(r, ty)| Expr::new(ExprKind::Column(*r), *ty)).collect();
+    let value = |(i, (r, ty)): (usize, (&Register, &ColumnType))| match untyped.get(i) {
+        Some(true) => Expr::constant(Value::Null, DataType::Int),
+        Some(false) | None => Expr::new(ExprKind::Column(*r), *ty),
+    };
+    let values = registers.iter().zip(types).enumerate().map(value).collect();
     let named = assign_named(binder, &definition, &columns, values)?;
     make(binder, target, InsertSource::Default, registers, named)
 }
@@ -234,8 +252,8 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableS
             Ok(TableSource::Variable(slot, table))
         }
         TargetKind::Name(name) => {
-            // Hints on the target of INSERT change no result; they are checked by being resolved.
-            let _ = scan_hints(&target.hints);
+            // Hints on the target of INSERT change no result; those that would are refused.
+            check_table_hints(&target.hints)?;
             resolve_name(binder, name)
         }
         TargetKind::Function(call) => {
@@ -306,7 +324,7 @@ pub(super) fn assign_named(
         if column.generated.is_some() {
             return Err(Msg::InsertGenerated(&full_name(binder, table)).into());
         }
-        named.push((ordinal, InsertValue::Source(assign(value, &column.ty, Mode::Assignment)?)));
+        named.push((ordinal, InsertValue::Source(row::stored(value, column)?)));
     }
     Ok(named)
 }
@@ -410,7 +428,7 @@ fn values(
                 _ if column.generated.is_some() => {
                     return Err(Msg::InsertGenerated(&full_name(binder, &definition)).into());
                 }
-                _ => assign(bind_expr(binder, value)?, &column.ty, Mode::Assignment)?,
+                _ => row::stored(bind_expr(binder, value)?, column)?,
             });
         }
         bound.push(row_values);
@@ -445,7 +463,11 @@ fn from_query(
 ) -> Result<Insert> {
     check_count(columns.len(), query.output.len(), insert)?;
     let definition = Arc::clone(table_of(&target));
-    let values = query.output.iter().map(|c| c.expr.clone()).collect();
+    let value = |column: &OutputColumn| match column.traits.untyped {
+        true => Expr::constant(Value::Null, DataType::Int),
+        false => column.expr.clone(),
+    };
+    let values = query.output.iter().map(value).collect();
     let named = assign_named(binder, &definition, columns, values)?;
     let query = Query { root: query.root, output: Vec::new() };
     make(binder, target, InsertSource::Query(query), Vec::new(), named)

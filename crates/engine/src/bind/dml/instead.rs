@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use tsql::ast::{self, SetItem, SetItemKind, TriggerTiming};
-use types::{Mode, Msg, Result};
+use types::{Msg, Result};
 
 use super::output::{self, Pseudo};
 use super::target::Bound;
@@ -12,7 +12,7 @@ use super::trigger::{self, Event, Images};
 use super::update::{bind_top, condition, filtered, new_register, output_reads};
 use super::{add_reads, row};
 use crate::bind::Binder;
-use crate::bind::expr::{assign, bind_expr};
+use crate::bind::expr::bind_expr;
 use crate::bind::query::compound;
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, TableDef};
@@ -130,7 +130,7 @@ fn set_item(
     };
     let before = old.get(place).copied().ok_or(Msg::InvalidColumn(name))?;
     let before = Expr::new(ExprKind::Column(before), definition.ty);
-    let value = assign(compound(*op, before, value)?, &definition.ty, Mode::Assignment)?;
+    let value = row::stored(compound(*op, before, value, binder.meaning)?, definition)?;
     Ok((ordinal, value))
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tsql::ast::{self, MergeKind};
 use types::value::ColumnType;
-use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
+use types::{Collation, DataType, Length, Msg, Result, Value};
 
 use super::nested::is_nested;
 use super::output::{self, Pseudo};
@@ -13,7 +13,7 @@ use super::trigger::{self, Event, Images};
 use super::update::{bind_set, names, output_reads, percent_of, set_reads};
 use super::{add_reads, full_name, in_level, row, view};
 use crate::bind::Binder;
-use crate::bind::expr::{assign, bind_condition, bind_expr};
+use crate::bind::expr::{bind_condition, bind_expr};
 use crate::bind::query::{Lateral, bind_table_ref, top_of};
 use crate::catalog::TableDef;
 use crate::opt;
@@ -124,6 +124,7 @@ fn merge_target(binder: &mut Binder<'_>, node: Node, merge: &ast::Merge) -> Resu
     if base.definition.is_history() {
         return Err(Msg::MergeHistory(&full_name(binder, &base.definition)).into());
     }
+    row::check_indexed(binder, &base.definition, "MERGE")?;
     let has_instead = |event: &Event| {
         trigger::triggers(binder, &base.definition, *event).is_some_and(|(_, one)| one.is_some())
     };
@@ -348,7 +349,7 @@ fn bind_insert(
                     return Err(Msg::InsertGenerated(&full_name(binder, table)).into());
                 }
                 let value = bind_expr(binder, value)?;
-                InsertValue::Source(assign(value, &column.ty, Mode::Assignment)?)
+                InsertValue::Source(row::stored(value, column)?)
             }
             _ => row::unnamed(binder, column)?,
         });

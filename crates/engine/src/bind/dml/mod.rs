@@ -18,6 +18,7 @@ mod update;
 mod view;
 
 pub(crate) use delete::{bind_delete, bind_truncate};
+pub(crate) use insert::bind_captured_rows;
 pub(crate) use insert::bind_insert;
 pub use insert::{Triggers, bind_insert_rows};
 pub(crate) use merge::bind_merge;
@@ -26,7 +27,7 @@ pub(crate) use nested::{
     refuse_in_set as refuse_nested_in_set,
 };
 pub(crate) use rewrite::{Rewrite, bind_rewrite, bind_validation};
-pub(crate) use row::{default_value, new_row};
+pub(crate) use row::{check_options, computed_at_read, default_value, new_row};
 pub(crate) use trigger::{Event, find as find_triggers};
 pub(crate) use update::bind_update;
 

@@ -80,7 +80,7 @@ pub(super) fn bind(
 fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
     let columns = pseudo.table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
         name: c.name.clone().into(),
-        ty: ColumnType { nullable: c.ty.nullable || pseudo.optional, ..c.ty },
+        ty: ColumnType { nullable: c.ty.nullable || pseudo.optional, ..c.shown_type() },
         register: (pseudo.register)(i),
         used: false,
         traits: Traits::of(c).derived(),
@@ -162,7 +162,12 @@ fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
         None => OutputTarget::Client(new_shape(&columns)),
         Some((target, names)) => {
             let types: Vec<ColumnType> = columns.iter().map(|c| c.expr.ty).collect();
-            OutputTarget::Table(Box::new(insert::bind_rows_into(binder, target, names, &types)?))
+            OutputTarget::Table(Box::new(insert::bind_rows_into(
+                binder,
+                target,
+                names,
+                (&types, &[]),
+            )?))
         }
     };
     Ok(OutputClause { columns, target })

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use types::{Mode, Result, Value};
+use types::{Result, Value};
 
 use super::insert::{finish, make};
 use super::{in_level, row};
 use crate::bind::Binder;
-use crate::bind::expr::assign;
 use crate::bind::query::{SourceName, add_table_source};
 use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, ExprKind, Register};
@@ -56,7 +55,7 @@ pub(crate) fn bind_rewrite(
                 Rewrite::NullUnlessMade if made => continue,
                 Rewrite::NullUnlessMade => Expr::new(ExprKind::Constant(Value::Null), column.ty),
             };
-            let value = assign(value, &column.ty, Mode::Assignment)?;
+            let value = super::row::stored(value, column)?;
             named.push((ordinal, InsertValue::Source(value)));
         }
         let source = InsertSource::Query(Query { root: node, output: Vec::new() });

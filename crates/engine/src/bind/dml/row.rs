@@ -22,7 +22,7 @@ fn over_row<T>(
 ) -> Result<T> {
     let columns = table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
         name: c.name.as_str().into(),
-        ty: c.ty,
+        ty: c.shown_type(),
         register: register(i),
         used: false,
         traits: Traits::default(),
@@ -60,7 +60,48 @@ pub(super) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<
     binder.rights = rights;
     binder.levels = levels;
     binder.variables = variables;
-    Ok(Some(assign(bound?, &column.ty, Mode::Assignment)?))
+    Ok(Some(stored(bound?, column)?))
+}
+
+/// Brings a value to a column's type as the column keeps it.
+///
+/// # Errors
+/// As [`assign`].
+pub(super) fn stored(value: Expr, column: &ColumnDef) -> Result<Expr> {
+    let value = assign(value, &column.ty, Mode::Assignment)?;
+    if !column.trims || value.is_null_literal() {
+        return Ok(value);
+    }
+    let function = crate::func::find("ANSI TRIM").ok_or(Msg::InternalError)?;
+    let ty = value.ty;
+    Ok(Expr::new(ExprKind::Call(function, Box::new([value])), ty))
+}
+
+/// Checks the SET options for a statement that changes a table with filtered indexes or indexes on computed
+/// columns: those were made under ANSI's, and are kept under no other.
+///
+/// # Errors
+/// 1934.
+pub(super) fn check_indexed(binder: &Binder<'_>, table: &TableDef, statement: &str) -> Result<()> {
+    if binder.meaning.is_for_indexes() {
+        return Ok(());
+    }
+    let is_computed = |(column, _): &(u16, bool)| {
+        table.columns.get(usize::from(*column)).is_some_and(|c| c.computed.is_some())
+    };
+    let needs = table.indexes.iter().any(|i| i.filter.is_some() || i.keys.iter().any(is_computed));
+    if needs { check_options(binder, statement) } else { Ok(()) }
+}
+
+/// As [`check_indexed`], of whatever needs the options.
+///
+/// # Errors
+/// 1934.
+pub(crate) fn check_options(binder: &Binder<'_>, statement: &str) -> Result<()> {
+    if binder.meaning.is_for_indexes() {
+        return Ok(());
+    }
+    Err(Msg::SetOptionsWrong(statement, &binder.options.wrong_for_indexes()).into())
 }
 
 /// What a column gets that the statement does not name.
@@ -98,7 +139,7 @@ pub(crate) fn new_row(
     for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.computed.is_some()) {
         let Some(text) = &column.computed else { continue };
         let expr = over_row(binder, table, register, |b| bind_expr(b, &text.tree))?;
-        let expr = assign(expr, &column.ty, Mode::Assignment)?;
+        let expr = stored(expr, column)?;
         let ordinal = u16::try_from(i).map_err(|_| Msg::TooManySelectItems(1_024))?;
         row.computed.push((ordinal, register(i), expr));
     }
@@ -144,6 +185,37 @@ fn lookup(
         index: u16::try_from(place).ok()?,
         key: registers.collect::<Option<Vec<_>>>()?,
     })
+}
+
+/// Binds the computed columns of a table whose values are made when they are read: those that are not PERSISTED and
+/// give another value at each time, as the clock or a user's function do. The others are kept with the row.
+///
+/// # Errors
+/// Those of names that the expressions refer to.
+pub(crate) fn computed_at_read(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    first: Register,
+) -> Result<Vec<(Register, Expr)>> {
+    let mut computed = Vec::new();
+    for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.persisted) {
+        let Some(text) = &column.computed else { continue };
+        let register = |at: usize| first.plus(at);
+        let rights = binder.rights.take();
+        let bound = over_row(binder, table, &register, |b| bind_expr(b, &text.tree));
+        binder.rights = rights;
+        let value = bound?;
+        let mut is_volatile = false;
+        crate::plan::walk::visit(&value, &mut |e| match &e.kind {
+            ExprKind::CallUser(_) | ExprKind::NextValue(_) => is_volatile = true,
+            ExprKind::Call(function, _) => is_volatile |= !function.deterministic,
+            _ => {}
+        });
+        if is_volatile {
+            computed.push((first.plus(i), assign(value, &column.ty, Mode::Implicit)?));
+        }
+    }
+    Ok(computed)
 }
 
 /// Tells whether a statement on the table can be a point statement: nothing else is looked at.

@@ -135,7 +135,10 @@ fn with_hints(mut node: Node, hints: ScanHints, sources: &[Source], source: usiz
     if hints == ScanHints::default() {
         return node;
     }
-    let Some(register) = sources[source].columns.first().map(|c| c.register) else { return node };
+    let mut registers = sources[source].columns.iter().map(|c| c.register);
+    let Some(register) = registers.find(|r| scan_of(&node, *r).is_some()) else {
+        return node;
+    };
     change_scan(&mut node, register, &mut |scan| {
         scan.hints.exclusive |= hints.exclusive;
         scan.hints.read_past |= hints.read_past;
@@ -175,7 +178,9 @@ pub(super) fn base_of(
         if found.as_ref().is_some_and(|f| f.row != scan.row) {
             return Err(Msg::ViewMultipleTables(&source.alias).into());
         }
-        let Some(&(_, old)) = scan.columns.first() else { continue };
+        // The first column may be one that is computed when it is read: no column of the scan.
+        let Some(&(ordinal, first)) = scan.columns.first() else { continue };
+        let old = Register(first.0 - u32::from(ordinal));
         found = Some(Base {
             table: scan.table.clone(),
             definition: Arc::clone(table_of(&scan.table)),

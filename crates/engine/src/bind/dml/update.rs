@@ -36,6 +36,7 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
         if base.definition.is_history() {
             return Err(Msg::UpdateHistory(&full_name(binder, &base.definition)).into());
         }
+        row::check_indexed(binder, &base.definition, "UPDATE")?;
         let mut root = filtered(bound.from, filter);
         let mut set = bind_set(binder, &base, bound.source, &update.set)?;
         let swaps = set.changed.iter().map(|&c| usize::from(c));
@@ -252,7 +253,8 @@ impl Setter<'_> {
                 let (slot, ty) = find_variable(binder, &variable.name)
                     .ok_or(Msg::MustDeclareScalar(&variable.name))?;
                 let value = bind_expr(binder, value)?;
-                let value = compound(*op, Expr::new(ExprKind::Variable(slot), ty), value)?;
+                let target = Expr::new(ExprKind::Variable(slot), ty);
+                let value = compound(*op, target, value, binder.meaning)?;
                 Ok(Assignment::Variable(slot, assign(value, &ty, Mode::Implicit)?))
             }
             SetItemKind::VariableAndColumn { variable, column, op, value } => {
@@ -339,7 +341,7 @@ impl Setter<'_> {
             ExprKind::Column(self.base.old.plus(usize::from(ordinal))),
             self.type_of(ordinal),
         );
-        assign(compound(op, old, value)?, &column.ty, Mode::Assignment)
+        row::stored(compound(op, old, value, binder.meaning)?, column)
     }
 
     fn write(

@@ -33,7 +33,7 @@ pub(super) fn bind_simple(
     let mut bound = Vec::with_capacity(branches.len());
     for (value, result) in branches {
         let value = bind_expr(binder, value)?;
-        let test = condition::compare(CompareOp::Equal, input.clone(), value)?;
+        let test = condition::compare_written(binder, CompareOp::Equal, input.clone(), value)?;
         bound.push((test, bind_expr(binder, result)?));
     }
     let otherwise = otherwise.map(|e| bind_expr(binder, e)).transpose()?;

@@ -30,7 +30,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Resul
         Kind::Compare { op, left, right } => {
             let left = bind_expr(binder, left)?;
             let right = bind_expr(binder, right)?;
-            compare(compare_op(*op), left, right)
+            compare_written(binder, compare_op(*op), left, right)
         }
         Kind::CompareQuantified { op, left, quantifier, query } => {
             let quantifier = match quantifier {
@@ -148,6 +148,48 @@ pub(crate) fn compare(op: CompareOp, left: Expr, right: Expr) -> Result<Expr> {
     Ok(predicate(ExprKind::Compare(op, collation, Box::new((left, right)))))
 }
 
+/// Compares as a statement says it: under ANSI_NULLS OFF `=` and `<>` are true or false where one side is written as
+/// NULL, or is a variable that is NULL. Two columns, or what is computed of them, compare as ever.
+///
+/// # Errors
+/// As [`compare`].
+pub(super) fn compare_written(
+    binder: &mut Binder<'_>,
+    op: CompareOp,
+    left: Expr,
+    right: Expr,
+) -> Result<Expr> {
+    let is_equality = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+    if !binder.meaning.nulls_compare() || !is_equality {
+        return compare(op, left, right);
+    }
+    let negated = op == CompareOp::NotEqual;
+    if right.is_null_literal() || left.is_null_literal() {
+        let operand = if right.is_null_literal() { left } else { right };
+        return Ok(negate_if(negated, is_null(operand)));
+    }
+    let is_variable = |side: &Expr| matches!(side.kind, ExprKind::Variable(_));
+    let (variable, other) = match (is_variable(&left), is_variable(&right)) {
+        (false, false) => return compare(op, left, right),
+        (_, true) => (right, left),
+        (true, false) => (left, right),
+    };
+    let (other, hoisted) = hoist(binder, other);
+    let (unknown, missing) = (is_null(variable.clone()), is_null(other.clone()));
+    let may_miss = other.ty.nullable;
+    let equal = compare(CompareOp::Equal, other, variable)?;
+    let known = predicate(ExprKind::And(Box::new([not(unknown.clone()), equal])));
+    let same = match may_miss {
+        // In this form an index finds the row.
+        false => known,
+        true => {
+            let both = predicate(ExprKind::And(Box::new([unknown, missing])));
+            predicate(ExprKind::Or(Box::new([both, known])))
+        }
+    };
+    Ok(wrap(hoisted, negate_if(negated, same)))
+}
+
 /// Makes an exact number a decimal that compares with one of any scale. It is a conversion even of what is one:
 /// whoever looks for a column beside a value of its own type must not take it for that.
 fn as_it_is(operand: Expr) -> Result<Expr> {
@@ -226,10 +268,13 @@ fn bind_in_list(binder: &mut Binder<'_>, operand: &ast::Expr, list: &[ast::Expr]
     let rounds = |item: &Expr| {
         type_rules::rounds(&operands[0].ty.data_type, &item.ty.data_type) && !item.is_null_literal()
     };
-    if operands[1..].iter().any(rounds) {
+    let of_null =
+        |item: &Expr| item.is_null_literal() || matches!(item.kind, ExprKind::Variable(_));
+    let nulls_compare = binder.meaning.nulls_compare() && operands.iter().any(of_null);
+    if nulls_compare || operands[1..].iter().any(rounds) {
         let (operand, hoisted) = hoist(binder, operands.remove(0));
-        let equal = |item| compare(CompareOp::Equal, operand.clone(), item);
-        let any = operands.into_iter().map(equal).collect::<Result<Vec<Expr>>>()?;
+        let mut equal = |item| compare_written(binder, CompareOp::Equal, operand.clone(), item);
+        let any = operands.into_iter().map(&mut equal).collect::<Result<Vec<Expr>>>()?;
         return Ok(wrap(hoisted, predicate(ExprKind::Or(any.into()))));
     }
     let ty = common_type(operands.iter())?.unwrap_or(bit_type(true));
@@ -257,7 +302,11 @@ fn quantified(
     let mut query = crate::bind::query::bind_subquery(binder, query)?;
     let [column] = query.output.as_mut_slice() else { return Err(Msg::SubqueryOneColumn.into()) };
     let collation = convert::common_collation(&operand, &column.expr, op_name(op))?;
-    let data_type = type_rules::common(&operand.ty.data_type, &column.expr.ty.data_type)?;
+    let data_type = match (operand.is_null_literal(), column.expr.is_null_literal()) {
+        (_, true) => operand.ty.data_type,
+        (true, false) => column.expr.ty.data_type,
+        (false, false) => type_rules::common(&operand.ty.data_type, &column.expr.ty.data_type)?,
+    };
     let ty = ColumnType { data_type, collation, nullable: true };
     let operand = convert_to(operand, &ty, Mode::Implicit)?;
     column.expr = convert_to(column.expr.clone(), &ty, Mode::Implicit)?;

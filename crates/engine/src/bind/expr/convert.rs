@@ -83,11 +83,12 @@ pub fn assign(mut expr: Expr, target: &ColumnType, mode: Mode) -> Result<Expr> {
 
 /// Makes the conversion, or its result where that depends on nothing but the constant.
 fn make(operand: Expr, ty: ColumnType, style: Option<Expr>, mode: Mode) -> Expr {
+    // What NUMERIC_ROUNDABORT may refuse is found out when it runs.
+    let options = ConvertOptions { round_abort: mode != Mode::Try, ..ConvertOptions::default() };
     if style.is_none()
         && let Some(value) = operand.as_constant()
         && !depends_on_session(&operand.ty.data_type, &ty.data_type)
-        && let Ok(folded) =
-            types::convert(value, &operand.ty, &ty, 0, mode, &ConvertOptions::default())
+        && let Ok(folded) = types::convert(value, &operand.ty, &ty, 0, mode, &options)
         && !matches!((value, &folded), (Value::Null, _))
     {
         return Expr::new(ExprKind::Constant(folded), ty);

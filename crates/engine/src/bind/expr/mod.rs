@@ -23,6 +23,7 @@ use types::{DataType, Error, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
 use crate::plan::expr::{Expr, ExprKind};
+use crate::session::options::Meaning;
 
 pub(crate) use case::common_type;
 pub(crate) use condition::{compare, is_not_null};
@@ -82,8 +83,22 @@ pub fn bind_expr(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         binder.depth -= 1;
         return Err(Msg::NestedTooDeeply.into());
     }
-    let bound = bind_kind(binder, expr);
+    let mut bound = bind_kind(binder, expr);
     binder.depth -= 1;
+    if let Ok(bound) = &mut bound
+        && binder.meaning.makes_null()
+        && matches!(
+            bound.kind,
+            ExprKind::Negate(_)
+                | ExprKind::Arithmetic(..)
+                | ExprKind::Convert(_)
+                | ExprKind::Call(..)
+                | ExprKind::Case(..)
+                | ExprKind::Let(..)
+        )
+    {
+        bound.ty.nullable = true;
+    }
     bound
 }
 
@@ -164,7 +179,7 @@ fn bind_chain(
             left = literal::beside_decimal(left_ast, left, &r);
         }
         right = literal::beside_decimal(operand, right, &l);
-        left = arithmetic(arithmetic_op(*op), left, right)?;
+        left = arithmetic(arithmetic_op(*op), left, right, binder.meaning)?;
     }
     Ok(left)
 }
@@ -186,7 +201,7 @@ pub(crate) fn arithmetic_op(op: ast::ArithmeticOp) -> BinaryOp {
 ///
 /// # Errors
 /// 8117 and 402 for types that the operator does not take.
-pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
+pub(crate) fn arithmetic(op: BinaryOp, left: Expr, right: Expr, meaning: Meaning) -> Result<Expr> {
     let collation = convert::common_collation(&left, &right, "add")?;
     let (left, right) = adopt_null_types(left, right);
     let types = type_rules::binary(op, &left.ty.data_type, &right.ty.data_type)?;
@@ -194,12 +209,40 @@ pub fn arithmetic(op: BinaryOp, left: Expr, right: Expr) -> Result<Expr> {
     let ty = ColumnType { data_type: types.result, collation, nullable };
     let left = convert_to(left, &ColumnType { data_type: types.left, ..ty }, Mode::Implicit)?;
     let right = convert_to(right, &ColumnType { data_type: types.right, ..ty }, Mode::Implicit)?;
+    if meaning.null_is_empty() && op == BinaryOp::Add && types.result.is_string() {
+        let pair = Box::new((or_empty(left)?, or_empty(right)?));
+        let ty = ColumnType { nullable: false, ..ty };
+        return Ok(Expr::new(ExprKind::Arithmetic(op, pair), ty));
+    }
     if let (Some(l), Some(r)) = (left.as_constant(), right.as_constant())
         && let Ok(folded) = types::arith::binary(op, l, r, &types.result)
     {
         return Ok(Expr::new(ExprKind::Constant(folded), ty));
     }
+    // As SQL Server has it, what may overflow may be NULL, whatever the operands are.
+    let is_certain = types.result.is_string()
+        || matches!(types.result, DataType::Binary(_) | DataType::VarBinary(_))
+        || matches!(op, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor);
+    let ty = ColumnType { nullable: nullable || !is_certain, ..ty };
     Ok(Expr::new(ExprKind::Arithmetic(op, Box::new((left, right))), ty))
+}
+
+/// `ISNULL(text, '')`: what CONCAT_NULL_YIELDS_NULL OFF makes of an operand.
+fn or_empty(text: Expr) -> Result<Expr> {
+    if !text.ty.nullable {
+        return Ok(text);
+    }
+    let value = match text.ty.data_type.is_unicode() {
+        true => Value::nvarchar(""),
+        false => Value::varchar("", text.ty.collation),
+    };
+    let ty = ColumnType { nullable: false, ..text.ty };
+    if text.is_null_literal() || matches!(text.as_constant(), Some(Value::Null)) {
+        return Ok(Expr::new(ExprKind::Constant(value), ty));
+    }
+    let function = crate::func::find("ISNULL").ok_or(Msg::InternalError)?;
+    let arguments = Box::new([text, Expr::new(ExprKind::Constant(value), ty)]);
+    Ok(Expr::new(ExprKind::Call(function, arguments), ty))
 }
 
 /// Gives a literal NULL the type of the operand beside it.

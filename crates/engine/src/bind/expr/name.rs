@@ -52,7 +52,7 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
             }
             let column = &mut level.sources[s].columns[c];
             column.used = true;
-            return Ok(Expr::new(ExprKind::Column(column.register), column.ty));
+            return Ok(column.expr());
         }
         if seen_table && column.table.is_some() {
             return Err(Msg::InvalidColumn(name).into());

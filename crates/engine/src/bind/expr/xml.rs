@@ -82,6 +82,7 @@ pub(crate) fn mutator(name: &Ident) -> Ident {
 
 /// Binds `target.method(arguments)` as an expression.
 pub(super) fn bind_method(binder: &mut Binder<'_>, method: &ast::Method) -> Result<Expr> {
+    crate::bind::dml::check_options(binder, "SELECT")?;
     let target = bind_target(binder, &method.target)?;
     let name = method.name.as_str();
     if let Some(mutator) = name.strip_prefix("set ") {

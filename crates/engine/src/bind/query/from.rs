@@ -13,6 +13,7 @@ use types::{Msg, Result};
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
+use crate::bind::hint::check_table_hints;
 use crate::bind::{Binder, Source, SourceColumn, ViewSource};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
@@ -287,6 +288,7 @@ fn bind_resolved<'a>(
 
 /// Finds the access path that hints ask for.
 fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
+    check_table_hints(hints)?;
     let mut path = Path::Any;
     let mut seeks = false;
     for hint in hints {
@@ -424,16 +426,19 @@ pub(crate) fn add_table_source(
     let first = binder.new_registers(definition.columns.len());
     let columns = (0_u16..).zip(&definition.columns).map(|(i, c)| SourceColumn {
         name: c.name.as_str().into(),
-        ty: c.ty,
+        ty: c.shown_type(),
         register: first.plus(usize::from(i)),
         used: false,
         traits: Traits::of(c),
     });
     let columns: Vec<SourceColumn> = columns.collect();
     let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
+    let computed = crate::bind::dml::computed_at_read(binder, &definition, first)?;
+    let mut scanned: Vec<(u16, Register)> = scanned;
+    scanned.retain(|(_, register)| !computed.iter().any(|(at, _)| at == register));
     add_source(binder, name, columns, Some(definition))?;
     let row = binder.new_row();
-    Ok(Node::Scan(Box::new(Scan {
+    let scan = Node::Scan(Box::new(Scan {
         table,
         access: Access::Full,
         columns: scanned,
@@ -441,7 +446,8 @@ pub(crate) fn add_table_source(
         predicate: None,
         residual: None,
         hints,
-    })))
+    }));
+    Ok(if computed.is_empty() { scan } else { Node::Compute(Box::new((scan, computed))) })
 }
 
 pub(super) fn add_source(
@@ -522,7 +528,10 @@ fn bind_view<'a>(
     let rights = binder.rights.take();
     let around = std::mem::take(&mut binder.view_checks);
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
+    let meaning = binder.meaning;
+    binder.meaning = meaning.with_ansi_nulls(view.options.ansi_nulls);
     let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
+    binder.meaning = meaning;
     let mut checks = std::mem::replace(&mut binder.view_checks, around);
     binder.rights = rights;
     binder.in_view = was_in_view;
@@ -540,6 +549,8 @@ fn bind_view<'a>(
     let columns: Vec<&str> = definition.columns.iter().map(Ident::as_str).collect();
     let node = add_query_source(binder, query, name, &columns)?;
     if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
+        // The columns of a view have types: NULL is `int` there.
+        source.columns.iter_mut().for_each(|column| column.traits.untyped = false);
         source.view = Some(ViewSource { module: Arc::clone(view), checks, joined });
     }
     Ok(node)
@@ -673,7 +684,7 @@ fn bind_values(
     let hidden = hide_sources(binder, lateral);
     let bound = bind_rows(binder, rows);
     show_sources(binder, hidden);
-    let (node, types) = bound?;
+    let (node, types, untyped) = bound?;
     let Node::Values(values) = &node else { return Ok(node) };
     if alias.columns.len() != types.len() {
         return Err(if alias.columns.len() < types.len() {
@@ -683,23 +694,24 @@ fn bind_values(
         });
     }
     let columns = alias.columns.iter().zip(&types).zip(&values.registers);
-    let columns = columns.map(|((name, ty), register)| SourceColumn {
+    let columns = columns.zip(untyped).map(|(((name, ty), register), untyped)| SourceColumn {
         name: name.as_str().into(),
         ty: *ty,
         register: *register,
         used: false,
-        traits: Traits::default(),
+        traits: Traits { untyped, ..Traits::default() },
     });
     let columns = columns.collect();
     add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;
     Ok(node)
 }
 
-/// Binds the rows of a table value constructor: each column in the common type of its values.
+/// Binds the rows of a table value constructor: each column in the common type of its values, and whether it has
+/// none but NULLs without a type.
 pub(crate) fn bind_rows(
     binder: &mut Binder<'_>,
     rows: &[Vec<ast::Expr>],
-) -> Result<(Node, Vec<ColumnType>)> {
+) -> Result<(Node, Vec<ColumnType>, Vec<bool>)> {
     let width = rows.first().map_or(0, Vec::len);
     let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
     for row in rows {
@@ -709,6 +721,8 @@ pub(crate) fn bind_rows(
         bound.push(row.iter().map(|e| bind_expr(binder, e)).collect::<Result<_>>()?);
     }
     let mut types = Vec::with_capacity(width);
+    let is_untyped = |i: usize| bound.iter().all(|row| row[i].is_null_literal());
+    let untyped = (0..width).map(is_untyped).collect();
     for i in 0..width {
         let nullable = bound.iter().any(|row| row[i].ty.nullable);
         let common = common_type(bound.iter().map(|row| &row[i]))?;
@@ -724,7 +738,8 @@ pub(crate) fn bind_rows(
     }
     let first = binder.new_registers(width);
     let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
-    Ok((Node::Values(Box::new(ValuesScan { rows: converted, registers, target: None })), types))
+    let values = ValuesScan { rows: converted, registers, target: None };
+    Ok((Node::Values(Box::new(values)), types, untyped))
 }
 
 /// Resolves table hints to what a scan does about them. Hints about the size of locks (ROWLOCK ..) change

@@ -194,8 +194,16 @@ fn bind_user(
     if let ast::FunctionBody::Inline { with, query } = &create.body {
         let names_of = routine.parameters.iter().map(|p| p.name.clone());
         let (given, hoisted) = hoist(binder, names_of.zip(arguments).collect());
-        let query = bind_inline(binder, with.as_ref(), query, given)?;
+        let meaning = binder.meaning;
+        binder.meaning = meaning.with_ansi_nulls(module.options.ansi_nulls);
+        let query = bind_inline(binder, with.as_ref(), query, given);
+        binder.meaning = meaning;
+        let query = query?;
         let node = add_query_source(binder, query, source_name, &names)?;
+        // The columns of a function have types: NULL is `int` there.
+        let source = binder.levels.last_mut().and_then(|level| level.sources.last_mut());
+        let columns = source.map(|source| &mut source.columns[..]).unwrap_or_default();
+        columns.iter_mut().for_each(|column| column.traits.untyped = false);
         if hoisted.is_empty() {
             return Ok(node);
         }

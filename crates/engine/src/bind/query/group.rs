@@ -125,8 +125,8 @@ fn cube(parts: &[Vec<u16>]) -> Result<Vec<Vec<u16>>> {
 }
 
 /// Binds a key, or finds it among those there are.
-fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, expr: &tsql::ast::Expr) -> Result<u16> {
-    let expr = bind_expr(binder, expr)?;
+fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, written: &tsql::ast::Expr) -> Result<u16> {
+    let expr = bind_expr(binder, written)?;
     match expr.ty.data_type {
         DataType::Text | DataType::NText | DataType::Image => {
             return Err(Msg::TextNotComparable.into());
@@ -137,7 +137,9 @@ fn key(binder: &mut Binder<'_>, grouping: &mut Grouping, expr: &tsql::ast::Expr)
     if walk::has_own_subquery(&expr) {
         return Err(Msg::AggregateInGroupBy.into());
     }
-    if walk::reads(&expr).is_empty() {
+    // A column that is NULL in every row reads nothing either.
+    let is_column = matches!(written.kind, tsql::ast::ExprKind::Column(_));
+    if walk::reads(&expr).is_empty() && !(is_column && expr.is_null_literal()) {
         return Err(Msg::GroupByOuterOnly.into());
     }
     let place = match grouping.keys.iter().position(|(k, _)| walk::same(k, &expr)) {

@@ -49,12 +49,19 @@ pub(super) fn combine(
     let mut output = Vec::with_capacity(left.output.len());
     let mut registers = Vec::with_capacity(left.output.len());
     for (l, r) in left.output.iter_mut().zip(&mut right.output) {
+        let untyped = l.traits.untyped && r.traits.untyped;
+        // What is NULL in all branches up to here takes the type of the next.
+        for side in [&mut *l, &mut *r] {
+            if side.traits.untyped {
+                side.expr = Expr::constant(types::Value::Null, types::DataType::Int);
+            }
+        }
         let ty = unify(&mut l.expr, &mut r.expr)?;
         let register = binder.new_register();
         registers.push(register);
         let expr = Expr::new(ExprKind::Column(register), ty);
         let numeric = l.traits.numeric && r.traits.numeric;
-        let traits = Traits { numeric, ..Traits::default() };
+        let traits = Traits { numeric, untyped, ..Traits::default() };
         output.push(OutputColumn { name: l.name.clone(), expr, traits });
     }
     let operation = SetOperation { kind, left, right, registers };

@@ -16,6 +16,7 @@ use crate::catalog::name::Name;
 use crate::plan::expr::{Expr, ExprKind, Register, Slot};
 use crate::plan::query::{Aggregate, Limit, Node, OutputColumn, Query, Sort, SortKey, Window};
 use crate::plan::walk;
+use crate::session::options::Meaning;
 use crate::sink::Traits;
 
 /// One bound item of a select list.
@@ -178,7 +179,8 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
                 let (slot, ty) = find_variable(binder, &variable.name)
                     .ok_or(Msg::MustDeclareScalar(&variable.name))?;
                 let value = bind_expr(binder, value)?;
-                let expr = compound(*op, Expr::new(ExprKind::Variable(slot), ty), value)?;
+                let target = Expr::new(ExprKind::Variable(slot), ty);
+                let expr = compound(*op, target, value, binder.meaning)?;
                 let expr = assign(expr, &ty, Mode::Implicit)?;
                 let column =
                     OutputColumn { name: SmolStr::default(), expr, traits: Traits::default() };
@@ -193,7 +195,12 @@ fn bind_items(binder: &mut Binder<'_>, items: &[SelectItem]) -> Result<Vec<Item>
 }
 
 /// Binds `target op= value` to the value that the target gets.
-pub(crate) fn compound(op: ast::AssignOp, target: Expr, value: Expr) -> Result<Expr> {
+pub(crate) fn compound(
+    op: ast::AssignOp,
+    target: Expr,
+    value: Expr,
+    meaning: Meaning,
+) -> Result<Expr> {
     let op = match op {
         ast::AssignOp::Assign => return Ok(value),
         ast::AssignOp::Add => ast::ArithmeticOp::Add,
@@ -205,7 +212,7 @@ pub(crate) fn compound(op: ast::AssignOp, target: Expr, value: Expr) -> Result<E
         ast::AssignOp::BitXor => ast::ArithmeticOp::BitXor,
         ast::AssignOp::BitOr => ast::ArithmeticOp::BitOr,
     };
-    arithmetic(arithmetic_op(op), target, value)
+    arithmetic(arithmetic_op(op), target, value, meaning)
 }
 
 /// Finds what a column of a result is beside its type. A bare column is what it is in its table; a `decimal`
@@ -220,6 +227,9 @@ pub(crate) fn traits_of(binder: &Binder<'_>, written: &ast::Expr, bound: &Expr) 
             return Traits { hidden: false, ..column.traits };
         }
     }
+    if bound.is_null_literal() {
+        return Traits::of_null();
+    }
     let is_decimal = matches!(bound.ty.data_type, DataType::Decimal { .. });
     Traits { numeric: is_decimal && is_numeric(binder, written), ..Traits::default() }
 }
@@ -229,10 +239,22 @@ fn is_numeric(binder: &Binder<'_>, written: &ast::Expr) -> bool {
     match &written.kind {
         E::Literal(literal) => matches!(literal, Literal::Decimal(_)),
         E::Convert(conversion) => conversion.target.name.object.is("numeric"),
+        E::SearchedCase { branches, otherwise } => {
+            let results = branches.iter().map(|(_, result)| result);
+            results.chain(otherwise.as_deref()).any(|e| is_numeric(binder, e))
+        }
+        E::SimpleCase { branches, otherwise, .. } => {
+            let results = branches.iter().map(|(_, result)| result);
+            results.chain(otherwise.as_deref()).any(|e| is_numeric(binder, e))
+        }
+        E::Iif(iif) => is_numeric(binder, &iif.then) || is_numeric(binder, &iif.otherwise),
         // "SCOPE_IDENTITY (Transact-SQL)" and its kin return numeric(38, 0).
-        E::Call(call) => ["SCOPE_IDENTITY", "IDENT_CURRENT", "IDENT_SEED", "IDENT_INCR"]
-            .iter()
-            .any(|name| call.name.object.is(name)),
+        E::Call(call) => {
+            ["SCOPE_IDENTITY", "IDENT_CURRENT", "IDENT_SEED", "IDENT_INCR"]
+                .iter()
+                .any(|name| call.name.object.is(name))
+                || call.arguments.iter().any(|argument| is_numeric(binder, argument))
+        }
         E::Variable(variable) => variable.name.eq_ignore_ascii_case("@@IDENTITY"),
         E::Unary { operand, .. } => is_numeric(binder, operand),
         E::Arithmetic { first, rest } => {
@@ -270,7 +292,7 @@ fn expand_star(
         for column in source.columns.iter_mut().filter(|column| !column.traits.hidden) {
             column.used = true;
             xml.check_star(column.register, &column.name)?;
-            let expr = Expr::new(ExprKind::Column(column.register), column.ty);
+            let expr = column.expr();
             let column = OutputColumn { name: column.name.clone(), expr, traits: column.traits };
             bound.push(Item { column, assign: None });
         }

@@ -640,6 +640,13 @@ fn alter_column(
         let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
         shaper.one_column(column)?
     };
+    // Unlike a new column's, without a word it may be NULL, and it is never trimmed.
+    let says_null =
+        |o: &ast::ColumnOption| matches!(o, ast::ColumnOption::Null | ast::ColumnOption::NotNull);
+    if defined.user_type.is_none() && !column.options.iter().any(says_null) {
+        defined.ty.nullable = defined.ty.data_type != DataType::RowVersion;
+    }
+    defined.trims = false;
     defined.identity = before.identity;
     defined.default.clone_from(&before.default);
     defined.row_guid = before.row_guid;

@@ -40,6 +40,7 @@ pub(super) fn create(
     let name = create.name.object.to_string();
     let to = Target { database, schema: "dbo".to_owned(), name };
     let execute_as = execute_as(&create.options, &to, cx)?;
+    let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
     let (text, ast) = (cx.source.clone(), statement.clone());
     let database_id = cx.session.catalog.database(&to.database).map_or(1, |d| d.id);
@@ -60,6 +61,7 @@ pub(super) fn create(
             disabled: false,
             shape: None,
             execute_as,
+            options,
         };
         triggers.insert(Name::new(&to.name), Arc::new(module));
         Ok(())

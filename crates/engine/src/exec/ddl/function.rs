@@ -31,6 +31,7 @@ pub(super) fn create(
         FunctionBody::External { .. } => return refuse("EXTERNAL NAME functions"),
     };
     let execute_as = execute_as(&create.options, &to, cx)?;
+    let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
     change_database(cx.session, &to.database, |database| {
@@ -56,6 +57,7 @@ pub(super) fn create(
             disabled: false,
             shape: None,
             execute_as,
+            options,
         })));
         Ok(())
     })

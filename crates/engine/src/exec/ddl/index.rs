@@ -8,7 +8,7 @@ use types::{Msg, Result};
 use crate::bind::BinderContext;
 use crate::catalog::{IndexConstraint, Object, TableDef, index_spec};
 use crate::exec::Cx;
-use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
+use crate::exec::ddl::shape::{self, Place, Shaper, duplicate_index};
 use crate::exec::ddl::{created, refuse, table};
 use crate::exec::fault;
 
@@ -104,6 +104,9 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
         && !is_column_index
     {
         return Err(Msg::IndexNotFound(index).into());
+    }
+    if !is_column_index && !is_columnstore {
+        alter.options.iter().try_for_each(shape::check_index_option)?;
     }
     match alter.action {
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_column_index => {

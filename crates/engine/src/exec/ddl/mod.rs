@@ -88,7 +88,7 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::Principal(principal) => principal::run(principal, cx),
         StatementKind::Permission(permission) => principal::permission(permission, cx),
         // Statistics are kept by storage as rows come and go; there is nothing to make by hand.
-        StatementKind::UpdateStatistics(_) => Ok(()),
+        StatementKind::UpdateStatistics(update) => statistics::check_options(&update.options),
         StatementKind::CreateStatistics(create) => statistics::create(create, cx),
         StatementKind::AlterSchema(alter) => owner::transfer(alter, cx),
         StatementKind::CreateFunction(create) => function::create(create, statement, cx),

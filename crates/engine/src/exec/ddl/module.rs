@@ -99,7 +99,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     }
     cx.session.check_body(create, &parameters)?;
     let execute_as = execute_as(&create.options, to, cx)?;
-    let options = (cx.session.options.quoted_identifier, cx.session.options.ansi_nulls);
+    let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with what stands before CREATE: lines and offsets count from there.
     let text = cx.source.to_string();
@@ -121,8 +121,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
             native,
             created: found.created,
             modified: created(),
-            quoted_identifier: options.0,
-            ansi_nulls: options.1,
+            options,
             execute_as,
         })));
         Ok(())
@@ -286,9 +285,18 @@ pub(super) fn create_view(
             format!("\"{}\": Temporary views are not allowed.", create.name),
         ));
     }
+    for option in &create.options {
+        match option.as_ref() {
+            // What is referred to is looked up at each use; browse information tells of tables.
+            "SCHEMABINDING" | "VIEW_METADATA" => {}
+            "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
+            other => return Err(Msg::SyntaxNear(other).into()),
+        }
+    }
     let to = target(&create.name, cx)?;
     let instance = Arc::clone(&cx.session.instance);
     // The whole batch, with what stands before CREATE: lines and offsets count from there.
+    let options = cx.session.options.of_module();
     let text = cx.source.to_string();
     // Bound once to find mistakes now; the plan is made where the view is used.
     {
@@ -319,6 +327,7 @@ pub(super) fn create_view(
             disabled: false,
             shape: None,
             execute_as: None,
+            options,
         })));
         Ok(())
     })?;

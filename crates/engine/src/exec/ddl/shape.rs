@@ -12,7 +12,7 @@ use tsql::ast::{
     TableOption,
 };
 use types::value::ColumnType;
-use types::{DataType, Error, Msg, Result, Value};
+use types::{DataType, Error, Length, Msg, Result, Value};
 
 use super::filter::{self, Filtered};
 use crate::bind::Binder;
@@ -73,6 +73,16 @@ fn may_be_sparse(column: &ColumnDef) -> bool {
     );
     let is_plain = column.computed.is_none() && column.default.is_none() && !column.row_guid;
     is_plain && !no_type && column.user_type.is_none()
+}
+
+/// Tells whether ANSI_PADDING OFF cuts blanks or zeros off what a column of this type gets. One of a fixed length
+/// that may not be NULL is filled up all the same.
+fn may_be_trimmed(ty: &ColumnType) -> bool {
+    match ty.data_type {
+        DataType::Char(_) | DataType::Binary(_) => ty.nullable,
+        DataType::VarChar(Length::Limited(_)) | DataType::VarBinary(Length::Limited(_)) => true,
+        _ => false,
+    }
 }
 
 impl<'a, 'b> Shaper<'a, 'b> {
@@ -205,6 +215,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             sparse: false,
             generated: None,
             hidden: false,
+            trims: false,
+            persisted: matches!(&column.kind, ColumnKind::Computed { persisted: true, .. }),
         };
         self.column_options(&mut defined, &column.options)?;
         self.columns.push(defined);
@@ -260,11 +272,28 @@ impl<'a, 'b> Shaper<'a, 'b> {
         column.ty.nullable = match (null, not_null) {
             (_, true) => false,
             (true, false) => true,
-            // Without a word: an alias type's own, a rowversion never, else NULL as ANSI has it.
+            // Without a word: an alias type's own, a rowversion never, else as the session or the database
+            // has it.
             (false, false) if column.user_type.is_some() => column.ty.nullable,
-            (false, false) => column.ty.data_type != DataType::RowVersion,
+            (false, false) if column.computed.is_some() => true,
+            (false, false) => {
+                column.ty.data_type != DataType::RowVersion && self.is_null_the_default()
+            }
         };
+        column.trims = !self.binder.options.ansi_padding && may_be_trimmed(&column.ty);
         Ok(())
+    }
+
+    /// Whether a column may be NULL of which nothing is said: ANSI_NULL_DFLT_ON and _OFF, else the database's
+    /// ANSI_NULL_DEFAULT.
+    fn is_null_the_default(&self) -> bool {
+        let options = self.binder.options;
+        let database = self.binder.catalog.database(self.binder.database);
+        let of_database = || {
+            let said = database.and_then(|d| d.options.others.get("ANSI_NULL_DEFAULT"));
+            said.is_some_and(|said| said == "ON")
+        };
+        options.ansi_null_default || (!options.ansi_null_default_off && of_database())
     }
 
     fn collation(&self, name: &ast::Ident) -> Result<types::Collation> {
@@ -429,6 +458,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let mut defined =
             self.index_of(index.name.to_string(), keys, index.structure, &index.options)?;
         defined.unique = index.unique;
+        let is_computed = |(c, _): &(u16, bool)| {
+            self.columns.get(usize::from(*c)).is_some_and(|c| c.computed.is_some())
+        };
+        if index.filter.is_some() || defined.keys.iter().any(is_computed) {
+            crate::bind::dml::check_options(self.binder, "CREATE INDEX")?;
+        }
         if let Some(condition) = &index.filter {
             defined.filter = Some(Arc::new(self.filter(&index.name, condition, &defined)?));
         }
@@ -700,6 +735,17 @@ fn index_option(index: &mut IndexDef, option: &ast::IndexOption) -> Result<()> {
             }
         }
         "IGNORE_DUP_KEY" => index.ignore_dup_key = matches!(option.value, ast::OptionValue::On),
+        _ => check_index_option(option)?,
+    }
+    Ok(())
+}
+
+/// Checks an option that says nothing to a table in memory.
+///
+/// # Errors
+/// 40517 for one that does.
+pub(super) fn check_index_option(option: &ast::IndexOption) -> Result<()> {
+    match option.name.as_ref() {
         "PAD_INDEX"
         | "FILLFACTOR"
         | "STATISTICS_NORECOMPUTE"

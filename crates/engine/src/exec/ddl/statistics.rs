@@ -12,7 +12,34 @@ use crate::catalog::name::Name;
 use crate::catalog::{StatisticsDef, TableDef};
 use crate::exec::Cx;
 
+/// Options of CREATE and UPDATE STATISTICS: how much is read, when, and by whom. Nothing has to be read.
+const OPTIONS: [&str; 13] = [
+    "ALL",
+    "AUTO_DROP",
+    "COLUMNS",
+    "FULLSCAN",
+    "INCREMENTAL",
+    "INDEX",
+    "MAXDOP",
+    "NORECOMPUTE",
+    "PAGECOUNT",
+    "PERSIST_SAMPLE_PERCENT",
+    "RESAMPLE",
+    "ROWCOUNT",
+    "SAMPLE",
+];
+
+/// Checks the options.
+///
+/// # Errors
+/// 40517 for one that is not known.
+pub(super) fn check_options(options: &[ast::IndexOption]) -> Result<()> {
+    let unknown = options.iter().find(|option| !OPTIONS.contains(&option.name.as_ref()));
+    unknown.map_or(Ok(()), |option| refuse(&format!("the option {} of statistics", option.name)))
+}
+
 pub(super) fn create(create: &ast::CreateStatistics, cx: &mut Cx<'_>) -> Result<()> {
+    check_options(&create.options)?;
     if create.filter.is_some() {
         return refuse("filtered statistics");
     }

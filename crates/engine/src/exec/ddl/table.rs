@@ -308,6 +308,8 @@ pub(super) fn shape_of_view(
         sparse: false,
         generated: None,
         hidden: false,
+        trims: false,
+        persisted: false,
     });
     let place = Place {
         id: view.id,
@@ -362,6 +364,8 @@ fn plain_columns<'c>(
             sparse: false,
             generated: None,
             hidden: false,
+            trims: false,
+            persisted: false,
         });
     }
     Ok(defined)

@@ -52,6 +52,7 @@ pub(super) fn create(
     check_instead(create, (&table, kind), &to.name, cx)?;
     cx.session.compile_trigger(create, Some(&table), &cx.source, &to.database)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
+    let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
     let text = cx.source.clone();
     change_database(cx.session, &to.database, |database| {
@@ -76,6 +77,7 @@ pub(super) fn create(
             disabled: false,
             shape: view.clone(),
             execute_as,
+            options,
         })));
         Ok(())
     })

@@ -13,6 +13,7 @@ use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
 
 use crate::exec::Cx;
+use crate::exec::arithmetic::soften;
 use crate::exec::query::{Flow, run_query};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::{
@@ -35,6 +36,7 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
         ExprKind::Negate(operand) => {
             let value = eval(operand, cx)?;
             types::arith::unary(types::type_rules::UnaryOp::Negate, &value, &expr.ty.data_type)
+                .or_else(|error| soften(error, cx))
         }
         ExprKind::BitNot(operand) => {
             let value = eval(operand, cx)?;
@@ -44,6 +46,7 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
             with_operands(&operands.0, &operands.1, cx, |l, r| {
                 types::arith::binary(*op, l, r, &expr.ty.data_type)
             })
+            .or_else(|error| soften(error, cx))
         }
         ExprKind::Case(branches, otherwise) => eval_case(branches, otherwise.as_deref(), cx),
         ExprKind::Let(register, parts) => {
@@ -206,13 +209,14 @@ fn eval_convert(conversion: &Conversion, to: &ColumnType, cx: &mut Cx<'_>) -> Re
     };
     let options = cx.convert_options();
     let from = &conversion.operand.ty;
-    match in_place(&conversion.operand, cx) {
+    let converted = match in_place(&conversion.operand, cx) {
         Some(value) => types::convert(value, from, to, style, conversion.mode, &options),
         None => {
             let value = eval(&conversion.operand, cx)?;
             types::convert(&value, from, to, style, conversion.mode, &options)
         }
-    }
+    };
+    converted.or_else(|error| soften(error, cx))
 }
 
 /// Arguments that fit on the stack.
@@ -237,7 +241,7 @@ fn eval_call(
         }
         values.push(value);
     }
-    evaluate(cx, &Call { arguments, ty }, &values)
+    evaluate(cx, &Call { arguments, ty }, &values).or_else(|error| soften(error, cx))
 }
 
 fn in_list(collation: Collation, operand: &Expr, list: &[Expr], cx: &mut Cx<'_>) -> Result<Truth> {

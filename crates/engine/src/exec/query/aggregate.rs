@@ -10,6 +10,7 @@ use super::buffer::Keys;
 use super::sort::{encode_sort, order_of};
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
+use crate::exec::arithmetic::soften;
 use crate::exec::eval::{eval, truth};
 use crate::exec::grant::Charge;
 use crate::func::Accumulator;
@@ -21,6 +22,8 @@ pub(crate) const STATE_BYTES: usize = 160;
 /// One aggregate over one group.
 pub(crate) struct State {
     accumulator: Box<dyn Accumulator>,
+    /// Whether it has overflowed and is NULL, by the session's options.
+    made_null: bool,
     /// Arguments seen, for DISTINCT.
     seen: Option<HashSet<Box<[u8]>>>,
     /// Arguments kept to be sorted first, for WITHIN GROUP.
@@ -33,6 +36,7 @@ impl State {
         let types: Vec<ColumnType> = call.arguments.iter().map(|a| a.ty).collect();
         Self {
             accumulator: (call.function.start)(&call.ty, &types),
+            made_null: false,
             seen: call.distinct.then(HashSet::new),
             kept: (!call.order.is_empty()).then(Default::default),
         }
@@ -79,7 +83,11 @@ impl State {
             }
         })();
         cx.scratch.arguments = arguments;
-        added
+        added.or_else(|error| {
+            soften(error, cx)?;
+            self.made_null = true;
+            Ok(())
+        })
     }
 
     /// Returns the result.
@@ -90,7 +98,10 @@ impl State {
             }
         }
         cx.null_eliminated |= self.accumulator.saw_null();
-        self.accumulator.finish()
+        if self.made_null {
+            return Ok(Value::Null);
+        }
+        self.accumulator.finish().or_else(|error| soften(error, cx))
     }
 }
 

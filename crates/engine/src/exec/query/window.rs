@@ -9,6 +9,7 @@ use super::buffer::{Buffer, Keys};
 use super::sort::{encode_sort, order_of};
 use super::{Flow, Receive, Rows, run as run_node};
 use crate::exec::Cx;
+use crate::exec::arithmetic::soften;
 use crate::exec::eval::eval;
 use crate::exec::grant::Charge;
 use crate::func::AggregateFunction;
@@ -197,7 +198,7 @@ impl Input {
                 }
                 end = to;
                 cx.null_eliminated |= accumulator.saw_null();
-                value = accumulator.finish()?;
+                value = accumulator.finish().or_else(|error| soften(error, cx))?;
             }
             values[i].clone_from(&value);
         }

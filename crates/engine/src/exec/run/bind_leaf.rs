@@ -15,6 +15,7 @@ use crate::opt::watch::{self, Found, Watch};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::plan::statement::{Bound, Scalar};
+use crate::session::options::Meaning;
 use tsql::ast::AssignOp;
 use types::type_rules::BinaryOp;
 
@@ -50,7 +51,9 @@ impl Runner<'_> {
             let first = leaf.bound_for.get_or_init(|| (Arc::clone(here.0), here.1));
             (&first.0, first.1) != here
         };
-        if session_bound || !current || elsewhere {
+        let meaning = cx.session.options.meaning();
+        let otherwise = *leaf.meaning.get_or_init(|| meaning) != meaning;
+        if session_bound || !current || elsewhere || otherwise {
             // This plan serves one execution: the next one makes it again.
             cx.session.counters.count(SessionCounter::Recompilations);
             return run(&bound, cx);
@@ -147,8 +150,12 @@ impl Runner<'_> {
             }
             LeafAst::Assignment(slot, op, value) => {
                 let expr = bind_expr(&mut binder, value)?;
-                let expr =
-                    assignment(self.program.variables[slot.0 as usize].ty, *slot, *op, expr)?;
+                let expr = assignment(
+                    self.program.variables[slot.0 as usize].ty,
+                    (*slot, *op),
+                    expr,
+                    binder.meaning,
+                )?;
                 scalar(expr, &mut binder)
             }
         };
@@ -184,9 +191,9 @@ fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Bound {
 /// variable's type.
 pub(crate) fn assignment(
     ty: types::value::ColumnType,
-    slot: Slot,
-    op: AssignOp,
+    (slot, op): (Slot, AssignOp),
     value: Expr,
+    meaning: Meaning,
 ) -> Result<Expr> {
     let op = match op {
         AssignOp::Assign => return assign(value, &ty, Mode::Implicit),
@@ -200,5 +207,5 @@ pub(crate) fn assignment(
         AssignOp::BitOr => BinaryOp::BitOr,
     };
     let old = Expr::new(ExprKind::Variable(slot), ty);
-    assign(arithmetic(op, old, value)?, &ty, Mode::Implicit)
+    assign(arithmetic(op, old, value, meaning)?, &ty, Mode::Implicit)
 }

@@ -48,6 +48,16 @@ const FETCHED: i32 = 0;
 /// `@@FETCH_STATUS` after a FETCH beyond the result.
 const NO_ROW: i32 = -1;
 
+/// Closes what is open of the batch's and the session's cursors where a transaction has ended: SET
+/// CURSOR_CLOSE_ON_COMMIT ON.
+pub(super) fn close_at_end(cx: &mut Cx<'_>) {
+    if !cx.session.options.cursor_close_on_commit || cx.session.transaction.count > 0 {
+        return;
+    }
+    let cursors = cx.session.cursors.iter_mut().chain(&mut cx.frame.cursors);
+    cursors.for_each(|cursor| cursor.rows = None);
+}
+
 impl Runner<'_> {
     pub(super) fn cursor(&self, step: &CursorStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
         match step {

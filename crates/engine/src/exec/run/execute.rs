@@ -272,7 +272,9 @@ pub(crate) fn invoke(call: &mut Invocation, cx: &mut Cx<'_>) -> Result<i32, Stop
     let switched = cx.session.enter_module(of.database_id, of.execute_as);
     let called = emit::statement::Called::procedure(of);
     let entered = emit::statement::module_start(cx.session, called);
+    let outer = cx.session.options.enter_module(of.options);
     let outcome = enter(&call.program, &of.name, &mut call.frame, cx);
+    cx.session.options.enter_module(outer);
     emit::statement::module_end(cx.session, called, &entered);
     cx.session.leave_module(switched);
     let status = match outcome {

@@ -4,7 +4,7 @@ use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::bind::BinderContext;
-use crate::bind::dml::{Triggers, bind_insert_rows};
+use crate::bind::dml::{Triggers, bind_captured_rows};
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
 use crate::plan::program::{InsertExecuteStep, InsertedCall, Step};
@@ -34,8 +34,8 @@ impl Runner<'_> {
         cx.session.inserting_call = false;
         outcome?;
         let mut count = 0;
-        for (types, rows) in sets {
-            count += self.insert_set(step, &types, &rows, cx)?;
+        for set in sets {
+            count += self.insert_set(step, &set, cx)?;
         }
         cx.session.meter.rows(id, count);
         cx.session.row_count = count;
@@ -45,39 +45,48 @@ impl Runner<'_> {
     fn insert_set(
         &self,
         step: &InsertExecuteStep,
-        types: &[ColumnType],
-        rows: &[Vec<Value>],
+        set: &CapturedSet,
         cx: &mut Cx<'_>,
     ) -> Result<u64, Stop> {
         cx.session.refresh_catalog();
         let bound = {
             let context = BinderContext::of(cx.session, self.program);
             let mut binder = context.binder();
-            let target = &step.target;
-            bind_insert_rows(&mut binder, target, &step.columns, types, Triggers::Fire)?
+            let into = (&step.target, &step.columns[..]);
+            let columns = (&set.types[..], &set.untyped[..]);
+            bind_captured_rows(&mut binder, into, columns, Triggers::Fire)?
         };
-        Ok(crate::exec::dml::insert_rows(&bound, rows, cx)?.rows)
+        Ok(crate::exec::dml::insert_rows(&bound, &set.rows, cx)?.rows)
     }
+}
+
+/// A result set.
+struct CapturedSet {
+    types: Vec<ColumnType>,
+    /// Columns that are NULL without a type.
+    untyped: Vec<bool>,
+    rows: Vec<Vec<Value>>,
 }
 
 /// Keeps result sets and passes messages on; counts and return statuses are the INSERT's own matter.
 struct Captured<'a> {
     inner: &'a mut dyn ResultSink,
-    sets: Vec<(Vec<ColumnType>, Vec<Vec<Value>>)>,
+    sets: Vec<CapturedSet>,
 }
 
 impl ResultSink for Captured<'_> {
     fn columns(&mut self, shape: &ResultShape) -> Sent {
         let types: Vec<ColumnType> = shape.columns.iter().map(|c| c.column_type).collect();
+        let untyped: Vec<bool> = shape.columns.iter().map(|c| c.traits.untyped).collect();
         // Sets of the same columns are one set of rows: one statement inserts them all.
-        if self.sets.last().is_none_or(|(last, _)| *last != types) {
-            self.sets.push((types, Vec::new()));
+        if self.sets.last().is_none_or(|last| last.types != types || last.untyped != untyped) {
+            self.sets.push(CapturedSet { types, untyped, rows: Vec::new() });
         }
         Ok(())
     }
     fn row(&mut self, values: &[Value]) -> Sent {
-        if let Some((_, rows)) = self.sets.last_mut() {
-            rows.push(values.to_vec());
+        if let Some(last) = self.sets.last_mut() {
+            last.rows.push(values.to_vec());
         }
         Ok(())
     }

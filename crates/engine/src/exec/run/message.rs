@@ -7,23 +7,31 @@ use crate::event::emit;
 use crate::event::emit::error::Receiver;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done};
-use crate::plan::program::{Leaf, RaisErrorStep};
+use crate::plan::expr::ExprKind;
+use crate::plan::program::{Leaf, LeafAst, RaisErrorStep};
+use crate::plan::statement::Bound;
 use crate::sink::Command;
 use crate::view::source_messages::ENGLISH;
-use tsql::ast::RaisErrorOption;
+use tsql::ast::{self, RaisErrorOption};
 
 /// Longest text of PRINT and RAISERROR, in characters.
 const MESSAGE_LENGTH_MAX: usize = 2047;
 /// Severity from which RAISERROR needs WITH LOG.
 const SEVERITY_WITH_LOG: i32 = 19;
-/// Longest text of PRINT, in characters.
-const PRINT_LENGTH_MAX: usize = 4000;
+/// Longest text of PRINT, in characters: "8,000 characters if it is non-Unicode and 4,000 characters if it is Unicode".
+const PRINT_LENGTH_MAX: usize = 8_000;
+/// See [`PRINT_LENGTH_MAX`].
+const PRINT_UNICODE_MAX: usize = 4_000;
 
 impl Runner<'_> {
     pub(super) fn print(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let value = self.value(leaf, cx)?;
         let text = text_of(&value, cx).unwrap_or_default();
-        let text: String = text.chars().take(PRINT_LENGTH_MAX).collect();
+        let text = match text.char_indices().nth(PRINT_UNICODE_MAX) {
+            None => text,
+            Some(_) if self.is_unicode(leaf, cx)? => text.chars().take(PRINT_UNICODE_MAX).collect(),
+            Some(_) => text.chars().take(PRINT_LENGTH_MAX).collect(),
+        };
         // PRINT is message 0 of severity 0; an empty text arrives as a blank.
         let text = if text.is_empty() { " ".to_owned() } else { text };
         let message = self.place(Error::custom(0, 0, 1, text), cx);
@@ -31,6 +39,23 @@ impl Runner<'_> {
         cx.sink.message(&message)?;
         cx.session.row_count = 0;
         Ok(())
+    }
+
+    /// Tells whether what PRINT prints is Unicode text before it is made the text of a message.
+    fn is_unicode(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<bool, Stop> {
+        if let LeafAst::Typed(ast::Expr { kind: ast::ExprKind::Literal(literal), .. }, _) =
+            &leaf.ast
+        {
+            return Ok(matches!(literal, ast::Literal::NString(_)));
+        }
+        self.with_plan(leaf, cx, |bound, _| {
+            let Bound::Scalar(scalar) = bound else { return Err(Msg::InternalError.into()) };
+            let printed = match &scalar.expr.kind {
+                ExprKind::Convert(conversion) => &conversion.operand,
+                _ => &scalar.expr,
+            };
+            Ok(printed.ty.data_type.is_unicode())
+        })
     }
 
     /// Gives a message the line of the running statement and the procedure's name.

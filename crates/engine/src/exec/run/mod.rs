@@ -188,7 +188,7 @@ impl Runner<'_> {
         if cx.session.try_depth > 0 {
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
-        let class = ErrorClass::of(&error);
+        let class = class_of(&error, cx);
         let fatal = thrown || cx.session.options.xact_abort || class >= ErrorClass::Batch;
         cx.session.last_error = error.number;
         cx.session.row_count = 0;
@@ -376,7 +376,7 @@ impl Runner<'_> {
             Err(Stop::Error(error) | Stop::Thrown(error)) if error.severity < 20 => error,
             other => return other,
         };
-        let class = ErrorClass::of(&error);
+        let class = class_of(&error, cx);
         if cx.session.transaction.count > 0
             && (class == ErrorClass::Batch || cx.session.options.xact_abort)
         {
@@ -537,8 +537,20 @@ impl Runner<'_> {
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
             cx.kept.clear();
-            Ok(eval::truth(&scalar.expr, cx)?.is_true())
+            let holds = eval::truth(&scalar.expr, cx)?.is_true();
+            crate::exec::arithmetic::report(cx)?;
+            Ok(holds)
         })
+    }
+}
+
+/// Classifies an error as the session's options have it.
+fn class_of(error: &Error, cx: &Cx<'_>) -> ErrorClass {
+    match ErrorClass::of(error) {
+        ErrorClass::Statement if crate::exec::arithmetic::ends_batch(error, cx) => {
+            ErrorClass::Batch
+        }
+        class => class,
     }
 }
 

@@ -108,8 +108,7 @@ impl Runner<'_> {
                 // 0 means the default, -1 no limit.
                 cx.session.options.text_size = match size {
                     0 => 4096,
-                    n if n < 0 => i32::MAX,
-                    n => n,
+                    n => n.max(-1),
                 };
             }
             ValueOption::QueryGovernorCostLimit => {
@@ -188,8 +187,8 @@ fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Msg::NotSupported(OTHER_LANGUAGES).into());
     }
     let old = std::mem::replace(&mut cx.session.options.language, "us_english".to_owned());
+    // DATEFORMAT goes with the language; what DATEFIRST has been set to stays.
     cx.session.options.date_format = DateFormat::Mdy;
-    cx.session.options.date_first = 7;
     cx.sink.env_change(&EnvChange::Language { new: "us_english", old: &old })?;
     let text = "Changed language setting to us_english.";
     cx.sink.message(&types::Error::custom(5703, 0, 1, text).at_line(cx.session.line))?;
@@ -227,14 +226,22 @@ fn switch(option: SwitchOption, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
             options.quoted_identifier = on;
             options.ansi_nulls = on;
             options.ansi_null_default = on;
+            options.ansi_null_default_off &= !on;
             options.ansi_padding = on;
             options.ansi_warnings = on;
             options.cursor_close_on_commit = on;
             options.implicit_transactions = on;
         }
         SwitchOption::AnsiNulls => options.ansi_nulls = on,
-        SwitchOption::AnsiNullDfltOn => options.ansi_null_default = on,
-        SwitchOption::AnsiNullDfltOff => options.ansi_null_default = !on,
+        // Of the two one is ON at most.
+        SwitchOption::AnsiNullDfltOn => {
+            options.ansi_null_default = on;
+            options.ansi_null_default_off &= !on;
+        }
+        SwitchOption::AnsiNullDfltOff => {
+            options.ansi_null_default_off = on;
+            options.ansi_null_default &= !on;
+        }
         SwitchOption::AnsiPadding => options.ansi_padding = on,
         SwitchOption::AnsiWarnings => options.ansi_warnings = on,
         SwitchOption::ArithAbort => options.arith_abort = on,

@@ -6,6 +6,7 @@ use types::{Error, Msg};
 use crate::event::emit::checkpoint;
 use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
+use crate::exec::run::cursor::close_at_end;
 use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop, done, transactions};
 use crate::exec::{Cx, definition_trigger};
@@ -99,8 +100,16 @@ impl Runner<'_> {
             }
             TransactionAction::Begin { .. } => transactions::begin(cx.session, cx.sink, &name),
             // Nothing is written to disk that could be delayed.
-            TransactionAction::Commit { .. } => transactions::commit(cx.session, cx.sink),
-            TransactionAction::Rollback => transactions::rollback(cx.session, cx.sink, &name),
+            TransactionAction::Commit { .. } => {
+                transactions::commit(cx.session, cx.sink)?;
+                close_at_end(cx);
+                Ok(())
+            }
+            TransactionAction::Rollback => {
+                transactions::rollback(cx.session, cx.sink, &name)?;
+                close_at_end(cx);
+                Ok(())
+            }
             TransactionAction::Save => transactions::save(cx.session, &name),
         }
     }

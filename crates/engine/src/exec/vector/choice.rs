@@ -34,6 +34,9 @@ pub enum ExecutionMode {
 
 /// Tells whether a tree runs in vector mode.
 pub(crate) fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
+    if !cx.session.options.computes_as_usual() {
+        return false;
+    }
     let enough = match cx.session.instance.execution_mode() {
         ExecutionMode::Automatic => reads(node, cx) >= ROWS_MIN,
         ExecutionMode::Row => false,
