@@ -18,6 +18,7 @@
 # make support  writes docs/support.md from the engine's test scripts
 # make lint     format and lints
 # make doc      the documentation, with warnings as errors
+# make histories  a minute of transactions at random at each isolation level, searched for anomalies
 # make models   every interleaving of the locks and hand-overs (loom, shuttle): minutes
 # make census   counts writes to shared cache lines per request; target/census.json
 # make fuzz     each fuzz target for a minute; needs cargo-fuzz and a nightly toolchain
@@ -32,7 +33,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models census fuzz support
+.PHONY: build setup test drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support
 build:
 	cargo build --release --locked
 
@@ -74,6 +75,9 @@ models:
 	RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir target/loom
 	RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle
 	RUSTFLAGS="--cfg shuttle" cargo test -p storage --release --lib models --target-dir target/shuttle
+
+histories:
+	HISTORY_SECONDS=60 cargo test -p engine --locked --test it -- --nocapture histories
 
 census:
 	$(CENSUS_ENV) cargo test --locked --profile census --target $(CENSUS_HOST) \

@@ -28,6 +28,14 @@ registry! {
         LockUpdateIntentExclusive => "LCK_M_UIX",
         /// Waiting for an exclusive lock.
         LockExclusive => "LCK_M_X",
+        /// Waiting to share a range of keys and the rows in it.
+        LockRangeShared => "LCK_M_RS_S",
+        /// Waiting to update in a range of keys that others share.
+        LockRangeUpdate => "LCK_M_RS_U",
+        /// Waiting to insert into a range of keys.
+        LockRangeInsert => "LCK_M_RIn_NL",
+        /// Waiting to have a range of keys alone.
+        LockRangeExclusive => "LCK_M_RX_X",
         /// Waiting to use an object's schema.
         LockSchemaStability => "LCK_M_SCH_S",
         /// Waiting to change an object's schema.

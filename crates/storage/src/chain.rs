@@ -30,6 +30,8 @@ pub(crate) enum Sight<'g> {
     Nothing,
     /// It depends on a transaction that is validating with a time within the snapshot.
     Undecided(Blocker),
+    /// The newest version, whoever wrote it, for who reads that and can keep it.
+    Dirty,
 }
 
 /// From where a transaction looks.
@@ -41,6 +43,8 @@ pub(crate) struct View {
     pub(crate) command: u32,
     /// Commits up to this time are seen.
     pub(crate) snapshot: Timestamp,
+    /// Whether what is not committed is seen too: READ UNCOMMITTED.
+    pub(crate) is_dirty: bool,
 }
 
 /// Finds out whose a version is, and finishes a half-done commit on the way.
@@ -128,6 +132,24 @@ pub(crate) fn visible<'g>(
         }
     }
     Sight::Nothing
+}
+
+/// Finds the other transaction that is changing a row, not only owning it, and the newest link then.
+pub(crate) fn changer<'g>(
+    head: &RowHead,
+    me: *const TxState,
+    clock: &Clock,
+    guard: &'g Guard,
+) -> Option<(&'g TxState, *mut Version)> {
+    let top = head.latest();
+    for version in versions(top, guard) {
+        match (owner(version, me, clock, guard), version.kind) {
+            (Owner::Nobody, _) | (_, VersionKind::Lock) => {}
+            (Owner::Other(state), _) => return Some((state, top)),
+            (Owner::Own | Owner::Committed(_), _) => return None,
+        }
+    }
+    None
 }
 
 /// Takes a count on a state that is known to be alive.

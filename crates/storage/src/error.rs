@@ -25,6 +25,8 @@ pub enum Error {
     },
     /// 41302: another transaction changed the row since this one began. The transaction is doomed.
     UpdateConflict,
+    /// 3960: the same, of a row of an ordinary table under SNAPSHOT. The transaction is doomed.
+    SnapshotConflict(TableId),
     /// 41305: a row that was read has changed. The transaction is rolled back.
     RepeatableReadFailure,
     /// 41325: a range that was read has a new row, or two transactions insert one key. The transaction
@@ -54,6 +56,7 @@ impl Error {
     pub fn dooms(&self) -> bool {
         match self {
             Self::UpdateConflict
+            | Self::SnapshotConflict(_)
             | Self::RepeatableReadFailure
             | Self::SerializableFailure
             | Self::Deadlock
@@ -75,6 +78,7 @@ impl std::fmt::Display for Error {
                 write!(f, "duplicate key in index {} of table {}", index.0, table.0)
             }
             Self::UpdateConflict => f.write_str("write-write conflict"),
+            Self::SnapshotConflict(table) => write!(f, "write-write conflict in table {}", table.0),
             Self::RepeatableReadFailure => f.write_str("repeatable read validation failure"),
             Self::SerializableFailure => f.write_str("serializable validation failure"),
             Self::Deadlock => f.write_str("deadlock victim"),
@@ -92,7 +96,7 @@ impl std::error::Error for Error {}
 
 impl Error {
     /// Words the error for `session`, where storage knows enough to; `Err(self)` for
-    /// [`Error::Unique`], [`Error::Cancelled`], [`Error::Restart`] and [`Error::Closed`], which are the
+    /// [`Error::Unique`], [`Error::SnapshotConflict`], [`Error::Cancelled`], [`Error::Restart`] and [`Error::Closed`], which are the
     /// engine's to handle.
     pub fn into_message(self, session: i32) -> std::result::Result<types::Error, Self> {
         let msg = match self {
@@ -111,9 +115,11 @@ impl Error {
                      that write to the log file. Roll back the transaction.",
                 ));
             }
-            Self::Unique { .. } | Self::Cancelled | Self::Restart | Self::Closed(_) => {
-                return Err(self);
-            }
+            Self::Unique { .. }
+            | Self::SnapshotConflict(_)
+            | Self::Cancelled
+            | Self::Restart
+            | Self::Closed(_) => return Err(self),
         };
         Ok(msg.into())
     }

@@ -125,15 +125,16 @@ impl Transaction {
         walk: &mut KeyWalk,
         found: &mut Vec<(u32, RowImage<'t>)>,
     ) -> Result<()> {
-        let from = self.view(table, read.isolation);
-        let index = self.index_of(table, id)?;
         let remembers = self.remembers(table, read);
         let mut rest: Vec<Kept<'t>> = Vec::new();
         if remembers && !std::mem::replace(&mut walk.is_noted, true) {
             for place in walk.place..walk.end {
-                self.note_range(table, id, Bounds::prefix(keys.get(place)), read.isolation);
+                self.hold_range(table, Some(id), Bounds::prefix(keys.get(place)), read)?;
+                self.note_range(table, Some(id), Bounds::prefix(keys.get(place)), read.isolation);
             }
         }
+        let from = self.view_of(table, read);
+        let index = self.index_of(table, id)?;
         while !walk.is_done() && found.len() < BATCH_ROWS {
             if remembers {
                 read_ahead(index, keys, walk, &pin(), |entry| rest.push(entry.to_kept()));
@@ -179,7 +180,7 @@ impl Transaction {
                     }
                 }
                 Sight::Nothing => {}
-                Sight::Undecided(_) => {
+                Sight::Undecided(_) | Sight::Dirty => {
                     return rest.extend(ahead[number_ahead..].iter().map(Entry::to_kept));
                 }
             }

@@ -45,12 +45,14 @@ pub mod error;
 mod garbage;
 mod gate;
 mod head;
+mod hold;
 mod index;
 mod key_walk;
 mod keys;
 pub mod lock;
 #[cfg(all(test, shuttle))]
 mod lock_models;
+mod look;
 mod lookup;
 #[cfg(all(test, shuttle))]
 mod models;
@@ -75,12 +77,13 @@ mod wait;
 mod write;
 
 pub use error::{Error, Result};
+pub use hold::Hold;
 pub use key_walk::KeyWalk;
 pub use lookup::KeyList;
 pub use reader::Reader;
 pub use row::{Decision, IndexMask, Keys, RowId, RowImage, RowRef};
 pub use scan::{Bounds, Order, Parts, Scan, ScanPosition, ScanSpec};
-pub use store::{Collected, Store, StoreOptions};
+pub use store::{Collected, Mistake, Store, StoreOptions};
 pub use table::{
     IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, Table, TableId, TableKind,
     TableMemory, TableSpec, Uniqueness,

@@ -85,7 +85,7 @@ impl Transaction {
             return (0..keys.len())
                 .try_for_each(|place| self.get_one((table, id), keys, place, read, found));
         }
-        let (view, _) = self.view(table, read.isolation);
+        let (view, _) = self.view_of(table, read);
         let index = self.index_of(table, id)?;
         let source = Source { index, view };
         let mut first = 0;
@@ -160,7 +160,7 @@ impl Transaction {
                     }
                 }
                 Sight::Nothing => {}
-                Sight::Undecided(_) => return place,
+                Sight::Undecided(_) | Sight::Dirty => return place,
             }
         }
         end

@@ -20,7 +20,7 @@ use crate::store::Store;
 use crate::sync::{Label, Mutant, is_mutant, label, labelled};
 use crate::table::{IndexId, Table};
 use crate::time::Timestamp;
-use crate::transaction::TransactionOptions;
+use crate::transaction::{Isolation, Read, RowLock, Transaction, TransactionOptions, WhenOwned};
 use crate::txstate::TxState;
 use crate::version::{Begin, Version, VersionKind};
 use crate::wait::{Blocker, wait_for};
@@ -40,6 +40,8 @@ enum Attempt {
     Raced,
     Owned(Blocker),
     KeysChange,
+    /// Somebody may hold the row: it takes a transaction to find out.
+    Held,
 }
 
 impl Table {
@@ -81,6 +83,9 @@ impl Table {
                 Attempt::Owned(blocker) => {
                     wait_for(&self.shared, None, blocker, &options.patience())?
                 }
+                Attempt::Held => {
+                    return self.change_held((index, key), options, buffer, &mut change);
+                }
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
@@ -104,6 +109,9 @@ impl Table {
         let set = self.index_set(&guard);
         if !set.gate.admits(options.session) {
             return Err(Error::Closed(self.id()).into());
+        }
+        if set.has_holds {
+            return Ok(Attempt::Held);
         }
         let Some(found) = self.find_newest(index, key, &guard)? else {
             return Ok(Attempt::Done(false));
@@ -191,6 +199,51 @@ impl Table {
         Ok(true)
     }
 
+    /// The same through a transaction that claims the row first, and waits for who holds it.
+    fn change_held<E: From<Error>>(
+        &self,
+        at: (IndexId, &[u8]),
+        options: &TransactionOptions,
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, E> {
+        let mut transaction = Store::of(&self.shared).begin(options.clone());
+        loop {
+            match self.try_held(&transaction, at, buffer, change) {
+                Ok(is_changed) => {
+                    transaction.commit()?;
+                    return Ok(is_changed);
+                }
+                Err(Failure::Raced) => transaction.restart()?,
+                Err(Failure::User(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn try_held<E: From<Error>>(
+        &self,
+        transaction: &Transaction,
+        (index, key): (IndexId, &[u8]),
+        buffer: &mut RowBuffer,
+        change: &mut impl FnMut(RowImage<'_>, &mut RowBuffer) -> Result<Decision, E>,
+    ) -> Result<bool, Failure<E>> {
+        let lock = RowLock::Update(WhenOwned::Wait);
+        let read = Read { isolation: Isolation::ReadCommitted, lock };
+        let found = transaction.get(self, index, key, read).map_err(Failure::from_write)?;
+        let Some(row) = found else { return Ok(false) };
+        buffer.bytes.clear();
+        buffer.blobs.clear();
+        let written = match change(row.image(), buffer).map_err(Failure::User)? {
+            Decision::Keep => return Ok(false),
+            Decision::Delete => transaction.delete(row),
+            Decision::Update(keys) => {
+                transaction.update(row, RowImage::from(&*buffer), keys).map(|_| ())
+            }
+        };
+        written.map_err(Failure::from_write)?;
+        Ok(true)
+    }
+
     /// Inserts a row, as an autocommit statement of its own.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
         loop {
@@ -199,7 +252,7 @@ impl Table {
             if !set.gate.admits(options.session) {
                 return Err(Error::Closed(self.id()));
             }
-            if set.list.len() > 1 {
+            if set.list.len() > 1 || set.has_holds {
                 break;
             }
             match self.try_insert(set, row, &guard)? {
@@ -214,7 +267,7 @@ impl Table {
                 }
             }
         }
-        // The row must appear in several indexes at once.
+        // The row must appear in several indexes at once, or somebody may hold where it goes.
         let transaction = Store::of(&self.shared).begin(options.clone());
         let id = transaction.insert(self, row)?.id();
         transaction.commit()?;
@@ -320,7 +373,7 @@ enum Failure<E> {
 impl<E: From<Error>> Failure<E> {
     fn from_write(error: Error) -> Self {
         match error {
-            Error::Restart | Error::UpdateConflict => Self::Raced,
+            Error::Restart | Error::UpdateConflict | Error::SnapshotConflict(_) => Self::Raced,
             other => Self::User(other.into()),
         }
     }

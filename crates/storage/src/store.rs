@@ -27,8 +27,22 @@ pub struct Collected {
     pub remaining: u64,
 }
 
+/// A mistake that a store is told to make, so that a test of histories can show that it would see it. Nothing that is
+/// released can be told so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake {
+    /// SERIALIZABLE does not hold the ranges of keys that it reads.
+    NoRangeHolds,
+    /// What a transaction read is not looked at again when it commits.
+    NoValidation,
+    /// Holds end with their statement.
+    EarlyRelease,
+}
+
 /// What all handles of a store and its tables share.
 pub(crate) struct Shared {
+    #[cfg(debug_assertions)]
+    mistake: std::sync::OnceLock<Mistake>,
     pub(crate) clock: Clock,
     pub(crate) snapshots: Snapshots,
     pub(crate) garbage: Garbage,
@@ -36,6 +50,20 @@ pub(crate) struct Shared {
     /// megabyte.
     pub(crate) locks: Box<LockManager>,
     tables: SpinLock<HashMap<TableId, Arc<Table>>>,
+}
+
+impl Shared {
+    /// Tells whether a test has asked for a mistake.
+    #[inline]
+    pub(crate) fn makes(&self, mistake: Mistake) -> bool {
+        #[cfg(debug_assertions)]
+        return self.mistake.get() == Some(&mistake);
+        #[cfg(not(debug_assertions))]
+        {
+            let _ = mistake;
+            false
+        }
+    }
 }
 
 /// A handle to the data of one instance.
@@ -59,6 +87,8 @@ impl Store {
         let StoreOptions {} = options;
         Arc::new(Self {
             shared: Arc::new(Shared {
+                #[cfg(debug_assertions)]
+                mistake: std::sync::OnceLock::new(),
                 clock: Clock::new(),
                 snapshots: Snapshots::new(),
                 garbage: Garbage::new(),
@@ -81,6 +111,12 @@ impl Store {
 
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
+    }
+
+    /// Makes a mistake from now on.
+    #[cfg(debug_assertions)]
+    pub fn make(&self, mistake: Mistake) {
+        let _ = self.shared.mistake.set(mistake);
     }
 
     /// Creates a table.

@@ -41,6 +41,12 @@ pub(crate) enum Mutant {
     ForgottenIsNoted,
     /// Who passes over changed rows minds only those who have not ended.
     PassesOverOwnedOnly,
+    /// Who opens the book of a table's holds does not wait for the writers who found it closed.
+    BookWithoutWait,
+    /// Who enters a hold does not look for who is changing what is held.
+    HoldWithoutLook,
+    /// A writer looks for holds before it links its version.
+    HoldsSeenBeforeLink,
     /// Who adds a level to a directory does not look whether another has.
     LevelReplaced,
 }

@@ -9,6 +9,7 @@ use crate::columnstore::ColumnStore;
 use crate::error::{Error, Result};
 use crate::gate::Gate;
 use crate::head::Heap;
+use crate::hold::LockBook;
 use crate::index::{Index, IndexSet, Trust};
 use crate::reclaim::{Guard, Published, pin, retire_version};
 use crate::row::RowImage;
@@ -134,6 +135,8 @@ pub struct Table {
     indexes: Published<IndexSet>,
     /// Held while the set of indexes is replaced.
     definition: SpinLock<()>,
+    /// Who holds rows and ranges of keys without changing them.
+    pub(crate) book: LockBook,
     pub(crate) shared: Arc<Shared>,
     columnstore: Option<Box<ColumnStore>>,
     /// Since when so many rows are in no group of the columnstore index that there could be another, in
@@ -158,9 +161,11 @@ impl Table {
                 list: indexes,
                 trust: Trust::Plan,
                 gate: Gate::OPEN,
+                has_holds: false,
                 columns: None,
             }),
             definition: SpinLock::new(SpinClass::XtpIndex, ()),
+            book: LockBook::default(),
             shared,
             columnstore,
             loose_since_ms: AtomicU64::new(0),

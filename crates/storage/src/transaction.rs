@@ -4,30 +4,33 @@
 //! invalidates them (next statement, rollback to a savepoint, restart) takes `&mut self`, and commit
 //! and rollback consume it. It is `Send` and not `Sync`: one request at a time, on any thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::chain::{Owner, Sight, View, owner, versions, visible};
+use crate::chain::View;
 use crate::columnstore::{ColumnIndexId, ColumnView, KeptViews};
 use crate::error::{Error, Result};
 use crate::head::RowHead;
+use crate::hold::{Holds, hold_of};
 use crate::index::Index;
-use crate::keys::has_key;
 use crate::reclaim::{pin, retire_arc};
 use crate::row::{Basis, RowRef};
 use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
 use crate::snapshots::Slot;
-use crate::store::Store;
-use crate::sync::{Label, Mutant, is_mutant, labelled};
+use crate::store::{Mistake, Store};
+use crate::sync::{Label, labelled};
 use crate::table::{IndexId, Table, TableId, TableKind};
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{Pace, TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
-use crate::version::{Begin, Version, VersionKind};
-use crate::wait::{Blocker, Cancel, Patience, announce_undo, wait_for, wake_waiters};
+use crate::version::{Begin, Version};
+use crate::wait::{
+    Blocker, Cancel, Patience, announce_undo, announce_withdrawal, wait_for, wake_waiters,
+};
 use crate::write::{Write, WriteKind};
 
 /// What the transaction spans.
@@ -46,10 +49,11 @@ pub enum Isolation {
     ReadCommitted,
     /// What was committed when the transaction began.
     Snapshot,
-    /// As `Snapshot`, and rows read are unchanged at commit. On an ordinary table: as
-    /// `ReadCommitted`, and rows read are owned until the end.
+    /// As `Snapshot`, and rows read are unchanged at commit. On an ordinary table: the newest committed ones, held
+    /// until the end, so that others may read and not change them.
     RepeatableRead,
-    /// As `RepeatableRead`, and ranges read have no new rows at commit.
+    /// As `RepeatableRead`, and ranges read have no new rows at commit. On an ordinary table: ranges read are held
+    /// until the end.
     Serializable,
 }
 
@@ -60,8 +64,15 @@ pub enum RowLock {
     None,
     /// It does not, and leaves out rows that others have changed since the snapshot, committed or not: READPAST.
     Past,
-    /// UPDLOCK, XLOCK, and HOLDLOCK on an ordinary table: owned until the end of the transaction.
-    /// The row returned is then the newest committed one.
+    /// It does not, but waits for who is changing a row: READ COMMITTED without row versions. The row returned is
+    /// then the newest committed one.
+    Committed(WhenOwned),
+    /// It does not, and returns the newest version of a row, committed or not: READ UNCOMMITTED.
+    Dirty,
+    /// UPDLOCK: owned until the end of the transaction; others may hold it as readers. The row returned is then the
+    /// newest committed one.
+    Update(WhenOwned),
+    /// XLOCK: as `Update`, and nobody else may hold it.
     Exclusive(WhenOwned),
 }
 
@@ -167,7 +178,7 @@ pub struct Savepoint {
 /// A transaction. Dropping it rolls it back.
 pub struct Transaction {
     store: Arc<Store>,
-    scope: Scope,
+    scope: Cell<Scope>,
     patience: Patience,
     inner: RefCell<Inner>,
 }
@@ -193,6 +204,10 @@ struct Inner {
     doomed: bool,
     /// What the statement sees of columnstore indexes.
     views: KeptViews,
+    /// What it holds without having changed it.
+    holds: Holds,
+    /// Versions of others that were not committed, as this statement has read them.
+    copies: Vec<NonNull<Version>>,
     /// Who was in the way when `Error::Restart` was returned.
     blocker: Option<Blocker>,
 }
@@ -209,7 +224,7 @@ impl Transaction {
         let TransactionOptions { scope, lock_timeout_ms, cancel, session } = options;
         let patience = Patience { timeout_ms: lock_timeout_ms, cancel, session };
         let inner = Inner { command: 1, ..Inner::default() };
-        Self { store, scope, patience, inner: RefCell::new(inner) }
+        Self { store, scope: Cell::new(scope), patience, inner: RefCell::new(inner) }
     }
 
     /// Makes one that sees what this one does, and has nothing of its own: see [`crate::Reader`], which keeps
@@ -228,7 +243,7 @@ impl Transaction {
         };
         Self {
             store: Arc::clone(&self.store),
-            scope: self.scope,
+            scope: self.scope.clone(),
             patience: self.patience.clone(),
             inner: RefCell::new(lent),
         }
@@ -249,6 +264,13 @@ impl Transaction {
         inner.command += 1;
         inner.statement_snapshot = None;
         inner.views.clear();
+        drop_copies(&mut inner.copies);
+        if self.store.shared().makes(Mistake::EarlyRelease)
+            && let Some(state) = &inner.state
+        {
+            inner.holds.end(Arc::as_ptr(state));
+            announce_withdrawal(state);
+        }
     }
 
     /// Sets the lock timeout of the waits to come, in milliseconds.
@@ -295,8 +317,9 @@ impl Transaction {
         key: &[u8],
         read: Read,
     ) -> Result<Option<RowRef<'t>>> {
-        let from = self.view(table, read.isolation);
-        self.note_range(table, index, Bounds::prefix(key), read.isolation);
+        self.hold_range(table, Some(index), Bounds::prefix(key), read)?;
+        let from = self.view_of(table, read);
+        self.note_range(table, Some(index), Bounds::prefix(key), read.isolation);
         let index = self.index_of(table, index)?;
         let mut heads: SmallVec<[&'t RowHead; 4]> = SmallVec::new();
         // Looking may wait, and must not do so pinned.
@@ -315,15 +338,14 @@ impl Transaction {
 
     /// Opens a scan.
     pub fn scan<'t>(&'t self, table: &'t Table, spec: ScanSpec<'_>) -> Result<Scan<'t>> {
-        if let Some(index) = spec.index {
-            self.note_range(table, index, spec.bounds, spec.read.isolation);
-        }
+        self.hold_range(table, spec.index, spec.bounds, spec.read)?;
+        self.note_range(table, spec.index, spec.bounds, spec.read.isolation);
         self.resume(table, ScanPosition::new(&spec))
     }
 
     /// Continues a suspended scan of the same table.
     pub fn resume<'t>(&'t self, table: &'t Table, position: ScanPosition) -> Result<Scan<'t>> {
-        let from = self.view(table, position.read().isolation);
+        let from = self.view_of(table, position.read());
         let index = position.index().map(|index| self.index_of(table, index)).transpose()?;
         Ok(Scan::new(self, table, from, index, position))
     }
@@ -402,7 +424,9 @@ impl Transaction {
         };
         let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
         // On an error, drop rolls back and wakes who waits for the outcome.
-        validate(&inner.reads, &inner.ranges, (me, ts), clock)?;
+        if !store.shared().makes(Mistake::NoValidation) {
+            validate(&inner.reads, &inner.ranges, (me, ts), clock)?;
+        }
         if let Some(state) = &inner.state {
             state.set(TxStatus::Committed(ts));
         }
@@ -441,7 +465,9 @@ impl Transaction {
     /// Wakes the waiters and gives back the slot and the state.
     fn let_go(&mut self) {
         let inner = self.inner.get_mut();
+        drop_copies(&mut inner.copies);
         if let Some(state) = inner.state.take() {
+            inner.holds.end(Arc::as_ptr(&state));
             wake_waiters(&state);
             retire_arc(&pin(), state);
         }
@@ -474,7 +500,7 @@ impl Transaction {
 
     /// Returns from where an access looks.
     pub(crate) fn view(&self, table: &Table, isolation: Isolation) -> (View, Basis) {
-        let basis = match (self.scope, table.kind(), isolation) {
+        let basis = match (self.scope.get(), table.kind(), isolation) {
             (Scope::Statement, _, _) | (_, _, Isolation::ReadCommitted) => Basis::Statement,
             (_, TableKind::Ordinary, Isolation::RepeatableRead | Isolation::Serializable) => {
                 Basis::Statement
@@ -499,53 +525,25 @@ impl Transaction {
                 .get_or_insert_with(|| slot.take(clock, inner.statement_snapshot)),
         };
         let me = inner.me();
-        (View { me, command: inner.command, snapshot }, basis)
+        (View { me, command: inner.command, snapshot, is_dirty: false }, basis)
     }
 
-    /// Looks at one row: visible, with the right key, and locked if the access asks for it.
-    pub(crate) fn look<'t>(
-        &'t self,
-        (table, head): (&'t Table, &'t RowHead),
-        (view, basis): (View, Basis),
-        index: Option<(&Index, &[u8])>,
-        read: Read,
-    ) -> Result<Option<RowRef<'t>>> {
-        let view = View { me: self.me(), ..view };
-        let Some(version) = self.see(head, view)? else { return Ok(None) };
-        let row = RowRef { table, head, version, basis };
-        if !index.is_none_or(|(index, key)| is_under(index, key, row)) {
-            return Ok(None);
+    /// As [`Self::view`], for a read. What is held is looked at as it is now: nobody changes it any more.
+    pub(crate) fn view_of(&self, table: &Table, read: Read) -> (View, Basis) {
+        let (mut view, basis) = self.view(table, read.isolation);
+        if hold_of(table, read).is_some() {
+            // Above the snapshots of the slot, so what it shows is kept as well.
+            view.snapshot = self.clock().snapshot();
         }
-        let lock = match (self.scope, table.kind(), read.isolation, read.lock) {
-            (Scope::Explicit, TableKind::Ordinary, Isolation::RepeatableRead, RowLock::None)
-            | (Scope::Explicit, TableKind::Ordinary, Isolation::Serializable, RowLock::None) => {
-                RowLock::Exclusive(WhenOwned::Wait)
-            }
-            (_, _, _, lock) => lock,
-        };
-        let when_owned = match lock {
-            RowLock::Exclusive(when_owned) => when_owned,
-            RowLock::Past if self.has_changed(head, version) => return Ok(None),
-            RowLock::None | RowLock::Past => {
-                self.note_row(row, read.isolation);
-                return Ok(Some(row));
-            }
-        };
-        match self.claim(row, when_owned)? {
-            Claim::Current(row) => Ok(Some(row)),
-            Claim::Changed(row) => Ok(Some(row)
-                .filter(|row| index.is_none_or(|(index, key)| has_index_key(index, key, row)))),
-            Claim::Gone | Claim::Skipped => Ok(None),
-        }
+        view.is_dirty = read.lock == RowLock::Dirty;
+        (view, basis)
     }
 
     /// Tells whether reading rows of the table so leaves a trace: a row is claimed, or noted to be
     /// looked at again at commit.
     pub(crate) fn remembers(&self, table: &Table, read: Read) -> bool {
-        let claims = self.scope == Scope::Explicit
-            && table.kind() == TableKind::Ordinary
-            && read.isolation >= Isolation::RepeatableRead;
-        claims || read.lock != RowLock::None || self.is_tracked(table, read.isolation)
+        let is_lock = !matches!(read.lock, RowLock::None | RowLock::Dirty);
+        is_lock || hold_of(table, read).is_some() || self.is_tracked(table, read.isolation)
     }
 
     /// Returns the state under which the transaction writes; null if it has written nothing.
@@ -593,42 +591,6 @@ impl Transaction {
         Ok(unsafe { &*std::ptr::from_ref(index) })
     }
 
-    /// Tells whether another transaction has written above a version: it may not have ended.
-    fn has_changed(&self, head: &RowHead, seen: &Version) -> bool {
-        let guard = pin();
-        let clock = &self.store.shared().clock;
-        for version in versions(head.latest(), &guard) {
-            if std::ptr::eq(version, seen) {
-                return false;
-            }
-            match owner(version, self.me(), clock, &guard) {
-                Owner::Own => return false,
-                Owner::Nobody => {}
-                Owner::Committed(_) | Owner::Other(_) if version.kind == VersionKind::Lock => {}
-                Owner::Committed(_) if is_mutant(Mutant::PassesOverOwnedOnly) => {}
-                Owner::Committed(_) | Owner::Other(_) => return true,
-            }
-        }
-        false
-    }
-
-    fn see<'t>(&'t self, head: &RowHead, view: View) -> Result<Option<&'t Version>> {
-        loop {
-            let guard = pin();
-            match visible(head, view, &self.store.shared().clock, &guard) {
-                // SAFETY: the version is visible to a snapshot whose slot is held, or the
-                // transaction's own, so it stays until the next statement or the end, which take
-                // `&mut self`.
-                Sight::Row(version) => return Ok(Some(unsafe { &*std::ptr::from_ref(version) })),
-                Sight::Nothing => return Ok(None),
-                Sight::Undecided(state) => {
-                    drop(guard);
-                    self.wait_for(state)?;
-                }
-            }
-        }
-    }
-
     /// Waits for another transaction while keeping what this one owns.
     pub(crate) fn wait_for(&self, other: Blocker) -> Result<()> {
         let state = self.inner.borrow().state.clone();
@@ -644,7 +606,25 @@ impl Transaction {
     }
 
     pub(crate) fn scope(&self) -> Scope {
-        self.scope
+        self.scope.get()
+    }
+
+    pub(crate) fn set_scope(&self, scope: Scope) {
+        self.scope.set(scope);
+    }
+
+    pub(crate) fn makes(&self, mistake: Mistake) -> bool {
+        self.store.shared().makes(mistake)
+    }
+
+    /// Runs `change` on the transaction's holds.
+    pub(crate) fn with_holds<R>(&self, change: impl FnOnce(&mut Holds) -> R) -> R {
+        change(&mut self.inner.borrow_mut().holds)
+    }
+
+    /// Keeps a copy of a version until the statement ends.
+    pub(crate) fn keep_copy(&self, copy: NonNull<Version>) {
+        self.inner.borrow_mut().copies.push(copy);
     }
 
     pub(crate) fn command(&self) -> u32 {
@@ -695,7 +675,7 @@ impl Transaction {
         Ok(())
     }
 
-    fn note_row(&self, row: RowRef<'_>, isolation: Isolation) {
+    pub(crate) fn note_row(&self, row: RowRef<'_>, isolation: Isolation) {
         let is_tracked = self.is_tracked(row.table, isolation);
         let inner = &mut *self.inner.borrow_mut();
         if is_tracked && !is_own(row.version, inner) {
@@ -707,7 +687,7 @@ impl Transaction {
     pub(crate) fn note_range(
         &self,
         table: &Table,
-        index: IndexId,
+        index: Option<IndexId>,
         bounds: Bounds<'_>,
         isolation: Isolation,
     ) {
@@ -720,9 +700,17 @@ impl Transaction {
     }
 
     fn is_tracked(&self, table: &Table, isolation: Isolation) -> bool {
-        self.scope == Scope::Explicit
+        self.scope.get() == Scope::Explicit
             && table.kind() == TableKind::MemoryOptimized
             && isolation >= Isolation::RepeatableRead
+    }
+}
+
+/// Frees copies that nobody else has seen.
+fn drop_copies(copies: &mut Vec<NonNull<Version>>) {
+    for copy in copies.drain(..) {
+        // SAFETY: made by `Version::allocate` for this transaction alone; who borrowed it has ended.
+        unsafe { Version::free(copy) };
     }
 }
 
@@ -736,16 +724,6 @@ enum Locks {
 fn is_own(version: &Version, inner: &Inner) -> bool {
     let me = inner.state.as_ref().map_or(std::ptr::null(), Arc::as_ptr);
     version.begin() == Begin::Transaction(me)
-}
-
-/// Tells whether the version seen has the key of the entry that led to it.
-fn is_under(index: &Index, key: &[u8], row: RowRef<'_>) -> bool {
-    // The note is read after the version: whoever links a version with another key notes it before.
-    !index.is_verified_by_reader(row.head) || has_key(index, row.image(), key)
-}
-
-fn has_index_key(index: &Index, key: &[u8], row: &RowRef<'_>) -> bool {
-    has_key(index, row.image(), key)
 }
 
 impl Drop for Transaction {

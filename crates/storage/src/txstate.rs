@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use crate::time::{Clock, Timestamp};
 
 /// Where a transaction stands.
@@ -68,8 +68,12 @@ pub(crate) struct TxState {
     pub(crate) waiting_for: AtomicPtr<TxState>,
     /// Goes up when the transaction takes writes back before it ends.
     pub(crate) undos: AtomicU32,
-    /// The `undos` of whom `waiting_for` names, as they were when the wait began.
+    /// Goes up when the transaction takes back a hold before it ends, or leaves a queue for one.
+    pub(crate) withdrawals: AtomicU32,
+    /// The `undos` or `withdrawals` of whom `waiting_for` names, as they were when the wait began.
     pub(crate) waiting_undos: AtomicU32,
+    /// Whether it waits for a hold: then `withdrawals` count.
+    pub(crate) waits_for_hold: AtomicBool,
     /// How many wait for the end of this one.
     pub(crate) waiters: AtomicU32,
     /// The session it belongs to; 0 if to none.
@@ -93,7 +97,9 @@ impl TxState {
             word: AtomicU64::new(TxStatus::Active.encode()),
             waiting_for: AtomicPtr::new(std::ptr::null_mut()),
             undos: AtomicU32::new(0),
+            withdrawals: AtomicU32::new(0),
             waiting_undos: AtomicU32::new(0),
+            waits_for_hold: AtomicBool::new(false),
             waiters: AtomicU32::new(0),
             session,
             pace,
@@ -108,6 +114,12 @@ impl TxState {
     /// Sets the status; the owner's alone to call.
     pub(crate) fn set(&self, status: TxStatus) {
         self.word.store(status.encode(), Ordering::SeqCst);
+    }
+
+    /// Returns how often the transaction has taken back what others may wait for: writes, or holds.
+    pub(crate) fn taken_back(&self, is_hold: bool) -> u32 {
+        let count = if is_hold { &self.withdrawals } else { &self.undos };
+        count.load(Ordering::SeqCst)
     }
 
     /// Returns the address to park under.

@@ -6,7 +6,7 @@ use types::Bytes;
 
 use crate::chain::{Owner, owner, versions};
 use crate::error::{Error, Result};
-use crate::head::RowHead;
+use crate::head::{HeapPosition, RowHead};
 use crate::keys::has_key;
 use crate::reclaim::{Guard, pin};
 use crate::row::RowId;
@@ -25,7 +25,8 @@ pub(crate) struct RowRead {
 /// A range that was read at a snapshot.
 pub(crate) struct RangeRead {
     table: *const Table,
-    index: IndexId,
+    /// None for all rows, in heap order.
+    index: Option<IndexId>,
     lower: Bound<Box<[u8]>>,
     upper: Bound<Box<[u8]>>,
     snapshot: Timestamp,
@@ -34,7 +35,7 @@ pub(crate) struct RangeRead {
 impl RangeRead {
     pub(crate) fn new(
         table: &Table,
-        index: IndexId,
+        index: Option<IndexId>,
         bounds: Bounds<'_>,
         snapshot: Timestamp,
     ) -> Self {
@@ -111,8 +112,9 @@ fn may_come_first(state: &TxState, ts_me: Timestamp) -> bool {
 fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Result<()> {
     // SAFETY: a dropped table stays until every transaction that began before has ended.
     let table = unsafe { &*range.table };
+    let Some(index) = range.index else { return validate_heap(range, table, me, (clock, guard)) };
     // An index that has been dropped since can't tell what has come.
-    let index = table.index(range.index, guard).map_err(|_| Error::SerializableFailure)?;
+    let index = table.index(index, guard).map_err(|_| Error::SerializableFailure)?;
     let check = |head: &RowHead, key: &[u8]| -> Result<()> {
         let Some((version, ts)) = foreign_version(head, me, clock, guard)? else { return Ok(()) };
         let is_new = ts > range.snapshot && version.kind == VersionKind::Data;
@@ -134,3 +136,33 @@ fn validate_range(range: &RangeRead, me: Me, clock: &Clock, guard: &Guard) -> Re
         after = next;
     }
 }
+
+/// As [`validate_range`], for all rows of a table.
+fn validate_heap(
+    range: &RangeRead,
+    table: &Table,
+    me: Me,
+    (clock, guard): (&Clock, &Guard),
+) -> Result<()> {
+    let mut position = HeapPosition::default();
+    let mut heads = Vec::new();
+    loop {
+        heads.clear();
+        table.heap.walk(&mut position, &mut heads, HEAP_BATCH);
+        if heads.is_empty() {
+            return Ok(());
+        }
+        for head in &heads {
+            let now = foreign_version(head, me, clock, guard)?;
+            let is_new = |(version, ts): (&Version, Timestamp)| {
+                ts > range.snapshot && version.kind == VersionKind::Data
+            };
+            if now.is_some_and(is_new) {
+                return Err(Error::SerializableFailure);
+            }
+        }
+    }
+}
+
+/// Rows looked at between two looks at where the heap ends.
+const HEAP_BATCH: usize = 64;

@@ -36,10 +36,42 @@ impl Default for Patience {
     }
 }
 
+/// What is waited for, as the ledger books it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LockWait {
+    Shared,
+    Update,
+    Exclusive,
+    RangeShared,
+    RangeUpdate,
+    RangeExclusive,
+    /// A new row, where somebody holds the range.
+    RangeInsert,
+}
+
+impl LockWait {
+    #[cfg(not(any(loom, shuttle)))]
+    const fn wait_type(self) -> sos::wait::WaitType {
+        use sos::wait::WaitType;
+        match self {
+            Self::Shared => WaitType::LockShared,
+            Self::Update => WaitType::LockUpdate,
+            Self::Exclusive => WaitType::LockExclusive,
+            Self::RangeShared => WaitType::LockRangeShared,
+            Self::RangeUpdate => WaitType::LockRangeUpdate,
+            Self::RangeExclusive => WaitType::LockRangeExclusive,
+            Self::RangeInsert => WaitType::LockRangeInsert,
+        }
+    }
+}
+
 /// A transaction that is in the way. Counts on its state.
 pub(crate) struct Blocker {
     state: ManuallyDrop<Arc<TxState>>,
     undos: u32,
+    /// Whether it is a hold that is in the way, and no version.
+    is_hold: bool,
+    wait: LockWait,
 }
 
 impl Blocker {
@@ -49,7 +81,21 @@ impl Blocker {
         // If the owner has taken its version back before `undos` was read, nobody would say so again:
         // a number that has passed makes the wait end at once.
         let undos = if head.latest() == top { undos } else { undos.wrapping_sub(1) };
-        Self { state: ManuallyDrop::new(share(state)), undos }
+        let state = ManuallyDrop::new(share(state));
+        Self { state, undos, is_hold: false, wait: LockWait::Exclusive }
+    }
+
+    /// Notes that `state`, which is in a book whose lock the caller has, holds something there or queues for it.
+    pub(crate) fn of_hold(state: &TxState, wait: LockWait) -> Self {
+        let undos = state.taken_back(true);
+        Self { state: ManuallyDrop::new(share(state)), undos, is_hold: true, wait }
+    }
+
+    /// The same, booked as another wait.
+    pub(crate) fn booked_as(self, wait: LockWait) -> Self {
+        let mut blocker = self;
+        blocker.wait = wait;
+        blocker
     }
 
     /// The session that it belongs to; 0 if to none.
@@ -63,13 +109,14 @@ impl Blocker {
     }
 
     pub(crate) fn is_in_the_way(&self) -> bool {
-        !self.state.status().is_final() && self.state.undos.load(Ordering::SeqCst) == self.undos
+        !self.state.status().is_final() && self.state.taken_back(self.is_hold) == self.undos
     }
 }
 
 impl Clone for Blocker {
     fn clone(&self) -> Self {
-        Self { state: ManuallyDrop::new(share(&self.state)), undos: self.undos }
+        let Self { undos, is_hold, wait, .. } = *self;
+        Self { state: ManuallyDrop::new(share(&self.state)), undos, is_hold, wait }
     }
 }
 
@@ -105,6 +152,7 @@ pub(crate) fn wait_for(
         });
     }
     let Some(waiter) = waiter else { return block(&other, patience, &|| false) };
+    waiter.waits_for_hold.store(other.is_hold, Ordering::SeqCst);
     waiter.waiting_undos.store(other.undos, Ordering::SeqCst);
     waiter.waiting_for.store(Arc::as_ptr(&other.state).cast_mut(), Ordering::SeqCst);
     let result = if closes_circle(waiter) {
@@ -130,7 +178,6 @@ fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> 
 fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> Result<()> {
     use sos::park::{Wake, park};
     use sos::sched;
-    use sos::wait::WaitType;
     use std::time::Duration;
 
     use crate::txstate::Pace;
@@ -152,7 +199,7 @@ fn park_behind(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> boo
         }
         let cancel = patience.cancel.as_deref();
         let must_wait = || other.is_in_the_way() && !is_victim();
-        match park(other.state.key(), WaitType::LockExclusive, must_wait, left, cancel) {
+        match park(other.state.key(), other.wait.wait_type(), must_wait, left, cancel) {
             Wake::Signalled => {}
             Wake::TimedOut => return Err(Error::LockTimeout),
             Wake::Cancelled => return Err(Error::Cancelled),
@@ -174,6 +221,12 @@ fn block(other: &Blocker, patience: &Patience, is_victim: &dyn Fn() -> bool) -> 
 /// Tells the waiters that `owner` has taken writes back, though it has not ended.
 pub(crate) fn announce_undo(owner: &TxState) {
     owner.undos.fetch_add(1, Ordering::SeqCst);
+    wake_waiters(owner);
+}
+
+/// Tells the waiters that `owner` has taken back a hold, or has left a queue, though it has not ended.
+pub(crate) fn announce_withdrawal(owner: &TxState) {
+    owner.withdrawals.fetch_add(1, Ordering::SeqCst);
     wake_waiters(owner);
 }
 
@@ -200,9 +253,10 @@ fn closes_circle(waiter: &TxState) -> bool {
         let state = unsafe { &*current };
         let next = state.waiting_for.load(Ordering::SeqCst);
         let undos = state.waiting_undos.load(Ordering::SeqCst);
+        let is_hold = state.waits_for_hold.load(Ordering::SeqCst);
         // SAFETY: as above.
         let Some(other) = (unsafe { next.as_ref() }) else { return false };
-        if other.undos.load(Ordering::SeqCst) != undos {
+        if other.taken_back(is_hold) != undos {
             // It is about to wake up.
             return false;
         }

@@ -7,6 +7,8 @@ use crate::chain::{Holder, Newest, newest, versions};
 use crate::columnstore::Place;
 use crate::error::{Error, Result};
 use crate::head::RowHead;
+use crate::hold::{Change, Hold};
+use crate::index::IndexSet;
 use crate::keys::{Asker, KeyChange, KeyTaken, Moves, add_keys, moves, remove_dead_keys};
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Keys, RowImage, RowRef};
@@ -111,6 +113,20 @@ fn unlink_top(table: &Table, head: &RowHead, version: NonNull<Version>, guard: &
     table.release_version(version, guard);
 }
 
+/// Finds who holds what a writer has just changed, and lets the writer queue for it. `set` was read under the pin, before the version was linked.
+#[inline]
+fn held_off(
+    table: &Table,
+    set: &IndexSet,
+    state: &Arc<TxState>,
+    change: Change<'_>,
+) -> Option<Blocker> {
+    if !set.has_holds {
+        return None;
+    }
+    table.book.in_the_way(Arc::as_ptr(state), (table, set), change)
+}
+
 /// What a writer found.
 enum Ready<'t> {
     /// The row as it was read, and the link to replace.
@@ -137,6 +153,15 @@ enum Ready<'t> {
     Owned(Blocker),
 }
 
+/// What became of a try to own a row.
+enum Linked {
+    Yes,
+    /// Look again.
+    Not,
+    /// Others hold it, and the row shall be passed over then.
+    Skipped,
+}
+
 /// What a writer may link above, if nothing has changed since the row was read.
 enum Writable<'t> {
     Yes(*mut Version, &'t Version),
@@ -151,6 +176,13 @@ impl Transaction {
         loop {
             let guard = pin();
             self.admit(table, &guard)?;
+            let set = table.index_set(&guard);
+            let change = Change { row: None, before: None, after: Some(row), minds: Hold::Shared };
+            if let Some(other) = held_off(table, set, &state, change) {
+                drop(guard);
+                self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
+                continue;
+            }
             let head = table.heap.allocate();
             let version =
                 self.own_version(table, VersionKind::Data, &state, std::ptr::null_mut(), row);
@@ -165,6 +197,16 @@ impl Transaction {
             assert!(linked, "a fresh head is empty");
             match add_keys(table, head, row, None, self.asker(table, &state), &guard) {
                 Ok(()) => {
+                    let is_blind = is_mutant(Mutant::HoldsSeenBeforeLink);
+                    let found = held_off(table, set, &state, change).filter(|_| !is_blind);
+                    if let Some(other) = found {
+                        unlink_top(table, head, version, &guard);
+                        table.shared.garbage.note_head(&table.shared, table, head);
+                        drop(guard);
+                        announce_undo(&state);
+                        self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
+                        continue;
+                    }
                     self.note_write(table, head, version, WriteKind::Insert);
                     return Ok(self.row_ref(table, head, version));
                 }
@@ -205,18 +247,55 @@ impl Transaction {
                 }
             };
             if !is_own {
-                let begin = (Begin::Transaction(Arc::as_ptr(&state)), self.command());
-                let none = RowImage { bytes: &[], blobs: &[] };
-                let lock = row.table.new_version(VersionKind::Lock, begin, top, none)?;
-                if !row.head.replace_latest(top, lock.as_ptr()) {
-                    row.table.release_version(lock, &guard);
-                    continue;
+                let found = RowRef { version, ..row };
+                match self.link_lock(found, top, &state, when_owned, guard)? {
+                    Linked::Yes => {}
+                    Linked::Not => continue,
+                    Linked::Skipped => return Ok(Claim::Skipped),
                 }
-                self.note_write(row.table, row.head, lock, WriteKind::Lock);
             }
             let row = RowRef { version, ..row };
             return Ok(if is_changed { Claim::Changed(row) } else { Claim::Current(row) });
         }
+    }
+
+    /// Makes a row this transaction's own, if nobody has come in between and nobody holds it against that.
+    fn link_lock(
+        &self,
+        row: RowRef<'_>,
+        top: *mut Version,
+        state: &Arc<TxState>,
+        when_owned: WhenOwned,
+        guard: Guard,
+    ) -> Result<Linked> {
+        let table = row.table;
+        let set = table.index_set(&guard);
+        let before = Some(row.image());
+        let change = Change { row: Some(row.id()), before, after: None, minds: Hold::Update };
+        let give_way = |other, guard| {
+            drop::<Guard>(guard);
+            let is_over = self.wait_for_hold(table, state, (other, when_owned))?;
+            Ok(if is_over { Linked::Not } else { Linked::Skipped })
+        };
+        if let Some(other) = held_off(table, set, state, change) {
+            return give_way(other, guard);
+        }
+        let begin = (Begin::Transaction(Arc::as_ptr(state)), self.command());
+        let none = RowImage { bytes: &[], blobs: &[] };
+        let lock = table.new_version(VersionKind::Lock, begin, top, none)?;
+        if !row.head.replace_latest(top, lock.as_ptr()) {
+            table.release_version(lock, &guard);
+            return Ok(Linked::Not);
+        }
+        if let Some(other) = held_off(table, set, state, change) {
+            let unlinked = row.head.replace_latest(lock.as_ptr(), top);
+            assert!(unlinked, "nobody links above an undecided version");
+            table.release_version(lock, &guard);
+            announce_undo(state);
+            return give_way(other, guard);
+        }
+        self.note_write(table, row.head, lock, WriteKind::Lock);
+        Ok(Linked::Yes)
     }
 
     /// Replaces a row. Without a claim before, a row that has changed since it was read is a conflict.
@@ -240,6 +319,14 @@ impl Transaction {
                 }
             };
             let set = row.table.index_set(&guard);
+            let (row_id, held) = (Some(row.id()), Some(before.image()));
+            let change =
+                Change { row: row_id, before: held, after: Some(image), minds: Hold::Shared };
+            if let Some(other) = held_off(row.table, set, &state, change) {
+                drop(guard);
+                self.wait_for_hold(row.table, &state, (other, WhenOwned::Wait))?;
+                continue;
+            }
             let differs = !matches!(moves(keys, set, image, before.image()), Moves::Nowhere);
             if differs {
                 row.head.note_keys_changed();
@@ -267,6 +354,13 @@ impl Transaction {
                 self.resolve_taken(table, taken)?;
                 continue;
             }
+            if let Some(other) = held_off(table, set, &state, change) {
+                unlink_top(table, head, version, &guard);
+                drop(guard);
+                announce_undo(&state);
+                self.wait_for_hold(table, &state, (other, WhenOwned::Wait))?;
+                continue;
+            }
             self.note_write(table, head, version, WriteKind::Update);
             return Ok(self.row_ref(table, head, version));
         }
@@ -279,18 +373,33 @@ impl Transaction {
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
-            let top = match self.writable(row, &state, &guard)? {
-                Writable::Yes(top, _) => top,
+            let (top, before) = match self.writable(row, &state, &guard)? {
+                Writable::Yes(top, before) => (top, before),
                 Writable::Owned(other) => {
                     drop(guard);
                     self.meet_owner(row.table, other)?;
                     continue;
                 }
             };
+            let set = row.table.index_set(&guard);
+            let (row_id, before) = (Some(row.id()), Some(before.image()));
+            let change = Change { row: row_id, before, after: None, minds: Hold::Shared };
+            if let Some(other) = held_off(row.table, set, &state, change) {
+                drop(guard);
+                self.wait_for_hold(row.table, &state, (other, WhenOwned::Wait))?;
+                continue;
+            }
             let none = RowImage { bytes: &[], blobs: &[] };
             let version = self.own_version(row.table, VersionKind::Tombstone, &state, top, none)?;
-            row.table.index_set(&guard).note_change(row.head);
+            set.note_change(row.head);
             if row.head.replace_latest(top, version.as_ptr()) {
+                if let Some(other) = held_off(row.table, set, &state, change) {
+                    unlink_top(row.table, row.head, version, &guard);
+                    drop(guard);
+                    announce_undo(&state);
+                    self.wait_for_hold(row.table, &state, (other, WhenOwned::Wait))?;
+                    continue;
+                }
                 self.note_write(row.table, row.head, version, WriteKind::Delete);
                 return Ok(());
             }
@@ -336,7 +445,7 @@ impl Transaction {
             Ready::Current { top, version, .. } => Ok(Writable::Yes(top, version)),
             Ready::Owned(other) => Ok(Writable::Owned(other)),
             Ready::Changed { .. } | Ready::Gone | Ready::Moved { .. } | Ready::Skipped => {
-                Err(self.lose())
+                Err(self.lose(row.table))
             }
         }
     }
@@ -382,7 +491,7 @@ impl Transaction {
         let is_same = found.content.is_some_and(|content| std::ptr::eq(content, row.version));
         // A conflict for a reader of the transaction's snapshot; own changes are none.
         if !is_same && row.basis == Basis::Transaction && found.content_ts.is_some() {
-            return Err(self.lose());
+            return Err(self.lose(row.table));
         }
         let Some(content) = found.content.filter(|content| content.kind == VersionKind::Data)
         else {
@@ -409,7 +518,7 @@ impl Transaction {
         let version = version.expect("what has moved is kept for who has read it");
         let is_same = std::ptr::eq(version, row.version);
         if !is_same && row.basis == Basis::Transaction {
-            return Err(self.lose());
+            return Err(self.lose(row.table));
         }
         // SAFETY: it was superseded after this transaction's snapshot, so it stays as long as that.
         let version = unsafe { &*std::ptr::from_ref(version) };
@@ -437,7 +546,7 @@ impl Transaction {
     }
 
     /// Another transaction owns what this one needs.
-    fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
+    pub(crate) fn meet_owner(&self, table: &Table, other: Blocker) -> Result<()> {
         match (self.scope(), table.kind()) {
             (Scope::Explicit, TableKind::MemoryOptimized) => Err(self.doom(Error::UpdateConflict)),
             (Scope::Explicit, TableKind::Ordinary) => self.wait_for(other),
@@ -452,7 +561,7 @@ impl Transaction {
             KeyTaken::Duplicate { index, key } => {
                 Err(Error::Unique { table: table.id(), index, key })
             }
-            KeyTaken::Stale => Err(self.lose()),
+            KeyTaken::Stale => Err(self.lose(table)),
             KeyTaken::Busy { change: KeyChange::Taking, .. }
                 if self.scope() == Scope::Explicit
                     && table.kind() == TableKind::MemoryOptimized =>
@@ -471,10 +580,13 @@ impl Transaction {
     }
 
     /// The row has changed since it was read.
-    pub(crate) fn lose(&self) -> Error {
-        match self.scope() {
-            Scope::Statement => Error::Restart,
-            Scope::Explicit => self.doom(Error::UpdateConflict),
+    pub(crate) fn lose(&self, table: &Table) -> Error {
+        match (self.scope(), table.kind()) {
+            (Scope::Statement, _) => Error::Restart,
+            (Scope::Explicit, TableKind::MemoryOptimized) => self.doom(Error::UpdateConflict),
+            (Scope::Explicit, TableKind::Ordinary) => {
+                self.doom(Error::SnapshotConflict(table.id()))
+            }
         }
     }
 

@@ -163,7 +163,11 @@ fn rows(binder: &mut Binder<'_>, mut query: Query) -> Select {
 }
 
 fn course(root: &Node, plain: bool) -> Course {
-    if plain && opt::is_point(root).is_some() { Course::Point } else { Course::General }
+    if plain && opt::is_point(root).is_some_and(|scan| scan.hints.read_versions()) {
+        Course::Point
+    } else {
+        Course::General
+    }
 }
 
 fn assignment(

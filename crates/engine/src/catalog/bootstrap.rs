@@ -89,8 +89,8 @@ impl Default for DatabaseOptions {
     fn default() -> Self {
         Self {
             elevate_to_snapshot: false,
-            read_committed_snapshot: false,
-            allow_snapshot_isolation: false,
+            read_committed_snapshot: true,
+            allow_snapshot_isolation: true,
             user_access: super::UserAccess::default(),
             compatibility_level: COMPATIBILITY_LEVEL,
             recovery: "FULL".to_owned(),

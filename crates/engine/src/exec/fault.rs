@@ -35,6 +35,17 @@ pub(crate) fn raise(cx: &mut Cx<'_>, error: StorageError) -> Error {
     if let StorageError::Closed(_) = error {
         return Msg::ModifiedByDefinition(&cx.session.database).into();
     }
+    if let StorageError::SnapshotConflict(id) = error {
+        let databases = cx.session.catalog.databases.values();
+        let mut tables = databases.flat_map(|d| d.tables().map(move |table| (d, table)));
+        let found = tables.find(|(_, table)| table.rows.data.id() == id);
+        return match found {
+            Some((database, table)) => {
+                Msg::SnapshotConflict(&table.qualified_name(), &database.name).into()
+            }
+            None => Msg::SnapshotConflict("", &cx.session.database).into(),
+        };
+    }
     match error.into_message(session) {
         Ok(message) => message,
         Err(other) => Error::custom(INTERNAL, 16, 1, other.to_string()),

@@ -11,6 +11,7 @@ use crate::instance::SessionCounter;
 use crate::plan::query::{Access, Node, Query, Scan};
 use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, table_of};
 use crate::plan::walk;
+use crate::session::IsolationLevel;
 use crate::sink::Command;
 
 /// Runs a bound data statement.
@@ -102,7 +103,15 @@ pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
 /// Tells whether a point statement may run on the row itself: no transaction is open.
 pub(crate) fn is_free(cx: &Cx<'_>) -> bool {
     // Whoever wants to know what the operators do gets operators.
-    cx.transaction.is_none() && cx.session.transaction.count == 0 && cx.profile.is_none()
+    cx.transaction.is_none()
+        && cx.session.transaction.count == 0
+        && cx.profile.is_none()
+        && cx.session.isolation != IsolationLevel::Snapshot
+}
+
+/// Tells whether a point statement may read the newest committed row at once.
+fn may_look(cx: &Cx<'_>) -> bool {
+    is_free(cx) && cx.session.isolation == IsolationLevel::ReadCommitted
 }
 
 /// Options of a transaction of storage as the session has set them.
@@ -293,7 +302,7 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
     fault::sent(cx, sent)?;
     let mut rows = 0;
     let limit = row_limit(cx);
-    if select.course == Course::Point && is_free(cx) {
+    if select.course == Course::Point && may_look(cx) {
         count_point(cx);
         if read_point(&select.query.root, cx)? {
             send_row(&select.query, cx)?;
@@ -364,7 +373,7 @@ fn cut_large(query: &Query, output: &mut [Value], bytes_max: i32) {
 fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, select.registers);
     let mut rows = 0;
-    if select.course == Course::Point && is_free(cx) {
+    if select.course == Course::Point && may_look(cx) {
         count_point(cx);
         if read_point(&select.root, cx)? {
             assign(select, cx)?;

@@ -19,7 +19,7 @@ use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
 use crate::func;
 use crate::plan::children;
 use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
-use crate::plan::query::{Access, Node, Path, Scan, TableSource};
+use crate::plan::query::{Access, Node, Path, Scan, TableSource, Whole};
 use crate::plan::statement::{Bound, table_of};
 use crate::plan::walk::{self, Registers};
 
@@ -360,6 +360,6 @@ pub(crate) fn is_point(node: &Node) -> Option<&Scan> {
     let plain = scan.residual.iter().chain(key).all(|e| !walk::has_subquery(e));
     let hints = scan.hints;
     let reads_only = !hints.exclusive && !hints.read_past && !hints.serializable;
-    let reads_only = reads_only && hints.sample.is_none();
+    let reads_only = reads_only && hints.whole == Whole::No && hints.sample.is_none();
     (unique && plain && reads_only).then_some(scan)
 }

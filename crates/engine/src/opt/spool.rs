@@ -86,8 +86,13 @@ impl Optimizer<'_> {
             Access::Seek { .. } => false,
         };
         // Whoever asks for locks wants them on the rows that are looked at, each time.
-        let only_path = ScanHints { path: scan.hints.path, ..ScanHints::default() };
-        if !is_whole || scan.hints != only_path || matches!(scan.hints.path, Path::Seek(_)) {
+        let ScanHints { path, database, .. } = scan.hints;
+        let only_path = ScanHints { path, database, ..ScanHints::default() };
+        if !is_whole
+            || !database.serve_read_committed()
+            || scan.hints != only_path
+            || matches!(scan.hints.path, Path::Seek(_))
+        {
             return None;
         }
         let mut conjuncts = Vec::new();

@@ -155,8 +155,18 @@ pub enum Path {
 pub struct ScanHints {
     /// INDEX, FORCESEEK, FORCESCAN.
     pub path: Path,
-    /// XLOCK, UPDLOCK, TABLOCKX..: take ownership of the rows read until the transaction ends.
+    /// UPDLOCK, XLOCK: take ownership of the rows read until the transaction ends.
     pub exclusive: bool,
+    /// XLOCK: and let nobody else hold them.
+    pub alone: bool,
+    /// TABLOCK, TABLOCKX.
+    pub whole: Whole,
+    /// READCOMMITTEDLOCK: wait for who is changing a row, whatever the database says.
+    pub committed_lock: bool,
+    /// Rows that the statement changes: UPDATE, DELETE, MERGE.
+    pub target: bool,
+    /// What the table's database says.
+    pub database: Versions,
     /// READPAST: leave out rows that another transaction owns.
     pub read_past: bool,
     /// NOLOCK, READUNCOMMITTED: as a snapshot read; no blocking.
@@ -171,6 +181,58 @@ pub struct ScanHints {
     pub no_wait: bool,
     /// TABLESAMPLE.
     pub sample: Option<Sample>,
+}
+
+/// Which lock a table hint asks for on the whole table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Whole {
+    /// None.
+    #[default]
+    No,
+    /// TABLOCK: a shared one, or an exclusive one for who changes rows or asks for UPDLOCK or XLOCK.
+    Shared,
+    /// TABLOCKX.
+    Exclusive,
+}
+
+/// What the database of a table says about row versions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Versions {
+    /// READ_COMMITTED_SNAPSHOT ON and ALLOW_SNAPSHOT_ISOLATION ON.
+    #[default]
+    Both,
+    /// Only ALLOW_SNAPSHOT_ISOLATION is ON.
+    Snapshot,
+    /// Only READ_COMMITTED_SNAPSHOT is ON.
+    ReadCommitted,
+    /// Neither is.
+    None,
+    /// Nobody but the session sees the rows: a temporary table, a table variable, the rows of a trigger.
+    Private,
+}
+
+impl Versions {
+    /// Tells whether READ COMMITTED reads what was committed when the statement began.
+    #[must_use]
+    pub const fn serve_read_committed(self) -> bool {
+        matches!(self, Self::Both | Self::ReadCommitted | Self::Private)
+    }
+
+    /// Tells whether SNAPSHOT is allowed.
+    #[must_use]
+    pub const fn serve_snapshot(self) -> bool {
+        matches!(self, Self::Both | Self::Snapshot | Self::Private)
+    }
+}
+
+impl ScanHints {
+    /// Tells whether READ COMMITTED outside of a transaction may read the newest committed row at once.
+    #[must_use]
+    pub const fn read_versions(&self) -> bool {
+        let locks = self.exclusive || self.committed_lock || !matches!(self.whole, Whole::No);
+        let levels = self.read_uncommitted || self.repeatable_read || self.serializable;
+        !locks && !levels && self.database.serve_read_committed()
+    }
 }
 
 /// Which part of a table's pages TABLESAMPLE reads.

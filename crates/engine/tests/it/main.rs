@@ -14,6 +14,8 @@ mod explain;
 mod export;
 mod golden;
 mod grant;
+mod histories;
+mod isolation;
 mod locks;
 mod modes;
 mod openrowset;

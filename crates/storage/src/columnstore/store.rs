@@ -341,7 +341,7 @@ impl Transaction {
         let key = place.key();
         match self.insert(&store.deleted, RowImage { bytes: &key, blobs: &[] }) {
             Ok(_) => self.insert(table, image),
-            Err(Error::Unique { .. }) => Err(self.lose()),
+            Err(Error::Unique { .. }) => Err(self.lose(table)),
             Err(other) => Err(other),
         }
     }

@@ -23,6 +23,8 @@ pub(crate) struct IndexSet {
     pub(crate) trust: Trust,
     /// Who may write.
     pub(crate) gate: Gate,
+    /// Whether writers look for holds (`hold/mod.rs`).
+    pub(crate) has_holds: bool,
     /// The columnstore index beside the rows, if there is one.
     pub(crate) columns: Option<Arc<ColumnIndex>>,
 }
@@ -33,25 +35,34 @@ impl IndexSet {
         let mut list = self.list.clone();
         list.push(index);
         let trust = if self.trust == Trust::Nobody { Trust::Nobody } else { trust };
-        Self { list, trust, gate: self.gate, columns: self.columns.clone() }
+        Self { list, trust, ..self.copy() }
     }
 
     /// Returns the set without one.
     pub(crate) fn without(&self, index: &Index) -> Self {
         let list = self.list.iter().filter(|other| !std::ptr::eq(&raw const ***other, index));
-        let (list, columns) = (list.cloned().collect(), self.columns.clone());
-        Self { list, trust: self.trust, gate: self.gate, columns }
+        Self { list: list.cloned().collect(), ..self.copy() }
     }
 
     /// Returns the set behind another gate.
     pub(crate) fn behind(&self, gate: Gate) -> Self {
-        let (list, columns) = (self.list.clone(), self.columns.clone());
-        Self { list, trust: self.trust, gate, columns }
+        Self { gate, ..self.copy() }
     }
 
     /// Returns the set beside another columnstore index.
     pub(crate) fn beside(&self, columns: Option<Arc<ColumnIndex>>) -> Self {
-        Self { list: self.list.clone(), trust: self.trust, gate: self.gate, columns }
+        Self { columns, ..self.copy() }
+    }
+
+    /// Returns the set whose writers look for holds, or do not.
+    pub(crate) fn with_holds(&self, has_holds: bool) -> Self {
+        Self { has_holds, ..self.copy() }
+    }
+
+    fn copy(&self) -> Self {
+        let (list, columns) = (self.list.clone(), self.columns.clone());
+        let Self { trust, gate, has_holds, .. } = *self;
+        Self { list, trust, gate, has_holds, columns }
     }
 
     /// Notes that a row is about to get another version: before that is linked, and under the pin under which

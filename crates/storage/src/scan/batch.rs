@@ -95,7 +95,7 @@ impl<'t> Scan<'t> {
                     images.push(version.image());
                 }
                 Sight::Nothing => {}
-                Sight::Undecided(_) => {
+                Sight::Undecided(_) | Sight::Dirty => {
                     self.position.heap.step_back(run.len() - number);
                     return true;
                 }
@@ -122,7 +122,7 @@ impl<'t> Scan<'t> {
                     seen += 1;
                     continue;
                 }
-                Sight::Undecided(_) => {
+                Sight::Undecided(_) | Sight::Dirty => {
                     undecided = true;
                     break;
                 }
@@ -171,6 +171,9 @@ pub(crate) fn look<'g>(head: &RowHead, view: View, clock: &Clock, guard: &'g Gua
         && ts <= view.snapshot
     {
         return Sight::Row(version);
+    }
+    if view.is_dirty {
+        return Sight::Dirty;
     }
     visible(head, view, clock, guard)
 }

@@ -165,7 +165,7 @@ fn second_of_two_who_change_a_compressed_row_conflicts() {
     assert!(numbers.change(&first, 5, None).unwrap());
     first.commit().unwrap();
     let taken = second.take_compressed(&numbers.table, place, image(&key(5)));
-    assert!(matches!(taken.map(|_| ()), Err(Error::UpdateConflict)));
+    assert!(matches!(taken.map(|_| ()), Err(Error::SnapshotConflict(_))));
     // An autocommit statement runs again instead.
     let again = numbers.store.begin(TransactionOptions::STATEMENT);
     let taken = again.take_compressed(&numbers.table, place, image(&key(5)));

@@ -29,6 +29,8 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
     in_level(binder, merge.with.as_ref(), |binder| {
         let hints = crate::bind::query::scan_hints(&merge.target.hints);
         let target_node = target::add_target(binder, &merge.target, hints)?;
+        let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+        let target_node = target::with_hints(target_node, hints, sources, 0);
         if let (Some(alias), Some(level)) = (&merge.alias, binder.levels.last_mut())
             && let Some(source) = level.sources.first_mut()
         {

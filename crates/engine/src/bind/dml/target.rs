@@ -14,7 +14,7 @@ use crate::catalog::TableDef;
 use crate::catalog::name::Name;
 use crate::opt::inner_join;
 use crate::plan::expr::Register;
-use crate::plan::query::{Node, Scan, ScanHints, TableSource};
+use crate::plan::query::{Node, Scan, ScanHints, TableSource, Whole};
 use crate::plan::statement::table_of;
 use crate::security;
 
@@ -48,7 +48,8 @@ pub(super) fn bind_with_from(
     let hints = scan_hints(&target.hints);
     if from.is_empty() {
         let node = add_target(binder, target, hints)?;
-        return Ok(Bound { from: node, source: 0 });
+        let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+        return Ok(Bound { from: with_hints(node, hints, sources, 0), source: 0 });
     }
     if from.iter().any(is_nested) {
         return Err(Msg::NestedInFrom.into());
@@ -60,6 +61,8 @@ pub(super) fn bind_with_from(
     }
     let source = sources.len();
     let added = add_target(binder, target, hints)?;
+    let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+    let added = with_hints(added, hints, sources, source);
     Ok(Bound { from: inner_join(node, added), source })
 }
 
@@ -130,17 +133,24 @@ fn is_table(source: &Source, name: &ObjectName) -> bool {
     Name::same(own, &name.object) && (name.is_temporary() || Name::same(own_schema, schema))
 }
 
-/// Adds the hints of the target to those of its scan.
-fn with_hints(mut node: Node, hints: ScanHints, sources: &[Source], source: usize) -> Node {
-    if hints == ScanHints::default() {
-        return node;
-    }
+/// Adds the hints of the target to those of its scan, and notes that it is one.
+pub(super) fn with_hints(
+    mut node: Node,
+    hints: ScanHints,
+    sources: &[Source],
+    source: usize,
+) -> Node {
     let mut registers = sources[source].columns.iter().map(|c| c.register);
     let Some(register) = registers.find(|r| scan_of(&node, *r).is_some()) else {
         return node;
     };
     change_scan(&mut node, register, &mut |scan| {
+        scan.hints.target = true;
         scan.hints.exclusive |= hints.exclusive;
+        scan.hints.alone |= hints.alone;
+        if hints.whole != Whole::No {
+            scan.hints.whole = hints.whole;
+        }
         scan.hints.read_past |= hints.read_past;
         scan.hints.no_wait |= hints.no_wait;
         scan.hints.serializable |= hints.serializable;

@@ -10,6 +10,7 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{Msg, Result};
 
+use super::hints::{scan_hints, versions_of};
 use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
 use crate::bind::dml::is_nested;
 use crate::bind::expr::{bind_condition, bind_expr, common_type, convert_to};
@@ -423,6 +424,7 @@ pub(crate) fn add_table_source(
     hints: ScanHints,
 ) -> Result<Node> {
     let definition = Arc::clone(crate::plan::statement::table_of(&table));
+    let hints = ScanHints { database: versions_of(binder, &table), ..hints };
     let first = binder.new_registers(definition.columns.len());
     let columns = (0_u16..).zip(&definition.columns).map(|(i, c)| SourceColumn {
         name: c.name.as_str().into(),
@@ -740,40 +742,6 @@ pub(crate) fn bind_rows(
     let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
     let values = ValuesScan { rows: converted, registers, target: None };
     Ok((Node::Values(Box::new(values)), types, untyped))
-}
-
-/// Resolves table hints to what a scan does about them. Hints about the size of locks (ROWLOCK ..) change
-/// nothing: there is one size.
-pub(crate) fn scan_hints(hints: &[TableHint]) -> ScanHints {
-    let mut resolved = ScanHints::default();
-    for hint in hints {
-        let TableHintKind::Word(word) = hint.kind else { continue };
-        match word {
-            TableHintWord::UpdLock | TableHintWord::XLock | TableHintWord::TabLockX => {
-                resolved.exclusive = true;
-            }
-            TableHintWord::ReadPast => resolved.read_past = true,
-            TableHintWord::NoLock | TableHintWord::ReadUncommitted => {
-                resolved.read_uncommitted = true;
-            }
-            TableHintWord::RepeatableRead => resolved.repeatable_read = true,
-            TableHintWord::HoldLock | TableHintWord::Serializable => resolved.serializable = true,
-            TableHintWord::Snapshot => resolved.snapshot = true,
-            TableHintWord::NoWait => resolved.no_wait = true,
-            TableHintWord::ForceScan
-            | TableHintWord::IgnoreConstraints
-            | TableHintWord::IgnoreTriggers
-            | TableHintWord::KeepDefaults
-            | TableHintWord::KeepIdentity
-            | TableHintWord::NoExpand
-            | TableHintWord::PagLock
-            | TableHintWord::ReadCommitted
-            | TableHintWord::ReadCommittedLock
-            | TableHintWord::RowLock
-            | TableHintWord::TabLock => {}
-        }
-    }
-    resolved
 }
 
 impl Binder<'_> {

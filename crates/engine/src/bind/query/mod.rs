@@ -14,6 +14,7 @@ mod explicit;
 mod from;
 mod function;
 mod group;
+mod hints;
 mod pivot;
 mod sample;
 mod set;
@@ -33,9 +34,10 @@ pub(crate) use cte::declare as declare_ctes;
 pub(crate) use document::bind as bind_document;
 pub(crate) use from::{
     Lateral, Resolved, SourceName, add_table_source, bind_from, bind_named_source, bind_table_ref,
-    guard_target, resolve_table, scan_hints,
+    guard_target, resolve_table,
 };
 pub(crate) use function::{Given, bind_inline, column_type};
+pub(crate) use hints::scan_hints;
 pub(crate) use sample::portion as sample_portion;
 pub(crate) use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub(crate) use temporal::SystemTime;

@@ -5,7 +5,8 @@ use std::ops::Bound;
 use sos::ledger::{self, Label};
 use storage::columnstore::ColumnView;
 use storage::{
-    Bounds, Claim, Isolation, Order, Read, RowImage, RowLock, RowRef, ScanSpec, Table, WhenOwned,
+    Bounds, Claim, Hold, Isolation, Order, Read, RowImage, RowLock, RowRef, ScanSpec, Table,
+    WhenOwned,
 };
 use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
@@ -18,7 +19,7 @@ use crate::exec::columnstore::Blocks;
 use crate::exec::eval::{eval, in_place, truth};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, Register};
-use crate::plan::query::{Access, Scan, ScanHints, TableSource};
+use crate::plan::query::{Access, Scan, ScanHints, TableSource, Versions, Whole};
 use crate::plan::statement::table_of;
 use crate::session::IsolationLevel;
 
@@ -35,6 +36,7 @@ pub(super) fn run<'p>(
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
     let read = Read { lock: late_lock(scan, read).map_or(read.lock, |(first, _)| first), ..read };
+    hold_whole(scan, cx, rows)?;
     let table = data_of(scan, rows);
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();
@@ -77,6 +79,7 @@ pub(crate) fn open<'p>(
 ) -> Result<Option<storage::Scan<'p>>> {
     let definition = table_of(&scan.table);
     let read = read_mode(definition, scan.hints, cx)?;
+    hold_whole(scan, cx, rows)?;
     let mut lower = std::mem::take(&mut cx.scratch.key);
     let mut upper = Vec::new();
     let path = encode_access(scan, definition, cx, &mut lower, &mut upper);
@@ -98,7 +101,8 @@ pub(crate) fn open<'p>(
 pub(crate) fn only_looks(scan: &Scan, cx: &Cx<'_>) -> Result<bool> {
     let read = read_mode(table_of(&scan.table), scan.hints, cx)?;
     let is_whole = scan.hints.sample.is_none();
-    Ok(is_whole && read.lock == RowLock::None && read.isolation <= Isolation::Snapshot)
+    let looks = matches!(read.lock, RowLock::None | RowLock::Dirty);
+    Ok(is_whole && looks && read.isolation <= Isolation::Snapshot)
 }
 
 /// Gives the one row with a whole unique key.
@@ -133,7 +137,8 @@ fn one<'p>(
 /// Returns how a scan with a lock hint first looks at its rows, if it takes only those that meet its predicate: a
 /// queue's reader must not own the messages that others work on. As SQL Server does below SERIALIZABLE.
 fn late_lock(scan: &Scan, read: Read) -> Option<(RowLock, WhenOwned)> {
-    let RowLock::Exclusive(when_owned) = read.lock else { return None };
+    // What XLOCK takes, readers mind too: it is taken where it is met.
+    let RowLock::Update(when_owned) = read.lock else { return None };
     if scan.residual.is_none() || read.isolation > Isolation::Snapshot {
         return None;
     }
@@ -154,6 +159,9 @@ fn take_late<'p>(
     }
     let read = read_mode(definition, scan.hints, cx)?;
     let Some((_, when_owned)) = late_lock(scan, read) else { return Ok(Some(row)) };
+    if when_owned != WhenOwned::Skip {
+        rows.transaction.keep_locks();
+    }
     let claimed = rows.transaction.claim(row, when_owned).map_err(|e| fault::raise(cx, e))?;
     match claimed {
         Claim::Current(row) => Ok(Some(row)),
@@ -469,10 +477,71 @@ pub(crate) fn encode_seek_key(
 ///
 /// # Errors
 /// 41368 for a memory-optimized table read under READ COMMITTED in an explicit transaction, unless the
-/// database elevates it; 40517 for what a table with a columnstore index can't do.
+/// database elevates it; 3952 for SNAPSHOT where the database does not allow it; 40517 for what a table with a
+/// columnstore index can't do.
 pub(crate) fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
-    let session = &cx.session;
-    let explicit = session.transaction.count > 0;
+    if table.memory_optimized || hints.database == Versions::Private {
+        return versioned_mode(table, hints, cx);
+    }
+    let level = level_of(hints, cx);
+    let isolation = match level {
+        IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
+        IsolationLevel::Serializable => Isolation::Serializable,
+        IsolationLevel::Snapshot if !hints.database.serve_snapshot() => {
+            let name = &database_of(table, cx).map_or("", |database| database.name.as_str());
+            return Err(Msg::SnapshotNotAllowed(name).into());
+        }
+        // A statement outside of a transaction is one: what it sees as a whole is what it began with.
+        IsolationLevel::Snapshot if cx.session.transaction.count == 0 => Isolation::ReadCommitted,
+        IsolationLevel::Snapshot => Isolation::Snapshot,
+    };
+    let is_locking = isolation >= Isolation::RepeatableRead;
+    let when = when_owned(hints);
+    let waits = hints.committed_lock
+        || hints.whole != Whole::No
+        || level == IsolationLevel::ReadCommitted && !hints.database.serve_read_committed();
+    let lock = match hints {
+        ScanHints { exclusive: true, alone: true, .. } => RowLock::Exclusive(when),
+        ScanHints { exclusive: true, .. } => RowLock::Update(when),
+        ScanHints { target: true, .. } if is_locking => RowLock::Update(when),
+        ScanHints { read_past: true, .. } if table.columnstore.is_none() => RowLock::Past,
+        // Who changes rows waits for them one by one.
+        ScanHints { target: true, .. } => RowLock::None,
+        _ if waits => RowLock::Committed(when),
+        _ if level == IsolationLevel::ReadUncommitted && table.columnstore.is_none() => {
+            RowLock::Dirty
+        }
+        _ => RowLock::None,
+    };
+    let is_plain = matches!(lock, RowLock::None | RowLock::Dirty) && !is_locking;
+    if table.columnstore.is_some() && !is_plain {
+        let what = "locks, REPEATABLE READ and SERIALIZABLE on a table with a columnstore index";
+        return Err(Msg::NotSupported(what).into());
+    }
+    Ok(Read { isolation, lock })
+}
+
+/// The isolation level of an access: the hint's, or the session's.
+fn level_of(hints: ScanHints, cx: &Cx<'_>) -> IsolationLevel {
+    match hints {
+        ScanHints { serializable: true, .. } => IsolationLevel::Serializable,
+        ScanHints { repeatable_read: true, .. } => IsolationLevel::RepeatableRead,
+        ScanHints { snapshot: true, .. } => IsolationLevel::Snapshot,
+        ScanHints { read_uncommitted: true, .. } => IsolationLevel::ReadUncommitted,
+        ScanHints { committed_lock: true, .. } => IsolationLevel::ReadCommitted,
+        _ => cx.session.isolation,
+    }
+}
+
+/// As [`read_mode`], for tables that know no locks: memory-optimized ones, and those of one session.
+fn versioned_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Result<Read> {
+    let explicit = cx.session.transaction.count > 0;
+    if !table.memory_optimized {
+        let takes = hints.exclusive && (explicit || hints.read_past);
+        let lock = if takes { RowLock::Update(when_owned(hints)) } else { RowLock::None };
+        return Ok(Read { isolation: Isolation::ReadCommitted, lock });
+    }
     let isolation = if hints.serializable {
         Isolation::Serializable
     } else if hints.repeatable_read {
@@ -482,32 +551,62 @@ pub(crate) fn read_mode(table: &TableDef, hints: ScanHints, cx: &Cx<'_>) -> Resu
     } else if !explicit || hints.read_uncommitted {
         Isolation::ReadCommitted
     } else {
-        match session.isolation {
-            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted => {
-                if table.memory_optimized && !elevates(table, cx) {
-                    return Err(Msg::ReadCommittedExplicit.into());
-                }
-                if table.memory_optimized { Isolation::Snapshot } else { Isolation::ReadCommitted }
+        match cx.session.isolation {
+            IsolationLevel::ReadUncommitted | IsolationLevel::ReadCommitted
+                if !elevates(table, cx) =>
+            {
+                return Err(Msg::ReadCommittedExplicit.into());
             }
+            IsolationLevel::ReadUncommitted
+            | IsolationLevel::ReadCommitted
+            | IsolationLevel::Snapshot => Isolation::Snapshot,
             IsolationLevel::RepeatableRead => Isolation::RepeatableRead,
             IsolationLevel::Serializable => Isolation::Serializable,
-            IsolationLevel::Snapshot => Isolation::Snapshot,
         }
     };
-    // An autocommit statement would give the row back at once: it takes it only to leave out what others own.
     let lock = match hints {
+        // An autocommit statement would give the row back at once: it takes it only to leave out what others own.
         ScanHints { exclusive: true, read_past, .. } if explicit || read_past => {
-            RowLock::Exclusive(when_owned(hints))
+            RowLock::Update(when_owned(hints))
         }
-        ScanHints { read_past: true, .. } if table.columnstore.is_none() => RowLock::Past,
+        ScanHints { read_past: true, .. } => RowLock::Past,
         _ => RowLock::None,
     };
-    let is_plain = lock == RowLock::None && isolation <= Isolation::Snapshot;
-    if table.columnstore.is_some() && !is_plain {
-        let what = "locks, REPEATABLE READ and SERIALIZABLE on a table with a columnstore index";
-        return Err(Msg::NotSupported(what).into());
-    }
     Ok(Read { isolation, lock })
+}
+
+/// Takes the lock on the whole table that hints ask for.
+///
+/// # Errors
+/// 1205 and 1222.
+fn hold_whole(scan: &Scan, cx: &mut Cx<'_>, rows: &Rows<'_>) -> Result<()> {
+    let ScanHints { whole, exclusive, target, .. } = scan.hints;
+    let table = table_of(&scan.table);
+    if whole == Whole::No
+        || table.memory_optimized
+        || scan.hints.database == Versions::Private
+        || table.columnstore.is_some()
+    {
+        return Ok(());
+    }
+    let hold = match whole {
+        Whole::Shared if !exclusive && !target => {
+            // Held for the statement, which waits for who changes rows, or as long as what is read.
+            match level_of(scan.hints, cx) {
+                IsolationLevel::RepeatableRead | IsolationLevel::Serializable => Hold::Shared,
+                IsolationLevel::ReadUncommitted
+                | IsolationLevel::ReadCommitted
+                | IsolationLevel::Snapshot => return Ok(()),
+            }
+        }
+        Whole::Shared | Whole::Exclusive | Whole::No => Hold::Exclusive,
+    };
+    let held = rows.transaction.hold_table(&table.rows.data, hold, when_owned(scan.hints));
+    held.map_err(|e| fault::raise(cx, e))
+}
+
+fn database_of<'c>(table: &TableDef, cx: &'c Cx<'_>) -> Option<&'c crate::catalog::Database> {
+    cx.session.catalog.database_by_id(table.database_id).map(|database| &**database)
 }
 
 /// What a writer does about rows that another transaction owns.
