@@ -312,6 +312,8 @@ pub struct TableDef {
     pub foreign_keys: Vec<ForeignKeyDef>,
     /// CREATE STATISTICS.
     pub statistics: Vec<StatisticsDef>,
+    /// ANSI_NULLS at CREATE.
+    pub ansi_nulls: bool,
     /// MEMORY_OPTIMIZED = ON
     pub memory_optimized: bool,
     /// DURABILITY = SCHEMA_ONLY; the default is SCHEMA_AND_DATA.

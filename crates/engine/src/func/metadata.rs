@@ -311,6 +311,18 @@ fn object_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         let fact = table.and_then(|table| constraint_fact(row.id, &table, &property));
         return Ok(fact.map_or(Value::Null, Value::Int));
     }
+    if let "isquotedidenton" | "isansinullson" | "execisquotedidenton" | "execisansinullson" =
+        property.as_str()
+        && table.is_none()
+    {
+        let modules = current(cx).map(|database| source::modules(&database)).unwrap_or_default();
+        let module = modules.into_iter().find(|module| module.id == row.id);
+        let is_on = |m: source::ModuleRow| match property.contains("quoted") {
+            true => m.quoted_identifier,
+            false => m.ansi_nulls,
+        };
+        return Ok(module.map_or(Value::Null, |m| Value::Int(i32::from(is_on(m)))));
+    }
     Ok(object_fact(&row, table.as_deref(), &property).map_or(Value::Null, Value::Int))
 }
 
@@ -356,9 +368,8 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "ismsshipped" => Some(i32::from(row.system)),
         "ownerid" => Some(1),
         "schemaid" => Some(row.schema_id),
-        "isquotedidenton" | "isansinullson" | "execisquotedidenton" | "execisansinullson" => {
-            Some(1)
-        }
+        "isansinullson" if table.is_some() => of_table(&|t| t.ansi_nulls),
+        "isquotedidenton" if table.is_some() => Some(1),
         "tablehasprimarykey" => of_table(&|t| {
             t.indexes.iter().any(|i| i.constraint == Some(IndexConstraint::PrimaryKey))
         }),

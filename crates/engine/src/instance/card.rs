@@ -110,6 +110,8 @@ impl SessionCard {
         facts.database = Arc::clone(&state.database);
         facts.options.clone_from(&state.options);
         facts.client.clone_from(&state.client);
+        drop(facts);
+        self.isolation.store(isolation_number(state.isolation), Ordering::Relaxed);
     }
 
     /// Returns what changes rarely.

@@ -107,7 +107,10 @@ impl Meaning {
 
     /// The same under ANSI_NULLS as a module was created with.
     pub(crate) fn with_ansi_nulls(self, on: bool) -> Self {
-        Self((self.0 & !Self::NULLS_COMPARE) | (u8::from(!on) * Self::NULLS_COMPARE))
+        match on {
+            true => Self(self.0 & !Self::NULLS_COMPARE),
+            false => Self(self.0 | Self::NULLS_COMPARE),
+        }
     }
 
     /// Returns it as part of a key.
@@ -141,11 +144,12 @@ impl Options {
             && self.concat_null_yields_null
             && self.quoted_identifier
             && !self.numeric_round_abort;
+        let bit = |on: bool, bit: u8| if on { bit } else { 0 };
         Meaning(
-            u8::from(!self.ansi_nulls) * Meaning::NULLS_COMPARE
-                | u8::from(!self.concat_null_yields_null) * Meaning::NULL_IS_EMPTY
-                | u8::from(!indexed) * Meaning::NOT_FOR_INDEXES
-                | u8::from(!self.ansi_warnings && !self.arith_abort) * Meaning::MAKES_NULL,
+            bit(!self.ansi_nulls, Meaning::NULLS_COMPARE)
+                | bit(!self.concat_null_yields_null, Meaning::NULL_IS_EMPTY)
+                | bit(!indexed, Meaning::NOT_FOR_INDEXES)
+                | bit(!self.ansi_warnings && !self.arith_abort, Meaning::MAKES_NULL),
         )
     }
 

@@ -29,7 +29,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("filestream_data_space_id", INT, |_| Value::Null),
     col("max_column_id_used", INT, |r| int(r.table.columns.len())),
     col("lock_on_bulk_load", BIT, |_| bit(false)),
-    opt("uses_ansi_nulls", BIT, |_| bit(true)),
+    opt("uses_ansi_nulls", BIT, |r| bit(r.table.ansi_nulls)),
     opt("is_replicated", BIT, |_| bit(false)),
     opt("has_replication_filter", BIT, |_| bit(false)),
     opt("is_merge_published", BIT, |_| bit(false)),

@@ -54,6 +54,7 @@ pub(super) struct Shaper<'a, 'b> {
     indexes: Vec<IndexDef>,
     checks: Vec<CheckDef>,
     foreign_keys: Vec<ForeignKeyDef>,
+    ansi_nulls: bool,
     memory_optimized: bool,
     schema_only: bool,
     pub(super) columnstore: Option<ColumnstoreDef>,
@@ -101,6 +102,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             indexes: Vec::new(),
             checks: Vec::new(),
             foreign_keys: Vec::new(),
+            ansi_nulls: binder.options.ansi_nulls,
             memory_optimized: false,
             schema_only: false,
             columnstore: None,
@@ -462,7 +464,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             self.columns.get(usize::from(*c)).is_some_and(|c| c.computed.is_some())
         };
         if index.filter.is_some() || defined.keys.iter().any(is_computed) {
-            crate::bind::dml::check_options(self.binder, "CREATE INDEX")?;
+            self.check_index_settings()?;
         }
         if let Some(condition) = &index.filter {
             defined.filter = Some(Arc::new(self.filter(&index.name, condition, &defined)?));
@@ -472,6 +474,19 @@ impl<'a, 'b> Shaper<'a, 'b> {
         }
         self.indexes.push(defined);
         Ok(())
+    }
+
+    /// Checks the SET options for an index that goes by an expression: the session's, and the table's.
+    fn check_index_settings(&self) -> Result<()> {
+        crate::bind::dml::check_options(self.binder, "CREATE INDEX")?;
+        if self.ansi_nulls {
+            return Ok(());
+        }
+        let text = format!(
+            "Cannot create index. Object '{}' was created with the following SET options off: 'ANSI_NULLS'.",
+            self.place.name
+        );
+        Err(Error::custom(1935, 16, 1, text))
     }
 
     fn filter(
@@ -577,6 +592,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// Goes on from a table that exists.
     pub(super) fn adopt_columns(&mut self, table: &TableDef) {
         self.columns.clone_from(&table.columns);
+        self.ansi_nulls = table.ansi_nulls;
         self.memory_optimized = table.memory_optimized;
         self.period = table.period;
         self.adopted = table.columns.len();
@@ -658,6 +674,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             checks: self.checks,
             foreign_keys: self.foreign_keys,
             statistics: Vec::new(),
+            ansi_nulls: self.ansi_nulls,
             memory_optimized: self.memory_optimized,
             schema_only: self.schema_only,
             created: self.place.created,

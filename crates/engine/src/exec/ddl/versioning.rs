@@ -226,6 +226,7 @@ fn make(
         checks: Vec::new(),
         foreign_keys: Vec::new(),
         statistics: Vec::new(),
+        ansi_nulls: true,
         memory_optimized: false,
         schema_only: false,
         created: super::created(),

@@ -22,6 +22,12 @@ impl Runner<'_> {
         if !is_of_procedures(option) {
             cx.session.save_options();
         }
+        self.apply(option, cx)?;
+        show(option, cx);
+        Ok(())
+    }
+
+    fn apply(&self, option: &SetOption, cx: &mut Cx<'_>) -> Result<(), Stop> {
         match option {
             SetOption::Switch { options, on } => {
                 for option in options {
@@ -129,6 +135,19 @@ fn is_of_procedures(option: &SetOption) -> bool {
             .all(|option| matches!(option, SwitchOption::NoCount | SwitchOption::XactAbort)),
         SetOption::Isolation(_) | SetOption::IdentityInsert { .. } => true,
         _ => false,
+    }
+}
+
+/// Shows others at once what the session has set. What a procedure sets goes back at its end: the session itself sees
+/// it, others see what it comes to.
+fn show(option: &SetOption, cx: &Cx<'_>) {
+    let is_shown = match option {
+        SetOption::Isolation(_) => true,
+        SetOption::IdentityInsert { .. } => false,
+        option => !is_of_procedures(option),
+    };
+    if is_shown && cx.session.nest_level == 0 {
+        cx.session.instance.sessions.publish(cx.session);
     }
 }
 
