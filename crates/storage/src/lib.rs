@@ -46,6 +46,8 @@ mod garbage;
 mod gate;
 mod head;
 mod hold;
+#[cfg(all(test, shuttle))]
+mod hold_models;
 mod index;
 mod key_walk;
 mod keys;

@@ -35,7 +35,7 @@ pub(crate) fn is_mutant(mutant: Mutant) -> bool {
 /// Runs a model under random schedules, half of them with few but long-lasting switches (PCT), which
 /// find what needs one thread to stand still for long. In turns, for each finds mistakes quickly that the
 /// other hardly ever finds.
-fn check(model: fn(), schedules: usize) {
+pub(crate) fn check(model: fn(), schedules: usize) {
     let mut config = shuttle::Config::new();
     // The default of 32 KB is less than a store takes while it is made.
     config.stack_size = 1 << 20;
