@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tsql::ast::{self, AlterIndexAction};
-use types::{Msg, Result};
+use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
 use crate::catalog::{IndexConstraint, Object, TableDef, index_spec};
@@ -35,10 +35,7 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     if table.columnstore.is_some() {
         return refuse("keys and other indexes of a table with a columnstore index");
     }
-    let name = create.index.name.as_str();
-    if table.index(name).is_some() || table.has_column_index(name) {
-        return Err(duplicate_index(name, &table.qualified_name()));
-    }
+    let replaced = replaced(&table, &create.index)?;
     let mut index = {
         let context = BinderContext::bare(cx.session, &cx.session.database);
         let binder = context.binder();
@@ -54,6 +51,9 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
         let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);
         shaper.index_on(&table, &create.index)?
     };
+    if replaced.is_some() && index.clustered {
+        return refuse("CREATE CLUSTERED INDEX .. WITH (DROP_EXISTING = ON)");
+    }
     let has_clustered = table.indexes.iter().any(|i| i.clustered);
     if index.clustered && has_clustered {
         return Err(Msg::MultipleClustered(&table.name).into());
@@ -65,13 +65,48 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     let spec = index_spec(&index, &table.columns, &table.layout);
     let mut next = TableDef::clone(&table);
     next.indexes.push(index);
+    let old = replaced.map(|place| next.indexes.remove(place));
     match table.rows.data.add_index(spec) {
-        Ok(()) => table::replace(next, cx),
+        Ok(()) => {
+            table::replace(next, cx)?;
+            if let Some(old) = old {
+                table.rows.data.drop_index(old.storage_id());
+            }
+            Ok(())
+        }
         Err(storage::Error::Unique { key, .. }) => match next.indexes.last() {
             Some(index) => Err(super::duplicate_key(&next, index, &key, cx)?),
             None => Err(Msg::InternalError.into()),
         },
         Err(other) => Err(fault::raise(cx, other)),
+    }
+}
+
+/// Finds the index whose place a new one takes: DROP_EXISTING = ON.
+///
+/// # Errors
+/// 1913 for a name that is taken without it, 7999 for one that is not there with it, 40517 for one that the place of
+/// can't be taken.
+fn replaced(table: &TableDef, index: &ast::InlineIndex) -> Result<Option<usize>> {
+    let name = index.name.as_str();
+    let drops = index.options.iter().any(|option| {
+        *option.name == *"DROP_EXISTING" && matches!(option.value, ast::OptionValue::On)
+    });
+    match table.index(name) {
+        Some(place) if drops && table.indexes[place].constraint.is_some() => {
+            refuse("DROP_EXISTING = ON for the index of a constraint")
+        }
+        Some(place) if drops && table.indexes[place].clustered => {
+            refuse("DROP_EXISTING = ON for a clustered index")
+        }
+        Some(place) if drops => Ok(Some(place)),
+        None if drops => {
+            let text =
+                format!("Could not find any index named '{name}' for table '{}'.", table.name);
+            Err(Error::custom(7999, 16, 9, text))
+        }
+        None if !table.has_column_index(name) => Ok(None),
+        Some(_) | None => Err(duplicate_index(name, &table.qualified_name())),
     }
 }
 
