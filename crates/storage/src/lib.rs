@@ -79,7 +79,7 @@ mod wait;
 mod write;
 
 pub use error::{Error, Result};
-pub use hold::Hold;
+pub use hold::{HeldThing, Hold, HoldRow};
 pub use key_walk::KeyWalk;
 pub use lookup::KeyList;
 pub use reader::Reader;

@@ -136,6 +136,11 @@ impl Store {
         self.shared.garbage.note_table(&self.shared, table);
     }
 
+    /// Returns the tables that there are.
+    pub(crate) fn tables(&self) -> Vec<Arc<Table>> {
+        self.shared.tables.lock().values().cloned().collect()
+    }
+
     /// Begins a transaction. Costs nothing shared; the snapshot is taken at the first access.
     pub fn begin(self: &Arc<Self>, options: TransactionOptions) -> Transaction {
         Transaction::new(Arc::clone(self), options)

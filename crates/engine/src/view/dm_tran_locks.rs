@@ -1,7 +1,9 @@
-//! `sys.dm_tran_locks`: application locks and those of tables that are being redefined, held and asked
-//! for. Rows are owned by their transactions and have no locks that could be listed.
+//! `sys.dm_tran_locks`: application locks, those of tables that are being redefined, and what transactions hold of
+//! ordinary tables (`storage/hold`), held and asked for. A row that is written belongs to its transaction by its newest
+//! version: no list has those, and none is shown.
 
 use storage::lock::{LockRow, LockScope, LockStatus};
+use storage::{HeldThing, Hold, HoldRow};
 use types::Value;
 
 use super::column::{
@@ -10,25 +12,19 @@ use super::column::{
 };
 use super::source_tasks::{address, describe_key};
 use super::{Rows, Scope, SystemView};
+use crate::catalog::TableDef;
 use crate::session::session_id;
 
 const COLUMNS: &[Column<Request>] = &[
-    col("resource_type", nv(60), |r| {
-        text(if r.table.is_some() { "OBJECT" } else { "APPLICATION" })
-    }),
+    col("resource_type", nv(60), |r| text(r.resource)),
     col("resource_subtype", nv(60), |_| text("")),
-    col("resource_database_id", INT, |r| {
-        int(r.table.map_or(r.key.database, |(database, _)| i32::from(database)))
-    }),
-    col("resource_description", nv(256), |r| match r.table {
-        Some(_) => text(""),
-        None => text(&describe_key(&r.key)),
-    }),
-    opt("resource_associated_entity_id", BIGINT, |r| big(r.table.map_or(0, |(_, object)| object))),
+    col("resource_database_id", INT, |r| int(r.database)),
+    col("resource_description", nv(256), |r| text(&r.description)),
+    opt("resource_associated_entity_id", BIGINT, |r| big(r.entity)),
     col("resource_lock_partition", INT, |_| int(0)),
-    col("request_mode", nv(60), |r| text(r.key.mode_name(r.mode))),
+    col("request_mode", nv(60), |r| text(r.mode)),
     col("request_type", nv(60), |_| text("LOCK")),
-    col("request_status", nv(60), |r| text(status(r.status))),
+    col("request_status", nv(60), |r| text(r.status)),
     col("request_reference_count", SMALLINT, |r| small(r.count)),
     unknown("request_lifetime", INT),
     opt("request_session_id", INT, |r| session_id(r.session).map_or(Value::Null, int)),
@@ -52,42 +48,100 @@ pub(super) static VIEW: SystemView = SystemView {
 
 /// A lock with the transaction that owns it.
 struct Request {
-    row: LockRow,
+    resource: &'static str,
+    database: i32,
+    description: String,
+    entity: i32,
+    mode: &'static str,
+    status: &'static str,
+    count: u32,
+    session: u32,
+    scope: LockScope,
     /// The transaction's number; 0 for a session.
     owner_id: Option<u64>,
-    /// For a schema's lock, database and object: 0 where the table has no name yet or any more.
-    table: Option<(i16, i32)>,
+    address: usize,
 }
 
-impl std::ops::Deref for Request {
-    type Target = LockRow;
-    fn deref(&self) -> &LockRow {
-        &self.row
+impl Request {
+    fn of_lock(row: &LockRow, scope: &Scope<'_>) -> Self {
+        let table = row.key.table();
+        // 0 where the table has no name yet or any more.
+        let found = table.and_then(|id| find_table(scope, id));
+        let place = found.map_or((0, 0), |table| (i32::from(table.database_id), table.id));
+        Self {
+            resource: if table.is_some() { "OBJECT" } else { "APPLICATION" },
+            database: if table.is_some() { place.0 } else { row.key.database },
+            description: table.map_or_else(|| describe_key(&row.key), |_| String::new()),
+            entity: place.1,
+            mode: row.key.mode_name(row.mode),
+            status: status(row.status),
+            count: row.count,
+            session: row.session,
+            scope: row.scope,
+            owner_id: None,
+            address: row.address,
+        }
+    }
+
+    fn of_hold(row: &HoldRow, table: &TableDef) -> Self {
+        let is_heap = table.indexes.is_empty();
+        let (resource, description) = match row.what {
+            HeldThing::Table => ("OBJECT", String::new()),
+            HeldThing::Row(id) if is_heap => ("RID", format!("1:{}:{}", id.0 >> 16, id.0 & 0xffff)),
+            HeldThing::Row(id) => ("KEY", format!("({:012x})", id.0 & 0xffff_ffff_ffff)),
+            HeldThing::Range(_, number) => ("KEY", format!("({:012x})", number & 0xffff_ffff_ffff)),
+            HeldThing::Place => ("KEY", String::new()),
+        };
+        let is_range = matches!(row.what, HeldThing::Range(..));
+        Self {
+            resource,
+            database: i32::from(table.database_id),
+            description,
+            entity: table.id,
+            mode: match (row.what, row.hold) {
+                (HeldThing::Place, _) => "RangeI-N",
+                (_, Hold::Shared) if is_range => "RangeS-S",
+                (_, Hold::Update) if is_range => "RangeS-U",
+                (_, Hold::Exclusive) if is_range => "RangeX-X",
+                (_, Hold::Shared) => "S",
+                (_, Hold::Update) => "U",
+                (_, Hold::Exclusive) => "X",
+            },
+            status: if row.is_waiting { "WAIT" } else { "GRANT" },
+            count: 1,
+            session: row.session,
+            scope: LockScope::Transaction,
+            owner_id: None,
+            address: row.address,
+        }
     }
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let locks = scope.session.instance.store.locks();
-    let owners = locks.owners();
-    let request = |row: LockRow| {
-        let owner_id = match row.scope {
+    let store = &scope.session.instance.store;
+    let owners = store.locks().owners();
+    let locks = store.locks().rows();
+    let mut requests: Vec<Request> = locks.iter().map(|row| Request::of_lock(row, scope)).collect();
+    let holds = store.holds();
+    let of_hold = |row: &HoldRow| Some(Request::of_hold(row, find_table(scope, row.table)?));
+    requests.extend(holds.iter().filter_map(of_hold));
+    for request in &mut requests {
+        request.owner_id = match request.scope {
             LockScope::Session => Some(0),
             LockScope::Transaction => {
-                let owner = owners.iter().find(|owner| owner.session() == row.session);
+                let owner = owners.iter().find(|owner| owner.session() == request.session);
                 owner.and_then(|owner| owner.transaction()).map(|t| t.number)
             }
         };
-        let table = row.key.table().map(|id| find_table(scope, id).unwrap_or_default());
-        Request { row, owner_id, table }
-    };
-    rows(COLUMNS, locks.rows().into_iter().map(request))
+    }
+    rows(COLUMNS, requests)
 }
 
 /// Finds whose rows a table of storage has.
-fn find_table(scope: &Scope<'_>, id: storage::TableId) -> Option<(i16, i32)> {
+fn find_table<'s>(scope: &'s Scope<'_>, id: storage::TableId) -> Option<&'s TableDef> {
     let databases = scope.session.catalog.databases.values();
     let mut tables = databases.flat_map(|database| database.tables());
-    tables.find(|table| table.rows.data.id() == id).map(|table| (table.database_id, table.id))
+    tables.find(|table| table.rows.data.id() == id).map(|table| &**table)
 }
 
 fn status(status: LockStatus) -> &'static str {

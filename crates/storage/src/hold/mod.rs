@@ -17,6 +17,7 @@
 //! Who waits for a hold waits for the end of the transaction that has it, as for a row.
 
 mod range;
+mod show;
 mod take;
 
 use std::collections::HashMap;
@@ -35,6 +36,7 @@ use crate::wait::{Blocker, LockWait};
 
 pub(crate) use range::KeyRange;
 use range::Ranges;
+pub use show::{HeldThing, HoldRow};
 pub(crate) use take::{Holds, hold_of};
 
 /// What a hold keeps others from.

@@ -119,6 +119,17 @@ impl Ranges {
         self.spans.iter().flat_map(|(_, holders)| holders).for_each(each);
     }
 
+    /// Runs `each` on every range with its holds.
+    pub(super) fn each(&self, each: &mut dyn FnMut(&KeyRange, &Held)) {
+        for ((index, key), holders) in &self.points {
+            let range = KeyRange::new(*index, Bounds::prefix(key));
+            holders.iter().for_each(|held| each(&range, held));
+        }
+        for (range, holders) in &self.spans {
+            holders.iter().for_each(|held| each(range, held));
+        }
+    }
+
     /// Runs `each` on the holds of ranges that may have a key in common with `bounds`.
     pub(super) fn overlapping(
         &self,
