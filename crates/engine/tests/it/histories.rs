@@ -262,8 +262,11 @@ enum Edge {
     },
 }
 
-const IS_SEEN: fn(Edge) -> bool = |edge| matches!(edge, Edge::Ww | Edge::Wr);
-const IS_OF_ITEMS: fn(Edge) -> bool = |edge| edge != Edge::Rw { was_there: false };
+/// Some of the edges.
+type Edges = fn(Edge) -> bool;
+
+const IS_SEEN: Edges = |edge| matches!(edge, Edge::Ww | Edge::Wr);
+const IS_OF_ITEMS: Edges = |edge| edge != Edge::Rw { was_there: false };
 
 impl History {
     /// Finds the first thing in the history that a level forbids.
@@ -276,7 +279,7 @@ impl History {
             return Some((Anomaly::G1, found));
         }
         let edges = self.edges(&writers);
-        let kinds: [(Anomaly, fn(Edge) -> bool, fn(Edge) -> bool); 5] = [
+        let kinds: [(Anomaly, Edges, Edges); 5] = [
             (Anomaly::G0, |edge| edge == Edge::Ww, |edge| edge == Edge::Ww),
             (Anomaly::G1, IS_SEEN, IS_SEEN),
             (Anomaly::GSingle, IS_SEEN, |edge| edge == Edge::Rw { was_there: true }),
@@ -366,8 +369,8 @@ impl History {
 /// Finds an edge that `closes` a way of edges that are `on_the_way`.
 fn find_cycle(
     edges: &[Vec<(usize, Edge)>],
-    on_the_way: fn(Edge) -> bool,
-    closes: fn(Edge) -> bool,
+    on_the_way: Edges,
+    closes: Edges,
 ) -> Option<Vec<usize>> {
     let may_be_in_one = in_cycles(edges, on_the_way, closes);
     for (from, out) in edges.iter().enumerate().filter(|(from, _)| may_be_in_one[*from]) {
@@ -383,11 +386,7 @@ fn find_cycle(
 }
 
 /// Leaves out, over and over, what nothing leads to or from: what is left may be in a cycle.
-fn in_cycles(
-    edges: &[Vec<(usize, Edge)>],
-    on_the_way: fn(Edge) -> bool,
-    closes: fn(Edge) -> bool,
-) -> Vec<bool> {
+fn in_cycles(edges: &[Vec<(usize, Edge)>], on_the_way: Edges, closes: Edges) -> Vec<bool> {
     let mut forward = vec![Vec::new(); edges.len()];
     let mut backward = vec![Vec::new(); edges.len()];
     for (from, out) in edges.iter().enumerate() {
@@ -421,7 +420,7 @@ fn way_between(
     edges: &[Vec<(usize, Edge)>],
     from: usize,
     to: usize,
-    on_the_way: fn(Edge) -> bool,
+    on_the_way: Edges,
 ) -> Option<Vec<usize>> {
     let mut before: HashMap<usize, usize> = HashMap::new();
     let mut seen = HashSet::from([from]);
