@@ -3,6 +3,8 @@
 //! A character is one of the code page or one UTF-16 unit; characters that the collation takes for one
 //! are one here.
 
+use std::collections::HashMap;
+
 use types::text::{self, LetterCase, TrimSide};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
@@ -125,11 +127,14 @@ fn eval_translate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     }
     let wanted = folded(from, call.ty.collation);
     let compared = folded(&values[0], call.ty.collation);
-    let pairs: Vec<(&[u8], &[u8])> = split(&wanted).zip(split(to)).collect();
+    // Of a character that is there twice the first form counts.
+    let mut forms: HashMap<&[u8], &[u8]> = HashMap::new();
+    for (from, to) in split(&wanted).zip(split(to)) {
+        forms.entry(from).or_insert(to);
+    }
     let mut out = Vec::with_capacity(values[0].string_bytes().map_or(0, <[u8]>::len));
     for (own, form) in split(&values[0]).zip(split(&compared)) {
-        let found = pairs.iter().find(|(from, _)| *from == form);
-        out.extend_from_slice(found.map_or(own, |(_, to)| to));
+        out.extend_from_slice(forms.get(form).copied().unwrap_or(own));
     }
     Ok(values[0].with_bytes(Bytes::from(out)))
 }

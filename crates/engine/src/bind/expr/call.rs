@@ -6,7 +6,7 @@ use types::value::ColumnType;
 use types::{DataType, Msg, Result, Value};
 
 use crate::bind::expr::{bind_expr, case, not_supported, user, window};
-use crate::bind::{Binder, Clause};
+use crate::bind::{Binder, Clause, Level};
 use crate::func::{self, AggregateFunction, Function};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{AggregateCall, SortKey};
@@ -184,20 +184,51 @@ fn bind_aggregate(
     function: &'static AggregateFunction,
     call: &ast::Call,
 ) -> Result<Expr> {
-    let clause = binder.levels.last().map(|level| level.clause);
-    match clause {
-        Some(Clause::Output | Clause::Having) => {}
-        Some(Clause::GroupBy) => return Err(Msg::AggregateInGroupBy.into()),
-        Some(Clause::Plain) | None => return Err(Msg::AggregateInWhere.into()),
+    // Without columns it can only be this query's, which need not look at its arguments first.
+    let innermost = binder.levels.len().checked_sub(1);
+    if binder.levels.len() <= 1 {
+        check_clause(binder, innermost)?;
     }
     let (arguments, order, ty) = bind_aggregate_arguments(binder, function, call)?;
+    let owner = owner_of(binder, &arguments).or(innermost);
+    check_clause(binder, owner)?;
     let register = new_register(binder);
     let distinct = call.distinct;
     let bound = AggregateCall { function, arguments, distinct, order, filter: None, ty, register };
-    if let Some(level) = binder.levels.last_mut() {
+    if let Some(level) = owner.and_then(|place| binder.levels.get_mut(place)) {
         level.aggregates.push(bound);
     }
     Ok(Expr::new(ExprKind::Column(register), ty))
+}
+
+/// Checks that the clause that a level is in may have aggregates.
+fn check_clause(binder: &Binder<'_>, level: Option<usize>) -> Result<()> {
+    match level.and_then(|place| binder.levels.get(place)).map(|level| level.clause) {
+        Some(Clause::Output | Clause::Having) => Ok(()),
+        Some(Clause::GroupBy) => Err(Msg::AggregateInGroupBy.into()),
+        Some(Clause::Plain) | None => Err(Msg::AggregateInWhere.into()),
+    }
+}
+
+/// The query that an aggregate belongs to: the innermost of those whose columns it takes. `None` if it takes
+/// none.
+fn owner_of(binder: &Binder<'_>, arguments: &[Expr]) -> Option<usize> {
+    let mut owner = None;
+    let mut note = |register: Register| {
+        let has = |level: &Level| {
+            let mut columns = level.sources.iter().flat_map(|source| &source.columns);
+            columns.any(|column| column.register == register)
+        };
+        owner = owner.max(binder.levels.iter().rposition(has));
+    };
+    for argument in arguments {
+        crate::plan::walk::visit(argument, &mut |e| {
+            if let ExprKind::Column(register) = e.kind {
+                note(register);
+            }
+        });
+    }
+    owner
 }
 
 /// Arguments of an aggregate see the rows before grouping: no aggregates within.
