@@ -1,11 +1,13 @@
 //! Errors as a client sees them: number, severity, state, line, text.
 //!
-//! The registry of messages is [`Msg`], in `error/messages.rs`.
+//! The registry of messages is [`Msg`], in `error/messages.rs`, `error/from_8000.rs` and `error/temporal.rs`.
 
 #[macro_use]
 mod registry;
 #[macro_use]
 mod temporal;
+#[macro_use]
+mod from_8000;
 mod messages;
 
 use std::fmt;
