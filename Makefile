@@ -1,5 +1,6 @@
 # make          builds the server
 # make test     installs what the tests need and runs them all; the last line is the runner's own
+# make test-quick  what a newcomer runs first: no root, no packages; the lower crates and the engine's scripts
 # make setup    only installs: see tests/setup.sh
 # make bench    measures the promised numbers and writes docs/benchmarks.md and target/bench.json
 # make bench-books  compares the ledger with the kernel's books, on the same page; fails past a tolerance
@@ -33,7 +34,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support
 build:
 	cargo build --release --locked
 
@@ -47,6 +48,10 @@ test: setup build bench-smoke
 	.venv/bin/python tests/slt --count 100
 	.venv/bin/python tests/differential --count 300 --seed 7
 	$(PYTEST) tests/drivers
+
+test-quick:
+	cargo test --locked -p types -p tsql -p tds -p storage
+	cargo test --locked -p engine --test it -- script
 
 slt: setup build
 	.venv/bin/python tests/slt

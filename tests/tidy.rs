@@ -179,3 +179,54 @@ fn system_calls_go_through_the_wrappers() {
         assert!(root().join(file).exists(), "{file} is gone: take it off the list");
     }
 }
+
+/// The pages of the repository: those at its root, and those in `docs/`.
+fn pages() -> Vec<PathBuf> {
+    ["", "docs", "docs/decisions"]
+        .iter()
+        .flat_map(|folder| fs::read_dir(root().join(folder)).expect("a folder of pages").flatten())
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        .collect()
+}
+
+#[test]
+fn pages_name_paths_that_exist() {
+    let folders = ["crates/", "src/", "tests/", "docs/"];
+    for page in pages() {
+        // What has changed names paths of its time.
+        if page.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        let text = fs::read_to_string(&page).expect("readable page");
+        for named in text.split('`').skip(1).step_by(2) {
+            let is_path = folders.iter().any(|folder| named.starts_with(folder))
+                && named.chars().all(|c| c.is_ascii_alphanumeric() || "_./-".contains(c));
+            assert!(
+                !is_path || root().join(named).exists(),
+                "{} names {named}, which is not there",
+                page.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn decisions_have_numbers_of_their_own_and_are_listed() {
+    let index = fs::read_to_string(root().join("docs/decisions/README.md")).expect("the index");
+    let mut numbers = BTreeMap::new();
+    for page in pages() {
+        let name = page.file_name().and_then(|n| n.to_str()).expect("names are ASCII").to_owned();
+        if !page.parent().is_some_and(|p| p.ends_with("decisions")) || name == "README.md" {
+            continue;
+        }
+        let text = fs::read_to_string(&page).expect("readable page");
+        assert!(
+            text.starts_with(&format!("# {}: ", &name[..4])),
+            "{name}: its title has no number"
+        );
+        assert!(index.contains(&name), "docs/decisions/README.md does not list {name}");
+        let other = numbers.insert(name[..4].to_owned(), name.clone());
+        assert_eq!(other, None, "{name} has the number of another decision");
+    }
+}
