@@ -125,12 +125,7 @@ impl Connection {
     fn receive(&mut self, scratch: &mut Scratch) -> Result<(), End> {
         loop {
             let (count, room) = self.receive_once(scratch)?;
-            match self.side.link.end() {
-                // Nobody has asked for an answer: one would be taken for that of the next request.
-                Some(End::Killed) => return Err(End::KilledIdle),
-                Some(end) => return Err(end),
-                None => {}
-            }
+            self.side.end_between_requests()?;
             self.refuse_if_too_long();
             // Less than there was room for: nothing more is there, and arrivals will be reported.
             if count < room {
@@ -218,9 +213,7 @@ impl Connection {
         let (used, step) = self.reader.feed(bytes)?;
         let next = bytes.get(used).copied();
         self.side.take(step, next, io)?;
-        if let Some(end) = self.side.link.end() {
-            return Err(end);
-        }
+        self.side.end_between_requests()?;
         Ok(used)
     }
 
@@ -381,6 +374,16 @@ impl Side {
             }
             waker.wake();
         }));
+    }
+
+    /// Fails if the connection has to end. No answer is due here: the client would take an error for
+    /// the answer to its next request.
+    fn end_between_requests(&self) -> Result<(), End> {
+        match self.link.end() {
+            None => Ok(()),
+            Some(End::Killed) => Err(End::KilledIdle),
+            Some(end) => Err(end),
+        }
     }
 
     fn output<'a>(&'a mut self, sealed: &'a mut Vec<u8>) -> Output<'a> {

@@ -227,7 +227,12 @@ impl Side {
             io.writer.done(failed());
         }
         io.writer.finish();
+        // Before the send: a client that has its whole answer is told nothing more.
+        let end = self.link.end();
         self.send(io)?;
+        if let Some(end) = end {
+            return Err(end);
+        }
         match progress.session {
             sink::SessionLife::Goes => Ok(()),
             sink::SessionLife::Ended => Err(End::Fatal),
