@@ -14,7 +14,8 @@
 # make race     Clearway beside those peers, on the same page and in target/race.json
 # make soak     five minutes of loads into columnstores, cancels and drops, then ten; memory must end as these began
 # make slt      sqllogictest: own files over the wire, and the public corpus's grammar against SQLite
-# make differential  10,000 statements made at random, against DuckDB; SEED=N repeats a run
+# make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
+#                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
 # make support  writes docs/support.md from the engine's test scripts
 # make lint     format and lints
@@ -47,6 +48,8 @@ test: setup build bench-smoke
 	cargo test -p sos --locked -- --test-threads=1
 	.venv/bin/python tests/slt --count 100
 	.venv/bin/python tests/differential --count 300 --seed 7
+	.venv/bin/python tests/differential/oracles.py --count 2000 --seed 11
+	.venv/bin/python tests/differential/oracles.py --self-test --seed 1
 	$(PYTEST) tests/drivers
 
 test-quick:
@@ -58,6 +61,7 @@ slt: setup build
 
 differential: setup build
 	.venv/bin/python tests/differential --count 10000 $(if $(SEED),--seed $(SEED))
+	.venv/bin/python tests/differential/oracles.py --count 100000 $(if $(SEED),--seed $(SEED))
 
 drivers: setup build
 	$(PYTEST) tests/drivers

@@ -187,7 +187,7 @@ impl Collector<'_> {
         let variables = &self.runner.program.variables;
         self.runner.with_plan(leaf, cx, |bound, cx| {
             let catalog = &cx.session.catalog;
-            let degree = Degree::of_session(cx.session, leaf.degree_hint());
+            let degree = Degree::of_session(cx.session, leaf.run_hints().degree);
             let world = World { catalog, variables, profile: None, changed: 0, degree };
             Ok(Shown::of_bound(id, text, bound, &world))
         })
@@ -256,7 +256,7 @@ pub(crate) fn cached_document(
     for (id, (span, leaf)) in (1..).zip(planned(program)) {
         let wanted = range.is_none_or(|(first, last)| first <= span.start && span.start <= last);
         let Some(bound) = leaf.plan.get().filter(|_| wanted) else { continue };
-        let degree = Degree::of(catalog, database, leaf.degree_hint(), schedulers);
+        let degree = Degree::of(catalog, database, leaf.run_hints().degree, schedulers);
         let (variables, profile) = (program.variables.as_slice(), None);
         let world = World { catalog, variables, profile, changed: 0, degree };
         let text = span.text(&program.source);

@@ -14,7 +14,7 @@ use crate::event::emit;
 use crate::exec::run::{Runner, Stop};
 use crate::exec::vector::Degree;
 use crate::exec::{Cx, StatementResult};
-use crate::plan::program::{Leaf, Step};
+use crate::plan::program::{Leaf, RunHints, Step};
 use crate::plan::statement::{Bound, table_of};
 
 /// Numbers of the messages.
@@ -116,10 +116,10 @@ impl Runner<'_> {
         if explain.has(Explain::COUNTS) {
             cx.profile = Some(Box::default());
         }
-        cx.parallel.hint = leaf.degree_hint();
+        cx.parallel.hints = leaf.run_hints();
         self.with_plan(leaf, cx, |bound, cx| {
             let result = self.run_watched(bound, leaf, cx);
-            cx.parallel.hint = None;
+            cx.parallel.hints = RunHints::default();
             let spent = watch.spent();
             let mut profile = cx.profile.take().unwrap_or_default();
             let returned = crate::exec::run::returns_rows(bound);
@@ -132,7 +132,7 @@ impl Runner<'_> {
                 let catalog = &cx.session.catalog;
                 let variables = &self.program.variables;
                 let profile = Some(&*profile);
-                let degree = Degree::of_session(cx.session, leaf.degree_hint());
+                let degree = Degree::of_session(cx.session, leaf.run_hints().degree);
                 let world = World { catalog, variables, profile, changed: result.rows, degree };
                 let text = step.span.text(&self.program.source);
                 Shown { spent: Some(spent), ..Shown::of_bound(1, text, bound, &world) }

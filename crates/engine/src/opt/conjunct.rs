@@ -1,5 +1,7 @@
 //! Predicates as lists of conjuncts, and what can be told of an expression without running it.
 
+use types::{Collation, DataType};
+
 use crate::func;
 use crate::plan::children;
 use crate::plan::expr::{Expr, ExprKind, Register};
@@ -56,6 +58,51 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
         };
     });
     found
+}
+
+/// Tells whether a conjunct over keys holds for all values that a grouping takes for equal, or for none: equal texts
+/// may differ in case and blanks, floats in the sign of 0, binary values in zeros at the end, points in time in their
+/// offset. A comparison under the key's own collation and IS NULL do not see that; functions may.
+pub(super) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
+    let mut open = vec![conjunct];
+    while let Some(expr) = open.pop() {
+        match &expr.kind {
+            ExprKind::Column(register) => {
+                if keys.contains(*register) && has_unlike_equals(&expr.ty.data_type) {
+                    return false;
+                }
+            }
+            ExprKind::Compare(_, collation, pair) => {
+                open.extend([&pair.0, &pair.1].into_iter().filter(|e| !compares(e, *collation)));
+            }
+            ExprKind::InList(collation, operand, list) => {
+                let all = std::iter::once(&**operand).chain(list);
+                open.extend(all.filter(|e| !compares(e, *collation)));
+            }
+            ExprKind::IsNull(operand) if matches!(operand.kind, ExprKind::Column(_)) => {}
+            _ => walk::operands(expr, &mut |operand| open.push(operand)),
+        }
+    }
+    true
+}
+
+/// Tells whether an operand of a comparison is a column that compares as grouping does.
+fn compares(operand: &Expr, collation: Collation) -> bool {
+    matches!(operand.kind, ExprKind::Column(_))
+        && (!operand.ty.data_type.is_string() || operand.ty.collation == collation)
+}
+
+/// Tells whether a type has values that are equal and not the same.
+fn has_unlike_equals(data_type: &DataType) -> bool {
+    matches!(
+        data_type,
+        DataType::Float
+            | DataType::Real
+            | DataType::Binary(_)
+            | DataType::VarBinary(_)
+            | DataType::DateTimeOffset(_)
+            | DataType::SqlVariant
+    ) || data_type.is_string()
 }
 
 /// As [`is_volatile`], of a whole query.

@@ -3,14 +3,16 @@
 
 use super::Optimizer;
 use super::attach::{Sides, attach};
-use super::conjunct::{filter, is_volatile, part, rejects_null, split};
+use super::conjunct::{filter, is_volatile, part, rejects_null, split, treats_equals_alike};
 use super::order;
 use super::seek;
 use super::simplify::{Verdict, simplify};
 use super::stream;
 use crate::plan::children;
 use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{Aggregate, Join, JoinKind, Node, Query, SetOperation, Sort, Window};
+use crate::plan::query::{
+    Aggregate, Join, JoinKind, Node, Query, SetKind, SetOperation, Sort, Window,
+};
 use crate::plan::walk::{self, Registers, Rewrite};
 
 impl Optimizer<'_> {
@@ -279,6 +281,7 @@ impl Optimizer<'_> {
             let fits = plain
                 && read.is_subset(&keys)
                 && !read.is_empty()
+                && treats_equals_alike(&conjunct, &read)
                 && !walk::has_subquery(&conjunct);
             match fits.then(|| substituted(&conjunct, &whole)).flatten() {
                 Some(conjunct) => below.push(conjunct),
@@ -320,6 +323,7 @@ impl Optimizer<'_> {
             let own = read.intersection(&made);
             !own.is_empty()
                 && own.is_subset(&shared)
+                && treats_equals_alike(c, &own)
                 && read.is_disjoint(&results)
                 && !walk::has_subquery(c)
                 && !is_volatile(c)
@@ -348,7 +352,9 @@ impl Optimizer<'_> {
             .collect();
         let made = walk::fills(&input).0;
         let (below, above): (Vec<_>, Vec<_>) = conjuncts.into_iter().partition(|c| {
-            walk::reads(c).intersection(&made).is_subset(&bare)
+            let read = walk::reads(c).intersection(&made);
+            read.is_subset(&bare)
+                && treats_equals_alike(c, &read)
                 && !walk::has_subquery(c)
                 && !is_volatile(c)
         });
@@ -361,6 +367,9 @@ impl Optimizer<'_> {
 
     /// Conjuncts over the result go into both queries, in the terms of their own columns.
     fn push_set(&mut self, mut operation: SetOperation, conjuncts: Vec<Expr>) -> Node {
+        let keeps_all = operation.kind == SetKind::UnionAll;
+        let made: Registers = operation.registers.iter().copied().collect();
+        let alike = |conjunct: &Expr| treats_equals_alike(conjunct, &made);
         let mut above = Vec::new();
         for conjunct in conjuncts {
             let of = |query: &Query| {
@@ -369,7 +378,9 @@ impl Optimizer<'_> {
                 substituted(&conjunct, &columns)
             };
             match (of(&operation.left), of(&operation.right)) {
-                (Some(left), Some(right)) if !walk::has_subquery(&conjunct) => {
+                (Some(left), Some(right))
+                    if !walk::has_subquery(&conjunct) && (keeps_all || alike(&conjunct)) =>
+                {
                     add_filter(&mut operation.left, left);
                     add_filter(&mut operation.right, right);
                 }

@@ -363,6 +363,15 @@ pub struct Leaf {
     pub(crate) later: OnceLock<Box<Later>>,
 }
 
+/// Hints of OPTION that act when a statement runs.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunHints {
+    /// MAXDOP n: the number of schedulers.
+    pub(crate) degree: Option<u32>,
+    /// USE HINT ('DISALLOW_BATCH_MODE'): rows go through the operators one by one.
+    pub(crate) row_mode: bool,
+}
+
 /// What a leaf says.
 #[derive(Debug)]
 pub enum LeafAst {
@@ -381,27 +390,41 @@ pub enum LeafAst {
 }
 
 impl Leaf {
-    /// Returns what OPTION (MAXDOP n) asks for.
+    /// Returns the hints of OPTION that act when the statement runs.
     #[inline]
-    pub(crate) fn degree_hint(&self) -> Option<u32> {
-        let LeafAst::Statement(statement) = &self.ast else { return None };
+    pub(crate) fn run_hints(&self) -> RunHints {
+        let LeafAst::Statement(statement) = &self.ast else { return RunHints::default() };
         let options = match &statement.kind {
             ast::StatementKind::Select(select) => &select.options,
             ast::StatementKind::Insert(insert) => &insert.options,
             ast::StatementKind::Update(update) => &update.options,
             ast::StatementKind::Delete(delete) => &delete.options,
             ast::StatementKind::Merge(merge) => &merge.options,
-            _ => return None,
+            _ => return RunHints::default(),
         };
-        options.iter().find_map(|hint| match &hint.kind {
-            #[expect(
-                clippy::cast_possible_truncation,
-                clippy::cast_sign_loss,
-                reason = "a number of schedulers: what is beyond is as many as there are"
-            )]
-            ast::QueryHintKind::Number(name, value) if &**name == "MAXDOP" => Some(*value as u32),
-            _ => None,
-        })
+        let mut hints = RunHints::default();
+        for hint in options {
+            match &hint.kind {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "a number of schedulers: what is beyond is as many as there are"
+                )]
+                ast::QueryHintKind::Number(name, value) if &**name == "MAXDOP" => {
+                    hints.degree = hints.degree.or(Some(*value as u32));
+                }
+                ast::QueryHintKind::UseHint(names) => {
+                    hints.row_mode |=
+                        names.iter().any(|name| name.eq_ignore_ascii_case("DISALLOW_BATCH_MODE"));
+                }
+                _ => {}
+            }
+        }
+        // Only batches are shared with other schedulers.
+        if hints.row_mode {
+            hints.degree = Some(1);
+        }
+        hints
     }
 
     /// Returns the plan that is good for a session as it is now.

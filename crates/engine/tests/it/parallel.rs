@@ -159,6 +159,11 @@ fn a_plan_shows_where_rows_are_gathered_and_how_many_schedulers_worked() {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{plan}");
     let serial = shown(&mut session, &format!("{text} OPTION (MAXDOP 1)"));
     assert!(!serial.contains("Parallelism"), "{serial}");
+    // In row mode a statement runs on one scheduler.
+    let by_rows = format!("{text} OPTION (USE HINT ('DISALLOW_BATCH_MODE'))");
+    assert_eq!(shown(&mut session, &by_rows).lines().nth(1), serial.lines().nth(1));
+    run(&mut session, "SET STATISTICS XML ON");
+    assert!(run(&mut session, &by_rows).sets[1][0][0].contains("DegreeOfParallelism=\"1\""));
     run(&mut session, "SET STATISTICS XML ON");
     until(|| {
         let answer = run(&mut session, text);

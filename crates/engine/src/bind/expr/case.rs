@@ -6,6 +6,7 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
+use crate::bind::expr::convert::strength;
 use crate::bind::expr::{bind_condition, bind_expr, condition, convert_to};
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 
@@ -131,20 +132,27 @@ fn finish(branches: Vec<(Expr, Expr)>, otherwise: Option<Expr>) -> Result<Expr> 
 }
 
 /// Returns the type that all of some expressions convert to; NULL literals have no say. `None` if
-/// there is nothing else.
+/// there is nothing else. The collation is that of the operand that insists on it most, and of the first of such.
 ///
 /// # Errors
 /// 206 for types that do not go together.
 pub(crate) fn common_type<'e>(exprs: impl Iterator<Item = &'e Expr>) -> Result<Option<ColumnType>> {
     let mut common: Option<ColumnType> = None;
+    let mut strongest: Option<&Expr> = None;
     for expr in exprs.filter(|e| !e.is_null_literal()) {
+        let is_stronger = expr.ty.data_type.is_string()
+            && strongest.is_none_or(|so_far| {
+                so_far.ty.collation != expr.ty.collation && strength(expr) > strength(so_far)
+            });
+        if is_stronger {
+            strongest = Some(expr);
+        }
         common = Some(match common {
             None => expr.ty,
             Some(so_far) => {
                 let data_type: DataType =
                     type_rules::common(&so_far.data_type, &expr.ty.data_type)?;
-                let collation: Collation =
-                    if so_far.data_type.is_string() { so_far.collation } else { expr.ty.collation };
+                let collation: Collation = strongest.map_or(expr.ty, |e| e.ty).collation;
                 let nullable = so_far.nullable || expr.ty.nullable;
                 ColumnType { data_type, collation, nullable }
             }

@@ -8,7 +8,7 @@ use types::{Collation, ConvertOptions, DataType, Mode, Msg, Result, Value};
 use crate::bind::Binder;
 use crate::bind::expr::bind_expr;
 use crate::bind::types::DefaultLength;
-use crate::plan::expr::{Conversion, Expr, ExprKind};
+use crate::plan::expr::{Conversion, Expr, ExprKind, Register};
 
 pub(super) fn bind(binder: &mut Binder<'_>, conversion: &ast::Convert) -> Result<Expr> {
     let operand = bind_expr(binder, &conversion.operand)?;
@@ -154,7 +154,7 @@ pub(super) fn common_collation(left: &Expr, right: &Expr, operation: &str) -> Re
 
 /// How much an operand insists on its collation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Strength {
+pub(super) enum Strength {
     /// A literal, a variable, a function of such.
     Coercible,
     /// A column.
@@ -163,15 +163,49 @@ enum Strength {
     Explicit,
 }
 
-fn strength(expr: &Expr) -> Strength {
-    match &expr.kind {
-        ExprKind::Collate(_) => Strength::Explicit,
-        ExprKind::Column(_) | ExprKind::ScalarSubquery(_) => Strength::Implicit,
-        ExprKind::Convert(conversion) => strength(&conversion.operand),
-        ExprKind::Arithmetic(_, operands) => strength(&operands.0).max(strength(&operands.1)),
-        ExprKind::Call(_, arguments) => {
-            arguments.iter().map(strength).max().unwrap_or(Strength::Coercible)
-        }
-        _ => Strength::Coercible,
+/// Returns how much an expression insists on its collation.
+pub(super) fn strength(expr: &Expr) -> Strength {
+    strength_under(expr, None)
+}
+
+/// As [`strength`], where a register stands for an operand that is evaluated once.
+fn strength_under(expr: &Expr, once: Option<(Register, Strength)>) -> Strength {
+    let (mut expr, mut once) = (expr, once);
+    let mut strongest = Strength::Coercible;
+    // COALESCE of many operands is a CASE in the ELSE of another: a loop, not a recursion.
+    loop {
+        let own = match &expr.kind {
+            ExprKind::Let(register, pair) => {
+                once = Some((*register, strength_under(&pair.0, once)));
+                expr = &pair.1;
+                continue;
+            }
+            ExprKind::Case(branches, otherwise) => {
+                let results = branches.iter().map(|(_, result)| strength_under(result, once));
+                strongest = results.fold(strongest, Strength::max);
+                let Some(otherwise) = otherwise else { return strongest };
+                expr = otherwise;
+                continue;
+            }
+            ExprKind::Column(register) => match once {
+                Some((own, strength)) if own == *register => strength,
+                _ => Strength::Implicit,
+            },
+            ExprKind::Collate(_) => Strength::Explicit,
+            ExprKind::ScalarSubquery(_) => Strength::Implicit,
+            ExprKind::Convert(conversion) => {
+                expr = &conversion.operand;
+                continue;
+            }
+            ExprKind::Arithmetic(_, operands) => {
+                strength_under(&operands.0, once).max(strength_under(&operands.1, once))
+            }
+            ExprKind::Call(_, arguments) => {
+                let all = arguments.iter().map(|argument| strength_under(argument, once));
+                all.max().unwrap_or(Strength::Coercible)
+            }
+            _ => Strength::Coercible,
+        };
+        return strongest.max(own);
     }
 }

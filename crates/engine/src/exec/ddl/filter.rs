@@ -15,6 +15,8 @@ pub(super) struct Filtered<'a> {
     pub(super) index: &'a str,
     pub(super) table: &'a str,
     pub(super) columns: &'a [ColumnDef],
+    /// How constants are converted: the session's SET DATEFORMAT.
+    pub(super) options: ConvertOptions,
 }
 
 /// Binds the clause.
@@ -65,8 +67,9 @@ impl Filtered<'_> {
                 Ok(ColumnTest { column, test: Test::Compare(*op, constant, *collation) })
             }
             ExprKind::InList(collation, operand, list) => {
-                let column = self.column(operand)?;
-                let list = list.iter().map(|item| self.constant(item)).collect::<Result<_>>()?;
+                let column = self.sides(operand, list.first().unwrap_or(operand))?.0;
+                let value = |item| Ok(self.sides(operand, item)?.1);
+                let list = list.iter().map(value).collect::<Result<_>>()?;
                 Ok(ColumnTest { column, test: Test::In(list, *collation) })
             }
             _ => self.incorrect(),
@@ -118,6 +121,17 @@ impl Filtered<'_> {
     fn constant(&self, expr: &Expr) -> Result<Value> {
         match &expr.kind {
             ExprKind::Constant(value) if !value.is_null() => Ok(value.clone()),
+            // '20240101' beside a date: the constant is converted once, here.
+            ExprKind::Convert(conversion) if conversion.style.is_none() => {
+                let ExprKind::Constant(value) = &conversion.operand.kind else {
+                    return self.incorrect();
+                };
+                let (from, to) = (&conversion.operand.ty, &expr.ty);
+                match types::convert(value, from, to, 0, conversion.mode, &self.options)? {
+                    Value::Null => self.incorrect(),
+                    converted => Ok(converted),
+                }
+            }
             _ => self.incorrect(),
         }
     }

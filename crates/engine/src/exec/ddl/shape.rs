@@ -12,7 +12,7 @@ use tsql::ast::{
     TableOption,
 };
 use types::value::ColumnType;
-use types::{DataType, Error, Length, Msg, Result, Value};
+use types::{ConvertOptions, DataType, Error, Length, Msg, Result, Value};
 
 use super::filter::{self, Filtered};
 use crate::bind::Binder;
@@ -507,8 +507,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
             return Err(Msg::FilterIncorrect(name, self.place.name).into());
         }
         let (table, columns) = (self.place.name, self.columns.as_slice());
-        let tests =
-            filter::bind(self.binder, &Filtered { index: name, table, columns }, condition)?;
+        let date_format = self.binder.options.date_format;
+        let options = ConvertOptions { date_format, ..ConvertOptions::default() };
+        let filtered = Filtered { index: name, table, columns, options };
+        let tests = filter::bind(self.binder, &filtered, condition)?;
         let text = tsql::definition_of_condition(condition, self.place.source, tsql::Lists::In);
         Ok(IndexFilter { text, tests })
     }

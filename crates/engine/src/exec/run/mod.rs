@@ -36,7 +36,7 @@ use crate::event::emit::error::Receiver;
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult, definition_trigger};
-use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, Step, StepKind};
+use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, RunHints, Step, StepKind};
 use crate::plan::query::Node;
 use crate::plan::statement::{Bound, Scalar};
 use crate::sink::{Command, Disconnected, Done, DoneKind};
@@ -445,11 +445,11 @@ impl Runner<'_> {
     fn data_admitted(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(StatementResult, bool), Stop> {
         loop {
             cx.fault = None;
-            cx.parallel.hint = leaf.degree_hint();
+            cx.parallel.hints = leaf.run_hints();
             let (done, returns) = self.with_plan(leaf, cx, |bound, cx| {
                 Ok((self.run_watched(bound, leaf, cx), returns_rows(bound)))
             })?;
-            cx.parallel.hint = None;
+            cx.parallel.hints = RunHints::default();
             let stop = match done {
                 Ok(result) => return Ok((result, returns)),
                 Err(stop) => stop,

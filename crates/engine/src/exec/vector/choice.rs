@@ -34,7 +34,7 @@ pub enum ExecutionMode {
 
 /// Tells whether a tree runs in vector mode.
 pub(crate) fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {
-    if !cx.session.options.computes_as_usual() {
+    if !cx.session.options.computes_as_usual() || cx.parallel.hints.row_mode {
         return false;
     }
     let enough = match cx.session.instance.execution_mode() {

@@ -29,6 +29,7 @@ use storage::Parts;
 use super::hash_join::Published;
 use crate::exec::Cx;
 use crate::exec::bulk::rowset::OpenFiles;
+use crate::plan::program::RunHints;
 use crate::plan::query::{Join, Node};
 
 pub(super) use crew::{Desk, Help, lead};
@@ -40,8 +41,8 @@ pub(super) use plan::{Region, pieces_of_aggregate};
 /// What a context knows of parallelism.
 #[derive(Clone, Default)]
 pub(crate) struct Parallel {
-    /// OPTION (MAXDOP n) of the statement.
-    pub(crate) hint: Option<u32>,
+    /// Hints of the statement that act when it runs.
+    pub(crate) hints: RunHints,
     /// Whether what receives the rows changes variables that the statement may read.
     pub(crate) assigns: bool,
     /// Whether the tree that is planned next is loaded into a columnstore.

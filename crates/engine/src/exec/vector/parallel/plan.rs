@@ -116,10 +116,10 @@ impl Degree {
 /// Plans the regions of a tree that runs; none if it runs on one scheduler.
 pub(super) fn regions(node: &Node, cx: &Cx<'_>) -> Option<Arc<Regions>> {
     let schedulers = cx.session.instance.machine.scheduler_count();
-    if schedulers < 2 || cx.parallel.hint == Some(1) || reads(node, cx) < DRIVER_ROWS_MIN {
+    if schedulers < 2 || cx.parallel.hints.degree == Some(1) || reads(node, cx) < DRIVER_ROWS_MIN {
         return None;
     }
-    let degree = Degree::of_session(cx.session, cx.parallel.hint);
+    let degree = Degree::of_session(cx.session, cx.parallel.hints.degree);
     let receiver = match (cx.parallel.assigns, cx.parallel.loads) {
         (_, true) => Receiver::Loads,
         (true, false) => Receiver::Assigns,
