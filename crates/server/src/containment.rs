@@ -1,4 +1,5 @@
-//! Test: a request that panics ends its session with 3624, and nothing else.
+//! Test: a request that panics ends its session with 3624, and nothing else: what the session held is free.
+//! What an engine's statement leaves wherever it panics is shown by `engine/tests/it/panics.rs`.
 //!
 //! In the crate, since a batch that panics on purpose exists under `cfg(test)` only.
 
@@ -75,12 +76,30 @@ fn batch(stream: &mut TcpStream, text: &str) -> Option<Vec<Token>> {
     response(stream)
 }
 
+/// The numbers of a batch's errors.
+fn errors(stream: &mut TcpStream, text: &str) -> Vec<i32> {
+    let tokens = batch(stream, text).expect("an answer");
+    let error = |token: &Token| match token {
+        Token::Message(message) if message.severity > 10 => Some(message.number),
+        _ => None,
+    };
+    tokens.iter().filter_map(error).collect()
+}
+
 #[test]
 fn panic_in_a_request_ends_its_session_with_3624_and_no_other() {
     let server = server();
     let mut witness = log_in(&server);
+    assert_eq!(
+        errors(&mut witness, "CREATE TABLE t (a int NOT NULL PRIMARY KEY); INSERT t VALUES (1)"),
+        []
+    );
     for _ in 0..3 {
         let mut victim = log_in(&server);
+        let holds = "BEGIN TRAN; UPDATE t SET a = 2; CREATE TABLE made (a int); EXEC sp_getapplock 'l', 'Exclusive', 'Session'";
+        assert_eq!(errors(&mut victim, holds), []);
+        let blocked = "SET LOCK_TIMEOUT 0; UPDATE t SET a = 1";
+        assert_eq!(errors(&mut witness, blocked), [1222]);
         let tokens = batch(&mut victim, PANIC).expect("an answer");
         let error = tokens.iter().find_map(|token| match token {
             Token::Message(error) => Some((error.number, error.severity)),
@@ -88,6 +107,11 @@ fn panic_in_a_request_ends_its_session_with_3624_and_no_other() {
         });
         assert_eq!(error, Some((3624, 20)), "{tokens:?}");
         assert_eq!(response(&mut victim), None, "the session has ended");
+        let whole = "SET LOCK_TIMEOUT 0; UPDATE t SET a = 1; IF OBJECT_ID('made') IS NOT NULL OR @@TRANCOUNT > 0
+            OR EXISTS (SELECT 1 FROM sys.dm_tran_locks WHERE request_session_id <> @@SPID)
+            OR EXISTS (SELECT 1 FROM sys.dm_exec_requests WHERE session_id > 50 AND session_id <> @@SPID)
+            THROW 50000, 'something is left', 1";
+        assert_eq!(errors(&mut witness, whole), []);
         let tokens = batch(&mut witness, "PRINT 'alive'").expect("an answer");
         let printed = |token: &Token| matches!(token, Token::Message(m) if m.message == "alive");
         assert!(tokens.iter().any(printed), "{tokens:?}");

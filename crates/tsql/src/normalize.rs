@@ -1,5 +1,6 @@
 //! The form of a statement: its text without constants, blanks, comments and letter case.
 
+use crate::keyword::Keyword as Kw;
 use crate::lexer::{TokenKind, tokenize};
 
 /// Returns what texts have in common that differ in constants, blanks, comments and the case of words
@@ -44,9 +45,32 @@ pub fn names_in(text: &str, name: &str) -> bool {
     })
 }
 
+/// Returns the variables that a text names, in their order, with whether each stands where a table does. The
+/// functions whose names begin with `@@` are none.
+pub fn variables_in(text: &str) -> Vec<(&str, bool)> {
+    let mut found = Vec::new();
+    let mut before = Kw::None;
+    for token in tokenize(text) {
+        let name = text.get(token.start as usize..token.end() as usize).unwrap_or_default();
+        if token.kind == TokenKind::Variable && !name.starts_with("@@") {
+            let is_table =
+                matches!(before, Kw::From | Kw::Join | Kw::Into | Kw::Update | Kw::Insert);
+            found.push((name, is_table));
+        }
+        before = token.keyword;
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn variables_are_found_outside_of_strings_and_comments() {
+        let text = "select @a, '@b', @@rowcount /* @c */ from @t where [@d] = @E -- @f";
+        assert_eq!(variables_in(text), [("@a", false), ("@t", true), ("@E", false)]);
+    }
 
     #[test]
     fn constants_blanks_comments_and_case_make_no_difference() {

@@ -38,6 +38,8 @@ pub struct ErrorBody {
     pub procedure: String,
     /// The text.
     pub message: String,
+    /// Errors of the same compilation that a client is told before this one.
+    pub earlier: Vec<Error>,
 }
 
 impl Error {
@@ -50,24 +52,54 @@ impl Error {
             line: 0,
             procedure: String::new(),
             message: message.into(),
+            earlier: Vec::new(),
         }))
+    }
+
+    /// Makes one error of all that a compilation has found, in their order: a client gets each of them, a CATCH
+    /// block the last. `None` if there are none.
+    #[must_use]
+    pub fn all(errors: Vec<Self>) -> Option<Self> {
+        let mut flat = Vec::with_capacity(errors.len());
+        for mut error in errors {
+            flat.append(&mut error.0.earlier);
+            flat.push(error);
+        }
+        let mut last = flat.pop()?;
+        last.0.earlier = flat;
+        Some(last)
+    }
+
+    /// Takes out the errors that a client is told before this one.
+    pub fn take_earlier(&mut self) -> Vec<Self> {
+        std::mem::take(&mut self.0.earlier)
+    }
+
+    /// Says of this error and of those before it where they are, unless that is known.
+    fn place(&mut self, place: impl Fn(&mut ErrorBody)) {
+        self.0.earlier.iter_mut().for_each(|earlier| place(&mut earlier.0));
+        place(&mut self.0);
     }
 
     /// Sets the line, unless a more precise place has set it already.
     #[must_use]
     pub fn at_line(mut self, line: u32) -> Self {
-        if self.0.line == 0 {
-            self.0.line = line;
-        }
+        self.place(|body| {
+            if body.line == 0 {
+                body.line = line;
+            }
+        });
         self
     }
 
     /// Sets the procedure name, unless an inner procedure has set it already.
     #[must_use]
     pub fn in_procedure(mut self, procedure: &str) -> Self {
-        if self.0.procedure.is_empty() {
-            self.0.procedure = procedure.to_owned();
-        }
+        self.place(|body| {
+            if body.procedure.is_empty() {
+                body.procedure = procedure.to_owned();
+            }
+        });
         self
     }
 

@@ -1,9 +1,11 @@
 //! `BinderContext`: what a binder borrows from a session for the length of one leaf.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::bind::Binder;
 use crate::bind::expr::XmlScope;
+use crate::catalog::name::Name;
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
 use crate::security::Rights;
@@ -35,6 +37,30 @@ impl<'s> BinderContext<'s> {
             rights: (program.is_text() && !session.rights.is_all()).then_some(&session.rights),
             variables: &program.variables,
             table_variables: &program.table_variables,
+            ..Self::bare(session, database)
+        }
+    }
+
+    /// For a leaf of a program that does not run yet, in the database that it will run in. It has the variables
+    /// that are declared up to `at`, and no temporary table that the program makes itself: what is found by
+    /// that name is another one.
+    pub(crate) fn ahead(
+        session: &'s SessionState,
+        program: &'s Program,
+        (database, at): (&'s str, u32),
+        made: &'s HashSet<String>,
+    ) -> Self {
+        let variables = program.variables.partition_point(|variable| variable.at <= at);
+        let tables = program.table_variables.partition_point(|table| table.at <= at);
+        let find = |name: &str| {
+            let own = !made.is_empty() && made.contains(&Name::folded(name));
+            if own { None } else { session.temp.find(name) }
+        };
+        Self {
+            rights: (program.is_text() && !session.rights.is_all()).then_some(&session.rights),
+            variables: &program.variables[..variables],
+            table_variables: &program.table_variables[..tables],
+            temp_tables: Box::new(find),
             ..Self::bare(session, database)
         }
     }
@@ -91,6 +117,7 @@ impl<'s> BinderContext<'s> {
             nested: None,
             in_view: false,
             system_time: None,
+            unfound: None,
             known_collation: std::cell::Cell::new(None),
         }
     }

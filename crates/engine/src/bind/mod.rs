@@ -99,6 +99,9 @@ pub struct Binder<'a> {
     pub(crate) in_view: bool,
     /// FOR SYSTEM_TIME of the view, or the table, that is being bound.
     pub(crate) system_time: Option<query::SystemTime>,
+    /// Where columns that are not found are gathered, with their places in the text: none where the first of
+    /// them ends the work.
+    pub(crate) unfound: Option<Vec<(u32, ::types::Error)>>,
     /// The database whose collation was asked for last, and that.
     pub(crate) known_collation: Cell<Option<(&'a str, ::types::Collation)>>,
 }
@@ -136,6 +139,7 @@ impl Binder<'_> {
             nested: None,
             in_view: false,
             system_time: None,
+            unfound: None,
             known_collation: Cell::new(None),
         }
     }

@@ -50,6 +50,7 @@ pub enum Body {
 /// Compiles statements to a program.
 ///
 /// # Errors
+/// All mistakes, as [`types::Error::all`] has them:
 /// 134 for a variable declared twice, 137 for one that is not declared where a variable must stand,
 /// 2715 for an unknown type, 133 and 132 for labels, 135 and 136 for BREAK and CONTINUE out of place.
 pub fn compile(
@@ -79,14 +80,19 @@ pub fn compile(
         statements: 0,
         switches_database: false,
         alone: false,
+        at: 0,
+        errors: Vec::new(),
     };
-    compiler.declare_all(&statements)?;
+    compiler.declare_all(&statements);
     let mut labels = Vec::new();
     collect_labels(&statements, &mut labels)?;
     check_gotos(&statements, &labels)?;
     compiler.alone = statements.len() == 1 && compiler.body == Body::Batch;
-    let body = compiler.steps(statements)?;
-    let Compiler { variables, tables, statements, switches_database, .. } = compiler;
+    let body = compiler.steps(statements);
+    let Compiler { variables, tables, statements, switches_database, errors, .. } = compiler;
+    if let Some(error) = types::Error::all(errors) {
+        return Err(error);
+    }
     Ok(Program {
         catalog_version: binder.catalog.version,
         database: binder.database.into(),
@@ -100,6 +106,7 @@ pub fn compile(
         statements,
         books: None,
         routine: None,
+        compiled: std::sync::OnceLock::new(),
     })
 }
 
@@ -130,23 +137,28 @@ struct Compiler<'a, 'b> {
     switches_database: bool,
     /// Whether the batch has one statement.
     alone: bool,
+    /// Where the statement begins: what is declared behind it is not declared yet.
+    at: u32,
+    /// The mistakes so far.
+    errors: Vec<types::Error>,
 }
 
 impl Compiler<'_, '_> {
     /// T-SQL declares at compile time: a DECLARE in a branch that never runs declares too.
-    fn declare_all(&mut self, statements: &[ast::Statement]) -> Result<()> {
+    fn declare_all(&mut self, statements: &[ast::Statement]) {
         for statement in statements {
-            let at_line = |e: types::Error| e.at_line(statement.line);
             if let StatementKind::Declare(declarations) = &statement.kind {
+                self.at = statement.span.start;
                 for declaration in declarations {
-                    self.declare(declaration).map_err(at_line)?;
+                    if let Err(error) = self.declare(declaration) {
+                        self.errors.push(error.at_line(statement.line));
+                    }
                 }
             }
             for child in children(&statement.kind) {
-                self.declare_all(child)?;
+                self.declare_all(child);
             }
         }
-        Ok(())
     }
 
     fn declare(&mut self, declaration: &ast::Declaration) -> Result<()> {
@@ -171,6 +183,7 @@ impl Compiler<'_, '_> {
                         definition,
                         user_type,
                         image_of: None,
+                        at: self.at,
                     });
                     self.names.insert(folded, Place::Table(tables));
                     return Ok(());
@@ -179,7 +192,7 @@ impl Compiler<'_, '_> {
                 if matches!(ty.data_type, DataType::Text | DataType::NText | DataType::Image) {
                     return Err(Msg::TextLocalVariable.into());
                 }
-                self.variables.push(VariableDef { name, ty, cursor: false });
+                self.variables.push(VariableDef { name, ty, cursor: false, at: self.at });
             }
             ast::DeclarationKind::Table(elements) => {
                 let definition = (self.make_table)(self.binder, &declaration.variable, elements)?;
@@ -188,11 +201,12 @@ impl Compiler<'_, '_> {
                     definition,
                     user_type: None,
                     image_of: None,
+                    at: self.at,
                 });
             }
             ast::DeclarationKind::Cursor => {
                 let ty = text_type(self.binder);
-                self.variables.push(VariableDef { name, ty, cursor: true });
+                self.variables.push(VariableDef { name, ty, cursor: true, at: self.at });
             }
         }
         let is_table = self.tables.len() > tables;
@@ -201,16 +215,20 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn steps(&mut self, statements: Vec<ast::Statement>) -> Result<Vec<Step>> {
+    /// Compiles statements. Those with mistakes are left out: the program will not run.
+    fn steps(&mut self, statements: Vec<ast::Statement>) -> Vec<Step> {
         let mut steps = Vec::with_capacity(statements.len());
         for statement in statements {
             let line = statement.line;
-            self.statement(statement, &mut steps).map_err(|e| e.at_line(line))?;
+            self.at = statement.span.start;
+            if let Err(error) = self.statement(statement, &mut steps) {
+                self.errors.push(error.at_line(line));
+            }
         }
-        Ok(steps)
+        steps
     }
 
-    fn one(&mut self, statement: ast::Statement) -> Result<Vec<Step>> {
+    fn one(&mut self, statement: ast::Statement) -> Vec<Step> {
         match statement.kind {
             StatementKind::Block(body) => self.steps(body),
             _ => self.steps(vec![statement]),
@@ -284,18 +302,18 @@ impl Compiler<'_, '_> {
     /// Compiles control flow, and hands back what is none.
     fn control(&mut self, kind: StatementKind) -> Result<Tried> {
         Ok(Ok(match kind {
-            StatementKind::Block(body) => StepKind::Block(self.steps(body)?),
+            StatementKind::Block(body) => StepKind::Block(self.steps(body)),
             StatementKind::AtomicBlock(block) => {
                 crate::exec::run::atomic::check_options(&block.options)?;
                 let commits_alone = atomic::commits_alone(&block.body, &self.source);
                 StepKind::Atomic {
                     options: block.options,
-                    body: self.steps(block.body)?,
+                    body: self.steps(block.body),
                     commits_alone,
                 }
             }
-            StatementKind::If(branches) => self.if_step(*branches)?,
-            StatementKind::While(while_) => self.while_step(*while_)?,
+            StatementKind::If(branches) => self.if_step(*branches),
+            StatementKind::While(while_) => self.while_step(*while_),
             StatementKind::Break if self.loops == 0 => return Err(Msg::BreakOutsideWhile.into()),
             StatementKind::Break => StepKind::Break,
             StatementKind::Continue if self.loops == 0 => {
@@ -305,7 +323,7 @@ impl Compiler<'_, '_> {
             StatementKind::Goto(label) => StepKind::Goto(label.to_ascii_lowercase()),
             StatementKind::Label(label) => StepKind::Label(label.to_ascii_lowercase()),
             StatementKind::TryCatch(try_catch) => {
-                StepKind::TryCatch(self.steps(try_catch.body)?, self.steps(try_catch.catch)?)
+                StepKind::TryCatch(self.steps(try_catch.body), self.steps(try_catch.catch))
             }
             StatementKind::Return(Some(_))
                 if matches!(self.body, Body::Batch | Body::Function(None)) =>
@@ -380,26 +398,26 @@ impl Compiler<'_, '_> {
         }
     }
 
-    fn if_step(&mut self, branches: ast::If) -> Result<StepKind> {
+    fn if_step(&mut self, branches: ast::If) -> StepKind {
         let mut compiled = Vec::with_capacity(branches.branches.len());
         for branch in branches.branches {
             let condition = Leaf::new(LeafAst::Condition(branch.condition));
             let place = self.place();
-            let then = self.one(branch.then)?;
+            let then = self.one(branch.then);
             compiled.push(Branch { line: branch.line, place, condition, then });
         }
         let otherwise = match branches.otherwise {
-            Some(statement) => self.one(statement)?,
+            Some(statement) => self.one(statement),
             None => Vec::new(),
         };
-        Ok(StepKind::If(compiled, otherwise))
+        StepKind::If(compiled, otherwise)
     }
 
-    fn while_step(&mut self, while_: ast::While) -> Result<StepKind> {
+    fn while_step(&mut self, while_: ast::While) -> StepKind {
         self.loops += 1;
         let body = self.one(while_.body);
         self.loops -= 1;
-        Ok(StepKind::While(Leaf::new(LeafAst::Condition(while_.condition)), body?))
+        StepKind::While(Leaf::new(LeafAst::Condition(while_.condition)), body)
     }
 
     fn set_variable(&mut self, set: ast::SetVariable) -> Result<StepKind> {
@@ -559,16 +577,18 @@ impl Compiler<'_, '_> {
 
     fn slot(&self, name: &str) -> Result<Slot> {
         let place = match self.names.get(&Name::folded(name)) {
-            Some(Place::Scalar(place)) => u32::try_from(*place).ok(),
-            Some(Place::Table(_)) | None => None,
+            Some(Place::Scalar(place)) if self.variables[*place].at <= self.at => {
+                u32::try_from(*place).ok()
+            }
+            Some(Place::Scalar(_) | Place::Table(_)) | None => None,
         };
         place.map(Slot).ok_or_else(|| Msg::MustDeclareScalar(name).into())
     }
 
     fn table_place(&self, name: &str) -> Option<usize> {
         match self.names.get(&Name::folded(name)) {
-            Some(Place::Table(place)) => Some(*place),
-            Some(Place::Scalar(_)) | None => None,
+            Some(Place::Table(place)) if self.tables[*place].at <= self.at => Some(*place),
+            Some(Place::Scalar(_) | Place::Table(_)) | None => None,
         }
     }
 }

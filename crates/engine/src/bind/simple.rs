@@ -65,7 +65,7 @@ pub(crate) fn template(
             other => other.to_string(),
         };
         made.declared.push_str(&format!("{comma}{name} {shown}"));
-        made.parameters.variables.push(VariableDef { name, ty, cursor: false });
+        made.parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
     }
     let places: Vec<_> = found.parameters.iter().map(|(span, _)| *span).collect();
     Some((Template::new(text, &places)?, made))

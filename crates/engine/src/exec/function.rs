@@ -118,7 +118,7 @@ fn run<T>(
         Ok(_) => read(&mut frame, cx),
         Err(stop) => Err(raised(stop, cx)),
     };
-    frame.release(cx.session);
+    frame.tables.release();
     result
 }
 

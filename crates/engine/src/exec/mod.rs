@@ -13,6 +13,7 @@ pub(crate) mod definition_trigger;
 pub mod dml;
 pub mod eval;
 pub mod fault;
+mod frame_tables;
 mod function;
 pub mod grant;
 pub mod query;
@@ -27,9 +28,9 @@ use std::sync::Arc;
 use types::Value;
 use types::row::RowBuffer;
 
+pub use frame_tables::FrameTables;
 pub use statement::{run_bound, run_scalar};
 
-use crate::catalog::TableRows;
 use crate::explain::Profile;
 use crate::session::SessionState;
 use crate::sink::{Command, ResultSink};
@@ -143,7 +144,7 @@ pub struct Frame {
     /// Scalars by slot.
     pub variables: Vec<Value>,
     /// Table variables by slot; their definitions are in the program.
-    pub tables: Vec<Arc<TableRows>>,
+    pub tables: FrameTables,
     /// Object id of the procedure that runs; 0 in a batch.
     pub procedure_id: i32,
     /// Last identity value inserted in this scope: SCOPE_IDENTITY().

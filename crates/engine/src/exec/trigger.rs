@@ -213,7 +213,7 @@ fn run(trigger: &Arc<ModuleDef>, pending: &Pending, cx: &mut Cx<'_>) -> Result<(
     let mut frame = Frame::for_program(cx.session, &program).map_err(|s| raised(s, cx))?;
     let width = firing.table.columns.len();
     let mut place = 0;
-    for (present, table) in [firing.inserted, firing.deleted].into_iter().zip(&frame.tables) {
+    for (present, table) in [firing.inserted, firing.deleted].into_iter().zip(frame.tables.iter()) {
         if present {
             let rows = pending.rows.iter().map(|row| &row[place..place + width]);
             fill(table, &firing.table, rows, cx)?;

@@ -1,9 +1,9 @@
 //! A compiled batch or procedure body: control flow over leaves that are bound when first run.
 //!
-//! SQL Server resolves names statement by statement, when control first reaches a statement: a batch
-//! may create the table that its next line fills. So compiling a batch fixes its variables and its
-//! control flow; each [`Leaf`] is bound at its first run and keeps its plan for the next one, unless
-//! the plan depends on the session (temporary tables).
+//! Compiling a text fixes its variables and its control flow. Before a program first runs, each [`Leaf`]
+//! whose tables exist is bound (`exec/run/compile.rs`) and keeps its plan, unless the plan depends on the
+//! session (temporary tables); the others are bound when control reaches them, since a batch may create the
+//! table that its next line fills.
 
 use std::sync::{Arc, OnceLock};
 
@@ -47,6 +47,8 @@ pub struct Program {
     pub books: Option<Arc<ProgramBooks>>,
     /// Of the body of a trigger or function, which that is: those have no books.
     pub(crate) routine: Option<Routine>,
+    /// Set once it has been found that all that can be bound before it runs is without mistakes.
+    pub(crate) compiled: OnceLock<()>,
 }
 
 /// The trigger or function whose body a program is.
@@ -85,6 +87,8 @@ pub struct VariableDef {
     pub ty: ColumnType,
     /// Whether it is a cursor variable.
     pub cursor: bool,
+    /// Where the statement that declares it begins; 0 of a parameter.
+    pub at: u32,
 }
 
 /// A table variable.
@@ -98,6 +102,8 @@ pub struct TableVariableDef {
     pub user_type: Option<Arc<UserType>>,
     /// Of `inserted` and `deleted`: `object_id` of what the trigger is on.
     pub image_of: Option<i32>,
+    /// Where the statement that declares it begins; 0 of a parameter.
+    pub at: u32,
 }
 
 /// One step of a program.

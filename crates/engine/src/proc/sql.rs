@@ -126,11 +126,12 @@ pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result
                 definition,
                 user_type,
                 image_of: None,
+                at: 0,
             });
             continue;
         }
         let ty = binder.resolve_type(data_type, crate::bind::types::DefaultLength::Declaration)?;
-        parameters.variables.push(VariableDef { name, ty, cursor: false });
+        parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
     }
     Ok(parameters)
 }
@@ -146,7 +147,7 @@ pub(super) fn run_prepared(
     let places = match bind_values(&entry.program, &mut frame, values, cx.session) {
         Ok(places) => places,
         Err(stop) => {
-            frame.release(cx.session);
+            frame.tables.release();
             return Err(stop);
         }
     };
@@ -176,7 +177,7 @@ fn bind_values(
     for (position, argument) in values.iter_mut().enumerate() {
         if let Some(rows) = argument.table.take() {
             let place = table_place(program, &argument.name)?;
-            frame.tables[place] = rows;
+            frame.tables.replace(place, rows);
             places.push(0);
             continue;
         }

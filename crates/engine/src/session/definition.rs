@@ -15,6 +15,7 @@ use storage::{TableId, Transaction, TransactionOptions};
 use types::Result;
 
 use crate::catalog::{Catalog, TableDef, TableRows};
+use crate::instance::SessionCounter;
 use crate::session::SessionState;
 
 /// What has been defined and is neither kept nor undone yet.
@@ -239,10 +240,15 @@ impl SessionState {
         match undo {
             Undo::TempMade(id) => {
                 if let Some(table) = self.temp.take(id) {
+                    self.counters.count(SessionCounter::TempTablesDropped);
                     self.instance.store.drop_table(table.rows.data.id());
                 }
             }
-            Undo::Temp(table) => self.temp.restore(table),
+            Undo::Temp(table) => {
+                if self.temp.restore(table) {
+                    self.counters.count(SessionCounter::TempTablesMade);
+                }
+            }
             // Relaxed: the counter orders nothing else.
             Undo::Identity(rows, next) => rows.identity_next.store(next, Ordering::Relaxed),
         }

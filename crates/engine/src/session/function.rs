@@ -61,7 +61,8 @@ impl SessionState {
             FunctionBody::Multi { variable, body, .. } => {
                 let definition = routine.table.clone().ok_or(Msg::InternalError)?;
                 let name = variable.name.to_string();
-                let table = TableVariableDef { name, definition, user_type: None, image_of: None };
+                let table =
+                    TableVariableDef { name, definition, user_type: None, image_of: None, at: 0 };
                 parameters.tables.insert(0, table);
                 body
             }
@@ -124,6 +125,7 @@ impl SessionState {
                 definition,
                 user_type: None,
                 image_of,
+                at: 0,
             });
         }
         self.compile_statements(body.clone(), text.into(), parameters, database)

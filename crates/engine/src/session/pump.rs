@@ -125,7 +125,7 @@ impl Session {
         };
         let mut frame = Frame::for_program(&self.state, &entry.program)?;
         let outcome = self.run_program(&entry.program, &mut frame, sink);
-        frame.release(&self.state);
+        frame.tables.release();
         self.state.programs.put(key, entry);
         outcome
     }
@@ -151,10 +151,16 @@ impl Session {
         // Batches are one scope: SCOPE_IDENTITY() in the next one still gives what this one inserted.
         cx.frame.scope_identity = cx.session.scope_identity.take();
         let runner = Runner { program, procedure: "" };
-        let outcome = match cx.session.options.explain.has(Explain::TIME) {
-            true => crate::explain::parse_time(&mut cx).and_then(|()| runner.run(&mut cx)),
-            false => runner.run(&mut cx),
+        let told = match cx.session.options.explain.has(Explain::TIME) {
+            true => crate::explain::parse_time(&mut cx),
+            false => Ok(()),
         };
+        // A mistake of the text is no error of a statement.
+        let compiled = told.and_then(|()| runner.compile(&mut cx).map_err(of_text));
+        let outcome = compiled.and_then(|()| runner.run(&mut cx)).map_err(|stop| match stop {
+            Stop::Unbound(ref error) if program.is_alone() && error.number != 208 => of_text(stop),
+            stop => stop,
+        });
         cx.session.scope_identity = cx.frame.scope_identity.take();
         cx.keep_buffers();
         outcome.map(drop)
@@ -298,13 +304,22 @@ impl Session {
         match outcome {
             Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}
             Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
-            Err(Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error)) => {
+            Err(stop @ (Stop::Error(_) | Stop::Thrown(_) | Stop::Unbound(_))) => {
+                // Statements have reported theirs: what is left of a batch is its text's.
+                let of_text = !state.in_rpc && matches!(stop, Stop::Error(_));
+                let (Stop::Error(mut error) | Stop::Thrown(mut error) | Stop::Unbound(mut error)) =
+                    stop
+                else {
+                    return Ok(());
+                };
                 state.last_error = error.number;
-                if state.options.xact_abort {
+                if state.options.xact_abort && !of_text {
                     transactions::roll_back_all(state, sink)?;
                 }
-                emit::error::reported(state, &error, Receiver::Client);
-                sink.message(&error.at_line(1))?;
+                for error in error.take_earlier().into_iter().chain([error]) {
+                    emit::error::reported(state, &error, Receiver::Client);
+                    sink.message(&error.at_line(1))?;
+                }
                 sink.error_done(done_kind(state))?;
             }
         }
@@ -498,13 +513,15 @@ impl SessionState {
         &self,
         create: &tsql::ast::CreateProcedure,
         parameters: &[crate::catalog::ParameterDef],
+        source: &str,
     ) -> types::Result<()> {
         let tsql::ast::RoutineBody::Statements(body) = &create.body else {
             return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
         };
         let parameters = self.program_parameters(parameters, &self.database)?;
-        let source = Arc::from("");
-        self.compile_statements(body.clone(), source, parameters, &self.database).map(drop)
+        let (name, source) = (&create.name.object, source.into());
+        let program = self.compile_statements(body.clone(), source, parameters, &self.database)?;
+        self.check_module(&program, name)
     }
 
     /// Returns the name by which tempdb keeps a temporary procedure: a local one's carries the
@@ -574,7 +591,8 @@ impl SessionState {
             match &parameter.table_type {
                 None => {
                     let ty: ColumnType = parameter.ty;
-                    let variable = crate::plan::program::VariableDef { name, ty, cursor: false };
+                    let variable =
+                        crate::plan::program::VariableDef { name, ty, cursor: false, at: 0 };
                     parameters.variables.push(variable);
                 }
                 Some(user_type) => {
@@ -588,6 +606,7 @@ impl SessionState {
                         definition,
                         user_type,
                         image_of: None,
+                        at: 0,
                     };
                     parameters.tables.push(table);
                 }
@@ -643,6 +662,14 @@ impl SessionState {
             }
         }
         self.keep_definitions();
+    }
+}
+
+/// An error of a batch's text, which SET XACT_ABORT does not concern.
+fn of_text(stop: Stop) -> Stop {
+    match stop {
+        Stop::Unbound(error) => Stop::Error(error),
+        stop => stop,
     }
 }
 

@@ -88,13 +88,16 @@ impl TempTables {
         found
     }
 
-    /// Puts a table back as it was: in place of its changed definition, else in the innermost scope.
-    pub fn restore(&mut self, table: Arc<TableDef>) {
-        if self.iter().any(|t| t.id == table.id) {
-            self.replace(&table);
-        } else {
+    /// Puts a table back as it was: in place of its changed definition, else in the innermost scope. Tells whether
+    /// it was not there.
+    pub fn restore(&mut self, table: Arc<TableDef>) -> bool {
+        let is_gone = self.iter().all(|t| t.id != table.id);
+        if is_gone {
             self.add(table);
+        } else {
+            self.replace(&table);
         }
+        is_gone
     }
 
     /// Drops all: at a reset.

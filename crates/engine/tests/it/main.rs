@@ -21,6 +21,7 @@ mod modes;
 mod openrowset;
 mod optimizer;
 mod options;
+mod panics;
 mod parallel;
 mod parallel_ends;
 mod parallel_files;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tsql::ast::{self, Ident, ObjectName, Target, TargetKind};
 use types::value::ColumnType;
-use types::{DataType, Msg, Result, Value};
+use types::{DataType, Error, Msg, Result, Value};
 
 use super::output::{self, Pseudo};
 use super::trigger::{self, Event, Images};
@@ -217,6 +217,19 @@ pub(crate) fn bind_captured_rows(
     })
 }
 
+/// Checks the target of an INSERT .. EXEC and the columns that it names, before it is known what comes.
+///
+/// # Errors
+/// Those of names.
+pub(crate) fn check_target(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    columns: &[Ident],
+) -> Result<()> {
+    let target = resolve(binder, target)?;
+    named_columns(table_of(&target), columns).map(drop)
+}
+
 /// As [`bind_insert_rows`], within a level there is: OUTPUT .. INTO.
 pub(super) fn bind_rows_into(
     binder: &mut Binder<'_>,
@@ -292,6 +305,10 @@ pub(super) fn named_columns(table: &TableDef, names: &[Ident]) -> Result<Vec<usi
         };
         let all = table.columns.iter().enumerate();
         return Ok(all.filter(|(_, c)| takes(c)).map(|(i, _)| i).collect());
+    }
+    let unknown = names.iter().filter(|name| table.column(name).is_none());
+    if let Some(error) = Error::all(unknown.map(|name| Msg::InvalidColumn(name).into()).collect()) {
+        return Err(error);
     }
     let mut ordinals = Vec::with_capacity(names.len());
     for name in names {

@@ -18,9 +18,8 @@ mod update;
 mod view;
 
 pub(crate) use delete::{bind_delete, bind_truncate};
-pub(crate) use insert::bind_captured_rows;
-pub(crate) use insert::bind_insert;
 pub use insert::{Triggers, bind_insert_rows};
+pub(crate) use insert::{bind_captured_rows, bind_insert, check_target};
 pub(crate) use merge::bind_merge;
 pub(crate) use nested::{
     NestedRows, bind as bind_nested, is_nested, of as nested_of,

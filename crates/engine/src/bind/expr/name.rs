@@ -2,7 +2,7 @@
 
 use tsql::ast::{ColumnRef, ObjectName, Variable};
 use types::value::ColumnType;
-use types::{Msg, Result};
+use types::{DataType, Error, Msg, Result, Value};
 
 use crate::bind::{Binder, Source};
 use crate::catalog::name::Name;
@@ -55,13 +55,21 @@ pub(super) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result
             return Ok(column.expr());
         }
         if seen_table && column.table.is_some() {
-            return Err(Msg::InvalidColumn(name).into());
+            return unfound(binder, column, Msg::InvalidColumn(name).into());
         }
     }
-    match &column.table {
-        Some(table) => Err(Msg::MultiPartNotBound(&format!("{table}.{name}")).into()),
-        None => Err(Msg::InvalidColumn(name).into()),
-    }
+    let error = match &column.table {
+        Some(table) => Msg::MultiPartNotBound(&format!("{table}.{name}")).into(),
+        None => Msg::InvalidColumn(name).into(),
+    };
+    unfound(binder, column, error)
+}
+
+/// A column is not found: where such errors are gathered, NULL stands for it.
+fn unfound(binder: &mut Binder<'_>, column: &ColumnRef, error: Error) -> Result<Expr> {
+    let Some(errors) = &mut binder.unfound else { return Err(error) };
+    errors.push((column.column.span.start, error));
+    Ok(Expr::constant(Value::Null, DataType::Int))
 }
 
 /// Tells by the first letter, which is where most names differ, whether a name may be that which begins with

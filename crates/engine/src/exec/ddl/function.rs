@@ -140,7 +140,8 @@ fn check_body(
     if !ends_with_return(body) {
         return Err(Msg::FunctionMustReturn.into());
     }
-    cx.session.compile_function(create, routine, &cx.source, &to.database).map(drop)
+    let program = cx.session.compile_function(create, routine, &cx.source, &to.database)?;
+    cx.session.check_module(&program, &to.name)
 }
 
 fn ends_with_return(statement: &ast::Statement) -> bool {

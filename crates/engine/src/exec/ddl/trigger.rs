@@ -50,7 +50,8 @@ pub(super) fn create(
     }
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
-    cx.session.compile_trigger(create, Some(&table), &cx.source, &to.database)?;
+    let body = cx.session.compile_trigger(create, Some(&table), &cx.source, &to.database)?;
+    cx.session.check_module(&body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);

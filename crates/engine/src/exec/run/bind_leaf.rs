@@ -1,10 +1,11 @@
 //! Binds a leaf when control first reaches it, and keeps its plan where others may use it too.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use sos::ledger::{self, Label};
 use sos::memory::{MemoryClerk, with_clerk};
-use types::{Mode, Result};
+use types::{Error, Mode, Result};
 
 use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
 use crate::bind::{Binder, BinderContext};
@@ -13,7 +14,7 @@ use crate::exec::run::{ErrorClass, Runner, Stop, positioned};
 use crate::instance::{MetadataCache, SessionCounter};
 use crate::opt::watch::{self, Found, Watch};
 use crate::plan::expr::{Expr, ExprKind, Slot};
-use crate::plan::program::{Leaf, LeafAst};
+use crate::plan::program::{Leaf, LeafAst, Program};
 use crate::plan::statement::{Bound, Scalar};
 use crate::session::options::Meaning;
 use tsql::ast::AssignOp;
@@ -130,36 +131,13 @@ impl Runner<'_> {
         }
         let context = BinderContext::of(cx.session, self.program);
         let mut binder = context.binder();
-        let bound = match &leaf.ast {
-            LeafAst::Statement(statement) => crate::bind::bind_statement(&mut binder, statement)?,
-            LeafAst::Value(value) => {
-                let expr = bind_expr(&mut binder, value)?;
-                scalar(expr, &mut binder)
+        match bind_as(&mut binder, leaf, self.program) {
+            Ok(bound) => Ok((bound, binder.session_bound)),
+            Err(first) => {
+                let all = all_unfound(&mut context.binder(), leaf, self.program, first.clone());
+                Err(all.unwrap_or_else(|other| if other.number == 208 { other } else { first }))
             }
-            LeafAst::Typed(value, ty) => {
-                let expr = bind_expr(&mut binder, value)?;
-                scalar(convert_to(expr, ty, Mode::Implicit)?, &mut binder)
-            }
-            LeafAst::Returned(value, ty) => {
-                let expr = bind_expr(&mut binder, value)?;
-                scalar(assign(expr, ty, Mode::Implicit)?, &mut binder)
-            }
-            LeafAst::Condition(condition) => {
-                let expr = bind_condition(&mut binder, condition)?;
-                scalar(expr, &mut binder)
-            }
-            LeafAst::Assignment(slot, op, value) => {
-                let expr = bind_expr(&mut binder, value)?;
-                let expr = assignment(
-                    self.program.variables[slot.0 as usize].ty,
-                    (*slot, *op),
-                    expr,
-                    binder.meaning,
-                )?;
-                scalar(expr, &mut binder)
-            }
-        };
-        Ok((bound, binder.session_bound))
+        }
     }
 
     /// Binds UPDATE or DELETE .. WHERE CURRENT OF for the row that the cursor is on now.
@@ -180,6 +158,67 @@ impl Runner<'_> {
         let bound = crate::bind::bind_statement(&mut binder, &statement)?;
         Ok((bound, true))
     }
+}
+
+/// Binds what a leaf says.
+pub(super) fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -> Result<Bound> {
+    Ok(match &leaf.ast {
+        LeafAst::Statement(statement) => crate::bind::bind_statement(binder, statement)?,
+        LeafAst::Value(value) => {
+            let expr = bind_expr(binder, value)?;
+            scalar(expr, binder)
+        }
+        LeafAst::Typed(value, ty) => {
+            let expr = bind_expr(binder, value)?;
+            scalar(convert_to(expr, ty, Mode::Implicit)?, binder)
+        }
+        LeafAst::Returned(value, ty) => {
+            let expr = bind_expr(binder, value)?;
+            scalar(assign(expr, ty, Mode::Implicit)?, binder)
+        }
+        LeafAst::Condition(condition) => {
+            let expr = bind_condition(binder, condition)?;
+            scalar(expr, binder)
+        }
+        LeafAst::Assignment(slot, op, value) => {
+            let expr = bind_expr(binder, value)?;
+            let ty = program.variables[slot.0 as usize].ty;
+            scalar(assignment(ty, (*slot, *op), expr, binder.meaning)?, binder)
+        }
+    })
+}
+
+/// Finds all columns that a leaf names in vain, where `first` is such an error; `Err` where the
+/// leaf has another error too that a statement may have mended until it runs, such as a missing table's.
+pub(super) fn all_unfound(
+    binder: &mut Binder<'_>,
+    leaf: &Leaf,
+    program: &Program,
+    first: Error,
+) -> Result<Error, Error> {
+    // A list of columns has told all.
+    if !is_unfound(&first) || !first.earlier.is_empty() {
+        return Ok(first);
+    }
+    binder.unfound = Some(Vec::new());
+    let rest = bind_as(binder, leaf, program).map(drop);
+    let mut found = binder.unfound.take().unwrap_or_default();
+    let rest = match rest {
+        Err(error) if !ErrorClass::is_of_compilation(&error) => return Err(error),
+        rest => rest,
+    };
+    // An expression may be bound twice.
+    let mut seen = HashSet::new();
+    found.retain(|(at, _)| seen.insert(*at));
+    let mut errors: Vec<Error> = found.into_iter().map(|(_, error)| error).collect();
+    errors.extend(rest.err().filter(is_unfound));
+    let all = Error::all(errors).unwrap_or_else(|| first.clone());
+    Ok(if first.line == 0 { all } else { all.at_line(first.line) })
+}
+
+/// Tells whether an error is that of a column that is not there.
+fn is_unfound(error: &Error) -> bool {
+    matches!(error.number, 207 | 4104)
 }
 
 fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Bound {

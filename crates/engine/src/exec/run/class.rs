@@ -16,6 +16,21 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
+    /// Tells whether an error of binding is that of the text and of the objects that exist: it keeps the batch from
+    /// running.
+    ///
+    /// Not so a table that is missing (208), which the batch may make first, a permission, which is asked for where
+    /// control gets to, what depends on options, and what is not there yet (40517).
+    pub(crate) fn is_of_compilation(error: &Error) -> bool {
+        match error.number {
+            208 | 40517 => false,
+            239 | 240 | 246 | 258 | 263..=265 | 270..=273 | 305 | 313 | 339 | 408 | 421 => true,
+            1033 | 1038 | 1056 | 1060 | 1062 | 1087 | 2716 | 2717 | 4127 | 4151 | 4194 => true,
+            8102 | 8126 | 8133 | 8144 | 8154..=8161 | 8167 | 10709 => true,
+            _ => Self::of(error) == Self::Scope,
+        }
+    }
+
     /// Classifies an error by its number.
     ///
     /// Conversion errors end the batch, arithmetic and constraint errors the statement: documented

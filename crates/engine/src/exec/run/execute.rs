@@ -12,9 +12,9 @@ use crate::catalog::name::Name;
 use crate::catalog::{ParameterDef, ProcedureDef, TableRows};
 use crate::event::emit;
 use crate::exec::run::{Runner, Stop, enter, report_scope};
-use crate::exec::{Cx, Frame};
+use crate::exec::{Cx, Frame, FrameTables};
 use crate::plan::program::{
-    ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Leaf, Program, TextCall,
+    ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Program, TextCall,
 };
 use crate::proc;
 use crate::session::SessionState;
@@ -67,7 +67,7 @@ impl Invocation {
         match call.fill(session, arguments, places) {
             Ok(()) => Ok(call),
             Err(stop) => {
-                call.frame.release(session);
+                call.frame.tables.release();
                 Err(stop)
             }
         }
@@ -181,11 +181,13 @@ impl Frame {
     ) -> Result<Self, Stop> {
         debug_assert!(variables.iter().all(Value::is_null), "cleared when they were given back");
         variables.resize_with(program.variables.len(), || Value::Null);
-        let mut tables = Vec::new();
-        for table in &program.table_variables {
-            tables.push(
-                table.definition.instantiate(&session.instance.store, &session.instance.catalog)?,
-            );
+        let mut tables = FrameTables::default();
+        if !program.table_variables.is_empty() {
+            let instance = &session.instance;
+            tables = FrameTables::new(&instance.store);
+            for table in &program.table_variables {
+                tables.push(table.definition.instantiate(&instance.store, &instance.catalog)?);
+            }
         }
         Ok(Self { variables, tables, ..Self::default() })
     }
@@ -204,7 +206,7 @@ impl Frame {
                 return Err(clash.into());
             };
             let table = procedure.parameters[..place].iter().filter(|p| p.table_type.is_some());
-            self.tables[table.count()] = rows;
+            self.tables.replace(table.count(), rows);
             return Ok(());
         }
         let value = if argument.output {
@@ -432,19 +434,10 @@ impl Runner<'_> {
                 argument.table = cx.frame.tables.get(*place).map(Arc::clone);
             }
             ArgumentValue::Value(leaf) => {
-                argument.value = self.value(leaf, cx)?;
-                argument.ty = self.type_of(leaf, cx);
+                (argument.value, argument.ty) = self.typed_value(leaf, cx)?;
             }
         }
         Ok(argument)
-    }
-
-    /// Returns the type of a leaf that was just evaluated.
-    fn type_of(&self, leaf: &Leaf, cx: &Cx<'_>) -> ColumnType {
-        match leaf.plan.get().map(AsRef::as_ref) {
-            Some(crate::plan::statement::Bound::Scalar(scalar)) => scalar.expr.ty,
-            _ => cx.session.text_type(),
-        }
     }
 
     fn return_outputs(

@@ -5,9 +5,7 @@
 
 use types::{Error, Msg};
 
-use crate::event::emit;
-use crate::event::emit::error::Receiver;
-use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, transactions};
+use crate::exec::run::{NEST_LEVEL_MAX, Runner, Stop, done, report, transactions};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
 use crate::session::SessionState;
@@ -25,7 +23,7 @@ pub(crate) fn enter(
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
     if cx.session.nest_level >= NEST_LEVEL_MAX {
-        frame.release(cx.session);
+        frame.tables.release();
         return Err(Msg::NestingLevel(i64::from(NEST_LEVEL_MAX)).into());
     }
     let session = &mut *cx.session;
@@ -58,7 +56,7 @@ pub(crate) fn enter(
     let session = &mut *cx.session;
     (session.options.no_count, session.options.xact_abort, session.isolation) = switches;
     session.close_temp_scope();
-    frame.release(session);
+    frame.tables.release();
     session.nest_level -= 1;
     session.meter.live().set_nest_level(session.nest_level);
     match outcome {
@@ -79,8 +77,7 @@ pub(crate) fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if fatal {
         transactions::abort(cx)?;
     }
-    emit::error::reported(cx.session, &error, Receiver::Client);
-    cx.sink.message(&error.at_line(1))?;
+    report(error.at_line(1), cx)?;
     done(cx, Command::None, None, true)?;
     Err(if fatal { Stop::Batch } else { Stop::Scope })
 }
@@ -113,14 +110,5 @@ impl Frame {
             *table = empty;
         }
         Ok(())
-    }
-
-    /// Drops the table variables, except those that a caller's frame holds too.
-    pub(crate) fn release(&mut self, session: &SessionState) {
-        for table in self.tables.drain(..) {
-            if let Some(rows) = std::sync::Arc::into_inner(table) {
-                session.instance.store.drop_table(rows.data.id());
-            }
-        }
     }
 }

@@ -14,6 +14,7 @@
 pub(crate) mod atomic;
 mod bind_leaf;
 mod class;
+mod compile;
 mod cursor;
 mod execute;
 mod execute_as;
@@ -28,6 +29,7 @@ mod result_sets;
 pub(crate) mod transaction;
 mod wait;
 
+use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use crate::event::context::follows_statements;
@@ -134,6 +136,7 @@ impl Runner<'_> {
     /// [`Stop`], except for errors that were reported and end no more than their statement or, in a
     /// procedure, the procedure.
     pub fn run(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+        self.compile(cx)?;
         if cx.session.options.explain.is_any()
             && let Some(shown) = self.run_explained(cx)
         {
@@ -195,8 +198,7 @@ impl Runner<'_> {
         if fatal {
             transactions::abort(cx)?;
         }
-        emit::error::reported(cx.session, &error, Receiver::Client);
-        cx.sink.message(&error)?;
+        report(error.clone(), cx)?;
         if !fatal && class == ErrorClass::Statement && changes_rows(&step.kind) {
             let text = "The statement has been terminated.";
             let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, text);
@@ -521,11 +523,17 @@ impl Runner<'_> {
 
     /// Evaluates a leaf to a value.
     pub(crate) fn value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<Value, Stop> {
+        self.typed_value(leaf, cx).map(|(value, _)| value)
+    }
+
+    /// Evaluates a leaf to a value and its type: both are those of the plan that was run, which need not stay in
+    /// the leaf.
+    fn typed_value(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(Value, ColumnType), Stop> {
         self.with_plan(leaf, cx, |bound, cx| {
             let scalar = scalar(bound)?;
             cx.reserve(scalar.registers);
             cx.kept.clear();
-            Ok(eval::eval(&scalar.expr, cx)?)
+            Ok((eval::eval(&scalar.expr, cx)?, scalar.expr.ty))
         })
     }
 
@@ -542,6 +550,15 @@ impl Runner<'_> {
             Ok(holds)
         })
     }
+}
+
+/// Tells the client of an error, and of those that were found with it.
+pub(crate) fn report(mut error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    for earlier in error.take_earlier().iter().chain([&error]) {
+        emit::error::reported(cx.session, earlier, Receiver::Client);
+        cx.sink.message(earlier)?;
+    }
+    Ok(())
 }
 
 /// Classifies an error as the session's options have it.

@@ -15,7 +15,7 @@ use crate::exec::eval::{Kept, eval};
 use crate::exec::fault::Interruption;
 use crate::exec::grant::STEP_BYTES;
 use crate::exec::query::{Flow, Rows, column_view, read_mode, table_data};
-use crate::exec::{Cx, Frame};
+use crate::exec::{Cx, Frame, FrameTables};
 use crate::explain::Profile;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::walk;
@@ -246,7 +246,7 @@ impl<'t> Seat<'t> {
     {
         let mut frame = Frame {
             variables: std::mem::take(&mut self.variables),
-            tables: std::mem::take(&mut self.tables),
+            tables: FrameTables::lent(std::mem::take(&mut self.tables)),
             procedure_id: self.procedure_id,
             ..Frame::default()
         };
