@@ -95,6 +95,13 @@ impl Client {
         self.read_message(|body| TokenReader::new(body, version).all().expect("whole tokens"))
     }
 
+    /// Reads so many bytes as they come.
+    pub(crate) fn raw(&mut self, count: usize) -> Vec<u8> {
+        let mut bytes = vec![0; count];
+        self.stream.read_exact(&mut bytes).expect("the server answers");
+        bytes
+    }
+
     /// Reads to the end of the connection; returns how many bytes came.
     pub(crate) fn drain(&mut self) -> usize {
         let mut rest = Vec::new();

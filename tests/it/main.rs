@@ -3,6 +3,7 @@
 mod agents;
 mod bad_text;
 mod books;
+mod bulk;
 mod client;
 mod command_line;
 mod encryption;
@@ -16,6 +17,7 @@ mod lab;
 mod limits;
 mod memory;
 mod one_cpu;
+mod parameters;
 mod race;
 mod requests;
 mod server;

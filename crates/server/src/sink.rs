@@ -172,8 +172,11 @@ impl ResultSink for TokenSink<'_> {
     }
 
     fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
-        let name = self.names.get(usize::from(ordinal));
-        self.write(|writer| writer.return_value(ordinal, name, column.column_type, value))
+        let (name, place) = (self.names, usize::from(ordinal));
+        let numeric = name.is_numeric(place) || column.traits.numeric;
+        let name = name.get(place);
+        let column_type = column.column_type;
+        self.write(|writer| writer.return_value(ordinal, name, column_type, numeric, value))
     }
 
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {

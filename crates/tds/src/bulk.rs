@@ -11,7 +11,7 @@ use crate::error::{ProtocolError, Result};
 use crate::response::token;
 use crate::utf16;
 use crate::version::TdsVersion;
-use crate::wire_type::{Place, WireType, decode_column};
+use crate::wire_type::{Place, Sender, WireType, decode_column};
 
 /// The most columns of a bulk load.
 const COLUMNS_MAX: u16 = 4_096;
@@ -40,6 +40,8 @@ pub struct BulkReader {
     /// How much must be there before the next value is tried.
     retry_bytes: usize,
     is_done: bool,
+    /// The column whose type could not be read, counted from 1; 0 for none.
+    wrong_column: usize,
 }
 
 /// A column of a bulk load.
@@ -65,6 +67,7 @@ impl BulkReader {
             row: Vec::new(),
             retry_bytes: 0,
             is_done: false,
+            wrong_column: 0,
         }
     }
 
@@ -86,7 +89,12 @@ impl BulkReader {
     pub fn columns(&mut self) -> Result<Option<&[BulkColumn]>> {
         if self.columns.is_none() {
             let version = self.version;
-            self.columns = self.attempt(|body| read_columns(body, version))?;
+            let mut at = 0;
+            let read = self.attempt(|body| read_columns(body, version, &mut at));
+            if read.is_err() {
+                self.wrong_column = at;
+            }
+            self.columns = read?;
         }
         Ok(self.columns.as_deref())
     }
@@ -106,6 +114,27 @@ impl BulkReader {
         target.clear();
         target.append(&mut self.row);
         Ok(true)
+    }
+
+    /// Returns the message for an error of this reader. What the bytes of a load say wrong is its client's mistake and no
+    /// end of the conversation: the message has an end of its own.
+    pub fn explain(&self, error: ProtocolError) -> types::Error {
+        let place = match &self.columns {
+            None => self.wrong_column,
+            Some(_) => self.row.len() + 1,
+        };
+        let column = i64::try_from(place).unwrap_or(i64::MAX);
+        match error {
+            ProtocolError::UnknownType(_) | ProtocolError::Unsupported(_) => {
+                types::Msg::BulkColumnType(column).into()
+            }
+            ProtocolError::InvalidLength { .. } if self.columns.is_none() => {
+                types::Msg::BulkColumnType(column).into()
+            }
+            ProtocolError::InvalidLength { .. } => types::Msg::BulkColumnLength(column).into(),
+            ProtocolError::InvalidValue(of) => types::Msg::InvalidDataForType(of).into(),
+            _ => types::Msg::BulkPrematureEnd.into(),
+        }
     }
 
     /// Tells whether all of the load has been decoded.
@@ -172,7 +201,11 @@ impl BulkReader {
     }
 }
 
-fn read_columns(body: &mut Cursor<'_>, version: TdsVersion) -> Result<Vec<BulkColumn>> {
+fn read_columns(
+    body: &mut Cursor<'_>,
+    version: TdsVersion,
+    at: &mut usize,
+) -> Result<Vec<BulkColumn>> {
     let code = body.u8()?;
     if code != token::COLUMN_METADATA {
         return Err(ProtocolError::UnknownToken(code));
@@ -182,8 +215,9 @@ fn read_columns(body: &mut Cursor<'_>, version: TdsVersion) -> Result<Vec<BulkCo
         return Err(ProtocolError::InvalidLength { what: "bulk load", length: count.into() });
     }
     let mut columns = Vec::new();
-    for _ in 0..count {
-        let (wire, _flags) = decode_column(body, version)?;
+    for place in 1..=usize::from(count) {
+        *at = place;
+        let (wire, _flags) = decode_column(body, version, Sender::Client)?;
         let name = utf16::to_string(&body.b_varchar()?);
         columns.push(BulkColumn { name, column_type: wire.column_type, wire });
     }

@@ -19,7 +19,8 @@ pub const PARAMETER_NAME_UNITS_MAX: u8 = 128;
 /// The most parameters of a call: SQL Server's limit.
 pub const PARAMETERS_MAX: u16 = 2_100;
 
-const TVP_TYPE: u8 = 0xF3;
+/// The token of a table-valued parameter's type (2.2.5.4.3).
+pub(crate) const TVP_TYPE: u8 = 0xF3;
 
 /// Reads the calls of an RPC message one after the other, and the parameters of each.
 #[derive(Clone, Debug)]
@@ -142,6 +143,8 @@ pub struct RpcParameter<'a> {
     pub is_output: bool,
     /// Its type; of a table-valued parameter, that of nothing (see `value`).
     pub column_type: ColumnType,
+    /// Whether a `decimal` is called `numeric`.
+    pub numeric: bool,
     /// Its value.
     pub value: ParameterValue,
 }
@@ -200,7 +203,12 @@ impl ParameterHead {
 
     /// As [`RpcParameter::column_type`].
     pub const fn column_type(&self) -> ColumnType {
-        self.wire.column_type
+        self.wire.parameter_type()
+    }
+
+    /// As [`RpcParameter::numeric`].
+    pub const fn numeric(&self) -> bool {
+        self.wire.numeric
     }
 }
 
@@ -314,11 +322,12 @@ impl<'a> RpcReader<'a> {
                 ParameterValue::Table(Box::new(table))
             };
             let column_type = WireType::null().column_type;
-            return Ok(RpcParameter { name, is_output, column_type, value });
+            return Ok(RpcParameter { name, is_output, column_type, numeric: false, value });
         }
         let wire = WireType::decode(&mut self.body)?;
         let value = wire.decode_value(&mut self.body, Place::Parameter)?;
         let value = if is_default { ParameterValue::Default } else { ParameterValue::Value(value) };
-        Ok(RpcParameter { name, is_output, column_type: wire.column_type, value })
+        let (column_type, numeric) = (wire.parameter_type(), wire.numeric);
+        Ok(RpcParameter { name, is_output, column_type, numeric, value })
     }
 }

@@ -13,12 +13,14 @@ use crate::wire_type::{Place, WireType};
 const COLUMNS_MAX: u16 = 1_024;
 /// The column count that says there are none: an empty table.
 const NO_COLUMNS: u16 = 0xFFFF;
-const END: u8 = 0x00;
-const ROW: u8 = 0x01;
+/// Ends the options, and the rows.
+pub(crate) const END: u8 = 0x00;
+/// Begins a row.
+pub(crate) const ROW: u8 = 0x01;
 const ORDER_UNIQUE: u8 = 0x10;
 const COLUMN_ORDERING: u8 = 0x11;
 /// The column flag that says that all rows leave the column to its default.
-const FLAG_DEFAULT: u16 = 0x0200;
+pub(crate) const FLAG_DEFAULT: u16 = 0x0200;
 
 /// A decoded table-valued parameter.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,7 +97,7 @@ fn read_columns(body: &mut Cursor<'_>) -> Result<Vec<TableColumn>> {
     for _ in 0..count {
         body.skip(4)?; // The user type.
         let flags = body.u16()?;
-        let wire = WireType::decode(body)?;
+        let wire = WireType::decode_of_table(body)?;
         let _name: Cow<'_, [u8]> = body.b_varchar()?; // Must be empty.
         let is_default = flags & FLAG_DEFAULT != 0;
         columns.push(TableColumn { column_type: wire.column_type, is_default, wire });

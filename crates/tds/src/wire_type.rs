@@ -27,7 +27,7 @@ pub struct WireType {
     pub column_type: ColumnType,
     pub(crate) form: Form,
     /// Whether a `decimal` is called `numeric`.
-    numeric: bool,
+    pub(crate) numeric: bool,
 }
 
 /// How a value's length is written before it ([MS-TDS] 2.2.5.2.2, 2.2.5.2.3).
@@ -124,6 +124,16 @@ impl WireType {
         }
     }
 
+    /// Returns the type of a parameter: one that a client has not said is one that takes every value.
+    pub(crate) const fn parameter_type(&self) -> ColumnType {
+        match self.form {
+            Form::Null => {
+                ColumnType { data_type: DataType::NVarChar(Length::Max), ..self.column_type }
+            }
+            _ => self.column_type,
+        }
+    }
+
     /// Returns the form in which values of a type travel to a client of `version`.
     pub fn for_output(mut column_type: ColumnType, version: TdsVersion) -> Self {
         column_type.data_type = downlevel(column_type.data_type, version);
@@ -179,10 +189,30 @@ impl WireType {
             | token::MONEY_N
             | token::DATE_TIME_N => short_lived(sized(code, body.u8()?)?),
             token::DECIMAL_N | token::NUMERIC_N | token::OLD_DECIMAL | token::OLD_NUMERIC => {
-                short_lived(decimal(body)?)
+                let numeric = matches!(code, token::NUMERIC_N | token::OLD_NUMERIC);
+                Ok(Self { numeric, ..Self::new(decimal(body)?, Form::Byte) })
             }
             _ => Self::decode_run(code, body),
         }
+    }
+
+    /// Reads TYPE_INFO of a column of a table-valued parameter: tedious says nothing of the precision of a decimal that is
+    /// NULL in all rows, and 0 is read as the largest.
+    pub(crate) fn decode_of_table(body: &mut Cursor<'_>) -> Result<Self> {
+        let mut ahead = body.clone();
+        let code = ahead.u8()?;
+        if matches!(code, token::DECIMAL_N | token::NUMERIC_N)
+            && let [_, 0, scale] = ahead.array()?
+        {
+            *body = ahead;
+            let numeric = code == token::NUMERIC_N;
+            let data_type = DataType::Decimal { precision: PRECISION_MAX, scale };
+            return match scale {
+                0..=PRECISION_MAX => Ok(Self { numeric, ..Self::new(data_type, Form::Byte) }),
+                _ => Err(ProtocolError::InvalidLength { what: "decimal", length: scale.into() }),
+            };
+        }
+        Self::decode(body)
     }
 
     /// Reads the TYPE_INFO of a string or binary type.
@@ -360,6 +390,8 @@ fn form_of(data_type: DataType) -> Form {
     }
 }
 
+/// Digits of the longest decimal.
+const PRECISION_MAX: u8 = 38;
 /// A sign and 16 bytes.
 const DECIMAL_BYTES_MAX: u8 = 17;
 
@@ -387,7 +419,7 @@ fn decimal(body: &mut Cursor<'_>) -> Result<DataType> {
     let [_, precision, scale] = body.array()?;
     let invalid =
         |length: u8| ProtocolError::InvalidLength { what: "decimal", length: length.into() };
-    if !matches!(precision, 1..=38) || scale > precision {
+    if !matches!(precision, 1..=PRECISION_MAX) || scale > precision {
         return Err(invalid(precision));
     }
     Ok(DataType::Decimal { precision, scale })
@@ -487,15 +519,29 @@ fn put_collation(target: &mut impl Sink, collation: Option<Collation>) {
     }
 }
 
+/// Whose COLMETADATA it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// A server's, of a result.
+    Server,
+    /// A client's, of a bulk load: a table's name has one part in all versions (FreeTDS, SqlClient, tedious).
+    Client,
+}
+
 /// Reads what COLMETADATA says of a column before its name: user type, flags, type and, for the
 /// old large types, the table. Returns the type and the flags.
-pub(crate) fn decode_column(body: &mut Cursor<'_>, version: TdsVersion) -> Result<(WireType, u16)> {
+pub(crate) fn decode_column(
+    body: &mut Cursor<'_>,
+    version: TdsVersion,
+    sender: Sender,
+) -> Result<(WireType, u16)> {
     body.skip(if version.has_wide_fields() { 4 } else { 2 })?;
     let flags = body.u16()?;
     let mut wire = WireType::decode(body)?;
     wire.column_type.nullable = flags & 1 != 0;
     if wire.form == Form::Long {
-        let parts = if version.has_wide_fields() { body.u8()? } else { 1 };
+        let has_parts = version.has_wide_fields() && sender == Sender::Server;
+        let parts = if has_parts { body.u8()? } else { 1 };
         for _ in 0..parts {
             body.us_varchar()?;
         }

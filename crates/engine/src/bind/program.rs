@@ -184,6 +184,7 @@ impl Compiler<'_, '_> {
                         user_type,
                         image_of: None,
                         at: self.at,
+                        ordinal: 0,
                     });
                     self.names.insert(folded, Place::Table(tables));
                     return Ok(());
@@ -202,6 +203,7 @@ impl Compiler<'_, '_> {
                     user_type: None,
                     image_of: None,
                     at: self.at,
+                    ordinal: 0,
                 });
             }
             ast::DeclarationKind::Cursor => {

@@ -512,6 +512,8 @@ pub struct CheckDef {
     pub column: Option<u16>,
     /// NOCHECK CONSTRAINT has not been said.
     pub enabled: bool,
+    /// All rows are known to comply: none came in unchecked since all were checked.
+    pub trusted: bool,
     /// Whether the constraint was made by the system's naming.
     pub system_named: bool,
 }
@@ -544,6 +546,8 @@ pub struct ForeignKeyDef {
     pub on_update: ReferenceAction,
     /// NOCHECK CONSTRAINT has not been said.
     pub enabled: bool,
+    /// As [`CheckDef::trusted`].
+    pub trusted: bool,
     /// Whether the name was made by the system.
     pub system_named: bool,
 }

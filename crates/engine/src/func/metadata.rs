@@ -331,6 +331,7 @@ fn constraint_fact(id: i32, table: &TableDef, property: &str) -> Option<i32> {
     let index = table.indexes.iter().find(|i| i.constraint.is_some() && i.constraint_id == id);
     let foreign = table.foreign_keys.iter().find(|k| k.id == id);
     let check = table.checks.iter().find(|c| c.id == id);
+    let is_trusted = foreign.is_none_or(|k| k.trusted) && check.is_none_or(|c| c.trusted);
     let is_enabled = foreign.is_none_or(|k| k.enabled) && check.is_none_or(|c| c.enabled);
     Some(i32::from(match property {
         "cnstisclustkey" => index.is_some_and(|i| i.clustered),
@@ -338,7 +339,8 @@ fn constraint_fact(id: i32, table: &TableDef, property: &str) -> Option<i32> {
         "cnstiscolumn" => check.is_some_and(|c| c.column.is_some()),
         "cnstisdeletecascade" => foreign.is_some_and(|k| k.on_delete == ReferenceAction::Cascade),
         "cnstisupdatecascade" => foreign.is_some_and(|k| k.on_update == ReferenceAction::Cascade),
-        "cnstisdisabled" | "cnstisnottrusted" => !is_enabled,
+        "cnstisdisabled" => !is_enabled,
+        "cnstisnottrusted" => !is_trusted,
         "cnstisnotrepl" => false,
         _ => return None,
     }))

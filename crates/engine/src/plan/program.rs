@@ -104,6 +104,8 @@ pub struct TableVariableDef {
     pub image_of: Option<i32>,
     /// Where the statement that declares it begins; 0 of a parameter.
     pub at: u32,
+    /// Of a parameter: its place among all parameters.
+    pub ordinal: usize,
 }
 
 /// One step of a program.

@@ -7,16 +7,18 @@
 
 use std::sync::Arc;
 
+use tsql::ast::{RoutineBody, Statement, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Error, Msg, Value};
 
 use crate::bind::shape_of;
 use crate::exec::Cx;
-use crate::exec::run::{Argument, Stop, done};
-use crate::plan::program::{LeafAst, Program, StepKind};
-use crate::proc::prepared::Prepared;
+use crate::exec::run::{Argument, Stop, done, resolve_procedure};
+use crate::plan::program::{ExecuteTarget, LeafAst, Program, StepKind};
+use crate::proc::prepared::{Prepared, PreparedKind};
 use crate::proc::sql::{prepare, run_prepared, text_argument};
 use crate::proc::{SystemProcedure, int_type, prepared, whole};
+use crate::session::SessionState;
 use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent, Traits};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
@@ -38,8 +40,10 @@ mod scroll {
     pub(super) const AUTO_FETCH: i64 = 0x2000;
 }
 
-/// `@ccopt`: READ_ONLY.
+/// Bits of `@ccopt`: READ_ONLY, and ALLOW_DIRECT, which has a statement that no cursor can be opened on executed
+/// without one.
 const READ_ONLY: i32 = 1;
+const ALLOW_DIRECT: i64 = 0x2000;
 
 /// ROWSTAT of a row that is there.
 const FETCH_SUCCEEDED: i32 = 1;
@@ -107,7 +111,8 @@ fn open(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     };
     let (head, values) = arguments.split_at_mut(arguments.len().min(6));
     let places = Places { cursor: 0, scroll: 2, concurrency: 3, rows: 4 };
-    run_query(&Prepared { statement, declared }, head, &places, values, cx)
+    let prepared = Prepared { statement, declared, kind: PreparedKind::Text };
+    run_query(&prepared, head, &places, values, cx)
 }
 
 /// `sp_cursorprepare @handle OUTPUT, @params, @stmt, @options [, @scrollopt OUTPUT, @ccopt OUTPUT]`
@@ -138,7 +143,7 @@ fn prepare_and_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i3
     let statement = text_argument(arguments.get(3), "sp_cursorprepexec", "@stmt")?;
     let (head, values) = arguments.split_at_mut(arguments.len().min(7));
     let places = Places { cursor: 1, scroll: 4, concurrency: 5, rows: 6 };
-    let prepared = Prepared { statement, declared };
+    let prepared = Prepared { statement, declared, kind: PreparedKind::Text };
     let status = run_query(&prepared, head, &places, values, cx)?;
     let handle = prepared::keep(prepared, cx)?;
     set(head, 0, handle);
@@ -176,7 +181,14 @@ fn run_query(
     let wanted = number(head, places.scroll).unwrap_or(scroll::STATIC);
     let first_rows = number(head, places.rows).unwrap_or(0);
     let entry = prepare(&prepared.statement, &prepared.declared, cx.session)?;
-    if !is_query(&entry.1.program) {
+    let may_be_direct = number(head, places.concurrency).unwrap_or(0) & ALLOW_DIRECT != 0;
+    if !is_query(&entry.1.program, cx.session) {
+        if may_be_direct {
+            // No cursor, and no rows that it has.
+            [places.cursor, places.rows].into_iter().for_each(|place| set(head, place, 0));
+            cx.sink.message(&Error::from(Msg::CursorDirect).at_line(1))?;
+            return run_prepared(entry, values, cx);
+        }
         cx.session.programs.put(entry.0, entry.1);
         return Err(Msg::CursorNotPossible.into());
     }
@@ -211,17 +223,34 @@ fn run_query(
     Ok(0)
 }
 
-/// One query, or a call that may be one.
-fn is_query(program: &Program) -> bool {
+/// One query, or the call of a procedure that is nothing but one: what else a procedure does has its results sent as
+/// they come, OUTPUT parameters and messages among them (16937 without ALLOW_DIRECT).
+fn is_query(program: &Program, session: &SessionState) -> bool {
     let [step] = program.body.as_slice() else { return false };
     match &step.kind {
         StepKind::Data(leaf) => match &leaf.ast {
             LeafAst::Statement(statement) => {
-                matches!(statement.kind, tsql::ast::StatementKind::Select(_))
+                matches!(statement.kind, StatementKind::Select(_))
             }
             _ => false,
         },
-        StepKind::Execute(_) => true,
+        StepKind::Execute(call) => {
+            let ExecuteTarget::Name(name) = &call.procedure else { return false };
+            let procedure = resolve_procedure(session, name);
+            procedure.is_some_and(|procedure| match &procedure.ast.body {
+                RoutineBody::Statements(body) => is_select(body),
+                RoutineBody::External(_) => false,
+            })
+        }
+        _ => false,
+    }
+}
+
+/// One SELECT that gives rows, perhaps in BEGIN .. END.
+fn is_select(body: &[Statement]) -> bool {
+    match body {
+        [Statement { kind: StatementKind::Select(_), .. }] => true,
+        [Statement { kind: StatementKind::Block(inner), .. }] => is_select(inner),
         _ => false,
     }
 }

@@ -1,7 +1,11 @@
 //! Prepared statements: sp_prepare, sp_execute, sp_prepexec, sp_unprepare, sp_prepexecrpc.
 //!
+//! sp_prepexecrpc prepares the call of a procedure, which is run as an RPC by its name is: `prepared/call.rs`.
+//!
 //! A handle keeps the statement's text, not its program: programs have caches of their own, and a
 //! schema change between two executions just compiles anew.
+
+mod call;
 
 use std::sync::Arc;
 
@@ -30,6 +34,17 @@ pub struct Prepared {
     pub(super) statement: Value,
     /// The declarations of its parameters as sent; NULL for none.
     pub(super) declared: Value,
+    /// What it is.
+    pub(super) kind: PreparedKind,
+}
+
+/// What was prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PreparedKind {
+    /// A text.
+    Text,
+    /// The call of a procedure alone: sp_prepexecrpc.
+    Call,
 }
 
 /// `sp_prepare @handle OUTPUT, @params, @stmt [, @options]`
@@ -49,16 +64,20 @@ fn statement_of(arguments: &[Argument], procedure: &str) -> Result<Prepared, Sto
         Some(_) => text_argument(arguments.get(1), procedure, "@params")?,
     };
     let statement = text_argument(arguments.get(2), procedure, "@stmt")?;
-    Ok(Prepared { statement, declared })
+    Ok(Prepared { statement, declared, kind: PreparedKind::Text })
 }
 
 pub(super) fn keep(prepared: Prepared, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    keep_shared(Arc::new(prepared), cx)
+}
+
+fn keep_shared(prepared: Arc<Prepared>, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handles = &mut cx.session.prepared;
     if handles.len() >= HANDLES_MAX {
         return Err(Error::from(Msg::OutOfMemory).into());
     }
     let handle = handles.last().map_or(1, |(last, _)| last + 1);
-    handles.push((handle, Arc::new(prepared)));
+    handles.push((handle, prepared));
     Ok(handle)
 }
 
@@ -74,8 +93,12 @@ fn return_handle(arguments: &mut [Argument], handle: i32) {
 fn sp_execute(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let handle = whole(arguments, 0, "@handle").unwrap_or(0);
     let prepared = find(handle, cx)?;
+    let values = arguments.get_mut(1..).unwrap_or_default();
+    if prepared.kind == PreparedKind::Call {
+        return call::run(&prepared, values, cx);
+    }
     let entry = prepare(&prepared.statement, &prepared.declared, cx.session)?;
-    run_prepared(entry, arguments.get_mut(1..).unwrap_or_default(), cx)
+    run_prepared(entry, values, cx)
 }
 
 pub(super) fn find(handle: i64, cx: &Cx<'_>) -> Result<Arc<Prepared>, Stop> {
@@ -101,9 +124,19 @@ fn sp_prepexec(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop>
     run_prepared(entry, arguments.get_mut(3..).unwrap_or_default(), cx)
 }
 
-/// `sp_prepexecrpc @handle OUTPUT, @call, ..`
-fn sp_prepexecrpc(_: &mut [Argument], _: &mut Cx<'_>) -> Result<i32, Stop> {
-    Err(Msg::NotSupported("sp_prepexecrpc").into())
+/// `sp_prepexecrpc @handle OUTPUT, @call, @p1, ..`
+fn sp_prepexecrpc(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let text = text_argument(arguments.get(1), "sp_prepexecrpc", "@RPCCall")?;
+    let text = text.as_text(cx.session.collation()).unwrap_or_default();
+    if let Some(old) = whole(arguments, 0, "@handle") {
+        drop_handle(old, cx);
+    }
+    let values = arguments.get_mut(2..).unwrap_or_default();
+    let prepared = Arc::new(call::prepared(&text, values, cx.session)?);
+    let handle = keep_shared(Arc::clone(&prepared), cx)?;
+    let status = call::run(&prepared, values, cx);
+    return_handle(arguments, handle);
+    status
 }
 
 /// `sp_unprepare @handle`

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use sos::ledger::{self, Label};
+use types::value::ColumnType;
+use types::{DataType, Msg, Value};
 
 use crate::bind::fragment::parse_procedure_name;
 use crate::catalog::ProcedureDef;
+use crate::exec::dml::make_table;
 use crate::exec::run::{
-    Argument, Invocation, Stop, check_execute, invoke, not_found, resolve_procedure,
+    Argument, Invocation, Stop, TableArgument, check_execute, convert_argument, find_parameter,
+    invoke, not_found, resolve_procedure,
 };
 use crate::exec::{Cx, Frame};
 use crate::plan::program::Program;
@@ -75,7 +79,7 @@ fn run_stored(
 ) -> Result<(), Stop> {
     let mut arguments = std::mem::take(&mut session.scratch.arguments);
     let mut places = std::mem::take(&mut session.scratch.places);
-    let outcome = take_arguments(parameters, session, &mut arguments)
+    let outcome = take_arguments(parameters, &mut arguments)
         .and_then(|()| call_stored(callee, (&mut arguments, &mut places), session, sink));
     // The names' memory is the server's.
     for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
@@ -93,6 +97,7 @@ fn call_stored(
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
     let Callee { key, text, procedure, program } = callee;
+    make_tables(&procedure, arguments, session, sink)?;
     let mut call = Invocation::bind(session, procedure, program, arguments, places)?;
     let mut frame = Frame::default();
     let outcome = {
@@ -103,7 +108,7 @@ fn call_stored(
         outcome
     };
     let sent = match outcome {
-        Ok(status) => send_results(status, &call, (arguments, places), sink),
+        Ok(status) => send_results(status, &call, (arguments, places), session, sink),
         Err(stop) => Err(stop),
     };
     let Invocation { procedure, program, frame } = call;
@@ -112,10 +117,32 @@ fn call_stored(
     sent
 }
 
+/// Makes the rows of table-valued arguments, which are of the parameters' types.
+fn make_tables(
+    procedure: &ProcedureDef,
+    arguments: &mut [Argument],
+    session: &mut SessionState,
+    sink: &mut dyn ResultSink,
+) -> Result<(), Stop> {
+    for (position, argument) in arguments.iter_mut().enumerate() {
+        if argument.table.is_none() {
+            continue;
+        }
+        let place = find_parameter(procedure, position, &argument.name)?;
+        let parameter = &procedure.parameters[place];
+        if let Some(wanted) = &parameter.table_type {
+            let of = (parameter.name.as_str(), wanted);
+            make_table(argument, position, of, session, sink)?;
+        }
+    }
+    Ok(())
+}
+
 fn send_results(
     status: i32,
     call: &Invocation,
     (arguments, places): (&[Argument], &[usize]),
+    session: &SessionState,
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
     // Up to the end of the answer.
@@ -126,14 +153,12 @@ fn send_results(
             continue;
         }
         let parameter = &call.procedure.parameters[*place];
-        let column = ColumnInfo {
-            name: parameter.name.as_str().into(),
-            column_type: parameter.ty,
-            traits: Traits::default(),
-            updatable: false,
-        };
+        let value = call.parameter(*place).clone();
+        let (column_type, value) = as_declared(value, &parameter.ty, &argument.ty, session)?;
+        let name = parameter.name.as_str().into();
+        let column = ColumnInfo { name, column_type, traits: Traits::default(), updatable: false };
         let ordinal = u16::try_from(ordinal).unwrap_or(u16::MAX);
-        sink.return_value(ordinal, &column, call.parameter(*place))?;
+        sink.return_value(ordinal, &column, &value)?;
     }
     Ok(())
 }
@@ -145,7 +170,7 @@ fn run_system(
     sink: &mut dyn ResultSink,
 ) -> Result<(), Stop> {
     let mut arguments = std::mem::take(&mut session.scratch.arguments);
-    let outcome = take_arguments(parameters, session, &mut arguments)
+    let outcome = take_arguments(parameters, &mut arguments)
         .and_then(|()| call_system(system, &mut arguments, session, sink));
     for (parameter, argument) in parameters.iter_mut().zip(arguments.drain(..)) {
         parameter.name = argument.name;
@@ -182,25 +207,60 @@ fn call_system(
     Ok(())
 }
 
+/// Brings the value of an OUTPUT parameter to the type that its caller has declared, which is what RETURNVALUE
+/// carries ([MS-TDS] 2.2.7.19). A string keeps the collation that it has.
+///
+/// # Errors
+/// Those of the conversion.
+pub(super) fn as_declared(
+    value: Value,
+    from: &ColumnType,
+    declared: &ColumnType,
+    session: &SessionState,
+) -> Result<(ColumnType, Value), Stop> {
+    let of_strings = from.data_type.is_string() && declared.data_type.is_string();
+    let collation = if of_strings { from.collation } else { session.collation() };
+    let to = ColumnType { collation, nullable: true, ..*declared };
+    if to.data_type == from.data_type {
+        return Ok((to, value));
+    }
+    let value = convert_argument(value, from, &to, session)?;
+    Ok((to, value))
+}
+
+/// Refuses an OUTPUT parameter of a type that has none.
+///
+/// # Errors
+/// 8018 for `text`, `ntext` and `image`.
+fn check_output(place: usize, parameter: &RpcParameter) -> Result<(), Stop> {
+    // The tokens of the types ([MS-TDS] 2.2.5.4.2).
+    let token = match parameter.ty.data_type {
+        DataType::Image => 0x22,
+        DataType::Text => 0x23,
+        DataType::NText => 0x63,
+        _ => return Ok(()),
+    };
+    let number = i64::try_from(place + 1).unwrap_or(i64::MAX);
+    Err(Msg::RpcDeprecatedOutput(number, &parameter.name, token).into())
+}
+
 /// Takes the parameters over as arguments; names and values are moved, not copied.
 fn take_arguments(
     parameters: &mut [RpcParameter],
-    session: &SessionState,
     arguments: &mut Vec<Argument>,
 ) -> Result<(), Stop> {
     arguments.clear();
-    for parameter in parameters {
-        let table = match parameter.table.take() {
-            None => None,
-            Some(rows) => Some(crate::exec::dml::table_parameter(*rows, session)?),
-        };
+    for (place, parameter) in parameters.iter_mut().enumerate() {
+        if parameter.output {
+            check_output(place, parameter)?;
+        }
         arguments.push(Argument {
             name: std::mem::take(&mut parameter.name),
             ty: parameter.ty,
             value: std::mem::take(&mut parameter.value),
             output: parameter.output,
             default: parameter.default,
-            table,
+            table: parameter.table.take().map(TableArgument::Sent),
         });
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::exec::run::{Argument, Stop, convert_argument, enter, report_scope};
 use crate::exec::{Cx, Frame};
 use crate::instance::SessionCounter;
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
+use crate::proc::rpc::as_declared;
 use crate::proc::{SystemProcedure, argument};
 use crate::session::{Entry, Reset, SessionState};
 use crate::stats::Origin;
@@ -113,7 +114,8 @@ pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     }
     let context = crate::bind::BinderContext::bare(session, &session.database);
     let binder = context.binder();
-    for parameter in crate::bind::fragment::parse_parameters(declared)? {
+    let declared = crate::bind::fragment::parse_parameters(declared)?;
+    for (ordinal, parameter) in declared.into_iter().enumerate() {
         let name = parameter.variable.name.to_string();
         let tsql::ast::ParameterType::Type(data_type) = &parameter.data_type else {
             return Err(Msg::NotSupported("cursor parameters").into());
@@ -127,6 +129,7 @@ pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result
                 user_type,
                 image_of: None,
                 at: 0,
+                ordinal,
             });
             continue;
         }
@@ -142,6 +145,7 @@ pub(super) fn run_prepared(
     values: &mut [Argument],
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
+    make_tables(&entry.program, values, cx)?;
     let buffer = std::mem::take(&mut cx.session.scratch.variables);
     let mut frame = Frame::with_buffer(cx.session, &entry.program, buffer)?;
     let places = match bind_values(&entry.program, &mut frame, values, cx.session) {
@@ -155,18 +159,48 @@ pub(super) fn run_prepared(
         Err(Stop::Scope) => Ok(cx.session.last_error),
         other => other,
     };
-    for (argument, place) in values.iter_mut().zip(&places) {
-        if argument.output {
-            argument.ty = entry.program.variables[*place].ty;
-            argument.value = frame.variables[*place].clone();
-        }
-    }
+    let returned = return_values(&entry.program, (values, &places), &mut frame, cx.session);
     cx.session.scratch.keep_variables(frame.variables);
     cx.session.programs.put(key, entry);
-    outcome
+    let status = outcome?;
+    returned.map(|()| status)
 }
 
-fn bind_values(
+/// Gives the values of OUTPUT parameters to the arguments, of the types that those were declared with.
+pub(super) fn return_values(
+    program: &Program,
+    (values, places): (&mut [Argument], &[usize]),
+    frame: &mut Frame,
+    session: &SessionState,
+) -> Result<(), Stop> {
+    for (argument, place) in values.iter_mut().zip(places).filter(|(a, _)| a.output) {
+        let from = &program.variables[*place].ty;
+        let value = std::mem::take(&mut frame.variables[*place]);
+        (argument.ty, argument.value) = as_declared(value, from, &argument.ty, session)?;
+    }
+    Ok(())
+}
+
+/// Makes the rows of table-valued arguments that a client has sent.
+pub(super) fn make_tables(
+    program: &Program,
+    values: &mut [Argument],
+    cx: &mut Cx<'_>,
+) -> Result<(), Stop> {
+    for (position, argument) in values.iter_mut().enumerate() {
+        if argument.table.is_none() {
+            continue;
+        }
+        let variable = &program.table_variables[table_place(program, position, &argument.name)?];
+        let wanted = variable.user_type.as_ref().ok_or(Msg::InternalError)?;
+        let of = (variable.name.as_str(), wanted);
+        crate::exec::dml::make_table(argument, position, of, cx.session, cx.sink)?;
+    }
+    Ok(())
+}
+
+/// Gives the arguments' values to the parameters; returns where each argument went.
+pub(super) fn bind_values(
     program: &Program,
     frame: &mut Frame,
     values: &mut [Argument],
@@ -176,8 +210,14 @@ fn bind_values(
     let mut given = vec![false; program.parameters];
     for (position, argument) in values.iter_mut().enumerate() {
         if let Some(rows) = argument.table.take() {
-            let place = table_place(program, &argument.name)?;
-            frame.tables.replace(place, rows);
+            let place = table_place(program, position, &argument.name)?;
+            let wanted = program.table_variables[place].user_type.as_ref();
+            frame.tables.replace(place, rows.into_rows(wanted.ok_or(Msg::InternalError)?)?);
+            places.push(0);
+            continue;
+        }
+        if argument.default && table_place(program, position, &argument.name).is_ok() {
+            // A table without rows.
             places.push(0);
             continue;
         }
@@ -211,6 +251,9 @@ fn value_place(program: &Program, position: usize, name: &str) -> Result<usize, 
     let bare = name.trim_start_matches('@');
     let is_it = |v: &VariableDef| v.name.len() > 1 && v.name[1..].eq_ignore_ascii_case(bare);
     let found = if name.is_empty() {
+        // Tables among the parameters have places of their own.
+        let is_before = |t: &&TableVariableDef| t.user_type.is_some() && t.ordinal < position;
+        let position = position - program.table_variables.iter().filter(is_before).count();
         (position < parameters.len()).then_some(position)
     } else if parameters.get(position).is_some_and(is_it) {
         Some(position)
@@ -226,7 +269,12 @@ fn value_place(program: &Program, position: usize, name: &str) -> Result<usize, 
     })
 }
 
-fn table_place(program: &Program, name: &str) -> Result<usize, Stop> {
+fn table_place(program: &Program, position: usize, name: &str) -> Result<usize, Stop> {
+    if name.is_empty() {
+        let mut tables = program.table_variables.iter();
+        let found = tables.position(|t| t.user_type.is_some() && t.ordinal == position);
+        return found.ok_or_else(|| Msg::TooManyArguments("").into());
+    }
     let bare = name.trim_start_matches('@');
     let is_it = |t: &TableVariableDef| t.name.trim_start_matches('@').eq_ignore_ascii_case(bare);
     program.table_variables.iter().position(is_it).ok_or_else(|| Msg::MustDeclareTable(name).into())

@@ -12,10 +12,13 @@ use types::{DataType, Length, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
 use crate::bind::{BinderContext, bind_statement, shape_of};
+use crate::catalog::ParameterDef;
 use crate::exec::Cx;
-use crate::exec::run::{Argument, Stop, done};
+use crate::exec::run::{Argument, Stop, done, find_parameter, resolve_procedure};
 use crate::plan::expr::{Expr, ExprKind, Slot};
-use crate::plan::program::{LeafAst, Program, Step, StepKind};
+use crate::plan::program::{
+    ArgumentValue, ExecuteStep, ExecuteTarget, LeafAst, Program, Step, StepKind,
+};
 use crate::plan::query::Node;
 use crate::plan::statement::{
     Assignment, Bound, Insert, InsertSource, InsertValue, MergeAction, SetRow, table_of,
@@ -47,10 +50,11 @@ fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let declared = argument(arguments, 1, "@params").and_then(|a| a.value.as_text(collation));
     let declared = declared.unwrap_or_default();
     let text = statement.as_text(collation).unwrap_or_default();
-    let known: BTreeSet<String> = variables(&declared).iter().map(|n| n.to_lowercase()).collect();
+    let known: BTreeSet<String> =
+        variables(&declared).iter().map(|(n, _)| n.to_lowercase()).collect();
     let mut wanted: Vec<String> = Vec::new();
     let mut seen = BTreeMap::new();
-    for name in variables(&text) {
+    for name in used(&text) {
         let key = name.to_lowercase();
         if known.contains(&key) {
             continue;
@@ -63,16 +67,32 @@ fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let types = deduce(&text, &declared, &wanted, cx.session)?;
     let shape = shape_of(columns());
     cx.sink.columns(&shape)?;
-    for ((ordinal, name), ty) in (1..).zip(&wanted).zip(&types) {
-        cx.sink.row(&row(ordinal, name, ty))?;
+    for ((ordinal, name), suggested) in (1..).zip(&wanted).zip(&types) {
+        cx.sink.row(&row(ordinal, name, suggested, cx.session))?;
     }
     done(cx, Command::Select, u64::try_from(wanted.len()).ok(), false)?;
     Ok(0)
 }
 
-/// Returns the variables that a text names, in order: not what is in strings, comments or brackets, and
+/// Returns the variables that a text uses, in order: those that it names but for the names of a call's arguments, as
+/// `@a` in `EXEC p @a = @x`.
+fn used(text: &str) -> Vec<String> {
+    let names = variables(text);
+    let word = text.trim_start().split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    if !["exec", "execute"].iter().any(|verb| word.eq_ignore_ascii_case(verb)) {
+        return names.into_iter().map(|(name, _)| name).collect();
+    }
+    let start = text.len() - text.trim_start().len() + word.len();
+    // EXEC @status = p
+    let is_status = |end: usize, name: &str| text[start..end].trim_start().len() == name.len();
+    let is_named = |end: usize| text[end..].trim_start().starts_with('=');
+    let names = names.into_iter().filter(|(name, end)| !is_named(*end) || is_status(*end, name));
+    names.map(|(name, _)| name).collect()
+}
+
+/// Returns the variables that a text names, and where each name ends, in order: not what is in strings, comments or brackets, and
 /// not functions such as @@ROWCOUNT.
-fn variables(text: &str) -> Vec<String> {
+fn variables(text: &str) -> Vec<(String, usize)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
     let mut at = 0;
@@ -88,7 +108,7 @@ fn variables(text: &str) -> Vec<String> {
                 let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '#' | '@');
                 let end = rest[1..].find(|c| !is_name(c)).map_or(rest.len(), |end| end + 1);
                 if !rest.starts_with("@@") {
-                    found.push(rest[..end].to_owned());
+                    found.push((rest[..end].to_owned(), at + end));
                 }
                 end
             }
@@ -109,7 +129,7 @@ fn deduce(
     declared: &str,
     wanted: &[String],
     session: &SessionState,
-) -> Result<Vec<ColumnType>, Stop> {
+) -> Result<Vec<Suggested>, Stop> {
     let attempt = |stand_in| attempt(statement, declared, (wanted, stand_in), session);
     let found = match attempt(StandIn::Text) {
         Ok(found) => found,
@@ -118,7 +138,7 @@ fn deduce(
         Err(failed) => attempt(StandIn::Null).map_err(|_| failed)?,
     };
     let types = wanted.iter().map(|name| {
-        let ty = found.get(&name.to_lowercase()).copied();
+        let ty = found.get(&name.to_lowercase()).cloned();
         ty.ok_or_else(|| Msg::UndeclaredNotDeduced(name).into())
     });
     types.collect()
@@ -129,7 +149,7 @@ fn attempt(
     declared: &str,
     (wanted, stand_in): (&[String], StandIn),
     session: &SessionState,
-) -> Result<BTreeMap<String, ColumnType>, Stop> {
+) -> Result<BTreeMap<String, Suggested>, Stop> {
     let mut all: Vec<String> = wanted.iter().map(|name| format!("{name} varchar(8000)")).collect();
     if !declared.trim().is_empty() {
         all.insert(0, declared.to_owned());
@@ -158,7 +178,18 @@ struct Found<'p> {
     program: &'p Program,
     /// What parameters without a type are bound to.
     nulls: Vec<(String, Expr)>,
-    types: BTreeMap<String, ColumnType>,
+    types: BTreeMap<String, Suggested>,
+}
+
+/// What a parameter should be.
+#[derive(Clone)]
+struct Suggested {
+    /// Its type; of a table-valued one, that of nothing.
+    ty: ColumnType,
+    /// The parameter of the procedure that it is an argument of.
+    formal: Option<ParameterDef>,
+    /// Whether it is passed as OUTPUT.
+    output: bool,
 }
 
 impl Found<'_> {
@@ -177,11 +208,41 @@ impl Found<'_> {
                 StepKind::Block(body)
                 | StepKind::Atomic { body, .. }
                 | StepKind::TryCatch(body, _) => self.steps(body, session)?,
-                StepKind::Execute(_) | StepKind::ExecuteString(_) => {
+                StepKind::Execute(call) => self.call(call, session)?,
+                StepKind::ExecuteString(_) => {
                     return Err(Msg::NotSupported("describing a batch with EXECUTE").into());
                 }
                 _ => {}
             }
+        }
+        Ok(())
+    }
+
+    /// Arguments of a procedure have the types of its parameters.
+    fn call(&mut self, call: &ExecuteStep, session: &SessionState) -> Result<(), Stop> {
+        let ExecuteTarget::Name(name) = &call.procedure else {
+            return Err(Msg::NotSupported("describing a call by a variable").into());
+        };
+        let Some(procedure) = resolve_procedure(session, name) else {
+            return match crate::proc::find(name) {
+                Some(_) => Err(Msg::NotSupported("describing a call of this procedure").into()),
+                None => Err(crate::proc::missing(name)),
+            };
+        };
+        for (position, argument) in call.arguments.iter().enumerate() {
+            let named = argument.name.as_deref().unwrap_or_default();
+            let place = find_parameter(&procedure, position, named)?;
+            let ArgumentValue::Variable(slot) = argument.value else { continue };
+            let formal = procedure.parameters[place].clone();
+            let name = self.program.variables[slot.0 as usize].name.to_lowercase();
+            let (ty, output) = (formal.ty, argument.output);
+            let suggested = Suggested { ty, formal: Some(formal), output };
+            self.types.entry(name).or_insert(suggested);
+        }
+        if let Some(slot) = call.return_status {
+            let name = self.program.variables[slot.0 as usize].name.to_lowercase();
+            let ty = ColumnType::nullable(DataType::Int);
+            self.types.entry(name).or_insert(Suggested { ty, formal: None, output: true });
         }
         Ok(())
     }
@@ -191,7 +252,9 @@ impl Found<'_> {
             Some(place) => &self.nulls[place].0,
             None => &self.program.variables[slot.0 as usize].name,
         };
-        self.types.entry(name.to_lowercase()).or_insert(ColumnType { nullable: true, ..*ty });
+        let ty = ColumnType { nullable: true, ..*ty };
+        let suggested = Suggested { ty, formal: None, output: false };
+        self.types.entry(name.to_lowercase()).or_insert(suggested);
     }
 
     fn statement(&mut self, bound: &Bound) {
@@ -381,7 +444,31 @@ fn columns() -> Vec<ColumnInfo> {
     columns.into_iter().map(column).collect()
 }
 
-fn row(ordinal: i32, name: &str, ty: &ColumnType) -> Vec<Value> {
+/// `system_type_id` of a table type, and its token in TDS ([MS-TDS] 2.2.5.4.3).
+const TABLE_TYPE: i32 = 0xF3;
+
+fn row(ordinal: i32, name: &str, suggested: &Suggested, session: &SessionState) -> Vec<Value> {
+    let Suggested { ty, formal, output } = suggested;
+    let mut row = of_type(ordinal, name, ty);
+    row[20] = Value::Bit(*output);
+    let Some(formal) = formal else { return row };
+    row[21] = Value::nvarchar(&formal.name);
+    let Some(table) = &formal.table_type else { return row };
+    row[2] = Value::Int(TABLE_TYPE);
+    row[3] = Value::Null;
+    row[4] = Value::SmallInt(-1);
+    row[5] = Value::TinyInt(0);
+    row[6] = Value::TinyInt(0);
+    row[7] = Value::Int(table.id);
+    row[8] = Value::nvarchar(&session.database);
+    row[9] = Value::nvarchar(&table.schema);
+    row[10] = Value::nvarchar(&table.name);
+    row[22] = Value::Int(TABLE_TYPE);
+    row[23] = Value::Int(-1);
+    row
+}
+
+fn of_type(ordinal: i32, name: &str, ty: &ColumnType) -> Vec<Value> {
     let data_type = &ty.data_type;
     let is_string = data_type.is_string() && *data_type != DataType::Xml;
     let mut row = vec![

@@ -61,8 +61,14 @@ impl SessionState {
             FunctionBody::Multi { variable, body, .. } => {
                 let definition = routine.table.clone().ok_or(Msg::InternalError)?;
                 let name = variable.name.to_string();
-                let table =
-                    TableVariableDef { name, definition, user_type: None, image_of: None, at: 0 };
+                let table = TableVariableDef {
+                    name,
+                    definition,
+                    user_type: None,
+                    image_of: None,
+                    at: 0,
+                    ordinal: 0,
+                };
                 parameters.tables.insert(0, table);
                 body
             }
@@ -126,6 +132,7 @@ impl SessionState {
                 user_type: None,
                 image_of,
                 at: 0,
+                ordinal: 0,
             });
         }
         self.compile_statements(body.clone(), text.into(), parameters, database)

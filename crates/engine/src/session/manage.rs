@@ -73,10 +73,11 @@ impl Session {
     ) -> Sent {
         self.served(|session| {
             let announced = session.announced.take();
+            let pending = session.state.pending_bulk.take();
             session.begin_request(false);
             let watched = request::batch_resumed(&session.state, announced);
             let mut sink = Deferred::new(sink);
-            let outcome = session.run_bulk(columns, rows, &mut sink);
+            let outcome = session.run_bulk(pending, (columns, rows), &mut sink);
             request::bulk_completed(&session.state, watched, &outcome);
             session.end_request(outcome, &mut sink)?;
             sink.finish(DoneKind::Done)
@@ -85,16 +86,19 @@ impl Session {
 
     fn run_bulk(
         &mut self,
-        columns: &[ColumnInfo],
-        rows: &mut dyn Iterator<Item = types::Result<Vec<Value>>>,
+        pending: Option<tsql::ast::InsertBulk>,
+        (columns, rows): (&[ColumnInfo], &mut dyn Iterator<Item = types::Result<Vec<Value>>>),
         sink: &mut Deferred<'_>,
     ) -> Result<(), Stop> {
-        let Some(announced) = self.state.pending_bulk.take() else {
+        let Some(announced) = pending else {
             return Err(Msg::NotSupported("bulk load data without INSERT BULK").into());
         };
         let mut frame = Frame::default();
         let mut cx = Cx::new(&mut self.state, &mut frame, sink);
-        let result = crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx)?;
+        let result = match crate::exec::dml::bulk_insert(&announced, columns, rows, &mut cx) {
+            Ok(result) => result,
+            Err(error) => return Err(crate::exec::run::load_failed(error, &mut cx)),
+        };
         cx.session.row_count = result.rows;
         crate::exec::run::done(&mut cx, Command::BulkInsert, Some(result.rows), false)?;
         Ok(())

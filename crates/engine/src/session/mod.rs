@@ -138,8 +138,8 @@ pub struct RpcParameter {
 pub struct TableParameter {
     /// Type name: schema and name.
     pub type_name: (String, String),
-    /// Columns as sent.
-    pub columns: Vec<ColumnType>,
+    /// Types of the columns as sent; none of a column that is left to the table type in all rows.
+    pub columns: Vec<Option<ColumnType>>,
     /// Rows.
     pub rows: Vec<Vec<Value>>,
 }

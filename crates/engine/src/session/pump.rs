@@ -284,6 +284,8 @@ impl Session {
         state.handled_errors.clear();
         state.inserting_call = false;
         state.saved_options = None;
+        // Rows that were announced come at once or not at all.
+        state.pending_bulk = None;
     }
 
     /// Reports what nobody has reported, and rolls back what can't be committed.
@@ -586,7 +588,7 @@ impl SessionState {
         database: &str,
     ) -> types::Result<Parameters> {
         let mut parameters = Parameters { body: Body::Procedure, ..Parameters::default() };
-        for parameter in defined {
+        for (ordinal, parameter) in defined.iter().enumerate() {
             let name = parameter.name.clone();
             match &parameter.table_type {
                 None => {
@@ -607,6 +609,7 @@ impl SessionState {
                         user_type,
                         image_of: None,
                         at: 0,
+                        ordinal,
                     };
                     parameters.tables.push(table);
                 }

@@ -25,7 +25,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_schema_published", BIT, |_| bit(false)),
     col("is_disabled", BIT, |r| bit(!r.check.enabled)),
     col("is_not_for_replication", BIT, |_| bit(false)),
-    col("is_not_trusted", BIT, |r| bit(!r.check.enabled)),
+    col("is_not_trusted", BIT, |r| bit(!r.check.trusted)),
     col("parent_column_id", INT, |r| int(r.check.column.map_or(0, |c| i32::from(c) + 1))),
     opt("definition", NVMAX, |r| text(&r.check.text.text)),
     opt("uses_database_collation", BIT, |_| bit(false)),

@@ -1,5 +1,7 @@
 //! From a decoded request to the session's verb, value by value.
 
+use std::iter;
+
 use engine::session::{
     BeginNext, IsolationLevel, Reset, Rpc, RpcParameter, RpcTarget, Session, TableParameter,
     TransactionRequest,
@@ -85,7 +87,7 @@ impl Execution<'_> {
     }
 
     /// Answers with an error.
-    pub(super) fn fail(&mut self, error: &Error, progress: &mut Progress) {
+    fn fail(&mut self, error: &Error, progress: &mut Progress) {
         let Parts { mut sink, .. } = self.parts(progress);
         // What cannot be sent has been noted in the progress.
         let _ = sink.message(error);
@@ -170,11 +172,11 @@ impl Execution<'_> {
         let _ = session.transaction(request, &mut sink);
     }
 
-    /// Loads rows.
+    /// Loads rows, or says why there are none.
     pub(super) fn bulk_load(
         &mut self,
         columns: &[BulkColumn],
-        rows: Vec<Vec<Value>>,
+        rows: Result<Vec<Vec<Value>>, Error>,
         progress: &mut Progress,
     ) {
         let columns: Vec<ColumnInfo> = columns
@@ -187,7 +189,10 @@ impl Execution<'_> {
             })
             .collect();
         let Parts { session, mut sink, .. } = self.parts(progress);
-        let _ = session.bulk_load(&columns, &mut rows.into_iter().map(Ok), &mut sink);
+        let _ = match rows {
+            Ok(rows) => session.bulk_load(&columns, &mut rows.into_iter().map(Ok), &mut sink),
+            Err(error) => session.bulk_load(&columns, &mut iter::once(Err(error)), &mut sink),
+        };
     }
 }
 
@@ -222,7 +227,7 @@ fn read_parameters(
             && let Some(slot) = slots.get_mut(count)
             && let Some(value) = reader.next_value(&known.head)?
         {
-            names.push(known.head.name());
+            names.push(known.head.name(), known.head.numeric());
             known.fill(slot, value);
             count += 1;
             continue;
@@ -234,7 +239,7 @@ fn read_parameters(
             slots.push(empty_slot());
         }
         let slot = &mut slots[count];
-        names.push(&parameter.name);
+        names.push(&parameter.name, parameter.numeric);
         fill(slot, parameter);
         if let Some(head) = head {
             heads.learn(count, head, &slot.name);
@@ -281,7 +286,8 @@ fn empty_slot() -> RpcParameter {
 
 fn table_parameter(table: TableValue) -> TableParameter {
     let rows = table.rows().map(<[Value]>::to_vec).collect();
-    let columns = table.columns.iter().map(|column| column.column_type).collect();
+    let of = |column: &tds::tvp::TableColumn| (!column.is_default).then_some(column.column_type);
+    let columns = table.columns.iter().map(of).collect();
     TableParameter { type_name: (table.schema, table.name), columns, rows }
 }
 

@@ -115,19 +115,16 @@ impl Side {
         let Stage::Open(open) = &mut self.stage else { return Ok(()) };
         let version = open.settings.version;
         let bulk = open.bulk.get_or_insert_with(|| Box::new(Bulk::new(version)));
-        bulk.take(body, last)?;
+        bulk.take(body, last);
         if !last {
             return Ok(());
         }
         let Some(bulk) = open.bulk.take() else { return Ok(()) };
         self.contained(io, |execution, progress| {
             let Bulk { mut reader, rows, error } = *bulk;
-            if let Some(error) = error {
-                execution.fail(&error, progress);
-                return Ok(());
-            }
-            let Some(columns) = reader.columns()? else { return Err(ProtocolError::Truncated) };
-            execution.bulk_load(columns, rows, progress);
+            let columns = if error.is_none() { reader.columns()? } else { None };
+            let rows = error.map_or(Ok(rows), Err);
+            execution.bulk_load(columns.unwrap_or_default(), rows, progress);
             Ok(())
         })
     }
@@ -285,23 +282,30 @@ impl Bulk {
         Self { reader: BulkReader::new(version), rows: Vec::new(), error: None }
     }
 
-    /// Decodes the rows that are complete with this part.
-    fn take(&mut self, body: Cursor<'_>, last: bool) -> Outcome {
-        self.reader.push(body, last)?;
+    /// Decodes the rows that are complete with this part. What is behind an error is not looked at: the message goes on
+    /// to its end, and the answer is the error.
+    fn take(&mut self, body: Cursor<'_>, last: bool) {
+        if self.error.is_some() {
+            return;
+        }
+        if let Err(error) = self.decode(body, last) {
+            self.rows = Vec::new();
+            self.error = Some(error);
+        }
+    }
+
+    fn decode(&mut self, body: Cursor<'_>, last: bool) -> types::Result<()> {
+        let reader = &mut self.reader;
         let mut row = Vec::new();
-        while self.reader.next_row(&mut row)? {
-            if self.error.is_some() {
-                continue;
-            }
+        reader.push(body, last).map_err(|error| reader.explain(error))?;
+        while reader.next_row(&mut row).map_err(|error| reader.explain(error))? {
             if memory::check().is_err() {
-                self.rows = Vec::new();
-                self.error = Some(Msg::OutOfMemory.into());
-                continue;
+                return Err(Msg::OutOfMemory.into());
             }
             self.rows.push(std::mem::take(&mut row));
         }
-        if last && !self.reader.is_complete() {
-            return Err(ProtocolError::Truncated);
+        if last && !reader.is_complete() {
+            return Err(Msg::BulkPrematureEnd.into());
         }
         Ok(())
     }

@@ -85,11 +85,11 @@ fn shrink(buffer: &mut Vec<u8>) {
     }
 }
 
-/// The names of a call's parameters, UTF-16LE, one behind the other.
+/// The names of a call's parameters, UTF-16LE, one behind the other, and which of them call a decimal `numeric`.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    ends: Vec<(usize, bool)>,
 }
 
 impl Names {
@@ -100,15 +100,20 @@ impl Names {
     }
 
     /// Adds the next parameter's name.
-    pub(crate) fn push(&mut self, name: &[u8]) {
+    pub(crate) fn push(&mut self, name: &[u8], numeric: bool) {
         self.bytes.extend_from_slice(name);
-        self.ends.push(self.bytes.len());
+        self.ends.push((self.bytes.len(), numeric));
     }
 
     /// Returns the name of the parameter at a 0-based place; empty if it has none.
     pub(crate) fn get(&self, ordinal: usize) -> &[u8] {
-        let Some(&end) = self.ends.get(ordinal) else { return &[] };
-        let start = if ordinal == 0 { 0 } else { self.ends[ordinal - 1] };
+        let Some(&(end, _)) = self.ends.get(ordinal) else { return &[] };
+        let start = if ordinal == 0 { 0 } else { self.ends[ordinal - 1].0 };
         &self.bytes[start..end]
+    }
+
+    /// Tells whether the parameter at a 0-based place was sent as `numeric`.
+    pub(crate) fn is_numeric(&self, ordinal: usize) -> bool {
+        self.ends.get(ordinal).is_some_and(|&(_, numeric)| numeric)
     }
 }

@@ -21,7 +21,7 @@ pub struct BulkBuilder {
 impl BulkBuilder {
     /// Begins a load of these columns.
     pub fn new(settings: ClientSettings, columns: &[Column<'_>]) -> Self {
-        let columns = Columns::new(columns, settings.version);
+        let columns = Columns::of_load(columns, settings.version);
         let payload = columns.bytes().to_vec();
         Self { settings, columns, payload }
     }

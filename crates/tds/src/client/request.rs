@@ -5,8 +5,10 @@ use types::{ColumnType, Value};
 use crate::message::Reset;
 use crate::packet::{HEADER_BYTES, PACKET_SIZE_DEFAULT, PacketHeader, PacketType, Status};
 use crate::prelogin::Prelogin;
-use crate::rpc::{ProcedureId, RpcOptions};
+use crate::response::columns::put_b_varchar;
+use crate::rpc::{ProcedureId, RpcOptions, TVP_TYPE};
 use crate::transaction::{Begin, TransactionAction};
+use crate::tvp::{END, FLAG_DEFAULT, ROW};
 use crate::utf16;
 use crate::version::TdsVersion;
 use crate::wire_type::{Place, WireType};
@@ -219,9 +221,48 @@ impl RpcBuilder {
         self.parameter(name, 2, column_type, &Value::Null)
     }
 
+    /// Adds a table-valued parameter ([MS-TDS] 2.2.5.5.5): the schema and name of its type, which may be empty; its
+    /// columns, each with what says that it is left to its default; its rows, without those columns.
+    #[must_use]
+    pub fn table(
+        mut self,
+        name: &str,
+        (schema, type_name): (&str, &str),
+        columns: &[(ColumnType, bool)],
+        rows: &[Vec<Value>],
+    ) -> Self {
+        put_b_varchar(&mut self.payload, name, 128);
+        self.payload.extend_from_slice(&[0, TVP_TYPE, 0]);
+        put_b_varchar(&mut self.payload, schema, 128);
+        put_b_varchar(&mut self.payload, type_name, 128);
+        let count = u16::try_from(columns.len()).expect("a table type has at most 1,024 columns");
+        self.payload.extend_from_slice(&count.to_le_bytes());
+        let wires = columns
+            .iter()
+            .map(|(ty, default)| (WireType::for_output(*ty, self.settings.version), *default));
+        let wires: Vec<(WireType, bool)> = wires.collect();
+        for (wire, default) in &wires {
+            let flags = if *default { FLAG_DEFAULT } else { 0 };
+            self.payload.extend_from_slice(&[0; 4]);
+            self.payload.extend_from_slice(&flags.to_le_bytes());
+            wire.encode(&mut self.payload);
+            self.payload.push(0);
+        }
+        self.payload.push(END);
+        for row in rows {
+            self.payload.push(ROW);
+            let sent = wires.iter().filter(|(_, default)| !default);
+            for ((wire, _), value) in sent.zip(row) {
+                wire.encode_value(&mut self.payload, value, Place::Parameter);
+            }
+        }
+        self.payload.push(END);
+        self
+    }
+
     fn parameter(mut self, name: &str, status: u8, column_type: ColumnType, value: &Value) -> Self {
         let wire = WireType::for_output(column_type, self.settings.version);
-        crate::response::columns::put_b_varchar(&mut self.payload, name, 128);
+        put_b_varchar(&mut self.payload, name, 128);
         self.payload.push(status);
         wire.encode(&mut self.payload);
         wire.encode_value(&mut self.payload, value, Place::Parameter);

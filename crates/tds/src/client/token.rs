@@ -8,7 +8,7 @@ use crate::login7::{Feature, feature};
 use crate::response::{ColumnFlags, Done, DoneKind, DoneStatus, token};
 use crate::utf16;
 use crate::version::TdsVersion;
-use crate::wire_type::{Place, WireType, decode_column};
+use crate::wire_type::{Place, Sender, WireType, decode_column};
 
 /// The column count of COLMETADATA that says there is no metadata.
 const NO_METADATA: u16 = 0xFFFF;
@@ -178,7 +178,7 @@ impl<'a> TokenReader<'a> {
             return Ok(columns);
         }
         for _ in 0..count {
-            let (wire, flags) = decode_column(&mut self.body, self.version)?;
+            let (wire, flags) = decode_column(&mut self.body, self.version, Sender::Server)?;
             let name = utf16::to_string(&self.body.b_varchar()?);
             let (column_type, flags) = (wire.column_type, ColumnFlags(flags));
             columns.push(ResultColumn { name, column_type, flags, wire });

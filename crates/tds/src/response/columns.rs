@@ -7,7 +7,7 @@ use super::{ResponseWriter, token};
 use crate::sink::Sink;
 use crate::utf16;
 use crate::version::TdsVersion;
-use crate::wire_type::{Form, WireType, fixed_token};
+use crate::wire_type::{Form, Sender, WireType, fixed_token};
 
 /// The user type of `rowversion`; all others are 0 to every client.
 const USER_TYPE_ROW_VERSION: u32 = 80;
@@ -69,6 +69,15 @@ pub struct Columns {
 impl Columns {
     /// Encodes the metadata of `columns`, at most 4,096.
     pub fn new(columns: &[Column<'_>], version: TdsVersion) -> Self {
+        Self::sent_by(Sender::Server, columns, version)
+    }
+
+    /// Encodes the metadata of a bulk load's columns, as a client sends them.
+    pub fn of_load(columns: &[Column<'_>], version: TdsVersion) -> Self {
+        Self::sent_by(Sender::Client, columns, version)
+    }
+
+    fn sent_by(sender: Sender, columns: &[Column<'_>], version: TdsVersion) -> Self {
         let wire: Box<[WireType]> = columns
             .iter()
             .map(|column| WireType::for_column(column.column_type, column.numeric, version))
@@ -78,7 +87,7 @@ impl Columns {
         let count = u16::try_from(columns.len()).expect("a result has at most 4,096 columns");
         bytes.extend_from_slice(&count.to_le_bytes());
         for (column, wire) in columns.iter().zip(&wire) {
-            put_column(&mut bytes, column, wire, version);
+            put_column(&mut bytes, column, wire, (version, sender));
         }
         Self { bytes: bytes.into_boxed_slice(), wire, version }
     }
@@ -99,11 +108,16 @@ impl Columns {
     }
 }
 
-fn put_column(target: &mut impl Sink, column: &Column<'_>, wire: &WireType, version: TdsVersion) {
+fn put_column(
+    target: &mut impl Sink,
+    column: &Column<'_>,
+    wire: &WireType,
+    (version, sender): (TdsVersion, Sender),
+) {
     put_type_header(target, &column.column_type, column.flags.with(nullable(wire)), version);
     wire.encode(target);
     if wire.form == Form::Long {
-        if version.has_wide_fields() {
+        if version.has_wide_fields() && sender == Sender::Server {
             target.put(&[1]);
         }
         put_us_varchar(target, column.table);

@@ -29,7 +29,7 @@ fn load() -> (Vec<u8>, Vec<Vec<Value>>) {
             numeric: false,
         })
         .collect();
-    let columns = Columns::new(&columns, VERSION);
+    let columns = Columns::of_load(&columns, VERSION);
     let rows: Vec<Vec<Value>> = (0..100_i32)
         .map(|n| {
             let bytes = usize::try_from(n).unwrap() * 50;

@@ -154,7 +154,13 @@ fn response(version: TdsVersion) -> Vec<u8> {
         writer.columns(&columns);
         writer.row(&columns, &values);
         writer.row(&columns, &vec![Value::Null; values.len()]);
-        writer.return_value(0, &utf16::from_str("@a"), column_type(DataType::Int), &Value::Int(1));
+        writer.return_value(
+            0,
+            &utf16::from_str("@a"),
+            column_type(DataType::Int),
+            false,
+            &Value::Int(1),
+        );
         writer.return_status(0);
         let (kind, status) = (DoneKind::Proc, DoneStatus::FINAL);
         writer.done(Done { kind, status, command: 0, row_count: Some(2) });

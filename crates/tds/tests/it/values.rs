@@ -94,7 +94,7 @@ proptest! {
         let (column_type, value) = cell;
         let wire = settings(TdsVersion::V7_4);
         let packets = respond(wire, |writer| {
-            writer.return_value(3, &tds::utf16::from_str("@v"), column_type, &value);
+            writer.return_value(3, &tds::utf16::from_str("@v"), column_type, false, &value);
             writer.done(done());
         });
         let tokens = tokens(&packets, wire.version);

@@ -13,8 +13,11 @@ macro_rules! with_messages_from_8000 {
             RpcUnknownType(number: i64, name: &'a str, of: u8) = 8009, 16, "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter {number} (\"{name}\"): Data type 0x{of:02X} is unknown.";
             RpcInvalidLength(number: i64, name: &'a str, of: u8) = 8016, 16, "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter {number} (\"{name}\"): Data type 0x{of:02X} has an invalid data length or metadata length.";
             RpcInvalidPrecision(number: i64, name: &'a str, of: u8) = 8017, 16, "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter {number} (\"{name}\"): Data type 0x{of:02X} has an invalid precision or scale.";
+            RpcDeprecatedOutput(number: i64, name: &'a str, of: u8) = 8018, 16, "Invalid parameter {number} ('{name}'): Data type 0x{of:02X} is a deprecated large object, or LOB, but is marked as output parameter. Deprecated types are not supported as output parameters. Use current large object types instead.";
             RpcInvalidValue(number: i64, name: &'a str, of: &'a str) = 8023, 16, "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter {number} (\"{name}\"): The supplied value is not a valid instance of data type {of}. Check the source data for invalid values. An example of an invalid value is data of numeric type with scale greater than precision.";
             RpcInvalidSupplied(number: i64, name: &'a str, of: &'a str) = 8028, 16, "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. Parameter {number} (\"{name}\"): The supplied length is not valid for data type {of}. Check the source data for invalid lengths. An example of an invalid length is data of nchar type with an odd length in bytes.";
+            NamedTableParameterMisfits(name: &'a str, number: i64, state: i64) = 8061, 16, "The data for table-valued parameter \"{name}\" doesn't conform to the table type of the parameter. SQL Server error is: {number}, state: {state}";
+            TableParameterMisfits(place: i64, number: i64, state: i64) = 8062, 16, "The data for the table-valued parameter {place} doesn't conform to the table type of the parameter. SQL Server error is: {number}, state: {state}";
             IdentityNeedsColumnList(table: &'a str) = 8101, 16, "An explicit value for the identity column in table '{table}' can only be specified when a column list is used and IDENTITY_INSERT is ON.";
             CannotUpdateIdentity(column: &'a str) = 8102, 16, "Cannot update identity column '{column}'.";
             NoIdentityProperty(table: &'a str) = 8106, 16, "Table '{table}' does not have the identity property. Cannot perform SET operation.";
@@ -101,6 +104,7 @@ macro_rules! with_messages_from_8000 {
             XmlEmptyUri(line: i64, character: i64) = 9460, 16, "XML parsing: line {line}, character {character}, non default namespace with empty uri";
             XQueryVariable(name: &'a str) = 9501, 16, "XQuery: Unable to resolve sql:variable('{name}'). The variable must be declared as a scalar TSQL variable.";
             InvalidData(of: &'a str) = 9803, 16, "Invalid data for type \"{of}\".";
+            InvalidDataForType(of: &'a str) = 9803, 16, "Invalid data for type \"{of}\".";
             DatePartNotSupported(part: &'a str, function: &'a str) = 9806, 16, "The datepart {part} is not supported by date function {function}.";
             DateStyleMismatch(style: i64) = 9807, 16, "The input character string does not follow style {style}, either change the input character string or use a different style.";
             DateStyleNotSupported(style: i64, from: &'a str, to: &'a str) = 9809, 16, "The style {style} is not supported for conversions from {from} to {to}.";
@@ -246,6 +250,7 @@ macro_rules! with_messages_from_8000 {
             CursorColumnNotInList = 16932, 16, "The cursor has a FOR UPDATE list and the requested column to be updated is not in this list.";
             CursorTableNotIncluded = 16933, 16, "The cursor does not include the table being modified or the table is not updatable through the cursor.";
             CursorNothingChanged = 16947, 16, "No rows were updated or deleted.";
+            CursorDirect = 16954, 10, "Executing SQL directly; no cursor.";
             CursorForUpdate = 16957, 16, "FOR UPDATE cannot be specified on a READ ONLY cursor.";
             CursorNoRows = 16931, 16, "There are no rows in the current fetch buffer.";
             NotACursorVariable(name: &'a str) = 16948, 16, "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is expected.";

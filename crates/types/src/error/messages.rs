@@ -241,6 +241,7 @@ with_messages_from_8000! {
     TiesNeedOrderBy = 1062, 15, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
     NoLockTarget = 1065, 15, "The NOLOCK and READUNCOMMITTED lock hints are not allowed for target tables of INSERT, UPDATE, DELETE or MERGE statements.";
     ShowplanAlone = 1067, 15, "The SET SHOWPLAN statements must be the only statements in the batch.";
+    IdentityOfTableVariable = 1077, 16, "INSERT into an identity column not allowed on table variables.";
     IntegerOutOfRange(text: &'a str) = 1080, 15, "The integer value {text} is out of range.";
     InvalidEventType(name: &'a str) = 1084, 15, "'{name}' is an invalid event type.";
     MustDeclareTable(name: &'a str) = 1087, 15, "Must declare the table variable \"{name}\".";
@@ -406,10 +407,14 @@ with_messages_from_8000! {
     TruncateNotFound(name: &'a str) = 4701, 16, "Cannot find the object \"{name}\" because it does not exist or you do not have permissions.";
     TruncateNotTable(name: &'a str) = 4708, 16, "Could not truncate object '{name}' because it is not a table.";
     TruncateReferenced(table: &'a str) = 4712, 16, "Cannot truncate table '{table}' because it is being referenced by a FOREIGN KEY constraint.";
+    BulkPrematureEnd = 4804, 16, "Premature end-of-message while reading current row from host. Host program may have terminated.";
     BulkClobIsWide = 4806, 16, "SINGLE_CLOB requires a double-byte character set (DBCS) (char) input file. The file specified is Unicode.";
     BulkClobIsNarrow = 4809, 16, "SINGLE_NCLOB requires a UNICODE (widechar) input file. The file specified is not Unicode.";
     BulkColumnLength(column: i64) = 4815, 16, "Received an invalid column length from the bcp client for colid {column}.";
     BulkColumnType(column: i64) = 4816, 16, "Invalid column type from bcp client for colid {column}.";
+    BulkOrderColumn(column: &'a str) = 4817, 10, "Could not bulk load. The sorted column '{column}' is not valid. The ORDER hint is ignored.";
+    BulkOrderTwice(column: &'a str) = 4818, 10, "Could not bulk load. The sorted column '{column}' was specified more than once. The ORDER hint is ignored.";
+    BulkNotSorted(first: &'a str, second: &'a str) = 4819, 16, "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: {first}, primary key of second row: {second}.";
     BulkUnexpectedEnd = 4832, 16, "Bulk load: An unexpected end of file was encountered in the data file.";
     BulkNoPermission = 4834, 16, "You do not have permission to use the bulk load statement.";
     BulkFileMissing(file: &'a str) = 4860, 16, "Cannot bulk load. The file \"{file}\" does not exist or you don't have file access rights.";

@@ -156,7 +156,7 @@ struct Resolution {
 }
 
 /// Lets the statement fire the table's triggers; an INSERT counts as naming all columns.
-fn add_triggers(binder: &Binder<'_>, insert: &mut Insert) -> Result<()> {
+pub(super) fn add_triggers(binder: &Binder<'_>, insert: &mut Insert) -> Result<()> {
     let first = insert.first;
     let register = |i: usize| first.plus(i);
     let images = Images { inserted: Some(&register), deleted: None };

@@ -4,6 +4,7 @@
 //! - `row.rs` binds what every new row needs: defaults, computed columns, checks, foreign keys;
 //! - `output.rs` binds OUTPUT; `nested.rs` an INSERT of what a nested statement outputs.
 
+mod bulk;
 mod delete;
 mod insert;
 mod instead;
@@ -17,6 +18,7 @@ mod trigger;
 mod update;
 mod view;
 
+pub(crate) use bulk::{Nulls, bind_bulk_rows, bind_table_rows};
 pub(crate) use delete::{bind_delete, bind_truncate};
 pub use insert::{Triggers, bind_insert_rows};
 pub(crate) use insert::{bind_captured_rows, bind_insert, check_target};

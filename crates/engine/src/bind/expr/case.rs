@@ -112,7 +112,7 @@ pub(super) fn not(operand: Expr) -> Expr {
     Expr::new(ExprKind::Not(Box::new(operand)), ty)
 }
 
-pub(super) fn is_null(operand: Expr) -> Expr {
+pub(crate) fn is_null(operand: Expr) -> Expr {
     Expr::new(ExprKind::IsNull(Box::new(operand)), condition::bit_type(false))
 }
 

@@ -25,7 +25,7 @@ use crate::bind::Binder;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::session::options::Meaning;
 
-pub(crate) use case::common_type;
+pub(crate) use case::{common_type, is_null};
 pub(crate) use condition::{compare, is_not_null};
 pub use convert::{assign, convert_to};
 pub(crate) use literal::constant as literal_constant;

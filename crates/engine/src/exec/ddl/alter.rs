@@ -112,6 +112,11 @@ fn add(
     check_new_keys(table, &next)?;
     super::trigger::check_new_cascades(table, &next, cx)?;
     number_new_indexes(table, &mut next)?;
+    if !validate {
+        next.checks[table.checks.len()..].iter_mut().for_each(|c| c.trusted = false);
+        let new = &mut next.foreign_keys[table.foreign_keys.len()..];
+        new.iter_mut().for_each(|key| key.trusted = false);
+    }
     if next.columns.len() == table.columns.len() {
         return add_constraints(table, next, validate, cx);
     }
@@ -678,18 +683,26 @@ fn enable_constraints(
     validate: bool,
     cx: &mut Cx<'_>,
 ) -> Result<()> {
+    // What is switched on again without a look at the rows is not known to hold.
+    let trusted = enable && validate;
     let mut next = TableDef::clone(table);
     let mut changed: Vec<String> = Vec::new();
     if names.is_empty() {
-        next.checks.iter_mut().for_each(|c| c.enabled = enable);
-        next.foreign_keys.iter_mut().for_each(|k| k.enabled = enable);
+        next.checks.iter_mut().for_each(|c| (c.enabled, c.trusted) = (enable, trusted));
+        next.foreign_keys.iter_mut().for_each(|k| (k.enabled, k.trusted) = (enable, trusted));
         changed.extend(next.checks.iter().map(|c| c.name.clone()));
         changed.extend(next.foreign_keys.iter().map(|k| k.name.clone()));
     }
     for name in names {
         match find_constraint(table, name) {
-            Some(Named::Check(place)) => next.checks[place].enabled = enable,
-            Some(Named::ForeignKey(place)) => next.foreign_keys[place].enabled = enable,
+            Some(Named::Check(place)) => {
+                let check = &mut next.checks[place];
+                (check.enabled, check.trusted) = (enable, trusted);
+            }
+            Some(Named::ForeignKey(place)) => {
+                let key = &mut next.foreign_keys[place];
+                (key.enabled, key.trusted) = (enable, trusted);
+            }
             Some(Named::Index(_) | Named::Default(_)) | None => {
                 return Err(Msg::ConstraintMissing(name).into());
             }

@@ -45,7 +45,7 @@ use crate::sink::Traits;
 
 use duplicate::duplicate_key;
 pub(crate) use principal::columns_of_object;
-pub(crate) use table::{check_name_free, create_from_columns, image_of};
+pub(crate) use table::{check_name_free, create_from_columns, distrust, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
 ///

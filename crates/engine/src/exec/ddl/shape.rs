@@ -390,7 +390,15 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 let text = Arc::new(ModuleText { text, tree: condition.clone() });
                 let column = self.columns.iter().position(|c| Name::same(&c.name, column));
                 let column = column.and_then(|c| u16::try_from(c).ok());
-                self.checks.push(CheckDef { id, name, text, column, enabled: true, system_named });
+                self.checks.push(CheckDef {
+                    id,
+                    name,
+                    text,
+                    column,
+                    enabled: true,
+                    trusted: true,
+                    system_named,
+                });
                 Ok(())
             }
             ConstraintKind::ForeignKey { .. } => self.foreign_key(constraint, own),

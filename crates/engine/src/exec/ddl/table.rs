@@ -435,6 +435,32 @@ pub(super) fn replace(table: TableDef, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
+/// Notes that rows have come into a table which its constraints have not seen: no longer are they trusted.
+///
+/// # Errors
+/// Those of a change of the catalog.
+pub(crate) fn distrust(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    let is_trusted = table.checks.iter().any(|c| c.enabled && c.trusted)
+        || table.foreign_keys.iter().any(|k| k.enabled && k.trusted);
+    if !is_trusted {
+        return Ok(());
+    }
+    let current = match table.id < 0 {
+        true => cx.session.temp.iter().find(|t| t.id == table.id).cloned(),
+        false => {
+            cx.session.refresh_catalog();
+            let database = cx.session.catalog.database_by_id(table.database_id);
+            database.and_then(|d| d.table_by_id(table.id)).cloned()
+        }
+    };
+    // Dropped by the batch's own trigger.
+    let Some(current) = current else { return Ok(()) };
+    let mut next = TableDef::clone(&current);
+    next.checks.iter_mut().for_each(|check| check.trusted = false);
+    next.foreign_keys.iter_mut().for_each(|key| key.trusted = false);
+    replace(next, cx)
+}
+
 /// Notes that foreign keys refer to tables.
 pub(super) fn mark_all_referenced(database_id: i16, ids: &[i32], cx: &mut Cx<'_>) -> Result<()> {
     let Some(database) = cx.session.catalog.database_by_id(database_id) else { return Ok(()) };

@@ -1,26 +1,30 @@
-//! Rows that come from outside of a statement: bulk load, table-valued parameters; and SET
-//! IDENTITY_INSERT.
+//! Rows of a bulk load, which the batch INSERT BULK announces and a message of its own brings ([MS-TDS] 2.2.6.1); and
+//! SET IDENTITY_INSERT.
+//!
+//! The rows of a message are one statement: all of them are stored or none. Decisions: docs/decisions/0210.
 
+mod option;
+
+use std::cmp::Ordering;
 use std::sync::Arc;
 
+use storage::{Hold, WhenOwned};
 use tsql::ast;
-use types::row::RowBuffer;
 use types::value::ColumnType;
-use types::{Error, Mode, Msg, Result, Value};
+use types::{DataType, Error, Length, Msg, Result, Value};
 
 use super::insert::insert_rows;
 use super::write::display;
-use crate::bind::dml::{Triggers, bind_insert_rows};
+use crate::bind::dml::{Nulls, Triggers, bind_bulk_rows};
+use crate::bind::types::DefaultLength;
 use crate::bind::{BinderContext, query};
-use crate::catalog::{TableDef, TableRows};
-use crate::exec::{Cx, StatementResult, ddl, fault};
-use crate::session::{SessionState, TableParameter};
+use crate::catalog::TableDef;
+use crate::exec::ddl::distrust;
+use crate::exec::statement::in_transaction;
+use crate::exec::{Cx, StatementResult, fault};
+use crate::plan::statement::{Insert, table_of};
 use crate::sink::{ColumnInfo, Command};
-
-/// Rows of a bulk load that go into one transaction of storage.
-const ROWS_PER_BATCH: usize = 1_024;
-/// The same, into a table with a columnstore index: as many as are compressed at once.
-const ROWS_PER_COLUMN_BATCH: usize = 102_400;
+use option::Options;
 
 /// SET IDENTITY_INSERT table ON | OFF.
 ///
@@ -54,127 +58,222 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
     Ok(())
 }
 
+/// Checks what INSERT BULK announces; the rows come in the next message.
+///
+/// # Errors
+/// 208 for an unknown table, 207, 264, 271 and 273 for its columns, 206 for types that do not convert, 229 without
+/// permission, 40517 for an unknown option.
+pub(crate) fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
+    let options = Options::of(announced)?;
+    let types: Vec<ColumnType> = {
+        let database = Arc::clone(&cx.session.database);
+        let context = BinderContext::bare(cx.session, &database);
+        let binder = context.binder();
+        let of = |column: &ast::BulkColumn| {
+            binder.resolve_type(&column.data_type, DefaultLength::Declaration)
+        };
+        announced.columns.iter().map(of).collect::<Result<_>>()?
+    };
+    let insert = plan(announced, &types, &options, cx)?;
+    match order_keys(&options, table_of(&insert.target)) {
+        Ok(_) => Ok(()),
+        Err(warning) => fault::sent_message(cx, &warning),
+    }
+}
+
 /// Inserts the rows of a BULK packet that INSERT BULK announced.
 ///
 /// # Errors
-/// As for INSERT; 4815 and 4816 for columns that do not fit.
+/// As for INSERT; 4804 for another number of columns than was announced, 4816 for a column whose type does not
+/// convert, 4819 for rows that are not in the order that ORDER says; those that `rows` has.
 pub fn bulk_insert(
     announced: &ast::InsertBulk,
     columns: &[ColumnInfo],
     rows: &mut dyn Iterator<Item = Result<Vec<Value>>>,
     cx: &mut Cx<'_>,
 ) -> Result<StatementResult> {
-    if columns.len() != announced.columns.len() {
-        return Err(Msg::InsertColumnCount.into());
-    }
-    let keeps_identity = announced.options.iter().any(|option| {
-        matches!(option, ast::BulkOption::Word(w) if matches!(&**w, "KEEPIDENTITY" | "KEEP_IDENTITY"))
-    });
-    let insert = {
-        let database = Arc::clone(&cx.session.database);
-        let context = BinderContext::checked(cx.session, &database);
-        let mut binder = context.binder();
-        let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
-        let types: Vec<ColumnType> = columns.iter().map(|c| c.column_type).collect();
-        let target = ast::Target {
-            kind: ast::TargetKind::Name(announced.table.clone()),
-            hints: Vec::new(),
-            span: announced.table.span,
-        };
-        bind_insert_rows(&mut binder, &target, &names, &types, Triggers::Ignore)?
-    };
-    let target = crate::plan::statement::table_of(&insert.target);
-    let (table, has_columns) = (target.id, target.columnstore.is_some());
-    let before = cx.session.identity_insert;
-    if keeps_identity {
-        cx.session.identity_insert = Some(table);
-    }
-    let mut count = 0;
-    let load = || -> Result<()> {
-        let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
-        let rows_max = if has_columns { ROWS_PER_COLUMN_BATCH } else { ROWS_PER_BATCH };
-        for row in rows {
-            batch.push(row?);
-            if batch.len() == rows_max {
-                count += insert_rows(&insert, &batch, cx)?.rows;
-                batch.clear();
-            }
+    let rows: Vec<Vec<Value>> = rows.collect::<Result<_>>()?;
+    let options = Options::of(announced)?;
+    let insert = match columns.len() {
+        // Of a table whose every column is made.
+        0 if rows.is_empty() => {
+            return Ok(StatementResult { command: Command::BulkInsert, rows: 0 });
         }
-        count += insert_rows(&insert, &batch, cx)?.rows;
-        Ok(())
+        _ => {
+            let types: Vec<ColumnType> =
+                columns.iter().map(|column| arriving(&column.column_type)).collect();
+            plan(announced, &types, &options, cx)
+                .map_err(|error| of_column(error, &types, announced, cx))?
+        }
     };
-    let loaded = load();
+    check_order(&options, &insert, (announced, columns), &rows, cx)?;
+    let table = Arc::clone(table_of(&insert.target));
+    let before = cx.session.identity_insert;
+    // A list that names the identity column brings its values.
+    if names_identity(announced, &table) {
+        cx.session.identity_insert = Some(table.id);
+    }
+    let stored = in_transaction(cx, &mut |cx| {
+        if options.table_lock {
+            hold(&table, cx)?;
+        }
+        insert_rows(&insert, &rows, cx)
+    });
     cx.session.identity_insert = before;
-    loaded?;
+    let count = stored?.rows;
+    if !options.check_constraints && count > 0 {
+        distrust(&table, cx)?;
+    }
     Ok(StatementResult { command: Command::BulkInsert, rows: count })
 }
 
-/// Makes the rows of a table-valued parameter.
-///
-/// # Errors
-/// 2715 for an unknown type, 500 for another number of columns, those of conversion and of the
-/// type's keys.
-pub fn table_parameter(
-    parameter: TableParameter,
-    session: &SessionState,
-) -> Result<Arc<TableRows>> {
-    let (schema, name) = &parameter.type_name;
-    let schema = if schema.is_empty() { "dbo" } else { schema };
-    let database = session.catalog.database(&session.database);
-    let found = database.and_then(|d| d.user_type(schema, name));
-    let user_type = found.ok_or_else(|| Msg::CannotFindType(1, name))?;
-    let context = BinderContext::bare(session, &session.database);
-    let table = ddl::table_of_type(session, &context.binder(), name, user_type)?;
-    if parameter.columns.len() != table.columns.len() {
-        return Err(Error::custom(
-            500,
-            16,
-            1,
-            format!(
-                "Trying to pass a table-valued parameter with {} column(s) where the corresponding \
-                 user-defined table type requires {} column(s).",
-                parameter.columns.len(),
-                table.columns.len()
-            ),
-        ));
-    }
-    let options = session.convert_options();
-    let mut buffer = RowBuffer::default();
-    let of_session = storage::TransactionOptions {
-        session: session.tag(),
-        ..storage::TransactionOptions::STATEMENT
+/// Binds the INSERT that a load is.
+fn plan(
+    announced: &ast::InsertBulk,
+    types: &[ColumnType],
+    options: &Options,
+    cx: &mut Cx<'_>,
+) -> Result<Insert> {
+    let database = Arc::clone(&cx.session.database);
+    let context = BinderContext::checked(cx.session, &database);
+    let names: Vec<ast::Ident> = announced.columns.iter().map(|c| c.name.clone()).collect();
+    let target = ast::Target {
+        kind: ast::TargetKind::Name(announced.table.clone()),
+        hints: Vec::new(),
+        span: announced.table.span,
     };
-    let transaction = session.instance.store.begin(of_session);
-    for mut row in parameter.rows {
-        for ((value, from), column) in row.iter_mut().zip(&parameter.columns).zip(&table.columns) {
-            *value = types::convert(value, from, &column.ty, 0, Mode::Assignment, &options)?;
-            if value.is_null() && !column.ty.nullable {
-                return Err(Msg::CannotInsertNull(&column.name, name, "INSERT").into());
-            }
-        }
-        table.layout.encode(&row, &mut buffer);
-        let stored = transaction.insert(&table.rows.data, storage::RowImage::from(&buffer));
-        stored.map_err(|error| row_error(&error, &table, &row, session))?;
+    let triggers = if options.fire_triggers { Triggers::Fire } else { Triggers::Ignore };
+    let nulls = if options.keep_nulls { Nulls::Keep } else { Nulls::Default };
+    let mut insert =
+        bind_bulk_rows(&mut context.binder(), (&target, &names), types, triggers, nulls)?;
+    if !options.check_constraints {
+        insert.row.checks.clear();
+        insert.row.foreign.clear();
     }
-    transaction.commit().map_err(|error| row_error(&error, &table, &[], session))?;
-    Ok(Arc::clone(&table.rows))
+    Ok(insert)
 }
 
-fn row_error(
-    error: &storage::Error,
-    table: &TableDef,
-    row: &[Value],
-    session: &SessionState,
+/// The type in which values arrive: those of a fixed length may be shorter than that, and are padded as others are;
+/// the old large types are the new ones.
+pub(super) fn arriving(of: &ColumnType) -> ColumnType {
+    let data_type = match of.data_type {
+        DataType::Char(n) => DataType::VarChar(Length::Limited(n)),
+        DataType::NChar(n) => DataType::NVarChar(Length::Limited(n)),
+        DataType::Binary(n) => DataType::VarBinary(Length::Limited(n)),
+        DataType::Text => DataType::VarChar(Length::Max),
+        DataType::NText => DataType::NVarChar(Length::Max),
+        DataType::Image => DataType::VarBinary(Length::Max),
+        other => other,
+    };
+    ColumnType { data_type, nullable: true, ..*of }
+}
+
+/// An error about types names the column that has the wrong one.
+fn of_column(
+    error: Error,
+    types: &[ColumnType],
+    announced: &ast::InsertBulk,
+    cx: &mut Cx<'_>,
 ) -> Error {
-    if let storage::Error::Unique { index, .. } = error {
-        let keys = table.indexes.iter().find(|i| i.storage_id() == *index).map(|i| &i.keys[..]);
-        let texts = keys.unwrap_or_default().iter().map(|(ordinal, _)| {
-            let ordinal = usize::from(*ordinal);
-            row.get(ordinal).map(|v| display(v, &table.columns[ordinal].ty)).unwrap_or_default()
-        });
-        let texts: Vec<String> = texts.collect();
-        return fault::duplicate(table, *index, &texts.join(", "));
+    /// Numbers of the errors about types that do not convert.
+    const CLASHES: [i32; 3] = [206, 257, 529];
+    if !CLASHES.contains(&error.number) {
+        return error;
     }
-    let session = i32::from(session.id);
-    error.clone().into_message(session).unwrap_or_else(|_| Msg::InternalError.into())
+    for (place, ty) in (1..).zip(types) {
+        let Some(column) = announced.columns.get(place - 1) else { break };
+        let one = ast::InsertBulk { columns: vec![column.clone()], ..announced.clone() };
+        let alone = plan(&one, std::slice::from_ref(ty), &Options::default(), cx);
+        if alone.is_err_and(|error| CLASHES.contains(&error.number)) {
+            return Msg::BulkColumnType(i64::try_from(place).unwrap_or(i64::MAX)).into();
+        }
+    }
+    error
+}
+
+fn names_identity(announced: &ast::InsertBulk, table: &TableDef) -> bool {
+    let is_identity = |column: &ast::BulkColumn| {
+        let ordinal = table.column(&column.name);
+        ordinal.is_some_and(|ordinal| table.columns[ordinal].identity.is_some())
+    };
+    announced.columns.iter().any(is_identity)
+}
+
+/// TABLOCK: no other transaction has anything of the table until the load has been committed.
+fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    // Those have no locks.
+    if table.memory_optimized || table.columnstore.is_some() {
+        return Ok(());
+    }
+    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let held = transaction.hold_table(&table.rows.data, Hold::Exclusive, WhenOwned::Wait);
+    held.map_err(|error| fault::raise(cx, error))
+}
+
+/// Returns the ordinals of the columns that ORDER names, and which are descending, if that is the order of the
+/// table's clustered index; else the hint means nothing.
+///
+/// # Errors
+/// 4817 and 4818, which are warnings, for a hint that is ignored.
+fn order_keys(options: &Options, table: &TableDef) -> Result<Vec<(usize, bool)>> {
+    let mut columns: Vec<(usize, bool)> = Vec::with_capacity(options.order.len());
+    for column in &options.order {
+        let Some(ordinal) = table.column(&column.name) else {
+            return Err(Msg::BulkOrderColumn(&column.name).into());
+        };
+        if columns.iter().any(|(other, _)| *other == ordinal) {
+            return Err(Msg::BulkOrderTwice(&column.name).into());
+        }
+        columns.push((ordinal, column.descending));
+    }
+    let clustered = table.indexes.iter().find(|index| index.clustered);
+    let keys = clustered.map(|index| &index.keys[..]).unwrap_or_default();
+    let same = |(key, column): (&(u16, bool), &(usize, bool))| {
+        usize::from(key.0) == column.0 && key.1 == column.1
+    };
+    let is_it = keys.len() == columns.len() && keys.iter().zip(&columns).all(same);
+    Ok(if is_it { columns } else { Vec::new() })
+}
+
+/// Checks that rows come in the order that ORDER says.
+///
+/// # Errors
+/// 4819.
+fn check_order(
+    options: &Options,
+    insert: &Insert,
+    (announced, columns): (&ast::InsertBulk, &[ColumnInfo]),
+    rows: &[Vec<Value>],
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    if options.order.is_empty() {
+        return Ok(());
+    }
+    // The announcement has told what is wrong with the hint.
+    let table = Arc::clone(table_of(&insert.target));
+    let place = |ordinal: usize| {
+        announced.columns.iter().position(|c| table.column(&c.name) == Some(ordinal))
+    };
+    let Ok(keys) = order_keys(options, &table) else { return Ok(()) };
+    let keys: Option<Vec<(usize, bool)>> =
+        keys.iter().map(|(ordinal, down)| place(*ordinal).map(|at| (at, *down))).collect();
+    let Some(keys) = keys.filter(|keys| !keys.is_empty()) else { return Ok(()) };
+    for (before, after) in rows.iter().zip(rows.iter().skip(1)) {
+        fault::check_cancel(cx)?;
+        let mut order = Ordering::Equal;
+        for (at, down) in &keys {
+            let collation = columns[*at].column_type.collation;
+            let next = types::compare::order(&before[*at], &after[*at], collation);
+            order = order.then(if *down { next.reverse() } else { next });
+        }
+        if order == Ordering::Greater {
+            let text = |row: &[Value]| {
+                let parts =
+                    keys.iter().map(|(at, _)| display(&row[*at], &columns[*at].column_type));
+                parts.collect::<Vec<_>>().join(", ")
+            };
+            return Err(Msg::BulkNotSorted(&text(before), &text(after)).into());
+        }
+    }
+    Ok(())
 }

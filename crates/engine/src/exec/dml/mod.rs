@@ -13,11 +13,13 @@ mod into;
 mod merge;
 mod output;
 mod reference;
+mod table_parameter;
 mod update;
 mod version;
 mod write;
 
-pub use bulk::{bulk_insert, set_identity_insert, table_parameter};
+pub(crate) use bulk::announce;
+pub use bulk::{bulk_insert, set_identity_insert};
 pub(crate) use delete::{run_delete, run_truncate, truncate};
 pub(crate) use insert::Loader;
 pub use insert::{insert_rows, run_insert};
@@ -25,6 +27,7 @@ pub(crate) use instead::run_instead;
 pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;
 pub(crate) use reference::{Late, check_late};
+pub(crate) use table_parameter::make_table;
 pub(crate) use update::run_update;
 pub(crate) use write::{display, value_of};
 

@@ -9,7 +9,7 @@ use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Value};
 
 use crate::catalog::name::Name;
-use crate::catalog::{ParameterDef, ProcedureDef, TableRows};
+use crate::catalog::{ParameterDef, ProcedureDef, TableRows, UserType};
 use crate::event::emit;
 use crate::exec::run::{Runner, Stop, enter, report_scope};
 use crate::exec::{Cx, Frame, FrameTables};
@@ -17,8 +17,8 @@ use crate::plan::program::{
     ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Program, TextCall,
 };
 use crate::proc;
-use crate::session::SessionState;
 use crate::session::context::End;
+use crate::session::{SessionState, TableParameter};
 use crate::sink::{Command, Done, DoneKind};
 
 /// An argument of a call.
@@ -34,8 +34,41 @@ pub(crate) struct Argument {
     pub(crate) output: bool,
     /// DEFAULT was said.
     pub(crate) default: bool,
-    /// Rows of a table-valued argument.
-    pub(crate) table: Option<Arc<TableRows>>,
+    /// A table-valued argument.
+    pub(crate) table: Option<TableArgument>,
+}
+
+/// A table-valued argument.
+#[derive(Clone)]
+pub(crate) enum TableArgument {
+    /// Rows, and the table type that they are of; none of a variable that was declared column by column.
+    Rows(Arc<TableRows>, Option<Arc<UserType>>),
+    /// What a client has sent: rows are made of it when the parameter is known.
+    Sent(Box<TableParameter>),
+}
+
+impl TableArgument {
+    /// Takes the rows for a parameter of this type.
+    ///
+    /// # Errors
+    /// 206 for rows of another type.
+    pub(crate) fn into_rows(self, wanted: &UserType) -> Result<Arc<TableRows>, Stop> {
+        let Self::Rows(rows, of) = self else { return Err(Msg::InternalError.into()) };
+        match of {
+            Some(of) if of.id == wanted.id => Ok(rows),
+            Some(of) => Err(Msg::OperandClash(&of.name, &wanted.name).into()),
+            None => Err(Msg::OperandClash("table", &wanted.name).into()),
+        }
+    }
+
+    /// The name of its type, as an operand of a clash.
+    fn type_name(&self) -> &str {
+        match self {
+            Self::Rows(_, Some(of)) => &of.name,
+            Self::Sent(sent) if !sent.type_name.1.is_empty() => &sent.type_name.1,
+            Self::Rows(_, None) | Self::Sent(_) => "table",
+        }
+    }
 }
 
 /// A procedure call, ready to run.
@@ -52,7 +85,7 @@ impl Invocation {
     /// Matches arguments with parameters; `places` receives for each argument the parameter it met.
     ///
     /// # Errors
-    /// 201 for a parameter without value and default, 8144, 8145, 8143 and 8146 for arguments that fit
+    /// 206 for a table of another type, 201 for a parameter without value and default, 8144, 8145, 8143 and 8146 for arguments that fit
     /// none, 8162 for OUTPUT where the parameter has none, those of conversion to the parameter's type.
     pub(crate) fn bind(
         session: &mut SessionState,
@@ -128,7 +161,11 @@ fn misfit(msg: Msg<'_>, state: u8, procedure: &ProcedureDef) -> Stop {
     Stop::Error(Error::from(msg).with_state(state).in_procedure(&procedure.name))
 }
 
-fn find_parameter(procedure: &ProcedureDef, position: usize, name: &str) -> Result<usize, Stop> {
+pub(crate) fn find_parameter(
+    procedure: &ProcedureDef,
+    position: usize,
+    name: &str,
+) -> Result<usize, Stop> {
     let parameters = &procedure.parameters;
     if name.is_empty() {
         return match parameters.len() {
@@ -200,14 +237,19 @@ impl Frame {
         session: &SessionState,
     ) -> Result<(), Stop> {
         let parameter = &procedure.parameters[place];
-        if parameter.table_type.is_some() {
-            let Some(rows) = argument.table.take() else {
-                let clash = Msg::OperandClash(argument.ty.data_type.name(), "table type");
+        if let Some(wanted) = &parameter.table_type {
+            let Some(table) = argument.table.take() else {
+                let clash = Msg::OperandClash(argument.ty.data_type.name(), &wanted.name);
                 return Err(clash.into());
             };
+            let rows = table.into_rows(wanted)?;
             let table = procedure.parameters[..place].iter().filter(|p| p.table_type.is_some());
             self.tables.replace(table.count(), rows);
             return Ok(());
+        }
+        if let Some(table) = &argument.table {
+            let clash = Msg::OperandClash(table.type_name(), parameter.ty.data_type.name());
+            return Err(clash.into());
         }
         let value = if argument.output {
             argument.value.clone()
@@ -343,6 +385,25 @@ pub(crate) fn resolve_procedure(
 
 impl Runner<'_> {
     pub(super) fn execute(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        let status = self.status_of(step, cx)?;
+        if cx.session.in_procedure() {
+            // Only the outermost procedure's status is the client's.
+            return Ok(());
+        }
+        cx.sink.return_status(status)?;
+        let done = Done {
+            kind: DoneKind::Procedure,
+            command: Command::Execute,
+            rows: None,
+            error: false,
+            more: true,
+        };
+        cx.sink.done(done)?;
+        Ok(())
+    }
+
+    /// Runs a call up to its end, of which the client is not told; returns the status.
+    pub(crate) fn status_of(&self, step: &ExecuteStep, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         let parsed;
         let name = match &step.procedure {
             ExecuteTarget::Name(name) => name,
@@ -367,20 +428,7 @@ impl Runner<'_> {
         if let Some(slot) = step.return_status {
             cx.frame.variables[slot.0 as usize] = self.status_value(slot.0 as usize, status, cx)?;
         }
-        if cx.session.in_procedure() {
-            // Only the outermost procedure's status is the client's.
-            return Ok(());
-        }
-        cx.sink.return_status(status)?;
-        let done = Done {
-            kind: DoneKind::Procedure,
-            command: Command::Execute,
-            rows: None,
-            error: false,
-            more: true,
-        };
-        cx.sink.done(done)?;
-        Ok(())
+        Ok(status)
     }
 
     fn status_value(&self, slot: usize, status: i32, cx: &Cx<'_>) -> Result<Value, Stop> {
@@ -431,7 +479,10 @@ impl Runner<'_> {
                 argument.value = cx.frame.variables[slot.0 as usize].clone();
             }
             ArgumentValue::Table(place) => {
-                argument.table = cx.frame.tables.get(*place).map(Arc::clone);
+                let of = self.program.table_variables.get(*place);
+                let of = of.and_then(|variable| variable.user_type.clone());
+                let rows = cx.frame.tables.get(*place).map(Arc::clone);
+                argument.table = rows.map(|rows| TableArgument::Rows(rows, of));
             }
             ArgumentValue::Value(leaf) => {
                 (argument.value, argument.ty) = self.typed_value(leaf, cx)?;

@@ -49,8 +49,8 @@ pub use class::ErrorClass;
 pub(crate) use cursor::Capture;
 pub use cursor::Cursor;
 pub(crate) use execute::{
-    Argument, Invocation, check_execute, convert_argument, invoke, not_found, resolve_procedure,
-    text_type,
+    Argument, Invocation, TableArgument, check_execute, convert_argument, find_parameter, invoke,
+    not_found, resolve_procedure, text_type,
 };
 pub(crate) use level::{enter, report_scope};
 pub(crate) use message::{format_message, user_message};
@@ -64,6 +64,26 @@ const STATEMENT_TERMINATED: i32 = 3621;
 
 /// The error that names a missing permission of the server: it never comes alone.
 const SERVER_PERMISSION: i32 = 300;
+
+/// Reports an error that has undone a bulk load, as that of a statement which changes rows is.
+pub(crate) fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
+    /// Numbers of what is wrong with the load itself, of which nothing has begun.
+    const OF_LOAD: std::ops::Range<i32> = 4800..4900;
+    let is_of_rows = class_of(&error, cx) == ErrorClass::Statement;
+    if !is_of_rows || OF_LOAD.contains(&error.number) || cx.session.options.xact_abort {
+        return Stop::Error(error);
+    }
+    cx.session.last_error = error.number;
+    cx.session.row_count = 0;
+    emit::error::reported(cx.session, &error, Receiver::Client);
+    let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, "The statement has been terminated.");
+    let told =
+        [error, undone].into_iter().try_for_each(|message| cx.sink.message(&message.at_line(1)));
+    match told.and_then(|()| done(cx, Command::None, None, true)) {
+        Ok(()) => Stop::Batch,
+        Err(disconnected) => disconnected.into(),
+    }
+}
 
 /// Why a program stops before its end.
 #[derive(Debug)]

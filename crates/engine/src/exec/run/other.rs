@@ -28,7 +28,11 @@ impl Runner<'_> {
             StatementKind::Dbcc(dbcc) => crate::proc::dbcc::run(dbcc, cx)?,
             StatementKind::Kill(kill) => self.kill(kill, cx)?,
             StatementKind::BulkInsert(bulk) => return crate::exec::bulk::run(bulk, cx),
-            StatementKind::InsertBulk(bulk) => cx.session.pending_bulk = Some((**bulk).clone()),
+            StatementKind::InsertBulk(bulk) => {
+                transactions::begin_implicit(cx)?;
+                crate::exec::dml::announce(bulk, cx)?;
+                cx.session.pending_bulk = Some((**bulk).clone());
+            }
             // Nothing is written that a checkpoint would shorten.
             StatementKind::Checkpoint(_) => {
                 checkpoint::begin(cx.session);

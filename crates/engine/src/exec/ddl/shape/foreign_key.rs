@@ -98,6 +98,7 @@ impl Shaper<'_, '_> {
             on_delete,
             on_update,
             enabled: true,
+            trusted: true,
             system_named,
         });
         Ok(())
