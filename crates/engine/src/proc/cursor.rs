@@ -247,11 +247,13 @@ fn is_query(program: &Program, session: &SessionState) -> bool {
 }
 
 /// One SELECT that gives rows, perhaps in BEGIN .. END.
-fn is_select(body: &[Statement]) -> bool {
-    match body {
-        [Statement { kind: StatementKind::Select(_), .. }] => true,
-        [Statement { kind: StatementKind::Block(inner), .. }] => is_select(inner),
-        _ => false,
+fn is_select(mut body: &[Statement]) -> bool {
+    loop {
+        match body {
+            [Statement { kind: StatementKind::Select(_), .. }] => return true,
+            [Statement { kind: StatementKind::Block(inner), .. }] => body = inner,
+            _ => return false,
+        }
     }
 }
 

@@ -107,7 +107,7 @@ fn rows_of(
     };
     let tables = FrameTables::lent(vec![Arc::clone(&table.rows)]);
     let mut frame = Frame { tables, ..Frame::default() };
-    // Identity values of the rows are no one's who asks for @@IDENTITY.
+    // @@IDENTITY tells nothing of the rows of a parameter.
     let identity = cx.session.last_identity.take();
     let mut inner = Cx::new(cx.session, &mut frame, cx.sink);
     let inserted = insert_rows(&insert, &sent.rows, &mut inner);
