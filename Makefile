@@ -35,7 +35,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth
 build:
 	cargo build --release --locked
 
@@ -91,6 +91,9 @@ histories:
 census:
 	$(CENSUS_ENV) cargo test --locked --profile census --target $(CENSUS_HOST) \
 		--target-dir target/census --test shared_writes -- --nocapture
+
+growth:
+	CLEARWAY_GROWTH=300,1000,5000,20000 cargo test --locked --test it growth -- --nocapture
 
 fuzz:
 	for target in $(FUZZ_TARGETS); do \

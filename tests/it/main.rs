@@ -12,6 +12,7 @@ mod events;
 mod experiments;
 #[cfg(debug_assertions)]
 mod faults;
+mod growth;
 mod hostile;
 mod lab;
 mod limits;

@@ -12,9 +12,9 @@ use crate::sync::Arc;
 use crate::sys::{self, SysCause};
 use crate::wait::WaitType;
 
-/// Stack of every thread: virtual, and touched only as far as a request goes. Frames of code that is
-/// not optimised are about four times as large.
-pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 8 << 20 } else { 2 << 20 };
+/// Stack of every thread: addresses, which become memory only as far as a request goes, and stop being it when the
+/// request ends ([`crate::stack`]). Frames of code that is not optimised are about four times as large.
+pub const STACK_BYTES: usize = if cfg!(debug_assertions) { 256 << 20 } else { 64 << 20 };
 
 /// Starts a thread whose books are part of `accounts` until and after it ends.
 pub fn spawn(

@@ -11,6 +11,7 @@ mod keyword;
 mod lexer;
 mod normalize;
 mod parser;
+mod production;
 mod template;
 mod text;
 
@@ -18,6 +19,7 @@ pub use batch::{ScriptBatch, split_batches};
 pub use definition::{Lists, definition_of_condition, definition_of_value};
 pub use keyword::words;
 pub use normalize::{names_in, normalized, variables_in};
+pub use production::{BOUNDED, Growth, Production, productions};
 pub use template::{Template, Tokens};
 pub use text::{line_at, utf16_offset};
 
@@ -25,9 +27,8 @@ use types::Result;
 
 /// How many levels of parentheses, subqueries, blocks and the like may nest; one more is error 191.
 ///
-/// A level takes up to 6 KB of stack, of the 2 MB that a thread has; without optimisation it takes more, so
-/// that fewer must do.
-pub const NESTING_MAX: u32 = if cfg!(debug_assertions) { 64 } else { 128 };
+/// A level takes up to 6 KB of stack, without optimisation some five times that: all of them fit the reserve of a stack.
+pub const NESTING_MAX: u32 = 128;
 
 /// What `"text"` means: the session's QUOTED_IDENTIFIER.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

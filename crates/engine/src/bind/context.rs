@@ -103,6 +103,8 @@ impl<'s> BinderContext<'s> {
             rows: 0,
             session_bound: false,
             depth: 0,
+            size: 0,
+            height: 0,
             ctes: Vec::new(),
             xml: XmlScope::default(),
             recursion_max: None,

@@ -30,9 +30,11 @@ use smol_str::SmolStr;
 
 pub use context::BinderContext;
 
+use ::types::Result;
 use ::types::value::ColumnType;
 
 use crate::catalog::{Catalog, ModuleDef, TableDef};
+use crate::plan::depth;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
@@ -40,6 +42,9 @@ use crate::security::Rights;
 use crate::session::Options;
 use crate::session::options::Meaning;
 use crate::sink::Traits;
+
+/// A height up to which the stack is not asked whether it has room for it.
+const TALL_BYTES: usize = 64 * depth::EXPR_BYTES;
 
 /// Binds one leaf.
 pub struct Binder<'a> {
@@ -71,6 +76,10 @@ pub struct Binder<'a> {
     pub session_bound: bool,
     /// Depth of nested views and subqueries, bounded by `NESTING_MAX`.
     pub depth: u32,
+    /// Expressions, conditions, queries and sources bound so far.
+    pub(crate) size: u32,
+    /// Stack that the deepest of what was bound at this level needs, in bytes: see [`crate::plan::depth`].
+    pub(crate) height: usize,
     /// Common table expressions in scope, innermost last.
     pub ctes: Vec<Cte>,
     /// What the methods of `xml` refer to.
@@ -107,6 +116,35 @@ pub struct Binder<'a> {
 }
 
 impl Binder<'_> {
+    /// Runs `bind` for a part that is `bytes` higher than the highest of its own parts; a height is the stack that passes
+    /// over the tree take.
+    ///
+    /// # Errors
+    /// 8631 if the stack that is left is less than that, or recursion may go no deeper; those of `bind`.
+    pub(crate) fn part<T>(
+        &mut self,
+        bytes: usize,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        depth::descend()?;
+        self.size = self.size.saturating_add(1);
+        let beside = std::mem::take(&mut self.height);
+        let bound = bind(self);
+        let grown = self.grow(bytes);
+        self.height = self.height.max(beside);
+        let bound = bound?;
+        grown.map(|()| bound)
+    }
+
+    /// Adds `bytes` to the height of the part that is being bound: a level of a chain.
+    ///
+    /// # Errors
+    /// 8631 if the stack that is left is less than its height.
+    pub(crate) fn grow(&mut self, bytes: usize) -> Result<()> {
+        self.height = self.height.saturating_add(bytes);
+        if self.height > TALL_BYTES { depth::require(self.height) } else { Ok(()) }
+    }
+
     /// Makes a binder for a piece of text of its own (a default, a computed column) over the same
     /// names, with no tables in scope.
     pub fn child(&self) -> Binder<'_> {
@@ -125,6 +163,8 @@ impl Binder<'_> {
             rows: 0,
             session_bound: false,
             depth: self.depth,
+            size: 0,
+            height: 0,
             ctes: Vec::new(),
             xml: expr::XmlScope::default(),
             recursion_max: None,

@@ -41,7 +41,7 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
         _ => Err(Msg::NotSupported("this statement here").into()),
     };
     let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
-    opt::leftovers(binder, &mut bound);
+    opt::leftovers(binder, &mut bound).map_err(|error| error.at_line(statement.line))?;
     if binder.hints.paths && !opt::takes_hinted_paths(binder, &bound) {
         return Err(types::Error::from(Msg::NoPlanForHints).at_line(statement.line));
     }
@@ -97,7 +97,7 @@ pub(super) fn bind_change(binder: &mut Binder<'_>, statement: &Statement) -> Res
 /// Those of names and types.
 pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> {
     let mut expr = bind_expr(binder, expr)?;
-    opt::expression(binder, &mut expr);
+    opt::expression(binder, &mut expr)?;
     Ok(Scalar { expr, registers: binder.registers })
 }
 
@@ -116,7 +116,7 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
     let query = &select.query;
     if let Some(clause) = &query.for_clause {
         let document = bind_document(binder, query, clause, WhenEmpty::NoRow)?;
-        return Ok(Bound::Select(rows(binder, document)));
+        return Ok(Bound::Select(rows(binder, document)?));
     }
     let QueryBody::Select(spec) = &query.body else {
         let mut united = query.clone();
@@ -125,7 +125,7 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
             return into_table(binder, query, &into);
         }
         let query = bind_query(binder, query)?;
-        return Ok(Bound::Select(rows(binder, query)));
+        return Ok(Bound::Select(rows(binder, query)?));
     };
     let parts = bind_spec_parts(binder, spec, &query.order_by, query.offset.as_ref())?;
     let assigns = parts.items.iter().filter(|i| i.assign.is_some()).count();
@@ -135,13 +135,13 @@ fn bind_select_body(binder: &mut Binder<'_>, select: &SelectStatement) -> Result
         }
         let items = parts.items.into_iter();
         let assignments = items.filter_map(|i| Some((i.assign?, i.column.expr))).collect();
-        return Ok(Bound::SelectAssign(assignment(binder, parts.root, assignments)));
+        return Ok(Bound::SelectAssign(assignment(binder, parts.root, assignments)?));
     }
     let output = parts.items.into_iter().map(|i| i.column).collect();
     let query = Query { root: parts.root, output };
     match &spec.into {
         Some(into) => into_table(binder, query, into),
-        None => Ok(Bound::Select(rows(binder, query))),
+        None => Ok(Bound::Select(rows(binder, query)?)),
     }
 }
 
@@ -154,12 +154,12 @@ fn first_into(body: &mut QueryBody) -> Option<ast::Into> {
     }
 }
 
-fn rows(binder: &mut Binder<'_>, mut query: Query) -> Select {
-    opt::query(binder, &mut query);
+fn rows(binder: &mut Binder<'_>, mut query: Query) -> Result<Select> {
+    opt::query(binder, &mut query)?;
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
     let shape = new_shape(&query.output);
-    Select { query, shape, registers: binder.registers, course }
+    Ok(Select { query, shape, registers: binder.registers, course })
 }
 
 fn course(root: &Node, plain: bool) -> Course {
@@ -174,10 +174,10 @@ fn assignment(
     binder: &mut Binder<'_>,
     mut root: Node,
     mut assignments: Vec<(crate::plan::expr::Slot, Expr)>,
-) -> SelectAssign {
+) -> Result<SelectAssign> {
     binder.assigns = true;
-    opt::root(binder, &mut root);
-    opt::values(binder, assignments.iter_mut().map(|a| &mut a.1));
+    opt::root(binder, &mut root)?;
+    opt::values(binder, assignments.iter_mut().map(|a| &mut a.1))?;
     let mut used = Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {
@@ -189,7 +189,7 @@ fn assignment(
     opt::prune(&mut root, &used);
     let plain = !assignments.iter().any(|(_, e)| walk::has_subquery(e));
     let course = course(&root, plain);
-    SelectAssign { root, assignments, registers: binder.registers, course }
+    Ok(SelectAssign { root, assignments, registers: binder.registers, course })
 }
 
 fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Result<Bound> {
@@ -210,7 +210,7 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         let traits = Traits { identity, ..column.traits };
         columns.push((column.name.to_string(), column.expr.ty, traits));
     }
-    opt::query(binder, &mut query);
+    opt::query(binder, &mut query)?;
     let target = into.table.clone();
     let registers = binder.registers;
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export: None, registers }))

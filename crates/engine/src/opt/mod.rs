@@ -34,8 +34,11 @@ pub(crate) mod watch;
 
 use std::sync::Arc;
 
+use types::Result;
+
 use crate::bind::Binder;
 use crate::plan::children;
+use crate::plan::depth::{self, Part};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query, TableSource};
 use crate::plan::walk::{self, Registers};
@@ -69,6 +72,9 @@ pub struct Hints {
     pub(crate) paths: bool,
 }
 
+/// Subqueries of a statement that become joins, at most; the others are run where they are written.
+pub(crate) const UNNESTED_MAX: usize = 64;
+
 /// What a pass over one statement knows and counts.
 pub(crate) struct Optimizer<'o> {
     registers: &'o mut u32,
@@ -82,6 +88,8 @@ pub(crate) struct Optimizer<'o> {
     changes: bool,
     /// Queries inside queries that are being tried.
     depth: u32,
+    /// Subqueries that have become joins.
+    unnested: usize,
     /// Where samples are read.
     store: &'o Arc<storage::Store>,
 }
@@ -97,6 +105,7 @@ impl<'o> Optimizer<'o> {
             assigns: binder.assigns,
             changes: false,
             depth: 0,
+            unnested: 0,
             store: binder.store,
         })
     }
@@ -163,21 +172,38 @@ impl<'o> Optimizer<'o> {
     }
 }
 
+/// Bound expressions, conditions, queries and sources up to which no tree is measured: it cannot be deep.
+const SMALL: u32 = 32;
+
+/// Refuses what is too deep to be walked, run and dropped. Every tree passes here before it is optimized, and after.
+fn measured<'p>(binder: &mut Binder<'_>, parts: impl Iterator<Item = Part<'p>>) -> Result<()> {
+    if binder.size > SMALL && depth::check(parts)? {
+        binder.session_bound = true;
+    }
+    Ok(())
+}
+
 /// Optimizes a query and leaves out what nobody reads.
-pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) {
+///
+/// # Errors
+/// 8631 for one that is too deep, as all functions here.
+pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) -> Result<()> {
+    measured(binder, depth::of_query(query))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
         optimizer.whole(query);
         optimizer.spool_query(query, spool::Opened::Once);
         prune_query(query);
         unordered::relax(&mut query.root, unordered::Order::Seen);
-        return;
+    } else {
+        prune_query(query);
     }
-    prune_query(query);
+    measured(binder, depth::of_query(query))
 }
 
 /// Optimizes a tree of operators.
-pub(crate) fn root(binder: &mut Binder<'_>, root: &mut Node) {
+pub(crate) fn root(binder: &mut Binder<'_>, root: &mut Node) -> Result<()> {
+    measured(binder, std::iter::once(Part::Node(root)))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
         optimizer.changes = true;
@@ -185,41 +211,57 @@ pub(crate) fn root(binder: &mut Binder<'_>, root: &mut Node) {
         *root = optimizer.top(node);
         optimizer.spool(root, spool::Opened::Once);
     }
+    measured(binder, std::iter::once(Part::Node(root)))
 }
 
 /// Optimizes rows and the values made of each; what nobody reads of them is the caller's to know.
-pub(crate) fn rows(binder: &mut Binder<'_>, root: &mut Node, values: &mut [&mut Expr]) {
+pub(crate) fn rows(
+    binder: &mut Binder<'_>,
+    root: &mut Node,
+    values: &mut [&mut Expr],
+) -> Result<()> {
+    measured(binder, parts(root, values))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
         optimizer.rows(root, values);
         optimizer.spool(root, spool::Opened::Once);
         values.iter_mut().for_each(|e| optimizer.spool_expression(e, spool::Opened::Often));
     }
+    measured(binder, parts(root, values))
+}
+
+/// The parts of a tree and of what is evaluated over its rows.
+fn parts<'p>(root: &'p Node, values: &'p [&mut Expr]) -> impl Iterator<Item = Part<'p>> {
+    std::iter::once(Part::Node(root)).chain(values.iter().map(|value| Part::Expr(value)))
 }
 
 /// Optimizes the subqueries of expressions that are evaluated for each row of a tree.
-pub(crate) fn values<'e>(binder: &mut Binder<'_>, values: impl Iterator<Item = &'e mut Expr>) {
+pub(crate) fn values<'e>(
+    binder: &mut Binder<'_>,
+    values: impl Iterator<Item = &'e mut Expr>,
+) -> Result<()> {
+    for value in values {
+        optimize(binder, value, spool::Opened::Often)?;
+    }
+    Ok(())
+}
+
+fn optimize(binder: &mut Binder<'_>, value: &mut Expr, opened: spool::Opened) -> Result<()> {
+    measured(binder, std::iter::once(Part::Expr(value)))?;
     if !binder.subqueries {
-        return;
+        return Ok(());
     }
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(binder) {
-        for value in values {
-            optimizer.expression(value);
-            optimizer.spool_expression(value, spool::Opened::Often);
-        }
+        optimizer.expression(value);
+        optimizer.spool_expression(value, opened);
     }
+    measured(binder, std::iter::once(Part::Expr(value)))
 }
 
 /// Optimizes the subqueries of an expression that stands outside of any tree.
-pub(crate) fn expression(binder: &mut Binder<'_>, expr: &mut Expr) {
-    if !binder.subqueries {
-        return;
-    }
-    if let Some(mut optimizer) = Optimizer::of(binder) {
-        optimizer.expression(expr);
-        optimizer.spool_expression(expr, spool::Opened::Once);
-    }
+pub(crate) fn expression(binder: &mut Binder<'_>, expr: &mut Expr) -> Result<()> {
+    optimize(binder, expr, spool::Opened::Once)
 }
 
 /// Joins two inputs without a predicate.

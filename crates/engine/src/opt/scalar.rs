@@ -8,10 +8,10 @@
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use super::Optimizer;
 use super::conjunct::{filter, free, is_node_volatile, is_query_volatile, node_reads};
 use super::estimate::estimate;
 use super::unnest::{bit, is_closed, lift};
+use super::{Optimizer, UNNESTED_MAX};
 use crate::plan::children;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{Aggregate, Join, JoinKind, JoinMethod, Node, Query};
@@ -111,11 +111,15 @@ impl Optimizer<'_> {
         query: &Query,
         others: &[Expr],
     ) -> (Node, Option<Expr>) {
+        if self.unnested >= UNNESTED_MAX {
+            return (input, None);
+        }
         let outside = walk::fills(&input).0;
         let Some(grouped) = self.group(query, &outside) else { return (input, None) };
         if !self.pays(&input, others, query, &grouped.node) {
             return (input, None);
         }
+        self.unnested += 1;
         let (left_live, right_live) = (walk::live(&input), walk::live(&grouped.node));
         let join = Join {
             kind: JoinKind::Left,
@@ -183,6 +187,7 @@ impl Optimizer<'_> {
             return true;
         }
         self.depth += 1;
+        let unnested = self.unnested;
         let outer = self.top(filter(input.clone(), others.to_vec()));
         let outer = estimate(&outer).rows;
         let mut each = query.clone();
@@ -191,6 +196,7 @@ impl Optimizer<'_> {
         let once = self.top(grouped.clone());
         let once = estimate(&once);
         self.depth -= 1;
+        self.unnested = unnested;
         let joined = super::estimate::hash_cost(outer, once.rows);
         once.cost() + joined < outer * each
     }

@@ -1,7 +1,9 @@
 //! The subqueries that stand outside of a statement's tree of operators: in SET lists, VALUES, OUTPUT,
 //! WHEN clauses, TOP.
 
-use super::{Optimizer, expression};
+use types::Result;
+
+use super::{Optimizer, SMALL, expression};
 use crate::bind::Binder;
 use crate::plan::expr::Expr;
 use crate::plan::statement::{
@@ -9,15 +11,23 @@ use crate::plan::statement::{
 };
 
 /// Optimizes what the passes over a statement's trees have not seen.
-pub(crate) fn leftovers(binder: &mut Binder<'_>, bound: &mut Bound) {
-    if !binder.subqueries || Optimizer::of(binder).is_none() {
-        return;
+///
+/// # Errors
+/// 8631 for an expression that is too deep.
+pub(crate) fn leftovers(binder: &mut Binder<'_>, bound: &mut Bound) -> Result<()> {
+    let is_seen = !binder.subqueries && binder.size <= SMALL;
+    if is_seen || Optimizer::of(binder).is_none() {
+        return Ok(());
     }
-    let mut each = |e: &mut Expr| expression(binder, e);
+    let mut outcome = Ok(());
+    let mut each = |e: &mut Expr| {
+        if outcome.is_ok() {
+            outcome = expression(binder, e);
+        }
+    };
     match bound {
         Bound::SelectAssign(select) => {
             select.assignments.iter_mut().for_each(|(_, e)| each(e));
-            select.registers = binder.registers;
         }
         Bound::Insert(insert) => of_insert(insert, &mut each),
         Bound::Update(update) => {
@@ -48,6 +58,7 @@ pub(crate) fn leftovers(binder: &mut Binder<'_>, bound: &mut Bound) {
         Bound::Select(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {}
     }
     set_registers(bound, binder.registers);
+    outcome
 }
 
 /// The optimizer gives out registers, too.

@@ -6,10 +6,10 @@
 //! ON is `x = y OR x IS NULL OR y IS NULL`, unless both are known not to be NULL. Where that would cost
 //! the join its key, and the subquery reads nothing outside, it stays a subquery that is run once.
 
-use super::Optimizer;
 use super::conjunct::{
     free, is_nullable, is_query_volatile, is_volatile, join_conjuncts, node_reads, split,
 };
+use super::{Optimizer, UNNESTED_MAX};
 use crate::plan::expr::{CompareOp, Expr, ExprKind, QuantifiedSubquery, Quantifier};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query};
 use crate::plan::walk::{self, Registers};
@@ -32,7 +32,10 @@ struct Comparison {
 
 impl Optimizer<'_> {
     /// Makes a join of a conjunct over `input`, if it can be one; else gives the conjunct back.
-    pub(super) fn unnest(&self, input: Node, conjunct: Expr) -> (Node, Option<Expr>) {
+    pub(super) fn unnest(&mut self, input: Node, conjunct: Expr) -> (Node, Option<Expr>) {
+        if self.unnested >= UNNESTED_MAX {
+            return (input, Some(conjunct));
+        }
         let Some(mut quest) = quest_of(&conjunct) else { return (input, Some(conjunct)) };
         let outside = walk::fills(&input).0;
         let root = std::mem::replace(&mut quest.query.root, Node::Empty);
@@ -53,6 +56,7 @@ impl Optimizer<'_> {
                 None => return (input, Some(conjunct)),
             }
         }
+        self.unnested += 1;
         let (left_live, right_live) = (walk::live(&input), walk::live(&right));
         let join = Join {
             kind: quest.kind,

@@ -154,3 +154,82 @@ fn of_window(call: &mut WindowCall, change: &mut dyn FnMut(&mut Expr)) {
     call.arguments.iter_mut().chain(&mut call.partition).for_each(&mut *change);
     of_keys(&mut call.order, change);
 }
+
+/// As [`expressions_mut`], to look at them.
+pub fn expressions<'n>(node: &'n Node, see: &mut dyn FnMut(&'n Expr)) {
+    match node {
+        Node::OneRow | Node::Empty | Node::Bulk(_) | Node::WorkTable(..) => {}
+        Node::Scan(scan) => {
+            scan.predicate.iter().chain(&scan.residual).for_each(&mut *see);
+            match &scan.access {
+                Access::Full => {}
+                Access::Seek { key, .. } => key.iter().for_each(see),
+                Access::Range { prefix, lower, upper, .. } => {
+                    let bounds = lower.iter().chain(upper).map(|(e, _)| e);
+                    prefix.iter().chain(bounds).for_each(see);
+                }
+            }
+        }
+        Node::View(view) => view.arguments.iter().for_each(see),
+        Node::Values(values) => values.rows.iter().flatten().for_each(see),
+        Node::Function(function) => function.arguments.iter().for_each(see),
+        Node::UserFunction(function) => function.arguments.iter().for_each(see),
+        Node::Filter(inner) => see(&inner.1),
+        Node::Join(join) => {
+            join.on.iter().for_each(&mut *see);
+            if let JoinMethod::Hash(keys) = &join.method {
+                for (left, right) in keys {
+                    see(left);
+                    see(right);
+                }
+            }
+        }
+        Node::Aggregate(aggregate) => {
+            aggregate.keys.iter().for_each(|(e, _)| see(e));
+            aggregate.aggregates.iter().for_each(|call| see_aggregate(call, see));
+        }
+        Node::Window(window) => window.calls.iter().for_each(|call| see_window(call, see)),
+        Node::Sort(sort) => {
+            see_keys(&sort.keys, see);
+            sort.limit.iter().for_each(see);
+        }
+        Node::Distinct(inner) => inner.1.iter().for_each(see),
+        Node::Limit(limit) => {
+            limit.offset.iter().chain(&limit.count).for_each(&mut *see);
+            limit.ties.iter().for_each(|keys| see_keys(keys, see));
+        }
+        Node::SetOperation(operation) => {
+            let (left, right) = (&operation.left.output, &operation.right.output);
+            left.iter().chain(right).for_each(|c| see(&c.expr));
+        }
+        Node::Recursive(recursive) => {
+            let (anchor, step) = (&recursive.anchor.output, &recursive.step.output);
+            anchor.iter().chain(step).for_each(|c| see(&c.expr));
+        }
+        Node::Document(document) => {
+            document.query.output.iter().for_each(|c| see(&c.expr));
+        }
+        Node::Compute(inner) => inner.1.iter().for_each(|(_, e)| see(e)),
+        Node::Spool(spool) => {
+            for (outer, own) in &spool.keys {
+                see(outer);
+                see(own);
+            }
+            spool.rest.iter().for_each(see);
+        }
+    }
+}
+
+fn see_keys<'n>(keys: &'n [SortKey], see: &mut dyn FnMut(&'n Expr)) {
+    keys.iter().for_each(|k| see(&k.expr));
+}
+
+fn see_aggregate<'n>(call: &'n AggregateCall, see: &mut dyn FnMut(&'n Expr)) {
+    call.arguments.iter().chain(&call.filter).for_each(&mut *see);
+    see_keys(&call.order, see);
+}
+
+fn see_window<'n>(call: &'n WindowCall, see: &mut dyn FnMut(&'n Expr)) {
+    call.arguments.iter().chain(&call.partition).for_each(&mut *see);
+    see_keys(&call.order, see);
+}

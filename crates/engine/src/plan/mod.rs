@@ -4,6 +4,7 @@
 //! immutable and shared between the connections that run it.
 
 pub mod children;
+pub mod depth;
 pub mod document;
 pub mod expr;
 pub mod program;

@@ -2,7 +2,7 @@
 //! is asked which of their pages are there (mincore(2)).
 
 use crate::sync::{AtomicUsize, Ordering};
-use crate::sys;
+use crate::sys::{self, Paging, SysCause};
 use crate::thread::STACK_BYTES;
 
 /// Threads whose stacks are counted, at most.
@@ -20,6 +20,8 @@ impl StackPlace {
     /// Begins to count the calling thread's stack.
     pub(crate) fn take() -> Self {
         let Some(stack) = sys::stack_bounds() else { return Self(None) };
+        // Where the kernel hands out huge pages unasked, the first touch of a stack would take 2 MB.
+        sys::prefer_pages(SysCause::Thread, stack.low, stack.high - stack.low, Paging::Small);
         // Relaxed, here and below: numbers for a sum, of which one may be there a moment too long.
         let taken = STACKS.iter().position(|place| {
             place.load(Ordering::Relaxed) == 0
@@ -46,7 +48,7 @@ impl Drop for StackPlace {
 pub(super) fn stacks_bytes() -> u64 {
     let stacks = &STACKS[..STACKS_END.load(Ordering::Relaxed)];
     let starts = stacks.iter().map(|place| place.load(Ordering::Relaxed)).filter(|&low| low != 0);
-    starts.map(|low| sys::resident_within(low, STACK_BYTES)).sum()
+    starts.map(|low| sys::resident_stack(low, low + STACK_BYTES)).sum()
 }
 
 #[cfg(test)]

@@ -196,6 +196,7 @@ impl Scheduler {
             self.books.step();
             sent.run();
             crate::ledger::task_returned();
+            crate::stack::give_back();
             crate::epoch::quiescent();
         }
     }

@@ -190,6 +190,7 @@ impl Scheduler {
                     Next::Close
                 });
                 ledger::task_returned();
+                crate::stack::give_back();
                 self.put_back(token, resting, next, ready);
             }
         }

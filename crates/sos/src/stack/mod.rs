@@ -18,6 +18,8 @@ mod bounds;
 mod caller;
 #[cfg(not(any(loom, shuttle)))]
 mod here;
+#[cfg(not(any(loom, shuttle)))]
+mod meter;
 mod table;
 #[cfg(not(any(loom, shuttle)))]
 mod walk;
@@ -28,6 +30,10 @@ pub(crate) use bounds::register;
 pub use here::here;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use here::{Registers, above, interrupted, own_frame};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use meter::give_back;
+#[cfg(not(any(loom, shuttle)))]
+pub use meter::{has_room, has_room_for, reserve_used};
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(crate) use table::keep;
 pub use table::{Fill, StackTable, TableSteps};

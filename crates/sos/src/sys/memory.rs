@@ -71,6 +71,44 @@ pub(crate) unsafe fn release(start: usize, bytes: usize) {
     });
 }
 
+/// Gives the pages behind addresses back, of memory that was not reserved here. What is read there afterwards is 0.
+///
+/// # Safety
+/// Nothing uses what is there; the range is whole pages.
+pub(crate) unsafe fn discard(cause: SysCause, start: usize, bytes: usize) {
+    let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+    // A refusal leaves the memory where it is, which costs memory and nothing else.
+    // SAFETY: the caller's promise.
+    let _ =
+        ledger::call_if_open(cause, || unsafe { libc::madvise(range, bytes, libc::MADV_DONTNEED) });
+}
+
+/// Bytes from `start` on, at most `bytes`, of which nothing is in memory.
+pub(crate) fn untouched_from(start: usize, bytes: usize) -> usize {
+    const STEP: usize = 64 << 10;
+    let end = start + bytes;
+    let is_untouched = |&from: &usize| resident_within(from, STEP.min(end - from)) == 0;
+    let first = (start..end).step_by(STEP).find(|from| !is_untouched(from));
+    first.unwrap_or(end) - start
+}
+
+/// Bytes behind the end of a stack that are in memory: it is touched from there down.
+pub(crate) fn resident_stack(low: usize, high: usize) -> u64 {
+    const STEP: usize = 2 << 20;
+    let mut count = 0;
+    let mut end = high;
+    while end > low {
+        let start = end.saturating_sub(STEP).max(low);
+        let resident = resident_within(start, end - start);
+        if resident == 0 {
+            break;
+        }
+        count += resident;
+        end = start;
+    }
+    count
+}
+
 /// Bytes behind some addresses that are in memory: of what the process has for itself, as far as it was touched.
 pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
     /// Pages that are asked for at once.

@@ -35,8 +35,9 @@ pub(crate) use image::a_function_of_the_c_library;
 pub(crate) use image::{own_shift, place_of};
 pub use memory::{Faults, faults};
 pub(crate) use memory::{
-    Keep, Paging, allows_huge_pages, huge_bytes, machine_bytes, populate, prefer_pages,
-    raise_locked_limit, release, reserve, resident_variables, resident_within,
+    Keep, Paging, allows_huge_pages, discard, huge_bytes, machine_bytes, populate, prefer_pages,
+    raise_locked_limit, release, reserve, resident_stack, resident_variables, resident_within,
+    untouched_from,
 };
 pub use other::{
     TaskTimes, kernel_ticks_per_second, process_clock_ns, process_cpu_ns, process_resident_bytes,

@@ -8,5 +8,6 @@ mod fuzzing;
 mod nesting;
 mod precedence;
 mod print;
+mod production;
 mod support;
 mod tree;

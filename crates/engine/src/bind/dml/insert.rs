@@ -63,7 +63,7 @@ pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Resu
         });
         bound.output = bind_output(binder, &definition, &insert.output, bound.first)?;
         add_triggers(binder, &mut bound)?;
-        finish(binder, &mut bound);
+        finish(binder, &mut bound)?;
         Ok(bound)
     })
 }
@@ -212,7 +212,7 @@ pub(crate) fn bind_captured_rows(
         if triggers == Triggers::Fire {
             add_triggers(binder, &mut insert)?;
         }
-        finish(binder, &mut insert);
+        finish(binder, &mut insert)?;
         Ok(insert)
     })
 }
@@ -508,7 +508,10 @@ pub(super) fn bind_output(
 }
 
 /// Leaves unread columns out of the source and decides how the statement runs.
-pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
+///
+/// # Errors
+/// 8631 for a source that is too deep.
+pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) -> Result<()> {
     if let InsertSource::Query(query) = &mut insert.source {
         let values = insert.columns.iter_mut().filter_map(|column| match column {
             InsertValue::Source(e) | InsertValue::Default(Some(e)) => Some(e),
@@ -518,7 +521,7 @@ pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
             | InsertValue::Period(_)
             | InsertValue::Computed => None,
         });
-        opt::rows(binder, &mut query.root, &mut values.collect::<Vec<_>>());
+        opt::rows(binder, &mut query.root, &mut values.collect::<Vec<_>>())?;
     }
     let mut used = walk::Registers::default();
     let mut see = |e: &Expr| {
@@ -554,4 +557,5 @@ pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) {
         insert.course = Course::Point;
     }
     insert.registers = binder.registers;
+    Ok(())
 }

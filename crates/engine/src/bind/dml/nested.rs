@@ -260,7 +260,7 @@ fn select(
         }
     };
     bound.output = insert::bind_output(binder, &definition, &outer.output, bound.first)?;
-    insert::finish(binder, &mut bound);
+    insert::finish(binder, &mut bound)?;
     Ok(OuterInsert { insert: bound, filter, percent })
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn bind_rewrite(
         insert.row.checks.retain(|(name, _)| is_new(name));
         insert.row.foreign.retain(|lookup| is_new(&lookup.constraint));
         insert.purpose = Purpose::Rebuild;
-        finish(binder, &mut insert);
+        finish(binder, &mut insert)?;
         Ok(insert)
     })
 }

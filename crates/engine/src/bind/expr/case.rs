@@ -8,6 +8,7 @@ use types::{Collation, DataType, Mode, Msg, Result, Value};
 use crate::bind::Binder;
 use crate::bind::expr::convert::strength;
 use crate::bind::expr::{bind_condition, bind_expr, condition, convert_to};
+use crate::plan::depth;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 
 pub(super) fn bind_searched(
@@ -60,14 +61,31 @@ pub(super) fn bind_coalesce(binder: &mut Binder<'_>, arguments: &[ast::Expr]) ->
     let Some(last) = bound.pop() else { return Err(Msg::SyntaxNear(")").into()) };
     let mut result = last;
     while let Some(operand) = bound.pop() {
-        let (operand, hoisted) = hoist(binder, operand);
+        // A level is a conversion, a CASE and the operand's name.
+        binder.grow(3 * depth::EXPR_BYTES)?;
         let nullable = result.ty.nullable;
-        let test = not(is_null(operand.clone()));
-        let mut case = finish(vec![(test, operand)], Some(result))?;
+        let (operand, hoisted) = hoist(binder, operand);
+        let mut branches = vec![branch(operand)];
+        // Operands that need no name are branches of one CASE.
+        while hoisted.is_none() && bound.last().is_some_and(is_cheap) {
+            branches.extend(bound.pop().map(branch));
+        }
+        branches.reverse();
+        let mut case = finish(branches, Some(result))?;
         case.ty.nullable = nullable;
         result = wrap(hoisted, case);
     }
     Ok(result)
+}
+
+/// The branch of an operand of COALESCE: its value where it has one.
+fn branch(operand: Expr) -> (Expr, Expr) {
+    (not(is_null(operand.clone())), operand)
+}
+
+/// Tells whether an operand may be evaluated twice.
+fn is_cheap(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_))
 }
 
 /// `NULLIF(a, b)`: NULL if they are equal, else `a`.
@@ -89,7 +107,7 @@ pub(super) fn bind_null_if(
 
 /// Makes an operand that is evaluated more than once a register, unless reading it is as cheap.
 pub(super) fn hoist(binder: &mut Binder<'_>, expr: Expr) -> (Expr, Option<(Register, Expr)>) {
-    if matches!(expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_)) {
+    if is_cheap(&expr) {
         return (expr, None);
     }
     let register = Register(binder.registers);

@@ -7,7 +7,7 @@ use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
 use crate::bind::expr::case::{common_type, hoist, is_null, not, wrap};
-use crate::bind::expr::{bind_expr, convert, convert_to, not_supported};
+use crate::bind::expr::{bind_condition, bind_expr, convert, convert_to, not_supported};
 use crate::plan::expr::{
     CompareOp, Conversion, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier,
 };
@@ -26,7 +26,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, condition: &ast::Condition) -> Resul
     match &condition.kind {
         Kind::And(all) => Ok(predicate(ExprKind::And(bind_all(binder, all)?))),
         Kind::Or(any) => Ok(predicate(ExprKind::Or(bind_all(binder, any)?))),
-        Kind::Not(operand) => Ok(not(bind(binder, operand)?)),
+        Kind::Not(operand) => Ok(not(bind_condition(binder, operand)?)),
         Kind::Compare { op, left, right } => {
             let left = bind_expr(binder, left)?;
             let right = bind_expr(binder, right)?;
@@ -90,7 +90,7 @@ fn column_updated(binder: &Binder<'_>, column: &ast::Ident) -> Result<Expr> {
 }
 
 fn bind_all(binder: &mut Binder<'_>, conditions: &[ast::Condition]) -> Result<Box<[Expr]>> {
-    conditions.iter().map(|c| bind(binder, c)).collect()
+    conditions.iter().map(|c| bind_condition(binder, c)).collect()
 }
 
 fn negate_if(negated: bool, operand: Expr) -> Expr {

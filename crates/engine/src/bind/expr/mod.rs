@@ -22,6 +22,7 @@ use types::value::ColumnType;
 use types::{DataType, Error, Mode, Msg, Result, Value};
 
 use crate::bind::Binder;
+use crate::plan::depth;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::session::options::Meaning;
 
@@ -83,7 +84,7 @@ pub fn bind_expr(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         binder.depth -= 1;
         return Err(Msg::NestedTooDeeply.into());
     }
-    let mut bound = bind_kind(binder, expr);
+    let mut bound = binder.part(depth::EXPR_BYTES, |binder| bind_kind(binder, expr));
     binder.depth -= 1;
     if let Ok(bound) = &mut bound
         && binder.meaning.makes_null()
@@ -107,7 +108,7 @@ pub fn bind_expr(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
 /// # Errors
 /// As [`bind_expr`].
 pub fn bind_condition(binder: &mut Binder<'_>, condition: &ast::Condition) -> Result<Expr> {
-    condition::bind(binder, condition)
+    binder.part(depth::EXPR_BYTES, |binder| condition::bind(binder, condition))
 }
 
 fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
@@ -174,6 +175,9 @@ fn bind_chain(
     let mut left_ast = Some(first);
     for (op, operand) in rest {
         let mut right = bind_expr(binder, operand)?;
+        if left.as_constant().is_none() || right.as_constant().is_none() {
+            binder.grow(depth::EXPR_BYTES)?;
+        }
         let (l, r) = (left.ty.data_type, right.ty.data_type);
         if let Some(left_ast) = left_ast.take() {
             left = literal::beside_decimal(left_ast, left, &r);

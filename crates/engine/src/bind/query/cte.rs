@@ -1,5 +1,6 @@
 //! Common table expressions: bound anew at each reference, recursive ones to a [`Node::Recursive`].
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tsql::ast::{self, Ident, QueryBody, QueryExpression, SetOp, With};
@@ -21,9 +22,9 @@ const ROUNDS_DEFAULT: u32 = 100;
 /// Puts the CTEs of a WITH in scope.
 pub(crate) fn declare(binder: &mut Binder<'_>, with: &With) -> Result<()> {
     binder.xml.declare(&with.xml_namespaces);
-    let first = binder.ctes.len();
+    let mut names = HashSet::with_capacity(with.ctes.len());
     for cte in &with.ctes {
-        if binder.ctes[first..].iter().any(|c| Name::same(&c.name, &cte.name)) {
+        if !names.insert(Name::folded(&cte.name)) {
             return Err(Msg::DuplicateCte(&cte.name).into());
         }
         binder.ctes.push(Cte {
@@ -169,13 +170,10 @@ fn bind_recursive(
 }
 
 fn chain(binder: &mut Binder<'_>, members: &[&QueryBody]) -> Result<Query> {
-    let mut query: Option<Query> = None;
-    for member in members {
-        let next = bind_body(binder, member, &[], None)?;
-        query = Some(match query {
-            Some(left) => set::combine(binder, SetKind::UnionAll, left, next)?,
-            None => next,
-        });
+    let bound = members.iter().map(|member| bind_body(binder, member, &[], None));
+    let bound = bound.collect::<Result<Vec<Query>>>()?;
+    if bound.is_empty() {
+        return Err(Msg::NoAnchorMember("").into());
     }
-    query.ok_or_else(|| Msg::NoAnchorMember("").into())
+    set::unite(binder, SetKind::UnionAll, bound)
 }

@@ -19,6 +19,7 @@ use crate::bind::{Binder, Source, SourceColumn, ViewSource};
 use crate::catalog::name::Name;
 use crate::catalog::{ModuleDef, Object, TableDef};
 use crate::opt::inner_join;
+use crate::plan::depth;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, Join, JoinKind, JoinMethod, Node, Path, Query, Scan, ScanHints, TableSource,
@@ -32,6 +33,9 @@ use crate::view::{SystemView, known_but_missing};
 /// Synonyms that may stand for each other.
 const SYNONYMS_MAX: u32 = 8;
 
+/// Stack for a join and the filter that may come to be above it.
+const LEVEL_BYTES: usize = 2 * depth::NODE_BYTES;
+
 /// Binds the comma-separated sources of FROM.
 pub(crate) fn bind_from(binder: &mut Binder<'_>, from: &[TableRef]) -> Result<Node> {
     if from.len() > 1 && from.iter().any(is_nested) {
@@ -40,6 +44,12 @@ pub(crate) fn bind_from(binder: &mut Binder<'_>, from: &[TableRef]) -> Result<No
     let mut node = Node::OneRow;
     for (i, table) in from.iter().enumerate() {
         let next = bind_table_ref(binder, table, Lateral::No)?;
+        if i > 0 {
+            binder.grow(LEVEL_BYTES)?;
+        }
+        if i > depth::JOINS_MAX {
+            return Err(Msg::NoPlan.into());
+        }
         node = if i == 0 { next } else { inner_join(node, next) };
     }
     Ok(node)
@@ -58,6 +68,10 @@ pub(crate) fn bind_table_ref(
     table: &TableRef,
     lateral: Lateral,
 ) -> Result<Node> {
+    binder.part(depth::NODE_BYTES, |binder| bind_source(binder, table, lateral))
+}
+
+fn bind_source(binder: &mut Binder<'_>, table: &TableRef, lateral: Lateral) -> Result<Node> {
     match &table.kind {
         TableRefKind::Table(source) => bind_table(binder, source),
         TableRefKind::Variable { variable, alias, hints } => {
@@ -83,8 +97,12 @@ pub(crate) fn bind_table_ref(
             if is_nested(first) || joins.iter().any(|join| is_nested(&join.right)) {
                 return Err(Msg::NestedInJoin.into());
             }
+            if joins.len() > depth::JOINS_MAX {
+                return Err(Msg::NoPlan.into());
+            }
             let mut left = bind_table_ref(binder, first, lateral)?;
             for join in joins {
+                binder.grow(LEVEL_BYTES)?;
                 left = bind_join(binder, left, join, lateral)?;
             }
             Ok(left)

@@ -26,6 +26,7 @@ use types::{Msg, Result};
 
 use super::Binder;
 use crate::opt;
+use crate::plan::depth;
 use crate::plan::document::WhenEmpty;
 use crate::plan::expr::Register;
 use crate::plan::query::Query;
@@ -44,15 +45,15 @@ pub(crate) use temporal::SystemTime;
 
 /// Levels of views, derived tables and CTEs that may unfold into each other.
 const NESTING_MAX: u32 = 64;
-/// UNIONs side by side that count as a level: each of them is one node above the last.
-const SET_OPERATIONS_PER_LEVEL: usize = if cfg!(debug_assertions) { 8 } else { 16 };
+/// Stack for the operators that the clauses of one SELECT are: filters, an aggregate, windows, a sort and their like.
+const LEVEL_BYTES: usize = 8 * depth::NODE_BYTES;
 
 /// Binds a query expression in a level of its own: a subquery, a derived table, the source of INSERT.
 ///
 /// # Errors
 /// Those of names (207, 208, 209, 4104), types and clauses.
 pub fn bind_query(binder: &mut Binder<'_>, query: &QueryExpression) -> Result<Query> {
-    deeper(binder, 1, |binder| match &query.for_clause {
+    deeper(binder, |binder| match &query.for_clause {
         Some(clause) => document::bind(binder, query, clause, WhenEmpty::Null),
         None => bind_body(binder, &query.body, &query.order_by, query.offset.as_ref()),
     })
@@ -97,25 +98,22 @@ fn bind_body(
             set::order_output(binder, (query, body), order_by, offset)
         }
         QueryBody::SetOperation { first, rest } => {
-            let query = deeper(binder, rest.len() / SET_OPERATIONS_PER_LEVEL, |binder| {
-                set::bind_chain(binder, first, rest)
-            })?;
+            let query = deeper(binder, |binder| set::bind_chain(binder, first, rest))?;
             set::order_output(binder, (query, body), order_by, offset)
         }
     }
 }
 
-/// Goes some levels deeper, if there are that many left.
+/// Goes a level deeper, if there is one left.
 fn deeper(
     binder: &mut Binder<'_>,
-    levels: usize,
     bind: impl FnOnce(&mut Binder<'_>) -> Result<Query>,
 ) -> Result<Query> {
     let before = binder.depth;
-    binder.depth = before.saturating_add(u32::try_from(levels).unwrap_or(u32::MAX));
+    binder.depth = before.saturating_add(1);
     let bound = match binder.depth > NESTING_MAX {
         true => Err(Msg::NestedTooDeeply.into()),
-        false => bind(binder),
+        false => binder.part(LEVEL_BYTES, bind),
     };
     binder.depth = before;
     bound

@@ -1,5 +1,7 @@
 //! UNION, EXCEPT and INTERSECT, and ORDER BY over what is no single SELECT.
 
+use std::collections::VecDeque;
+
 use tsql::ast::{self, Literal, QueryBody, SelectItemKind, SetOp};
 use types::value::ColumnType;
 use types::{Mode, Msg, Result};
@@ -10,11 +12,13 @@ use crate::bind::dml::refuse_nested_in_set;
 use crate::bind::expr::{common_type, convert_to};
 use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::name::Name;
+use crate::plan::depth;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{Limit, Node, OutputColumn, Query, SetKind, SetOperation, SortKey};
 use crate::sink::Traits;
 
-/// Binds a chain of set operations, left to right.
+/// Binds a chain of set operations. It means what it says from left to right; as operators, a run that may be done in any
+/// order is as deep as the logarithm of its length.
 pub(super) fn bind_chain(
     binder: &mut Binder<'_>,
     first: &QueryBody,
@@ -22,18 +26,124 @@ pub(super) fn bind_chain(
 ) -> Result<Query> {
     refuse_nested_in_set(first)?;
     let mut left = bind_body(binder, first, &[], None)?;
+    let mut operands = Vec::with_capacity(rest.len());
     for (op, operand) in rest {
         refuse_nested_in_set(operand)?;
-        let right = bind_body(binder, operand, &[], None)?;
-        let kind = match op {
-            SetOp::UnionAll => SetKind::UnionAll,
-            SetOp::Union => SetKind::Union,
-            SetOp::Except => SetKind::Except,
-            SetOp::Intersect => SetKind::Intersect,
+        operands.push((kind_of(*op), bind_body(binder, operand, &[], None)?));
+    }
+    let mut operands = VecDeque::from(operands);
+    let mut steps = 0;
+    while let Some((kind, count)) = first_run(&left, operands.make_contiguous()) {
+        steps += 1;
+        if steps > depth::SET_OPERATIONS_MAX {
+            return Err(Msg::NoPlan.into());
+        }
+        let run = operands.drain(..count).map(|(_, query)| query);
+        left = match kind {
+            SetKind::Except => {
+                let right = unite(binder, SetKind::UnionAll, run.collect())?;
+                combine(binder, kind, left, right)?
+            }
+            SetKind::UnionAll | SetKind::Union | SetKind::Intersect => {
+                unite(binder, kind, std::iter::once(left).chain(run).collect())?
+            }
         };
-        left = combine(binder, kind, left, right)?;
+        binder.grow(depth::NODE_BYTES)?;
     }
     Ok(left)
+}
+
+fn kind_of(op: SetOp) -> SetKind {
+    match op {
+        SetOp::UnionAll => SetKind::UnionAll,
+        SetOp::Union => SetKind::Union,
+        SetOp::Except => SetKind::Except,
+        SetOp::Intersect => SetKind::Intersect,
+    }
+}
+
+/// Returns the operation that the next operands of a chain are part of, whatever their order, and how many they are.
+///
+/// A UNION takes duplicates away whatever is UNION ALL before it; `a EXCEPT b EXCEPT c` is `a` without the rows of both.
+/// Where rows are compared, all operands have to be of the types in which they would be compared one by one.
+fn first_run(left: &Query, operands: &[(SetKind, Query)]) -> Option<(SetKind, usize)> {
+    let (kind, _) = operands.first()?;
+    let count = |belongs: &dyn Fn(&(SetKind, Query)) -> bool| {
+        operands.iter().take_while(|operand| belongs(operand)).count()
+    };
+    let unions = count(&|(kind, _)| matches!(kind, SetKind::Union | SetKind::UnionAll));
+    Some(match operands[..unions].iter().rposition(|(kind, _)| *kind == SetKind::Union) {
+        Some(last) => (SetKind::Union, last + 1),
+        None if unions > 0 => (SetKind::UnionAll, unions),
+        None => (*kind, count(&|(k, query)| k == kind && has_types_of(query, left)).max(1)),
+    })
+}
+
+fn has_types_of(query: &Query, other: &Query) -> bool {
+    query.output.len() == other.output.len()
+        && query.output.iter().zip(&other.output).all(|(a, b)| {
+            let (x, y) = (a.expr.ty, b.expr.ty);
+            let is_typed = !a.traits.untyped && !b.traits.untyped;
+            is_typed && x.data_type == y.data_type && x.collation == y.collation
+        })
+}
+
+/// Unites queries in pairs, and pairs of those, until one is left: `UNION [ALL]` and INTERSECT may be done in any order.
+pub(super) fn unite(
+    binder: &mut Binder<'_>,
+    kind: SetKind,
+    mut queries: Vec<Query>,
+) -> Result<Query> {
+    if queries.len() > 2 {
+        bring_together(&mut queries)?;
+    }
+    let inner = if kind == SetKind::Union { SetKind::UnionAll } else { kind };
+    while queries.len() > 2 {
+        binder.grow(depth::NODE_BYTES)?;
+        let mut pairs = Vec::with_capacity(queries.len().div_ceil(2));
+        let mut each = queries.into_iter();
+        while let Some(left) = each.next() {
+            pairs.push(match each.next() {
+                Some(right) => combine(binder, inner, left, right)?,
+                None => left,
+            });
+        }
+        queries = pairs;
+    }
+    let (right, left) = (queries.pop(), queries.pop());
+    match (left, right) {
+        (Some(left), Some(right)) => combine(binder, kind, left, right),
+        (None, Some(only)) => Ok(only),
+        (_, None) => Err(Msg::InternalError.into()),
+    }
+}
+
+/// Brings the columns of queries to their common types, as if they met one after the other.
+fn bring_together(queries: &mut [Query]) -> Result<()> {
+    let width = queries.first().map_or(0, |query| query.output.len());
+    if queries.iter().any(|query| query.output.len() != width) {
+        return Err(Msg::SetColumnCount.into());
+    }
+    for place in 0..width {
+        let columns = || queries.iter().map(|query| &query.output[place]);
+        let untyped = columns().all(|column| column.traits.untyped);
+        let numeric = columns().all(|column| column.traits.numeric);
+        let typed = columns().filter(|column| !column.traits.untyped).map(|column| &column.expr);
+        let Some(common) = common_type(typed)? else { continue };
+        let nullable = columns().any(|column| column.expr.ty.nullable || column.traits.untyped);
+        let ty = ColumnType { nullable, ..common };
+        for query in &mut *queries {
+            let column = &mut query.output[place];
+            let null = Expr::constant(types::Value::Null, types::DataType::Int);
+            let expr = match column.traits.untyped {
+                true => null,
+                false => std::mem::replace(&mut column.expr, null),
+            };
+            column.expr = convert_to(expr, &ty, Mode::Implicit)?;
+            column.traits = Traits { untyped, numeric, ..column.traits };
+        }
+    }
+    Ok(())
 }
 
 /// Combines two queries: their columns meet in common types.

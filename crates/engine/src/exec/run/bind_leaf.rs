@@ -166,24 +166,24 @@ pub(super) fn bind_as(binder: &mut Binder<'_>, leaf: &Leaf, program: &Program) -
         LeafAst::Statement(statement) => crate::bind::bind_statement(binder, statement)?,
         LeafAst::Value(value) => {
             let expr = bind_expr(binder, value)?;
-            scalar(expr, binder)
+            scalar(expr, binder)?
         }
         LeafAst::Typed(value, ty) => {
             let expr = bind_expr(binder, value)?;
-            scalar(convert_to(expr, ty, Mode::Implicit)?, binder)
+            scalar(convert_to(expr, ty, Mode::Implicit)?, binder)?
         }
         LeafAst::Returned(value, ty) => {
             let expr = bind_expr(binder, value)?;
-            scalar(assign(expr, ty, Mode::Implicit)?, binder)
+            scalar(assign(expr, ty, Mode::Implicit)?, binder)?
         }
         LeafAst::Condition(condition) => {
             let expr = bind_condition(binder, condition)?;
-            scalar(expr, binder)
+            scalar(expr, binder)?
         }
         LeafAst::Assignment(slot, op, value) => {
             let expr = bind_expr(binder, value)?;
             let ty = program.variables[slot.0 as usize].ty;
-            scalar(assignment(ty, (*slot, *op), expr, binder.meaning)?, binder)
+            scalar(assignment(ty, (*slot, *op), expr, binder.meaning)?, binder)?
         }
     })
 }
@@ -221,9 +221,9 @@ fn is_unfound(error: &Error) -> bool {
     matches!(error.number, 207 | 4104)
 }
 
-fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Bound {
-    crate::opt::expression(binder, &mut expr);
-    Bound::Scalar(Scalar { expr, registers: binder.registers })
+fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Result<Bound> {
+    crate::opt::expression(binder, &mut expr)?;
+    Ok(Bound::Scalar(Scalar { expr, registers: binder.registers }))
 }
 
 /// Makes the value that a variable gets: combined with the old one for `+=` and its kin, and as the

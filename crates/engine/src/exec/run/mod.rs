@@ -38,6 +38,7 @@ use crate::event::emit::error::Receiver;
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult, definition_trigger};
+use crate::plan::depth;
 use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, RunHints, Step, StepKind};
 use crate::plan::query::Node;
 use crate::plan::statement::{Bound, Scalar};
@@ -172,6 +173,7 @@ impl Runner<'_> {
     }
 
     fn steps(&self, steps: &[Step], cx: &mut Cx<'_>) -> Run {
+        depth::descend()?;
         let mut at = 0;
         while let Some(step) = steps.get(at) {
             at += 1;

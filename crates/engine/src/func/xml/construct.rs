@@ -3,8 +3,9 @@
 use types::Result;
 use types::xml::QName;
 
-use super::parse::{Parser, is_name_start, unescape};
+use super::parse::Parser;
 use super::syntax::{Constructor, Expr};
+use super::word::{is_name_start, unescape};
 
 impl Parser<'_> {
     /// Parses what begins with `<`.

@@ -14,6 +14,7 @@ mod library;
 pub(crate) mod open;
 mod parse;
 pub(crate) mod syntax;
+mod word;
 
 use std::sync::Arc;
 

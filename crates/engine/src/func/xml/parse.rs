@@ -10,10 +10,13 @@ use super::syntax::{
     Axis, Body, Change, Clause, Comparison, Expr, External, Operator, Place, Query, Start, Step,
     Test,
 };
+use super::word::{is_name_part, is_name_start, unescape};
 use super::{check, library};
 
 /// Nesting of expressions.
 const DEPTH_MAX: u32 = 100;
+/// Operators and clauses that one expression may have: their depth fits the reserve of a stack.
+const LINKS_MAX: u32 = 2_000;
 
 /// Parses the argument of a method.
 ///
@@ -29,8 +32,15 @@ pub(crate) fn parse(text: &str, method: &str) -> Result<Query> {
         ("sql", "urn:schemas-microsoft-com:xml-sql"),
     ];
     let known = known.map(|(prefix, uri)| (prefix.to_owned(), uri.to_owned()));
-    let mut parser =
-        Parser { text, at: 0, method, namespaces: known.into(), externals: Vec::new(), depth: 0 };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        method,
+        namespaces: known.into(),
+        externals: Vec::new(),
+        depth: 0,
+        links: 0,
+    };
     parser.prolog()?;
     let body = if method == "modify" {
         Body::Change(parser.change()?)
@@ -54,6 +64,8 @@ pub(super) struct Parser<'t> {
     pub(super) namespaces: Vec<(String, String)>,
     externals: Vec<External>,
     depth: u32,
+    /// Links of all chains so far.
+    links: u32,
 }
 
 impl<'t> Parser<'t> {
@@ -246,6 +258,12 @@ impl<'t> Parser<'t> {
         self.nested(Self::single_inner)
     }
 
+    /// Counts a link of a chain: each is a level of the tree, whose evaluation and end recurse.
+    fn link(&mut self) -> Result<()> {
+        self.links += 1;
+        if self.links > LINKS_MAX { Err(Msg::StackLimit.into()) } else { Ok(()) }
+    }
+
     /// Parses one level deeper.
     pub(super) fn nested(&mut self, parse: fn(&mut Self) -> Result<Expr>) -> Result<Expr> {
         self.depth += 1;
@@ -294,6 +312,7 @@ impl<'t> Parser<'t> {
                 loop {
                     let name = self.variable()?;
                     self.expect_word("in")?;
+                    self.link()?;
                     clauses.push(Clause::For(name, self.single()?));
                     if !self.eat(",") {
                         break;
@@ -303,6 +322,7 @@ impl<'t> Parser<'t> {
                 loop {
                     let name = self.variable()?;
                     self.expect(":=")?;
+                    self.link()?;
                     clauses.push(Clause::Let(name, self.single()?));
                     if !self.eat(",") {
                         break;
@@ -343,6 +363,7 @@ impl<'t> Parser<'t> {
         loop {
             let name = self.variable()?;
             self.expect_word("in")?;
+            self.link()?;
             bindings.push((name, self.single()?));
             if !self.eat(",") {
                 break;
@@ -355,6 +376,7 @@ impl<'t> Parser<'t> {
     fn or(&mut self) -> Result<Expr> {
         let mut left = self.and()?;
         while self.eat_word("or") {
+            self.link()?;
             left = Expr::Or(Box::new((left, self.and()?)));
         }
         Ok(left)
@@ -363,6 +385,7 @@ impl<'t> Parser<'t> {
     fn and(&mut self) -> Result<Expr> {
         let mut left = self.comparison()?;
         while self.eat_word("and") {
+            self.link()?;
             left = Expr::And(Box::new((left, self.comparison()?)));
         }
         Ok(left)
@@ -410,6 +433,7 @@ impl<'t> Parser<'t> {
             } else {
                 return Ok(left);
             };
+            self.link()?;
             left = Expr::Arithmetic(op, Box::new((left, self.multiplicative()?)));
         }
     }
@@ -426,6 +450,7 @@ impl<'t> Parser<'t> {
             } else {
                 return Ok(left);
             };
+            self.link()?;
             left = Expr::Arithmetic(op, Box::new((left, self.union()?)));
         }
     }
@@ -433,6 +458,7 @@ impl<'t> Parser<'t> {
     fn union(&mut self) -> Result<Expr> {
         let mut left = self.unary()?;
         while self.eat("|") || self.eat_word("union") {
+            self.link()?;
             left = Expr::Union(Box::new((left, self.unary()?)));
         }
         Ok(left)
@@ -746,50 +772,4 @@ impl<'t> Parser<'t> {
 /// The step that `//` stands for.
 fn any_below() -> Step {
     Step::Axis(Axis::DescendantOrSelf, Test::Node, Vec::new())
-}
-
-/// Puts characters for `&lt;` and its kin.
-pub(super) fn unescape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find('&') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let end = rest.find(';').map_or(rest.len(), |end| end + 1);
-        let entity = &rest[..end];
-        match character(entity) {
-            Some(c) => out.push(c),
-            None => out.push_str(entity),
-        }
-        rest = &rest[end..];
-    }
-    out.push_str(rest);
-    out
-}
-
-fn character(entity: &str) -> Option<char> {
-    let name = entity.strip_prefix('&')?.strip_suffix(';')?;
-    match name {
-        "lt" => Some('<'),
-        "gt" => Some('>'),
-        "amp" => Some('&'),
-        "quot" => Some('"'),
-        "apos" => Some('\''),
-        _ => {
-            let digits = name.strip_prefix('#')?;
-            let code = match digits.strip_prefix('x') {
-                Some(hex) => u32::from_str_radix(hex, 16),
-                None => digits.parse(),
-            };
-            char::from_u32(code.ok()?)
-        }
-    }
-}
-
-pub(super) fn is_name_start(c: char) -> bool {
-    c.is_alphabetic() || c == '_'
-}
-
-pub(super) fn is_name_part(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '\u{b7}')
 }

@@ -1,0 +1,160 @@
+//! The stack meter: how much of the calling thread's stack is left.
+//!
+//! Recursion over what a client sent asks [`has_room`] at each level. The answer costs a load and a comparison as
+//! long as the stack is shallow. The last eighth of a stack is the reserve: code between two questions runs in it, so
+//! no chain of calls without a question may need more than that.
+//!
+//! ```text
+//!   high ┌────────────┐ the thread's first frame
+//!        │  shallow   │ 1 MB: stays populated between requests
+//!   near ├────────────┤
+//!        │  deep      │ given back when the request ends: see `give_back`
+//!  floor ├────────────┤ from here on recursion is refused
+//!        │  reserve   │
+//!    low └────────────┘ the guard page is below
+//! ```
+
+use std::cell::Cell;
+
+use crate::sync::{AtomicUsize, Ordering};
+use crate::sys;
+use crate::sys::SysCause;
+
+/// What of a stack may stay populated between requests.
+const SHALLOW_BYTES: usize = 1 << 20;
+/// The reserve is this part of a stack.
+const RESERVE_PART: usize = 8;
+/// Frames below the caller of [`give_back`] that must stay.
+const RED_ZONE_BYTES: usize = 64 << 10;
+
+/// Bytes of reserve that a request has used at most since the process began.
+static RESERVE_USED: AtomicUsize = AtomicUsize::new(0);
+
+#[derive(Clone, Copy)]
+struct Limits {
+    low: usize,
+    floor: usize,
+    shallow: usize,
+}
+
+thread_local! {
+    /// Addresses from here on need no closer look; the highest address until the thread has asked once.
+    static NEAR: Cell<usize> = const { Cell::new(usize::MAX) };
+    static LIMITS: Cell<Option<Limits>> = const { Cell::new(None) };
+    /// Whether the stack was deeper than its shallow part since it was last given back.
+    static DEEP: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns whether recursion may go one level deeper on the calling thread.
+#[inline]
+#[must_use]
+pub fn has_room() -> bool {
+    place() >= NEAR.get() || look(0)
+}
+
+/// Returns whether `bytes` of the calling thread's stack are left above its reserve. A thread whose stack is not known
+/// has none.
+#[inline(never)]
+#[must_use]
+pub fn has_room_for(bytes: usize) -> bool {
+    look(bytes)
+}
+
+/// Returns the most bytes of reserve that a deep request has used since the process began.
+#[must_use]
+pub fn reserve_used() -> usize {
+    // Relaxed: a statistic.
+    RESERVE_USED.load(Ordering::Relaxed)
+}
+
+/// An address of the caller's frame or just below it.
+#[inline(always)]
+fn place() -> usize {
+    let here = 0_u8;
+    (&raw const here).addr()
+}
+
+#[cold]
+#[inline(never)]
+fn look(bytes: usize) -> bool {
+    let Some(limits) = LIMITS.get().or_else(learn) else { return false };
+    let wanted = place().checked_sub(bytes);
+    if wanted.is_none_or(|wanted| wanted < limits.shallow) {
+        DEEP.set(true);
+        NEAR.set(limits.floor);
+    }
+    wanted.is_some_and(|wanted| wanted >= limits.floor)
+}
+
+fn learn() -> Option<Limits> {
+    let stack = sys::stack_bounds()?;
+    let bytes = stack.high - stack.low;
+    let floor = stack.low + bytes / RESERVE_PART;
+    let shallow = stack.high.saturating_sub(SHALLOW_BYTES).max(floor);
+    let limits = Limits { low: stack.low, floor, shallow };
+    LIMITS.set(Some(limits));
+    NEAR.set(shallow);
+    Some(limits)
+}
+
+/// Gives the memory of the calling thread's stack below the caller back, if it was deep. Called between requests.
+#[inline]
+pub(crate) fn give_back() {
+    if DEEP.get() {
+        give_back_deep();
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn give_back_deep() {
+    let Some(limits) = LIMITS.get() else { return };
+    DEEP.set(false);
+    NEAR.set(limits.shallow);
+    let page = rustix::param::page_size();
+    let unused = |high: usize| (high - high % page).saturating_sub(limits.low);
+    let untouched = sys::untouched_from(limits.low, unused(limits.floor));
+    let reserve = limits.floor - limits.low;
+    if untouched < unused(limits.floor) {
+        let used = reserve - untouched;
+        // Relaxed: a statistic.
+        RESERVE_USED.fetch_max(used, Ordering::Relaxed);
+        if used > reserve / 2 {
+            eprintln!(
+                "clearway: a request used {used} of {reserve} bytes of the reserve of its stack"
+            );
+        }
+    }
+    let bytes = unused(place().saturating_sub(RED_ZONE_BYTES));
+    // SAFETY: pages of the calling thread's stack below every frame in use; they read as zeros afterwards.
+    unsafe { sys::discard(SysCause::MemoryDecommit, limits.low, bytes) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Recurses until the meter refuses; returns how many levels that took.
+    #[inline(never)]
+    fn descend(level: usize) -> usize {
+        let frame = std::hint::black_box([1_u8; 4096]);
+        if has_room() { descend(level + usize::from(frame[level % 4096])) } else { level }
+    }
+
+    #[test]
+    fn recursion_ends_before_its_stack_does_and_gives_its_memory_back() {
+        let run = || {
+            let levels = descend(0);
+            let stack = sys::stack_bounds().expect("the C library knows");
+            let bytes = stack.high - stack.low;
+            assert!(levels * 4096 > bytes / 2 && levels * 4096 < bytes, "{levels} of {bytes}");
+            let before = sys::resident_within(stack.low, bytes);
+            give_back();
+            let after = sys::resident_within(stack.low, bytes);
+            assert!(before > after + bytes as u64 / 2 && after < 1 << 20, "{before}, {after}");
+            assert!(has_room() && !has_room_for(bytes) && has_room_for(bytes / 2));
+        };
+        let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(run);
+        thread.expect("a thread starts").join().expect("it ends well");
+    }
+}
