@@ -21,6 +21,9 @@ pub(super) const SUBPLAN: char = '\u{1}';
 /// The first number of an expression without a name.
 const EXPRESSION_FIRST: u32 = 1_001;
 
+/// Levels of an expression that have elements of their own; what is deeper is text. The `xml` type takes 128 in all.
+const XML_DEPTH_MAX: u32 = 64;
+
 /// A column as plans name it; `table` is empty for an expression.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
@@ -66,11 +69,13 @@ pub(super) struct Names<'p> {
     variables: &'p [VariableDef],
     known: HashMap<Register, Column>,
     next: u32,
+    /// `ScalarOperator` elements that are open.
+    depth: u32,
 }
 
 impl<'p> Names<'p> {
     pub(super) fn new(catalog: &'p Catalog, variables: &'p [VariableDef]) -> Self {
-        Self { catalog, variables, known: HashMap::new(), next: EXPRESSION_FIRST }
+        Self { catalog, variables, known: HashMap::new(), next: EXPRESSION_FIRST, depth: 0 }
     }
 
     /// Says what a register holds.
@@ -121,9 +126,7 @@ impl<'p> Names<'p> {
             ExprKind::Not(x) => format!("NOT {}", self.operand(x)),
             ExprKind::IsNull(x) => format!("{} IS NULL", self.operand(x)),
             ExprKind::Collate(x) | ExprKind::Once(_, x) => self.text(x),
-            ExprKind::Arithmetic(op, pair) => {
-                format!("{}{}{}", self.operand(&pair.0), sign(*op).0, self.operand(&pair.1))
-            }
+            ExprKind::Arithmetic(..) => self.chain(expr),
             ExprKind::Compare(op, _, pair) => {
                 format!("{}{}{}", self.operand(&pair.0), relation(*op).0, self.operand(&pair.1))
             }
@@ -176,6 +179,25 @@ impl<'p> Names<'p> {
         }
     }
 
+    /// Returns the text of `((a + b) + c) + d`, in a time that grows with the length of the chain.
+    fn chain(&mut self, expr: &Expr) -> String {
+        let (mut first, mut rest) = (expr, Vec::new());
+        while let ExprKind::Arithmetic(op, pair) = &first.kind {
+            rest.push((sign(*op).0, &pair.1));
+            first = &pair.0;
+        }
+        let mut out = "(".repeat(rest.len().saturating_sub(1));
+        out.push_str(&self.operand(first));
+        while let Some((sign, right)) = rest.pop() {
+            out.push_str(sign);
+            out.push_str(&self.operand(right));
+            if !rest.is_empty() {
+                out.push(')');
+            }
+        }
+        out
+    }
+
     /// As [`Names::text`], in parentheses where it would fall apart.
     fn operand(&mut self, expr: &Expr) -> String {
         let text = self.text(expr);
@@ -220,7 +242,12 @@ impl<'p> Names<'p> {
         out.push_str("<ScalarOperator");
         attribute("ScalarString", &text, out);
         out.push('>');
-        self.xml_body(expr, &text, out);
+        // Each level repeats the text of all below it.
+        if self.depth < XML_DEPTH_MAX {
+            self.depth += 1;
+            self.xml_body(expr, &text, out);
+            self.depth -= 1;
+        }
         out.push_str("</ScalarOperator>");
     }
 

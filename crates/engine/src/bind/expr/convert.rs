@@ -139,10 +139,12 @@ pub(super) fn common_collation(left: &Expr, right: &Expr, operation: &str) -> Re
     match strings {
         (true, false) => return Ok(left.ty.collation),
         (false, _) => return Ok(right.ty.collation),
+        // The strength of a chain is found by a walk over it.
+        (true, true) if left.ty.collation == right.ty.collation => return Ok(left.ty.collation),
         (true, true) => {}
     }
     let (l, r) = (strength(left), strength(right));
-    if left.ty.collation == right.ty.collation || l > r {
+    if l > r {
         return Ok(left.ty.collation);
     }
     if r > l || l == Strength::Coercible {

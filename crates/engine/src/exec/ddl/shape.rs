@@ -118,6 +118,17 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Self { rights: (!rights.is_all()).then_some(rights), ..self }
     }
 
+    /// Fails with 1702 as soon as there is a column too many.
+    fn check_width(&self) -> Result<()> {
+        match self.columns.get(COLUMNS_MAX) {
+            None => Ok(()),
+            Some(column) => {
+                let most = i64::try_from(COLUMNS_MAX).unwrap_or(i64::MAX);
+                Err(Msg::TooManyColumns(&column.name, self.place.name, most).into())
+            }
+        }
+    }
+
     /// Makes the table, empty.
     ///
     /// # Errors
@@ -131,18 +142,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
         for element in elements {
             if let TableElement::Column(column) = element {
                 self.column(column)?;
+                self.check_width()?;
             }
-        }
-        if self.columns.len() > COLUMNS_MAX {
-            return Err(Error::custom(
-                1702,
-                16,
-                1,
-                format!(
-                    "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of 1024 columns.",
-                    self.columns[COLUMNS_MAX].name, self.place.name
-                ),
-            ));
         }
         for element in elements {
             self.element(element)?;
