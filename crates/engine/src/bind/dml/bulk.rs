@@ -62,7 +62,7 @@ pub(crate) fn bind_bulk_rows(
         if triggers == Triggers::Fire {
             add_triggers(binder, &mut insert)?;
         }
-        finish(binder, &mut insert);
+        finish(binder, &mut insert)?;
         Ok(insert)
     })
 }
@@ -113,7 +113,7 @@ pub(crate) fn bind_table_rows(
         }
         let target = TableSource::Variable(0, table);
         let mut insert = make(binder, target, InsertSource::Default, registers, named)?;
-        finish(binder, &mut insert);
+        finish(binder, &mut insert)?;
         Ok(insert)
     })
 }
