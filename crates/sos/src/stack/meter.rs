@@ -111,23 +111,18 @@ fn give_back_deep() {
     let Some(limits) = LIMITS.get() else { return };
     DEEP.set(false);
     NEAR.set(limits.shallow);
-    let page = rustix::param::page_size();
-    let unused = |high: usize| (high - high % page).saturating_sub(limits.low);
-    let untouched = sys::untouched_from(limits.low, unused(limits.floor));
     let reserve = limits.floor - limits.low;
-    if untouched < unused(limits.floor) {
-        let used = reserve - untouched;
+    let used = reserve - sys::untouched_from(limits.low, reserve);
+    if used > 0 {
         // Relaxed: a statistic.
         RESERVE_USED.fetch_max(used, Ordering::Relaxed);
-        if used > reserve / 2 {
-            eprintln!(
-                "clearway: a request used {used} of {reserve} bytes of the reserve of its stack"
-            );
-        }
     }
-    let bytes = unused(place().saturating_sub(RED_ZONE_BYTES));
-    // SAFETY: pages of the calling thread's stack below every frame in use; they read as zeros afterwards.
-    unsafe { sys::discard(SysCause::MemoryDecommit, limits.low, bytes) };
+    if used > reserve / 2 {
+        eprintln!("clearway: a request used {used} of {reserve} bytes of the reserve of its stack");
+    }
+    let unused = place().saturating_sub(RED_ZONE_BYTES).saturating_sub(limits.low);
+    // SAFETY: the calling thread's stack below every frame in use.
+    unsafe { sys::discard(SysCause::MemoryDecommit, limits.low, unused) };
 }
 
 #[cfg(test)]

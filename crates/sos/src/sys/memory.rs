@@ -71,12 +71,13 @@ pub(crate) unsafe fn release(start: usize, bytes: usize) {
     });
 }
 
-/// Gives the pages behind addresses back, of memory that was not reserved here. What is read there afterwards is 0.
+/// Gives the whole pages behind addresses back, of memory that was not reserved here. What is read there afterwards is 0.
 ///
 /// # Safety
-/// Nothing uses what is there; the range is whole pages.
+/// Nothing uses what is there; `start` is the start of a page.
 pub(crate) unsafe fn discard(cause: SysCause, start: usize, bytes: usize) {
     let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
+    let bytes = bytes - bytes % rustix::param::page_size();
     // A refusal leaves the memory where it is, which costs memory and nothing else.
     // SAFETY: the caller's promise.
     let _ =
