@@ -138,18 +138,14 @@ mod tests {
 
     #[test]
     fn recursion_ends_before_its_stack_does_and_gives_its_memory_back() {
-        let run = || {
-            let levels = descend(0);
-            let stack = sys::stack_bounds().expect("the C library knows");
-            let bytes = stack.high - stack.low;
-            assert!(levels * 4096 > bytes / 2 && levels * 4096 < bytes, "{levels} of {bytes}");
-            let before = sys::resident_within(stack.low, bytes);
-            give_back();
-            let after = sys::resident_within(stack.low, bytes);
-            assert!(before > after + bytes as u64 / 2 && after < 1 << 20, "{before}, {after}");
-            assert!(has_room() && !has_room_for(bytes) && has_room_for(bytes / 2));
-        };
-        let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(run);
-        thread.expect("a thread starts").join().expect("it ends well");
+        let levels = descend(0);
+        let stack = sys::stack_bounds().expect("the C library knows");
+        let bytes = stack.high - stack.low;
+        assert!(levels * 4096 > bytes / 2 && levels * 4096 < bytes, "{levels} of {bytes}");
+        let before = sys::resident_within(stack.low, bytes);
+        give_back();
+        let after = sys::resident_within(stack.low, bytes);
+        assert!(before > after + bytes as u64 / 2 && after < 1 << 20, "{before}, {after}");
+        assert!(has_room() && !has_room_for(bytes) && has_room_for(bytes / 2));
     }
 }
