@@ -18,6 +18,7 @@
 #                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
 # make support  writes docs/support.md from the engine's test scripts
+# make permissions  writes docs/permissions.md from the engine's registry and its cases
 # make lint     format and lints
 # make doc      the documentation, with warnings as errors
 # make histories  a minute of transactions at random at each isolation level, searched for anomalies
@@ -35,7 +36,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth permissions
 build:
 	cargo build --release --locked
 
@@ -149,6 +150,9 @@ bench-smoke:
 	target/release/bench --smoke
 	target/release/bench books --smoke
 	target/release/bench events --smoke
+
+permissions:
+	CLEARWAY_WRITE_PERMISSIONS=1 cargo test -p engine --test it page_is_what_is_asked
 
 support:
 	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page

@@ -16,6 +16,7 @@ mod growth;
 mod hostile;
 mod lab;
 mod limits;
+mod login_failures;
 mod memory;
 mod one_cpu;
 mod parameters;

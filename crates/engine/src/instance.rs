@@ -4,6 +4,7 @@
 mod card;
 mod counters;
 mod history;
+mod login_failures;
 mod metadata;
 mod packed;
 mod programs;
@@ -26,6 +27,7 @@ pub(crate) use card::datetime_of;
 pub use card::{Facts, SessionCard};
 pub use counters::{CounterTotals, DatabaseCounters, SessionCounter, SessionCounters};
 pub use history::{History, PERIOD_SECONDS, Reading, Remembered};
+pub use login_failures::{Answer, FailureKind, FailureRow, LoginFailures};
 pub use metadata::LockMode;
 pub(crate) use metadata::MetadataCache;
 pub use packed::PackedRows;
@@ -62,6 +64,8 @@ pub struct Instance {
     pub catalog: CatalogCell,
     /// Who is connected.
     pub sessions: Sessions,
+    /// Who has failed to log in, and how long the next answers wait.
+    pub login_failures: LoginFailures,
     /// Programs of all sessions.
     pub programs: SharedPrograms,
     /// Programs with parameters, made of texts that differ in constants.
@@ -119,6 +123,7 @@ impl Instance {
             store,
             catalog: CatalogCell::new(catalog),
             sessions: Sessions::default(),
+            login_failures: LoginFailures::default(),
             programs: SharedPrograms::default(),
             templates: SharedTemplates::default(),
             statistics: Arc::default(),

@@ -15,7 +15,7 @@ pub mod opt;
 mod period;
 pub mod plan;
 pub mod proc;
-mod security;
+pub mod security;
 pub mod session;
 pub mod sink;
 pub mod stats;

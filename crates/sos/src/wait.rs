@@ -60,8 +60,6 @@ registry! {
         ThreadPool => "THREADPOOL",
         /// Waiting for another transaction's outcome (commit dependency).
         XtpTransactionDependency => "WAIT_XTP_TRAN_DEPENDENCY",
-        /// A procedure waits for its compilation.
-        XtpCompile => "WAIT_XTP_COMPILE_WAIT",
         /// Checkpoint files of memory-optimized tables.
         XtpCheckpoint => "WAIT_XTP_CKPT_CLOSE",
         /// Waiting for the tables to be read back at start.
@@ -90,6 +88,8 @@ registry! {
         PreemptiveCrypto => "PREEMPTIVE_OS_CRYPTOPS",
         /// The listener between two connections.
         Accept => "LISTENER_ACCEPT",
+        /// The answer to a login waits, since others of the same login or client have failed.
+        LoginDelay => "LOGIN_DELAY",
         /// The server is stopping and waits for its threads.
         Shutdown => "SLEEP_SYSTEMTASK",
         /// Reading a file of a bulk load, OPENROWSET(BULK ..) or an external table.

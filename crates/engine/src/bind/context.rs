@@ -8,7 +8,7 @@ use crate::bind::expr::XmlScope;
 use crate::catalog::name::Name;
 use crate::catalog::{Catalog, TableDef};
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
-use crate::security::Rights;
+use crate::security::{Owner, Rights};
 use crate::session::{Options, SessionState};
 
 /// Finds a temporary table by name.
@@ -19,6 +19,7 @@ pub struct BinderContext<'s> {
     catalog: Arc<Catalog>,
     database: &'s str,
     rights: Option<&'s Rights>,
+    chain: Option<Owner>,
     options: &'s Options,
     variables: &'s [VariableDef],
     table_variables: &'s [TableVariableDef],
@@ -34,7 +35,8 @@ impl<'s> BinderContext<'s> {
         let database =
             if program.switches_database { &session.database } else { &program.database };
         Self {
-            rights: (program.is_text() && !session.rights.is_all()).then_some(&session.rights),
+            rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+            chain: program.owner,
             variables: &program.variables,
             table_variables: &program.table_variables,
             ..Self::bare(session, database)
@@ -57,7 +59,8 @@ impl<'s> BinderContext<'s> {
             if own { None } else { session.temp.find(name) }
         };
         Self {
-            rights: (program.is_text() && !session.rights.is_all()).then_some(&session.rights),
+            rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+            chain: program.owner,
             variables: &program.variables[..variables],
             table_variables: &program.table_variables[..tables],
             temp_tables: Box::new(find),
@@ -77,6 +80,7 @@ impl<'s> BinderContext<'s> {
             catalog: Arc::clone(&session.catalog),
             database,
             rights: None,
+            chain: None,
             options: &session.options,
             variables: &[],
             table_variables: &[],
@@ -92,6 +96,8 @@ impl<'s> BinderContext<'s> {
             catalog: &self.catalog,
             database: self.database,
             rights: self.rights,
+            chain: self.chain,
+            unchained: std::cell::Cell::new(false),
             options: self.options,
             meaning: self.options.meaning(),
             variables: self.variables,

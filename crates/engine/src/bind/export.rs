@@ -23,6 +23,12 @@ pub(super) fn bind(binder: &mut Binder<'_>, create: &ast::CreateExternalTable) -
     let database = binder.catalog.database(name).ok_or(Msg::DatabaseNotFound(name))?;
     if let Some(rights) = binder.rights {
         external::check_table_permission(rights, binder.catalog, database)?;
+        let schema = create.name.schema.as_deref().unwrap_or("dbo");
+        if let Some(schema) = database.schema(schema)
+            && !rights.has_on_schema(database, schema, "ALTER")
+        {
+            return Err(Msg::SchemaNotFound(&schema.name).into());
+        }
     }
     let (place, compression) = external::place(&create.options, database)?;
     let mut query = bind_rows(binder, select)?;

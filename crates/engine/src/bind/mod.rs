@@ -38,7 +38,7 @@ use crate::plan::depth;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
-use crate::security::Rights;
+use crate::security::{Owner, Rights};
 use crate::session::Options;
 use crate::session::options::Meaning;
 use crate::sink::Traits;
@@ -54,6 +54,10 @@ pub struct Binder<'a> {
     pub database: &'a str,
     /// What the login may do; none where it need not be asked.
     pub(crate) rights: Option<&'a Rights>,
+    /// The owner of the module that is being bound: nothing is asked about what it owns itself.
+    pub(crate) chain: Option<Owner>,
+    /// Set where the plan of a module depends on who calls it: it is not kept.
+    pub(crate) unchained: Cell<bool>,
     /// SET options that change meaning (QUOTED_IDENTIFIER, ANSI_NULLS, DATEFORMAT, ..).
     pub options: &'a Options,
     /// What of them its expressions go by: within a module, as it was created.
@@ -152,6 +156,8 @@ impl Binder<'_> {
             catalog: self.catalog,
             database: self.database,
             rights: None,
+            chain: None,
+            unchained: Cell::new(false),
             options: self.options,
             meaning: self.meaning,
             variables: &[],

@@ -107,6 +107,7 @@ pub fn compile(
         books: None,
         routine: None,
         compiled: std::sync::OnceLock::new(),
+        owner: None,
     })
 }
 

@@ -198,7 +198,13 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         (binder.rights, binder.catalog.database(binder.database))
         && !into.table.is_temporary()
     {
+        let schema = into.table.schema.as_deref().unwrap_or("dbo");
         rights.check_database(database, "CREATE TABLE")?;
+        if let Some(schema) = database.schema(schema)
+            && !rights.has_on_schema(database, schema, "ALTER")
+        {
+            return Err(Msg::SchemaNotFound(&schema.name).into());
+        }
     }
     let inherits = is_of_one_table(&query.root);
     let mut columns = Vec::with_capacity(query.output.len());

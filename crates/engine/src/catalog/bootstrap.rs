@@ -81,6 +81,7 @@ impl Database {
             properties: BTreeMap::new(),
             data_sources: BTreeMap::new(),
             file_formats: BTreeMap::new(),
+            owners: BTreeMap::new(),
         }
     }
 }

@@ -49,6 +49,7 @@ fn database(base: &Database, mine: &Database, into: &mut Database) {
     entries(&base.principals, &mine.principals, &mut into.principals, Arc::ptr_eq);
     entries(&base.properties, &mine.properties, &mut into.properties, Arc::ptr_eq);
     entries(&base.data_sources, &mine.data_sources, &mut into.data_sources, Arc::ptr_eq);
+    entries(&base.owners, &mine.owners, &mut into.owners, |a, b| a == b);
     entries(&base.file_formats, &mine.file_formats, &mut into.file_formats, Arc::ptr_eq);
     if base.permissions != mine.permissions {
         into.permissions.clone_from(&mine.permissions);

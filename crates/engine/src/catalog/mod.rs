@@ -26,6 +26,7 @@ mod lookup;
 mod merge;
 mod message;
 pub mod name;
+mod owner;
 pub mod password;
 mod property;
 pub(crate) mod scoped;
@@ -44,6 +45,7 @@ pub use external::{ExternalDataSource, ExternalFileFormat, ExternalPlace};
 pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
+pub(crate) use owner::Owned;
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
@@ -127,6 +129,8 @@ pub struct Database {
     pub data_sources: BTreeMap<Name, Arc<ExternalDataSource>>,
     /// External file formats by name, likewise.
     pub file_formats: BTreeMap<Name, Arc<ExternalFileFormat>>,
+    /// Principals that own an object in the place of its schema's owner, by the object's id.
+    pub owners: BTreeMap<i32, i32>,
 }
 
 /// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.

@@ -32,6 +32,7 @@ struct Collector<'r> {
 impl Runner<'_> {
     /// Shows the plans of the program instead of running it.
     pub(crate) fn show_plans(&self, cx: &mut Cx<'_>) -> Result<i32, Stop> {
+        check_permission(cx)?;
         let mut collector = Collector { runner: self, next: 1, calls: Vec::new() };
         let statements = collector.steps(&self.program.body, cx)?;
         let explain = cx.session.options.explain;
@@ -50,6 +51,14 @@ impl Runner<'_> {
             }
         }
         Ok(0)
+    }
+}
+
+/// Who is shown a plan has SHOWPLAN in the database.
+pub(super) fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
+    match cx.session.catalog.database(&cx.session.database) {
+        Some(database) => Ok(cx.session.rights.check_database(database, "SHOWPLAN")?),
+        None => Ok(()),
     }
 }
 

@@ -6,7 +6,7 @@
 use sos::clock;
 use types::Error;
 
-use super::collect::{document, is_switch, send, send_document};
+use super::collect::{check_permission, document, is_switch, send, send_document};
 use super::rows::{self, Detail};
 use super::statement::{Shown, Spent, World};
 use super::{Explain, Profile};
@@ -68,6 +68,9 @@ impl Runner<'_> {
         leaf: &Leaf,
         cx: &mut Cx<'_>,
     ) -> Result<(), Stop> {
+        if cx.session.options.explain.has(Explain::PLANS_AFTER) {
+            check_permission(cx)?;
+        }
         // Statements inside of it (of functions, of triggers) are part of it.
         let explain = std::mem::take(&mut cx.session.options.explain);
         let told_of = emit::statement::wants_plans();

@@ -323,6 +323,12 @@ fn object_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
         };
         return Ok(module.map_or(Value::Null, |m| Value::Int(i32::from(is_on(m)))));
     }
+    if property == "ownerid" {
+        // A constraint or a trigger has the owner of its table.
+        let of = if row.parent_id == 0 { row.id } else { row.parent_id };
+        let owner = current(cx).map_or(1, |database| database.owner_of(of, row.schema_id));
+        return Ok(Value::Int(owner));
+    }
     Ok(object_fact(&row, table.as_deref(), &property).map_or(Value::Null, Value::Int))
 }
 
@@ -368,7 +374,6 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
         "isconstraint" => is(&["PK", "UQ", "F", "C", "D"]),
         "isexecuted" => is(&["P", "V", "TR", "FN", "IF", "TF"]),
         "ismsshipped" => Some(i32::from(row.system)),
-        "ownerid" => Some(1),
         "schemaid" => Some(row.schema_id),
         "isansinullson" if table.is_some() => of_table(&|t| t.ansi_nulls),
         "isquotedidenton" if table.is_some() => Some(1),

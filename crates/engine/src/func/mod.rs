@@ -125,6 +125,14 @@ pub fn find(name: &str) -> Option<&'static Function> {
     SCALARS.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
 }
 
+/// Iterates over the names of all functions.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    let scalars = SCALARS.iter().flat_map(|list| list.iter()).map(|f| f.name);
+    let aggregates = AGGREGATES.iter().flat_map(|list| list.iter()).map(|f| f.name);
+    let tables = TABLES.iter().flat_map(|list| list.iter()).map(|f| f.name);
+    scalars.chain(aggregates).chain(tables)
+}
+
 /// Returns every scalar function: what holds for all of them is tested over it.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {

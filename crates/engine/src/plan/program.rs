@@ -15,6 +15,7 @@ use crate::catalog::{ModuleDef, TableDef, UserType};
 use crate::opt::watch::{Later, Watch};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
+use crate::security::Owner;
 use crate::session::SessionState;
 use crate::session::options::Meaning;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
@@ -49,6 +50,8 @@ pub struct Program {
     pub(crate) routine: Option<Routine>,
     /// Set once it has been found that all that can be bound before it runs is without mistakes.
     pub(crate) compiled: OnceLock<()>,
+    /// Of a module's body, who owns the module.
+    pub(crate) owner: Option<Owner>,
 }
 
 /// The trigger or function whose body a program is.

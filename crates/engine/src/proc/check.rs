@@ -13,6 +13,7 @@ use types::batch::Vector;
 use types::key::encode_value;
 use types::{Error, Msg};
 
+use super::dbcc::{require_database, require_table};
 use super::sqlperf::word;
 use crate::bind::fragment::parse_object_name;
 use crate::bind::{BinderContext, query};
@@ -63,6 +64,7 @@ impl Findings {
 pub(super) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_options(dbcc)?;
     let database = find_database(dbcc, cx)?;
+    require_database(command, &database, cx)?;
     let quiet = is_quiet(dbcc);
     if !quiet {
         say(2_536, &format!("DBCC results for '{}'.", database.name), cx)?;
@@ -92,6 +94,7 @@ pub(super) fn table(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_options(dbcc)?;
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
     let table = find_table(name, cx)?;
+    require_table("CHECKTABLE", &table, cx)?;
     let quiet = is_quiet(dbcc);
     let errors = report(&table, quiet, cx)?;
     if errors > 0 {
@@ -112,6 +115,7 @@ pub(super) fn table(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
 pub(super) fn catalog(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     check_options(dbcc)?;
     let database = find_database(dbcc, cx)?;
+    require_database("CHECKCATALOG", &database, cx)?;
     let wrong = |attribute: &str, (object, id): (&str, i32), target: &str| {
         let text = format!(
             "Attribute ({attribute}) of row (object_id={id}) in {object} does not have a matching \
@@ -335,7 +339,7 @@ pub(super) fn is_quiet(dbcc: &ast::Dbcc) -> bool {
 }
 
 /// The database that is named, by its id too; none or 0 is the current one.
-fn find_database(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<Arc<Database>, Stop> {
+pub(super) fn find_database(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<Arc<Database>, Stop> {
     let catalog = &cx.session.catalog;
     let found = match dbcc.arguments.first() {
         None => catalog.databases.get(&crate::catalog::name::Name::new(&cx.session.database)),

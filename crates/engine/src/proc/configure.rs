@@ -209,8 +209,7 @@ fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
     if cx.session.rights.has_of_server(&cx.session.catalog, "ALTER SETTINGS") {
         return Ok(());
     }
-    let text = "User does not have permission to perform this action.";
-    Err(Error::custom(15_247, 16, 1, text).into())
+    Err(Msg::NoPermissionForAction.into())
 }
 
 /// RECONFIGURE: what has been set comes into use.

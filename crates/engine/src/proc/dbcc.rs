@@ -1,44 +1,178 @@
-//! DBCC commands.
+//! DBCC commands: what they are called, what they ask for, and those that fit here.
 
 use tsql::ast;
 use types::{Error, Msg, Value};
 
 use crate::bind::shape_of;
+use crate::catalog::{Database, TableDef};
 use crate::exec::Cx;
 use crate::exec::run::{Stop, done};
 use crate::session::{IsolationLevel, SessionState};
-use crate::sink::{ColumnInfo, Command, Traits};
+use crate::sink::{self, ColumnInfo, Traits};
 
-pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    match dbcc.command.to_ascii_uppercase().as_str() {
-        "FREEPROCCACHE" => free_programs(cx),
-        "CHECKIDENT" => super::identity::run(dbcc, cx)?,
-        "MEMORYSTATUS" => super::memory_status::run(cx)?,
-        "SQLPERF" => super::sqlperf::run(dbcc, cx)?,
-        "USEROPTIONS" => user_options(cx)?,
-        // Rows are read where they are: there are no buffers to drop.
-        "DROPCLEANBUFFERS" => require_state(cx)?,
-        "FREESYSTEMCACHE" => free_system_cache(dbcc, cx)?,
-        // Of linked servers' sessions, which there are not.
-        "FREESESSIONCACHE" => require_state(cx)?,
-        "CHECKDB" => super::check::database(dbcc, "CHECKDB", cx)?,
-        "CHECKALLOC" => super::check::database(dbcc, "CHECKALLOC", cx)?,
-        "CHECKCATALOG" => super::check::catalog(dbcc, cx)?,
-        "CHECKTABLE" => super::check::table(dbcc, cx)?,
-        "DBREINDEX" => reindex(dbcc, cx)?,
-        "INPUTBUFFER" => super::inspect::input_buffer(dbcc, cx)?,
-        "OPENTRAN" => super::inspect::open_transaction(dbcc, cx)?,
-        "SHOW_STATISTICS" => super::show_statistics::run(dbcc, cx)?,
-        "UPDATEUSAGE" => update_usage(dbcc, cx)?,
-        "TRACEON" => super::trace::switch(dbcc, true, cx)?,
-        "TRACEOFF" => super::trace::switch(dbcc, false, cx)?,
-        "TRACESTATUS" => super::trace::status(dbcc, cx)?,
-        other => return Err(Msg::NotSupported(&format!("DBCC {other}")).into()),
+/// What a command asks for before it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asks {
+    /// Nothing, or what the command itself checks: that is about the table or database that it names.
+    Itself(&'static str),
+    /// ALTER SERVER STATE.
+    AlterState,
+    /// VIEW SERVER STATE.
+    ViewState,
+    /// Membership in sysadmin, or CONTROL SERVER.
+    Sysadmin,
+}
+
+impl Asks {
+    /// Says what is asked for, as docs/permissions.md has it.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Itself(text) => text,
+            Self::AlterState => "ALTER SERVER STATE",
+            Self::ViewState => "VIEW SERVER STATE",
+            Self::Sysadmin => "sysadmin",
+        }
     }
+}
+
+/// A DBCC command.
+pub(crate) struct Command {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it asks for, as its documentation has it.
+    pub(crate) asks: Asks,
+    run: fn(&ast::Dbcc, &mut Cx<'_>) -> Result<(), Stop>,
+}
+
+const DATABASE: Asks = Asks::Itself("db_owner");
+const TABLE: Asks = Asks::Itself("owner of the table or its schema, db_ddladmin or db_owner");
+const NOTHING: Asks = Asks::Itself("");
+
+/// The commands, by name.
+pub(crate) static COMMANDS: &[Command] = &[
+    Command {
+        name: "CHECKALLOC",
+        asks: DATABASE,
+        run: |d, cx| super::check::database(d, "CHECKALLOC", cx),
+    },
+    Command { name: "CHECKCATALOG", asks: DATABASE, run: super::check::catalog },
+    Command {
+        name: "CHECKDB",
+        asks: DATABASE,
+        run: |d, cx| super::check::database(d, "CHECKDB", cx),
+    },
+    Command { name: "CHECKIDENT", asks: TABLE, run: super::identity::run },
+    Command { name: "CHECKTABLE", asks: TABLE, run: super::check::table },
+    Command { name: "DBREINDEX", asks: TABLE, run: reindex },
+    // Rows are read where they are: there are no buffers to drop.
+    Command { name: "DROPCLEANBUFFERS", asks: Asks::AlterState, run: |_, _| Ok(()) },
+    Command { name: "FREEPROCCACHE", asks: Asks::AlterState, run: free_plan_cache },
+    // Of linked servers' sessions, which there are not.
+    Command { name: "FREESESSIONCACHE", asks: Asks::Sysadmin, run: |_, _| Ok(()) },
+    Command { name: "FREESYSTEMCACHE", asks: Asks::AlterState, run: free_system_cache },
+    Command {
+        name: "INPUTBUFFER",
+        asks: Asks::Itself("VIEW SERVER STATE, but of one's own session"),
+        run: super::inspect::input_buffer,
+    },
+    Command {
+        name: "MEMORYSTATUS",
+        asks: Asks::ViewState,
+        run: |_, cx| super::memory_status::run(cx),
+    },
+    Command { name: "OPENTRAN", asks: DATABASE, run: super::inspect::open_transaction },
+    Command {
+        name: "SHOW_STATISTICS",
+        asks: Asks::Itself("SELECT on the columns, or as CHECKTABLE"),
+        run: super::show_statistics::run,
+    },
+    Command {
+        name: "SQLPERF",
+        asks: Asks::Itself("VIEW SERVER STATE for LOGSPACE, ALTER SERVER STATE for CLEAR"),
+        run: super::sqlperf::run,
+    },
+    Command {
+        name: "TRACEOFF",
+        asks: Asks::Sysadmin,
+        run: |d, cx| super::trace::switch(d, false, cx),
+    },
+    Command {
+        name: "TRACEON",
+        asks: Asks::Sysadmin,
+        run: |d, cx| super::trace::switch(d, true, cx),
+    },
+    Command { name: "TRACESTATUS", asks: NOTHING, run: super::trace::status },
+    Command { name: "UPDATEUSAGE", asks: DATABASE, run: update_usage },
+    Command { name: "USEROPTIONS", asks: NOTHING, run: |_, cx| user_options(cx) },
+];
+
+/// Runs a command.
+///
+/// # Errors
+/// 40517 for one that there is not, 2571 for one that asks for more than the session may, and those of the command.
+pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    let named = |command: &&Command| command.name.eq_ignore_ascii_case(&dbcc.command);
+    let Some(command) = COMMANDS.iter().find(named) else {
+        let name = dbcc.command.to_ascii_uppercase();
+        return Err(Msg::NotSupported(&format!("DBCC {name}")).into());
+    };
+    require(command.asks, command.name, cx)?;
+    (command.run)(dbcc, cx)?;
     let quiet = dbcc.options.iter().any(|(name, _)| name.as_ref() == "NO_INFOMSGS");
     if !quiet {
         cx.sink.message(&Error::from(Msg::DbccCompleted))?;
     }
+    Ok(())
+}
+
+/// Checks what a command asks of the server.
+///
+/// # Errors
+/// 2571.
+pub(super) fn require(asks: Asks, command: &str, cx: &Cx<'_>) -> Result<(), Stop> {
+    let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
+    let may = match asks {
+        Asks::Itself(_) => true,
+        Asks::AlterState => rights.alters_state(catalog),
+        Asks::ViewState => rights.views_server_state(),
+        Asks::Sysadmin => rights.is_all(),
+    };
+    match may {
+        true => Ok(()),
+        false => Err(Msg::DbccDenied(&cx.session.login, command).into()),
+    }
+}
+
+/// Checks that the session may check a database as a whole.
+///
+/// # Errors
+/// 7983.
+pub(super) fn require_database(
+    command: &str,
+    database: &Database,
+    cx: &Cx<'_>,
+) -> Result<(), Stop> {
+    match cx.session.rights.owns(database) {
+        true => Ok(()),
+        false => Err(Msg::DbccDatabaseDenied(&cx.session.login, command, &database.name).into()),
+    }
+}
+
+/// Checks that the session may check and repair a table. Temporary ones are the session's own.
+///
+/// # Errors
+/// 2557.
+pub(super) fn require_table(command: &str, table: &TableDef, cx: &Cx<'_>) -> Result<(), Stop> {
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let keeps = |database| cx.session.rights.keeps(database, table);
+    match table.name.starts_with('#') || database.is_none_or(|database| keeps(database)) {
+        true => Ok(()),
+        false => Err(Msg::DbccObjectDenied(&cx.session.login, command, &table.name).into()),
+    }
+}
+
+fn free_plan_cache(_: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
+    free_programs(cx);
     Ok(())
 }
 
@@ -49,17 +183,8 @@ pub(crate) fn free_programs(cx: &mut Cx<'_>) {
     cx.session.programs.clear();
 }
 
-/// Checks ALTER SERVER STATE.
-fn require_state(cx: &Cx<'_>) -> Result<(), Stop> {
-    if cx.session.rights.alters_server(&cx.session.catalog) {
-        return Ok(());
-    }
-    Err(Msg::ServerPermissionDenied("ALTER SERVER STATE").into())
-}
-
 /// `DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans' ..)`: plans are the one cache that there is.
 fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    require_state(cx)?;
     let name =
         dbcc.arguments.first().and_then(super::sqlperf::word).ok_or(Msg::DbccParameter(1))?;
     let of_plans = ["ALL", "SQL Plans", "Object Plans", "Bound Trees"];
@@ -72,10 +197,11 @@ fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
 
 /// `DBCC DBREINDEX (table [, index [, fill factor]])`: indexes have no pages that could be filled or in
 /// disorder, so that they are what a rebuild would make of them.
-fn reindex(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<(), Stop> {
+fn reindex(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let word = super::sqlperf::word;
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
     let table = super::check::find_table(name, cx)?;
+    require_table("DBREINDEX", &table, cx)?;
     match dbcc.arguments.get(1).map(word) {
         None | Some(Some("")) => Ok(()),
         Some(Some(index)) if table.index(index).is_some() => Ok(()),
@@ -86,18 +212,13 @@ fn reindex(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<(), Stop> {
 
 /// `DBCC UPDATEUSAGE (database [, table [, index]])`: rows are counted as they come and go, so that there is
 /// nothing to correct.
-fn update_usage(dbcc: &ast::Dbcc, cx: &Cx<'_>) -> Result<(), Stop> {
+fn update_usage(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let word = super::sqlperf::word;
-    let database = dbcc.arguments.first().ok_or(Msg::DbccParameterCount)?;
-    match (word(database), super::trace::number(database)) {
-        (Some(name), _) if cx.session.catalog.database(name).is_none() => {
-            return Err(Msg::DatabaseNotFound(name).into());
-        }
-        (Some(_), _) | (None, Some(0)) => {}
-        (None, Some(id))
-            if cx.session.catalog.databases.values().any(|d| i32::from(d.id) == id) => {}
-        (None, _) => return Err(Msg::DbccParameter(1).into()),
+    if dbcc.arguments.is_empty() {
+        return Err(Msg::DbccParameterCount.into());
     }
+    let database = super::check::find_database(dbcc, cx)?;
+    require_database("UPDATEUSAGE", &database, cx)?;
     let Some(table) = dbcc.arguments.get(1) else { return Ok(()) };
     super::check::find_table(word(table).ok_or(Msg::DbccParameter(2))?, cx)?;
     Ok(())
@@ -113,7 +234,7 @@ fn user_options(cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.sink.row(&[Value::nvarchar(name), Value::nvarchar(value)])?;
     }
     let rows = u64::try_from(options.len()).ok();
-    Ok(done(cx, Command::Select, rows, false)?)
+    Ok(done(cx, sink::Command::Select, rows, false)?)
 }
 
 fn text_column(name: &str, cx: &Cx<'_>) -> ColumnInfo {

@@ -7,7 +7,7 @@ use types::{DataType, Length, Msg, Value};
 
 use super::{SystemProcedure, argument, text};
 use crate::catalog::name::Name;
-use crate::catalog::{Database, ExtendedProperty, Securable};
+use crate::catalog::{Database, ExtendedProperty, Object, PrincipalKind, PropertyClass, Securable};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, convert_argument};
 use crate::view::Scope;
@@ -78,6 +78,42 @@ fn change(
     Ok(0)
 }
 
+/// Tells whether the session has ALTER on what a property is attached to, of a type on its schema.
+fn may_alter(of: Securable, cx: &Cx<'_>) -> bool {
+    let rights = &cx.session.rights;
+    let database = cx.session.catalog.database(&cx.session.database);
+    let Some(database) = database.filter(|_| !rights.is_all()) else { return true };
+    let on_schema = |schema| rights.has_on_schema(database, schema, "ALTER");
+    match of.class {
+        PropertyClass::Database => rights.has_of_database(database, "ALTER"),
+        PropertyClass::Schema => database.schema_by_id(of.major_id).is_none_or(on_schema),
+        PropertyClass::DatabasePrincipal => {
+            let mut all = database.principals.values();
+            all.find(|p| p.id == of.major_id).is_none_or(|p| match p.kind {
+                PrincipalKind::SqlUser => rights.has_of_database(database, "ALTER ANY USER"),
+                PrincipalKind::DatabaseRole => rights.alters_role(database, p),
+            })
+        }
+        PropertyClass::Type => {
+            let found = database.types.values().find(|t| t.id == of.major_id);
+            found.and_then(|t| database.schema(&t.schema)).is_none_or(on_schema)
+        }
+        PropertyClass::ObjectOrColumn | PropertyClass::Parameter | PropertyClass::Index => {
+            let object = database.object_by_id(of.major_id).or_else(|| {
+                // A constraint is its table's.
+                let table =
+                    database.tables().find(|t| t.constraint_ids().any(|id| id == of.major_id));
+                table.and_then(|table| database.object_by_id(table.id))
+            });
+            let object = match object {
+                Some(Object::Trigger(trigger)) => database.object_by_id(trigger.parent_id),
+                other => other,
+            };
+            object.is_none_or(|object| rights.alters(database, object))
+        }
+    }
+}
+
 /// Finds what the levels name; `first` is the place of the first of them among the arguments.
 fn target(
     procedure: &str,
@@ -107,7 +143,8 @@ fn target(
         Some(of) => find(&Scope { session: cx.session, database: of, arguments: &[] }, &levels),
         None => return Err(Msg::DatabaseNotFound(&database).into()),
     };
-    let Some(securable) = found.first().map(Found::securable) else {
+    let securable = found.first().map(Found::securable);
+    let Some(securable) = securable.filter(|of| may_alter(*of, cx)) else {
         return Err(Msg::PropertyNotPermitted(&shown).into());
     };
     Ok(Target { database, securable, property: Name::new(&property), shown })

@@ -5,6 +5,7 @@ use tsql::ast;
 use types::{Error, Msg, Value};
 
 use super::check::find_table;
+use super::dbcc::require_table;
 use super::sqlperf::word;
 use crate::catalog::TableDef;
 use crate::exec::Cx;
@@ -25,6 +26,7 @@ pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         Some(_) => return Err(Msg::DbccParameter(2).into()),
     };
     let table = find_table(name, cx)?;
+    require_table("CHECKIDENT", &table, cx)?;
     let Some((column, (_, increment))) =
         table.columns.iter().find_map(|c| c.identity.map(|identity| (c, identity)))
     else {

@@ -30,11 +30,7 @@ pub(super) fn input_buffer(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop
         return Err(Msg::DbccParameterCount.into());
     }
     if i32::from(cx.session.id) != id && !cx.session.rights.views_server_state() {
-        let text = format!(
-            "User '{}' does not have permission to run DBCC INPUTBUFFER.",
-            cx.session.login
-        );
-        return Err(Error::custom(2_571, 14, 3, &text).into());
+        return Err(Msg::DbccDenied(&cx.session.login, "INPUTBUFFER").into());
     }
     let cards = cx.session.instance.sessions.cards();
     if !cards.iter().any(|card| i32::from(card.id) == id) {
@@ -67,22 +63,9 @@ pub(super) fn open_transaction(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), 
     if let Some((other, _)) = dbcc.options.iter().find(|(name, _)| name.as_ref() != "NO_INFOMSGS") {
         return Err(Msg::NotSupported(&format!("DBCC OPENTRAN WITH {other}")).into());
     }
-    let catalog = &cx.session.catalog;
-    let database = match dbcc.arguments.first() {
-        None => cx.session.database.to_string(),
-        Some(argument) => match (number(argument), super::sqlperf::word(argument)) {
-            (Some(0), _) => cx.session.database.to_string(),
-            (Some(id), _) => {
-                let found = catalog.databases.values().find(|d| i32::from(d.id) == id);
-                found.map(|d| d.name.clone()).ok_or(Msg::DbccParameter(1))?
-            }
-            (None, Some(name)) => {
-                let found = catalog.database(name).map(|d| d.name.clone());
-                found.ok_or(Msg::DatabaseNotFound(name))?
-            }
-            (None, None) => return Err(Msg::DbccParameter(1).into()),
-        },
-    };
+    let database = super::check::find_database(dbcc, cx)?;
+    super::dbcc::require_database("OPENTRAN", &database, cx)?;
+    let database = database.name.clone();
     let text = match oldest(&database, cx) {
         None => return say(7_969, "No active open transactions.", cx),
         Some(open) => describe(&open, cx),

@@ -141,10 +141,10 @@ fn check_language(language: Option<&str>) -> Result<(), Stop> {
 }
 
 fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
-    if cx.session.rights.is_all() {
-        return Ok(());
+    match cx.session.rights.is_in_server_role(&cx.session.catalog, "serveradmin") {
+        true => Ok(()),
+        false => Err(Msg::NoPermissionForAction.into()),
     }
-    Err(custom(15_247, "User does not have permission to perform this action."))
 }
 
 fn missing(number: i32) -> Error {

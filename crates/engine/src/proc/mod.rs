@@ -75,6 +75,11 @@ fn all() -> impl Iterator<Item = &'static SystemProcedure> {
     lists.flat_map(|list| list.iter())
 }
 
+/// Iterates over the names of all of them but that of debug builds.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    PROCEDURES.iter().flat_map(|lists| lists.iter()).flat_map(|list| list.iter()).map(|p| p.name)
+}
+
 /// Returns the name of a system procedure that SQL Server has and Clearway has not.
 pub(crate) fn known_but_missing(name: &str) -> Option<&'static str> {
     let object = name.rsplit('.').next().unwrap_or(name).trim_matches(['[', ']', '"']);

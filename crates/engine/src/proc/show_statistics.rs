@@ -15,6 +15,7 @@ use crate::catalog::TableDef;
 use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::Stop;
+use crate::security::has_on_column;
 
 /// Steps of a histogram behind its first, which is the lowest value alone.
 const STEPS_MAX: u32 = 199;
@@ -46,10 +47,30 @@ pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let name = word(name).ok_or(Msg::DbccParameter(2))?;
     let wanted = wanted(dbcc)?;
     let subject = subject(&table, name, cx).ok_or(Msg::StatisticsNotFound(name))?;
+    check_reads(&table, &subject, cx)?;
     let text = text(&subject, &wanted);
     let entry = prepare(&Value::nvarchar(&text), &Value::Null, cx.session)?;
     run_prepared(entry, &mut [], cx)?;
     Ok(())
+}
+
+/// Values are shown to who may read them.
+fn check_reads(table: &TableDef, subject: &Subject, cx: &Cx<'_>) -> Result<(), Stop> {
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let Some(database) = database.filter(|_| !table.name.starts_with('#')) else { return Ok(()) };
+    let ids = (table.id, table.schema_id);
+    let reads = |name: &String| {
+        let place = table.columns.iter().position(|column| Name::same(&column.name, name));
+        let id = place.and_then(|place| i32::try_from(place + 1).ok()).unwrap_or(0);
+        has_on_column(&cx.session.rights, database, ids, id, "SELECT")
+    };
+    match subject.columns.iter().all(reads) {
+        true => Ok(()),
+        false => {
+            let login = &cx.session.login;
+            Err(Msg::DbccObjectDenied(login, "SHOW_STATISTICS", &table.name).into())
+        }
+    }
 }
 
 fn wanted(dbcc: &ast::Dbcc) -> Result<Wanted, Stop> {

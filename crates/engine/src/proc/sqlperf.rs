@@ -5,6 +5,7 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Msg, Value};
 
+use super::dbcc::{Asks, require};
 use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Stop, done};
@@ -13,12 +14,15 @@ use crate::sink::{ColumnInfo, Command, Traits};
 /// Runs the command.
 ///
 /// # Errors
-/// 2583 and 2560 for arguments that are not documented.
+/// 2583 and 2560 for arguments that are not documented, 2571 for who may not.
 pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     let words: Vec<Option<&str>> = dbcc.arguments.iter().map(word).collect();
     match words.as_slice() {
         [first] => match first {
-            Some(name) if name.eq_ignore_ascii_case("LOGSPACE") => log_space(cx),
+            Some(name) if name.eq_ignore_ascii_case("LOGSPACE") => {
+                require(Asks::ViewState, "SQLPERF", cx)?;
+                log_space(cx)
+            }
             _ => Err(Msg::DbccParameter(1).into()),
         },
         [first, second] => {
@@ -28,6 +32,7 @@ pub(super) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
             if !second.is_some_and(|word| word.eq_ignore_ascii_case("CLEAR")) {
                 return Err(Msg::DbccParameter(2).into());
             }
+            require(Asks::AlterState, "SQLPERF", cx)?;
             cx.session.instance.machine.accounts().clear(statistics);
             Ok(())
         }

@@ -35,6 +35,9 @@ fn control(
     arguments: &mut [Argument],
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
+    if !cx.session.rights.is_all() {
+        return Err(Msg::NoPermissionForAction.into());
+    }
     let unknown =
         |a: &&Argument| !a.name.is_empty() && !names.iter().any(|name| Name::same(&a.name, name));
     if let Some(unknown) = arguments.iter().find(unknown) {

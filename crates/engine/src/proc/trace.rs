@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tsql::ast;
 use types::value::ColumnType;
-use types::{DataType, Error, Msg, Value};
+use types::{DataType, Msg, Value};
 
 use crate::bind::shape_of;
 use crate::exec::Cx;
@@ -20,16 +20,8 @@ const GLOBAL: i32 = -1;
 /// Runs TRACEON or TRACEOFF.
 ///
 /// # Errors
-/// 2571 without the rights of a sysadmin, 2560 for an argument that is no number.
+/// 2560 for an argument that is no number.
 pub(super) fn switch(dbcc: &ast::Dbcc, on: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    if !cx.session.rights.is_all() {
-        let text = format!(
-            "User '{}' does not have permission to run DBCC {}.",
-            cx.session.login,
-            dbcc.command.to_ascii_uppercase()
-        );
-        return Err(Error::custom(2_571, 14, 3, &text).into());
-    }
     let (flags, global) = flags(dbcc)?;
     if flags.is_empty() {
         return Err(Msg::DbccParameter(1).into());

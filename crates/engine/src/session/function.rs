@@ -10,6 +10,7 @@ use crate::bind::program::{Body, Parameters};
 use crate::catalog::{ModuleDef, Routine, TableDef};
 use crate::exec::run::Stop;
 use crate::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
+use crate::security::Owner;
 use crate::session::SessionState;
 use crate::session::cache::{Entry, ProgramKey};
 
@@ -32,6 +33,7 @@ impl SessionState {
         };
         let mut program = self.compile_function(create, routine, &module.text, &database)?;
         program.routine = Some(plan::Routine::of(module, RoutineKind::Function));
+        program.owner = Some(Owner::of_module(&self.catalog, module));
         let program = Arc::new(program);
         self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)
@@ -101,6 +103,7 @@ impl SessionState {
         };
         let mut program = self.compile_trigger(create, table, &module.text, &database)?;
         program.routine = Some(plan::Routine::of(module, RoutineKind::Trigger));
+        program.owner = Some(Owner::of_module(&self.catalog, module));
         let program = Arc::new(program);
         self.instance.programs.put(key, &Arc::from([]), &program);
         Ok(program)

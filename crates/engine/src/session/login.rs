@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use types::{Bytes, Error, Msg, Value};
 
-use crate::catalog::{Catalog, Login};
+use crate::catalog::Catalog;
+use crate::catalog::name::Name;
+use crate::event::emit;
 use crate::exec::ddl::user_access;
 use crate::exec::run::option;
-use crate::instance::{Instance, SessionCounters as Counters};
+use crate::instance::{Answer, Instance, SessionCounters as Counters};
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
@@ -39,14 +41,46 @@ fn no_database(name: &str, user: &str) -> Vec<Error> {
     ]
 }
 
-/// Checks a login and makes its session's state.
+/// Whether somebody is who they say, and when they are told.
+pub struct Admission {
+    /// When the answer is due.
+    pub answer: Answer,
+    /// The errors of who is refused.
+    pub refused: Option<Vec<Error>>,
+}
+
+/// Checks name and password, and counts those that are wrong.
+pub(super) fn admit(instance: &Arc<Instance>, request: &LoginRequest) -> Admission {
+    let catalog = instance.catalog.load();
+    look_up(instance, &request.user, catalog.version);
+    let failure = check_password(&catalog, request).err();
+    let state = failure.map(|failure| failure as u8);
+    let address = &request.client.address.0;
+    let answer = instance.login_failures.admit(&request.user, address, state);
+    let failure = failure.or((answer == Answer::Refused).then_some(LoginFailure::WrongPassword));
+    let refused = failure.map(|failure| {
+        let error = failure.error(&request.user);
+        emit::error::login_failed(&error);
+        vec![error]
+    });
+    Admission { answer, refused }
+}
+
+/// Makes the session's state of who was admitted.
 pub(super) fn open(
     instance: &Arc<Instance>,
     request: LoginRequest,
 ) -> Result<SessionState, Vec<Error>> {
+    enter(instance, request).inspect_err(|errors| {
+        instance.login_failures.count_other();
+        errors.iter().for_each(emit::error::login_failed);
+    })
+}
+
+fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState, Vec<Error>> {
     let catalog = instance.catalog.load();
-    look_up(instance, &request.user, catalog.version);
-    let login = check_password(&catalog, &request).map_err(|f| vec![f.error(&request.user)])?;
+    let login = catalog.logins.get(&Name::new(&request.user));
+    let login = login.ok_or_else(|| vec![LoginFailure::UnknownLogin.error(&request.user)])?;
     let name =
         if request.database.is_empty() { &login.default_database } else { &request.database };
     let rights = Rights::of(&catalog, &login.name);
@@ -140,16 +174,16 @@ fn check_language(language: &str) -> Result<(), Vec<Error>> {
     Err(vec![Error::from(Msg::NotSupported(option::OTHER_LANGUAGES)).at_line(1)])
 }
 
-fn check_password<'c>(
-    catalog: &'c Catalog,
-    request: &LoginRequest,
-) -> Result<&'c Arc<Login>, LoginFailure> {
-    let name = crate::catalog::name::Name::new(&request.user);
-    let login = catalog.logins.get(&name).ok_or(LoginFailure::UnknownLogin)?;
-    if crate::catalog::password::matches(&login.password_hash, &request.password) {
-        Ok(login)
-    } else {
-        Err(LoginFailure::WrongPassword)
+/// Takes as long for a login that there is not as for one that there is.
+fn check_password(catalog: &Catalog, request: &LoginRequest) -> Result<(), LoginFailure> {
+    const NO_HASH: [u8; 68] = [0; 68];
+    let login = catalog.logins.get(&Name::new(&request.user));
+    let hash = login.map_or(&NO_HASH[..], |login| &login.password_hash);
+    let matches = crate::catalog::password::matches(hash, &request.password);
+    match (login, matches) {
+        (None, _) => Err(LoginFailure::UnknownLogin),
+        (Some(_), false) => Err(LoginFailure::WrongPassword),
+        (Some(_), true) => Ok(()),
     }
 }
 

@@ -28,6 +28,7 @@ use types::value::ColumnType;
 
 pub use crate::event::context::wants_data_stream;
 pub(crate) use cache::{Entry, ProgramKey};
+pub use login::Admission;
 pub use options::{IsolationLevel, Options};
 pub use pump::Session;
 pub use state::SessionState;

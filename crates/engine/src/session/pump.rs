@@ -20,11 +20,14 @@ use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
 use crate::instance::{Instance, SessionCard, SessionCounter};
 use crate::plan::program::Program;
+use crate::security::Owner;
 use crate::session::cache::{Entry, ProgramKey};
 use crate::session::deferred::Deferred;
 use crate::session::state::Pooled;
 use crate::session::template::{Call, Chosen};
-use crate::session::{LoginRequest, Options, Reset, Rpc, SessionState, login, session_number};
+use crate::session::{
+    Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
+};
 use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
 use crate::stats::{Identity, Module, Origin};
 
@@ -48,6 +51,22 @@ impl Session {
     /// # Errors
     /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened.
     pub fn login(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
+        match Self::admit(instance, &request).refused {
+            Some(errors) => Err(errors),
+            None => Self::open(instance, request),
+        }
+    }
+
+    /// Checks name and password, counts those that are wrong, and says when the client is to be answered.
+    pub fn admit(instance: &Arc<Instance>, request: &LoginRequest) -> Admission {
+        login::admit(instance, request)
+    }
+
+    /// Opens the session of who was admitted.
+    ///
+    /// # Errors
+    /// 4060 and 18456 for a database that can't be opened, 40517 for a language.
+    pub fn open(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
         let state = login::open(instance, request)?;
         let card = Arc::new(SessionCard::new(&state));
         instance.sessions.register(&card);
@@ -551,6 +570,8 @@ impl SessionState {
         let module = Module { database_id: procedure.database_id, object_id: procedure.id };
         let program = with_clerk(MemoryClerk::ObjectPlans, || {
             let program = self.compile_procedure(procedure);
+            let owner = Some(Owner::of_procedure(&self.catalog, procedure));
+            let program = program.map(|program| Program { owner, ..program });
             program.map(|program| self.register(program, Origin::Procedure(module)))
         });
         self.meter.unpause();

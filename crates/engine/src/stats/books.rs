@@ -261,6 +261,11 @@ impl Program {
         self.books.as_ref().is_some_and(|books| books.module().is_none())
     }
 
+    /// Tells whether what the program does is asked for: not where it is only checked.
+    pub(crate) fn asks(&self) -> bool {
+        self.books.is_some() || self.owner.is_some()
+    }
+
     /// Tells whether the program may still run.
     #[inline]
     pub(crate) fn is_cached(&self) -> bool {

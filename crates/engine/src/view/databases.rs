@@ -10,12 +10,13 @@ use super::column::{
 };
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Database;
+use crate::catalog::name::Name;
 
 const COLUMNS: &[Column<Row>] = &[
     col("name", SYSNAME, |r| text(&r.database.name)),
     col("database_id", INT, |r| int(r.database.id)),
     opt("source_database_id", INT, |_| Value::Null),
-    opt("owner_sid", vb(85), |_| binary(&[1])),
+    opt("owner_sid", vb(85), |r| binary(&r.owner_sid)),
     col("create_date", DATETIME, |r| r.database.created.clone()),
     col("compatibility_level", TINYINT, |r| Value::TinyInt(r.database.options.compatibility_level)),
     opt("collation_name", SYSNAME, |r| text(&r.database.collation.name())),
@@ -128,6 +129,8 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 struct Row {
     database: Arc<Database>,
+    /// Of the login that `dbo` is.
+    owner_sid: Vec<u8>,
 }
 
 impl Row {
@@ -167,5 +170,11 @@ impl Row {
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let mut databases: Vec<_> = scope.session.catalog.databases.values().map(Arc::clone).collect();
     databases.sort_by_key(|d| d.id);
-    databases.into_iter().map(|database| Row { database }).collect()
+    let row = |database: Arc<Database>| {
+        let owner = database.principals.get(&Name::new("dbo")).and_then(|dbo| dbo.login.as_deref());
+        let logins = &scope.session.catalog.logins;
+        let login = owner.and_then(|owner| logins.get(&Name::new(owner)));
+        Row { owner_sid: login.map(|login| login.sid.clone()).unwrap_or_default(), database }
+    };
+    databases.into_iter().map(row).collect()
 }

@@ -89,6 +89,7 @@ mod dm_os_waiting_tasks;
 mod dm_os_workers;
 mod dm_resource_governor_resource_pools;
 mod dm_resource_governor_workload_groups;
+mod dm_server_login_failures;
 mod dm_server_services;
 mod dm_tran_active_transactions;
 mod dm_tran_locks;

@@ -1,9 +1,8 @@
 //! `sys.objects`: the objects of a database that users made.
 
-use types::Value;
-
 use super::column::{
-    BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, rows, shape, text,
+    BIT, Column, DATETIME, INT, SYSNAME, ascii, bit, ch, col, int, nv, opt, or_null, rows, shape,
+    text,
 };
 use super::{Rows, Scope, SystemView};
 use crate::view::source::{ObjectRow, objects, type_description};
@@ -11,7 +10,7 @@ use crate::view::source::{ObjectRow, objects, type_description};
 const COLUMNS: &[Column<ObjectRow>] = &[
     col("name", SYSNAME, |r| text(&r.name)),
     col("object_id", INT, |r| int(r.id)),
-    opt("principal_id", INT, |_| Value::Null),
+    opt("principal_id", INT, |r| or_null(r.owner, int)),
     col("schema_id", INT, |r| int(r.schema_id)),
     col("parent_object_id", INT, |r| int(r.parent_id)),
     opt("type", ch(2), |r| ascii(&format!("{:<2}", r.code))),

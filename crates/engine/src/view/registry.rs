@@ -193,4 +193,5 @@ pub(super) static VIEWS: &[&SystemView] = &[
     &super::xe::dm_xe_session_object_columns::VIEW,
     &super::xe::dm_xe_session_counts::VIEW,
     &super::xe::fn_xe_file_target_read_file::VIEW,
+    &super::dm_server_login_failures::VIEW,
 ];

@@ -27,6 +27,8 @@ pub(crate) struct ObjectRow {
     pub(crate) schema: String,
     /// `schema_id`
     pub(crate) schema_id: i32,
+    /// `principal_id`: the owner of its own that ALTER AUTHORIZATION gave it.
+    pub(crate) owner: Option<i32>,
     /// The table of a constraint or trigger; 0 for the others.
     pub(crate) parent_id: i32,
     /// `type`
@@ -77,7 +79,9 @@ pub(crate) fn tables(session: &SessionState, database: &Database) -> Vec<Arc<Tab
 pub(crate) fn objects(session: &SessionState, database: &Database) -> Vec<ObjectRow> {
     let mut rows = Vec::new();
     for table in tables(session, database) {
+        let first = rows.len();
         push_table(&table, &mut rows);
+        rows[first].owner = database.owners.get(&table.id).copied();
     }
     for object in database.objects.values() {
         if let Some(row) = module_row(object, database) {
@@ -94,6 +98,7 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
         id,
         schema: table.schema.clone(),
         schema_id: table.schema_id,
+        owner: None,
         parent_id,
         code,
         created: table.created.clone(),
@@ -143,6 +148,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
         id: object.id(),
         schema: object.schema().to_owned(),
         schema_id,
+        owner: database.owners.get(&object.id()).copied(),
         parent_id,
         code,
         created,
@@ -162,6 +168,7 @@ pub(crate) fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
             id,
             schema: schema.to_owned(),
             schema_id: if schema == "sys" { 4 } else { 3 },
+            owner: None,
             parent_id: 0,
             code: if view.arity == 0 { "V" } else { "TF" },
             created: started.clone(),
@@ -486,6 +493,7 @@ pub(crate) fn table_row(table: &TableDef) -> ObjectRow {
         id: table.id,
         schema: table.schema.clone(),
         schema_id: table.schema_id,
+        owner: None,
         parent_id: 0,
         code: "U",
         created: table.created.clone(),

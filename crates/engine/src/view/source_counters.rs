@@ -66,6 +66,7 @@ struct Facts {
     connected: u64,
     running: u64,
     active_transactions: u64,
+    failed_logins: u64,
 }
 
 impl Facts {
@@ -85,6 +86,7 @@ impl Facts {
             connected: count(instance.sessions.count()),
             running: count(cards.iter().filter(|card| card.is_running()).count()),
             active_transactions: count(instance.store.active_transactions()),
+            failed_logins: instance.login_failures.count(),
         }
     }
 
@@ -174,6 +176,7 @@ fn general_statistics(facts: &Facts, list: &mut List) {
     // No connection has several sessions.
     list.raw("Logical Connections", facts.connected);
     list.rate("Logins/sec", facts.totals.logins);
+    list.rate("Failed Logins/sec", facts.failed_logins);
     list.rate("Logouts/sec", facts.totals.logouts);
     list.rate("Connection Reset/sec", facts.totals.resets);
     list.raw("Active Temp Tables", made.saturating_sub(dropped));

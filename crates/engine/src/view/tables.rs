@@ -5,8 +5,8 @@ use std::sync::Arc;
 use types::Value;
 
 use super::column::{
-    BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, rows, shape,
-    text,
+    BIT, Column, DATETIME, INT, SYSNAME, TINYINT, ascii, bit, ch, col, int, nv, opt, or_null, rows,
+    shape, text,
 };
 use super::{Rows, Scope, SystemView};
 use crate::catalog::{TableDef, Versioning};
@@ -15,7 +15,7 @@ use crate::view::source::{ObjectRow, table_row, tables, type_description};
 const COLUMNS: &[Column<Row>] = &[
     col("name", SYSNAME, |r| text(&r.object.name)),
     col("object_id", INT, |r| int(r.object.id)),
-    opt("principal_id", INT, |_| Value::Null),
+    opt("principal_id", INT, |r| or_null(r.object.owner, int)),
     col("schema_id", INT, |r| int(r.object.schema_id)),
     col("parent_object_id", INT, |r| int(r.object.parent_id)),
     opt("type", ch(2), |r| ascii(&format!("{:<2}", r.object.code))),
@@ -93,5 +93,9 @@ struct Row {
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let tables = tables(scope.session, scope.database).into_iter();
-    tables.map(|table| Row { object: table_row(&table), table }).collect()
+    let row = |table: Arc<TableDef>| {
+        let owner = scope.database.owners.get(&table.id).copied();
+        Row { object: ObjectRow { owner, ..table_row(&table) }, table }
+    };
+    tables.map(row).collect()
 }

@@ -415,6 +415,8 @@ fn exports_need_permissions_and_reading_needs_select_only() {
     }
     assert_eq!(error(&mut poor, &sql).0, 4834);
     run(&mut owner, "GRANT ADMINISTER DATABASE BULK OPERATIONS TO poor");
+    assert_eq!(error(&mut poor, &sql).0, 2760);
+    run(&mut owner, "GRANT ALTER ON SCHEMA::dbo TO poor");
     run(&mut poor, &sql);
     // A data source is any folder of the server: that takes the right to its files.
     let source = "CREATE EXTERNAL DATA SOURCE other WITH (LOCATION = '/')";

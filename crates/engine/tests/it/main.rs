@@ -25,6 +25,7 @@ mod panics;
 mod parallel;
 mod parallel_ends;
 mod parallel_files;
+mod permissions;
 mod point_bench;
 mod prefixes;
 mod script;

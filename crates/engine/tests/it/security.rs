@@ -110,7 +110,7 @@ fn objects_take_permissions_of_their_own() {
         run(&mut poor, text);
     }
     assert_eq!(errors(&mut poor, "DELETE dbo.t WHERE a = 1"), [229]);
-    assert_eq!(errors(&mut poor, "TRUNCATE TABLE dbo.t"), [15247]);
+    assert_eq!(errors(&mut poor, "TRUNCATE TABLE dbo.t"), [1088]);
     assert_eq!(errors(&mut poor, "CREATE TABLE dbo.x (a int)"), [262]);
     run(&mut poor, "CREATE TABLE #x (a int); INSERT #x VALUES (1); SELECT * FROM #x");
 }
@@ -163,8 +163,38 @@ fn a_database_without_a_user_of_the_login_is_closed_to_it() {
     assert_eq!(errors(&mut poor, "USE other"), [916]);
     run(&mut sa, "USE other; CREATE USER poor");
     run(&mut poor, "USE other");
-    assert_eq!(errors(&mut poor, "GRANT VIEW SERVER STATE TO poor"), [15247]);
+    assert_eq!(errors(&mut poor, "GRANT VIEW SERVER STATE TO poor"), [4613]);
     assert_eq!(errors(&mut poor, "CREATE LOGIN friend WITH PASSWORD = 'x'"), [15247]);
     assert_eq!(errors(&mut poor, "CREATE DATABASE mine"), [262]);
     assert_eq!(errors(&mut sa, "GRANT VIEW SERVER STATE TO poor"), [4621]);
+}
+
+/// 18456 with the state that says why, as SQL Server's error_reported has it.
+#[test]
+fn a_failed_login_is_an_event() {
+    let (instance, mut sa, _poor) = server();
+    run(
+        &mut sa,
+        "CREATE EVENT SESSION failed ON SERVER ADD EVENT sqlserver.error_reported \
+         (WHERE error_number = 18456 AND state = 8) ADD TARGET package0.event_counter; \
+         ALTER EVENT SESSION failed ON SERVER STATE = START",
+    );
+    for (user, password) in [("poor", "wrong"), ("nobody", "secret"), ("poor", "secret")] {
+        let request = LoginRequest {
+            user: user.to_owned(),
+            password: password.to_owned(),
+            database: String::new(),
+            language: String::new(),
+            client: ClientInfo::default(),
+        };
+        let answer = Session::login(&instance, request).map_err(|errors| errors[0].number);
+        assert_eq!(answer.is_ok(), (user, password) == ("poor", "secret"));
+    }
+    let counted = "SELECT CAST(t.target_data AS xml).value('(//Event/@count)[1]', 'int') \
+                   FROM sys.dm_xe_session_targets AS t JOIN sys.dm_xe_sessions AS s \
+                   ON s.address = t.event_session_address WHERE s.name = 'failed'";
+    assert_eq!(run(&mut sa, counted).sets[0][0][0], "1");
+    let rows =
+        "SELECT name, failure_count, last_state FROM sys.dm_server_login_failures ORDER BY name";
+    assert_eq!(run(&mut sa, rows).sets[0], [["nobody", "1", "5"], ["poor", "1", "8"]]);
 }

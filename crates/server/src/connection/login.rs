@@ -3,8 +3,11 @@
 //! A successful login is answered with ENVCHANGE 1, INFO 5701, ENVCHANGE 7, ENVCHANGE 2, INFO 5703,
 //! LOGINACK, ENVCHANGE 4, FEATUREEXTACK and DONE. Several drivers fail without the collation.
 
-use engine::session::{ClientInfo, LoginRequest, Session};
+use engine::instance::Answer;
+use engine::session::{Admission, ClientInfo, LoginRequest, Session};
 use sos::sync::Arc;
+use sos::wait::WaitType;
+use sos::{clock, ledger};
 use tds::encryption::{self, EncryptionPolicy, Origin, TlsScope};
 use tds::login7::feature;
 use tds::packet::{PACKET_SIZE_DEFAULT, negotiated_packet_size};
@@ -48,6 +51,26 @@ impl Default for Negotiated {
     fn default() -> Self {
         Self { scope: TlsScope::None, is_strict: false }
     }
+}
+
+/// A login whose name and password were checked.
+struct Checked {
+    request: LoginRequest,
+    /// The errors, if it is refused.
+    refused: Option<Vec<Error>>,
+    settings: WireSettings,
+    /// Whether the client sent feature extensions, and UTF-8 among them.
+    features: Option<bool>,
+}
+
+/// A login that is answered later, since others of the same login or client have failed.
+pub(super) struct Delayed {
+    /// When, on the monotonic clock.
+    pub(super) until_ns: u64,
+    /// Ticks when it came.
+    since: u64,
+    /// What is answered then.
+    login: Option<Checked>,
 }
 
 impl Side {
@@ -117,15 +140,42 @@ impl Side {
         if let Some(unsupported) = unsupported(&login) {
             return self.refuse(&[unsupported], settings, io);
         }
-        let user = login.user.clone();
         let wants_utf8 = login.has_feature(feature::UTF8_SUPPORT);
-        let has_features = login.flags.has_features();
+        let features = login.flags.has_features().then_some(wants_utf8);
         let request = self.login_request(login, settings);
-        match Session::login(&self.shared.instance, request) {
-            Ok(session) => {
-                let features = has_features.then_some(wants_utf8);
-                self.welcome(session, settings, features, io)
+        let Admission { answer, refused } = Session::admit(&self.shared.instance, &request);
+        let login = Checked { request, refused, settings, features };
+        match answer {
+            Answer::Now | Answer::Refused => self.answer(login, io),
+            Answer::At(until_ns) => {
+                let since = clock::now_ticks();
+                self.stage =
+                    Stage::Delayed(Box::new(Delayed { until_ns, since, login: Some(login) }));
+                Ok(())
             }
+        }
+    }
+
+    /// Answers a login whose time has come. No worker has waited for that: the connection's deadline wakes it.
+    pub(super) fn answer_if_due(&mut self, io: &mut Io) -> Result<(), End> {
+        let Stage::Delayed(delayed) = &mut self.stage else { return Ok(()) };
+        if delayed.until_ns > clock::monotonic_ns() {
+            return Ok(());
+        }
+        let Some(login) = delayed.login.take() else { return Ok(()) };
+        ledger::book_wait(WaitType::LoginDelay, clock::now_ticks().saturating_sub(delayed.since));
+        self.answer(login, io)
+    }
+
+    fn answer(&mut self, login: Checked, io: &mut Io) -> Result<(), End> {
+        let Checked { request, refused, settings, features } = login;
+        let user = request.user.clone();
+        let opened = match refused {
+            Some(errors) => Err(errors),
+            None => Session::open(&self.shared.instance, request),
+        };
+        match opened {
+            Ok(session) => self.welcome(session, settings, features, io),
             Err(errors) => {
                 self.note_refusal(&user, &errors);
                 self.refuse(&errors, settings, io)
@@ -243,7 +293,7 @@ impl Side {
         let settings = match &self.stage {
             // It has not said anything that makes sense so far.
             Stage::Opening => return,
-            Stage::Prelogin(_) | Stage::Login(_) => WireSettings::default(),
+            Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => WireSettings::default(),
             Stage::Open(open) => open.settings,
         };
         if matches!(self.channel, Channel::Wrapped(_)) {

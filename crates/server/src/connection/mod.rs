@@ -4,6 +4,7 @@
 //!   Opening ─0x12─► Prelogin ─► [handshake in packets] ─► Login ─► Open ─► requests ..
 //!      │──────0x16─► TLS ─► Prelogin (inner) ───────────────▲
 //!      └──────0x10──────────────────────────────────────────┘   jTDS: no PRELOGIN
+//!                                                           Login ─► Delayed ─► Open: after failed logins
 //! ```
 //!
 //! A task works on what has arrived and returns; a slow client holds no worker. The usual request is
@@ -45,7 +46,7 @@ use crate::shared::{Seat, Shared};
 use crate::tls::Mode;
 use channel::Channel;
 use link::Link;
-use login::Negotiated;
+use login::{Delayed, Negotiated};
 use request::Open;
 use scratch::{Io, RECEIVE_BYTES, Scratch};
 
@@ -89,6 +90,8 @@ enum Stage {
     Prelogin(Origin),
     /// LOGIN7 comes next.
     Login(Negotiated),
+    /// LOGIN7 has come, and its answer is due later.
+    Delayed(Box<Delayed>),
     /// Requests come.
     Open(Box<Open>),
 }
@@ -264,19 +267,22 @@ impl Task for Connection {
         let mut scratch = Scratch::take();
         let was_open = matches!(self.side.stage, Stage::Open(_));
         let mut outcome = self.receive(&mut scratch);
-        if !was_open {
-            self.side.let_nudge(waker);
-        }
         if ready.has(Ready::WOKEN)
             && let Stage::Open(open) = &mut self.side.stage
         {
             open.session.let_go();
         }
         if outcome.is_ok() {
+            outcome = self.side.answer_if_due(&mut scratch.io);
+        }
+        if outcome.is_ok() {
             self.set_deadline();
             if ready.has(Ready::TIMED_OUT) && self.is_late() {
                 outcome = Err(End::TimedOut(self.limit()));
             }
+        }
+        if !was_open {
+            self.side.let_nudge(waker);
         }
         let next = match outcome {
             Ok(()) => Next::Keep,
@@ -291,7 +297,12 @@ impl Task for Connection {
     }
 
     fn deadline_ns(&self) -> Option<u64> {
-        self.deadline_ns
+        match &self.side.stage {
+            Stage::Delayed(delayed) => Some(delayed.until_ns),
+            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Open(_) => {
+                self.deadline_ns
+            }
+        }
     }
 }
 
@@ -356,7 +367,7 @@ impl Side {
                 self.prelogin(message, origin, io)
             }
             (Stage::Login(_), Step::Message(message)) => self.login(message, io),
-            (Stage::Opening | Stage::Prelogin(_) | Stage::Login(_), step) => {
+            (Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_), step) => {
                 Err(ProtocolError::UnexpectedMessage(kind_of(&step)).into())
             }
         }

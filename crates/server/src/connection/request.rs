@@ -177,7 +177,7 @@ impl Side {
     fn session(&mut self) -> Option<&mut Session> {
         match &mut self.stage {
             Stage::Open(open) => Some(&mut open.session),
-            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) => None,
+            Stage::Opening | Stage::Prelogin(_) | Stage::Login(_) | Stage::Delayed(_) => None,
         }
     }
 

@@ -47,11 +47,18 @@ use watch::Watch;
 use crate::memory;
 use crate::sync::{Arc, OnceLock, Weak};
 use crate::sys::SysCause;
+use crate::wait::WaitType;
 use crate::xe::Emitter;
 
 thread_local! {
     /// A raw pointer, so that the usual access is one load without a destructor check.
     static CURRENT: Cell<*const Account> = const { Cell::new(std::ptr::null()) };
+}
+
+/// Books a wait of what waits without a thread, such as a connection whose answer is due later; the thread that goes on
+/// with it calls this. `ticks` are those of [`crate::clock`].
+pub fn book_wait(wait_type: WaitType, ticks: u64) {
+    with_current(|account| account.book_wait(wait_type, ticks, 0));
 }
 
 /// Runs `f` on the calling thread's account, opening one if the thread has none yet.

@@ -204,11 +204,15 @@ macro_rules! with_messages_from_8000 {
             LoginExists(name: &'a str) = 15025, 16, "The server principal '{name}' already exists.";
             InvalidCompatibilityLevel = 15048, 16, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.";
             PropertyTooLong = 15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes.";
+            OwnerIsUser = 15110, 16, "The proposed new database owner is already a user or aliased in the database.";
             ConfigurationNotFound(name: &'a str) = 15123, 16, "The configuration option '{name}' does not exist, or it may be an advanced option.";
             ConfigurationValue(value: i64, name: &'a str) = 15129, 16, "'{value}' is not a valid value for configuration option '{name}'.";
             PropertyNotPermitted(name: &'a str) = 15135, 16, "Object is invalid. Extended properties are not permitted on '{name}', or the object does not exist.";
             ExecutionContextOf = 15136, 16, "The database principal is set as the execution context of one or more procedures, functions, or event notifications and cannot be dropped.";
+            OwnsSchema = 15138, 16, "The database principal owns a schema in the database, and cannot be dropped.";
             PrincipalNotFound(verb: &'a str, kind: &'a str, name: &'a str) = 15151, 16, "Cannot {verb} the {kind} '{name}', because it does not exist or you do not have permission.";
+            OwnsDatabases(login: &'a str) = 15174, 16, "Login '{login}' owns one or more database(s). Change the owner of the database(s) before dropping the login.";
+            OwnsObjects = 15183, 16, "The database principal owns objects in the database and cannot be dropped.";
             NotRevertible = 15196, 16, "The current security context is non-revertible. The \"Revert\" statement failed.";
             RevertElsewhere(statement: &'a str) = 15199, 16, "The current security context cannot be reverted. Please switch to the original database where '{statement}' was called and try it again.";
             PropertyMissing(property: &'a str, name: &'a str) = 15217, 16, "Property cannot be updated or deleted. Property '{property}' does not exist for '{name}'.";

@@ -311,7 +311,9 @@ with_messages_from_8000! {
     DbccObjectNotFound(name: &'a str) = 2501, 16, "Cannot find a table or object with the name \"{name}\". Check the system catalog.";
     DbccSyntax = 2526, 16, "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.";
     DbccCompleted = 2528, 10, "DBCC execution completed. If DBCC printed error messages, contact your system administrator.";
+    DbccObjectDenied(user: &'a str, command: &'a str, object: &'a str) = 2557, 14, "User '{user}' does not have permission to run DBCC {command} for object '{object}'.";
     DbccParameter(number: i64) = 2560, 16, "Parameter {number} is incorrect for this DBCC statement.";
+    DbccDenied(user: &'a str, command: &'a str) = 2571, 14, "User '{user}' does not have permission to run DBCC {command}.";
     DbccParameterCount = 2583, 16, "An incorrect number of parameters was given to the DBCC statement.";
     DuplicateKey(object: &'a str, index: &'a str, key: &'a str) = 2601, 14, "Cannot insert duplicate key row in object '{object}' with unique index '{index}'. The duplicate key value is ({key}).";
     UniqueViolation(kind: &'a str, constraint: &'a str, object: &'a str, key: &'a str) = 2627, 14, "Violation of {kind} constraint '{constraint}'. Cannot insert duplicate key in object '{object}'. The duplicate key value is ({key}).";
@@ -341,6 +343,7 @@ with_messages_from_8000! {
     SchemaNotFound(name: &'a str) = 2760, 16, "The specified schema name \"{name}\" either does not exist or you do not have permission to use it.";
     StatisticsNotFound(name: &'a str) = 2767, 16, "Could not locate statistics '{name}' in the system catalogs.";
     TempTableInFunction = 2772, 16, "Cannot access temporary tables from within a function.";
+    LogDenied = 2778, 16, "Only System Administrator can specify WITH LOG option for RAISERROR command.";
     SubstitutionMismatch(number: i64) = 2786, 16, "The data type of substitution parameter {number} does not match the expected type of the format specification.";
     InvalidFormat(text: &'a str) = 2787, 16, "Invalid format specification: '{text}'.";
     WrongObjectKind(wanted: &'a str, name: &'a str, found: &'a str) = 2809, 18, "The request for {wanted} '{name}' failed because '{name}' is a {found} object.";
@@ -355,6 +358,7 @@ with_messages_from_8000! {
     InternalError = 3624, 20, "A system assertion check has failed. The session has been ended; the server log has the details.";
     CannotDoDoesNotExist(verb: &'a str, kind: &'a str, name: &'a str) = 3701, 11, "Cannot {verb} the {kind} '{name}', because it does not exist or you do not have permission.";
     DatabaseInUse(name: &'a str) = 3702, 16, "Cannot drop database \"{name}\" because it is currently in use.";
+    NoPermissionOn(kind: &'a str, name: &'a str) = 3704, 16, "User does not have permission to perform this operation on {kind} '{name}'.";
     WrongDrop(wanted: &'a str, name: &'a str, found: &'a str, right: &'a str) = 3705, 16, "Cannot use DROP {wanted} with '{name}' because '{name}' is a {found}. Use {right}.";
     SystemObject(verb: &'a str, kind: &'a str, name: &'a str) = 3708, 16, "Cannot {verb} the {kind} '{name}' because it is a system {kind}.";
     IndexIsConstraint(index: &'a str, kind: &'a str) = 3723, 16, "An explicit DROP INDEX is not allowed on index '{index}'. It is being used for {kind} constraint enforcement.";
@@ -416,6 +420,7 @@ with_messages_from_8000! {
     BulkOrderTwice(column: &'a str) = 4818, 10, "Could not bulk load. The sorted column '{column}' was specified more than once. The ORDER hint is ignored.";
     BulkNotSorted(first: &'a str, second: &'a str) = 4819, 16, "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: {first}, primary key of second row: {second}.";
     BulkUnexpectedEnd = 4832, 16, "Bulk load: An unexpected end of file was encountered in the data file.";
+    NoGrantPermission = 4613, 16, "Grantor does not have GRANT permission.";
     BulkNoPermission = 4834, 16, "You do not have permission to use the bulk load statement.";
     BulkFileMissing(file: &'a str) = 4860, 16, "Cannot bulk load. The file \"{file}\" does not exist or you don't have file access rights.";
     BulkFileNotOpened(file: &'a str, code: &'a str) = 4861, 16, "Cannot bulk load because the file \"{file}\" could not be opened. Operating system error code {code}.";
@@ -484,6 +489,7 @@ with_messages_from_8000! {
     ReadTextRange(length: i64) = 7124, 16, "The offset and length specified in the READTEXT statement is greater than the actual data length of {length}.";
     NullTextPointer(function: &'a str) = 7133, 16, "NULL textptr (text, ntext, or image pointer) passed to {function} function.";
     LinkedServerNotFound(name: &'a str) = 7202, 11, "Could not find server '{name}' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.";
+    DbccDatabaseDenied(user: &'a str, command: &'a str, database: &'a str) = 7983, 14, "User '{user}' does not have permission to run DBCC {command} for database '{database}'.";
 }
 
 #[cfg(test)]

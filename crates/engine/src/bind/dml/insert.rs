@@ -23,6 +23,7 @@ use crate::plan::statement::{
     Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of,
 };
 use crate::plan::walk;
+use crate::security::require_crossing;
 
 /// Binds INSERT.
 pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
@@ -133,8 +134,9 @@ fn resolve_columns(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Reso
         Resolved::View(..) if !insert.output.is_empty() => {
             return Err(Msg::NotSupported("OUTPUT of an INSERT into a view").into());
         }
-        Resolved::View(..) => {
+        Resolved::View(view, _) => {
             let through = view::through(binder, name, &insert.columns)?;
+            require_crossing(binder, &view, table_of(&through.target), "INSERT")?;
             let columns = named_columns(table_of(&through.target), &through.columns)?;
             return Ok(Resolution { target: through.target, columns, check: through.check });
         }

@@ -211,6 +211,10 @@ pub(super) fn require_base(
     base: &Base,
     permission: &str,
 ) -> Result<()> {
+    let level = binder.levels.last().and_then(|level| level.sources.get(source));
+    if let Some(view) = level.and_then(|source| source.view.as_ref()) {
+        return security::require_crossing(binder, &view.module, &base.definition, permission);
+    }
     if !is_query(binder, source) {
         return Ok(());
     }

@@ -68,7 +68,11 @@ pub(super) fn through(
     name: &ObjectName,
     named: &[Ident],
 ) -> Result<Through> {
-    let known = in_level(binder, None, |binder| known(binder, name))?;
+    // What the statement may do to the view has been asked: `bind/statement.rs`.
+    let rights = binder.rights.take();
+    let known = in_level(binder, None, |binder| known(binder, name));
+    binder.rights = rights;
+    let known = known?;
     let columns = &known.columns;
     let wanted: Vec<&Column> = match named {
         [] => columns.iter().filter(|column| takes_value(column)).collect(),

@@ -26,7 +26,7 @@ use crate::plan::query::{
     ValuesScan, ViewScan,
 };
 use crate::plan::walk::{self, Registers};
-use crate::security;
+use crate::security::{self, Owner};
 use crate::sink::Traits;
 use crate::view::{SystemView, known_but_missing};
 
@@ -545,7 +545,7 @@ fn bind_view<'a>(
     let given = std::mem::take(&mut binder.given);
     let outer = std::mem::replace(&mut binder.database, database);
     // What the view reads is its owner's matter.
-    let rights = binder.rights.take();
+    let chain = binder.chain.replace(Owner::of_module(binder.catalog, view));
     let around = std::mem::take(&mut binder.view_checks);
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
     let meaning = binder.meaning;
@@ -553,7 +553,7 @@ fn bind_view<'a>(
     let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
     binder.meaning = meaning;
     let mut checks = std::mem::replace(&mut binder.view_checks, around);
-    binder.rights = rights;
+    binder.chain = chain;
     binder.in_view = was_in_view;
     binder.database = outer;
     binder.variables = variables;

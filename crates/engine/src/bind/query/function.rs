@@ -20,6 +20,7 @@ use crate::func::json::{Path, Wanted, default_path};
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{FunctionScan, Node, Query, UserFunctionScan};
+use crate::security::Owner;
 use crate::sink::Traits;
 use crate::view::known_but_missing;
 
@@ -157,11 +158,8 @@ pub(crate) fn bind_inline(
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);
     let outer = std::mem::replace(&mut binder.given, given);
-    // What the function reads is its owner's matter.
-    let rights = binder.rights.take();
     let was_in_view = std::mem::replace(&mut binder.in_view, true);
     let bound = bind_with(binder, with, query);
-    binder.rights = rights;
     binder.in_view = was_in_view;
     binder.given = outer;
     binder.variables = variables;
@@ -196,7 +194,10 @@ fn bind_user(
         let (given, hoisted) = hoist(binder, names_of.zip(arguments).collect());
         let meaning = binder.meaning;
         binder.meaning = meaning.with_ansi_nulls(module.options.ansi_nulls);
+        // What the function reads is its owner's matter.
+        let chain = binder.chain.replace(Owner::of_module(binder.catalog, module));
         let query = bind_inline(binder, with.as_ref(), query, given);
+        binder.chain = chain;
         binder.meaning = meaning;
         let query = query?;
         let node = add_query_source(binder, query, source_name, &names)?;

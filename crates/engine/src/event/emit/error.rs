@@ -31,10 +31,16 @@ pub(crate) fn reported(session: &SessionState, error: &Error, to: Receiver) {
     }
 }
 
-#[cold]
-fn report(session: &SessionState, error: &Error, to: Receiver) {
+/// Notes that a login was refused: there is no session that could be asked about.
+pub(crate) fn login_failed(error: &Error) {
+    if xe::enabled(&ERROR_REPORTED) {
+        xe::fire(&ERROR_REPORTED, &values(error, Receiver::Client));
+    }
+}
+
+fn values(error: &Error, to: Receiver) -> [Value<'_>; 8] {
     let intercepted = to == Receiver::Catch;
-    let values = [
+    [
         Value::Int(i64::from(error.number)),
         Value::Int(i64::from(error.severity)),
         Value::Int(i64::from(error.state)),
@@ -43,6 +49,10 @@ fn report(session: &SessionState, error: &Error, to: Receiver) {
         Value::Map(if intercepted { TO_NOBODY } else { TO_USER }),
         Value::Bool(intercepted),
         Value::Text(&error.message),
-    ];
-    fire(session, &ERROR_REPORTED, &values);
+    ]
+}
+
+#[cold]
+fn report(session: &SessionState, error: &Error, to: Receiver) {
+    fire(session, &ERROR_REPORTED, &values(error, to));
 }

@@ -39,6 +39,8 @@ pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
     {
         return refuse("contained databases");
     }
+    // Who makes a database owns it.
+    let owner = cx.session.login.clone();
     cx.session.change_catalog(|catalog| {
         if catalog.database(&create.name).is_some() {
             return Err(Error::custom(
@@ -54,6 +56,9 @@ pub(super) fn create(create: &ast::CreateDatabase, cx: &mut Cx<'_>) -> Result<()
         let id = catalog.next_database_id();
         let mut database = Database::new(id, &create.name, collation, created());
         database.options = options;
+        if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
+            Arc::make_mut(dbo).login = Some(owner);
+        }
         if !files.is_empty() {
             database.files = files;
         }

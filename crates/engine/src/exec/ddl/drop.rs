@@ -50,7 +50,8 @@ pub(super) fn word(kind: DropKind) -> &'static str {
     }
 }
 
-fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
+/// The error for what is not there, or not for this login to drop.
+pub(crate) fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
     let word = word(kind);
     match kind {
         DropKind::User | DropKind::Role | DropKind::Login | DropKind::Schema => Error::custom(

@@ -60,7 +60,7 @@ fn check_free(taken: bool, name: &str) -> Result<()> {
 ///
 /// # Errors
 /// 15247; 4834 for a data source without the right to the server's files.
-pub(super) fn check_permission(
+pub(crate) fn check_permission(
     kind: DropKind,
     rights: &Rights,
     database: &Database,

@@ -43,8 +43,9 @@ use crate::plan::expr::Register;
 use crate::session::SessionState;
 use crate::sink::Traits;
 
+pub(crate) use drop::missing as drop_refused;
 use duplicate::duplicate_key;
-pub(crate) use principal::columns_of_object;
+pub(crate) use principal::{columns_of_object, is_of_server};
 pub(crate) use table::{check_name_free, create_from_columns, distrust, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
@@ -129,97 +130,8 @@ pub(crate) fn of_database(kind: &StatementKind) -> Option<&'static str> {
     }
 }
 
-/// Checks that the session may run a definition. Temporary objects are everybody's to make.
-///
-/// # Errors
-/// 262 for what a permission of the database allows, 15247 for what an owner or a fixed role may do.
-pub(crate) fn check_permission(statement: &ast::Statement, cx: &Cx<'_>) -> Result<()> {
-    let session = &cx.session;
-    let rights = &session.rights;
-    if rights.is_all() || is_temporary(&statement.kind) {
-        return Ok(());
-    }
-    let (catalog, Some(database)) = (&session.catalog, session.catalog.database(&session.database))
-    else {
-        return Ok(());
-    };
-    let create = match &statement.kind {
-        StatementKind::CreateTable(_) => "CREATE TABLE",
-        StatementKind::CreateProcedure(_) => "CREATE PROCEDURE",
-        StatementKind::CreateView(_) => "CREATE VIEW",
-        StatementKind::CreateFunction(_) => "CREATE FUNCTION",
-        StatementKind::CreateSynonym(_) => "CREATE SYNONYM",
-        StatementKind::CreateType(_) => "CREATE TYPE",
-        StatementKind::CreateSchema(_) => "CREATE SCHEMA",
-        StatementKind::CreateSequence(_) => "CREATE SEQUENCE",
-        StatementKind::CreateDatabase(_) if rights.makes_databases(catalog) => return Ok(()),
-        StatementKind::CreateDatabase(_) => {
-            return Err(Msg::DatabasePermissionDenied("CREATE DATABASE", "master").into());
-        }
-        StatementKind::Principal(principal) => {
-            let of_server = matches!(
-                principal.kind,
-                ast::PrincipalKind::Login | ast::PrincipalKind::ServerRole
-            );
-            let allowed = match of_server {
-                true => rights.secures_server(catalog),
-                false => rights.owns(database),
-            };
-            return allowed.then_some(()).ok_or_else(not_permitted);
-        }
-        StatementKind::Permission(permission) => {
-            let allowed = match principal::is_of_server(permission) {
-                true => rights.secures_server(catalog),
-                false => rights.owns(database),
-            };
-            return allowed.then_some(()).ok_or_else(not_permitted);
-        }
-        StatementKind::CreateExternalTable(_) => {
-            return external::check_table_permission(rights, catalog, database);
-        }
-        StatementKind::CreateExternal(create) => {
-            let kind = match create.kind {
-                ast::ExternalKind::DataSource => ast::DropKind::ExternalDataSource,
-                ast::ExternalKind::FileFormat => ast::DropKind::ExternalFileFormat,
-            };
-            let reads_files = rights.reads_files(catalog);
-            return external::check_permission(kind, rights, database, reads_files);
-        }
-        StatementKind::Drop(drop)
-            if matches!(
-                drop.kind,
-                ast::DropKind::ExternalDataSource | ast::DropKind::ExternalFileFormat
-            ) =>
-        {
-            return external::check_permission(drop.kind, rights, database, true);
-        }
-        StatementKind::CreateEventSession(_)
-        | StatementKind::AlterEventSession(_)
-        | StatementKind::DropEventSession(_) => {
-            let allowed = rights.has_of_server(catalog, "ALTER ANY EVENT SESSION");
-            return allowed.then_some(()).ok_or_else(not_permitted);
-        }
-        // Everything else changes what is there: ALTER, which owners and db_ddladmin have.
-        _ => return rights.check_database(database, "ALTER").map_err(|_| not_permitted()),
-    };
-    rights.check_database(database, create)
-}
-
 fn not_permitted() -> Error {
-    Msg::NoPermissionForAction.into()
-}
-
-/// Tells whether a definition is of temporary tables or procedures only.
-fn is_temporary(kind: &StatementKind) -> bool {
-    match kind {
-        StatementKind::CreateTable(create) => create.name.is_temporary(),
-        StatementKind::AlterTable(alter) => alter.name.is_temporary(),
-        StatementKind::Truncate(truncate) => truncate.table.is_temporary(),
-        StatementKind::CreateIndex(create) => create.table.is_temporary(),
-        StatementKind::CreateProcedure(create) => create.name.is_temporary(),
-        StatementKind::Drop(drop) => drop.names.iter().all(ast::ObjectName::is_temporary),
-        _ => false,
-    }
+    crate::security::definition::not_permitted()
 }
 
 fn refuse<T>(what: &str) -> Result<T> {
@@ -330,6 +242,7 @@ fn change_database<T>(
         Some(database) => {
             let edited = edit(database)?;
             database.prune_properties();
+            database.prune_owners();
             Ok(edited)
         }
         None => Err(Msg::DatabaseNotFound(name).into()),

@@ -1,5 +1,5 @@
 //! ALTER SCHEMA .. TRANSFER: another schema for an object or a type; ALTER AUTHORIZATION: another owner
-//! for a schema.
+//! for a schema, an object or a database.
 //!
 //! The text of a module stays as it was, as with sp_rename.
 
@@ -11,9 +11,14 @@ use types::{Error, Msg, Result};
 use super::{change_database, refuse, rename, table};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Database, ModuleDef, Object, ProcedureDef, Schema, SequenceDef, SynonymDef, TableDef, UserType,
+    Class, Database, ModuleDef, Object, Principal, ProcedureDef, Schema, SequenceDef, SynonymDef,
+    TableDef, UserType,
 };
 use crate::exec::Cx;
+use crate::security::DBO;
+
+/// `schema_id` of the first schema that a user made.
+const SCHEMA_FIRST: i32 = 5;
 
 fn missing(verb: &str, kind: &str, name: &str) -> Error {
     Msg::PrincipalNotFound(verb, kind, name).into()
@@ -82,6 +87,7 @@ fn object(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
             return Err(Msg::TransferNameTaken(taken).into());
         }
         for object in moving {
+            database.forget_grants(object.id());
             database.objects.remove(&(Name::new(object.schema()), Name::new(object.name())));
             database.put(moved(&object, &schema));
         }
@@ -150,55 +156,87 @@ fn user_type(to: &str, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// Gives a schema another owner. An object belongs to its schema's owner and a database to `sa`: to
-/// make that so again changes nothing.
+/// Gives a schema, an object or a database another owner.
 ///
 /// # Errors
-/// 15151 for names that are not there, 40517 for an owner of its own.
+/// 15151 for names that are not there and for schemas of the system, 15110 for a database's owner-to-be that is a user there.
 pub(super) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Result<()> {
     let current = Arc::clone(&cx.session.database);
     let name = &alter.securable.name;
     match (alter.securable.class.as_deref(), alter.owner.as_deref()) {
         (Some("SCHEMA"), Some(owner)) => change_database(cx.session, &current, |database| {
-            let Some(principal) = database.principals.get(&Name::new(owner)) else {
-                return Err(missing("find", "principal", owner));
-            };
-            let id = principal.id;
-            let Some(schema) = database.schemas.get_mut(&Name::new(&name.object)) else {
-                return Err(missing("find", "schema", &name.object));
-            };
-            schema.owner = id;
-            Ok(())
+            authorize_schema(database, &name.object, owner)
         }),
-        (Some("DATABASE"), Some(owner)) => {
-            if cx.session.catalog.database(&name.object).is_none() {
-                return Err(missing("find", "database", &name.object));
-            }
-            match cx.session.catalog.logins.get(&Name::new(owner)) {
-                None => Err(missing("find", "principal", owner)),
-                Some(_) if Name::same(owner, "sa") => Ok(()),
-                Some(_) => refuse("ALTER AUTHORIZATION ON DATABASE to another login than sa"),
-            }
-        }
-        (None | Some("OBJECT"), owner) => {
-            let catalog = Arc::clone(&cx.session.catalog);
-            let database = catalog.database(&current).ok_or(Msg::InternalError)?;
-            let schema = name.schema.as_deref().unwrap_or("dbo");
-            if database.object(schema, &name.object).is_none() {
-                return Err(missing("find", "object", &name.object));
-            }
-            let is_owner = |owner: &str| {
-                let principal = database.principals.get(&Name::new(owner))?;
-                Some(database.schema(schema)?.owner == principal.id)
-            };
-            match owner.map(is_owner) {
-                None | Some(Some(true)) => Ok(()),
-                Some(None) => Err(missing("find", "principal", owner.unwrap_or_default())),
-                Some(Some(false)) => {
-                    refuse("ALTER AUTHORIZATION ON OBJECT to another than the schema's owner")
-                }
-            }
-        }
+        (Some("DATABASE"), Some(owner)) => authorize_database(&name.object, owner, cx),
+        (None | Some("OBJECT"), owner) => change_database(cx.session, &current, |database| {
+            authorize_object(database, name, owner)
+        }),
         (class, _) => refuse(&format!("ALTER AUTHORIZATION ON {}", class.unwrap_or("OBJECT"))),
     }
+}
+
+fn principal_id(database: &Database, owner: &str) -> Result<i32> {
+    let found = database.principals.get(&Name::new(owner));
+    found.map(|principal| principal.id).ok_or_else(|| missing("find", "principal", owner))
+}
+
+fn authorize_schema(database: &mut Database, name: &str, owner: &str) -> Result<()> {
+    let id = principal_id(database, owner)?;
+    let Some(schema) = database.schemas.get_mut(&Name::new(name)) else {
+        return Err(missing("find", "schema", name));
+    };
+    if schema.id < SCHEMA_FIRST {
+        return Err(missing("find", "schema", name));
+    }
+    schema.owner = id;
+    let schema_id = schema.id;
+    // What was granted on the schema goes, and on what is in it without an owner of its own.
+    let in_schema = |key: &(Name, Name)| Name::same(key.0.as_str(), name);
+    let objects = database.objects.iter().filter(|(key, _)| in_schema(key));
+    let ids = objects.map(|(_, object)| object.id());
+    let ids: Vec<i32> = ids.filter(|id| !database.owners.contains_key(id)).collect();
+    database.permissions.retain(|p| match p.class {
+        Class::Schema => p.object_id != schema_id,
+        Class::Object => !ids.contains(&p.object_id),
+        Class::Whole | Class::Principal => true,
+    });
+    Ok(())
+}
+
+/// A constraint or a trigger has the owner of its table.
+fn authorize_object(
+    database: &mut Database,
+    name: &ast::ObjectName,
+    owner: Option<&str>,
+) -> Result<()> {
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    let id = match database.object(schema, &name.object) {
+        None | Some(Object::Trigger(_)) => return Err(missing("find", "object", &name.object)),
+        Some(object) => object.id(),
+    };
+    let owner = owner.map(|owner| principal_id(database, owner)).transpose()?;
+    database.set_owner(id, owner);
+    Ok(())
+}
+
+/// A database's owner is the login that `dbo` is.
+fn authorize_database(name: &str, owner: &str, cx: &mut Cx<'_>) -> Result<()> {
+    let Some(login) = cx.session.catalog.logins.get(&Name::new(owner)) else {
+        return Err(missing("find", "principal", owner));
+    };
+    let login = login.name.clone();
+    let current = cx.session.catalog.database(name).map(|database| database.name.clone());
+    let Some(current) = current else { return Err(missing("find", "database", name)) };
+    change_database(cx.session, &current, |database| {
+        let is_it =
+            |login_of: &Option<String>| login_of.as_ref().is_some_and(|of| Name::same(of, &login));
+        let is_user = |p: &Arc<Principal>| p.id != DBO && is_it(&p.login);
+        if database.principals.values().any(is_user) {
+            return Err(Msg::OwnerIsUser.into());
+        }
+        if let Some(dbo) = database.principals.get_mut(&Name::new("dbo")) {
+            Arc::make_mut(dbo).login = Some(login.clone());
+        }
+        Ok(())
+    })
 }

@@ -13,7 +13,7 @@ use types::{Error, Msg, Result};
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Class, Database, Login, Object, Permission, Principal, PrincipalKind, password,
+    Class, Database, Login, Object, Owned, Permission, Principal, PrincipalKind, password,
 };
 use crate::exec::Cx;
 use crate::exec::ddl::table::shape_of_view;
@@ -172,6 +172,30 @@ fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) ->
     })
 }
 
+/// A password that is written out.
+fn constant(password: &ast::Expr, cx: &Cx<'_>) -> Result<String> {
+    let context = BinderContext::bare(cx.session, &cx.session.database);
+    let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
+    let text = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
+    text.ok_or_else(|| Msg::SyntaxNear("PASSWORD").into())
+}
+
+/// Checks the old password where one is given.
+///
+/// # Errors
+/// 15151 for a wrong one, as for a login that is not there.
+fn check_old_password(name: &str, options: &[LoginOption], cx: &Cx<'_>) -> Result<()> {
+    let Some(login) = cx.session.catalog.logins.get(&Name::new(name)) else { return Ok(()) };
+    for option in options {
+        if let LoginOption::Password { old_password: Some(old), .. } = option
+            && !password::matches(&login.password_hash, &constant(old, cx)?)
+        {
+            return Err(Msg::PrincipalNotFound("alter", "login", name).into());
+        }
+    }
+    Ok(())
+}
+
 /// The password of a login's options.
 fn password_of(options: &[LoginOption], cx: &Cx<'_>) -> Result<Option<Vec<u8>>> {
     let mut found = None;
@@ -183,11 +207,7 @@ fn password_of(options: &[LoginOption], cx: &Cx<'_>) -> Result<Option<Vec<u8>>> 
             // Nothing would make the login change it.
             LoginOption::Password { must_change: true, .. } => return refuse("MUST_CHANGE"),
             LoginOption::Password { password, .. } => {
-                let context = BinderContext::bare(cx.session, &cx.session.database);
-                let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
-                let text = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
-                let text = text.ok_or(Msg::SyntaxNear("PASSWORD"))?;
-                found = Some(password::hash(&text));
+                found = Some(password::hash(&constant(password, cx)?));
             }
             LoginOption::Other(option) => match option.name.as_ref() {
                 // There is no policy that could be checked.
@@ -269,6 +289,7 @@ fn alter_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<(
     if sid_of(options)?.is_some() {
         return Err(Msg::SyntaxNear("SID").into());
     }
+    check_old_password(name, options, cx)?;
     let password_hash = password_of(options, cx)?;
     let database = default_database(options);
     cx.session.change_catalog(|catalog| {
@@ -315,6 +336,11 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
         if database.objects.values().any(runs) {
             return Err(Msg::ExecutionContextOf.into());
         }
+        match database.owned_by(id) {
+            Some(Owned::Schema) => return Err(Msg::OwnsSchema.into()),
+            Some(Owned::Object) => return Err(Msg::OwnsObjects.into()),
+            None => {}
+        }
         let has_members = database.principals.values().any(|p| p.member_of.contains(&id));
         if has_members {
             return Err(Error::custom(
@@ -335,20 +361,30 @@ pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
         if Name::same(name, "sa") {
             return Err(Error::custom(15150, 16, 1, "Cannot drop the login 'sa'."));
         }
+        let owns = |database: &Arc<Database>| {
+            let dbo = database.principals.get(&Name::new("dbo"));
+            dbo.and_then(|dbo| dbo.login.as_deref()).is_some_and(|login| Name::same(login, name))
+        };
+        if catalog.databases.values().any(owns) {
+            return Err(Msg::OwnsDatabases(name).into());
+        }
         Ok(catalog.logins.remove(&Name::new(name)).is_some())
     })
 }
 
 /// Permissions of the server that can be granted.
-const SERVER_PERMISSIONS: [&str; 14] = [
+const SERVER_PERMISSIONS: [&str; 17] = [
     "ADMINISTER BULK OPERATIONS",
     "ALTER ANY CONNECTION",
+    "ALTER ANY DATABASE",
     "ALTER ANY EVENT SESSION",
     "ALTER ANY LOGIN",
     "ALTER SERVER STATE",
+    "ALTER SETTINGS",
     "ALTER TRACE",
     "CONNECT SQL",
     "CONTROL SERVER",
+    "CREATE ANY DATABASE",
     "IMPERSONATE ANY LOGIN",
     "VIEW ANY DATABASE",
     "VIEW ANY DEFINITION",
@@ -389,7 +425,7 @@ pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result
 }
 
 /// Tells whether a statement is about permissions of the server.
-pub(super) fn is_of_server(statement: &ast::Permission) -> bool {
+pub(crate) fn is_of_server(statement: &ast::Permission) -> bool {
     let of_server = |p: &str| SERVER_PERMISSIONS.contains(&p);
     match &statement.securable {
         None => statement.permissions.iter().any(|(p, _)| of_server(p)),

@@ -38,11 +38,44 @@ pub(crate) enum Renamed {
 /// few parts, 15250 for one of another database, 15253 for what is no name.
 pub(crate) fn run(kind: Renamed, old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     let name = parse_object_name(old).map_err(|_| Msg::NameSyntax(old))?;
+    check_right(kind, &name, old, cx)?;
     match kind {
         Renamed::Object => of_any_kind(&name, old, new, cx),
         Renamed::Column => column(&name, old, new, cx),
         Renamed::Index => index(&name, old, new, cx),
         Renamed::Type => user_type(&name, old, new, cx),
+    }
+}
+
+/// Checks that the session may alter the object, or the one that has the part, or the type's schema.
+///
+/// # Errors
+/// 15225: what may not be altered is as good as not there.
+fn check_right(kind: Renamed, name: &ast::ObjectName, old: &str, cx: &Cx<'_>) -> Result<()> {
+    let rights = &cx.session.rights;
+    let database = cx.session.catalog.database(&cx.session.database);
+    let Some(database) = database.filter(|_| !rights.is_all()) else { return Ok(()) };
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    if kind == Renamed::Type {
+        let schema = database.schema(schema);
+        let may = schema.is_none_or(|schema| rights.has_on_schema(database, schema, "ALTER"));
+        return if may { Ok(()) } else { Err(not_found(kind, old, cx)) };
+    }
+    let whole = || database.object(schema, &name.object).filter(|_| kind == Renamed::Object);
+    let owner = || {
+        let owner_schema = name.database.as_deref().unwrap_or("dbo");
+        name.schema.as_deref().and_then(|of| database.object(owner_schema, of))
+    };
+    let constrained = || {
+        let has = |t: &&Arc<TableDef>| {
+            Name::same(&t.schema, schema)
+                && t.constraint_names().any(|c| Name::same(c, &name.object))
+        };
+        database.tables().find(has).and_then(|table| database.object_by_id(table.id))
+    };
+    match whole().or_else(owner).or_else(constrained) {
+        Some(object) if !rights.alters(database, object) => Err(not_found(kind, old, cx)),
+        _ => Ok(()),
     }
 }
 

@@ -23,13 +23,15 @@ use crate::exec::ddl::distrust;
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, StatementResult, fault};
 use crate::plan::statement::{Insert, table_of};
+use crate::security::Securable;
 use crate::sink::{ColumnInfo, Command};
 use option::Options;
 
 /// SET IDENTITY_INSERT table ON | OFF.
 ///
 /// # Errors
-/// 8106 without an identity column, 8107 if it is on for another table, 1088 for an unknown table.
+/// 8106 without an identity column, 8107 if it is on for another table, 1088 for an unknown table, or without ALTER
+/// on it: no chain of ownership gives that.
 pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -> Result<()> {
     let name = table.to_string();
     let found = {
@@ -41,6 +43,12 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
             _ => return Err(Msg::ObjectNotFound(&name).into()),
         }
     };
+    if !found.name.starts_with('#')
+        && let Some(database) = cx.session.catalog.database_by_id(found.database_id)
+        && !cx.session.rights.has(database, &Securable::table(&found), "ALTER")
+    {
+        return Err(Msg::ObjectNotFound(&name).into());
+    }
     if !found.columns.iter().any(|c| c.identity.is_some()) {
         return Err(Msg::NoIdentityProperty(&name).into());
     }

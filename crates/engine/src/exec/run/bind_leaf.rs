@@ -132,7 +132,7 @@ impl Runner<'_> {
         let context = BinderContext::of(cx.session, self.program);
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
-            Ok(bound) => Ok((bound, binder.session_bound)),
+            Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),
             Err(first) => {
                 let all = all_unfound(&mut context.binder(), leaf, self.program, first.clone());
                 Err(all.unwrap_or_else(|other| if other.number == 208 { other } else { first }))

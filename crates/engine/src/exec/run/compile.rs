@@ -220,7 +220,8 @@ impl<'s> Pass<'s> {
             match bind_as(&mut binder, leaf, self.program) {
                 Ok(bound) => {
                     let meaning = self.session.options.meaning();
-                    let kept = self.plans == Plans::Kept && !binder.session_bound;
+                    let shared = !binder.session_bound && !binder.unchained.get();
+                    let kept = self.plans == Plans::Kept && shared;
                     if kept && *leaf.meaning.get_or_init(|| meaning) == meaning {
                         leaf.keep(bound);
                     }

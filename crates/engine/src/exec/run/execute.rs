@@ -17,6 +17,7 @@ use crate::plan::program::{
     ArgumentStep, ArgumentValue, ExecuteStep, ExecuteTarget, Program, TextCall,
 };
 use crate::proc;
+use crate::security::Owner;
 use crate::session::context::End;
 use crate::session::{SessionState, TableParameter};
 use crate::sink::{Command, Done, DoneKind};
@@ -344,16 +345,22 @@ pub(crate) fn not_found(name: &str) -> Stop {
     Stop::Error(Error::from(Msg::ProcedureNotFound(name)).with_state(62))
 }
 
-/// Checks that the session may call a procedure.
+/// Checks that the session may call a procedure; a module may call those of its own owner, `chain`.
 ///
 /// # Errors
 /// 229.
 pub(crate) fn check_execute(
     session: &SessionState,
     procedure: &ProcedureDef,
+    chain: Option<Owner>,
 ) -> Result<(), types::Error> {
     // Temporary procedures are the session's own.
     if session.rights.is_all() || procedure.name.starts_with('#') {
+        return Ok(());
+    }
+    let catalog = &session.catalog;
+    let of = || Owner::of_procedure(catalog, procedure);
+    if chain.is_some_and(|chain| chain.reaches(catalog, of())) {
         return Ok(());
     }
     let Some(database) = session.catalog.database_by_id(procedure.database_id) else {
@@ -445,9 +452,7 @@ impl Runner<'_> {
         let Some(procedure) = resolve_procedure(cx.session, name) else {
             return Err(proc::missing(name));
         };
-        if self.program.is_text() {
-            check_execute(cx.session, &procedure)?;
-        }
+        check_execute(cx.session, &procedure, self.program.owner)?;
         let program = cx.session.take_program_of(&procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;

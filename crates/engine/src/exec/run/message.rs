@@ -72,6 +72,10 @@ impl Runner<'_> {
             arguments.push(self.value(argument, cx)?);
         }
         let log = raise.options.contains(&RaisErrorOption::Log);
+        let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
+        if log && !rights.has_of_server(catalog, "ALTER TRACE") {
+            return Err(Msg::LogDenied.into());
+        }
         if severity >= SEVERITY_WITH_LOG && !log {
             return Err(Msg::SeverityNeedsLog(18).into());
         }

@@ -1,5 +1,7 @@
 //! READTEXT: a piece of a `text`, `ntext` or `image` value as a result.
 
+use std::sync::Arc;
+
 use tsql::ast;
 use types::value::ColumnType;
 use types::{Bytes, DataType, Msg, Value};
@@ -64,6 +66,8 @@ impl Runner<'_> {
         let Resolved::Table(definition) = resolve_table(&mut binder, table)? else {
             return Err(Msg::InvalidObject(&table.to_string()).into());
         };
+        let read = Resolved::Table(Arc::clone(&definition));
+        crate::security::require(&binder, &read, "SELECT")?;
         let column = definition.columns.iter().find(|c| Name::same(&c.name, written));
         let column = column.ok_or(Msg::InvalidColumn(written))?;
         match column.ty.data_type {

@@ -1,6 +1,6 @@
 //! Procedures about databases, their files, users, roles and permissions.
 
-use types::Error;
+use types::{Error, Msg, Value};
 
 use super::{TextProcedure, run};
 use crate::catalog::PrincipalKind;
@@ -26,7 +26,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_helptrigger", id: 0, run: help_trigger },
     SystemProcedure { name: "sp_helpuser", id: 0, run: help_user },
     SystemProcedure { name: "sp_table_privileges", id: 0, run: |a, cx| run(&PRIVILEGES, a, cx) },
-    SystemProcedure { name: "xp_msver", id: 0, run: |a, cx| run(&VERSION, a, cx) },
+    SystemProcedure { name: "xp_msver", id: 0, run: version },
 ];
 
 /// The argument's name, unless the procedure is asked about all there are.
@@ -297,22 +297,42 @@ WHERE t.parent_id = OBJECT_ID(@tabname)
 ORDER BY t.name",
 };
 
+/// `xp_msver [@optname]`: numbers of the machine are put in, since everybody may ask here.
+fn version(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    if arguments.len() > 1 {
+        return Err(Msg::TooManyArguments("xp_msver").into());
+    }
+    let number = |name: &str, n: u64| Argument {
+        name: name.to_owned(),
+        ty: crate::proc::int_type(),
+        value: Value::Int(i32::try_from(n).unwrap_or(i32::MAX)),
+        output: false,
+        default: false,
+        table: None,
+    };
+    let cpus = u64::try_from(sos::sys::topology().cpus).unwrap_or(u64::MAX);
+    let mut all = vec![number("@cpus", cpus), number("@mb", sos::sys::total_memory_bytes() >> 20)];
+    all.extend(arguments.iter().cloned());
+    all.rotate_left(2);
+    run(&VERSION, &mut all, cx)
+}
+
 /// Of what SQL Server tells here, the entries that are true of this server.
 static VERSION: TextProcedure = TextProcedure {
     name: "xp_msver",
-    parameters: &[("@optname", "nvarchar(128)")],
+    parameters: &[("@optname", "nvarchar(128)"), ("@cpus", "int"), ("@mb", "int")],
     text: "
 SELECT CAST(v.place AS smallint) AS [Index], CAST(v.name AS sysname) AS Name, CAST(v.number AS int) AS Internal_Value,
     CAST(v.text AS nvarchar(256)) AS Character_Value
-FROM sys.dm_os_sys_info AS i CROSS JOIN sys.dm_os_host_info AS h CROSS APPLY (VALUES
+FROM sys.dm_os_host_info AS h CROSS APPLY (VALUES
     (1, N'ProductName', NULL, N'Microsoft SQL Server'),
     (2, N'ProductVersion', CAST(PARSENAME(CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(40)), 4) AS int) * 65536,
         CAST(SERVERPROPERTY('ProductVersion') AS nvarchar(40))),
     (3, N'Language', 1033, N'English (United States)'),
     (4, N'Platform', NULL, h.host_platform + N' (' + ISNULL(h.host_architecture, N'') + N')'),
     (15, N'WindowsVersion', NULL, ISNULL(h.host_release, N'')),
-    (16, N'ProcessorCount', i.cpu_count, CAST(i.cpu_count AS nvarchar(20))),
-    (19, N'PhysicalMemory', CAST(i.physical_memory_kb / 1024 AS int), CAST(i.physical_memory_kb / 1024 AS nvarchar(20)))
+    (16, N'ProcessorCount', @cpus, CAST(@cpus AS nvarchar(20))),
+    (19, N'PhysicalMemory', @mb, CAST(@mb AS nvarchar(20)))
 ) AS v (place, name, number, text)
 WHERE @optname IS NULL OR v.name = @optname ORDER BY 1",
 };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use types::Error;
+use types::{Error, Msg};
 
 use super::help::object;
 use super::{TextProcedure, run};
@@ -19,7 +19,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_msforeachtable", id: 0, run: |a, cx| run(&EACH_TABLE, a, cx) },
     SystemProcedure { name: "sp_refreshsqlmodule", id: 0, run: refresh_module },
     SystemProcedure { name: "sp_refreshview", id: 0, run: refresh_view },
-    SystemProcedure { name: "sp_updatestats", id: 0, run: |a, cx| run(&UPDATE_STATISTICS, a, cx) },
+    SystemProcedure { name: "sp_updatestats", id: 0, run: update_statistics },
 ];
 
 /// A view's columns are those of its query whenever it is used, so that nothing goes stale but names that
@@ -32,6 +32,16 @@ fn refresh_module(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
     refresh("@name", &["V", "P", "FN", "IF", "TF", "TR"], arguments, cx)
 }
 
+/// For who owns the database.
+fn update_statistics(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    match cx.session.catalog.database(&cx.session.database) {
+        Some(database) if !cx.session.rights.owns(database) => {
+            Err(Msg::NoPermissionForAction.into())
+        }
+        _ => run(&UPDATE_STATISTICS, arguments, cx),
+    }
+}
+
 fn refresh(
     parameter: &str,
     kinds: &[&str],
@@ -40,11 +50,9 @@ fn refresh(
 ) -> Result<i32, Stop> {
     let name = text(arguments, 0, parameter, cx).unwrap_or_default();
     let found = object(&name, cx)?;
-    if !kinds.contains(&found.code) || found.system {
-        let text = format!(
-            "Could not find object '{name}' or you do not have required permission or the object is \
-             not valid for adding extended property."
-        );
+    let may = super::help::may_alter(&found, cx);
+    if !kinds.contains(&found.code) || found.system || !may {
+        let text = format!("Could not find object '{name}' or you do not have permission.");
         return Err(Error::custom(15_165, 16, 1, text).into());
     }
     let database = cx.session.catalog.database(&cx.session.database);

@@ -38,6 +38,14 @@ pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
     found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.database).into())
 }
 
+/// Tells whether the session may alter an object, or the table of a constraint or trigger.
+pub(super) fn may_alter(row: &ObjectRow, cx: &Cx<'_>) -> bool {
+    let Some(database) = cx.session.catalog.database(&cx.session.database) else { return true };
+    let id = if row.parent_id == 0 { row.id } else { row.parent_id };
+    let object = database.object_by_id(id);
+    object.is_none_or(|object| cx.session.rights.alters(database, object))
+}
+
 fn say(number: i32, text: &str, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     cx.sink.message(&Error::custom(number, 0, 1, text))?;
     Ok(0)
@@ -104,7 +112,11 @@ fn table_of(object: &ObjectRow, cx: &Cx<'_>) -> Option<std::sync::Arc<TableDef>>
 /// Every plan is made anew: those of all objects, not only of the one named.
 fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
-    object(&name, cx)?;
+    let found = object(&name, cx)?;
+    if !may_alter(&found, cx) {
+        let text = format!("Could not find object '{name}' or you do not have permission.");
+        return Err(Error::custom(15_165, 16, 1, text).into());
+    }
     cx.session.change_catalog(|_| Ok(()))?;
     cx.session.refresh_catalog();
     let text = format!("Object '{name}' was successfully marked for recompilation.");

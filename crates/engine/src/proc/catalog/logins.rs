@@ -14,8 +14,12 @@ pub(super) static PROCEDURES: &[SystemProcedure] =
 /// `sp_helplogins [@LoginNamePattern]`: the name of a login; it is no pattern, as in SQL Server.
 ///
 /// # Errors
-/// 15007 if there is no such login.
+/// 15007 if there is no such login, 15247 for who is not in securityadmin.
 fn help_logins(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
+    let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
+    if !rights.is_in_server_role(catalog, "securityadmin") {
+        return Err(Msg::NoPermissionForAction.into());
+    }
     if let Some(name) = text(arguments, 0, "@LoginNamePattern", cx) {
         let mut logins = cx.session.catalog.logins.values();
         if !logins.any(|login| Name::same(&login.name, &name)) {

@@ -1,0 +1,74 @@
+//! Who owns what is in a database.
+
+use super::{Class, Database, Schema};
+use crate::security::DBO;
+
+impl Database {
+    /// Finds a schema by id.
+    pub fn schema_by_id(&self, id: i32) -> Option<&Schema> {
+        self.schemas.values().find(|schema| schema.id == id)
+    }
+
+    /// Returns the principal that owns a schema.
+    pub fn owner_of_schema(&self, id: i32) -> i32 {
+        self.schema_by_id(id).map_or(DBO, |schema| schema.owner)
+    }
+
+    /// Returns the principal that owns an object: its own owner, else that of its schema.
+    pub fn owner_of(&self, object: i32, schema: i32) -> i32 {
+        self.owners.get(&object).copied().unwrap_or_else(|| self.owner_of_schema(schema))
+    }
+
+    /// Gives an object another owner; `None` is that of its schema. What was granted on the object goes, as in SQL
+    /// Server.
+    pub(crate) fn set_owner(&mut self, object: i32, owner: Option<i32>) {
+        self.forget_grants(object);
+        match owner {
+            Some(owner) => {
+                self.owners.insert(object, owner);
+            }
+            None => {
+                self.owners.remove(&object);
+            }
+        }
+    }
+
+    /// Takes back what was granted and denied on an object.
+    pub(crate) fn forget_grants(&mut self, object: i32) {
+        self.permissions.retain(|p| p.class != Class::Object || p.object_id != object);
+    }
+
+    /// Forgets the owners of objects that have gone.
+    pub(crate) fn prune_owners(&mut self) {
+        if self.owners.is_empty() {
+            return;
+        }
+        let mut owners = std::mem::take(&mut self.owners);
+        owners.retain(|id, _| self.object_by_id(*id).is_some());
+        self.owners = owners;
+    }
+
+    /// Tells whether chains of ownership go into and out of the database: DB_CHAINING, which is on in master, tempdb
+    /// and msdb.
+    pub(crate) fn is_chained(&self) -> bool {
+        let by_default = matches!(self.id, 1 | 2 | 4);
+        let said = self.options.others.get("DB_CHAINING");
+        said.map_or(by_default, |said| said == "ON" || said.is_empty())
+    }
+
+    /// Tells whether a principal owns a schema, or an object.
+    pub(crate) fn owned_by(&self, principal: i32) -> Option<Owned> {
+        if self.schemas.values().any(|schema| schema.owner == principal) {
+            return Some(Owned::Schema);
+        }
+        self.owners.values().any(|owner| *owner == principal).then_some(Owned::Object)
+    }
+}
+
+/// What a principal owns.
+pub(crate) enum Owned {
+    /// A schema.
+    Schema,
+    /// An object of its own.
+    Object,
+}

@@ -1,0 +1,123 @@
+//! Permissions of a database and of its schemas.
+
+use types::{Msg, Result};
+
+use super::{
+    Class, DB_ACCESS_ADMIN, DB_BACKUP_OPERATOR, DB_DDL_ADMIN, DB_OWNER, DB_SECURITY_ADMIN, Rights,
+    verdict,
+};
+use crate::catalog::{Catalog, Database, Permission, Schema};
+
+/// Fixed roles with the permissions of the database that they have, as the documentation of database-level roles
+/// lists them. db_owner has all.
+const ROLES: [(i32, &[&str]); 4] = [
+    (DB_ACCESS_ADMIN, &["ALTER ANY USER", "CONNECT", "CREATE SCHEMA"]),
+    (DB_SECURITY_ADMIN, &["ALTER ANY ROLE", "CREATE ROLE", "CREATE SCHEMA", "VIEW DEFINITION"]),
+    (
+        DB_DDL_ADMIN,
+        &[
+            "ALTER ANY DATABASE DDL TRIGGER",
+            "ALTER ANY EXTERNAL DATA SOURCE",
+            "ALTER ANY EXTERNAL FILE FORMAT",
+            "ALTER ANY SCHEMA",
+            "CHECKPOINT",
+            "CREATE FUNCTION",
+            "CREATE PROCEDURE",
+            "CREATE SCHEMA",
+            "CREATE SEQUENCE",
+            "CREATE SYNONYM",
+            "CREATE TABLE",
+            "CREATE TYPE",
+            "CREATE VIEW",
+            "REFERENCES",
+        ],
+    ),
+    (DB_BACKUP_OPERATOR, &["BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"]),
+];
+
+/// Tells whether a permission of a database implies another: `sys.fn_builtin_permissions` has ALTER cover what makes
+/// and changes things, and CONTROL cover all.
+fn implies(held: &str, asked: &str) -> bool {
+    let changes = asked.starts_with("CREATE ") || asked.starts_with("ALTER ANY ");
+    match held {
+        "CONTROL" => true,
+        "ALTER" => changes,
+        "ALTER ANY SCHEMA" => asked == "CREATE SCHEMA",
+        "ALTER ANY ROLE" => asked == "CREATE ROLE",
+        held => held == asked,
+    }
+}
+
+impl Rights {
+    /// Tells whether the login has a permission of the database itself, such as CREATE TABLE.
+    pub(crate) fn has_of_database(&self, database: &Database, permission: &str) -> bool {
+        if self.all {
+            return true;
+        }
+        let ids = self.principals(database);
+        if ids.contains(&DB_OWNER) {
+            return true;
+        }
+        let about = |p: &&Permission| {
+            p.class == Class::Whole
+                && (p.permission == permission || implies(&p.permission, permission))
+                && ids.contains(&p.principal_id)
+        };
+        verdict(database.permissions.iter().filter(about)).unwrap_or_else(|| {
+            let of_roles = ROLES.iter().filter(|(role, _)| ids.contains(role));
+            of_roles.flat_map(|(_, has)| *has).any(|held| implies(held, permission))
+        })
+    }
+
+    /// Checks a permission of the database itself, such as CREATE TABLE.
+    ///
+    /// # Errors
+    /// 262.
+    pub(crate) fn check_database(&self, database: &Database, permission: &str) -> Result<()> {
+        if self.has_of_database(database, permission) {
+            return Ok(());
+        }
+        Err(Msg::DatabasePermissionDenied(permission, &database.name).into())
+    }
+
+    /// Tells whether the login owns a database, as `dbo` or as a member of `db_owner`.
+    pub(crate) fn owns(&self, database: &Database) -> bool {
+        self.all || self.principals(database).contains(&DB_OWNER)
+    }
+
+    /// Tells whether the login may change a database: ALTER on it, or ALTER ANY DATABASE.
+    pub(crate) fn alters_database(&self, catalog: &Catalog, database: &Database) -> bool {
+        self.has_of_database(database, "ALTER") || self.has_of_server(catalog, "ALTER ANY DATABASE")
+    }
+
+    /// Tells whether the login has a permission on a schema: as its owner, by a GRANT on it or on the database, or
+    /// by a role.
+    pub(crate) fn has_on_schema(
+        &self,
+        database: &Database,
+        schema: &Schema,
+        permission: &str,
+    ) -> bool {
+        if self.all {
+            return true;
+        }
+        let ids = self.principals(database);
+        if ids.contains(&DB_OWNER) || ids.contains(&schema.owner) {
+            return true;
+        }
+        let alters = permission == "ALTER";
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => true,
+                Class::Schema => p.object_id == schema.id,
+                Class::Object | Class::Principal => false,
+            };
+            let named = p.permission == permission
+                || p.permission == "CONTROL"
+                || (alters && p.permission == "ALTER ANY SCHEMA");
+            covers && named && ids.contains(&p.principal_id)
+        };
+        verdict(database.permissions.iter().filter(about))
+            .unwrap_or_else(|| alters && ids.contains(&DB_DDL_ADMIN))
+    }
+}

@@ -1,0 +1,64 @@
+//! What statements about logins, users and roles ask for.
+
+use tsql::ast::{self, LoginOption, PrincipalAction, PrincipalKind};
+use types::{Msg, Result};
+
+use super::{Asker, not_permitted};
+use crate::catalog::name::Name;
+
+impl Asker<'_> {
+    pub(super) fn principal(&self, statement: &ast::PrincipalStatement) -> Result<()> {
+        let name = statement.name.as_str();
+        match (statement.kind, &statement.action) {
+            (PrincipalKind::Login, PrincipalAction::CreateLogin { .. }) => {
+                self.of_server("ALTER ANY LOGIN", not_permitted)
+            }
+            (PrincipalKind::Login, PrincipalAction::AlterLogin(options)) => {
+                self.alters_login(name, options)
+            }
+            (PrincipalKind::Login, _) => self.alters_login(name, &[]),
+            (PrincipalKind::ServerRole, _) => {
+                // Who is in a fixed role may add others to it.
+                let role = crate::func::principal::SERVER_ROLES;
+                let role = role.iter().find(|role| Name::same(role, name));
+                let is_in = |role: &&str| self.rights.is_in_server_role(self.catalog, role);
+                match role.is_some_and(is_in) {
+                    true => Ok(()),
+                    false => Err(Msg::PrincipalNotFound("alter", "server role", name).into()),
+                }
+            }
+            (PrincipalKind::User, _) => self.of_database("ALTER ANY USER"),
+            (PrincipalKind::Role, PrincipalAction::CreateRole { owner }) => {
+                self.of_database("CREATE ROLE")?;
+                owner.as_ref().map_or(Ok(()), |owner| self.gives_to(owner))
+            }
+            (PrincipalKind::Role, _) => match self.database.principals.get(&Name::new(name)) {
+                Some(role) if !self.rights.alters_role(self.database, role) => {
+                    Err(Msg::PrincipalNotFound("alter", "role", name).into())
+                }
+                _ => Ok(()),
+            },
+            (PrincipalKind::ApplicationRole, _) => self.of_database("ALTER ANY APPLICATION ROLE"),
+        }
+    }
+
+    /// A login may give itself a password if it knows the old one.
+    fn alters_login(&self, name: &str, options: &[LoginOption]) -> Result<()> {
+        let found = self.catalog.logins.get(&Name::new(name));
+        let may = match found {
+            Some(login) => {
+                let with_old = |option: &LoginOption| {
+                    matches!(option, LoginOption::Password { old_password: Some(_), .. })
+                };
+                let own = !options.is_empty() && options.iter().all(with_old);
+                (own && self.rights.is_login(self.catalog, login))
+                    || self.rights.alters_login(self.catalog, login)
+            }
+            None => self.rights.has_of_server(self.catalog, "ALTER ANY LOGIN"),
+        };
+        match may {
+            true => Ok(()),
+            false => Err(Msg::PrincipalNotFound("alter", "login", name).into()),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Who may run as whom, and who may manage principals.
+
+use super::{Class, DBO, FIXED_ROLE_FIRST, Rights, SERVER_PUBLIC, verdict};
+use crate::catalog::{Catalog, Database, Login, Permission, Principal};
+
+impl Rights {
+    /// Tells whether EXECUTE AS USER is allowed: of oneself, of any user to the database's owner, or by
+    /// IMPERSONATE.
+    pub(crate) fn may_be_user(&self, database: &Database, user: &Principal) -> bool {
+        if self.owns(database) {
+            return true;
+        }
+        let ids = self.principals(database);
+        ids.get(1) == Some(&user.id) || self.is_granted_on(database, user.id, "IMPERSONATE")
+    }
+
+    /// Tells whether a GRANT on a user or role, or CONTROL of the database, gives a permission.
+    fn is_granted_on(&self, database: &Database, principal: i32, permission: &str) -> bool {
+        let ids = self.principals(database);
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => p.permission == "CONTROL",
+                Class::Principal => {
+                    p.object_id == principal
+                        && (p.permission == permission || p.permission == "CONTROL")
+                }
+                Class::Object | Class::Schema => false,
+            };
+            covers && ids.contains(&p.principal_id)
+        };
+        verdict(database.permissions.iter().filter(about)) == Some(true)
+    }
+
+    /// Tells whether EXECUTE AS LOGIN is allowed: of oneself, of any login to a sysadmin, or by
+    /// IMPERSONATE.
+    pub(crate) fn may_be_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+        let Some(own) = self.own_login(catalog) else { return self.all };
+        let about = |p: &&Permission| {
+            let covers = match p.class {
+                Class::Whole => p.permission == "IMPERSONATE ANY LOGIN",
+                Class::Principal => {
+                    p.object_id == wanted.principal_id
+                        && (p.permission == "IMPERSONATE" || p.permission == "CONTROL")
+                }
+                Class::Object | Class::Schema => false,
+            };
+            covers && (p.principal_id == own.principal_id || p.principal_id == SERVER_PUBLIC)
+        };
+        self.all
+            || own.principal_id == wanted.principal_id
+            || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
+    }
+
+    /// Tells whether the login may change or drop another: ALTER ANY LOGIN, or ALTER on it; a sysadmin's login takes
+    /// CONTROL SERVER.
+    pub(crate) fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+        let Some(own) = self.own_login(catalog) else { return self.all };
+        let about = |p: &&Permission| {
+            p.class == Class::Principal
+                && p.object_id == wanted.principal_id
+                && (p.permission == "ALTER" || p.permission == "CONTROL")
+                && (p.principal_id == own.principal_id || p.principal_id == SERVER_PUBLIC)
+        };
+        let granted = || {
+            self.has_of_server(catalog, "ALTER ANY LOGIN")
+                || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
+        };
+        self.all || (!Self::of(catalog, &wanted.name).all && granted())
+    }
+
+    /// Tells whether the login is the one named.
+    pub(crate) fn is_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+        self.own_login(catalog).is_some_and(|own| own.principal_id == wanted.principal_id)
+    }
+
+    /// Tells whether the login may change who is in a role: ALTER ANY ROLE, or ALTER on the role; of a fixed role
+    /// only owners of the database may.
+    pub(crate) fn alters_role(&self, database: &Database, role: &Principal) -> bool {
+        let is_fixed = role.id >= FIXED_ROLE_FIRST;
+        self.owns(database)
+            || (!is_fixed
+                && (self.has_of_database(database, "ALTER ANY ROLE")
+                    || self.is_granted_on(database, role.id, "ALTER")))
+    }
+
+    /// Tells whether the login may give something to a principal, as its owner or as what it runs as: it is that,
+    /// is a member of it, or may impersonate it.
+    pub(crate) fn may_give_to(&self, database: &Database, principal: &Principal) -> bool {
+        self.may_be_user(database, principal)
+            || self.principals(database)[1..].contains(&principal.id)
+    }
+
+    /// Tells whether the login may grant what is about a user or role.
+    pub(crate) fn controls_principal(&self, database: &Database, principal: i32) -> bool {
+        principal != DBO && self.is_granted_on(database, principal, "CONTROL")
+    }
+}

@@ -1,0 +1,221 @@
+//! What statements ask for while they are bound, and where the chain of ownership answers.
+//!
+//! A module asks nothing of what has its own owner: whoever may call it may do what it does. An object of another
+//! owner, or of another database, breaks the chain: the caller is asked, and a plan that was made for one caller
+//! serves no other.
+
+use tsql::ast::{ObjectName, TableRef, TableRefKind, Target, TargetKind};
+use types::{Error, Msg, Result};
+
+use super::{DBO, Rights, Securable, needs_server_state};
+use crate::bind::Binder;
+use crate::bind::query::{Resolved, resolve_table};
+use crate::catalog::name::Name;
+use crate::catalog::{Catalog, ModuleDef, ProcedureDef, SequenceDef, TableDef};
+use crate::view::SystemView;
+
+/// Who owns an object: a principal of a database.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    database: i16,
+    principal: i32,
+}
+
+impl Owner {
+    /// Of an object, by its ids.
+    pub(crate) fn of(catalog: &Catalog, database: i16, (id, schema_id): (i32, i32)) -> Self {
+        let found = catalog.database_by_id(database);
+        Self { database, principal: found.map_or(DBO, |d| d.owner_of(id, schema_id)) }
+    }
+
+    /// Of a procedure. A temporary one is of the session that made it and begins no chain.
+    pub(crate) fn of_procedure(catalog: &Catalog, procedure: &ProcedureDef) -> Self {
+        const NOT_ANY: i32 = -1;
+        let database = procedure.database_id;
+        if procedure.name.starts_with('#') {
+            return Self { database, principal: NOT_ANY };
+        }
+        Self::of(catalog, database, (procedure.id, procedure.schema_id))
+    }
+
+    /// Of a view, function or trigger. A trigger is of the owner of what it is on.
+    pub(crate) fn of_module(catalog: &Catalog, module: &ModuleDef) -> Self {
+        let (mut id, mut schema_id) = (module.id, module.schema_id);
+        let database = catalog.database_by_id(module.database_id);
+        if module.parent_id != 0
+            && let Some((of, parent)) =
+                database.and_then(|d| Some((d, d.object_by_id(module.parent_id)?)))
+        {
+            let parent = Securable::of(of, parent);
+            (id, schema_id) = (parent.id, parent.schema_id);
+        }
+        Self::of(catalog, module.database_id, (id, schema_id))
+    }
+}
+
+impl Owner {
+    /// Tells whether a chain that has come to one owner goes on to another: to the same one; in another database, where
+    /// DB_CHAINING is on in both and the owners are one login.
+    pub(crate) fn reaches(self, catalog: &Catalog, other: Self) -> bool {
+        if self.database == other.database {
+            return self.principal == other.principal;
+        }
+        let login = |owner: Self| {
+            let database = catalog.database_by_id(owner.database).filter(|d| d.is_chained())?;
+            let principal = database.principals.values().find(|p| p.id == owner.principal)?;
+            principal.login.as_deref()
+        };
+        matches!((login(self), login(other)), (Some(a), Some(b)) if Name::same(a, b))
+    }
+}
+
+impl<'a> Binder<'a> {
+    /// Returns whom to ask about an object; nobody where the chain of ownership holds.
+    pub(crate) fn asked_about(&self, database: i16, ids: (i32, i32)) -> Option<&'a Rights> {
+        let Some(chain) = self.chain else { return self.rights };
+        if chain.reaches(self.catalog, Owner::of(self.catalog, database, ids)) {
+            return None;
+        }
+        self.asked_in_module()
+    }
+
+    /// Returns whom to ask about what no chain of ownership reaches.
+    pub(crate) fn asked_in_module(&self) -> Option<&'a Rights> {
+        if self.chain.is_some() {
+            self.unchained.set(true);
+        }
+        self.rights
+    }
+}
+
+/// Checks that a system view may be read.
+///
+/// # Errors
+/// 300, which 297 follows, if the login lacks VIEW SERVER STATE.
+pub(crate) fn require_view(binder: &Binder<'_>, view: &SystemView) -> Result<()> {
+    if !needs_server_state(view.name) {
+        return Ok(());
+    }
+    match binder.asked_in_module() {
+        Some(rights) if !rights.views_server_state() => {
+            Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks a permission on what a name has been resolved to.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require(
+    binder: &Binder<'_>,
+    resolved: &Resolved<'_>,
+    permission: &str,
+) -> Result<()> {
+    match resolved {
+        // Temporary tables are the session's own.
+        Resolved::Table(table) if table.name.starts_with('#') => Ok(()),
+        Resolved::Table(table) => {
+            ask(binder, table.database_id, &Securable::table(table), permission)
+        }
+        Resolved::View(view, _) => require_module(binder, view, permission),
+        Resolved::System(..) => Ok(()),
+    }
+}
+
+fn ask(binder: &Binder<'_>, database: i16, object: &Securable<'_>, permission: &str) -> Result<()> {
+    let Some(rights) = binder.asked_about(database, (object.id, object.schema_id)) else {
+        return Ok(());
+    };
+    match binder.catalog.database_by_id(database) {
+        Some(database) => rights.check(database, object, permission),
+        None => Ok(()),
+    }
+}
+
+/// Checks a permission on a table that a view of another owner changes.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_crossing(
+    binder: &Binder<'_>,
+    view: &ModuleDef,
+    table: &TableDef,
+    permission: &str,
+) -> Result<()> {
+    let of_view = Owner::of_module(binder.catalog, view);
+    let of_table = Owner::of(binder.catalog, table.database_id, (table.id, table.schema_id));
+    if of_view.reaches(binder.catalog, of_table) {
+        return Ok(());
+    }
+    let Some(rights) = binder.asked_in_module() else { return Ok(()) };
+    match binder.catalog.database_by_id(table.database_id) {
+        Some(database) => rights.check(database, &Securable::table(table), permission),
+        None => Ok(()),
+    }
+}
+
+/// Checks a permission on a view or function.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_module(
+    binder: &Binder<'_>,
+    module: &ModuleDef,
+    permission: &str,
+) -> Result<()> {
+    let (schema, name) = (module.schema.as_str(), module.name.as_str());
+    let object = Securable { id: module.id, schema_id: module.schema_id, schema, name };
+    ask(binder, module.database_id, &object, permission)
+}
+
+/// Checks that values of a sequence of a database may be taken: UPDATE.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_sequence(
+    binder: &Binder<'_>,
+    database: &str,
+    sequence: &SequenceDef,
+) -> Result<()> {
+    let Some(database) = binder.catalog.database(database) else { return Ok(()) };
+    let (schema, name) = (sequence.schema.as_str(), sequence.name.as_str());
+    let schema_id = database.schema(schema).map_or(DBO, |schema| schema.id);
+    ask(binder, database.id, &Securable { id: sequence.id, schema_id, schema, name }, "UPDATE")
+}
+
+/// Checks permissions on the target of a data-changing statement; `from` is where its alias may be.
+///
+/// # Errors
+/// 229; 46519 for an external table, which nobody changes.
+pub(crate) fn require_target(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    from: &[TableRef],
+    permissions: &[&str],
+) -> Result<()> {
+    let TargetKind::Name(name) = &target.kind else { return Ok(()) };
+    let name = name.as_simple().and_then(|alias| named(from, alias)).unwrap_or(name);
+    // A name that does not resolve is the binder's to report.
+    let Ok(resolved) = resolve_table(binder, name) else { return Ok(()) };
+    if let Resolved::Table(table) = &resolved
+        && table.external.is_some()
+    {
+        return Err(Error::from(Msg::ExternalDml).with_state(16));
+    }
+    permissions.iter().try_for_each(|permission| require(binder, &resolved, permission))
+}
+
+/// Finds the table that an alias of FROM stands for.
+pub(crate) fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
+    from.iter().find_map(|table| match &table.kind {
+        TableRefKind::Table(source) => {
+            let is_it = source.alias.as_deref().is_some_and(|a| Name::same(a, alias));
+            is_it.then_some(&source.name)
+        }
+        TableRefKind::Joined { first, joins } => named(std::slice::from_ref(first), alias)
+            .or_else(|| joins.iter().find_map(|j| named(std::slice::from_ref(&j.right), alias))),
+        _ => None,
+    })
+}

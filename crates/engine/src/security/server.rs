@@ -1,0 +1,114 @@
+//! Permissions of the server: what fixed server roles have, what implies what, which views ask.
+
+use super::{Class, Rights, SERVER_PUBLIC, verdict};
+use crate::catalog::{Catalog, Database, Login, Permission};
+
+/// Fixed server roles with the permissions that they have, as the documentation of server-level roles lists them;
+/// sysadmin has all.
+const ROLES: [(&str, &[&str]); 7] = [
+    ("bulkadmin", &["ADMINISTER BULK OPERATIONS"]),
+    ("dbcreator", &["ALTER ANY DATABASE"]),
+    ("diskadmin", &["ALTER RESOURCES"]),
+    ("processadmin", &["ALTER ANY CONNECTION", "ALTER SERVER STATE"]),
+    ("securityadmin", &["ALTER ANY LOGIN"]),
+    ("serveradmin", &["ALTER RESOURCES", "ALTER SERVER STATE", "ALTER SETTINGS", "SHUTDOWN"]),
+    ("setupadmin", &["ALTER ANY LINKED SERVER"]),
+];
+
+/// Permissions that others imply, as `sys.fn_builtin_permissions` has them. CONTROL SERVER implies all.
+const IMPLIED: [(&str, &[&str]); 6] = [
+    ("CREATE ANY DATABASE", &["ALTER ANY DATABASE"]),
+    ("VIEW ANY DATABASE", &["ALTER ANY DATABASE"]),
+    ("VIEW SERVER STATE", &["ALTER SERVER STATE"]),
+    ("VIEW SERVER PERFORMANCE STATE", &["VIEW SERVER STATE", "ALTER SERVER STATE"]),
+    ("VIEW SERVER SECURITY STATE", &["VIEW SERVER STATE", "ALTER SERVER STATE"]),
+    ("CREATE ANY EVENT SESSION", &["ALTER ANY EVENT SESSION"]),
+];
+
+/// Tells whether a login has a permission of the server by a role or a GRANT, and is not denied it.
+pub(super) fn has(catalog: &Catalog, login: &Login, permission: &str) -> bool {
+    let own = |p: &&Permission| {
+        p.class == Class::Whole
+            && (p.principal_id == login.principal_id || p.principal_id == SERVER_PUBLIC)
+    };
+    let rules = || catalog.server_permissions.iter().filter(own);
+    // A DENY of what implies it denies it too.
+    let implying = IMPLIED.iter().find(|(implied, _)| *implied == permission).map(|(_, by)| *by);
+    let implying = implying.unwrap_or_default();
+    let counts = |p: &str| p == permission || p == "CONTROL SERVER" || implying.contains(&p);
+    match verdict(rules().filter(|p| counts(&p.permission))) {
+        Some(granted) => granted,
+        None => login.roles.iter().any(|role| {
+            let of_role = ROLES.iter().find(|(name, _)| name == role);
+            of_role.is_some_and(|(_, has)| has.iter().any(|p| counts(p)))
+        }),
+    }
+}
+
+impl Rights {
+    /// Tells whether the login has a permission of the server.
+    pub(crate) fn has_of_server(&self, catalog: &Catalog, permission: &str) -> bool {
+        self.all || self.own_login(catalog).is_some_and(|login| has(catalog, login, permission))
+    }
+
+    /// Tells whether the login may empty caches and clear statistics: ALTER SERVER STATE.
+    pub(crate) fn alters_state(&self, catalog: &Catalog) -> bool {
+        self.has_of_server(catalog, "ALTER SERVER STATE")
+    }
+
+    /// Tells whether the login may make databases.
+    pub(crate) fn makes_databases(&self, catalog: &Catalog) -> bool {
+        let in_master = |master: &Database| self.has_of_database(master, "CREATE DATABASE");
+        self.has_of_server(catalog, "CREATE ANY DATABASE")
+            || catalog.database("master").is_some_and(|master| in_master(master))
+    }
+
+    /// Tells whether the login is a member of a fixed server role, as a sysadmin is of all.
+    pub(crate) fn is_in_server_role(&self, catalog: &Catalog, role: &str) -> bool {
+        self.all || self.own_login(catalog).is_some_and(|login| login.roles.contains(&role))
+    }
+
+    /// Tells whether the login may read files: by ADMINISTER BULK OPERATIONS.
+    pub(crate) fn reads_files(&self, catalog: &Catalog) -> bool {
+        self.has_of_server(catalog, "ADMINISTER BULK OPERATIONS")
+    }
+
+    /// Tells whether the login may read and write what the data sources of a database name: by ADMINISTER DATABASE
+    /// BULK OPERATIONS there, which its owners have, or as [`Self::reads_files`].
+    pub(crate) fn uses_data_sources(&self, catalog: &Catalog, database: &Database) -> bool {
+        self.has_of_database(database, "ADMINISTER DATABASE BULK OPERATIONS")
+            || self.reads_files(catalog)
+    }
+
+    /// Tells whether the login has VIEW SERVER STATE.
+    pub(crate) fn views_server_state(&self) -> bool {
+        self.server_state
+    }
+}
+
+/// Tells whether a view shows the state of the server. Those of sessions and requests show everybody
+/// their own; that of the host is everybody's, as in SQL Server.
+pub(crate) fn needs_server_state(view: &str) -> bool {
+    const OPEN: [&str; 6] = [
+        "dm_exec_describe_first_result_set",
+        "dm_exec_input_buffer",
+        "dm_exec_requests",
+        "dm_exec_sessions",
+        "dm_exec_sql_text",
+        "dm_os_host_info",
+    ];
+    const OF_SERVER: [&str; 11] = [
+        "dm_exec_",
+        "dm_hadr_",
+        "dm_io_",
+        "dm_os_",
+        "dm_server_",
+        "dm_tran_",
+        "dm_xe_",
+        "fn_stack_",
+        "fn_time_ledger",
+        "fn_xe_",
+        "server_event_session",
+    ];
+    OF_SERVER.iter().any(|prefix| view.starts_with(prefix)) && !OPEN.contains(&view)
+}

@@ -1,0 +1,220 @@
+//! docs/permissions.md: what everything asks for, and that it does.
+//!
+//! Each case runs one text as a user without rights, who is refused with SQL Server's number, and then after each GRANT
+//! until nothing is missing. The lines of the page are the engine's ([`asked`]); the test fails where a line has no
+//! case, a procedure has no line, or the page is not the one that is made. `make permissions` writes it.
+//!
+//! What is asked for is what the Permissions section of each page of SQL Server's documentation says; the numbers are
+//! those of its messages for it.
+
+mod cases;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use engine::instance::Instance;
+use engine::security::asked::{self, Kind, Line};
+use engine::session::Session;
+
+use crate::client::{Answer, batch, instance, login};
+use crate::security::login_as;
+use cases::{CASES, Case};
+
+/// The environment variable that makes the test write the page.
+const WRITE: &str = "CLEARWAY_WRITE_PERMISSIONS";
+
+/// Objects that the texts are about, in a database and by a user of each case's own.
+const SETUP: [&str; 16] = [
+    "CREATE TABLE t (id int IDENTITY CONSTRAINT pk_t PRIMARY KEY, a int, note text)",
+    "CREATE TABLE t2 (a int)",
+    "CREATE INDEX ix ON t (a)",
+    "CREATE STATISTICS st ON t (a)",
+    "CREATE VIEW v AS SELECT a FROM t",
+    "CREATE PROCEDURE p AS SELECT a FROM t",
+    "CREATE FUNCTION f (@x int) RETURNS int AS BEGIN RETURN @x END",
+    "CREATE FUNCTION tf (@x int) RETURNS TABLE AS RETURN SELECT @x AS x",
+    "CREATE TRIGGER tr ON t AFTER UPDATE AS PRINT 'changed'",
+    "CREATE SEQUENCE s",
+    "CREATE SYNONYM syn FOR t",
+    "CREATE TYPE ty FROM int",
+    "CREATE SCHEMA other",
+    "CREATE ROLE r",
+    "CREATE USER other_user WITHOUT LOGIN",
+    "EXEC sp_addextendedproperty 'old', 'v', 'SCHEMA', 'dbo', 'TABLE', 't'",
+];
+
+fn run(session: &mut Session, text: &str) -> Answer {
+    let answer = batch(session, text);
+    assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+    answer
+}
+
+fn numbers(session: &mut Session, text: &str) -> Vec<i32> {
+    batch(session, text).errors.iter().map(|e| e.number).collect()
+}
+
+/// Makes the database and the user of a case; returns the user's session.
+fn prepare(instance: &Arc<Instance>, sa: &mut Session, number: usize, case: &Case) -> Session {
+    let fill = |text: &str| fill(text, number);
+    run(sa, &fill("USE master; CREATE DATABASE {d}; CREATE LOGIN {u} WITH PASSWORD = 'secret'"));
+    run(sa, &fill("CREATE USER {u}"));
+    run(sa, &fill("USE {d}; CREATE USER {u}"));
+    SETUP.iter().chain(case.prepare).for_each(|text| {
+        run(sa, &fill(text));
+    });
+    let mut poor = login_as(instance, &fill("{u}"));
+    run(&mut poor, &fill("USE {d}"));
+    poor
+}
+
+fn fill(text: &str, number: usize) -> String {
+    text.replace("{d}", &format!("d{number}")).replace("{u}", &format!("u{number}"))
+}
+
+#[test]
+fn each_line_is_refused_without_its_permission_and_runs_with_it() {
+    let instance = instance();
+    let mut sa = login(&instance);
+    let mut wrong = Vec::new();
+    for (number, case) in CASES.iter().enumerate() {
+        let mut poor = prepare(&instance, &mut sa, number, case);
+        let mut check = |when: &str, poor: &mut Session, wanted: &[i32]| {
+            let found = numbers(poor, &fill(case.text, number));
+            if found != wanted {
+                wrong.push(format!("{}, {when}: {found:?} and not {wanted:?}", case.text));
+            }
+        };
+        check("without rights", &mut poor, case.refused);
+        for (grant, then) in case.grants {
+            run(&mut sa, &fill("USE {d}", number));
+            run(&mut sa, &fill(grant, number));
+            check(grant, &mut poor, then);
+        }
+        drop(poor);
+        run(&mut sa, "USE master");
+    }
+    assert!(wrong.is_empty(), "{} cases:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn each_line_has_a_case_and_each_procedure_a_line() {
+    let shown: BTreeSet<&str> = CASES.iter().map(|case| case.line).collect();
+    let lines: Vec<Line> = asked::lines().collect();
+    let names: BTreeSet<&str> = lines.iter().map(|line| line.name).collect();
+    let unknown: Vec<_> = shown.difference(&names).collect();
+    assert!(unknown.is_empty(), "cases of what has no line: {unknown:?}");
+    // Views are all read by the test below; what only refers to other lines is shown by those.
+    let needs_case = |line: &&Line| {
+        !line.asks.is_empty() && line.kind != Kind::View && !line.asks.starts_with("as the lines")
+    };
+    let bare = lines.iter().filter(needs_case).filter(|line| !shown.contains(line.name));
+    let bare: Vec<&str> = bare.map(|line| line.name).collect();
+    assert!(bare.is_empty(), "lines without a case: {bare:?}");
+    let procedures: BTreeSet<&str> =
+        lines.iter().filter(|line| line.kind == Kind::Procedure).map(|line| line.name).collect();
+    let built: BTreeSet<&str> = asked::procedure_names().collect();
+    let missing: Vec<_> = built.symmetric_difference(&procedures).collect();
+    assert!(missing.is_empty(), "procedures without a line, or lines without one: {missing:?}");
+}
+
+#[test]
+fn views_of_the_server_s_state_take_view_server_state_and_no_others() {
+    let instance = instance();
+    let mut sa = login(&instance);
+    run(&mut sa, "CREATE LOGIN poor WITH PASSWORD = 'secret'; CREATE USER poor");
+    let mut poor = login_as(&instance, "poor");
+    let list = "SELECT CASE WHEN v.schema_id = 3 THEN 'INFORMATION_SCHEMA' ELSE 'sys' END, v.name \
+                FROM sys.system_views AS v";
+    let views = run(&mut sa, list).sets.remove(0);
+    assert!(views.len() > 150, "{}", views.len());
+    let asking: BTreeSet<&str> = asked::lines()
+        .filter(|line| line.kind == Kind::View && line.asks == "VIEW SERVER STATE")
+        .map(|line| line.name)
+        .collect();
+    let read = |row: &[String]| format!("SELECT COUNT(*) FROM {}.{}", row[0], row[1]);
+    for row in &views {
+        let wanted: &[i32] = if asking.contains(row[1].as_str()) { &[300, 297] } else { &[] };
+        assert_eq!(numbers(&mut poor, &read(row)), wanted, "{row:?}");
+    }
+    run(&mut sa, "GRANT VIEW SERVER STATE TO poor");
+    for row in &views {
+        assert_eq!(numbers(&mut poor, &read(row)), [0; 0], "{row:?}");
+    }
+}
+
+#[test]
+fn page_is_what_is_asked() {
+    let page = page();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/permissions.md");
+    if std::env::var_os(WRITE).is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(written == page, "docs/permissions.md is stale: run `make permissions`");
+}
+
+/// Headings of the page.
+const HEADINGS: [(Kind, &str); 5] = [
+    (Kind::Statement, "Statements"),
+    (Kind::Procedure, "System procedures"),
+    (Kind::Dbcc, "DBCC commands"),
+    (Kind::Function, "Functions"),
+    (Kind::View, "Views"),
+];
+
+const INTRODUCTION: &str = "# What everything asks for
+
+Made by `make permissions` from the engine's registry (crates/engine/src/security/asked.rs) and the cases of its test
+(crates/engine/tests/it/permissions), which runs each text as a user without rights and then after each GRANT. *Refused
+with* has the error without rights; *runs with* has the grants of the test.
+
+- A sysadmin, and who has CONTROL SERVER, is asked nothing. Members of db_owner are asked nothing in their database.
+- An object belongs to its schema's owner, unless ALTER AUTHORIZATION has given it an owner of its own. Owners of the
+  object and of its schema may do everything with it; CONTROL is as much by GRANT.
+- A module asks nothing about data of its own owner: whoever may execute it may do what it does. An object of another
+  owner breaks this chain, and so does one of another database, unless DB_CHAINING is on in both and one login owns both
+  objects. Definitions, dynamic SQL, DBCC and the state of the server are asked of the caller always.
+- Metadata is not hidden: who may enter a database sees the names and the texts of what is in it.
+";
+
+fn page() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    for (kind, heading) in HEADINGS {
+        let mut lines: Vec<Line> = asked::lines().filter(|line| line.kind == kind).collect();
+        lines.sort_by_key(|line| line.name);
+        lines.dedup_by_key(|line| line.name);
+        let (asking, open): (Vec<&Line>, Vec<&Line>) =
+            lines.iter().partition(|line| !line.asks.is_empty());
+        write!(page, "\n## {heading}\n").unwrap();
+        if kind == Kind::View {
+            page.push_str("\n| what | asks for |\n|---|---|\n");
+            asking.iter().for_each(|l| writeln!(page, "| {} | {} |", l.name, l.asks).unwrap());
+        } else {
+            page.push_str("\n| what | asks for | refused with | runs with |\n|---|---|---|---|\n");
+            asking.iter().for_each(|line| page.push_str(&row(line)));
+        }
+        let open: Vec<&str> = open.iter().map(|line| line.name).collect();
+        write!(page, "\nThese ask for nothing: {}.\n", open.join(", ")).unwrap();
+    }
+    page
+}
+
+fn row(line: &Line) -> String {
+    let cases = || CASES.iter().filter(|case| case.line == line.name);
+    let mut refused: Vec<String> = Vec::new();
+    for number in cases().filter_map(|case| case.refused.first()) {
+        let number = number.to_string();
+        if !refused.contains(&number) {
+            refused.push(number);
+        }
+    }
+    let grants = cases().map(|case| {
+        let grants: Vec<&str> = case.grants.iter().map(|(grant, _)| *grant).collect();
+        grants.join("; ").replace("USE master; ", "").replace("{u}", "u").replace("{d}", "d")
+    });
+    let grants: Vec<String> = grants.filter(|grants| !grants.is_empty()).collect();
+    let asks = line.asks;
+    format!("| {} | {asks} | {} | {} |\n", line.name, refused.join(", "), grants.join("<br>"))
+}

@@ -1,0 +1,77 @@
+//! Failed logins: how long the answers wait, and that nothing else does.
+
+use std::time::Duration;
+
+use tds::{Encryption, Login7};
+use types::Value;
+
+use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa};
+use crate::server::{ServerProcess, now};
+
+/// Logs in once; returns how long the answer took, and the errors.
+fn attempt(server: &ServerProcess, password: &str) -> (Duration, Vec<i32>) {
+    let mut client = Client::connect(server.address);
+    client.prelogin(Encryption::Off);
+    let started = now();
+    let tokens = client.login(&Login7 { password: password.to_owned(), ..login_of_sa() });
+    let took = started.elapsed();
+    if password == login_of_sa().password {
+        assert_logged_in(&tokens);
+    }
+    (took, error_numbers(&tokens))
+}
+
+fn count(client: &mut Client, expression: &str) -> i32 {
+    match client.value_of(expression) {
+        Value::Int(count) => count,
+        other => panic!("{expression}: {other:?}"),
+    }
+}
+
+/// The first two cost nothing, the next wait twice as long each, and so does the right password: its time tells
+/// nothing. One scheduler serves others meanwhile, since no worker waits.
+#[test]
+fn answers_wait_after_failures_and_the_scheduler_does_not() {
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let mut other = Client::log_in(server.address);
+    for least_ms in [0, 0, 100, 200, 400] {
+        let (took, errors) = attempt(&server, "wrong");
+        assert_eq!(errors, [18456]);
+        assert!(took >= Duration::from_millis(least_ms), "{took:?}, at least {least_ms} ms");
+    }
+    let served = std::thread::scope(|scope| {
+        let right = scope.spawn(|| attempt(&server, &login_of_sa().password));
+        let mut served = 0;
+        while !right.is_finished() {
+            count(&mut other, "1");
+            served += 1;
+        }
+        let (took, errors) = right.join().expect("logs in");
+        assert!(took >= Duration::from_millis(400) && errors.is_empty(), "{took:?}, {errors:?}");
+        served
+    });
+    assert!(served > 10, "{served} requests were served while an answer waited");
+    let of_sa = "FROM sys.dm_server_login_failures WHERE kind = 'LOGIN' AND name = 'sa'";
+    for (expression, wanted) in [
+        (format!("(SELECT CAST(failure_count AS int) {of_sa})"), 5),
+        (format!("(SELECT last_state {of_sa})"), 8),
+        (
+            "(SELECT COUNT(*) FROM sys.dm_server_login_failures WHERE kind = 'ADDRESS')".to_owned(),
+            1,
+        ),
+        (
+            "(SELECT CAST(waiting_tasks_count AS int) FROM sys.dm_os_wait_stats \
+             WHERE wait_type = 'LOGIN_DELAY')"
+                .to_owned(),
+            4,
+        ),
+        (
+            "(SELECT CAST(cntr_value AS int) FROM sys.dm_os_performance_counters \
+             WHERE counter_name = 'Failed Logins/sec')"
+                .to_owned(),
+            5,
+        ),
+    ] {
+        assert_eq!(count(&mut other, &expression), wanted, "{expression}");
+    }
+}
