@@ -179,17 +179,23 @@ fn a_failed_login_is_an_event() {
          (WHERE error_number = 18456 AND state = 8) ADD TARGET package0.event_counter; \
          ALTER EVENT SESSION failed ON SERVER STATE = START",
     );
-    for (user, password) in [("poor", "wrong"), ("nobody", "secret"), ("poor", "secret")] {
-        let request = LoginRequest {
-            user: user.to_owned(),
-            password: password.to_owned(),
-            database: String::new(),
-            language: String::new(),
-            client: ClientInfo::default(),
-        };
-        let answer = Session::login(&instance, request).map_err(|errors| errors[0].number);
-        assert_eq!(answer.is_ok(), (user, password) == ("poor", "secret"));
-    }
+    // As a worker of the server does: events are those of the machine that a thread belongs to.
+    let (tell, told) = std::sync::mpsc::channel();
+    let on = Arc::clone(&instance);
+    let attempts = move || {
+        for (user, password) in [("poor", "wrong"), ("nobody", "secret"), ("poor", "secret")] {
+            let request = LoginRequest {
+                user: user.to_owned(),
+                password: password.to_owned(),
+                database: String::new(),
+                language: String::new(),
+                client: ClientInfo::default(),
+            };
+            tell.send(Session::login(&on, request).is_ok()).unwrap();
+        }
+    };
+    instance.machine.spawn("attempts", attempts).unwrap();
+    assert_eq!(told.iter().collect::<Vec<_>>(), [false, false, true]);
     let counted = "SELECT CAST(t.target_data AS xml).value('(//Event/@count)[1]', 'int') \
                    FROM sys.dm_xe_session_targets AS t JOIN sys.dm_xe_sessions AS s \
                    ON s.address = t.event_session_address WHERE s.name = 'failed'";

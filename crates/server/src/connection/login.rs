@@ -146,7 +146,7 @@ impl Side {
         let Admission { answer, refused } = Session::admit(&self.shared.instance, &request);
         let login = Checked { request, refused, settings, features };
         match answer {
-            Answer::Now | Answer::Refused => self.answer(login, io),
+            Answer::Now | Answer::Refused => self.answer_login(login, io),
             Answer::At(until_ns) => {
                 let since = clock::now_ticks();
                 self.stage =
@@ -164,10 +164,10 @@ impl Side {
         }
         let Some(login) = delayed.login.take() else { return Ok(()) };
         ledger::book_wait(WaitType::LoginDelay, clock::now_ticks().saturating_sub(delayed.since));
-        self.answer(login, io)
+        self.answer_login(login, io)
     }
 
-    fn answer(&mut self, login: Checked, io: &mut Io) -> Result<(), End> {
+    fn answer_login(&mut self, login: Checked, io: &mut Io) -> Result<(), End> {
         let Checked { request, refused, settings, features } = login;
         let user = request.user.clone();
         let opened = match refused {

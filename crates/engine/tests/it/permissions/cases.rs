@@ -633,13 +633,13 @@ pub(super) static CASES: &[Case] = &[
     case(
         "sp_cursoropen",
         "DECLARE @c int; EXEC sp_cursoropen @c OUTPUT, N'SELECT a FROM t'",
-        &[229],
+        &[229, 16937],
         &[("GRANT SELECT ON t TO {u}", &[])],
     ),
     case(
         "sp_cursorprepexec",
         "DECLARE @p int, @c int; EXEC sp_cursorprepexec @p OUTPUT, @c OUTPUT, NULL, N'SELECT a FROM t'",
-        &[229],
+        &[229, 16937],
         &[("GRANT SELECT ON t TO {u}", &[])],
     ),
     case(
