@@ -1,5 +1,6 @@
 //! Failed logins: how long the answers wait, and that nothing else does.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tds::{Encryption, Login7};
@@ -9,8 +10,8 @@ use crate::client::{Client, assert_logged_in, error_numbers, login_of_sa};
 use crate::server::{ServerProcess, now};
 
 /// Logs in once; returns how long the answer took, and the errors.
-fn attempt(server: &ServerProcess, password: &str) -> (Duration, Vec<i32>) {
-    let mut client = Client::connect(server.address);
+fn attempt(address: SocketAddr, password: &str) -> (Duration, Vec<i32>) {
+    let mut client = Client::connect(address);
     client.prelogin(Encryption::Off);
     let started = now();
     let tokens = client.login(&Login7 { password: password.to_owned(), ..login_of_sa() });
@@ -35,12 +36,13 @@ fn answers_wait_after_failures_and_the_scheduler_does_not() {
     let server = ServerProcess::start(&["--schedulers", "1"]);
     let mut other = Client::log_in(server.address);
     for least_ms in [0, 0, 100, 200, 400] {
-        let (took, errors) = attempt(&server, "wrong");
+        let (took, errors) = attempt(server.address, "wrong");
         assert_eq!(errors, [18456]);
         assert!(took >= Duration::from_millis(least_ms), "{took:?}, at least {least_ms} ms");
     }
+    let address = server.address;
     let served = std::thread::scope(|scope| {
-        let right = scope.spawn(|| attempt(&server, &login_of_sa().password));
+        let right = scope.spawn(|| attempt(address, &login_of_sa().password));
         let mut served = 0;
         while !right.is_finished() {
             count(&mut other, "1");

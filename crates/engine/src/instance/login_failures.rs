@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Every answer waits, that to a right password too, so that its time tells nothing; a failure is forgiven every ten
-//! seconds, so that nobody is shut out for long. That is by login; a client, which may be many people, has three failures
+//! seconds, so that no login is shut out for long. That is by login; a client, which may be many people, has three failures
 //! more before it waits. It gets [`LANES`] answers at a time then: many connections of one guess no faster. Names and addresses that an attacker makes up push out only each other: the tables are bounded,
 //! and what failed most often stays.
 
@@ -202,7 +202,7 @@ impl LoginFailures {
         self.count.load(Ordering::Relaxed)
     }
 
-    /// Counts a login that fails for another reason than a name or password that is wrong: that slows nobody.
+    /// Counts a login that fails for another reason than a name or password that is wrong: that slows no answer.
     pub(crate) fn count_other(&self) {
         // Relaxed: as above.
         self.count.fetch_add(1, Ordering::Relaxed);
@@ -210,7 +210,7 @@ impl LoginFailures {
 
     /// Says when a login is answered; `failed` has the state of its error if name or password is wrong.
     pub(crate) fn admit(&self, login: &str, address: &str, failed: Option<u8>) -> Answer {
-        // Relaxed: whoever comes at the same time as the first failure need not wait for it.
+        // Relaxed: a login that comes at the same time as the first failure need not wait for it.
         if failed.is_none() && !self.any.load(Ordering::Relaxed) {
             return Answer::Now;
         }

@@ -1,6 +1,6 @@
 //! What definitions ask for: CREATE, ALTER, DROP of everything, GRANT, and what else changes the catalog.
 //!
-//! A definition asks the session, whoever owns the module that it stands in: chains of ownership end at data.
+//! A definition asks the session, no matter who owns the module that it stands in: chains of ownership end at data.
 //! What is not there is for the definition itself to say; where it is there, the error is the one that SQL Server has
 //! for this lack of permission, which often says as much of a thing that is not there.
 
@@ -22,7 +22,7 @@ mod principal;
 const DDL_TRIGGERS: &str = "ALTER ANY DATABASE DDL TRIGGER";
 const CONFIGURATIONS: &str = "ALTER ANY DATABASE SCOPED CONFIGURATION";
 
-/// Checks that the session may run a definition. Temporary objects are everybody's to make.
+/// Checks that the session may run a definition. Temporary objects ask for nothing.
 ///
 /// # Errors
 /// As docs/permissions.md lists them.

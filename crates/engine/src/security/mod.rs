@@ -173,9 +173,9 @@ impl Rights {
 }
 
 /// What some rules say together: nothing, yes, or no if one of them denies.
-fn verdict<'p>(mut rules: impl Iterator<Item = &'p Permission>) -> Option<bool> {
+fn verdict<'p>(rules: impl Iterator<Item = &'p Permission>) -> Option<bool> {
     let mut said = None;
-    while let Some(rule) = rules.next() {
+    for rule in rules {
         if !rule.granted {
             return Some(false);
         }

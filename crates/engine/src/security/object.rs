@@ -1,5 +1,5 @@
 //! Permissions on objects and their columns. An object belongs to its schema's owner, unless ALTER AUTHORIZATION has
-//! given it another; whoever owns the object or its schema may do everything with it.
+//! given it another; the owners of the object and of its schema may do everything with it.
 
 use types::{Error, Msg, Result};
 

@@ -1,6 +1,6 @@
 //! What statements ask for while they are bound, and where the chain of ownership answers.
 //!
-//! A module asks nothing of what has its own owner: whoever may call it may do what it does. An object of another
+//! A module asks nothing of what has its own owner: a caller that may execute it may do what it does. An object of another
 //! owner, or of another database, breaks the chain: the caller is asked, and a plan that was made for one caller
 //! serves no other.
 
@@ -70,7 +70,7 @@ impl Owner {
 }
 
 impl<'a> Binder<'a> {
-    /// Returns whom to ask about an object; nobody where the chain of ownership holds.
+    /// Returns whom to ask about an object; none where the chain of ownership holds.
     pub(crate) fn asked_about(&self, database: i16, ids: (i32, i32)) -> Option<&'a Rights> {
         let Some(chain) = self.chain else { return self.rights };
         if chain.reaches(self.catalog, Owner::of(self.catalog, database, ids)) {

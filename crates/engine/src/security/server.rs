@@ -86,8 +86,8 @@ impl Rights {
     }
 }
 
-/// Tells whether a view shows the state of the server. Those of sessions and requests show everybody
-/// their own; that of the host is everybody's, as in SQL Server.
+/// Tells whether a view shows the state of the server. Those of sessions and requests show each
+/// session its own; that of the host asks for nothing, as in SQL Server.
 pub(crate) fn needs_server_state(view: &str) -> bool {
     const OPEN: [&str; 6] = [
         "dm_exec_describe_first_result_set",

@@ -41,7 +41,7 @@ fn no_database(name: &str, user: &str) -> Vec<Error> {
     ]
 }
 
-/// Whether somebody is who they say, and when they are told.
+/// Whether name and password are right, and when the client is answered.
 pub struct Admission {
     /// When the answer is due.
     pub answer: Answer,

@@ -297,7 +297,7 @@ WHERE t.parent_id = OBJECT_ID(@tabname)
 ORDER BY t.name",
 };
 
-/// `xp_msver [@optname]`: numbers of the machine are put in, since everybody may ask here.
+/// `xp_msver [@optname]`: numbers of the machine are put in, since every login may ask here.
 fn version(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     if arguments.len() > 1 {
         return Err(Msg::TooManyArguments("xp_msver").into());

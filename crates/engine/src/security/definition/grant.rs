@@ -13,7 +13,7 @@ impl Asker<'_> {
     pub(super) fn grants(&self, statement: &ast::Permission) -> Result<()> {
         let (rights, database) = (self.rights, self.database);
         if is_of_server(statement) {
-            // Nobody gives CONTROL SERVER but who has it, and that is not asked.
+            // CONTROL SERVER is given by a login that has it, and that one is not asked.
             let of_all = statement.permissions.iter().any(|(name, _)| &**name == "CONTROL SERVER");
             let may = !of_all && rights.has_of_server(self.catalog, "ALTER ANY LOGIN");
             return if may { Ok(()) } else { Err(Msg::NoGrantPermission.into()) };

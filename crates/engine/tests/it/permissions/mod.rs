@@ -173,7 +173,7 @@ with* has the error without rights; *runs with* has the grants of the test.
 - A sysadmin, and who has CONTROL SERVER, is asked nothing. Members of db_owner are asked nothing in their database.
 - An object belongs to its schema's owner, unless ALTER AUTHORIZATION has given it an owner of its own. Owners of the
   object and of its schema may do everything with it; CONTROL is as much by GRANT.
-- A module asks nothing about data of its own owner: whoever may execute it may do what it does. An object of another
+- A module asks nothing about data of its own owner: a caller that may execute it may do what it does. An object of another
   owner breaks this chain, and so does one of another database, unless DB_CHAINING is on in both and one login owns both
   objects. Definitions, dynamic SQL, DBCC and the state of the server are asked of the caller always.
 - Metadata is not hidden: who may enter a database sees the names and the texts of what is in it.
