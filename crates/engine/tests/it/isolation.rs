@@ -264,15 +264,27 @@ impl Client {
         Self { id, asks, done, waiting: 0, steps: Vec::new() }
     }
 
-    /// Runs a step, and comes back when it is done or waits.
+    /// Runs a step, and comes back when it is done or waits for another session.
     fn run(&mut self, sql: &str, watcher: &mut Session) {
         self.asks.send(sql.to_owned()).unwrap();
         self.waiting += 1;
+        self.settle(&[], watcher);
+    }
+
+    /// Comes back when all steps are done, or one waits for a session that is not among those that `ended` their
+    /// transactions. A wait for an ended one is over: its session has not run yet.
+    fn settle(&mut self, ended: &[i16], watcher: &mut Session) {
+        let mut seen = 0;
         while self.waiting > 0 {
             if let Ok(step) = self.done.recv_timeout(Duration::from_millis(2)) {
                 self.waiting -= 1;
                 self.steps.push(step);
-            } else if is_waiting(self.id, watcher) {
+                continue;
+            }
+            // A wait of a moment, for a latch of the catalog, is none.
+            let waits = blocker(self.id, watcher).is_some_and(|id| !ended.contains(&id));
+            seen = if waits { seen + 1 } else { 0 };
+            if seen == 3 {
                 return;
             }
         }
@@ -300,11 +312,13 @@ fn run_step(session: &mut Session, sql: &str, has_failed: bool) -> Step {
     Step { values: values.filter(|_| error.is_none()), error }
 }
 
-fn is_waiting(id: i16, watcher: &mut Session) -> bool {
+/// The session that another waits for.
+fn blocker(id: i16, watcher: &mut Session) -> Option<i16> {
     let sql = format!(
-        "SELECT 1 FROM sys.dm_exec_requests WHERE session_id = {id} AND wait_type LIKE 'LCK[_]M[_]%'"
+        "SELECT blocking_session_id FROM sys.dm_exec_requests
+        WHERE session_id = {id} AND wait_type LIKE 'LCK[_]M[_]%' AND blocking_session_id <> 0"
     );
-    batch(watcher, &sql).sets.first().is_some_and(|rows| !rows.is_empty())
+    batch(watcher, &sql).sets.first()?.first()?[0].parse().ok()
 }
 
 fn run(session: &mut Session, sql: &str) {
@@ -336,12 +350,19 @@ fn course_of(anomaly: &Anomaly, way: &Way) -> Course {
         client.run(&begin, &mut watcher);
         client.steps.clear();
     }
+    let mut ended = Vec::new();
     for (session, sql) in anomaly.steps {
         let mut sql = sql.replace("{hint}", way.hint);
         if way.memory && sql.starts_with("UPDATE t ") {
             sql = sql.replace("UPDATE t ", &format!("UPDATE t {} ", way.hint));
         }
         clients[session - 1].run(&sql, &mut watcher);
+        if matches!(sql.as_str(), "COMMIT" | "ROLLBACK") && clients[session - 1].waiting == 0 {
+            ended.push(clients[session - 1].id);
+        }
+        let failed = |client: &&Client| client.steps.iter().any(|step| step.error.is_some());
+        ended.extend(clients.iter().filter(failed).map(|client| client.id));
+        clients.iter_mut().for_each(|client| client.settle(&ended, &mut watcher));
     }
     clients.iter_mut().for_each(Client::finish);
     let errors = [0, 1, 2].map(|n: usize| clients[n].steps.iter().find_map(|step| step.error));
