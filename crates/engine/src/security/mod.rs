@@ -1,7 +1,7 @@
 //! What a login may do: fixed roles, permissions of the server, of a database, and of what is in it.
 //!
 //! Asked when a statement is bound, not for each row. A plan that was bound with checks belongs to
-//! texts of that login alone ([`Rights::key`] is part of a text's key in the caches); GRANT, DENY and
+//! texts of that login alone (`Rights::key` is part of a text's key in the caches); GRANT, DENY and
 //! REVOKE make a new version of the catalog, and with it new plans.
 //!
 //! What a module does inside is not asked again where the chain of ownership holds: where the object has the
