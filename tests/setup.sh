@@ -57,10 +57,22 @@ go_programs() {
     (cd "$drivers/go" && go build -o "$tools/go/driver" ./driver && go build -o "$tools/go/workload" ./workload)
 }
 
+# The driver as it was before Microsoft took it over: the same program by its old path. Its parser of connection
+# strings returns one value more.
+go_old_program() {
+    local source=$tools/go-old/source
+    mkdir -p "$source"
+    cp "$drivers/go-old/go.mod" "$drivers/go-old/go.sum" "$source"
+    sed -e 's#github.com/microsoft/go-mssqldb#github.com/denisenkom/go-mssqldb#' \
+        -e 's#config, err := msdsn.Parse(#config, _, err := msdsn.Parse(#' "$drivers/go/driver/main.go" >"$source/main.go"
+    (cd "$source" && go build -o "$tools/go-old/driver" .)
+}
+
 java_programs() {
     mkdir -p "$tools/java"
     (cd "$drivers/java" && mvn -q -B dependency:copy-dependencies -DoutputDirectory="$tools/jdbc" -Dmdep.useBaseVersion=true) \
-        && javac -cp "$tools/jdbc/*" -d "$tools/java" "$drivers/java/Main.java"
+        && javac -cp "$tools/jdbc/*" -d "$tools/java" "$drivers/java/Main.java" \
+        && mvn -q -B dependency:copy -Dartifact=com.microsoft.sqlserver:mssql-jdbc:6.4.0.jre8 -DoutputDirectory="$tools/jdbc-6.4" -Dmdep.useBaseVersion=true
 }
 
 mono_program() {
@@ -91,8 +103,9 @@ debian_packages >"$tools/debian.log" 2>&1 || {
     tail -n 5 "$tools/debian.log" >&2
 }
 step python .venv/bin/pytest tests/requirements.txt python_modules
-step node "$drivers/node/node_modules/tedious" "$drivers/node/package-lock.json" node_modules
+step node "$drivers/node/node_modules/tedious8" "$drivers/node/package-lock.json" node_modules
 step go "$tools/go/workload" "$drivers/go/go.mod $drivers/go/go.sum $drivers/go/driver/*.go $drivers/go/workload/*.go" go_programs
+step go-old "$tools/go-old/driver" "$drivers/go-old/go.mod $drivers/go-old/go.sum $drivers/go/driver/*.go" go_old_program
 step java "$tools/java/Main.class" "$drivers/java/pom.xml $drivers/java/Main.java" java_programs
 step python-libraries "$tools/libraries/bin/django-admin" "$drivers/libraries/python/requirements.txt" python_libraries
 step node-libraries "$drivers/libraries/node/node_modules/typeorm" "$drivers/libraries/node/package-lock.json" node_libraries

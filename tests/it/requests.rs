@@ -44,7 +44,54 @@ fn login_tells_what_drivers_need() {
         _ => None,
     });
     assert_eq!(ack, Some((0x7400_0004, "Microsoft SQL Server", [16, 0, 3, 232])));
+    // No feature was asked for, so none is acknowledged: tedious 4 to 11 end a login that has an empty list.
+    assert!(!has(&|t| matches!(t, Token::FeatureExtAck(_))));
     assert_eq!(final_status(&tokens), DoneStatus::FINAL);
+}
+
+/// MS-TDS 2.2.6.4: fChangePassword, and the new password behind the old one.
+#[test]
+fn a_login_changes_its_password() {
+    let server = ServerProcess::start(&[]);
+    let log_in = |login: &Login7| {
+        let mut client = Client::connect(server.address);
+        client.prelogin(tds::Encryption::Off);
+        client.login(login)
+    };
+    let change = |password: &str, new_password: &str| {
+        let mut login = Login7 {
+            password: password.to_owned(),
+            new_password: new_password.to_owned(),
+            ..login_of_sa()
+        };
+        login.flags.option3 |= 0x01;
+        log_in(&login)
+    };
+    let old = login_of_sa().password;
+    assert_eq!(error_numbers(&change("wrong", "New-secret-1!")), [18456]);
+    assert_eq!(error_numbers(&change(&old, "")), [18464]);
+    assert_logged_in(&log_in(&login_of_sa()));
+    assert_logged_in(&change(&old, "New-secret-1!"));
+    assert_eq!(error_numbers(&log_in(&login_of_sa())), [18456]);
+    let login = Login7 { password: "New-secret-1!".to_owned(), ..login_of_sa() };
+    assert_logged_in(&log_in(&login));
+}
+
+/// The documentation of RAISERROR: severities from 20 on end the connection; WITH LOG writes to the log.
+#[test]
+fn raiserror_of_severity_20_ends_the_connection() {
+    let server = ServerProcess::start(&[]);
+    let mut client = Client::log_in(server.address);
+    assert_eq!(error_numbers(&client.batch("RAISERROR ('small', 11, 1) WITH LOG")), [50_000]);
+    server.wait_for_log("Error: 50000, Severity: 11, State: 1. small");
+    let tokens = client.batch("RAISERROR ('big', 20, 1) WITH LOG SELECT 1");
+    assert_eq!(error_numbers(&tokens), [2745, 50_000, 596]);
+    assert_eq!(client.drain(), 0, "the connection ends");
+    assert_logged_in(&{
+        let mut other = Client::connect(server.address);
+        other.prelogin(tds::Encryption::Off);
+        other.login(&login_of_sa())
+    });
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::settings::Messages;
 
 /// The highest severity that is no error.
 const SEVERITY_MESSAGE_MAX: u8 = 10;
+/// The number of a SELECT in a DONE.
+const SELECT: u16 = 0xC1;
 
 /// Takes the tokens of one batch.
 pub(crate) struct Receiver<'a> {
@@ -57,7 +59,10 @@ impl<'a> Receiver<'a> {
             Token::Done(done) => {
                 let had_result = self.columns.is_some();
                 self.end_result();
-                if let Some(rows) = done.row_count.filter(|_| !self.format.is_for_programs()) {
+                // A variable's new value counts as a SELECT of one row, which sqlcmd says nothing of.
+                let is_assignment = done.command == SELECT && !had_result;
+                let shown = !self.format.is_for_programs() && !is_assignment;
+                if let Some(rows) = done.row_count.filter(|_| shown) {
                     let noun = if rows == 1 { "row" } else { "rows" };
                     self.text.push_str(&format!("\n({rows} {noun} affected)\n"));
                 } else if had_result && !self.format.is_for_programs() {

@@ -74,6 +74,7 @@ fn session() -> Result<Session, String> {
     let request = LoginRequest {
         user: "sa".to_owned(),
         password: "secret".to_owned(),
+        new_password: None,
         database: String::new(),
         language: String::new(),
         client: ClientInfo::default(),

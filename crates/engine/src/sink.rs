@@ -4,6 +4,9 @@
 //! `columns`, `row`*, `done` per result; messages anywhere between; at the end of a procedure
 //! `return_status`, `return_value`*, `done`.
 
+mod command;
+
+pub use command::Command;
 use smol_str::SmolStr;
 use types::value::ColumnType;
 use types::{Error, Value};
@@ -75,31 +78,6 @@ pub struct ResultShape {
     pub columns: Vec<ColumnInfo>,
 }
 
-/// What kind of statement ended, as the DONE token's `CurCmd` tells it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Command {
-    /// No count belongs to it (SET, IF, DDL and others).
-    None,
-    /// `SELECT`
-    Select,
-    /// `INSERT`
-    Insert,
-    /// `UPDATE`
-    Update,
-    /// `DELETE`
-    Delete,
-    /// `MERGE`
-    Merge,
-    /// `SELECT .. INTO`
-    SelectInto,
-    /// `EXECUTE`
-    Execute,
-    /// `FETCH`
-    Fetch,
-    /// `BULK INSERT`
-    BulkInsert,
-}
-
 /// Which of the three DONE tokens is meant. `[MS-TDS] 2.2.7.6 to 2.2.7.8`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoneKind {
@@ -167,6 +145,8 @@ pub trait ResultSink {
     fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent;
     /// Reports a change of the environment.
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent;
+    /// Writes a message into the server's log: RAISERROR WITH LOG. A receiver without a log keeps none.
+    fn log(&mut self, _message: &Error) {}
     /// Pushes out what is buffered: before a long wait, and for RAISERROR WITH NOWAIT.
     fn flush(&mut self) -> Sent;
 }

@@ -1,16 +1,17 @@
 //! `TokenSink`: turns what the engine says into tokens, and sends them when there are many.
 
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use engine::sink::{
-    ColumnInfo, Command, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
+    ColumnInfo, Disconnected, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent,
 };
 use sos::ledger::{self, Label};
-use tds::response::done::command;
 use tds::{Columns, DoneStatus, ResponseWriter};
 use types::{Error, Value};
 
 use crate::connection::{End, Names, Output, Shapes};
+use crate::log::{ClientLog, printable};
 
 /// Bytes of closed packets that are worth a send while the response goes on.
 const FLUSH_BYTES: usize = 32 * 1024;
@@ -29,6 +30,8 @@ pub(crate) struct TokenSink<'a> {
     pub(crate) names: &'a Names,
     /// The server's name, in every message.
     pub(crate) server_name: &'a str,
+    /// The server's log, and the client that its lines name.
+    pub(crate) log: (&'a ClientLog, SocketAddr),
     /// What has happened so far.
     pub(crate) progress: &'a mut Progress,
 }
@@ -153,7 +156,7 @@ impl ResultSink for TokenSink<'_> {
             DoneKind::Procedure => tds::DoneKind::Proc,
         };
         let status = self.status(&done);
-        let command = command_number(done.command);
+        let command = done.command.code();
         self.write(|writer| {
             writer.done(tds::Done { kind, status, command, row_count: done.rows });
         })
@@ -199,24 +202,18 @@ impl ResultSink for TokenSink<'_> {
         self.write(|writer| writer.env_change(change))
     }
 
+    fn log(&mut self, message: &Error) {
+        let (number, severity, state) = (message.number, message.severity, message.state);
+        let text = printable(&message.message);
+        let line = format_args!("Error: {number}, Severity: {severity}, State: {state}. {text}");
+        self.log.0.line(&self.log.1, &line);
+    }
+
     fn flush(&mut self) -> Sent {
         if self.progress.end.is_some() {
             return Err(Disconnected);
         }
         self.writer.flush();
         self.send()
-    }
-}
-
-/// Returns the number by which DONE tells a statement's kind.
-const fn command_number(command: Command) -> u16 {
-    match command {
-        Command::None => 0,
-        Command::Select | Command::SelectInto | Command::Fetch => command::SELECT,
-        Command::Insert | Command::BulkInsert => command::INSERT,
-        Command::Update => command::UPDATE,
-        Command::Delete => command::DELETE,
-        Command::Merge => command::MERGE,
-        Command::Execute => command::EXECUTE,
     }
 }

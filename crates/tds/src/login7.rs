@@ -94,6 +94,11 @@ impl LoginFlags {
         self.types & 0x20 != 0
     }
 
+    /// Tells whether the login changes its password (fChangePassword).
+    pub const fn changes_password(self) -> bool {
+        self.option3 & 0x01 != 0
+    }
+
     /// Tells whether feature extensions follow (fExtension).
     pub const fn has_features(self) -> bool {
         self.option3 & 0x10 != 0

@@ -123,6 +123,7 @@ public class Main {
             case "error-syntax" -> failing(cn, sql(check), 102, 2, "')'", 0);
             case "error-raise" -> failing(cn, sql(check), 50000, 1, "bad luck 13", 3);
             case "messages" -> messages(cn);
+            case "counts" -> counts(cn);
             case "cancel-wait", "cancel-loop" -> cancelled(cn, sql(check));
             case "thousand" -> thousand(cn);
             case "prepared" -> prepared(cn);
@@ -277,6 +278,24 @@ public class Main {
             for (SQLWarning w = statement.getWarnings(); w != null; w = w.getNextWarning()) seen.add(w.getMessage());
         }
         if (!seen.contains("hello print") || !seen.contains("hello info 42")) throw new Failed("messages " + seen);
+    }
+
+    /** Both drivers count by the DONE of each statement; Microsoft's knows statements by their numbers there. */
+    static void counts(Connection cn) throws Exception {
+        execute(cn, "create table #c (a int not null)");
+        try (Statement statement = cn.createStatement()) {
+            int inserted = statement.executeUpdate("declare @a int = 1 print 'x' set @a = 2 insert #c values (@a), (3)");
+            equal("" + inserted, "2", "rows inserted");
+            equal("" + statement.executeUpdate("create table #d (a int)"), "0", "count of a definition");
+            statement.addBatch("insert #c values (5)");
+            statement.addBatch("declare @b int = 7 update #c set a = @b");
+            statement.addBatch("create index i on #c (a)");
+            statement.addBatch("delete #c where a = 7");
+            int[] counts = statement.executeBatch();
+            // jTDS says that a definition went well, not how many rows it changed.
+            if (jtds && counts[2] == Statement.SUCCESS_NO_INFO) counts[2] = 0;
+            equal(Arrays.toString(counts), "[1, 3, 0, 3]", "counts of the batch");
+        }
     }
 
     static void cancelled(Connection cn, String sql) throws Exception {

@@ -62,7 +62,9 @@ impl Database {
     /// Makes an empty database: its schemas, fixed roles and users, and the files of `model`.
     pub fn new(id: i16, name: &str, collation: Collation, created: Value) -> Self {
         let schemas = [(1, "dbo", 1), (2, "guest", 2), (3, "INFORMATION_SCHEMA", 3), (4, "sys", 4)];
-        let schemas = schemas.into_iter().map(|(id, name, owner)| {
+        // Each fixed role but public owns a schema of its name, whose id is the role's.
+        let of_roles = FIXED_ROLES.iter().skip(1).map(|&(id, name)| (id, name, id));
+        let schemas = schemas.into_iter().chain(of_roles).map(|(id, name, owner)| {
             (Name::new(name), Schema { id, name: name.to_owned(), owner })
         });
         Self {

@@ -38,11 +38,11 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
         Bound::Truncate(table) => dml::run_truncate(table, cx),
         Bound::Scalar(scalar) => {
             run_scalar(scalar, cx)?;
-            Ok(StatementResult { command: Command::None, rows: 0 })
+            Ok(StatementResult { command: Command::NONE, rows: 0 })
         }
     };
     let done = match bound.outer() {
-        Some(_) => done.map(|done| StatementResult { command: Command::Insert, ..done }),
+        Some(_) => done.map(|done| StatementResult { command: Command::INSERT, ..done }),
         None => done,
     };
     if cx.null_eliminated && cx.session.options.ansi_warnings {
@@ -308,7 +308,7 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
             send_row(&select.query, cx)?;
             rows = 1;
         }
-        return Ok(StatementResult { command: Command::Select, rows });
+        return Ok(StatementResult { command: Command::SELECT, rows });
     }
     let work = &mut |cx: &mut Cx<'_>| {
         run_output(&select.query, cx, &mut |cx, values| {
@@ -322,7 +322,7 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
     } else {
         in_transaction(cx, work)?;
     }
-    Ok(StatementResult { command: Command::Select, rows })
+    Ok(StatementResult { command: Command::SELECT, rows })
 }
 
 fn has_subquery(query: &Query) -> bool {
@@ -379,7 +379,7 @@ fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult>
             assign(select, cx)?;
             rows = 1;
         }
-        return Ok(StatementResult { command: Command::None, rows });
+        return Ok(StatementResult { command: Command::SELECT, rows });
     }
     let limit = row_limit(cx);
     let work = &mut |cx: &mut Cx<'_>| {
@@ -397,7 +397,7 @@ fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult>
     } else {
         in_transaction(cx, work)?;
     }
-    Ok(StatementResult { command: Command::None, rows })
+    Ok(StatementResult { command: Command::SELECT, rows })
 }
 
 fn run_root(

@@ -108,7 +108,7 @@ pub(super) fn send(
     for row in rows {
         cx.sink.row(row)?;
     }
-    Ok(done(cx, Command::Select, u64::try_from(rows.len()).ok(), false)?)
+    Ok(done(cx, Command::SELECT, u64::try_from(rows.len()).ok(), false)?)
 }
 
 impl Collector<'_> {

@@ -115,7 +115,7 @@ pub(super) fn kind_of(bound: &Bound) -> &'static str {
         Bound::Insert(_) => "INSERT",
         Bound::Update(_) => "UPDATE",
         Bound::Delete(_) => "DELETE",
-        Bound::Instead(instead) if instead.command == Command::Update => "UPDATE",
+        Bound::Instead(instead) if instead.command == Command::UPDATE => "UPDATE",
         Bound::Instead(_) => "DELETE",
         Bound::Merge(_) => "MERGE",
         Bound::Truncate(_) => "TRUNCATE TABLE",

@@ -18,6 +18,7 @@ use crate::plan::statement::Bound;
 use crate::security::Owner;
 use crate::session::SessionState;
 use crate::session::options::Meaning;
+use crate::sink::Command;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
 
 /// A compiled batch or procedure body. Shared between the connections that run it.
@@ -199,6 +200,23 @@ pub(crate) enum Counted<'p> {
 }
 
 impl StepKind {
+    /// Returns the number by which a DONE names the step's statement.
+    pub(crate) fn command(&self) -> Command {
+        match self {
+            Self::Assign(..) => Command::SELECT,
+            Self::Data(Leaf { ast: LeafAst::Statement(statement), .. }) => {
+                Command::of(&statement.kind)
+            }
+            Self::Other(statement) => Command::of(&statement.kind),
+            Self::Execute(_) | Self::ExecuteString(_) => Command::EXECUTE,
+            Self::InsertExecute(_) => Command::INSERT,
+            Self::SetValue(..) => Command::SET,
+            Self::Cursor(CursorStep::Open(_)) => Command::OPEN_CURSOR,
+            Self::Cursor(CursorStep::Fetch(..)) => Command::SELECT,
+            _ => Command::NONE,
+        }
+    }
+
     /// Tells how the step counts.
     #[inline]
     pub(crate) fn counted(&self) -> Counted<'_> {

@@ -320,7 +320,7 @@ fn send(
         cx.sink.row(row)?;
     }
     let count = u64::try_from(rows.len()).ok();
-    Ok(done(cx, Command::Select, count, false)?)
+    Ok(done(cx, Command::SELECT, count, false)?)
 }
 
 /// `sp_cursoroption @cursor, @code, @value`: names for debuggers, which nothing here shows.
@@ -377,6 +377,9 @@ impl ResultSink for Kept<'_> {
     }
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
         self.inner.env_change(change)
+    }
+    fn log(&mut self, message: &Error) {
+        self.inner.log(message);
     }
     fn flush(&mut self) -> Sent {
         self.inner.flush()

@@ -234,7 +234,7 @@ fn user_options(cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.sink.row(&[Value::nvarchar(name), Value::nvarchar(value)])?;
     }
     let rows = u64::try_from(options.len()).ok();
-    Ok(done(cx, sink::Command::Select, rows, false)?)
+    Ok(done(cx, sink::Command::SELECT, rows, false)?)
 }
 
 fn text_column(name: &str, cx: &Cx<'_>) -> ColumnInfo {

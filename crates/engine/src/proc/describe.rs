@@ -36,7 +36,7 @@ fn describe_first(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, St
         cx.sink.row(&row(ordinal, column))?;
     }
     let count = u64::try_from(described.columns.len()).ok();
-    done(cx, Command::Select, count, false)?;
+    done(cx, Command::SELECT, count, false)?;
     Ok(0)
 }
 

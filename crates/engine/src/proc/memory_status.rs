@@ -78,5 +78,5 @@ fn table(cx: &mut Cx<'_>, name: &str, unit: &str, lines: &[Line]) -> Result<(), 
         let value = i64::try_from(value).unwrap_or(i64::MAX);
         cx.sink.row(&[Value::nvarchar(what), Value::BigInt(value)])?;
     }
-    Ok(done(cx, Command::Select, u64::try_from(lines.len()).ok(), false)?)
+    Ok(done(cx, Command::SELECT, u64::try_from(lines.len()).ok(), false)?)
 }

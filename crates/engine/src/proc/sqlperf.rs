@@ -84,5 +84,5 @@ fn log_space(cx: &mut Cx<'_>) -> Result<(), Stop> {
         cx.sink.row(&[name, Value::Real(0.0), Value::Real(0.0), Value::Int(0)])?;
     }
     let rows = u64::try_from(catalog.databases.len()).ok();
-    Ok(done(cx, Command::Select, rows, false)?)
+    Ok(done(cx, Command::SELECT, rows, false)?)
 }

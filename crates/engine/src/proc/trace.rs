@@ -87,7 +87,7 @@ pub(super) fn status(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         ])?;
     }
     let rows = u64::try_from(shown.len()).ok();
-    Ok(done(cx, Command::Select, rows, false)?)
+    Ok(done(cx, Command::SELECT, rows, false)?)
 }
 
 /// The flags that are named, and whether -1 is among them.

@@ -70,7 +70,7 @@ fn describe(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     for ((ordinal, name), suggested) in (1..).zip(&wanted).zip(&types) {
         cx.sink.row(&row(ordinal, name, suggested, cx.session))?;
     }
-    done(cx, Command::Select, u64::try_from(wanted.len()).ok(), false)?;
+    done(cx, Command::SELECT, u64::try_from(wanted.len()).ok(), false)?;
     Ok(0)
 }
 

@@ -62,7 +62,7 @@ impl<'a> Deferred<'a> {
 
     /// Ends the request: the last `done`, or an empty one where that can't be the end of a request.
     pub(super) fn finish(mut self, kind: DoneKind) -> Sent {
-        let empty = Done { kind, command: Command::None, rows: None, error: false, more: false };
+        let empty = Done { kind, command: Command::NONE, rows: None, error: false, more: false };
         if self.pending.is_some_and(|last| last.kind == DoneKind::InProcedure) {
             self.pass_pending()?;
         }
@@ -79,7 +79,7 @@ impl<'a> Deferred<'a> {
     }
 
     pub(super) fn error_done(&mut self, kind: DoneKind) -> Sent {
-        self.done(Done { kind, command: Command::None, rows: None, error: true, more: true })
+        self.done(Done { kind, command: Command::NONE, rows: None, error: true, more: true })
     }
 }
 
@@ -121,6 +121,9 @@ impl ResultSink for Deferred<'_> {
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
         self.pass_pending()?;
         self.inner.env_change(change)
+    }
+    fn log(&mut self, message: &Error) {
+        self.inner.log(message);
     }
     fn flush(&mut self) -> Sent {
         self.pass_pending()?;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use types::{Bytes, Error, Msg, Value};
 
-use crate::catalog::Catalog;
 use crate::catalog::name::Name;
+use crate::catalog::{Catalog, password};
 use crate::event::emit;
 use crate::exec::ddl::user_access;
 use crate::exec::run::option;
@@ -160,6 +160,34 @@ pub(super) fn check_entry(state: &SessionState) -> Result<(), Vec<Error>> {
     }
 }
 
+/// Gives the login the password that its client asked for: LOGIN7 with fChangePassword. There is no policy, so the
+/// only password that is refused is none.
+///
+/// # Errors
+/// 18464, and 18456 where the old password has been changed meanwhile.
+pub(super) fn change_password(
+    state: &SessionState,
+    old: &str,
+    new: &str,
+) -> Result<(), Vec<Error>> {
+    let user = &state.login;
+    if new.is_empty() {
+        return Err(vec![Error::from(Msg::NewPasswordTooShort(user)).at_line(1)]);
+    }
+    let hash = password::hash(new);
+    let changed = state.instance.catalog.change(|catalog| {
+        let login = catalog.logins.get_mut(&Name::new(user));
+        match login.filter(|login| password::matches(&login.password_hash, old)) {
+            Some(login) => {
+                Arc::make_mut(login).password_hash = hash;
+                Ok(())
+            }
+            None => Err(LoginFailure::WrongPassword.error(user)),
+        }
+    });
+    changed.map_err(|error| vec![error])
+}
+
 /// Looks a login up as a server does that keeps metadata in shared tables.
 fn look_up(instance: &Instance, user: &str, version: u64) {
     if let Some(metadata) = &instance.metadata {
@@ -179,7 +207,7 @@ fn check_password(catalog: &Catalog, request: &LoginRequest) -> Result<(), Login
     const NO_HASH: [u8; 68] = [0; 68];
     let login = catalog.logins.get(&Name::new(&request.user));
     let hash = login.map_or(&NO_HASH[..], |login| &login.password_hash);
-    let matches = crate::catalog::password::matches(hash, &request.password);
+    let matches = password::matches(hash, &request.password);
     match (login, matches) {
         (None, _) => Err(LoginFailure::UnknownLogin),
         (Some(_), false) => Err(LoginFailure::WrongPassword),

@@ -100,7 +100,7 @@ impl Session {
             Err(error) => return Err(crate::exec::run::load_failed(error, &mut cx)),
         };
         cx.session.row_count = result.rows;
-        crate::exec::run::done(&mut cx, Command::BulkInsert, Some(result.rows), false)?;
+        crate::exec::run::ended(&mut cx, Command::BULK_INSERT, Some(result.rows))?;
         Ok(())
     }
 }

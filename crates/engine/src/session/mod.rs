@@ -100,6 +100,8 @@ pub struct LoginRequest {
     pub user: String,
     /// Password in clear.
     pub password: String,
+    /// The password that is to take its place, in clear, if the login changes it.
+    pub new_password: Option<String>,
     /// Database; empty for the login's default.
     pub database: String,
     /// Language; empty for the login's default.

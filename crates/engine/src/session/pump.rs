@@ -49,7 +49,8 @@ impl Session {
     /// client the environment ([`Session::state`]).
     ///
     /// # Errors
-    /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened.
+    /// 18456 for a wrong name or password; 4060 and 18456 for a database that can't be opened; 18464 for a new
+    /// password that is empty.
     pub fn login(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
         match Self::admit(instance, &request).refused {
             Some(errors) => Err(errors),
@@ -67,6 +68,7 @@ impl Session {
     /// # Errors
     /// 4060 and 18456 for a database that can't be opened, 40517 for a language.
     pub fn open(instance: &Arc<Instance>, request: LoginRequest) -> Result<Self, Vec<Error>> {
+        let change = request.new_password.clone().map(|new| (request.password.clone(), new));
         let state = login::open(instance, request)?;
         let card = Arc::new(SessionCard::new(&state));
         instance.sessions.register(&card);
@@ -74,6 +76,9 @@ impl Session {
         let session = Self { state, card, shown_options, shown_database, announced: None };
         // Once it shows where it is: of two that come at once into a database for one, none stays.
         login::check_entry(&session.state)?;
+        if let Some((old, new)) = change {
+            login::change_password(&session.state, &old, &new)?;
+        }
         emit::session::login(&session.state, false);
         Ok(session)
     }
@@ -208,7 +213,7 @@ impl Session {
         self.end_request(outcome, &mut sink)?;
         sink.done(Done {
             kind: DoneKind::Procedure,
-            command: Command::Execute,
+            command: Command::EXECUTE,
             rows: None,
             error: failed,
             more,

@@ -1,4 +1,4 @@
-//! `sys.parameters`: parameters of procedures.
+//! `sys.parameters`: parameters of procedures and functions.
 
 use types::Value;
 

@@ -349,33 +349,48 @@ pub(crate) fn bind_view(
     Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())
 }
 
-/// A parameter of a procedure.
+/// A parameter of a procedure or a function.
 #[derive(Clone, Debug)]
 pub(crate) struct ParameterRow {
-    /// Procedure's id.
+    /// The routine's id.
     pub(crate) object_id: i32,
-    /// Procedure's schema.
+    /// The routine's schema.
     pub(crate) schema: String,
-    /// Procedure's name.
+    /// The routine's name.
     pub(crate) procedure: String,
-    /// `parameter_id`
+    /// `parameter_id`; 0 is what a scalar function returns.
     pub(crate) id: i32,
-    /// The parameter.
+    /// The parameter; without a name what a function returns.
     pub(crate) definition: ParameterDef,
 }
 
-/// Returns the parameters of a database's procedures.
+/// Returns the parameters of a database's procedures and functions, and what scalar functions return.
 pub(crate) fn parameters(database: &Database) -> Vec<ParameterRow> {
     let mut rows = Vec::new();
     for object in database.objects.values() {
-        let Object::Procedure(procedure) = object else { continue };
-        for (id, definition) in (1..).zip(&procedure.parameters) {
+        let (id, schema, name, parameters, returned) = match object {
+            Object::Procedure(p) => (p.id, &p.schema, &p.name, &p.parameters, None),
+            Object::Function(f) => {
+                let Some(routine) = &f.routine else { continue };
+                (f.id, &f.schema, &f.name, &routine.parameters, routine.returns)
+            }
+            _ => continue,
+        };
+        let returned = returned.map(|ty| ParameterDef {
+            name: String::new(),
+            ty,
+            table_type: None,
+            default: None,
+            output: true,
+        });
+        let numbered = (1..).zip(parameters.iter().cloned());
+        for (number, definition) in returned.into_iter().map(|r| (0, r)).chain(numbered) {
             rows.push(ParameterRow {
-                object_id: procedure.id,
-                schema: procedure.schema.clone(),
-                procedure: procedure.name.clone(),
-                id,
-                definition: definition.clone(),
+                object_id: id,
+                schema: schema.clone(),
+                procedure: name.clone(),
+                id: number,
+                definition,
             });
         }
     }

@@ -47,6 +47,7 @@ pub(crate) fn login(instance: &Arc<Instance>) -> Session {
     let request = LoginRequest {
         user: "sa".to_owned(),
         password: "secret".to_owned(),
+        new_password: None,
         database: String::new(),
         language: String::new(),
         client: ClientInfo { odbc: true, ..ClientInfo::default() },

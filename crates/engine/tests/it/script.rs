@@ -13,6 +13,7 @@
 //! count 3                    must change so many rows
 //! answer                     must give these tokens: see `Answer::trace` for their form
 //! tokens                     the same, without `done` of any kind
+//! commands                   must give these `done`s, each with its statement's number (CurCmd) in hexadecimal
 //! rpc dbo.p                  calls a procedure; a line for each parameter: `@a int = 5 output`,
 //!                            `@a default`, `- int = 5` without name; the answer as above
 //! transaction begin          a transaction manager request; the answer as above
@@ -28,6 +29,7 @@ use std::path::{Path, PathBuf};
 
 use engine::exec::vector::ExecutionMode;
 use engine::session::{Reset, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest};
+use engine::sink::{Done, DoneKind};
 
 use crate::client::{Answer, batch, describe, instance, login};
 
@@ -161,6 +163,7 @@ fn check(session: &mut Session, block: &Block<'_>) -> Result<(), String> {
         "transaction" => return same_tokens(&expected, &transaction(session, argument)?),
         "answer" => return same_tokens(&expected, &batch(session, &sql)),
         "tokens" => return same(&expected, &without_dones(&batch(session, &sql))),
+        "commands" => return same(&expected, &commands(&batch(session, &sql))),
         "error" => return check_error(&batch(session, &sql), argument),
         _ => return check_result(&batch(session, &sql), (kind, argument), parts),
     }
@@ -228,6 +231,20 @@ fn without_dones(answer: &Answer) -> Vec<String> {
         line.starts_with("done") || line.starts_with("inproc") || line.starts_with("proc")
     };
     answer.trace.iter().filter(|l| !is_done(l)).cloned().collect()
+}
+
+fn commands(answer: &Answer) -> Vec<String> {
+    let show = |done: &Done| {
+        let kind = match done.kind {
+            DoneKind::Done => "done",
+            DoneKind::InProcedure => "inproc",
+            DoneKind::Procedure => "proc",
+        };
+        let error = if done.error { " error" } else { "" };
+        let rows = done.rows.map(|rows| format!(" {rows}")).unwrap_or_default();
+        format!("{kind}{error} {:X}{rows}", done.command.code())
+    };
+    answer.dones.iter().map(show).collect()
 }
 
 fn check_error(answer: &Answer, argument: &str) -> Result<(), String> {

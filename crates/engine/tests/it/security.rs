@@ -11,6 +11,7 @@ pub(crate) fn login_as(instance: &Arc<Instance>, user: &str) -> Session {
     let request = LoginRequest {
         user: user.to_owned(),
         password: "secret".to_owned(),
+        new_password: None,
         database: String::new(),
         language: String::new(),
         client: ClientInfo { odbc: true, ..ClientInfo::default() },
@@ -187,6 +188,7 @@ fn a_failed_login_is_an_event() {
             let request = LoginRequest {
                 user: user.to_owned(),
                 password: password.to_owned(),
+                new_password: None,
                 database: String::new(),
                 language: String::new(),
                 client: ClientInfo::default(),

@@ -26,6 +26,7 @@ fn enter(instance: &Arc<Instance>, user: &str, database: &str) -> Result<Session
     let request = LoginRequest {
         user: user.to_owned(),
         password: "secret".to_owned(),
+        new_password: None,
         database: database.to_owned(),
         language: String::new(),
         client: ClientInfo { odbc: true, ..ClientInfo::default() },

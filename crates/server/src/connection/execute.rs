@@ -1,6 +1,7 @@
 //! From a decoded request to the session's verb, value by value.
 
 use std::iter;
+use std::net::SocketAddr;
 
 use engine::session::{
     BeginNext, IsolationLevel, Reset, Rpc, RpcParameter, RpcTarget, Session, TableParameter,
@@ -33,6 +34,8 @@ pub(super) struct Execution<'a> {
     pub(super) link: &'a Link,
     pub(super) channel: &'a mut Channel,
     pub(super) shared: &'a Shared,
+    /// Where the client is, for the log.
+    pub(super) client: SocketAddr,
 }
 
 /// Runs a request. The response is complete but for the end of its last packet.
@@ -73,8 +76,9 @@ impl Execution<'_> {
             sealed,
             send_timeout: self.shared.limits.send_timeout,
         };
-        let server_name = &self.shared.server_name;
-        let sink = TokenSink { writer, output, shapes, names, server_name, progress };
+        let (server_name, log) =
+            (self.shared.server_name.as_str(), (&self.shared.client_log, self.client));
+        let sink = TokenSink { writer, output, shapes, names, server_name, log, progress };
         Parts { session: self.session, sink, text, parameters }
     }
 
@@ -200,7 +204,7 @@ impl Execution<'_> {
 const fn failure() -> Done {
     Done {
         kind: DoneKind::Done,
-        command: engine::sink::Command::None,
+        command: engine::sink::Command::NONE,
         rows: None,
         error: true,
         more: false,

@@ -1,7 +1,8 @@
 //! PRELOGIN and LOGIN7: settles how to talk, checks who wants to, and answers what drivers expect.
 //!
 //! A successful login is answered with ENVCHANGE 1, INFO 5701, ENVCHANGE 7, ENVCHANGE 2, INFO 5703,
-//! LOGINACK, ENVCHANGE 4, FEATUREEXTACK and DONE. Several drivers fail without the collation.
+//! LOGINACK, ENVCHANGE 4, FEATUREEXTACK if a feature is acknowledged, and DONE. Several drivers fail without the
+//! collation.
 
 use engine::instance::Answer;
 use engine::session::{Admission, ClientInfo, LoginRequest, Session};
@@ -59,8 +60,8 @@ struct Checked {
     /// The errors, if it is refused.
     refused: Option<Vec<Error>>,
     settings: WireSettings,
-    /// Whether the client sent feature extensions, and UTF-8 among them.
-    features: Option<bool>,
+    /// Whether it asked for UTF-8, the one feature extension that is acknowledged.
+    wants_utf8: bool,
 }
 
 /// A login that is answered later, since others of the same login or client have failed.
@@ -141,10 +142,9 @@ impl Side {
             return self.refuse(&[unsupported], settings, io);
         }
         let wants_utf8 = login.has_feature(feature::UTF8_SUPPORT);
-        let features = login.flags.has_features().then_some(wants_utf8);
         let request = self.login_request(login, settings);
         let Admission { answer, refused } = Session::admit(&self.shared.instance, &request);
-        let login = Checked { request, refused, settings, features };
+        let login = Checked { request, refused, settings, wants_utf8 };
         match answer {
             Answer::Now | Answer::Refused => self.answer_login(login, io),
             Answer::At(until_ns) => {
@@ -168,14 +168,14 @@ impl Side {
     }
 
     fn answer_login(&mut self, login: Checked, io: &mut Io) -> Result<(), End> {
-        let Checked { request, refused, settings, features } = login;
+        let Checked { request, refused, settings, wants_utf8 } = login;
         let user = request.user.clone();
         let opened = match refused {
             Some(errors) => Err(errors),
             None => Session::open(&self.shared.instance, request),
         };
         match opened {
-            Ok(session) => self.welcome(session, settings, features, io),
+            Ok(session) => self.welcome(session, settings, wants_utf8, io),
             Err(errors) => {
                 self.note_refusal(&user, &errors);
                 self.refuse(&errors, settings, io)
@@ -201,22 +201,24 @@ impl Side {
             odbc: login.flags.is_odbc(),
             traffic: Arc::clone(&self.link.traffic),
         };
+        let new_password = login.flags.changes_password().then_some(login.new_password);
         LoginRequest {
             user: login.user,
             password: login.password,
+            new_password,
             database: login.database,
             language: login.language,
             client,
         }
     }
 
-    /// Opens the session and tells the client its environment. `features` says whether the client
-    /// sent feature extensions, and UTF-8 among them.
+    /// Opens the session and tells the client its environment. `wants_utf8` says whether the
+    /// client asked for UTF-8, the one feature extension that is acknowledged.
     fn welcome(
         &mut self,
         session: Session,
         settings: WireSettings,
-        features: Option<bool>,
+        wants_utf8: bool,
         io: &mut Io,
     ) -> Result<(), End> {
         let state = session.state();
@@ -241,8 +243,8 @@ impl Side {
         );
         writer.login_ack(PROGRAM, PROGRAM_VERSION);
         writer.env_change(EnvChange::PacketSize(settings.packet_size, PACKET_SIZE_DEFAULT));
-        if let Some(wants_utf8) = features {
-            writer.feature_ext_ack(wants_utf8);
+        if wants_utf8 {
+            writer.feature_ext_ack();
         }
         writer.done(Done {
             kind: DoneKind::Done,
@@ -313,9 +315,6 @@ impl Side {
 fn unsupported(login: &Login7) -> Option<Error> {
     if let Some(error) = login.unsupported_authentication() {
         return Some(error.to_error());
-    }
-    if !login.new_password.is_empty() {
-        return Some(Msg::NotSupported("changing the password at login").into());
     }
     let attaches = !login.attach_file.is_empty();
     attaches.then(|| Msg::NotSupported("attaching a database file at login").into())

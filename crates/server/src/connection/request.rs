@@ -197,6 +197,7 @@ impl Side {
             link: &self.link,
             channel: &mut self.channel,
             shared: &self.shared,
+            client: self.client,
         };
         // Whatever a panic leaves half done is thrown away below: session, response, connection.
         let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(&mut execution, &mut progress)));

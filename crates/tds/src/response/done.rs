@@ -55,26 +55,10 @@ pub struct Done {
     pub kind: DoneKind,
     /// How; the COUNT bit is added if there is a row count.
     pub status: DoneStatus,
-    /// The statement's number, as in [`command`]; 0 if it does not matter.
+    /// The statement's number (CurCmd); the server's own affair, 0 if it does not matter.
     pub command: u16,
     /// Rows affected or returned, unless NOCOUNT is on.
     pub row_count: Option<u64>,
-}
-
-/// Numbers of statements in DONE, as far as drivers look at them.
-pub mod command {
-    /// `SELECT`
-    pub const SELECT: u16 = 0xC1;
-    /// `INSERT`
-    pub const INSERT: u16 = 0xC3;
-    /// `DELETE`
-    pub const DELETE: u16 = 0xC4;
-    /// `UPDATE`
-    pub const UPDATE: u16 = 0xC5;
-    /// `MERGE`
-    pub const MERGE: u16 = 0x117;
-    /// `EXECUTE`
-    pub const EXECUTE: u16 = 0xE0;
 }
 
 impl ResponseWriter {

@@ -22,13 +22,11 @@ impl ResponseWriter {
         self.put(&content);
     }
 
-    /// Writes FEATUREEXTACK: of all feature extensions UTF-8 is the one that is acknowledged, if the
-    /// client asked for it.
-    pub fn feature_ext_ack(&mut self, wants_utf8: bool) {
+    /// Writes FEATUREEXTACK for UTF-8, the one of all feature extensions that is acknowledged. Where the client
+    /// did not ask for it there is no such token at all: tedious before 12 ends a login that has an empty one.
+    pub fn feature_ext_ack(&mut self) {
         self.put(&[token::FEATURE_EXT_ACK]);
-        if wants_utf8 {
-            self.put(&[feature::UTF8_SUPPORT, 1, 0, 0, 0, 1]);
-        }
+        self.put(&[feature::UTF8_SUPPORT, 1, 0, 0, 0, 1]);
         self.put(&[feature::TERMINATOR]);
     }
 }

@@ -123,7 +123,7 @@ fn they_read_our_login_answer_and_messages() {
         writer.env_change(EnvChange::RollbackTransaction(5));
         writer.env_change(EnvChange::ResetDone);
         writer.login_ack("Microsoft SQL Server", [16, 0, 3, 232]);
-        writer.feature_ext_ack(true);
+        writer.feature_ext_ack();
         writer.message(&error.clone().in_procedure("dbo.p"), "server");
         writer.message(&Error::custom(5_701, 0, 2, "Changed"), "server");
         writer.order(&[3]);

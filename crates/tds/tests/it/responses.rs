@@ -56,7 +56,7 @@ fn tokens_come_back_as_they_went() {
             writer.message(&error, "here");
             writer.message(&info, "here");
             writer.login_ack("Microsoft SQL Server", [16, 0, 3, 232]);
-            writer.feature_ext_ack(true);
+            writer.feature_ext_ack();
             writer.order(&[2, 1]);
             writer.return_status(-6);
             writer.no_columns();

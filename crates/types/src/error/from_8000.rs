@@ -269,6 +269,7 @@ macro_rules! with_messages_from_8000 {
             ResetAfterImpersonation = 18059, 20, "The connection has been dropped because the principal that opened it subsequently assumed a new security context, and then tried to reset the connection under its impersonated security context. This scenario is not supported. See \"Impersonation Overview\" in Books Online.";
             UntrustedDomain = 18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.";
             LoginFailed(user: &'a str) = 18456, 14, "Login failed for user '{user}'.";
+            NewPasswordTooShort(user: &'a str) = 18464, 14, "Login failed for user '{user}'. Reason: the password was not changed, since the new one is too short.";
             LoginLockedOut(user: &'a str) = 18486, 14, "Login failed for user '{user}' because the account is currently locked out. The system administrator can unlock it.";
             EventOutOfMemory = 25601, 17, "The Extended Event engine is out of memory.";
             EventConfiguration(kind: &'a str, name: &'a str, why: &'a str) = 25602, 17, "The {kind}, \"{name}\", encountered a configuration error during initialization. Object cannot be added to the event session. {why}";

@@ -81,7 +81,7 @@ pub(super) fn update(
     let deleted = |i: usize| old.get(i).copied().unwrap_or(new);
     let images = Images { inserted: Some(&inserted), deleted: Some(&deleted) };
     let named = |i: usize| changed.iter().any(|&c| usize::from(c) == i);
-    let event = (Event::Update, Command::Update);
+    let event = (Event::Update, Command::UPDATE);
     finish(binder, shape, event, (&images, &named), (root, &update.output, update.top.as_ref()))
 }
 
@@ -98,7 +98,7 @@ pub(super) fn delete(
     let none = Register(0);
     let deleted = |i: usize| old.get(i).copied().unwrap_or(none);
     let images = Images { inserted: None, deleted: Some(&deleted) };
-    let event = (Event::Delete, Command::Delete);
+    let event = (Event::Delete, Command::DELETE);
     finish(binder, shape, event, (&images, &|_| false), (root, &delete.output, delete.top.as_ref()))
 }
 

@@ -22,7 +22,7 @@ use crate::bind::{BinderContext, query};
 use crate::catalog::TableDef;
 use crate::exec::ddl::distrust;
 use crate::exec::dml::insert_rows;
-use crate::exec::run::{Stop, done, transactions};
+use crate::exec::run::{Stop, ended, transactions};
 use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
 use crate::sink::Command;
@@ -55,7 +55,7 @@ pub(crate) fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Resul
         distrust(&table, cx)?;
     }
     cx.session.row_count = count;
-    Ok(done(cx, Command::BulkInsert, Some(count), false)?)
+    Ok(ended(cx, Command::BULK_INSERT, Some(count))?)
 }
 
 fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {

@@ -69,10 +69,10 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
     }
     match &statement.kind {
         StatementKind::CreateTable(create) => {
-            table::create(create, cx).or_else(|error| told_twice(error, cx))
+            table::create(create, cx).or_else(|error| told_twice(error, Some(create), cx))
         }
         StatementKind::AlterTable(alter) => {
-            alter::run(alter, cx).or_else(|error| told_twice(error, cx))
+            alter::run(alter, cx).or_else(|error| told_twice(error, None, cx))
         }
         StatementKind::Truncate(truncate) => crate::exec::dml::truncate(truncate, cx),
         StatementKind::CreateIndex(create) => index::create(create, cx),
@@ -106,15 +106,23 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
     }
 }
 
-/// Tells why a foreign key can't be made before the error that ends the statement, which is all that a CATCH
-/// block sees.
-fn told_twice(error: Error, cx: &mut Cx<'_>) -> Result<()> {
-    if !matches!(error.number, 1753 | 1757 | 1761..=1785) {
-        return Err(error);
-    }
-    let state = u8::from(matches!(error.number, 1769 | 1781));
+/// Tells why a constraint can't be made before the error that ends the statement, 1750, which is all that a CATCH
+/// block sees. `made` is the statement if it is CREATE TABLE.
+fn told_twice(error: Error, made: Option<&ast::CreateTable>, cx: &mut Cx<'_>) -> Result<()> {
+    let state = match error.number {
+        1753 | 1757 | 1761..=1785 => u8::from(matches!(error.number, 1769 | 1781)),
+        // Columns that a key can't have; more than one clustered index; a name that something else has.
+        1902 | 1909 | 1911 | 1919 | 8111 => error.state,
+        2714 if !made.is_some_and(|made| is_about(&error, &made.name)) => error.state,
+        _ => return Err(error),
+    };
     alter::say_first(error.with_state(state), cx)?;
     Err(Msg::ConstraintNotCreated.into())
+}
+
+/// Tells whether error 2714 is about the table itself and not about a constraint of it.
+fn is_about(error: &Error, table: &ast::ObjectName) -> bool {
+    error.message == Error::from(Msg::ObjectExists(&table.object)).message
 }
 
 /// Names the definitions of whole databases and of event sessions, which no transaction could undo.

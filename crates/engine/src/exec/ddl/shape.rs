@@ -62,6 +62,8 @@ pub(super) struct Shaper<'a, 'b> {
     period: Option<Period>,
     /// Columns that were there before the statement.
     adopted: usize,
+    /// Columns of which the statement says NULL.
+    said_null: Vec<u16>,
     /// Who may be forbidden to refer to tables.
     rights: Option<&'a Rights>,
 }
@@ -109,6 +111,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             column_index: None,
             period: None,
             adopted: 0,
+            said_null: Vec::new(),
             rights: None,
         }
     }
@@ -264,6 +267,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 ColumnOption::GeneratedRowEnd => column.generated = Some(Generated::RowEnd),
                 ColumnOption::Masked(_) => return refuse("MASKED columns"),
             }
+        }
+        if null {
+            self.said_null.extend(u16::try_from(self.columns.len()));
         }
         not_null |= period::check_column(column, null)?;
         if null && not_null && column.identity.is_none() {
@@ -431,6 +437,9 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 return Err(Msg::MultiplePrimaryKeys(self.place.name).into());
             }
             for (ordinal, _) in &keys {
+                if self.said_null.contains(ordinal) {
+                    return Err(Msg::PrimaryKeyNullable(self.place.name).into());
+                }
                 self.columns[usize::from(*ordinal)].ty.nullable = false;
             }
         }
@@ -479,7 +488,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
             defined.filter = Some(Arc::new(self.filter(&index.name, condition, &defined)?));
         }
         for column in &index.include {
-            defined.included.push(self.ordinal(column)?);
+            let ordinal = self.ordinal(column)?;
+            let is_key = defined.keys.iter().any(|(key, _)| *key == ordinal);
+            if is_key || defined.included.contains(&ordinal) {
+                return Err(Msg::IndexColumnTwice("index", column).into());
+            }
+            defined.included.push(ordinal);
         }
         self.indexes.push(defined);
         Ok(())
@@ -587,7 +601,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         for column in columns {
             let ordinal = self.ordinal(&column.name)?;
             if keys.iter().any(|(o, _)| *o == ordinal) {
-                return Err(Msg::ColumnTwice(&column.name, self.place.name).into());
+                return Err(Msg::IndexColumnTwice("index", &column.name).into());
             }
             keys.push((ordinal, column.descending));
         }

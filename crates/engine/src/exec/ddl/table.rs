@@ -22,6 +22,8 @@ use crate::view::source::view_columns;
 const TEMPDB: i16 = 2;
 /// dbo: the schema that temporary tables and table variables count as in.
 const DBO: (i32, &str) = (1, "dbo");
+/// The state of error 2714 where CREATE TABLE finds the name taken.
+const TABLE_EXISTS: u8 = 6;
 
 pub(super) fn create(create: &ast::CreateTable, cx: &mut Cx<'_>) -> Result<()> {
     if create.as_kind.is_some() {
@@ -62,7 +64,7 @@ fn make(name: &ast::ObjectName, content: Content<'_>, cx: &mut Cx<'_>) -> Result
         return Err(Msg::SchemaNotFound(&to.schema).into());
     };
     if database.is_name_taken(&to.schema, &to.name) {
-        return Err(Msg::ObjectExists(&to.name).into());
+        return Err(Error::from(Msg::ObjectExists(&to.name)).with_state(TABLE_EXISTS));
     }
     let place = Place {
         id: cx.session.instance.catalog.next_object_id(),
@@ -104,7 +106,7 @@ pub(crate) fn check_name_free(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()>
     let to = target(name, cx)?;
     let database = cx.session.catalog.database(&to.database);
     if database.is_some_and(|database| database.is_name_taken(&to.schema, &to.name)) {
-        return Err(Msg::ObjectExists(&to.name).into());
+        return Err(Error::from(Msg::ObjectExists(&to.name)).with_state(TABLE_EXISTS));
     }
     Ok(())
 }
@@ -205,7 +207,7 @@ fn create_temporary(name: &str, content: Content<'_>, cx: &mut Cx<'_>) -> Result
         return Err(Msg::VersionedInTempdb(name).into());
     }
     if cx.session.temp.find_in_scope(name).is_some() {
-        return Err(Msg::ObjectExists(name).into());
+        return Err(Error::from(Msg::ObjectExists(name)).with_state(TABLE_EXISTS));
     }
     let place = temporary_place(cx.session, name, &cx.source);
     let table = shape(cx.session, &cx.session.database, place, content)?;

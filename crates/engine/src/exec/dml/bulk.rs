@@ -105,7 +105,7 @@ pub fn bulk_insert(
     let insert = match columns.len() {
         // Of a table whose every column is made.
         0 if rows.is_empty() => {
-            return Ok(StatementResult { command: Command::BulkInsert, rows: 0 });
+            return Ok(StatementResult { command: Command::BULK_INSERT, rows: 0 });
         }
         _ => {
             let types: Vec<ColumnType> =
@@ -132,7 +132,7 @@ pub fn bulk_insert(
     if !options.check_constraints && count > 0 {
         distrust(&table, cx)?;
     }
-    Ok(StatementResult { command: Command::BulkInsert, rows: count })
+    Ok(StatementResult { command: Command::BULK_INSERT, rows: count })
 }
 
 /// Binds the INSERT that a load is.

@@ -43,7 +43,7 @@ pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementRe
         })?
     };
     collected.send(&delete.output, cx)?;
-    Ok(StatementResult { command: Command::Delete, rows })
+    Ok(StatementResult { command: Command::DELETE, rows })
 }
 
 enum PointFault {
@@ -153,5 +153,5 @@ pub(crate) fn run_truncate(table: &TableSource, cx: &mut Cx<'_>) -> Result<State
     cx.session.note_identity(&definition.rows);
     // Relaxed: the counter orders nothing else.
     definition.rows.identity_next.store(seed, sos::sync::Ordering::Relaxed);
-    Ok(StatementResult { command: Command::None, rows: 0 })
+    Ok(StatementResult { command: Command::NONE, rows: 0 })
 }

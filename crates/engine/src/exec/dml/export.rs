@@ -47,7 +47,7 @@ pub(super) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result
         });
     }
     folder.keep();
-    Ok(StatementResult { command: Command::SelectInto, rows })
+    Ok(StatementResult { command: Command::SELECT_INTO, rows })
 }
 
 /// Writes the rows of the query into a file that has no name yet.

@@ -44,7 +44,7 @@ pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
         collected.store(&insert.output, rows, cx)
     })?;
     collected.send(&insert.output, cx)?;
-    Ok(StatementResult { command: Command::Insert, rows })
+    Ok(StatementResult { command: Command::INSERT, rows })
 }
 
 /// Inserts rows that the caller brings: the result of EXEC, a bulk load. The statement was bound by
@@ -66,7 +66,7 @@ pub fn insert_rows(
         let (count, mut collected) = insert_each(insert, None, rows, cx)?;
         collected.store(&insert.output, count, cx)
     })?;
-    Ok(StatementResult { command: Command::Insert, rows: count })
+    Ok(StatementResult { command: Command::INSERT, rows: count })
 }
 
 /// Inserts rows in the transaction of the statement; keeps its registers.
@@ -384,7 +384,7 @@ fn run_point(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
         collected.add(&insert.output, cx)?;
         collected.send(&insert.output, cx)?;
     }
-    Ok(StatementResult { command: Command::Insert, rows: 1 })
+    Ok(StatementResult { command: Command::INSERT, rows: 1 })
 }
 
 fn row_error(error: storage::Error, table: &TableDef, first: Register, cx: &mut Cx<'_>) -> Error {

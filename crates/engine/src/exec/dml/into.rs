@@ -52,7 +52,7 @@ fn make_and_fill(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> 
         forget(&table, cx)?;
         return Err(error);
     }
-    Ok(StatementResult { command: Command::SelectInto, rows: count })
+    Ok(StatementResult { command: Command::SELECT_INTO, rows: count })
 }
 
 /// Takes the table away again.

@@ -33,7 +33,7 @@ pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResul
         collected.store(&merge.output, rows, cx)
     })?;
     collected.send(&merge.output, cx)?;
-    Ok(StatementResult { command: Command::Merge, rows })
+    Ok(StatementResult { command: Command::MERGE, rows })
 }
 
 fn run_rows(merge: &Merge, cx: &mut Cx<'_>, collected: &mut Collected) -> Result<u64> {

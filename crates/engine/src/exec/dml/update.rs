@@ -43,7 +43,7 @@ pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementRe
         collected.send(&update.output, cx)?;
         rows
     };
-    Ok(StatementResult { command: Command::Update, rows })
+    Ok(StatementResult { command: Command::UPDATE, rows })
 }
 
 /// Why a change of a row on its own failed.

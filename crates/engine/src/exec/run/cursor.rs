@@ -11,7 +11,7 @@ use types::{Error, Msg, Value};
 use super::positioned::{self, KeyTable};
 use crate::bind::{BinderContext, shape_of};
 use crate::exec::Cx;
-use crate::exec::run::{Runner, Stop, done};
+use crate::exec::run::{Runner, Stop, done, ended};
 use crate::plan::expr::Slot;
 use crate::plan::program::{CursorStep, Leaf, LeafAst};
 use crate::plan::statement::Bound;
@@ -62,19 +62,22 @@ impl Runner<'_> {
     pub(super) fn cursor(&self, step: &CursorStep, cx: &mut Cx<'_>) -> Result<(), Stop> {
         match step {
             CursorStep::Declare(variable, declaration, leaf) => {
-                self.declare_cursor(*variable, declaration, leaf, cx)
+                self.declare_cursor(*variable, declaration, leaf, cx)?;
             }
-            CursorStep::Open(cursor) => self.open_cursor(cursor, cx),
-            CursorStep::Fetch(fetch, into) => self.fetch(fetch, into, cx),
+            CursorStep::Open(cursor) => {
+                self.open_cursor(cursor, cx)?;
+                return Ok(ended(cx, Command::OPEN_CURSOR, None)?);
+            }
+            CursorStep::Fetch(fetch, into) => return self.fetch(fetch, into, cx),
             CursorStep::Close(cursor) => {
                 let cursor = find(cursor, cx)?;
                 if cursor.rows.take().is_none() {
                     return Err(Msg::CursorNotOpen.into());
                 }
-                Ok(())
             }
-            CursorStep::Deallocate(cursor) => deallocate(cursor, cx),
+            CursorStep::Deallocate(cursor) => deallocate(cursor, cx)?,
         }
+        Ok(ended(cx, Command::NONE, None)?)
     }
 
     fn declare_cursor(
@@ -232,9 +235,9 @@ impl Runner<'_> {
                 cx.sink.row(row)?;
             }
             let rows = Some(u64::from(row.is_some()));
-            return Ok(done(cx, Command::Fetch, rows, false)?);
+            return Ok(done(cx, Command::SELECT, rows, false)?);
         }
-        let Some(row) = row else { return Ok(()) };
+        let Some(row) = row else { return Ok(ended(cx, Command::SELECT, Some(0))?) };
         if into.len() != row.len() {
             return Err(Msg::CursorVariableCount.into());
         }
@@ -243,7 +246,7 @@ impl Runner<'_> {
             cx.frame.variables[slot.0 as usize] =
                 super::execute::convert_argument(value, &column.column_type, target, cx.session)?;
         }
-        Ok(())
+        Ok(ended(cx, Command::SELECT, Some(1))?)
     }
 
     fn offset(&self, expr: &ast::Expr, cx: &mut Cx<'_>) -> Result<i64, Stop> {

@@ -400,7 +400,7 @@ impl Runner<'_> {
         cx.sink.return_status(status)?;
         let done = Done {
             kind: DoneKind::Procedure,
-            command: Command::Execute,
+            command: Command::EXECUTE,
             rows: None,
             error: false,
             more: true,

@@ -6,7 +6,7 @@ use types::{Error, Msg, Value};
 use crate::bind::BinderContext;
 use crate::bind::dml::{Triggers, bind_captured_rows};
 use crate::exec::Cx;
-use crate::exec::run::{Runner, Stop, done};
+use crate::exec::run::{Runner, Stop, ended};
 use crate::plan::program::{InsertExecuteStep, InsertedCall, Step};
 use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent};
 
@@ -39,7 +39,7 @@ impl Runner<'_> {
         }
         cx.session.meter.rows(id, count);
         cx.session.row_count = count;
-        Ok(done(cx, Command::Insert, Some(count), false)?)
+        Ok(ended(cx, Command::INSERT, Some(count))?)
     }
 
     fn insert_set(
@@ -104,6 +104,9 @@ impl ResultSink for Captured<'_> {
     }
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
         self.inner.env_change(change)
+    }
+    fn log(&mut self, message: &Error) {
+        self.inner.log(message);
     }
     fn flush(&mut self) -> Sent {
         self.inner.flush()

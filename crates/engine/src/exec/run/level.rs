@@ -78,7 +78,7 @@ pub(crate) fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
         transactions::abort(cx)?;
     }
     report(error.at_line(1), cx)?;
-    done(cx, Command::None, None, true)?;
+    done(cx, Command::NONE, None, true)?;
     Err(if fatal { Stop::Batch } else { Stop::Scope })
 }
 

@@ -6,18 +6,22 @@ use crate::catalog::UserMessage;
 use crate::event::emit;
 use crate::event::emit::error::Receiver;
 use crate::exec::Cx;
-use crate::exec::run::{Runner, Stop, done};
+use crate::exec::run::{Runner, Stop, done, ended, transactions};
 use crate::plan::expr::ExprKind;
 use crate::plan::program::{Leaf, LeafAst, RaisErrorStep};
 use crate::plan::statement::Bound;
 use crate::sink::Command;
-use crate::view::source_messages::ENGLISH;
+use crate::view::source_messages::{ENGLISH, system_message};
 use tsql::ast::{self, RaisErrorOption};
 
 /// Longest text of PRINT and RAISERROR, in characters.
 const MESSAGE_LENGTH_MAX: usize = 2047;
 /// Severity from which RAISERROR needs WITH LOG.
 const SEVERITY_WITH_LOG: i32 = 19;
+/// Severity from which an error ends the connection.
+const SEVERITY_FATAL: u8 = 20;
+/// The least number of a message that RAISERROR may name.
+const RAISED_FIRST: i32 = 13_000;
 /// Longest text of PRINT, in characters: "8,000 characters if it is non-Unicode and 4,000 characters if it is Unicode".
 const PRINT_LENGTH_MAX: usize = 8_000;
 /// See [`PRINT_LENGTH_MAX`].
@@ -38,7 +42,7 @@ impl Runner<'_> {
         emit::error::reported(cx.session, &message, Receiver::Client);
         cx.sink.message(&message)?;
         cx.session.row_count = 0;
-        Ok(())
+        Ok(ended(cx, Command::NONE, None)?)
     }
 
     /// Tells whether what PRINT prints is Unicode text before it is made the text of a message.
@@ -71,24 +75,19 @@ impl Runner<'_> {
         for argument in &raise.arguments {
             arguments.push(self.value(argument, cx)?);
         }
-        let log = raise.options.contains(&RaisErrorOption::Log);
-        let (rights, catalog) = (&cx.session.rights, &cx.session.catalog);
-        if log && !rights.has_of_server(catalog, "ALTER TRACE") {
-            return Err(Msg::LogDenied.into());
-        }
-        if severity >= SEVERITY_WITH_LOG && !log {
-            return Err(Msg::SeverityNeedsLog(18).into());
-        }
-        let (number, severity, text) = match &message {
-            Value::Int(number) => match user_message(*number, cx) {
-                Some(message) if severity < 0 => {
-                    (*number, i32::from(message.severity), message.text)
-                }
-                Some(message) => (*number, severity, message.text),
-                None => return Err(message_by_number(*number, severity, state)),
-            },
-            other => (50_000, severity, text_of(other, cx).unwrap_or_default()),
+        let (number, severity, text, always_logged) = match &message {
+            Value::Int(number) => {
+                let Some(message) = known_message(*number, cx) else {
+                    return Err(message_by_number(*number, severity, state));
+                };
+                let own = i32::from(message.severity);
+                let severity = if severity < 0 { own } else { severity };
+                (*number, severity, message.text, message.logged)
+            }
+            other => (50_000, severity, text_of(other, cx).unwrap_or_default(), false),
         };
+        let log = raise.options.contains(&RaisErrorOption::Log);
+        check_log(severity, log, cx)?;
         let text = format(&text, &arguments, cx)?;
         // A negative state is 1; one over 255 is out of range and taken as 255.
         let state = if state < 0 { 1 } else { u8::try_from(state).unwrap_or(u8::MAX) };
@@ -100,6 +99,9 @@ impl Runner<'_> {
         let error = self.place(Error::custom(number, severity, state, text), cx);
         let set_error = raise.options.contains(&RaisErrorOption::SetError);
         cx.session.row_count = 0;
+        if log || always_logged {
+            cx.sink.log(&error);
+        }
         if severity > 10 {
             return self.raised(error, cx);
         }
@@ -109,19 +111,36 @@ impl Runner<'_> {
         if raise.options.contains(&RaisErrorOption::NoWait) {
             cx.sink.flush()?;
         }
-        Ok(())
+        Ok(ended(cx, Command::NONE, None)?)
     }
 
     /// An error of RAISERROR goes to the CATCH block, or to the client, and ends no batch, not even
     /// under XACT_ABORT.
     fn raised(&self, error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
-        if cx.session.try_depth > 0 || error.severity >= 20 {
+        if error.severity >= SEVERITY_FATAL {
+            return self.terminated(error, cx);
+        }
+        if cx.session.try_depth > 0 {
             return Err(Stop::Error(error));
         }
         cx.session.last_error = error.number;
         emit::error::reported(cx.session, &error, Receiver::Client);
         cx.sink.message(&error)?;
-        Ok(done(cx, Command::None, None, true)?)
+        Ok(done(cx, Command::NONE, None, true)?)
+    }
+
+    /// An error of severity 20 or more ends the connection, whatever CATCH is around it.
+    fn terminated(&self, error: Error, cx: &mut Cx<'_>) -> Result<(), Stop> {
+        transactions::abort(cx)?;
+        let (session, number) = (i64::from(cx.session.id), i64::from(error.number));
+        let terminated = Msg::ProcessTerminated(session, number, i64::from(error.severity));
+        let terminated = self.place(Error::from(terminated).with_state(2), cx);
+        for message in [terminated, error, Msg::SessionKilled.into()] {
+            emit::error::reported(cx.session, &message, Receiver::Client);
+            cx.sink.message(&message)?;
+        }
+        done(cx, Command::NONE, None, true)?;
+        Err(Stop::Batch)
     }
 
     pub(super) fn throw(&self, operands: Option<&[Leaf; 3]>, cx: &mut Cx<'_>) -> Stop {
@@ -163,6 +182,28 @@ impl Runner<'_> {
     }
 }
 
+/// Checks that the login may say WITH LOG, and that it is said where a severity asks for it.
+///
+/// # Errors
+/// 2754 for a severity of 19 and more without it, 2778 without ALTER TRACE.
+fn check_log(severity: i32, log: bool, cx: &Cx<'_>) -> Result<(), Stop> {
+    let may = || cx.session.rights.has_of_server(&cx.session.catalog, "ALTER TRACE");
+    let severe = severity >= SEVERITY_WITH_LOG;
+    if severe && !(log && may()) {
+        return Err(Msg::SeverityNeedsLog(18).into());
+    }
+    if log && !may() {
+        return Err(Msg::LogDenied.into());
+    }
+    Ok(())
+}
+
+/// Finds a message of sys.messages that RAISERROR may name.
+fn known_message(number: i32, cx: &Cx<'_>) -> Option<UserMessage> {
+    user_message(number, cx)
+        .or_else(|| (number >= RAISED_FIRST).then(|| system_message(number)).flatten())
+}
+
 /// Finds a message that sp_addmessage has added.
 pub(crate) fn user_message(number: i32, cx: &Cx<'_>) -> Option<UserMessage> {
     cx.session.catalog.messages.get(&(number, ENGLISH)).cloned()
@@ -170,7 +211,7 @@ pub(crate) fn user_message(number: i32, cx: &Cx<'_>) -> Option<UserMessage> {
 
 /// The error for a number that is no user's message.
 fn message_by_number(number: i32, severity: i32, state: i32) -> Stop {
-    if number < 13_001 {
+    if number < RAISED_FIRST || number == 50_000 {
         return Msg::RaiseErrorNumber(i64::from(number), 13_000, 2_147_483_647).into();
     }
     let text = format!(

@@ -80,7 +80,7 @@ pub(crate) fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
     let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, "The statement has been terminated.");
     let told =
         [error, undone].into_iter().try_for_each(|message| cx.sink.message(&message.at_line(1)));
-    match told.and_then(|()| done(cx, Command::None, None, true)) {
+    match told.and_then(|()| done(cx, Command::NONE, None, true)) {
         Ok(()) => Stop::Batch,
         Err(disconnected) => disconnected.into(),
     }
@@ -211,6 +211,7 @@ impl Runner<'_> {
             return self.refuse(&error, step, cx);
         }
         if cx.session.try_depth > 0 {
+            caught(step, cx)?;
             return Err(if thrown { Stop::Thrown(error) } else { Stop::Error(error) });
         }
         let class = class_of(&error, cx);
@@ -226,7 +227,7 @@ impl Runner<'_> {
             let undone = Error::custom(STATEMENT_TERMINATED, 0, 0, text);
             cx.sink.message(&undone.at_line(error.line).in_procedure(&error.procedure))?;
         }
-        done(cx, Command::None, None, true)?;
+        done(cx, step.kind.command(), None, true)?;
         match (fatal, class) {
             (true, _) => Err(Stop::Batch),
             (false, ErrorClass::Scope) => Err(Stop::Scope),
@@ -311,6 +312,7 @@ impl Runner<'_> {
                 };
                 cx.frame.variables[slot.0 as usize] = value;
                 cx.session.row_count = 1;
+                ended(cx, Command::SELECT, Some(1))?;
             }
             StepKind::Data(leaf) => self.data(step, leaf, cx)?,
             StepKind::Print(leaf) => self.print(leaf, cx)?,
@@ -334,7 +336,10 @@ impl Runner<'_> {
             }
             StepKind::InsertExecute(insert) => self.insert_execute(step, insert, cx)?,
             StepKind::Cursor(cursor) => self.cursor(cursor, cx)?,
-            StepKind::SetValue(option, leaf) => self.set_value(*option, leaf, cx)?,
+            StepKind::SetValue(option, leaf) => {
+                self.set_value(*option, leaf, cx)?;
+                ended(cx, Command::SET, None)?;
+            }
             StepKind::Other(statement) => self.other(statement, cx)?,
         }
         if !matches!(step.kind, StepKind::RaisError(_)) {
@@ -539,7 +544,7 @@ impl Runner<'_> {
         self.with_plan(leaf, cx, |bound, cx| {
             let Bound::Select(select) = bound else { return Ok(()) };
             cx.sink.columns(&select.shape)?;
-            Ok(done(cx, Command::Select, Some(0), false)?)
+            Ok(done(cx, Command::SELECT, Some(0), false)?)
         })
     }
 
@@ -679,19 +684,41 @@ fn done_kind(cx: &Cx<'_>) -> DoneKind {
     if cx.session.in_procedure() { DoneKind::InProcedure } else { DoneKind::Done }
 }
 
-/// Tells the client that a statement has ended. Under NOCOUNT nothing is said of statements that
-/// return no rows, and no count of those that do.
+/// Tells the client that a result set, or a statement that failed, has ended. Under NOCOUNT no count is said.
 pub(crate) fn done(
     cx: &mut Cx<'_>,
     command: Command,
     rows: Option<u64>,
     error: bool,
 ) -> Result<(), Disconnected> {
-    let returns_rows = matches!(command, Command::Select | Command::Fetch);
-    let rows = rows.filter(|_| !cx.session.options.no_count && command != Command::None);
+    let rows = rows.filter(|_| !cx.session.options.no_count);
     let kind = done_kind(cx);
-    if rows.is_none() && !returns_rows && !error && kind == DoneKind::InProcedure {
+    cx.sink.done(Done { kind, command, rows, error, more: true })
+}
+
+/// Tells the client that a statement without result set has ended: every one but DECLARE without a value does
+/// (\[MS-TDS\] 2.2.7.6). Under NOCOUNT a procedure says nothing of it, a batch says no count.
+pub(crate) fn ended(
+    cx: &mut Cx<'_>,
+    command: Command,
+    rows: Option<u64>,
+) -> Result<(), Disconnected> {
+    let quiet = cx.session.options.no_count;
+    let kind = done_kind(cx);
+    if quiet && kind == DoneKind::InProcedure {
         return Ok(());
     }
-    cx.sink.done(Done { kind, command, rows, error, more: true })
+    let rows = rows.filter(|_| !quiet);
+    cx.sink.done(Done { kind, command, rows, error: false, more: true })
+}
+
+/// A data statement whose error goes to a CATCH block has ended with no rows; so the client sees where its result
+/// set ends.
+fn caught(step: &Step, cx: &mut Cx<'_>) -> Result<(), Disconnected> {
+    let command = step.kind.command();
+    match &step.kind {
+        StepKind::Data(_) if command == Command::SELECT => done(cx, command, Some(0), false),
+        StepKind::Data(_) | StepKind::InsertExecute(_) => ended(cx, command, Some(0)),
+        _ => Ok(()),
+    }
 }

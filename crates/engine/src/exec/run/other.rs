@@ -8,7 +8,7 @@ use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::cursor::close_at_end;
 use crate::exec::run::message::text_of;
-use crate::exec::run::{Runner, Stop, done, transactions};
+use crate::exec::run::{Runner, Stop, ended, transactions};
 use crate::exec::{Cx, definition_trigger};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::sink::{Command, EnvChange};
@@ -18,7 +18,7 @@ impl Runner<'_> {
         match &statement.kind {
             StatementKind::SetOption(option) => {
                 cx.session.row_count = 0;
-                return self.set_option(option, cx);
+                self.set_option(option, cx)?;
             }
             StatementKind::Transaction(transaction) => {
                 cx.session.row_count = 0;
@@ -50,7 +50,7 @@ impl Runner<'_> {
             _ if cx.session.options.format_only => {}
             _ => return self.define(statement, cx),
         }
-        done(cx, Command::None, None, false)?;
+        ended(cx, Command::of(&statement.kind), None)?;
         Ok(())
     }
 
@@ -80,7 +80,7 @@ impl Runner<'_> {
         }
         cx.session.refresh_catalog();
         cx.session.row_count = 0;
-        done(cx, Command::None, None, false)?;
+        ended(cx, Command::of(&statement.kind), None)?;
         Ok(())
     }
 
@@ -188,6 +188,6 @@ fn use_database(name: &ast::Ident, cx: &mut Cx<'_>) -> Result<(), Stop> {
     cx.session.instance.sessions.publish(cx.session);
     cx.sink.env_change(&EnvChange::Database { new: &new, old: &old })?;
     let text = format!("Changed database context to '{new}'.");
-    cx.sink.message(&Error::custom(5701, 0, 2, text).at_line(cx.session.line))?;
+    cx.sink.message(&Error::custom(5701, 0, 1, text).at_line(cx.session.line))?;
     Ok(())
 }

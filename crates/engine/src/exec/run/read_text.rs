@@ -51,7 +51,7 @@ impl Runner<'_> {
         cx.sink.columns(&shape_of(vec![column]))?;
         cx.sink.row(&[piece])?;
         cx.session.row_count = 1;
-        done(cx, Command::Select, Some(1), false)?;
+        done(cx, Command::SELECT, Some(1), false)?;
         Ok(())
     }
 

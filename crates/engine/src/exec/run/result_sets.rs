@@ -122,6 +122,9 @@ impl ResultSink for Described<'_> {
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
         self.inner.env_change(change)
     }
+    fn log(&mut self, message: &Error) {
+        self.inner.log(message);
+    }
     fn flush(&mut self) -> Sent {
         self.inner.flush()
     }

@@ -9,8 +9,9 @@ use types::value::ColumnType;
 use types::{DataType, Mode, Msg, Value};
 
 use crate::exec::Cx;
-use crate::exec::run::{Runner, Stop};
+use crate::exec::run::{Runner, Stop, ended};
 use crate::plan::program::Leaf;
+use crate::sink::Command;
 
 impl Runner<'_> {
     pub(super) fn wait_for(&self, until: bool, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
@@ -22,7 +23,7 @@ impl Runner<'_> {
         let cancel = std::sync::Arc::clone(&cx.session.cancel);
         match park::sleep(delay, WaitType::WaitFor, Some(&cancel)) {
             Wake::Cancelled => Err(Stop::Cancelled),
-            Wake::Signalled | Wake::TimedOut => Ok(()),
+            Wake::Signalled | Wake::TimedOut => Ok(ended(cx, Command::NONE, None)?),
         }
     }
 }

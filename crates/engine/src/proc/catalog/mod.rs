@@ -15,7 +15,7 @@ mod types_;
 mod who;
 
 use types::value::ColumnType;
-use types::{DataType, Length, Msg, Value};
+use types::{Collation, DataType, Length, Msg, Value};
 
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
@@ -65,11 +65,27 @@ pub(super) fn run(
         }
     };
     let mut values: Vec<Argument> = procedure.parameters.iter().enumerate().map(value).collect();
+    for value in &mut values {
+        if is_optional(procedure, &value.name) && is_empty(&value.value) {
+            value.value = Value::Null;
+        }
+    }
     let declared: Vec<String> =
         procedure.parameters.iter().map(|(name, ty)| format!("{name} {ty}")).collect();
     let declared = Value::nvarchar(&declared.join(", "));
     let entry = prepare(&Value::nvarchar(procedure.text), &declared, cx.session)?;
     run_prepared(entry, &mut values, cx)
+}
+
+/// Tells whether an empty text says as much as none: for an owner and a database, where clients send one for
+/// "any". In sp_tables it asks for lists of databases, owners and types.
+fn is_optional(procedure: &TextProcedure, parameter: &str) -> bool {
+    procedure.name != "sp_tables"
+        && (parameter.ends_with("owner") || parameter.ends_with("qualifier"))
+}
+
+fn is_empty(value: &Value) -> bool {
+    value.as_text(Collation::default()).is_some_and(|text| text.trim_end().is_empty())
 }
 
 /// Refuses arguments that the procedure has no parameter for.

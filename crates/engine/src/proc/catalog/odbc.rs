@@ -57,7 +57,7 @@ ORDER BY CASE WHEN @pktable_name IS NULL THEN 3 ELSE 0 END, 5, 6, 7, 12, 9",
 macro_rules! data_type {
     () => {
         "
-    CAST(CASE c.system_type_id
+    CAST(CASE WHEN c.system_type_id IS NULL THEN NULL ELSE CASE c.system_type_id
         WHEN 98 THEN -150 WHEN 36 THEN -11 WHEN 99 THEN -10 WHEN 241 THEN -152 WHEN 231 THEN -9
         WHEN 239 THEN -8 WHEN 104 THEN -7 WHEN 48 THEN -6 WHEN 127 THEN -5 WHEN 34 THEN -4
         WHEN 165 THEN -3 WHEN 173 THEN -2 WHEN 189 THEN -2 WHEN 35 THEN -1 WHEN 175 THEN 1
@@ -67,7 +67,7 @@ macro_rules! data_type {
         WHEN 41 THEN CASE ISNULL(@ODBCVer, 2) WHEN 3 THEN -154 ELSE -9 END
         WHEN 43 THEN CASE ISNULL(@ODBCVer, 2) WHEN 3 THEN -155 ELSE -9 END
         ELSE CASE ISNULL(@ODBCVer, 2) WHEN 3 THEN 93 ELSE 11 END
-        END AS smallint)"
+        END END AS smallint)"
     };
 }
 
@@ -99,10 +99,11 @@ macro_rules! parameters_text {
     ($more:literal) => {
         concat!(
         "
-SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, CAST(o.name + N';1' AS nvarchar(134)) AS PROCEDURE_NAME,
-    c.name AS COLUMN_NAME, CAST(CASE WHEN c.parameter_id = 0 THEN 5 WHEN c.is_output = 1 THEN 2 ELSE 1 END AS smallint) AS COLUMN_TYPE,",
+SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, 
+    CAST(o.name + CASE WHEN o.type IN ('P', 'PC', 'X') THEN N';1' ELSE N';0' END AS nvarchar(134)) AS PROCEDURE_NAME,
+    c.name AS COLUMN_NAME, CAST(CASE WHEN c.name = '@TABLE_RETURN_VALUE' THEN 3 WHEN c.parameter_id = 0 THEN 5 WHEN c.is_output = 1 THEN 2 ELSE 1 END AS smallint) AS COLUMN_TYPE,",
         data_type!(),
-        " AS DATA_TYPE, CAST(ISNULL(TYPE_NAME(c.user_type_id), TYPE_NAME(c.system_type_id)) AS nvarchar(128)) AS TYPE_NAME,",
+        " AS DATA_TYPE, CAST(COALESCE(TYPE_NAME(c.user_type_id), TYPE_NAME(c.system_type_id), N'table') AS nvarchar(128)) AS TYPE_NAME,",
         measures!(),
         ",
     CAST(CASE WHEN c.system_type_id IN (62, 59) THEN 2
@@ -123,9 +124,12 @@ SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, CAST(o.name 
         WHEN 106 THEN 106 WHEN 108 THEN 108 WHEN 231 THEN 39 WHEN 239 THEN 39 WHEN 167 THEN 39 WHEN 175 THEN 39
         WHEN 165 THEN 37 WHEN 173 THEN 37 ELSE 0 END AS tinyint) AS SS_DATA_TYPE
 FROM (
-    SELECT object_id, name, parameter_id, system_type_id, user_type_id, max_length, precision, scale, is_output FROM sys.all_parameters
+    SELECT object_id, CASE parameter_id WHEN 0 THEN N'@RETURN_VALUE' ELSE name END AS name, parameter_id, system_type_id,
+        user_type_id, max_length, precision, scale, is_output FROM sys.all_parameters
     UNION ALL
-    SELECT object_id, N'@RETURN_VALUE', 0, 56, 56, 4, 10, 0, 1 FROM sys.procedures) AS c
+    SELECT object_id, N'@RETURN_VALUE', 0, 56, 56, 4, 10, 0, 1 FROM sys.procedures
+    UNION ALL
+    SELECT object_id, N'@TABLE_RETURN_VALUE', 0, NULL, NULL, 0, 0, NULL, 0 FROM sys.objects WHERE type IN ('IF', 'TF', 'FT')) AS c
     JOIN sys.all_objects AS o ON o.object_id = c.object_id JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 WHERE (@procedure_qualifier IS NULL OR @procedure_qualifier = DB_NAME())
     AND (@procedure_name IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND o.name LIKE @procedure_name ESCAPE '\\')

@@ -43,6 +43,19 @@ static TABLES: TextProcedure = TextProcedure {
         ("@fUsePattern", "bit"),
     ],
     text: "
+IF @table_qualifier = '%' AND @table_owner = '' AND @table_name = ''
+    SELECT name AS TABLE_QUALIFIER, CAST(NULL AS sysname) AS TABLE_OWNER, CAST(NULL AS sysname) AS TABLE_NAME,
+        CAST(NULL AS varchar(32)) AS TABLE_TYPE, CAST(NULL AS varchar(254)) AS REMARKS
+    FROM sys.databases ORDER BY 1
+ELSE IF @table_qualifier = '' AND @table_owner = '%' AND @table_name = ''
+    SELECT CAST(NULL AS sysname) AS TABLE_QUALIFIER, name AS TABLE_OWNER, CAST(NULL AS sysname) AS TABLE_NAME,
+        CAST(NULL AS varchar(32)) AS TABLE_TYPE, CAST(NULL AS varchar(254)) AS REMARKS
+    FROM sys.schemas ORDER BY 2
+ELSE IF @table_qualifier = '' AND @table_owner = '' AND @table_name = '' AND @table_type = '%'
+    SELECT CAST(NULL AS sysname) AS TABLE_QUALIFIER, CAST(NULL AS sysname) AS TABLE_OWNER,
+        CAST(NULL AS sysname) AS TABLE_NAME, CAST(k.kind AS varchar(32)) AS TABLE_TYPE, CAST(NULL AS varchar(254)) AS REMARKS
+    FROM (VALUES ('SYSTEM TABLE'), ('TABLE'), ('VIEW')) AS k (kind) ORDER BY 4
+ELSE
 SELECT DB_NAME() AS TABLE_QUALIFIER, s.name AS TABLE_OWNER, o.name AS TABLE_NAME,
     CAST(CASE o.type WHEN 'U' THEN 'TABLE' ELSE 'VIEW' END AS varchar(32)) AS TABLE_TYPE,
     CAST(NULL AS varchar(254)) AS REMARKS
@@ -51,7 +64,7 @@ WHERE o.type IN ('U', 'V')
     AND (@table_qualifier IS NULL OR @table_qualifier = '' OR @table_qualifier = DB_NAME())
     AND (@table_name IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND o.name LIKE @table_name ESCAPE '\\')
         OR (@fUsePattern = 0 AND o.name = @table_name))
-    AND (@table_owner IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND s.name LIKE @table_owner ESCAPE '\\')
+    AND (@table_owner IS NULL OR @table_owner = '' OR (ISNULL(@fUsePattern, 1) = 1 AND s.name LIKE @table_owner ESCAPE '\\')
         OR (@fUsePattern = 0 AND s.name = @table_owner))
     AND (@table_type IS NULL OR @table_type = ''
         OR CHARINDEX(CASE o.type WHEN 'U' THEN '''TABLE''' ELSE '''VIEW''' END, @table_type) > 0)
@@ -211,6 +224,7 @@ WHERE ic.key_ordinal > 0 AND t.name = @table_name AND (@table_owner IS NULL OR s
 ORDER BY 4, 7, 6, 8",
 };
 
+/// Procedures, whose names end in `;1`, and functions, whose end in `;0`.
 static PROCEDURE_LIST: TextProcedure = TextProcedure {
     name: "sp_stored_procedures",
     parameters: &[
@@ -220,11 +234,12 @@ static PROCEDURE_LIST: TextProcedure = TextProcedure {
         ("@fUsePattern", "bit"),
     ],
     text: "
-SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, CAST(p.name + N';1' AS nvarchar(134)) AS PROCEDURE_NAME,
+SELECT DB_NAME() AS PROCEDURE_QUALIFIER, s.name AS PROCEDURE_OWNER, 
+    CAST(p.name + CASE WHEN p.type IN ('P', 'PC', 'X') THEN N';1' ELSE N';0' END AS nvarchar(134)) AS PROCEDURE_NAME,
     CAST(-1 AS int) AS NUM_INPUT_PARAMS, CAST(-1 AS int) AS NUM_OUTPUT_PARAMS, CAST(-1 AS int) AS NUM_RESULT_SETS,
     CAST(NULL AS varchar(254)) AS REMARKS, CAST(2 AS smallint) AS PROCEDURE_TYPE
-FROM sys.procedures AS p JOIN sys.schemas AS s ON s.schema_id = p.schema_id
-WHERE (@sp_qualifier IS NULL OR @sp_qualifier = DB_NAME())
+FROM sys.objects AS p JOIN sys.schemas AS s ON s.schema_id = p.schema_id
+WHERE p.type IN ('P', 'PC', 'X', 'FN', 'IF', 'TF', 'FS', 'FT') AND (@sp_qualifier IS NULL OR @sp_qualifier = DB_NAME())
     AND (@sp_name IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND p.name LIKE @sp_name ESCAPE '\\')
         OR (@fUsePattern = 0 AND p.name = @sp_name))
     AND (@sp_owner IS NULL OR (ISNULL(@fUsePattern, 1) = 1 AND s.name LIKE @sp_owner ESCAPE '\\')

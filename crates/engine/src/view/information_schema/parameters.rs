@@ -1,4 +1,4 @@
-//! `INFORMATION_SCHEMA.PARAMETERS`: parameters of procedures.
+//! `INFORMATION_SCHEMA.PARAMETERS`: parameters of procedures and functions.
 
 use types::value::ColumnType;
 use types::{DataType, Value};
@@ -19,9 +19,13 @@ const COLUMNS: &[Column<Row>] = &[
     col("SPECIFIC_NAME", SYSNAME, |r| text(&r.parameter.procedure)),
     col("ORDINAL_POSITION", INT, |r| int(r.parameter.id)),
     opt("PARAMETER_MODE", nv(10), |r| {
-        text(if r.parameter.definition.output { "INOUT" } else { "IN" })
+        text(match (r.parameter.id, r.parameter.definition.output) {
+            (0, _) => "OUT",
+            (_, true) => "INOUT",
+            (_, false) => "IN",
+        })
     }),
-    opt("IS_RESULT", nv(10), |_| text("NO")),
+    opt("IS_RESULT", nv(10), |r| text(if r.parameter.id == 0 { "YES" } else { "NO" })),
     opt("AS_LOCATOR", nv(10), |_| text("NO")),
     opt("PARAMETER_NAME", SYSNAME, |r| text(&r.parameter.definition.name)),
     opt("DATA_TYPE", SYSNAME, |r| {

@@ -62,6 +62,7 @@ impl Lab {
         let request = LoginRequest {
             user: "sa".to_owned(),
             password: "secret".to_owned(),
+            new_password: None,
             database: String::new(),
             language: String::new(),
             client: ClientInfo::default(),
