@@ -263,6 +263,8 @@ function load(cn, table) {
     bulk.addColumn('amount', TYPES.Decimal, { precision: 18, scale: 4, nullable: true });
     bulk.addColumn('stamp', TYPES.DateTime2, { scale: 3, nullable: true });
     bulk.addColumn('data', TYPES.VarBinary, { length: 64, nullable: true });
+    // Before version 9 rows are added to the load.
+    if (cn.execBulkLoad.length < 2) for (const row of bulkRows()) bulk.addRow(...row);
     cn.execBulkLoad(bulk, bulkRows());
   });
 }

@@ -155,6 +155,8 @@ pub struct Frame {
     pub result: Value,
     /// LOCAL cursors.
     pub cursors: Vec<run::Cursor>,
+    /// How many WHILE loops the running statement is in.
+    pub loops: u32,
 }
 
 /// What a data statement did.

@@ -403,7 +403,7 @@ fn system_health_is_defined_and_starts_with_the_server() {
             "xml_deadlock_report"
         ]
     );
-    assert_eq!(batch(&mut watcher, "RAISERROR('boom', 20, 1) WITH LOG").errors[0].severity, 20);
+    assert_eq!(batch(&mut watcher, "RAISERROR('boom', 20, 1) WITH LOG").errors[1].severity, 20);
     let text = run(
         &mut watcher,
         "SELECT CAST(t.target_data AS xml).value('(//event[@name=\"error_reported\"]/data[@name=\"message\"]/value)[1]', 'nvarchar(max)') FROM sys.dm_xe_session_targets t",

@@ -312,7 +312,7 @@ impl Runner<'_> {
                 };
                 cx.frame.variables[slot.0 as usize] = value;
                 cx.session.row_count = 1;
-                ended(cx, Command::SELECT, Some(1))?;
+                assigned(cx)?;
             }
             StepKind::Data(leaf) => self.data(step, leaf, cx)?,
             StepKind::Print(leaf) => self.print(leaf, cx)?,
@@ -377,6 +377,13 @@ impl Runner<'_> {
     }
 
     fn while_(&self, step: &Step, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
+        cx.frame.loops += 1;
+        let ran = self.rounds(step, condition, body, cx);
+        cx.frame.loops -= 1;
+        ran
+    }
+
+    fn rounds(&self, step: &Step, condition: &Leaf, body: &[Step], cx: &mut Cx<'_>) -> Run {
         while self.holds(step, condition, cx)? {
             forget_last(cx);
             sos::sched::yield_if_quantum_due();
@@ -710,6 +717,14 @@ pub(crate) fn ended(
     }
     let rows = rows.filter(|_| !quiet);
     cx.sink.done(Done { kind, command, rows, error: false, more: true })
+}
+
+/// Tells the client that a variable has a value; not in a loop, which would flood it: docs/decisions/0215.
+fn assigned(cx: &mut Cx<'_>) -> Result<(), Disconnected> {
+    match cx.frame.loops {
+        0 => ended(cx, Command::SELECT, Some(1)),
+        _ => Ok(()),
+    }
 }
 
 /// A data statement whose error goes to a CATCH block has ended with no rows; so the client sees where its result
