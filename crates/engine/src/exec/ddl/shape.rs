@@ -1,5 +1,6 @@
 //! From the elements of CREATE TABLE to the definition of a table: columns, keys, indexes, constraints.
 
+mod column;
 mod foreign_key;
 mod period;
 
@@ -12,7 +13,7 @@ use tsql::ast::{
     TableOption,
 };
 use types::value::ColumnType;
-use types::{ConvertOptions, DataType, Error, Length, Msg, Result, Value};
+use types::{ConvertOptions, DataType, Error, Msg, Result, Value};
 
 use super::filter::{self, Filtered};
 use crate::bind::Binder;
@@ -66,26 +67,6 @@ pub(super) struct Shaper<'a, 'b> {
     said_null: Vec<u16>,
     /// Who may be forbidden to refer to tables.
     rights: Option<&'a Rights>,
-}
-
-/// Tells whether a column has nothing that SPARSE can't be together with.
-fn may_be_sparse(column: &ColumnDef) -> bool {
-    let no_type = matches!(
-        column.ty.data_type,
-        DataType::Text | DataType::NText | DataType::Image | DataType::RowVersion
-    );
-    let is_plain = column.computed.is_none() && column.default.is_none() && !column.row_guid;
-    is_plain && !no_type && column.user_type.is_none()
-}
-
-/// Tells whether ANSI_PADDING OFF cuts blanks or zeros off what a column of this type gets. One of a fixed length
-/// that may not be NULL is filled up all the same.
-fn may_be_trimmed(ty: &ColumnType) -> bool {
-    match ty.data_type {
-        DataType::Char(_) | DataType::Binary(_) => ty.nullable,
-        DataType::VarChar(Length::Limited(_)) | DataType::VarBinary(Length::Limited(_)) => true,
-        _ => false,
-    }
 }
 
 impl<'a, 'b> Shaper<'a, 'b> {
@@ -275,7 +256,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         if null && not_null && column.identity.is_none() {
             return Err(Msg::PrimaryKeyNullable(self.place.name).into());
         }
-        if column.sparse && (not_null || !may_be_sparse(column)) {
+        if column.sparse && (not_null || !column::may_be_sparse(column)) {
             return Err(Msg::SparseColumn(&column.name, self.place.name).into());
         }
         column.ty.nullable = match (null, not_null) {
@@ -289,7 +270,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 column.ty.data_type != DataType::RowVersion && self.is_null_the_default()
             }
         };
-        column.trims = !self.binder.options.ansi_padding && may_be_trimmed(&column.ty);
+        column.trims = !self.binder.options.ansi_padding && column::may_be_trimmed(&column.ty);
         Ok(())
     }
 
