@@ -18,7 +18,7 @@ mod text;
 pub use batch::{ScriptBatch, split_batches};
 pub use definition::{Lists, definition_of_condition, definition_of_value};
 pub use keyword::words;
-pub use normalize::{names_in, normalized, variables_in};
+pub use normalize::{names_in, names_object_in, normalized, variables_in};
 pub use production::{BOUNDED, Growth, Production, productions};
 pub use template::{Template, Tokens};
 pub use text::{line_at, utf16_offset};

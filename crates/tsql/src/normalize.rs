@@ -1,7 +1,7 @@
 //! The form of a statement: its text without constants, blanks, comments and letter case.
 
 use crate::keyword::Keyword as Kw;
-use crate::lexer::{TokenKind, tokenize};
+use crate::lexer::{Token, TokenKind, tokenize};
 
 /// Returns what texts have in common that differ in constants, blanks, comments and the case of words
 /// only: the input of `query_hash`. A list of constants is as one of them.
@@ -36,12 +36,15 @@ pub fn normalized(text: &str) -> Vec<u8> {
 
 /// Tells whether a name occurs in a text, in whatever case and quotes, outside of strings and comments.
 pub fn names_in(text: &str, name: &str) -> bool {
-    tokenize(text).into_iter().any(|token| {
-        let place = token.start as usize..token.end() as usize;
-        let word = text.get(place).unwrap_or_default();
-        let quoted = word.starts_with(['[', '"']) && word.len() > 1;
-        let word = if quoted { &word[1..word.len() - 1] } else { word };
-        token.kind != TokenKind::String && word.eq_ignore_ascii_case(name)
+    tokenize(text).into_iter().any(|token| is_name(text, &token, name))
+}
+
+/// Tells whether `schema.object` occurs in a text, as [`names_in`] finds names.
+pub fn names_object_in(text: &str, schema: &str, object: &str) -> bool {
+    tokenize(text).windows(3).any(|tokens| {
+        tokens[1].kind == TokenKind::Dot
+            && is_name(text, &tokens[0], schema)
+            && is_name(text, &tokens[2], object)
     })
 }
 
@@ -60,6 +63,13 @@ pub fn variables_in(text: &str) -> Vec<(&str, bool)> {
         before = token.keyword;
     }
     found
+}
+
+fn is_name(text: &str, token: &Token, name: &str) -> bool {
+    let word = text.get(token.start as usize..token.end() as usize).unwrap_or_default();
+    let quoted = word.starts_with(['[', '"']) && word.len() > 1;
+    let word = if quoted { &word[1..word.len() - 1] } else { word };
+    token.kind != TokenKind::String && word.eq_ignore_ascii_case(name)
 }
 
 #[cfg(test)]

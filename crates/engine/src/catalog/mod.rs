@@ -486,6 +486,27 @@ pub struct IndexDef {
     pub system_named: bool,
     /// WHERE of a filtered index.
     pub filter: Option<Arc<IndexFilter>>,
+    /// Options that the catalog shows.
+    pub shown: ShownOptions,
+}
+
+/// Options of an index about pages, their locks and statistics: there are none of these, so they are only shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShownOptions {
+    /// FILLFACTOR in percent; 0 where it was not said.
+    pub fill_factor: u8,
+    /// PAD_INDEX = ON.
+    pub is_padded: bool,
+    /// ALLOW_ROW_LOCKS = OFF.
+    pub no_row_locks: bool,
+    /// ALLOW_PAGE_LOCKS = OFF.
+    pub no_page_locks: bool,
+    /// OPTIMIZE_FOR_SEQUENTIAL_KEY = ON.
+    pub is_sequential: bool,
+    /// STATISTICS_NORECOMPUTE = ON.
+    pub no_recompute: bool,
+    /// DATA_COMPRESSION as sys.partitions numbers it: 0 NONE, 1 ROW, 2 PAGE.
+    pub compression: u8,
 }
 
 /// Constraints that an index enforces.

@@ -20,13 +20,13 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("ignore_dup_key", BIT, |r| bit(r.index().is_some_and(|i| i.ignore_dup_key))),
     opt("is_primary_key", BIT, |r| bit(r.constraint() == Some(IndexConstraint::PrimaryKey))),
     opt("is_unique_constraint", BIT, |r| bit(r.constraint() == Some(IndexConstraint::Unique))),
-    col("fill_factor", TINYINT, |_| Value::TinyInt(0)),
-    opt("is_padded", BIT, |_| bit(false)),
+    col("fill_factor", TINYINT, |r| Value::TinyInt(r.shown().fill_factor)),
+    opt("is_padded", BIT, |r| bit(r.shown().is_padded)),
     opt("is_disabled", BIT, |_| bit(false)),
     opt("is_hypothetical", BIT, |_| bit(false)),
     opt("is_ignored_in_optimization", BIT, |_| bit(false)),
-    opt("allow_row_locks", BIT, |_| bit(true)),
-    opt("allow_page_locks", BIT, |_| bit(true)),
+    opt("allow_row_locks", BIT, |r| bit(!r.shown().no_row_locks)),
+    opt("allow_page_locks", BIT, |r| bit(!r.shown().no_page_locks)),
     opt("has_filter", BIT, |r| bit(r.index().is_some_and(|i| i.filter.is_some()))),
     opt("filter_definition", NVMAX, |r| {
         r.index().and_then(|i| i.filter.as_ref()).map_or(Value::Null, |f| text(&f.text))
@@ -34,7 +34,7 @@ const COLUMNS: &[Column<IndexRow>] = &[
     opt("compression_delay", INT, |r| r.compression_delay().map_or(Value::Null, int)),
     opt("suppress_dup_key_messages", BIT, |_| bit(false)),
     opt("auto_created", BIT, |_| bit(false)),
-    opt("optimize_for_sequential_key", BIT, |_| bit(false)),
+    opt("optimize_for_sequential_key", BIT, |r| bit(r.shown().is_sequential)),
 ];
 
 /// The view.

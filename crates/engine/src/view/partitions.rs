@@ -17,8 +17,10 @@ const COLUMNS: &[Column<IndexRow>] = &[
     col("hobt_id", BIGINT, |r| big(partition_id(r))),
     opt("rows", BIGINT, |r| big(r.table.rows.data.row_count())),
     col("filestream_filegroup_id", SMALLINT, |_| small(0)),
-    col("data_compression", TINYINT, |_| Value::TinyInt(0)),
-    opt("data_compression_desc", nv(60), |_| text("NONE")),
+    col("data_compression", TINYINT, |r| Value::TinyInt(r.shown().compression)),
+    opt("data_compression_desc", nv(60), |r| {
+        text(["NONE", "ROW", "PAGE"][usize::from(r.shown().compression.min(2))])
+    }),
     opt("xml_compression", BIT, |_| bit(false)),
     opt("xml_compression_desc", vc(3), |_| ascii("OFF")),
 ];

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tsql::ast::StatementKind;
+use tsql::ast::{self, StatementKind};
 use types::value::ColumnType;
 use types::{DataType, Length, Value};
 
@@ -14,6 +14,7 @@ use crate::catalog::{
     Catalog, ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, ModuleDef, Object,
     ParameterDef, TableDef,
 };
+use crate::exec::ddl::rename::is_bound;
 use crate::session::SessionState;
 
 /// An object, as `sys.objects` shows it.
@@ -576,6 +577,12 @@ pub(crate) struct ModuleRow {
     pub(crate) quoted_identifier: bool,
     /// NATIVE_COMPILATION, which needs SCHEMABINDING.
     pub(crate) native: bool,
+    /// SCHEMABINDING
+    pub(crate) schema_bound: bool,
+    /// WITH RECOMPILE
+    pub(crate) recompiled: bool,
+    /// RETURNS NULL ON NULL INPUT
+    pub(crate) null_on_null: bool,
     /// WITH EXECUTE AS, unless CALLER.
     pub(crate) execute_as: Option<crate::catalog::ExecuteAs>,
 }
@@ -587,6 +594,13 @@ fn of_module(module: &ModuleDef) -> ModuleRow {
         ansi_nulls: module.options.ansi_nulls,
         quoted_identifier: module.options.quoted_identifier,
         native: false,
+        schema_bound: is_bound(&module.ast.kind),
+        recompiled: false,
+        null_on_null: matches!(
+            &module.ast.kind,
+            ast::StatementKind::CreateFunction(function)
+                if function.options.contains(&ast::RoutineOption::ReturnsNullOnNullInput)
+        ),
         execute_as: module.execute_as,
     }
 }
@@ -600,6 +614,9 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
             ansi_nulls: p.options.ansi_nulls,
             quoted_identifier: p.options.quoted_identifier,
             native: p.native,
+            schema_bound: p.ast.options.contains(&ast::RoutineOption::SchemaBinding),
+            recompiled: p.ast.options.contains(&ast::RoutineOption::Recompile),
+            null_on_null: false,
             execute_as: p.execute_as,
         }),
         Object::View(m) | Object::Function(m) | Object::Trigger(m) => Some(of_module(m)),

@@ -13,6 +13,8 @@ pub(super) struct StatisticsRow {
     pub(super) name: String,
     /// Whether it is of no index.
     pub(super) user_created: bool,
+    /// STATISTICS_NORECOMPUTE of the index, or NORECOMPUTE.
+    pub(super) no_recompute: bool,
     /// Columns by `column_id`.
     pub(super) columns: Vec<i32>,
 }
@@ -27,6 +29,7 @@ pub(super) fn statistics(scope: &Scope<'_>) -> Vec<StatisticsRow> {
             id: index.id,
             name: index.name.clone(),
             user_created: false,
+            no_recompute: index.shown.no_recompute,
             columns: index.keys.iter().map(|(ordinal, _)| id(*ordinal)).collect(),
         }));
         let highest = table.indexes.iter().map(|index| index.id).max().unwrap_or(0).max(1);
@@ -35,6 +38,7 @@ pub(super) fn statistics(scope: &Scope<'_>) -> Vec<StatisticsRow> {
             id: number,
             name: named.name.clone(),
             user_created: true,
+            no_recompute: false,
             columns: named.columns.iter().map(|ordinal| id(*ordinal)).collect(),
         }));
     }

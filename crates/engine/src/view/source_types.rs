@@ -8,7 +8,8 @@ use types::{DataType, Length, Value};
 use super::Scope;
 use super::source::{SYSNAME_ID, tables};
 use crate::catalog::{
-    ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, TableDef, UserType,
+    ColumnIndexDef, Database, IndexConstraint, IndexDef, IndexKind, ShownOptions, TableDef,
+    UserType,
 };
 use crate::session::SessionState;
 
@@ -156,6 +157,11 @@ impl IndexRow {
     /// Returns the index; none for the heap.
     pub(crate) fn index(&self) -> Option<&IndexDef> {
         self.place.and_then(|place| self.table.indexes.get(place))
+    }
+
+    /// Returns the options that are only shown; those of a heap are as if none was said.
+    pub(crate) fn shown(&self) -> ShownOptions {
+        self.index().map(|index| index.shown).unwrap_or_default()
     }
 
     /// Returns the nonclustered columnstore index, if it is that.

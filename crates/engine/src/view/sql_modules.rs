@@ -12,10 +12,10 @@ pub(super) const COLUMNS: &[Column<ModuleRow>] = &[
     opt("definition", NVMAX, |r| text(&r.text)),
     opt("uses_ansi_nulls", BIT, |r| bit(r.ansi_nulls)),
     opt("uses_quoted_identifier", BIT, |r| bit(r.quoted_identifier)),
-    opt("is_schema_bound", BIT, |r| bit(r.native)),
+    opt("is_schema_bound", BIT, |r| bit(r.schema_bound)),
     opt("uses_database_collation", BIT, |_| bit(false)),
-    opt("is_recompiled", BIT, |_| bit(false)),
-    opt("null_on_null_input", BIT, |_| bit(false)),
+    opt("is_recompiled", BIT, |r| bit(r.recompiled)),
+    opt("null_on_null_input", BIT, |r| bit(r.null_on_null)),
     opt("execute_as_principal_id", INT, |r| {
         r.execute_as.map_or(Value::Null, |clause| int(clause.principal))
     }),

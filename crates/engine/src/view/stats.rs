@@ -12,7 +12,7 @@ const COLUMNS: &[Column<StatisticsRow>] = &[
     col("stats_id", INT, |r| int(r.id)),
     opt("auto_created", BIT, |_| bit(false)),
     opt("user_created", BIT, |r| bit(r.user_created)),
-    opt("no_recompute", BIT, |_| bit(false)),
+    opt("no_recompute", BIT, |r| bit(r.no_recompute)),
     opt("has_filter", BIT, |_| bit(false)),
     unknown("filter_definition", NVMAX),
     opt("is_temporary", BIT, |_| bit(false)),

@@ -2,6 +2,7 @@
 //! shows what it does, the reason why it does nothing, or the name by which error 40517 refuses it.
 
 use engine::bind::hint::{Effect, Operand, QUERY_HINTS, USE_HINTS};
+use engine::exec::ddl::index_option::INDEX_OPTIONS;
 use tsql::QuotedIdentifier;
 use tsql::ast::{SetOption, StatementKind};
 
@@ -200,6 +201,82 @@ fn each_query_hint_acts_or_is_advice_or_is_refused() {
     assert_eq!(number("SELECT 1 AS a OPTION (NO_SUCH_HINT 5)"), Some(102));
     assert_eq!(number("UPDATE t SET a = 1 OPTION (LOOP UNION)"), Some(102));
     check_refused("SELECT 1 AS a OPTION (TABLE HINT (t, NOLOCK))", "TABLE HINT");
+}
+
+/// Options of indexes on rows, with what a script shows of them; advice has no text.
+const INDEXES: &[(&str, &str, &str)] = &[
+    ("ALLOW_PAGE_LOCKS", "OFF", "ALLOW_PAGE_LOCKS = OFF"),
+    ("ALLOW_ROW_LOCKS", "OFF", "ALLOW_ROW_LOCKS = OFF"),
+    ("BUCKET_COUNT", "64", "BUCKET_COUNT = "),
+    ("COMPRESSION_DELAY", "0", ""),
+    ("DATA_COMPRESSION", "PAGE", "DATA_COMPRESSION = PAGE"),
+    ("DROP_EXISTING", "OFF", "DROP_EXISTING = ON"),
+    ("FILLFACTOR", "80", "FILLFACTOR = 80"),
+    ("IGNORE_DUP_KEY", "OFF", "IGNORE_DUP_KEY = ON"),
+    ("LOB_COMPACTION", "ON", ""),
+    ("MAXDOP", "2", ""),
+    ("MAX_DURATION", "5", ""),
+    ("ONLINE", "ON", ""),
+    ("OPTIMIZE_FOR_SEQUENTIAL_KEY", "ON", "OPTIMIZE_FOR_SEQUENTIAL_KEY = ON"),
+    ("PAD_INDEX", "ON", "PAD_INDEX = ON"),
+    ("RESUMABLE", "OFF", ""),
+    ("SORT_IN_TEMPDB", "ON", ""),
+    ("STATISTICS_INCREMENTAL", "ON", ""),
+    ("STATISTICS_NORECOMPUTE", "ON", "STATISTICS_NORECOMPUTE = ON"),
+    ("XML_COMPRESSION", "ON", ""),
+];
+
+#[test]
+fn each_index_option_acts_or_is_advice_or_is_refused() {
+    for (name, effect) in INDEX_OPTIONS {
+        let row = INDEXES.iter().find(|row| row.0 == *name);
+        let (_, value, shown) = row.unwrap_or_else(|| panic!("{name} is in no table"));
+        let text =
+            format!("CREATE TABLE t (a int); CREATE INDEX i ON t (a) WITH ({name} = {value})");
+        if *effect == Effect::Refused {
+            check_refused(&text, name);
+            continue;
+        }
+        let answer = batch(&mut login(&instance()), &text);
+        assert!(answer.errors.is_empty(), "{text}: {:?}", answer.errors);
+        assert_eq!(shown.is_empty(), *effect == Effect::Advice, "{name}");
+        assert!(is_shown(shown), "{name}: no script has {shown:?}");
+    }
+    // A word that is taken is in the registry.
+    for word in tsql::words() {
+        let text = format!("CREATE TABLE t (a int); CREATE INDEX i ON t (a) WITH ({word} = ON)");
+        let is_known = INDEX_OPTIONS.iter().any(|option| option.0 == word);
+        let is_taken = || batch(&mut login(&instance()), &text).errors.is_empty();
+        assert!(is_known || statement_of(&text).is_none() || !is_taken(), "{text}");
+    }
+}
+
+/// Options of procedures, functions, views, triggers and cursors: each with a text that says it, and what it does.
+const MODULES: &[(&str, &str, Does)] = &[
+    ("procedure ENCRYPTION", "CREATE PROCEDURE p WITH ENCRYPTION AS SELECT 1", Refused),
+    ("procedure EXECUTE AS", "", Shown("WITH EXECUTE AS ")),
+    ("procedure RECOMPILE", "", Shown("WITH RECOMPILE")),
+    ("procedure NATIVE_COMPILATION", "", Shown("WITH NATIVE_COMPILATION, SCHEMABINDING")),
+    ("procedure REPLICATION", "CREATE PROCEDURE p FOR REPLICATION AS SELECT 1", Refused),
+    ("view ENCRYPTION", "CREATE VIEW v WITH ENCRYPTION AS SELECT 1 AS a", Refused),
+    ("view SCHEMABINDING", "", Shown("CREATE VIEW bound_view WITH SCHEMABINDING")),
+    ("function SCHEMABINDING", "", Shown("RETURNS int WITH SCHEMABINDING")),
+    ("function RETURNS NULL", "", Shown("RETURNS NULL ON NULL INPUT")),
+    (
+        "function ENCRYPTION",
+        "CREATE FUNCTION f() RETURNS int WITH ENCRYPTION AS BEGIN RETURN 1 END",
+        Refused,
+    ),
+];
+
+#[test]
+fn each_module_option_acts_or_is_refused() {
+    for (name, text, does) in MODULES {
+        match does {
+            Refused => check_refused(text, name.split(' ').next_back().unwrap()),
+            _ => check(name, *does, text),
+        }
+    }
 }
 
 /// Words that no list of options has: an option that is not known is an error by its name.

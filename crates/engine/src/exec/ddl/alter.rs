@@ -549,7 +549,12 @@ fn check_free(table: &TableDef, ordinal: u16, statement: &str, cx: &mut Cx<'_>) 
     let name = table.columns[usize::from(ordinal)].name.clone();
     let own = table.columns[usize::from(ordinal)].default.as_ref();
     let default = own.map(|d| ("object", d.name.clone()));
-    let Some((kind, object)) = dependent(table, ordinal, cx).or(default) else { return Ok(()) };
+    let database = cx.session.catalog.database_by_id(table.database_id);
+    let place = (table.schema.as_str(), table.name.as_str());
+    let bound = database.and_then(|d| super::rename::bound_module(d, place, Some(&name)));
+    let bound = bound.map(|module| ("object", module));
+    let dependent = dependent(table, ordinal, cx).or(default).or(bound);
+    let Some((kind, object)) = dependent else { return Ok(()) };
     say_first(Msg::ObjectDependsOn(kind, &object, &format!("column '{name}'")).into(), cx)?;
     Err(Msg::ObjectsAccess(statement, &name, "column").into())
 }

@@ -66,8 +66,34 @@ pub(crate) fn missing(kind: DropKind, name: &ast::ObjectName) -> Error {
     }
 }
 
+/// Refuses to drop what a module WITH SCHEMABINDING refers to.
+///
+/// # Errors
+/// 3729.
+fn check_not_bound(kind: DropKind, name: &ast::ObjectName, cx: &Cx<'_>) -> Result<()> {
+    let verb = match kind {
+        DropKind::Table => "DROP TABLE",
+        DropKind::View => "DROP VIEW",
+        DropKind::Function => "DROP FUNCTION",
+        _ => return Ok(()),
+    };
+    if name.is_temporary() {
+        return Ok(());
+    }
+    let (database, schema) = place(name, cx);
+    let Some(found) = cx.session.catalog.database(&database) else { return Ok(()) };
+    if found.object(&schema, &name.object).is_none() {
+        return Ok(());
+    }
+    match super::rename::bound_module(found, (&schema, &name.object), None) {
+        Some(module) => Err(Msg::ReferencedByObject(verb, &name.to_string(), &module).into()),
+        None => Ok(()),
+    }
+}
+
 /// Drops one thing; tells whether it was there.
 fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> {
+    check_not_bound(kind, name, cx)?;
     match kind {
         DropKind::Table => table(name, cx),
         DropKind::Procedure => procedure(name, cx),

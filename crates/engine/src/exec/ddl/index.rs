@@ -6,10 +6,11 @@ use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
-use crate::catalog::{IndexConstraint, Object, TableDef, index_spec};
+use crate::catalog::name::Name;
+use crate::catalog::{IndexConstraint, Object, ShownOptions, TableDef, index_spec};
 use crate::exec::Cx;
-use crate::exec::ddl::shape::{self, Place, Shaper, duplicate_index};
-use crate::exec::ddl::{created, refuse, table};
+use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
+use crate::exec::ddl::{created, index_option, refuse, table};
 use crate::exec::fault;
 
 pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
@@ -141,7 +142,7 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
         return Err(Msg::IndexNotFound(index).into());
     }
     if !is_column_index && !is_columnstore {
-        alter.options.iter().try_for_each(shape::check_index_option)?;
+        show_options(alter, &table, cx)?;
     }
     match alter.action {
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_column_index => {
@@ -158,6 +159,24 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
             refuse("resumable index operations")
         }
     }
+}
+
+/// Keeps the options of ALTER INDEX of an index on rows, or of all of a table.
+fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>) -> Result<()> {
+    let mut unused = ShownOptions::default();
+    alter.options.iter().try_for_each(|option| index_option::show(&mut unused, option))?;
+    let mut next = TableDef::clone(table);
+    let wanted = |name: &str| alter.index.as_ref().is_none_or(|index| Name::same(index, name));
+    for index in next.indexes.iter_mut().filter(|index| wanted(&index.name)) {
+        let shown = &mut index.shown;
+        alter.options.iter().try_for_each(|option| index_option::show(shown, option))?;
+    }
+    let is_changed = next.indexes.iter().zip(&table.indexes).any(|(a, b)| a.shown != b.shown);
+    // REORGANIZE takes other options, which were refused; SET is refused as a whole.
+    if alter.action != AlterIndexAction::Rebuild || !is_changed {
+        return Ok(());
+    }
+    table::replace(next, cx)
 }
 
 pub(super) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {

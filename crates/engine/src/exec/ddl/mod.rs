@@ -17,6 +17,7 @@ pub(crate) mod external;
 mod filter;
 mod function;
 mod index;
+pub mod index_option;
 mod module;
 mod owner;
 mod principal;

@@ -329,7 +329,32 @@ fn is_named_by_bound(
     })
 }
 
-fn is_bound(kind: &ast::StatementKind) -> bool {
+/// Returns the name of a schema-bound module that refers to `schema.object`, and to a column of it if one is given: any
+/// word of its text counts as the column. A module does not bind itself.
+pub(super) fn bound_module(
+    database: &Database,
+    (schema, object): (&str, &str),
+    column: Option<&str>,
+) -> Option<String> {
+    let names = |text: &str| {
+        tsql::names_object_in(text, schema, object)
+            && column.is_none_or(|name| tsql::names_in(text, name))
+    };
+    let own = database.object(schema, object).map(Object::id);
+    let mut others = database.objects.values().filter(|other| Some(other.id()) != own);
+    others.find_map(|other| match other {
+        Object::View(m) | Object::Function(m) if is_bound(&m.ast.kind) && names(&m.text) => {
+            Some(m.name.clone())
+        }
+        Object::Procedure(p) if is_bound_routine(&p.ast.options) && names(&p.text) => {
+            Some(p.name.clone())
+        }
+        _ => None,
+    })
+}
+
+/// Tells whether a definition says SCHEMABINDING.
+pub(crate) fn is_bound(kind: &ast::StatementKind) -> bool {
     match kind {
         ast::StatementKind::CreateView(view) => {
             view.options.iter().any(|option| **option == *"SCHEMABINDING")

@@ -16,13 +16,14 @@ use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Error, Msg, Result, Value};
 
 use super::filter::{self, Filtered};
+use super::index_option;
 use crate::bind::Binder;
 use crate::bind::types::DefaultLength;
 use crate::catalog::name::Name;
 use crate::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
     Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, Period, RowShape,
-    TableDef, Versioning, create_rows, layout_of,
+    ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
 use crate::security::Rights;
 
@@ -570,9 +571,10 @@ impl<'a, 'b> Shaper<'a, 'b> {
             ignore_dup_key: false,
             system_named: false,
             filter: None,
+            shown: ShownOptions::default(),
         };
         for option in options {
-            index_option(&mut index, option)?;
+            index_option::set(&mut index, option)?;
         }
         Ok(index)
     }
@@ -746,45 +748,4 @@ fn identity(column: &ColumnDef, bounds: Option<&(Literal, Literal)>) -> Result<(
             )),
         },
     }
-}
-
-/// Options about pages, locks and statistics say nothing to a table in memory; what would change the
-/// meaning of the index is honoured or refused.
-fn index_option(index: &mut IndexDef, option: &ast::IndexOption) -> Result<()> {
-    match option.name.as_ref() {
-        "BUCKET_COUNT" => {
-            if let ast::OptionValue::Literal(Literal::Int(count)) = option.value {
-                index.bucket_count = u64::try_from(count).ok();
-            }
-        }
-        "IGNORE_DUP_KEY" => index.ignore_dup_key = matches!(option.value, ast::OptionValue::On),
-        _ => check_index_option(option)?,
-    }
-    Ok(())
-}
-
-/// Checks an option that says nothing to a table in memory.
-///
-/// # Errors
-/// 40517 for one that does.
-pub(super) fn check_index_option(option: &ast::IndexOption) -> Result<()> {
-    match option.name.as_ref() {
-        "PAD_INDEX"
-        | "FILLFACTOR"
-        | "STATISTICS_NORECOMPUTE"
-        | "STATISTICS_INCREMENTAL"
-        | "ALLOW_ROW_LOCKS"
-        | "ALLOW_PAGE_LOCKS"
-        | "OPTIMIZE_FOR_SEQUENTIAL_KEY"
-        | "DATA_COMPRESSION"
-        | "XML_COMPRESSION"
-        | "SORT_IN_TEMPDB"
-        | "ONLINE"
-        | "MAXDOP"
-        | "DROP_EXISTING"
-        | "RESUMABLE"
-        | "MAX_DURATION" => {}
-        other => return refuse(&format!("the index option {other}")),
-    }
-    Ok(())
 }

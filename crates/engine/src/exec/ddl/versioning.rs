@@ -15,8 +15,8 @@ use types::{Msg, Result, Value};
 use super::{change_database, refuse, table};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    ColumnDef, Database, IndexConstraint, IndexDef, IndexKind, Object, RowShape, TableDef,
-    Versioning, create_rows, layout_of,
+    ColumnDef, Database, IndexConstraint, IndexDef, IndexKind, Object, RowShape, ShownOptions,
+    TableDef, Versioning, create_rows, layout_of,
 };
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
@@ -211,6 +211,7 @@ fn make(
         ignore_dup_key: false,
         system_named: false,
         filter: None,
+        shown: ShownOptions::default(),
     };
     let indexes = vec![by_end];
     let layout = layout_of(&columns);
