@@ -94,7 +94,7 @@ census:
 		--target-dir target/census --test shared_writes -- --nocapture
 
 growth:
-	CLEARWAY_GROWTH=300,1000,5000,20000 cargo test --locked --test it growth -- --nocapture
+	CLEARWAY_GROWTH=300,1000,5000,20000 cargo test --release --locked --test it growth -- --nocapture
 
 fuzz:
 	for target in $(FUZZ_TARGETS); do \

@@ -5,6 +5,7 @@ use std::env;
 use std::time::Duration;
 
 use tds::client::Token;
+use tsql::Growth;
 use types::Value;
 
 use crate::client::{Client, Tokens, error_numbers, errors};
@@ -12,6 +13,8 @@ use crate::server::{ServerProcess, now};
 
 /// How many items or levels, where the environment does not say.
 const SIZES: [usize; 3] = [300, 1_000, 5_000];
+/// How many levels of what nests, beside the sizes.
+const LEVELS: [usize; 3] = [10, 30, 60];
 /// How long a text may take: compiled without optimisation, beside other tests.
 const TIME_MAX: Duration = Duration::from_secs(15);
 /// Takes away what a text may have made, so that the next of its kind is not refused for that. Where there is nothing
@@ -40,7 +43,9 @@ fn start() -> (ServerProcess, Client) {
     let mut client = Client::log_in(server.address);
     let tables = "CREATE TABLE t (a int, b int, c varchar(50), x xml); \
                   CREATE TABLE u (a int, b int, c varchar(50), x xml); \
-                  INSERT t VALUES (1, 2, 'x', NULL)";
+                  INSERT t VALUES (1, 2, 'x', NULL); \
+                  CREATE TABLE w (a int, b int, INDEX c CLUSTERED COLUMNSTORE); \
+                  INSERT w SELECT value, value FROM GENERATE_SERIES(1, 600)";
     assert_eq!(error_numbers(&client.batch(tables)), []);
     (server, client)
 }
@@ -63,7 +68,12 @@ fn grown_productions_are_answered() {
     let (server, mut client) = start();
     let mut canary = Client::log_in(server.address);
     for production in tsql::productions() {
-        for size in sizes() {
+        // What nests is refused beyond some 100 levels: below that, no time may double with each.
+        let levels = match production.growth {
+            Growth::List { .. } => &[][..],
+            Growth::Nest { .. } => &LEVELS[..],
+        };
+        for size in levels.iter().copied().chain(sizes()) {
             survives(&production.grown(size), &mut client, &mut canary);
         }
     }
@@ -109,10 +119,17 @@ fn long_chains_run() {
     let text = joined("c", " + ", 5_000);
     let nothing = joined("NULLIF(a, 1)", ", ", 5_000);
     let either = joined("a = 7", " OR ", 5_000);
+    let joins: String = (0..100).map(|n| format!(" JOIN w AS w{n} ON w{n}.a = s.a")).collect();
+    let conditions = "w7.b <= 10 AND q.v > 4 AND w5.a NOT IN (SELECT b FROM t) \
+                      AND EXISTS (SELECT 1 FROM t WHERE t.a <> w9.a)";
+    let applied = "CROSS APPLY (SELECT s.a + w3.b AS v) AS q";
     let queries = [
+        // Of 1 to 10, those whose double is more than 4.
+        (format!("SELECT COUNT(*) FROM w AS s{joins} {applied} WHERE {conditions}"), Value::Int(8)),
         (format!("SELECT COUNT(*) FROM ({branches}) AS q"), Value::Int(10_000)),
         (format!("SELECT {sum} FROM t"), Value::Int(5_000)),
         (format!("SELECT LEN({text}) FROM t"), Value::Int(5_000)),
+        (format!("SELECT SUM({sum}) FROM w WHERE a < 3"), Value::Int(15_000)),
         (format!("SELECT COALESCE({nothing}, b) FROM t"), Value::Int(2)),
         (format!("SELECT COUNT(*) FROM t WHERE {either} OR a = 1"), Value::Int(1)),
     ];
@@ -122,6 +139,12 @@ fn long_chains_run() {
         assert!(errors(&answer).is_empty(), "{shown}: {:?}", errors(&answer));
         assert_eq!(rows(&answer).first().map(|row| row[0].clone()), Some(expected), "{shown}");
     }
+    // CTEs that name the one before twice double with each level.
+    let doubled =
+        (1..40).map(|n| format!(", c{n} AS (SELECT x.a FROM c{} AS x, c{} AS y)", n - 1, n - 1));
+    let doubled: String = doubled.collect();
+    let doubled = client.batch(&format!("WITH c0 AS (SELECT a FROM t){doubled} SELECT a FROM c39"));
+    assert_eq!(error_numbers(&doubled), [8623]);
     let inserted = client.batch(&format!("INSERT u (a) {branches}"));
     assert_eq!(error_numbers(&inserted), []);
     let both = joined("SELECT a FROM t", " UNION ", 5_000);

@@ -5,6 +5,7 @@
 //! a server; a test of this crate demands that each function of the parser with a loop, a list or parentheses is here.
 //!
 //! The texts read `t (a int, b int, c varchar(50), x xml)`, which has one row, and change `u`, which has the same columns.
+//! `w (a int, b int)` is a columnstore of some hundred rows.
 //! `{n}` stands for the number of the item.
 
 /// How a production is grown.
@@ -141,6 +142,7 @@ const QUERIES: &[Production] = &[
     list(&["from::bulk_source"], "SELECT 1 FROM OPENROWSET(BULK 'x', FORMAT = 'PARQUET', ", "MAXERRORS = {n}", ", ", ") AS j"),
     list(&["from::table_alias"], "SELECT 1 FROM (SELECT 1 AS z) AS v (", "c{n}", ", ", ")"),
     list(&["query::with"], "WITH c AS (SELECT a FROM t), ", "c{n} AS (SELECT a FROM t)", ", ", " SELECT 1 FROM c"),
+    list(&[], "WITH c AS (SELECT a FROM t), c0 AS (SELECT a FROM c), ", "d{n} AS (SELECT x.a FROM c AS x JOIN c AS y ON x.a = y.a), c{n}x AS (SELECT a FROM d{n})", ", ", " SELECT 1 FROM c0"),
     list(&["query::cte"], "WITH c (", "c{n}", ", ", ") AS (SELECT a FROM t) SELECT 1 FROM c"),
     nest(&["query::query_expression"], "", ["(", "SELECT a FROM t", ")"], ""),
     list(&["query::order_by"], "SELECT a FROM t ORDER BY ", "a + {n}", ", ", ""),
@@ -208,6 +210,9 @@ const VALUES: &[Production] = &[
     list(&[], "SELECT 1 FROM t AS s WHERE ", "s.a > (SELECT AVG(b) FROM t WHERE t.b = s.b)", " AND ", ""),
     nest(&["condition::not_either"], "SELECT 1 FROM t WHERE ", ["NOT ", "a = 1", ""], ""),
     nest(&["condition::comparison"], "SELECT 1 FROM t WHERE ", ["(", "a = 1", " OR b = {n})"], ""),
+    nest(&[], "SELECT 1 FROM t WHERE ", ["a = (SELECT MAX(a) FROM t WHERE ", "a = 1", ")"], ""),
+    nest(&[], "SELECT 1 FROM t WHERE ", ["a IN (SELECT a FROM t WHERE ", "a = 1", ")"], ""),
+    nest(&[], "SELECT 1 FROM t AS t WHERE ", ["b = (SELECT MAX(s.b) FROM t AS s WHERE s.a = t.a AND ", "1 = 1", ")"], ""),
     nest(&["condition::predicate"], "SELECT 1 FROM t WHERE ", ["EXISTS (SELECT 1 FROM t WHERE ", "a = 1", ")"], ""),
     list(&["condition::in_test"], "SELECT 1 FROM t WHERE a IN (", "{n}", ", ", ")"),
     list(&[], "SELECT 1 FROM t WHERE a NOT IN (", "b + {n}", ", ", ")"),
@@ -216,6 +221,14 @@ const VALUES: &[Production] = &[
 
 #[rustfmt::skip]
 const CHANGES: &[Production] = &[
+    list(&[], "SELECT SUM(", "a", " + ", ") FROM w WHERE a < 10"),
+    list(&[], "SELECT SUM(CASE ", "WHEN a = {n} THEN b + {n}", " ", " END) FROM w"),
+    list(&[], "SELECT COUNT(*) FROM w WHERE ", "a + b = {n}", " OR ", ""),
+    list(&[], "SELECT COUNT(*) FROM w WHERE a IN (", "{n}", ", ", ")"),
+    list(&[], "SELECT COUNT(*) FROM (", "SELECT a FROM w WHERE a = {n}", " UNION ALL ", ") AS q"),
+    list(&[], "SELECT COUNT(*) FROM w AS s ", "JOIN w AS w{n} ON w{n}.a = s.a", " ", ""),
+    list(&[], "SELECT ", "SUM(a + {n})", ", ", " FROM w"),
+    list(&[], "SELECT COUNT(*) FROM w GROUP BY ", "a + {n}", ", ", ""),
     list(&["dml::insert"], "INSERT u (", "a", ", ", ") VALUES (1)"),
     list(&[], "INSERT u (a, b, c) VALUES ", "({n}, {n}, 'x{n}')", ", ", ""),
     list(&[], "INSERT u (a) VALUES ", "((SELECT MAX(a) FROM t))", ", ", ""),

@@ -110,6 +110,7 @@ impl<'s> BinderContext<'s> {
             session_bound: false,
             depth: 0,
             size: 0,
+            unfolded: 0,
             height: 0,
             ctes: Vec::new(),
             xml: XmlScope::default(),

@@ -30,8 +30,8 @@ use smol_str::SmolStr;
 
 pub use context::BinderContext;
 
-use ::types::Result;
 use ::types::value::ColumnType;
+use ::types::{Msg, Result};
 
 use crate::catalog::{Catalog, ModuleDef, TableDef};
 use crate::plan::depth;
@@ -82,6 +82,8 @@ pub struct Binder<'a> {
     pub depth: u32,
     /// Expressions, conditions, queries and sources bound so far.
     pub(crate) size: u32,
+    /// Views, inline functions and references of common table expressions unfolded so far.
+    unfolded: u32,
     /// Stack that the deepest of what was bound at this level needs, in bytes: see [`crate::plan::depth`].
     pub(crate) height: usize,
     /// Common table expressions in scope, innermost last.
@@ -140,6 +142,15 @@ impl Binder<'_> {
         grown.map(|()| bound)
     }
 
+    /// Counts a view, an inline function or a reference of a common table expression that is to be unfolded.
+    ///
+    /// # Errors
+    /// 8623 for too many.
+    pub(crate) fn unfold(&mut self) -> Result<()> {
+        self.unfolded += 1;
+        if self.unfolded > depth::UNFOLDED_MAX { Err(Msg::NoPlan.into()) } else { Ok(()) }
+    }
+
     /// Adds `bytes` to the height of the part that is being bound: a level of a chain.
     ///
     /// # Errors
@@ -170,6 +181,7 @@ impl Binder<'_> {
             session_bound: false,
             depth: self.depth,
             size: 0,
+            unfolded: 0,
             height: 0,
             ctes: Vec::new(),
             xml: expr::XmlScope::default(),

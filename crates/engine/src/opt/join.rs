@@ -59,7 +59,7 @@ impl Optimizer<'_> {
         let (above, conjuncts) = conjuncts.into_iter().partition(is_volatile);
         pool.conjuncts = conjuncts;
         let node = if pool.inputs.len() > INPUTS_MAX {
-            as_written(pool, &all)
+            self.as_written(pool, outer, &all)
         } else {
             self.order(pool, outer, &all)
         };
@@ -120,6 +120,36 @@ impl Optimizer<'_> {
         }
         self.flatten(join.left, pool);
         self.flatten(join.right, pool);
+    }
+
+    /// Joins too many inputs in the order in which they are written: each condition is part of the first join that has
+    /// all that it reads.
+    fn as_written(&mut self, pool: Pool, outer: &Registers, all: &Registers) -> Node {
+        let mut left = pool.conjuncts;
+        let mut known = outer.clone();
+        let mut joined: Option<Node> = None;
+        for input in pool.inputs {
+            let mut own = outer.clone();
+            let fills = walk::fills(&input).0;
+            own.extend(&fills);
+            let (inside, rest) = part(left, &own, all);
+            let right = self.push(input, inside, &known, all);
+            known.extend(&fills);
+            let (on, rest) = part(rest, &known, all);
+            left = rest;
+            joined = Some(match joined {
+                None => filter(right, on),
+                Some(node) => {
+                    let sides = Sides { left: node, right };
+                    attach(JoinKind::Inner, sides, on, outer, all, self.hints)
+                }
+            });
+        }
+        let mut node = filter(joined.unwrap_or(Node::OneRow), left);
+        for semi in pool.semis {
+            node = self.attach_semi(node, semi, &known, all);
+        }
+        node
     }
 
     /// Orders the inputs of a pool and joins them.
@@ -324,29 +354,6 @@ fn is_selective(semi: &Semi, relation: &Relation) -> bool {
 fn places_of(read: &Registers, fills: &[Registers]) -> u64 {
     let places = fills.iter().enumerate().filter(|(_, own)| !own.is_disjoint(read));
     places.fold(0, |set, (place, _)| set | 1 << place)
-}
-
-/// Joins too many inputs as they stand.
-fn as_written(pool: Pool, all: &Registers) -> Node {
-    let _ = all;
-    let mut inputs = pool.inputs.into_iter();
-    let first = inputs.next().unwrap_or(Node::OneRow);
-    let mut node = inputs.fold(first, super::inner_join);
-    node = filter(node, pool.conjuncts);
-    for semi in pool.semis {
-        let (left_live, right_live) = (walk::live(&node), walk::live(&semi.right));
-        node = Node::Join(Box::new(Join {
-            kind: semi.kind,
-            method: JoinMethod::Loop,
-            left: node,
-            right: semi.right,
-            on: conjunct::join_conjuncts(semi.on),
-            left_live,
-            right_live,
-            any_order: false,
-        }));
-    }
-    node
 }
 
 /// Makes the tree that a search has chosen.

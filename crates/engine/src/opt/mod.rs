@@ -88,8 +88,12 @@ pub(crate) struct Optimizer<'o> {
     changes: bool,
     /// Queries inside queries that are being tried.
     depth: u32,
+    /// Trials so far.
+    trials: u32,
     /// Subqueries that have become joins.
     unnested: usize,
+    /// Subqueries around the query that is being optimized.
+    level: u32,
     /// Where samples are read.
     store: &'o Arc<storage::Store>,
 }
@@ -105,7 +109,9 @@ impl<'o> Optimizer<'o> {
             assigns: binder.assigns,
             changes: false,
             depth: 0,
+            trials: 0,
             unnested: 0,
+            level: 0,
             store: binder.store,
         })
     }
@@ -148,7 +154,9 @@ impl<'o> Optimizer<'o> {
 
     /// Optimizes a query inside the statement.
     fn subquery(&mut self, query: &mut Query) {
+        self.level += 1;
         self.whole(query);
+        self.level -= 1;
         prune_query(query);
         // Once more: only now it is known which columns are read.
         unordered::relax(&mut query.root, unordered::Order::Seen);

@@ -15,6 +15,10 @@ use crate::plan::query::{
 };
 use crate::plan::walk::{self, Registers, Rewrite};
 
+/// Subqueries around a scan up to which it checks those of its own conditions. A scan has its conditions twice, so
+/// subqueries in each other would double with each level.
+const LEVELS_IN_SCANS: u32 = 3;
+
 impl Optimizer<'_> {
     /// Optimizes a node whose rows have to satisfy conjuncts. Of the registers in `all`, those in `outer`
     /// are filled before the node is opened; registers that are not in `all` are constants to it.
@@ -31,7 +35,11 @@ impl Optimizer<'_> {
                 if simplify(&mut conjuncts) == Verdict::Never {
                     return Node::Empty;
                 }
-                Node::Scan(Box::new(seek::choose(*scan, conjuncts)))
+                let (asking, conjuncts): (Vec<_>, Vec<_>) = match self.level < LEVELS_IN_SCANS {
+                    true => (Vec::new(), conjuncts),
+                    false => conjuncts.into_iter().partition(walk::has_own_subquery),
+                };
+                filter(Node::Scan(Box::new(seek::choose(*scan, conjuncts))), asking)
             }
             Node::Filter(inner) => self.push_filter(*inner, conjuncts, outer, all),
             Node::Compute(inner) => self.push_compute(*inner, conjuncts, outer, all),

@@ -18,7 +18,10 @@ use crate::plan::query::{Aggregate, Join, JoinKind, JoinMethod, Node, Query};
 use crate::plan::walk::{self, Registers, Rewrite};
 
 /// Queries inside queries for which two ways are compared: each level costs twice the one below.
-const TRIALS_MAX: u32 = 2;
+const TRIAL_LEVELS_MAX: u32 = 2;
+
+/// Comparisons of a statement: beyond, all rows are grouped once, which is never far off.
+const TRIALS_MAX: u32 = 200;
 
 /// Aggregates that give NULL for no rows, or, the first ones, 0.
 const COUNTS: [&str; 2] = ["COUNT", "COUNT_BIG"];
@@ -183,9 +186,10 @@ impl Optimizer<'_> {
 
     /// Tells whether grouping all rows once costs less than running the query for each row outside.
     fn pays(&mut self, input: &Node, others: &[Expr], query: &Query, grouped: &Node) -> bool {
-        if self.depth >= TRIALS_MAX {
+        if self.depth >= TRIAL_LEVELS_MAX || self.trials >= TRIALS_MAX {
             return true;
         }
+        self.trials += 1;
         self.depth += 1;
         let unnested = self.unnested;
         let outer = self.top(filter(input.clone(), others.to_vec()));

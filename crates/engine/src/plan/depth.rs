@@ -18,10 +18,14 @@ pub const NODE_BYTES: usize = if cfg!(debug_assertions) { 40 << 10 } else { 8 <<
 const SHALLOW_BYTES: usize = sos::thread::STACK_BYTES / 32;
 /// Operators that the optimizer may add, one over the other: those of its subqueries that become joins.
 const ADDED_BYTES: usize = 4 * crate::opt::UNNESTED_MAX * NODE_BYTES;
-/// Joins that a row may go through. The work to place one grows with the number of the others.
+/// Joins that are optimized together. The work to place one grows with the number of the others.
 pub const JOINS_MAX: usize = 300;
 /// UNION, EXCEPT and INTERSECT that a row may go through, of those that have to be done one after the other.
 pub const SET_OPERATIONS_MAX: usize = 500;
+
+/// Views, inline functions and references of common table expressions that a statement may unfold: where each names the one
+/// before twice, they double with each level.
+pub const UNFOLDED_MAX: u32 = 50_000;
 
 /// A part of a bound tree.
 #[derive(Clone, Copy, Debug)]
@@ -38,23 +42,39 @@ pub enum Part<'p> {
 /// # Errors
 /// 8631 if they need more stack than is left, 8623 if they would take too long to optimize.
 pub fn check<'p>(parts: impl Iterator<Item = Part<'p>>) -> Result<bool> {
-    let path = deepest(parts);
-    if path.joins > JOINS_MAX || path.set_operations > SET_OPERATIONS_MAX {
+    let most = most(parts);
+    if most.joins > JOINS_MAX || most.set_operations > SET_OPERATIONS_MAX {
         return Err(Msg::NoPlan.into());
     }
-    let is_deep = path.bytes > SHALLOW_BYTES;
+    let is_deep = most.bytes > SHALLOW_BYTES;
     if is_deep {
-        require(path.bytes.saturating_add(ADDED_BYTES))?;
+        require(most.bytes.saturating_add(ADDED_BYTES))?;
     }
     Ok(is_deep)
 }
 
-/// What a path from the root of a tree down has, or the most that any has.
+/// What a path from the root of a tree down has.
 #[derive(Clone, Copy, Default)]
 struct Path {
     bytes: usize,
-    joins: usize,
     set_operations: usize,
+    /// The block that it is in: joins that are optimized together.
+    block: usize,
+}
+
+impl Path {
+    /// Goes on in a block of its own; `joins` has the joins of each.
+    fn in_new_block(self, joins: &mut Vec<usize>) -> Self {
+        joins.push(0);
+        Self { block: joins.len() - 1, ..self }
+    }
+}
+
+/// The most that any path, or any block, has.
+struct Most {
+    bytes: usize,
+    set_operations: usize,
+    joins: usize,
 }
 
 /// Requires that so much stack is left.
@@ -80,34 +100,42 @@ pub fn of_query(query: &Query) -> impl Iterator<Item = Part<'_>> {
     std::iter::once(Part::Node(&query.root)).chain(output)
 }
 
-/// Returns the most that any path has.
-fn deepest<'p>(parts: impl Iterator<Item = Part<'p>>) -> Path {
+/// Returns the most that any path, or any block, has.
+fn most<'p>(parts: impl Iterator<Item = Part<'p>>) -> Most {
     let mut left: Vec<(Part<'p>, Path)> = parts.map(|part| (part, Path::default())).collect();
-    let mut most = Path::default();
+    let mut joins = vec![0];
+    let (mut bytes, mut set_operations) = (0, 0);
     while let Some((part, mut path)) = left.pop() {
         match part {
             Part::Node(node) => {
                 path.bytes += NODE_BYTES;
-                path.joins += usize::from(matches!(node, Node::Join(_)));
+                joins[path.block] += usize::from(matches!(node, Node::Join(_)));
                 path.set_operations += usize::from(matches!(node, Node::SetOperation(_)));
-                children::inputs(node, &mut |input| left.push((Part::Node(input), path)));
+                let apart = is_apart(node);
+                children::inputs(node, &mut |input| {
+                    let path = if apart { path.in_new_block(&mut joins) } else { path };
+                    left.push((Part::Node(input), path));
+                });
                 children::expressions(node, &mut |expr| left.push((Part::Expr(expr), path)));
             }
             Part::Expr(expr) => {
                 path.bytes += EXPR_BYTES;
                 walk::operands(expr, &mut |operand| left.push((Part::Expr(operand), path)));
                 if let Some(query) = subquery(expr) {
-                    // What is in a subquery is optimized by itself.
-                    let path = Path { bytes: path.bytes, ..Path::default() };
+                    let path = Path { set_operations: 0, ..path.in_new_block(&mut joins) };
                     left.extend(of_query(query).map(|part| (part, path)));
                 }
             }
         }
-        most.bytes = most.bytes.max(path.bytes);
-        most.joins = most.joins.max(path.joins);
-        most.set_operations = most.set_operations.max(path.set_operations);
+        bytes = bytes.max(path.bytes);
+        set_operations = set_operations.max(path.set_operations);
     }
-    most
+    Most { bytes, set_operations, joins: joins.into_iter().max().unwrap_or(0) }
+}
+
+/// Tells whether the joins below an operator are optimized without those above it.
+fn is_apart(node: &Node) -> bool {
+    matches!(node, Node::SetOperation(_) | Node::Recursive(_) | Node::Document(_))
 }
 
 fn subquery(expr: &Expr) -> Option<&Query> {

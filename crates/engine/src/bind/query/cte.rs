@@ -46,6 +46,7 @@ pub(super) fn bind_reference(
     let Some(place) = binder.ctes.iter().rposition(|c| Name::same(&c.name, name)) else {
         return Ok(None);
     };
+    binder.unfold()?;
     let cte = binder.ctes[place].clone();
     let source = SourceName { alias: alias.unwrap_or(name), schema: None };
     let query = match &cte.recursive {

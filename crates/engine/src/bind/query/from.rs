@@ -536,6 +536,7 @@ fn bind_view<'a>(
     database: &'a str,
     name: SourceName<'_>,
 ) -> Result<Node> {
+    binder.unfold()?;
     let ast::StatementKind::CreateView(definition) = &view.ast.kind else {
         return Err(Msg::InvalidObject(&view.name).into());
     };

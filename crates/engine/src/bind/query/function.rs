@@ -154,6 +154,7 @@ pub(crate) fn bind_inline(
     query: &ast::QueryExpression,
     given: Vec<Given>,
 ) -> Result<Query> {
+    binder.unfold()?;
     let levels = std::mem::take(&mut binder.levels);
     let ctes = std::mem::take(&mut binder.ctes);
     let variables = std::mem::take(&mut binder.variables);

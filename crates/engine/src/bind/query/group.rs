@@ -48,7 +48,7 @@ pub(super) fn bind_group_by(
     if let Some(suffix) = group_by.suffix {
         let parts: Vec<Vec<u16>> = factors.iter().filter_map(|f| f.first().cloned()).collect();
         factors = vec![match suffix {
-            GroupingSuffix::Rollup => rollup(&parts),
+            GroupingSuffix::Rollup => rollup(&parts)?,
             GroupingSuffix::Cube => cube(&parts)?,
         }];
     }
@@ -85,7 +85,7 @@ fn item_sets(
             let keys = exprs.iter().map(|e| key(binder, grouping, e));
             vec![keys.collect::<Result<_>>()?]
         }
-        GroupingItem::Rollup(items) => rollup(&parts(binder, grouping, items)?),
+        GroupingItem::Rollup(items) => rollup(&parts(binder, grouping, items)?)?,
         GroupingItem::Cube(items) => cube(&parts(binder, grouping, items)?)?,
         GroupingItem::GroupingSets(items) => {
             let mut sets = Vec::new();
@@ -109,8 +109,12 @@ fn parts(
     Ok(parts)
 }
 
-fn rollup(parts: &[Vec<u16>]) -> Vec<Vec<u16>> {
-    (0..=parts.len()).rev().map(|n| parts[..n].iter().flatten().copied().collect()).collect()
+fn rollup(parts: &[Vec<u16>]) -> Result<Vec<Vec<u16>>> {
+    if parts.len() >= SETS_MAX {
+        return Err(Msg::NotSupported("more than 4096 grouping sets").into());
+    }
+    let sets = (0..=parts.len()).rev();
+    Ok(sets.map(|n| parts[..n].iter().flatten().copied().collect()).collect())
 }
 
 fn cube(parts: &[Vec<u16>]) -> Result<Vec<Vec<u16>>> {

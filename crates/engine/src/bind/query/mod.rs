@@ -43,8 +43,8 @@ pub(crate) use sample::portion as sample_portion;
 pub(crate) use spec::{bind_spec_parts, compound, top_of, traits_of};
 pub(crate) use temporal::SystemTime;
 
-/// Levels of views, derived tables and CTEs that may unfold into each other.
-const NESTING_MAX: u32 = 64;
+/// Levels of expressions, subqueries, views, derived tables and CTEs that may unfold into each other.
+const NESTING_MAX: u32 = 512;
 /// Stack for the operators that the clauses of one SELECT are: filters, an aggregate, windows, a sort and their like.
 const LEVEL_BYTES: usize = 8 * depth::NODE_BYTES;
 

@@ -102,6 +102,7 @@ fn add(
         for element in elements {
             if let TableElement::Column(column) = element {
                 shaper.column(column)?;
+                shaper.check_width()?;
             }
         }
         for element in elements {

@@ -104,7 +104,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Fails with 1702 as soon as there is a column too many.
-    fn check_width(&self) -> Result<()> {
+    pub(super) fn check_width(&self) -> Result<()> {
         match self.columns.get(COLUMNS_MAX) {
             None => Ok(()),
             Some(column) => {

@@ -7,10 +7,9 @@
 use types::Value;
 
 use super::index_join;
-use super::kernel::is_volatile;
 use crate::exec::eval::in_place;
 use crate::exec::{Cx, query};
-use crate::plan::expr::Expr;
+use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Access, JoinMethod, Node, Scan, TableSource};
 use crate::plan::walk;
 
@@ -147,6 +146,6 @@ fn is_possible(node: &Node, cx: &Cx<'_>) -> bool {
 /// Tells whether it shows in which order, or how often, the expressions of a tree are evaluated.
 fn has_volatile(node: &Node) -> bool {
     let mut found = false;
-    walk::visit_node(node, &mut |expr| found |= is_volatile(expr));
+    walk::visit_node(node, &mut |expr| found |= matches!(expr.kind, ExprKind::NextValue(_)));
     found
 }

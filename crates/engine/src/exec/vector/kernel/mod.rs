@@ -29,8 +29,7 @@ use types::Result;
 use types::batch::{Batch, Selection, Vector};
 
 use crate::exec::Cx;
-use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::walk;
+use crate::plan::expr::{Expr, Register};
 use row::RowStep;
 pub(crate) use safe::cannot_fail;
 use step::{Compiler, Scope, Step};
@@ -92,14 +91,6 @@ impl<'p> Kernel<'p> {
         }
         Ok(())
     }
-}
-
-/// Tells whether the order in which rows and expressions are evaluated shows: then they have to be
-/// evaluated row by row, by the row executor.
-pub fn is_volatile(expr: &Expr) -> bool {
-    let mut found = false;
-    walk::visit(expr, &mut |e| found |= matches!(e.kind, ExprKind::NextValue(_)));
-    found
 }
 
 /// Passes an error on that is not one of a value: it would not come again.

@@ -81,11 +81,16 @@ pub(super) struct Compiler<'l> {
     layout: &'l [Register],
     /// Registers of the LETs around, outermost first.
     locals: Vec<Register>,
+    /// Expressions around the one that is compiled.
+    level: u32,
 }
+
+/// Levels of an expression that have steps; each has a vector. What is deeper is evaluated row by row.
+const LEVELS_MAX: u32 = 256;
 
 impl<'l> Compiler<'l> {
     pub(super) const fn new(layout: &'l [Register]) -> Self {
-        Self { layout, locals: Vec::new() }
+        Self { layout, locals: Vec::new(), level: 0 }
     }
 
     /// Makes the step of an expression.
@@ -95,9 +100,19 @@ impl<'l> Compiler<'l> {
         {
             return Box::new(source);
         }
+        if self.level > LEVELS_MAX {
+            return Box::new(self.row(expr));
+        }
         if self.is_outside(expr) {
             return Box::new(Outside::new(expr));
         }
+        self.level += 1;
+        let step = self.operation(expr);
+        self.level -= 1;
+        step
+    }
+
+    fn operation<'p>(&mut self, expr: &'p Expr) -> Box<dyn Step + 'p> {
         match &expr.kind {
             ExprKind::Collate(operand) => self.compile(operand),
             ExprKind::Negate(operand) => {
