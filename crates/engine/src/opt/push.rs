@@ -1,6 +1,9 @@
 //! Top down through a tree with the conjuncts that its rows have to satisfy: each goes as deep as it
 //! can, and each operator is optimized on the way.
 
+use types::value::ColumnType;
+use types::{Collation, DataType, Value};
+
 use super::Optimizer;
 use super::attach::{Sides, attach};
 use super::conjunct::{filter, is_volatile, part, rejects_null, split, treats_equals_alike};
@@ -230,7 +233,8 @@ impl Optimizer<'_> {
         let mut own = outer.clone();
         own.extend(&right_fills);
         let (inside, on_conjuncts) = part(on_conjuncts, &own, &all);
-        let right = self.push(right, inside, &readable, &all);
+        let live = walk::live(&right).registers;
+        let right = filling(self.push(right, inside, &readable, &all), &live);
         let sides = Sides { left, right };
         let joined = attach(JoinKind::Left, sides, on_conjuncts, outer, &all, self.hints);
         filter(filter(joined, rest), above)
@@ -250,8 +254,9 @@ impl Optimizer<'_> {
             return self.push_inner(join, conjuncts, outer, all);
         }
         let Join { left, right, on, .. } = join;
-        let left = self.below(left, Vec::new(), outer, all);
-        let right = self.below(right, Vec::new(), outer, all);
+        let live = [walk::live(&left).registers, walk::live(&right).registers];
+        let left = filling(self.below(left, Vec::new(), outer, all), &live[0]);
+        let right = filling(self.below(right, Vec::new(), outer, all), &live[1]);
         let mut all = all.clone();
         all.extend(&left_fills);
         all.extend(&right_fills);
@@ -399,6 +404,21 @@ impl Optimizer<'_> {
             self.whole(query);
         }
         filter(Node::SetOperation(Box::new(operation)), above)
+    }
+}
+
+/// Gives a side of an outer join that was found to be empty the registers that it had: where it has no row the join
+/// sets them to NULL, and they may hold what an earlier statement left in them.
+fn filling(node: Node, registers: &[Register]) -> Node {
+    let filled = walk::fills(&node).0;
+    let ty =
+        ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: true };
+    let null = || Expr::new(ExprKind::Constant(Value::Null), ty);
+    let lost = registers.iter().filter(|register| !filled.contains(**register));
+    let lost: Vec<(Register, Expr)> = lost.map(|register| (*register, null())).collect();
+    match lost.is_empty() {
+        true => node,
+        false => Node::Compute(Box::new((node, lost))),
     }
 }
 
