@@ -8,6 +8,8 @@ use std::thread::{Builder, JoinHandle};
 
 use crate::ledger::{self, Accounts, Room, State};
 use crate::memory;
+#[cfg(not(any(loom, shuttle)))]
+use crate::stack;
 use crate::sync::Arc;
 use crate::sys::{self, SysCause};
 use crate::wait::WaitType;
@@ -26,6 +28,8 @@ pub fn spawn(
     let account_name = name.to_owned();
     let room = Room::new();
     let body = move || {
+        #[cfg(not(any(loom, shuttle)))]
+        stack::started(STACK_BYTES);
         ledger::run_thread(&accounts, &account_name, room, || {
             #[cfg(census)]
             census::enter(census::Domain::Background);

@@ -27,6 +27,9 @@ const RESERVE_PART: usize = 8;
 /// Frames below the caller of [`give_back`] that must stay.
 const RED_ZONE_BYTES: usize = 64 << 10;
 
+/// What the C library takes of a thread's stack above its first function, and room to spare.
+const START_BYTES: usize = 256 << 10;
+
 /// Bytes of reserve that a request has used at most since the process began.
 static RESERVE_USED: AtomicUsize = AtomicUsize::new(0);
 
@@ -41,6 +44,8 @@ thread_local! {
     /// Addresses from here on need no closer look; the highest address until the thread has asked once.
     static NEAR: Cell<usize> = const { Cell::new(usize::MAX) };
     static LIMITS: Cell<Option<Limits>> = const { Cell::new(None) };
+    /// The bounds that a thread of ours has by its start, where the C library does not know them.
+    static STARTED: Cell<Option<sys::StackBounds>> = const { Cell::new(None) };
     /// Whether the stack was deeper than its shallow part since it was last given back.
     static DEEP: Cell<bool> = const { Cell::new(false) };
 }
@@ -58,6 +63,13 @@ pub fn has_room() -> bool {
 #[must_use]
 pub fn has_room_for(bytes: usize) -> bool {
     look(bytes)
+}
+
+/// Notes that the calling thread has just begun on a stack of this size. The C library asks the kernel for a stack's
+/// bounds by way of the thread's CPUs, which a sandbox may forbid.
+pub(crate) fn started(bytes: usize) {
+    let high = place();
+    STARTED.set(Some(sys::StackBounds { low: high.saturating_sub(bytes - START_BYTES), high }));
 }
 
 /// Returns the most bytes of reserve that a deep request has used since the process began.
@@ -87,7 +99,7 @@ fn look(bytes: usize) -> bool {
 }
 
 fn learn() -> Option<Limits> {
-    let stack = sys::stack_bounds()?;
+    let stack = sys::stack_bounds().or(STARTED.get())?;
     let bytes = stack.high - stack.low;
     let floor = stack.low + bytes / RESERVE_PART;
     let shallow = stack.high.saturating_sub(SHALLOW_BYTES).max(floor);
@@ -134,6 +146,22 @@ mod tests {
     fn descend(level: usize) -> usize {
         let frame = std::hint::black_box([1_u8; 4096]);
         if has_room() { descend(level + usize::from(frame[level % 4096])) } else { level }
+    }
+
+    #[test]
+    fn a_stack_that_only_its_start_tells_of_is_within_its_bounds() {
+        std::thread::Builder::new()
+            .stack_size(4 << 20)
+            .spawn(|| {
+                started(4 << 20);
+                let started = STARTED.get().expect("noted above");
+                let stack = sys::stack_bounds().expect("the C library knows");
+                assert!(stack.low < started.low && started.high < stack.high);
+                assert!(started.high - started.low > 3 << 20);
+            })
+            .expect("a thread")
+            .join()
+            .expect("its assertions hold");
     }
 
     #[test]

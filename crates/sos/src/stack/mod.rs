@@ -31,7 +31,7 @@ pub use here::here;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use here::{Registers, above, interrupted, own_frame};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use meter::give_back;
+pub(crate) use meter::{give_back, started};
 #[cfg(not(any(loom, shuttle)))]
 pub use meter::{has_room, has_room_for, reserve_used};
 #[cfg(all(test, not(any(loom, shuttle))))]
