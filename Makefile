@@ -44,7 +44,7 @@ setup:
 	tests/setup.sh
 
 test: setup build bench-smoke
-	cargo test --workspace --exclude sos --locked
+	cargo test --workspace --exclude sos --locked --no-fail-fast
 	# Its books are held against the kernel's: no other test may take its CPUs.
 	cargo test -p sos --locked -- --test-threads=1
 	.venv/bin/python tests/slt --count 100
