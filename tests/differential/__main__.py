@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from engines import Clearway, Duck, NoAnswer, TooSlow, same  # noqa: E402
+from engines import OWN_LIMITS, Clearway, Duck, NoAnswer, TooSlow, same  # noqa: E402
 from generate import Rows, Statements, literal  # noqa: E402
 from tree import DUCK, TSQL, Change, Query  # noqa: E402
 
@@ -38,7 +38,14 @@ class Run:
                 self.ours.changed(statement.statements(TSQL), statement.table),
                 self.theirs.changed(statement.statements(DUCK), statement.table),
             )
-        return self.ours.run(statement.render(TSQL)), self.theirs.run(statement.render(DUCK))
+        ours, theirs = self.ours.run(statement.render(TSQL)), self.theirs.run(statement.render(DUCK))
+        if ours.number in OWN_LIMITS:
+            raise NoAnswer(statement)
+        # DuckDB forgets LIMIT over some joins with LATERAL: it says itself that there are to be fewer.
+        limit = getattr(statement, "top", None)
+        if limit is not None and not statement.ties and len(theirs.rows or ()) > limit:
+            raise NoAnswer(statement)
+        return ours, theirs
 
     def differs(self, statement) -> bool:
         ours, theirs = self.both(statement)
@@ -131,7 +138,7 @@ def main() -> int:
     print(
         f"seed {seed}: {run.done} statements compared, {len(run.differences)} differences; of the same: "
         f"{run.empty} without rows, {run.refused} refused by both; {run.slow} too slow to compare, "
-        f"{run.unanswered} on which DuckDB broke"
+        f"{run.unanswered} on which DuckDB broke or only one has a limit"
     )
     return 1 if run.differences else 0
 

@@ -37,8 +37,12 @@ class TooSlow(Exception):
 OWN_TROUBLE = ("BindBuiltinScalarFunction did not return", "INTERNAL Error", "in a recursive query is not allowed")
 
 
+# SQL Server's numbers for limits that only one engine has: STRING_AGG of short strings ends at 8,000 bytes.
+OWN_LIMITS = (9829,)
+
+
 class NoAnswer(Exception):
-    """The other engine broke."""
+    """One engine broke, or has a limit that the other has not."""
 
 
 class Outcome:
