@@ -7,6 +7,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::{Collation, Value};
 
 use crate::event::system_health;
+use crate::security::DBO;
 
 use super::name::Name;
 use super::{
@@ -139,6 +140,7 @@ fn principals() -> BTreeMap<Name, Arc<Principal>> {
         login: login.map(str::to_owned),
         member_of: if id == 1 { vec![16_384] } else { Vec::new() },
         default_schema: schema.to_owned(),
+        owner: DBO,
     });
     let roles = FIXED_ROLES.into_iter().map(|(id, name)| Principal {
         id,
@@ -147,6 +149,7 @@ fn principals() -> BTreeMap<Name, Arc<Principal>> {
         login: None,
         member_of: Vec::new(),
         default_schema: String::new(),
+        owner: DBO,
     });
     users.chain(roles).map(|p| (Name::new(&p.name), Arc::new(p))).collect()
 }

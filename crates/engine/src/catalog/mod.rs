@@ -227,6 +227,8 @@ pub struct Principal {
     pub member_of: Vec<i32>,
     /// Default schema of a user.
     pub default_schema: String,
+    /// Owner of a role.
+    pub owner: i32,
 }
 
 impl Principal {
@@ -273,6 +275,10 @@ pub struct Permission {
     pub permission: String,
     /// GRANT (true) or DENY (false).
     pub granted: bool,
+    /// WITH GRANT OPTION.
+    pub with_option: bool,
+    /// Who granted or denied it.
+    pub grantor: i32,
 }
 
 /// An object of a schema.

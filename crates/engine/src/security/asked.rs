@@ -113,7 +113,7 @@ lines! {
         Drop => "DROP", "as the lines of the kinds of DROP say";
         DropIndex => "DROP INDEX", "ALTER on the table";
         Principal => "CREATE and ALTER LOGIN, USER, ROLE, SERVER ROLE", "as the lines of their kinds say";
-        Permission => "GRANT, DENY, REVOKE", "CONTROL on what the permission is about, or db_securityadmin; of the server: ALTER ANY LOGIN";
+        Permission => "GRANT, DENY, REVOKE", "CONTROL on what the permission is about, the permission WITH GRANT OPTION (not for DENY), or db_securityadmin; of the server: ALTER ANY LOGIN; AS: being that principal, being a member of it, or IMPERSONATE";
         AlterAuthorization => "ALTER AUTHORIZATION", "TAKE OWNERSHIP, and IMPERSONATE on the owner or being a member of it";
         CreateEventSession => "CREATE EVENT SESSION", "ALTER ANY EVENT SESSION";
         AlterEventSession => "ALTER EVENT SESSION", "ALTER ANY EVENT SESSION";

@@ -15,7 +15,7 @@ use crate::catalog::{Catalog, Database, Object, Schema};
 use crate::exec::Cx;
 use crate::exec::ddl::{drop_refused, external};
 
-mod grant;
+pub(super) mod grant;
 mod principal;
 
 /// Permissions that statements on triggers of a database and on scoped configurations ask for.

@@ -22,6 +22,7 @@ use std::sync::Arc;
 use crate::catalog::name::Name;
 use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind};
 
+pub(crate) use definition::grant::{controls, holds_option};
 pub(crate) use guard::{Guard, guard, output_guard};
 pub(crate) use object::{
     Securable, check_object, check_references, has_on_column, has_on_object, is_of_column,
@@ -124,6 +125,16 @@ impl Rights {
         }
     }
 
+    /// The id of the login whose permissions of the server count.
+    pub(crate) fn own_login_id(&self, catalog: &Catalog) -> Option<i32> {
+        self.own_login(catalog).map(|login| login.principal_id)
+    }
+
+    /// The id of the session's user in a database; none for a guest.
+    pub(crate) fn own_user(&self, database: &Database) -> Option<i32> {
+        self.principals(database).get(1).copied().filter(|id| *id != GUEST)
+    }
+
     /// Tells whether nothing is forbidden.
     #[inline]
     pub(crate) fn is_all(&self) -> bool {
@@ -144,7 +155,7 @@ impl Rights {
     }
 
     /// The login's user in a database, `guest` if it has none, with all roles that it is a member of.
-    fn principals(&self, database: &Database) -> Vec<i32> {
+    pub(crate) fn principals(&self, database: &Database) -> Vec<i32> {
         let is_it = |p: &&Arc<Principal>| {
             p.kind == PrincipalKind::SqlUser
                 && p.login.as_ref().is_some_and(|l| Name::same(l, &self.login))

@@ -82,7 +82,6 @@ impl Rights {
             };
             let named = p.permission == permission
                 || p.permission == "CONTROL"
-                || (p.permission == "ALL" && p.class == Class::Object && in_all(permission))
                 || (alters && p.permission == "ALTER ANY SCHEMA");
             covers && named && ids.contains(&p.principal_id)
         };
@@ -156,11 +155,6 @@ impl Rights {
             || [DB_OWNER, DB_DDL_ADMIN].iter().any(|role| ids.contains(role))
             || owns(database, &ids, &Securable::table(table))
     }
-}
-
-/// Tells whether GRANT ALL gives a permission: those of ANSI, and not CONTROL or ALTER.
-fn in_all(permission: &str) -> bool {
-    matches!(permission, "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REFERENCES" | "EXECUTE")
 }
 
 /// Tells whether one of these principals owns an object or the schema that it is in.

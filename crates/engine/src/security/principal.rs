@@ -79,7 +79,8 @@ impl Rights {
         let is_fixed = role.id >= FIXED_ROLE_FIRST;
         self.owns(database)
             || (!is_fixed
-                && (self.has_of_database(database, "ALTER ANY ROLE")
+                && (self.principals(database).contains(&role.owner)
+                    || self.has_of_database(database, "ALTER ANY ROLE")
                     || self.is_granted_on(database, role.id, "ALTER")))
     }
 

@@ -5,7 +5,7 @@ use types::Value;
 use super::column::{
     Column, INT, TINYINT, ascii, ch, col, int, nv, opt, or_null, rows, shape, text,
 };
-use super::source_permissions::permission_type;
+use super::source_permissions::{permission_type, state};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::{Class, Permission};
 
@@ -15,11 +15,11 @@ const COLUMNS: &[Column<Permission>] = &[
     col("major_id", INT, |r| int(r.object_id)),
     col("minor_id", INT, |r| int(r.column_id)),
     col("grantee_principal_id", INT, |r| int(r.principal_id)),
-    col("grantor_principal_id", INT, |_| int(1)),
+    col("grantor_principal_id", INT, |r| int(r.grantor)),
     opt("type", ch(4), |r| or_null(permission_type(&r.permission), |t| ascii(&format!("{t:<4}")))),
     opt("permission_name", nv(128), |r| text(&r.permission)),
-    col("state", ch(1), |r| ascii(if r.granted { "G" } else { "D" })),
-    opt("state_desc", nv(60), |r| text(if r.granted { "GRANT" } else { "DENY" })),
+    col("state", ch(1), |r| ascii(state(r).0)),
+    opt("state_desc", nv(60), |r| text(state(r).1)),
 ];
 
 /// The view.

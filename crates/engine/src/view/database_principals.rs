@@ -5,8 +5,8 @@ use std::sync::Arc;
 use types::Value;
 
 use super::column::{
-    BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape,
-    text, text_or_null, vb,
+    BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, or_null, rows,
+    shape, text, text_or_null, vb,
 };
 use super::{Rows, Scope, SystemView};
 use crate::catalog::name::Name;
@@ -20,7 +20,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("default_schema_name", SYSNAME, |r| text_or_null(&r.default_schema)),
     col("create_date", DATETIME, |r| r.created.clone()),
     col("modify_date", DATETIME, |r| r.created.clone()),
-    opt("owning_principal_id", INT, |r| if r.role { int(1) } else { Value::Null }),
+    opt("owning_principal_id", INT, |r| or_null(r.owner, int)),
     opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
     col("is_fixed_role", BIT, |r| bit(r.id >= 16_384)),
     col("authentication_type", INT, |r| int(i32::from(r.login))),
@@ -54,6 +54,7 @@ struct Row {
     created: Value,
     sid: Option<Vec<u8>>,
     login: bool,
+    owner: Option<i32>,
 }
 
 fn principal_type(row: &Row) -> (&'static str, &'static str) {
@@ -76,6 +77,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         created: scope.database.created.clone(),
         sid: if p.kind == PrincipalKind::SqlUser { sid(p) } else { None },
         login: p.login.is_some(),
+        owner: (p.kind == PrincipalKind::DatabaseRole).then_some(p.owner),
     };
     scope.database.principals.values().map(row).collect()
 }

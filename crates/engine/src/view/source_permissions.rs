@@ -1,9 +1,20 @@
 //! Permissions by the codes that the catalog views have for them.
 
+use crate::catalog::Permission;
+
 /// Returns the `type` of a permission; none for one that SQL Server has not.
 pub(super) fn permission_type(permission: &str) -> Option<&'static str> {
     let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(permission));
     found.map(|(_, code)| *code)
+}
+
+/// Returns `state` and `state_desc` of a permission.
+pub(super) fn state(permission: &Permission) -> (&'static str, &'static str) {
+    match (permission.granted, permission.with_option) {
+        (true, true) => ("W", "GRANT_WITH_GRANT_OPTION"),
+        (true, false) => ("G", "GRANT"),
+        (false, _) => ("D", "DENY"),
+    }
 }
 
 const TYPES: &[(&str, &str)] = &[

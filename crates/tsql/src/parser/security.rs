@@ -171,8 +171,9 @@ impl Parser<'_> {
             self.expect(Kw::From)?;
         }
         let principals = self.comma_list(Self::principal_name)?;
-        grant_option |= self.eat_all(&[Kw::With, Kw::Grant, Kw::Option]);
-        let cascade = self.eat(Kw::Cascade);
+        let grants = action == PermissionAction::Grant;
+        grant_option |= grants && self.eat_all(&[Kw::With, Kw::Grant, Kw::Option]);
+        let cascade = !grants && self.eat(Kw::Cascade);
         let grantor = if self.eat(Kw::As) { Some(self.principal_name()?) } else { None };
         Ok(StatementKind::Permission(Box::new(Permission {
             action,

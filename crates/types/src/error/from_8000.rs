@@ -215,6 +215,8 @@ macro_rules! with_messages_from_8000 {
             OwnsObjects = 15183, 16, "The database principal owns objects in the database and cannot be dropped.";
             NotRevertible = 15196, 16, "The current security context is non-revertible. The \"Revert\" statement failed.";
             RevertElsewhere(statement: &'a str) = 15199, 16, "The current security context cannot be reverted. Please switch to the original database where '{statement}' was called and try it again.";
+            HasGranted = 15284, 16, "The database principal has granted or denied permissions to objects in the database and cannot be dropped.";
+            OwnsRole = 15421, 16, "The database principal owns a database role and cannot be dropped.";
             PropertyMissing(property: &'a str, name: &'a str) = 15217, 16, "Property cannot be updated or deleted. Property '{property}' does not exist for '{name}'.";
             NoItemByName(name: &'a str, database: &'a str, kind: &'a str) = 15225, 11, "No item by the name of '{name}' could be found in the current database '{database}', given that @itemtype was input as '{kind}'.";
             PropertyExists(property: &'a str, name: &'a str) = 15233, 16, "Property cannot be added. Property '{property}' already exists for '{name}'.";

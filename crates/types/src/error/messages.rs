@@ -420,6 +420,7 @@ with_messages_from_8000! {
     BulkOrderTwice(column: &'a str) = 4818, 10, "Could not bulk load. The sorted column '{column}' was specified more than once. The ORDER hint is ignored.";
     BulkNotSorted(first: &'a str, second: &'a str) = 4819, 16, "Cannot bulk load. The bulk data stream was incorrectly specified as sorted or the data violates a uniqueness constraint imposed by the target table. Sort order incorrect for the following two rows: primary key of first row: {first}, primary key of second row: {second}.";
     BulkUnexpectedEnd = 4832, 16, "Bulk load: An unexpected end of file was encountered in the data file.";
+    NeedsCascade = 4611, 16, "To revoke or deny grantable privileges, specify the CASCADE option.";
     NoGrantPermission = 4613, 16, "Grantor does not have GRANT permission.";
     BulkNoPermission = 4834, 16, "You do not have permission to use the bulk load statement.";
     BulkFileMissing(file: &'a str) = 4860, 16, "Cannot bulk load. The file \"{file}\" does not exist or you don't have file access rights.";

@@ -262,7 +262,7 @@ impl Finder<'_> {
     }
 
     fn of_permission(&self, permission: &ast::Permission) -> Option<Occurrence> {
-        let of_server = super::principal::is_of_server(permission);
+        let of_server = super::permission::is_of_server(permission);
         let event = match (permission.action, of_server) {
             (PermissionAction::Grant, true) => "GRANT_SERVER",
             (PermissionAction::Deny, true) => "DENY_SERVER",

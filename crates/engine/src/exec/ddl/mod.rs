@@ -20,6 +20,7 @@ mod index;
 pub mod index_option;
 mod module;
 mod owner;
+mod permission;
 mod principal;
 pub(crate) mod rename;
 mod sequence;
@@ -46,7 +47,7 @@ use crate::sink::Traits;
 
 pub(crate) use drop::missing as drop_refused;
 use duplicate::duplicate_key;
-pub(crate) use principal::{columns_of_object, is_of_server};
+pub(crate) use permission::{columns_of_object, is_of_server};
 pub(crate) use table::{check_name_free, create_from_columns, distrust, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
@@ -88,7 +89,7 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::CreateDatabase(create) => database::create(create, cx),
         StatementKind::AlterDatabase(alter) => database::alter(alter, cx),
         StatementKind::Principal(principal) => principal::run(principal, cx),
-        StatementKind::Permission(permission) => principal::permission(permission, cx),
+        StatementKind::Permission(permission) => permission::run(permission, cx),
         // Statistics are kept by storage as rows come and go; there is nothing to make by hand.
         StatementKind::UpdateStatistics(update) => statistics::check_options(&update.options),
         StatementKind::CreateStatistics(create) => statistics::create(create, cx),

@@ -5,23 +5,18 @@
 use std::sync::Arc;
 
 use tsql::ast::{
-    self, DropKind, LoginOption, PermissionAction, PrincipalAction, PrincipalKind as AstKind,
-    UserSource,
+    self, DropKind, LoginOption, PrincipalAction, PrincipalKind as AstKind, UserSource,
 };
 use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
 use crate::catalog::name::Name;
-use crate::catalog::{
-    Class, Database, Login, Object, Owned, Permission, Principal, PrincipalKind, password,
-};
+use crate::catalog::{Database, Login, Object, Owned, Principal, PrincipalKind, password};
 use crate::exec::Cx;
-use crate::exec::ddl::table::shape_of_view;
 use crate::exec::ddl::{change_database, created, refuse};
 use crate::exec::run::option::{OTHER_LANGUAGES, is_known_language};
 use crate::func::principal::SERVER_ROLES;
-use crate::security::SERVER_PUBLIC;
-use crate::session::SessionState;
+use crate::security::DBO;
 
 /// First `principal_id` of users' own in a database, and of logins.
 const PRINCIPAL_FIRST: i32 = 5;
@@ -52,20 +47,16 @@ fn exists(name: &str) -> Error {
 pub(super) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Result<()> {
     let name = statement.name.as_str();
     match (statement.kind, &statement.action) {
-        (AstKind::Role, PrincipalAction::CreateRole { .. }) => {
-            create(name, PrincipalKind::DatabaseRole, None, cx)
-        }
+        (AstKind::Role, PrincipalAction::CreateRole { owner }) => create_role(name, owner, cx),
         (AstKind::User, PrincipalAction::CreateUser { source, options }) => {
-            if let Some(option) = options.iter().find(|o| o.name.as_ref() != "DEFAULT_SCHEMA") {
-                return refuse(&format!("CREATE USER WITH {}", option.name));
-            }
+            check_user_options(options)?;
             let login = match source {
                 UserSource::Same => Some(name.to_owned()),
                 UserSource::Login(login) => Some(login.to_string()),
                 UserSource::WithoutLogin => None,
                 UserSource::Other(what) => return refuse(&format!("CREATE USER {what}")),
             };
-            create(name, PrincipalKind::SqlUser, login, cx)
+            create_user(name, login, cx)
         }
         (AstKind::Role, PrincipalAction::AddMember(member)) => {
             change_member(name, member, true, cx)
@@ -94,7 +85,36 @@ pub(super) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
     }
 }
 
-fn create(name: &str, kind: PrincipalKind, login: Option<String>, cx: &mut Cx<'_>) -> Result<()> {
+/// The only default schema is dbo: another one is refused, since names would be looked up in it.
+fn check_user_options(options: &[ast::NamedOption]) -> Result<()> {
+    for option in options {
+        let is_dbo = option.value.word().is_some_and(|schema| Name::same(schema, "dbo"));
+        match option.name.as_ref() {
+            "DEFAULT_SCHEMA" if is_dbo => {}
+            "DEFAULT_SCHEMA" => return refuse("DEFAULT_SCHEMA other than dbo"),
+            other => return refuse(&format!("CREATE USER WITH {other}")),
+        }
+    }
+    Ok(())
+}
+
+/// Makes a role: its owner is named, or is who makes it.
+fn create_role(name: &str, owner: &Option<ast::Ident>, cx: &mut Cx<'_>) -> Result<()> {
+    let own = crate::func::principal::own_id(cx);
+    let current = Arc::clone(&cx.session.database);
+    change_database(cx.session, &current, |database| {
+        let owner = match owner {
+            None => own,
+            Some(owner) => match database.principals.get(&Name::new(owner)) {
+                Some(found) => found.id,
+                None => return Err(no_principal(owner)),
+            },
+        };
+        add(database, name, (PrincipalKind::DatabaseRole, owner), None)
+    })
+}
+
+fn create_user(name: &str, login: Option<String>, cx: &mut Cx<'_>) -> Result<()> {
     if let Some(login) = &login
         && !cx.session.catalog.logins.contains_key(&Name::new(login))
     {
@@ -107,21 +127,31 @@ fn create(name: &str, kind: PrincipalKind, login: Option<String>, cx: &mut Cx<'_
     }
     let current = Arc::clone(&cx.session.database);
     change_database(cx.session, &current, |database| {
-        let key = Name::new(name);
-        if database.principals.contains_key(&key) {
-            return Err(exists(name));
-        }
-        let principal = Principal {
-            id: next_id(database),
-            name: name.to_owned(),
-            kind,
-            login,
-            member_of: Vec::new(),
-            default_schema: "dbo".to_owned(),
-        };
-        database.principals.insert(key, Arc::new(principal));
-        Ok(())
+        add(database, name, (PrincipalKind::SqlUser, DBO), login)
     })
+}
+
+fn add(
+    database: &mut Database,
+    name: &str,
+    (kind, owner): (PrincipalKind, i32),
+    login: Option<String>,
+) -> Result<()> {
+    let key = Name::new(name);
+    if database.principals.contains_key(&key) {
+        return Err(exists(name));
+    }
+    let principal = Principal {
+        id: next_id(database),
+        name: name.to_owned(),
+        kind,
+        login,
+        member_of: Vec::new(),
+        default_schema: "dbo".to_owned(),
+        owner,
+    };
+    database.principals.insert(key, Arc::new(principal));
+    Ok(())
 }
 
 fn next_id(database: &Database) -> i32 {
@@ -341,6 +371,12 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
             Some(Owned::Object) => return Err(Msg::OwnsObjects.into()),
             None => {}
         }
+        if database.principals.values().any(|p| p.owner == id) {
+            return Err(Msg::OwnsRole.into());
+        }
+        if database.permissions.iter().any(|p| p.grantor == id && p.principal_id != id) {
+            return Err(Msg::HasGranted.into());
+        }
         let has_members = database.principals.values().any(|p| p.member_of.contains(&id));
         if has_members {
             return Err(Error::custom(
@@ -369,239 +405,5 @@ pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
             return Err(Msg::OwnsDatabases(name).into());
         }
         Ok(catalog.logins.remove(&Name::new(name)).is_some())
-    })
-}
-
-/// Permissions of the server that can be granted.
-const SERVER_PERMISSIONS: [&str; 17] = [
-    "ADMINISTER BULK OPERATIONS",
-    "ALTER ANY CONNECTION",
-    "ALTER ANY DATABASE",
-    "ALTER ANY EVENT SESSION",
-    "ALTER ANY LOGIN",
-    "ALTER SERVER STATE",
-    "ALTER SETTINGS",
-    "ALTER TRACE",
-    "CONNECT SQL",
-    "CONTROL SERVER",
-    "CREATE ANY DATABASE",
-    "IMPERSONATE ANY LOGIN",
-    "VIEW ANY DATABASE",
-    "VIEW ANY DEFINITION",
-    "VIEW SERVER PERFORMANCE STATE",
-    "VIEW SERVER SECURITY STATE",
-    "VIEW SERVER STATE",
-];
-
-/// GRANT, DENY and REVOKE.
-pub(super) fn permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
-    if is_of_server(statement) {
-        if statement.permissions.iter().any(|(_, columns)| !columns.is_empty()) {
-            return Err(Msg::SubEntityList.into());
-        }
-        return server_permission(statement, cx);
-    }
-    let (class, object_id) = securable(statement, cx)?;
-    let named = named(statement, class, cx)?;
-    let current = Arc::clone(&cx.session.database);
-    change_database(cx.session, &current, |database| {
-        for principal in &statement.principals {
-            let Some(found) = database.principals.get(&Name::new(principal)) else {
-                return Err(no_principal(principal));
-            };
-            let principal_id = found.id;
-            let rule = Permission {
-                class,
-                object_id,
-                column_id: 0,
-                principal_id,
-                permission: String::new(),
-                granted: true,
-            };
-            change_rules(&mut database.permissions, &rule, &named, statement.action);
-        }
-        Ok(())
-    })
-}
-
-/// Tells whether a statement is about permissions of the server.
-pub(crate) fn is_of_server(statement: &ast::Permission) -> bool {
-    let of_server = |p: &str| SERVER_PERMISSIONS.contains(&p);
-    match &statement.securable {
-        None => statement.permissions.iter().any(|(p, _)| of_server(p)),
-        Some(securable) => securable.class.as_deref() == Some("LOGIN"),
-    }
-}
-
-/// What a permission is about: its class, and the id of the object or schema.
-fn securable(statement: &ast::Permission, cx: &Cx<'_>) -> Result<(Class, i32)> {
-    let Some(securable) = &statement.securable else { return Ok((Class::Whole, 0)) };
-    match securable.class.as_deref() {
-        None | Some("OBJECT") => Ok((Class::Object, object_id(&securable.name, cx)?)),
-        Some("DATABASE") => Ok((Class::Whole, 0)),
-        Some("USER" | "ROLE") => {
-            let name = securable.name.object.as_str();
-            let database = cx.session.catalog.database(&cx.session.database);
-            let found = database.and_then(|d| d.principals.get(&Name::new(name)));
-            Ok((Class::Principal, found.ok_or_else(|| no_principal(name))?.id))
-        }
-        Some("SCHEMA") => {
-            let name = &securable.name.object;
-            let database = cx.session.catalog.database(&cx.session.database);
-            let found = database.and_then(|d| d.schemas.get(&Name::new(name)));
-            let missing = || {
-                let text = format!(
-                    "Cannot find the schema '{name}', because it does not exist or you do not have permission."
-                );
-                Error::custom(15151, 16, 1, text)
-            };
-            Ok((Class::Schema, found.ok_or_else(missing)?.id))
-        }
-        Some(class) => refuse(&format!("permissions on {class}::")),
-    }
-}
-
-/// The permissions that a statement names, each with the id of the column that it is about.
-///
-/// # Errors
-/// 1020 for columns of what has none, 1911 for a column that there is not.
-fn named<'s>(
-    statement: &'s ast::Permission,
-    class: Class,
-    cx: &Cx<'_>,
-) -> Result<Vec<(&'s str, i32)>> {
-    let behind = statement.securable.as_ref().map(|s| &s.columns[..]).unwrap_or_default();
-    let mut named = Vec::with_capacity(statement.permissions.len());
-    for (permission, columns) in &statement.permissions {
-        let columns = if columns.is_empty() { behind } else { columns };
-        if columns.is_empty() {
-            named.push((&**permission, 0));
-            continue;
-        }
-        let takes_columns = matches!(&**permission, "SELECT" | "UPDATE" | "REFERENCES");
-        let Some(securable) = &statement.securable else {
-            return Err(Msg::SubEntityList.into());
-        };
-        if class != Class::Object || !takes_columns {
-            return Err(Msg::SubEntityList.into());
-        }
-        let names = columns_of(&securable.name, cx)?;
-        for column in columns {
-            let place = names.iter().position(|name| Name::same(name, column));
-            let place = place.ok_or_else(|| {
-                let text =
-                    format!("Column name '{column}' does not exist in the target table or view.");
-                Error::custom(1911, 16, 1, text)
-            })?;
-            named.push((&**permission, i32::try_from(place + 1).unwrap_or(i32::MAX)));
-        }
-    }
-    Ok(named)
-}
-
-/// Names of the columns of a table or view; none of anything else.
-fn columns_of(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Vec<String>> {
-    let database = cx.session.catalog.database(&cx.session.database);
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = database.and_then(|d| Some((d, d.object(schema, &name.object)?)));
-    match found {
-        Some((database, object)) => columns_of_object(cx.session, database, object),
-        None => Ok(Vec::new()),
-    }
-}
-
-/// As [`columns_of`], of an object that has been found.
-///
-/// # Errors
-/// Those of a view's query.
-pub(crate) fn columns_of_object(
-    session: &SessionState,
-    database: &Database,
-    object: &Object,
-) -> Result<Vec<String>> {
-    let table = match object {
-        Object::Table(table) => Arc::clone(table),
-        Object::View(view) => shape_of_view(session, database, view)?,
-        Object::Procedure(_)
-        | Object::Function(_)
-        | Object::Trigger(_)
-        | Object::Sequence(_)
-        | Object::Synonym(_) => return Ok(Vec::new()),
-    };
-    Ok(table.columns.iter().map(|column| column.name.clone()).collect())
-}
-
-/// Puts the permissions of a statement in the place of those that were there: one on the whole of an object
-/// in that of those on its columns, too.
-fn change_rules(
-    rules: &mut Vec<Permission>,
-    rule: &Permission,
-    named: &[(&str, i32)],
-    action: PermissionAction,
-) {
-    for &(permission, column_id) in named {
-        rules.retain(|p| {
-            (p.class, p.object_id) != (rule.class, rule.object_id)
-                || p.principal_id != rule.principal_id
-                || p.permission != *permission
-                || (column_id != 0 && p.column_id != column_id)
-        });
-        if action != PermissionAction::Revoke {
-            let granted = action == PermissionAction::Grant;
-            let permission = permission.to_owned();
-            rules.push(Permission { permission, column_id, granted, ..rule.clone() });
-        }
-    }
-}
-
-fn server_permission(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {
-    if !Name::same(&cx.session.database, "master") {
-        let text = "Permissions at the server scope can only be granted when the current database is master";
-        return Err(Error::custom(4621, 16, 10, text));
-    }
-    let named: Vec<(&str, i32)> = statement.permissions.iter().map(|(p, _)| (&**p, 0)).collect();
-    cx.session.change_catalog(|catalog| {
-        let (class, object_id) = match &statement.securable {
-            None => (Class::Whole, 0),
-            Some(of) => {
-                let name = of.name.object.as_str();
-                let found = catalog.logins.get(&Name::new(name)).map(|l| l.principal_id);
-                (Class::Principal, found.ok_or_else(|| no_principal(name))?)
-            }
-        };
-        for principal in &statement.principals {
-            let login = catalog.logins.get(&Name::new(principal)).map(|l| l.principal_id);
-            let public = Name::same(principal, "public").then_some(SERVER_PUBLIC);
-            let Some(principal_id) = login.or(public) else {
-                let text = format!(
-                    "Cannot find the login '{principal}', because it does not exist or you do not have permission."
-                );
-                return Err(Error::custom(15151, 16, 1, text));
-            };
-            let rule = Permission {
-                class,
-                object_id,
-                column_id: 0,
-                principal_id,
-                permission: String::new(),
-                granted: true,
-            };
-            change_rules(&mut catalog.server_permissions, &rule, &named, statement.action);
-        }
-        Ok(())
-    })
-}
-
-fn object_id(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<i32> {
-    let schema = name.schema.as_deref().filter(|s| !s.is_empty()).unwrap_or("dbo");
-    let found = cx.session.catalog.find_object(&cx.session.database, schema, &name.object);
-    found.map(crate::catalog::Object::id).ok_or_else(|| {
-        let what = name.to_string();
-        Error::custom(
-            15151,
-            16,
-            1,
-            format!("Cannot find the object '{what}', because it does not exist or you do not have permission."),
-        )
     })
 }

@@ -1,16 +1,65 @@
 //! What GRANT, DENY and REVOKE ask for: CONTROL of what the permission is about, ALTER ANY LOGIN for those of the
 //! server.
 
+use std::sync::Arc;
+
 use tsql::ast;
 use types::{Msg, Result};
 
 use super::Asker;
 use crate::catalog::name::Name;
+use crate::catalog::{Catalog, Class, Database, Permission};
 use crate::exec::ddl::is_of_server;
-use crate::security::DB_SECURITY_ADMIN;
+use crate::security::{DB_SECURITY_ADMIN, Rights};
+
+/// Checks that somebody may grant, deny and revoke by what it controls, and not by a grant option.
+///
+/// # Errors
+/// 15151 and 4613.
+pub(crate) fn controls(
+    statement: &ast::Permission,
+    rights: &Rights,
+    catalog: &Arc<Catalog>,
+    database: &Arc<Database>,
+) -> Result<()> {
+    match rights.is_all() {
+        true => Ok(()),
+        false => Asker { rights, catalog, database }.controls_granted(statement),
+    }
+}
+
+/// Tells whether one of some principals holds a permission WITH GRANT OPTION, on the whole of a thing or the column
+/// asked for.
+pub(crate) fn holds_option(
+    rules: &[Permission],
+    ids: &[i32],
+    (class, id): (Class, i32),
+    (permission, column): (&str, i32),
+) -> bool {
+    rules.iter().any(|rule| {
+        rule.with_option
+            && (rule.class, rule.object_id) == (class, id)
+            && ids.contains(&rule.principal_id)
+            && (rule.permission == permission || rule.permission == "CONTROL")
+            && (rule.column_id == 0 || rule.column_id == column)
+    })
+}
 
 impl Asker<'_> {
+    /// Who holds a permission WITH GRANT OPTION, and who speaks for another, is for the statement itself to look at
+    /// closely (`exec/ddl/permission.rs`).
     pub(super) fn grants(&self, statement: &ast::Permission) -> Result<()> {
+        let rules = match is_of_server(statement) {
+            true => &self.catalog.server_permissions,
+            false => &self.database.permissions,
+        };
+        if statement.grantor.is_some() || rules.iter().any(|rule| rule.with_option) {
+            return Ok(());
+        }
+        self.controls_granted(statement)
+    }
+
+    fn controls_granted(&self, statement: &ast::Permission) -> Result<()> {
         let (rights, database) = (self.rights, self.database);
         if is_of_server(statement) {
             // CONTROL SERVER is given by a login that has it, and that one is not asked.

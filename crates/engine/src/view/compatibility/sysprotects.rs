@@ -12,12 +12,12 @@ const COLUMNS: &[Column<Row>] = &[
     col("id", INT, |r| int(r.permission.object_id)),
     opt("uid", SMALLINT, |r| small(r.permission.principal_id)),
     col("action", TINYINT, |r| Value::TinyInt(r.action)),
-    opt("protecttype", TINYINT, |r| Value::TinyInt(if r.permission.granted { 205 } else { 206 })),
+    opt("protecttype", TINYINT, |r| Value::TinyInt(protect_type(&r.permission))),
     opt("columns", vb(8000), |r| {
         // Bit 0: all columns.
         if matches!(r.action, 193 | 197) { binary(&[1]) } else { Value::Null }
     }),
-    opt("grantor", SMALLINT, |_| small(1)),
+    opt("grantor", SMALLINT, |r| small(r.permission.grantor)),
 ];
 
 /// The view.
@@ -28,6 +28,15 @@ pub(in crate::view) static VIEW: SystemView = SystemView {
     rows: read,
     arity: 0,
 };
+
+/// GRANT_W_GRANT, GRANT or DENY.
+fn protect_type(permission: &Permission) -> u8 {
+    match (permission.granted, permission.with_option) {
+        (true, true) => 204,
+        (true, false) => 205,
+        (false, _) => 206,
+    }
+}
 
 struct Row {
     permission: Permission,

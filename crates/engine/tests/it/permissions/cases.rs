@@ -357,6 +357,18 @@ pub(super) static CASES: &[Case] = &[
     ),
     case(
         "GRANT, DENY, REVOKE",
+        "GRANT SELECT ON t TO other_user",
+        &[15151],
+        &[("GRANT SELECT ON t TO {u} WITH GRANT OPTION", &[])],
+    ),
+    case(
+        "GRANT, DENY, REVOKE",
+        "USE master; GRANT VIEW SERVER STATE TO {u}",
+        &[4613],
+        &[("USE master; GRANT VIEW SERVER STATE TO {u} WITH GRANT OPTION", &[])],
+    ),
+    case(
+        "GRANT, DENY, REVOKE",
         "DENY SELECT ON SCHEMA::other TO other_user",
         &[15151],
         &[("ALTER ROLE db_securityadmin ADD MEMBER {u}", &[])],
