@@ -101,7 +101,8 @@ impl Instance {
         machine: Arc<sos::sched::Machine>,
         store: Arc<storage::Store>,
     ) -> Arc<Self> {
-        let started = crate::exec::clock().to_value(&DataType::DateTime).unwrap_or(Value::Null);
+        let started =
+            crate::catalog::clock::clock().to_value(&DataType::DateTime).unwrap_or(Value::Null);
         let sa = Login {
             name: "sa".to_owned(),
             password_hash: password::hash(&config.sa_password),

@@ -13,7 +13,7 @@ const SCALE_MAX: u8 = 7;
 
 /// The present moment.
 pub(crate) fn now(data_type: &DataType) -> Value {
-    of(crate::exec::clock(), data_type)
+    of(crate::catalog::clock::clock(), data_type)
 }
 
 /// The end of the period of every row that is the current one.

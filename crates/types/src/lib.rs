@@ -9,6 +9,7 @@ pub mod batch;
 pub mod bytes;
 pub mod collation;
 pub mod compare;
+pub mod comparison;
 pub mod convert;
 pub mod data_type;
 pub mod date;

@@ -4,8 +4,7 @@ use types::compare::Truth;
 use types::row::RowView;
 use types::{Collation, Value};
 
-use crate::exec::eval::compare;
-use crate::plan::expr::CompareOp;
+use types::comparison::{CompareOp, compare};
 
 /// A conjunction of tests of single columns against constants: all that SQL Server allows.
 #[derive(Debug)]

@@ -18,6 +18,7 @@ use types::{Collation, DataType, Length};
 
 mod bootstrap;
 mod cell;
+pub(crate) mod clock;
 mod ddl_event;
 mod event_session;
 mod external;

@@ -31,6 +31,7 @@ use types::row::RowBuffer;
 pub use frame_tables::FrameTables;
 pub use statement::{run_bound, run_scalar};
 
+use crate::catalog::clock::clock;
 use crate::explain::Profile;
 use crate::session::SessionState;
 use crate::sink::{Command, ResultSink};
@@ -225,15 +226,5 @@ impl Cx<'_> {
     /// Returns the session's settings that conversions go by.
     pub fn convert_options(&self) -> types::ConvertOptions {
         self.session.convert_options()
-    }
-}
-
-pub(crate) fn clock() -> types::date::Moment {
-    let (days, ticks) = sos::clock::utc_days_and_ticks();
-    // Both are far inside the range: a day has 864e9 ticks, the calendar 3.65 million days.
-    types::date::Moment {
-        days: i32::try_from(days).unwrap_or(types::date::DAYS_MAX),
-        ticks: i64::try_from(ticks).unwrap_or(0),
-        offset: 0,
     }
 }

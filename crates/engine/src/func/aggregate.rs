@@ -8,9 +8,8 @@ use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, DataType, Decimal, Error, Length, Mode, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::func::{Accumulator, AggregateFunction};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[AggregateFunction] = &[
@@ -46,11 +45,11 @@ fn bind_counted(arguments: &[Expr], result: DataType) -> Result<ColumnType> {
     Ok(of(result, false))
 }
 
-fn bind_count(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_count(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     bind_counted(arguments, DataType::Int)
 }
 
-fn bind_count_big(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_count_big(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     bind_counted(arguments, DataType::BigInt)
 }
 
@@ -100,7 +99,7 @@ fn sum_type(argument: &DataType, name: &str) -> Result<DataType> {
     })
 }
 
-fn bind_sum(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_sum(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let argument = only(arguments, "sum")?;
     let ty = of(sum_type(&argument.ty.data_type, "sum")?, true);
     arguments.push(convert_to(argument, &ty, Mode::Implicit)?);
@@ -108,7 +107,7 @@ fn bind_sum(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType>
 }
 
 /// AVG of a decimal has at least 6 decimals.
-fn bind_avg(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_avg(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let argument = only(arguments, "avg")?;
     let sum = of(sum_type(&argument.ty.data_type, "avg")?, true);
     arguments.push(convert_to(argument, &sum, Mode::Implicit)?);
@@ -218,7 +217,7 @@ pub(crate) fn finish_total(
     }
 }
 
-fn bind_extreme(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_extreme(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let [argument] = arguments.as_slice() else {
         return Err(Msg::FunctionArguments("max", 1).into());
     };
@@ -270,7 +269,7 @@ impl Accumulator for Extreme {
     }
 }
 
-fn bind_statistic(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_statistic(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let argument = only(arguments, "stdev")?;
     if !argument.ty.data_type.is_numeric() || argument.ty.data_type == DataType::Bit {
         return Err(Msg::InvalidOperandType(argument.ty.data_type.name(), "stdev").into());
@@ -333,7 +332,7 @@ impl Accumulator for Statistic {
     }
 }
 
-fn bind_string_agg(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_string_agg(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let (Some(separator), Some(text)) = (arguments.pop(), arguments.pop()) else {
         return Err(Msg::FunctionArguments("string_agg", 2).into());
     };
@@ -404,7 +403,7 @@ impl Accumulator for StringAgg {
     }
 }
 
-fn bind_checksum(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_checksum(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let argument = only(arguments, "checksum_agg")?;
     let ty = of(DataType::Int, true);
     arguments.push(convert_to(argument, &ty, Mode::Implicit)?);

@@ -15,14 +15,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function {
         name: "APPLOCK_MODE",
         arity: (3, 3),
-        bind: |_, _| Ok(of(DataType::NVarChar(Length::Limited(32)))),
+        bind: |_| Ok(of(DataType::NVarChar(Length::Limited(32)))),
         eval: Evaluate::Full(mode),
         deterministic: false,
     },
     Function {
         name: "APPLOCK_TEST",
         arity: (4, 4),
-        bind: |_, _| Ok(of(DataType::SmallInt)),
+        bind: |_| Ok(of(DataType::SmallInt)),
         eval: Evaluate::Full(test),
         deterministic: false,
     },

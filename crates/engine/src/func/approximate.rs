@@ -5,7 +5,6 @@ use types::compare::group_key;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::exec::query::percentile;
 use crate::func::entry::{Bind, convert, lookup, of, session, whole};
@@ -51,7 +50,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup(
         "ANSI TRIM",
         (1, 1),
-        |_, arguments| Ok(arguments[0].ty),
+        |arguments| Ok(arguments[0].ty),
         |_, _, values| Ok(ansi_trimmed(&values[0])),
     ),
     // Not a name that can be written: UPDATE(column) in a trigger.
@@ -60,8 +59,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
         let mask = cx.frame.updated.as_deref().unwrap_or_default();
         Ok(Value::Bit(mask.get(ordinal / 8).is_some_and(|byte| byte >> (ordinal % 8) & 1 == 1)))
     }),
-    grouping("GROUPING", (1, 1), |_, _| Ok(not_null(DataType::TinyInt))),
-    grouping("GROUPING_ID", (1, 32), |_, _| Ok(not_null(DataType::Int))),
+    grouping("GROUPING", (1, 1), |_| Ok(not_null(DataType::TinyInt))),
+    grouping("GROUPING_ID", (1, 32), |_| Ok(not_null(DataType::Int))),
 ];
 
 /// Cuts blanks off the end of a text, and zeros off that of bytes.
@@ -78,7 +77,7 @@ const fn grouping(name: &'static str, arity: (u8, u8), bind: Bind) -> Function {
     Function { name, arity, bind, eval: Evaluate::Full(eval_grouping), deterministic: false }
 }
 
-fn bind_columns_updated(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_columns_updated(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(128))))
 }
 
@@ -99,7 +98,7 @@ fn eval_grouping(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     })
 }
 
-fn bind_count(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_count(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let [argument] = arguments.as_slice() else {
         return Err(Msg::FunctionArguments("approx_count_distinct", 1).into());
     };
@@ -138,7 +137,7 @@ impl Accumulator for Distinct {
 }
 
 /// The share; the key comes later, and gives the type.
-fn bind_percentile(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_percentile(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     if arguments.len() != 1 {
         return Err(Msg::FunctionArguments("approx_percentile", 1).into());
     }

@@ -8,15 +8,14 @@
 use types::value::ColumnType;
 use types::{Bytes, DataType, Error, Family, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, whole};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    pure("LEFT_SHIFT", (2, 2), |_, a| bind_same(a, "left_shift"), |_, _, v| Ok(shift(v, 1))),
-    pure("RIGHT_SHIFT", (2, 2), |_, a| bind_same(a, "right_shift"), |_, _, v| Ok(shift(v, -1))),
+    pure("LEFT_SHIFT", (2, 2), |a| bind_same(a, "left_shift"), |_, _, v| Ok(shift(v, 1))),
+    pure("RIGHT_SHIFT", (2, 2), |a| bind_same(a, "right_shift"), |_, _, v| Ok(shift(v, -1))),
     pure("BIT_COUNT", (1, 1), bind_count, eval_count),
     pure("GET_BIT", (2, 2), bind_get, eval_get),
     pure("SET_BIT", (2, 3), bind_set, eval_set),
@@ -37,17 +36,17 @@ fn bind_same(arguments: &mut Vec<Expr>, function: &str) -> Result<ColumnType> {
     Ok(ty)
 }
 
-fn bind_count(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_count(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     check(arguments, "bit_count")?;
     Ok(of(DataType::BigInt))
 }
 
-fn bind_get(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_get(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     bind_same(arguments, "get_bit")?;
     Ok(of(DataType::Bit))
 }
 
-fn bind_set(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_set(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = bind_same(arguments, "set_bit")?;
     convert(arguments, 2, DataType::BigInt)?;
     Ok(ty)

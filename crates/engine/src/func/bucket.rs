@@ -4,7 +4,6 @@ use types::date::{self, DatePart, Moment};
 use types::value::ColumnType;
 use types::{DataType, Error, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::date::{part, to_date};
 use crate::func::entry::{convert, of, pure, whole};
@@ -13,7 +12,7 @@ use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[Function] = &[pure("DATE_BUCKET", (3, 4), bind_bucket, eval_bucket)];
 
-fn bind_bucket(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_bucket(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 1, DataType::Int)?;
     let date = to_date(arguments.remove(2), DataType::DateTime2(7))?;
     let ty = of(date.ty.data_type);

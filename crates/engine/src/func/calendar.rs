@@ -5,7 +5,6 @@ use types::date::DatePart;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::date::{part, to_date};
 use crate::func::entry::{convert, id, lookup, of, pure, text};
@@ -24,25 +23,25 @@ pub(super) static FUNCTIONS: &[Function] = &[
     pure(
         "DATEFROMPARTS",
         (3, 3),
-        |_, a| ints(a, DataType::Date),
+        |a| ints(a, DataType::Date),
         |_, _, v| date::from_date_parts(int(v, 0), int(v, 1), int(v, 2)),
     ),
     pure(
         "DATETIMEFROMPARTS",
         (7, 7),
-        |_, a| ints(a, DataType::DateTime),
+        |a| ints(a, DataType::DateTime),
         |_, _, v| moment(v, 0, &DataType::DateTime),
     ),
     pure(
         "SMALLDATETIMEFROMPARTS",
         (5, 5),
-        |_, a| ints(a, DataType::SmallDateTime),
+        |a| ints(a, DataType::SmallDateTime),
         |_, _, v| moment(v, 0, &DataType::SmallDateTime),
     ),
     pure(
         "TIMEFROMPARTS",
         (5, 5),
-        |_, a| {
+        |a| {
             let scale = scale_of(a, 4)?;
             ints(a, DataType::Time(scale))
         },
@@ -54,7 +53,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     pure(
         "DATETIME2FROMPARTS",
         (8, 8),
-        |_, a| {
+        |a| {
             let scale = scale_of(a, 7)?;
             ints(a, DataType::DateTime2(scale))
         },
@@ -63,7 +62,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     pure(
         "DATETIMEOFFSETFROMPARTS",
         (10, 10),
-        |_, a| {
+        |a| {
             let scale = scale_of(a, 9)?;
             ints(a, DataType::DateTimeOffset(scale))
         },
@@ -117,22 +116,22 @@ fn date_argument(arguments: &mut Vec<Expr>, place: usize, text: DataType) -> Res
     Ok(())
 }
 
-fn bind_part(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_part(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     date_argument(arguments, 1, DataType::DateTimeOffset(7))?;
     Ok(of(DataType::Int))
 }
 
-fn bind_name(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_name(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     date_argument(arguments, 1, DataType::DateTimeOffset(7))?;
     Ok(of(DataType::NVarChar(Length::Limited(30))))
 }
 
-fn bind_field(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_field(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     date_argument(arguments, 0, DataType::DateTime2(7))?;
     Ok(of(DataType::Int))
 }
 
-fn bind_end_of_month(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_end_of_month(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     date_argument(arguments, 0, DataType::Date)?;
     convert(arguments, 1, DataType::Int)?;
     Ok(of(DataType::Date))
@@ -155,13 +154,13 @@ fn field(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value], part: DatePart) -> R
     Ok(number.map_or(Value::Null, Value::Int))
 }
 
-fn bind_switch(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_switch(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let scale = offset_scale(&arguments[0].ty.data_type);
     convert(arguments, 0, DataType::DateTimeOffset(scale))?;
     Ok(of(DataType::DateTimeOffset(scale)))
 }
 
-fn bind_offset(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_offset(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let scale = offset_scale(&arguments[0].ty.data_type);
     convert(arguments, 0, DataType::DateTime2(scale))?;
     Ok(of(DataType::DateTimeOffset(scale)))
@@ -187,7 +186,7 @@ fn offset(call: &Call<'_>, values: &[Value]) -> Result<i32> {
     written.ok_or_else(|| Msg::InvalidParameter(2, "switchoffset").into())
 }
 
-fn bind_truncate(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_truncate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     date_argument(arguments, 1, DataType::DateTime2(7))?;
     Ok(of(arguments[1].ty.data_type))
 }

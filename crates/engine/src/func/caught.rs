@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::{Evaluate, Function};
 use crate::plan::expr::Expr;
@@ -26,7 +25,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 
 const fn of_error(
     name: &'static str,
-    bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
+    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     read: fn(&mut Cx<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
@@ -40,14 +39,14 @@ fn of(data_type: DataType) -> Result<ColumnType> {
     Ok(ColumnType { data_type, collation: Collation::default(), nullable: true })
 }
 
-fn bind_int(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_int(_: &mut Vec<Expr>) -> Result<ColumnType> {
     of(DataType::Int)
 }
 
-fn bind_message(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_message(_: &mut Vec<Expr>) -> Result<ColumnType> {
     of(DataType::NVarChar(Length::Limited(4000)))
 }
 
-fn bind_name(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_name(_: &mut Vec<Expr>) -> Result<ColumnType> {
     of(DataType::NVarChar(Length::Limited(128)))
 }

@@ -9,11 +9,10 @@ use types::text::{self, LetterCase, TrimSide};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::entry::{pure, whole};
 use crate::func::{Call, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -50,14 +49,14 @@ fn to_text(arguments: &mut [Expr], texts: &[usize]) -> Result<()> {
 }
 
 /// `LTRIM(text [, characters])`
-fn bind_trim(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_trim(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let places: Vec<usize> = (0..arguments.len()).collect();
     to_text(arguments, &places)?;
     Ok(ColumnType { nullable: true, ..arguments[0].ty })
 }
 
 /// `TRIM(text)`; or the side as a number, the characters and the text.
-fn bind_trim_from(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_trim_from(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     if let [_, _, _] = arguments.as_slice() {
         to_text(arguments, &[1, 2])?;
         return Ok(ColumnType { nullable: true, ..arguments[2].ty });
@@ -113,7 +112,7 @@ fn trim(call: &Call<'_>, text: &Value, characters: Option<&Value>, side: TrimSid
     text.with_bytes(Bytes::from(kept))
 }
 
-fn bind_translate(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     to_text(arguments, &[0, 1, 2])?;
     Ok(ColumnType { nullable: true, ..arguments[0].ty })
 }

@@ -8,7 +8,7 @@ use crate::func::{TableFunction, made};
 
 pub(super) static FUNCTIONS: &[TableFunction] = &[TableFunction {
     name: "FN_HELPCOLLATIONS",
-    bind: |_, arguments| {
+    bind: |arguments| {
         if !arguments.is_empty() {
             return Err(Msg::TooManyArguments("fn_helpcollations").into());
         }

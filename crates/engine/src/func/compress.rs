@@ -8,7 +8,6 @@ use flate2::write::GzEncoder;
 use types::value::ColumnType;
 use types::{Bytes, DataType, Family, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure};
 use crate::func::{Call, Function};
@@ -22,7 +21,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 /// Longest value of a type.
 const BYTES_MAX: u64 = (1 << 31) - 1;
 
-fn bind_compress(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_compress(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = arguments[0].ty.data_type;
     let fits = ty.is_string() || ty.family() == Family::Binary || arguments[0].is_null_literal();
     if !fits || matches!(ty, DataType::Text | DataType::NText | DataType::Image) {
@@ -31,7 +30,7 @@ fn bind_compress(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Column
     Ok(of(DataType::VarBinary(Length::Max)))
 }
 
-fn bind_decompress(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_decompress(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = arguments[0].ty.data_type;
     if ty.family() != Family::Binary && !arguments[0].is_null_literal() {
         return Err(Msg::InvalidArgumentType(ty.name(), 1, "Decompress").into());

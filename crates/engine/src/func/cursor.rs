@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, lookup, of, text};
 use crate::func::{Call, Function};
@@ -17,7 +16,7 @@ const MISSING: i16 = -3;
 /// No cursor is assigned to the variable.
 const UNASSIGNED: i16 = -2;
 
-fn bind(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, NAME)?;
     convert(arguments, 1, NAME)?;
     Ok(of(DataType::SmallInt))

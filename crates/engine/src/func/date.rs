@@ -4,31 +4,26 @@ use types::date::{self, DatePart};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    now("GETDATE", |_, _| Ok(of(DataType::DateTime)), |cx| local(cx, &DataType::DateTime)),
-    now("GETUTCDATE", |_, _| Ok(of(DataType::DateTime)), |cx| utc(cx, &DataType::DateTime)),
-    now(
-        "SYSDATETIME",
-        |_, _| Ok(of(DataType::DateTime2(7))),
-        |cx| local(cx, &DataType::DateTime2(7)),
-    ),
+    now("GETDATE", |_| Ok(of(DataType::DateTime)), |cx| local(cx, &DataType::DateTime)),
+    now("GETUTCDATE", |_| Ok(of(DataType::DateTime)), |cx| utc(cx, &DataType::DateTime)),
+    now("SYSDATETIME", |_| Ok(of(DataType::DateTime2(7))), |cx| local(cx, &DataType::DateTime2(7))),
     now(
         "SYSUTCDATETIME",
-        |_, _| Ok(of(DataType::DateTime2(7))),
+        |_| Ok(of(DataType::DateTime2(7))),
         |cx| utc(cx, &DataType::DateTime2(7)),
     ),
     now(
         "SYSDATETIMEOFFSET",
-        |_, _| Ok(of(DataType::DateTimeOffset(7))),
+        |_| Ok(of(DataType::DateTimeOffset(7))),
         |cx| local(cx, &DataType::DateTimeOffset(7)),
     ),
-    now("CURRENT_DATE", |_, _| Ok(of(DataType::Date)), |cx| local(cx, &DataType::Date)),
+    now("CURRENT_DATE", |_| Ok(of(DataType::Date)), |cx| local(cx, &DataType::Date)),
     scalar("DATEADD", (3, 3), bind_date_add, eval_date_add),
     scalar("DATEDIFF", (3, 3), bind_date_diff, eval_date_diff),
     scalar("DATEDIFF_BIG", (3, 3), bind_date_diff_big, eval_date_diff_big),
@@ -62,7 +57,7 @@ pub(crate) fn date_part_place(word: &str) -> Option<i32> {
 
 const fn now(
     name: &'static str,
-    bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
+    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     read: fn(&mut Cx<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
@@ -71,7 +66,7 @@ const fn now(
 const fn scalar(
     name: &'static str,
     arity: (u8, u8),
-    bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
+    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     eval: fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>,
 ) -> Function {
     Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
@@ -112,7 +107,7 @@ pub(super) fn to_date(expr: Expr, text: DataType) -> Result<Expr> {
     convert_to(expr, &target, Mode::Implicit)
 }
 
-fn bind_date_add(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_date_add(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let (Some(date), Some(number)) = (arguments.pop(), arguments.pop()) else {
         return Err(Msg::FunctionArguments("dateadd", 3).into());
     };
@@ -149,11 +144,11 @@ fn bind_difference(arguments: &mut Vec<Expr>, result: DataType) -> Result<Column
     Ok(ColumnType { nullable: true, ..of(result) })
 }
 
-fn bind_date_diff(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_date_diff(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     bind_difference(arguments, DataType::Int)
 }
 
-fn bind_date_diff_big(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_date_diff_big(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     bind_difference(arguments, DataType::BigInt)
 }
 

@@ -3,13 +3,12 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
-pub(super) type Bind = fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>;
+pub(super) type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
 pub(super) type Eval = fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>;
 
 /// A function that is NULL for any NULL and depends on nothing but its arguments.
@@ -42,22 +41,22 @@ pub(super) fn of(data_type: DataType) -> ColumnType {
 }
 
 /// Gives `int`.
-pub(super) fn int(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+pub(super) fn int(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
 /// Gives `smallint`.
-pub(super) fn smallint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+pub(super) fn smallint(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SmallInt))
 }
 
 /// Gives `nvarchar(128)`.
-pub(super) fn sysname(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+pub(super) fn sysname(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::NVarChar(Length::Limited(128))))
 }
 
 /// Gives `sql_variant`.
-pub(super) fn variant(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+pub(super) fn variant(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SqlVariant))
 }
 

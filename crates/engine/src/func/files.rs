@@ -16,7 +16,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup(
         "FILE_ID",
         (1, 1),
-        |_, _| Ok(of(DataType::SmallInt)),
+        |_| Ok(of(DataType::SmallInt)),
         |cx, c, v| {
             Ok(match file_id(cx, c, v) {
                 Some(n) => i16::try_from(n).map_or(Value::Null, Value::SmallInt),

@@ -3,7 +3,6 @@
 use sha2::Digest;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, int, of, pure, text};
 use crate::func::{Call, Evaluate, Function};
@@ -32,7 +31,7 @@ const fn checksum(name: &'static str, strings: Strings) -> Function {
     Function { name, arity: (1, 254), bind: int, eval: Evaluate::Full(eval), deterministic: true }
 }
 
-fn bind_hash(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
+fn bind_hash(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     let input = arguments[1].ty.data_type;
     if !input.is_string() && !matches!(input.family(), types::Family::Binary) {
         if !arguments[1].is_null_literal() {

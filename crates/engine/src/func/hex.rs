@@ -3,7 +3,6 @@
 
 use types::{DataType, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{Call, Evaluate, Function};
@@ -29,13 +28,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
     },
 ];
 
-fn bind_whole(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
+fn bind_whole(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     convert(arguments, 0, DataType::VarBinary(Length::Max))?;
     Ok(of(DataType::NVarChar(Length::Max)))
 }
 
 /// `fn_varbintohexsubstring(@fsetprefix bit, @pbinin varbinary(max), @startoffset int, @cbytesin int)`
-fn bind_part(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
+fn bind_part(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     convert(arguments, 0, DataType::Bit)?;
     convert(arguments, 1, DataType::VarBinary(Length::Max))?;
     convert(arguments, 2, DataType::Int)?;

@@ -5,10 +5,9 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Mode, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::{Expr, ExprKind};
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -29,7 +28,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     Function {
         name: "NEWSEQUENTIALID",
         arity: (0, 0),
-        bind: |_, _| Err(Msg::NewSequentialIdPlace.into()),
+        bind: |_| Err(Msg::NewSequentialIdPlace.into()),
         eval: Evaluate::Session(|cx| cx.session.instance.catalog.next_sequential_id()),
         deterministic: false,
     },
@@ -50,13 +49,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// The result has the type of the first argument: the second is cut to it.
-fn bind_is_null(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_is_null(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = if arguments[0].is_null_literal() { arguments[1].ty } else { arguments[0].ty };
     // NULL only where both are.
     let nullable = arguments.iter().all(|argument| argument.ty.nullable);
     for argument in arguments.iter_mut() {
         let taken = std::mem::replace(argument, Expr::constant(Value::Null, DataType::Int));
-        *argument = crate::bind::expr::assign(taken, &ty, Mode::Implicit)?;
+        *argument = crate::plan::convert::assign(taken, &ty, Mode::Implicit)?;
     }
     Ok(ColumnType { nullable, ..ty })
 }
@@ -65,7 +64,7 @@ fn eval_is_null(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value>
     Ok(if values[0].is_null() { values[1].clone() } else { values[0].clone() })
 }
 
-fn bind_new_id(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_new_id(_: &mut Vec<Expr>) -> Result<ColumnType> {
     let data_type = DataType::UniqueIdentifier;
     Ok(ColumnType { data_type, collation: Collation::default(), nullable: false })
 }
@@ -97,7 +96,7 @@ fn int() -> ColumnType {
     ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: false }
 }
 
-fn bind_is_numeric(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_is_numeric(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(int())
 }
 
@@ -124,7 +123,7 @@ fn eval_is_numeric(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
     Ok(Value::Int(i32::from(numeric)))
 }
 
-fn bind_is_date(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_is_date(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let taken = arguments.remove(0);
     let text = ColumnType { data_type: DataType::NVarChar(types::Length::Max), ..taken.ty };
     arguments.push(convert_to(taken, &text, Mode::Implicit)?);

@@ -4,7 +4,6 @@
 use types::value::ColumnType;
 use types::{DataType, Decimal, Error, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, whole};
 use crate::func::{Call, Evaluate, Function};
@@ -53,27 +52,27 @@ fn computed_in(ty: DataType) -> DataType {
     }
 }
 
-fn bind_same(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_same(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = computed_in(arguments[0].ty.data_type);
     convert(arguments, 0, ty)?;
     Ok(of(ty))
 }
 
-fn bind_whole(binder: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
-    let ty = bind_same(binder, arguments)?;
+fn bind_whole(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let ty = bind_same(arguments)?;
     Ok(match ty.data_type {
         DataType::Decimal { precision, .. } => of(DataType::Decimal { precision, scale: 0 }),
         _ => ty,
     })
 }
 
-fn bind_round(binder: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_round(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 1, DataType::Int)?;
     convert(arguments, 2, DataType::Int)?;
-    bind_same(binder, arguments)
+    bind_same(arguments)
 }
 
-fn bind_power(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_power(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = match computed_in(arguments[0].ty.data_type) {
         DataType::Decimal { scale, .. } => DataType::Decimal { precision: 38, scale },
         other => other,
@@ -83,7 +82,7 @@ fn bind_power(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnTyp
     Ok(of(ty))
 }
 
-fn bind_float(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_float(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     for place in 0..arguments.len() {
         convert(arguments, place, DataType::Float)?;
     }
@@ -91,7 +90,7 @@ fn bind_float(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnTyp
 }
 
 /// DEGREES and RADIANS give their argument's type; a decimal gets 18 digits behind the point.
-fn bind_angle(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_angle(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = match computed_in(arguments[0].ty.data_type) {
         DataType::Decimal { .. } => DataType::Decimal { precision: 38, scale: 18 },
         other => other,
@@ -100,7 +99,7 @@ fn bind_angle(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnTyp
     Ok(of(ty))
 }
 
-fn bind_rand(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_rand(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, DataType::Int)?;
     Ok(of(DataType::Float))
 }

@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::exec::run::{format_message, user_message};
 use crate::func::entry::of;
@@ -18,7 +17,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function {
     deterministic: false,
 }];
 
-fn bind_message(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_message(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let of_format = arguments[0].ty.data_type;
     if !of_format.is_string() && !of_format.is_integer() {
         return Err(Msg::InvalidArgumentType(of_format.name(), 1, "formatmessage").into());

@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("OBJECT_ID", (1, 2), int, object_id),
     lookup("OBJECT_NAME", (1, 2), sysname, object_name),
     lookup("OBJECT_SCHEMA_NAME", (1, 2), sysname, object_schema_name),
-    lookup("OBJECT_DEFINITION", (1, 1), |_, _| Ok(of(DataType::NVarChar(Length::Max))), definition),
+    lookup("OBJECT_DEFINITION", (1, 1), |_| Ok(of(DataType::NVarChar(Length::Max))), definition),
     lookup("SCHEMA_ID", (0, 1), int, schema_id),
     lookup("SCHEMA_NAME", (0, 1), sysname, schema_name),
     lookup("DB_ID", (0, 1), smallint, db_id),
@@ -43,7 +43,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     },
     lookup("INDEXPROPERTY", (3, 3), int, index_property),
     lookup("INDEX_COL", (3, 3), sysname, index_col),
-    lookup("STATS_DATE", (2, 2), |_, _| Ok(of(DataType::DateTime)), stats_date),
+    lookup("STATS_DATE", (2, 2), |_| Ok(of(DataType::DateTime)), stats_date),
     lookup("TYPEPROPERTY", (2, 2), int, type_property),
     lookup("IDENT_CURRENT", (1, 1), numeric, |cx, c, v| {
         ident(cx, c, v, |t, seed, _| source::last_identity(t).unwrap_or(seed))
@@ -89,10 +89,7 @@ fn collation_property(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Resu
     })
 }
 
-fn numeric(
-    _: &mut crate::bind::Binder<'_>,
-    _: &mut Vec<crate::plan::expr::Expr>,
-) -> Result<types::ColumnType> {
+fn numeric(_: &mut Vec<crate::plan::expr::Expr>) -> Result<types::ColumnType> {
     Ok(of(DataType::Decimal { precision: 38, scale: 0 }))
 }
 

@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, text, whole};
 use crate::func::{Call, Function};
@@ -21,7 +20,7 @@ const WIDTH_MAX: i64 = 8_000;
 /// Decimals at most.
 const DECIMALS_MAX: i64 = 16;
 
-fn bind_str(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_str(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, DataType::Float)?;
     convert(arguments, 1, DataType::Int)?;
     convert(arguments, 2, DataType::Int)?;
@@ -72,7 +71,7 @@ fn rounded(number: f64, decimals: usize) -> f64 {
     nudged.parse().unwrap_or(number)
 }
 
-fn bind_escape(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_escape(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     for place in 0..2 {
         convert(arguments, place, DataType::NVarChar(Length::Max))?;
     }

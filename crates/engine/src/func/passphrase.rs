@@ -14,7 +14,6 @@ use sha2::Digest;
 use types::value::ColumnType;
 use types::{Bytes, DataType, Family, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::func::entry::{convert, of, text, whole};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
@@ -38,7 +37,7 @@ const BLOCK: usize = 16;
 /// Bytes of a result at most.
 const BYTES_MAX: usize = 8_000;
 
-fn bind(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let input = arguments[1].ty.data_type;
     let is_bytes = input.is_string() || input.family() == Family::Binary;
     if !is_bytes && !arguments[1].is_null_literal() {

@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{Bytes, DataType, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::catalog::password;
 use crate::exec::Cx;
 use crate::func::entry::{convert, flag, lookup, of, pure, text};
@@ -18,12 +17,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
 const PASSWORD: DataType = DataType::NVarChar(Length::Limited(128));
 const HASH: DataType = DataType::VarBinary(Length::Limited(128));
 
-fn bind_encrypt(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_encrypt(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, PASSWORD)?;
     Ok(of(HASH))
 }
 
-fn bind_compare(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_compare(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, PASSWORD)?;
     convert(arguments, 1, HASH)?;
     // The third argument says that the hash is one of before 2000, which none is.

@@ -5,10 +5,9 @@ use std::cmp::Ordering;
 use types::value::ColumnType;
 use types::{DataType, Mode, Result, Value, compare, type_rules};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::func::entry::{Eval, convert, whole};
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -46,12 +45,12 @@ fn unify(arguments: &mut Vec<Expr>, first: usize) -> Result<ColumnType> {
     Ok(ty)
 }
 
-fn bind_choose(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_choose(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, DataType::Int)?;
     unify(arguments, 1)
 }
 
-fn bind_all(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_all(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     unify(arguments, 0)
 }
 

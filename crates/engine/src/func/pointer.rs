@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{flag, int, lookup, of};
 use crate::func::{Call, Function};
@@ -16,7 +15,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("TEXTVALID", (2, 2), int, valid),
 ];
 
-fn bind_pointer(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_pointer(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     if !matches!(arguments[0].kind, ExprKind::Column(_)) {
         return Err(Msg::TextPointerColumn.into());
     }

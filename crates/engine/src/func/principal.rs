@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_NAME", (0, 1), sysname, suser_name),
     lookup("SUSER_SNAME", (0, 1), sysname, suser_sname),
     lookup("SUSER_ID", (0, 1), int, suser_id),
-    lookup("SUSER_SID", (0, 2), |_, _| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
+    lookup("SUSER_SID", (0, 2), |_| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
     session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&cx.session.original_login)),
     session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&cx.session.login)),
     lookup("USER_NAME", (0, 1), sysname, user_name),

@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{Bytes, DataType, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, lookup, of, whole};
 use crate::func::{Call, Function};
@@ -17,7 +16,7 @@ const BYTES_MAX: i64 = 8_000;
 /// Bytes taken from the system at once.
 const CHUNK: usize = 64;
 
-fn bind_random(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_random(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     convert(arguments, 0, DataType::Int)?;
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }

@@ -25,7 +25,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     session("HOST_NAME", sysname, |cx| text_or_null(&cx.session.client.host_name)),
     session(
         "HOST_ID",
-        |_, _| Ok(of(DataType::Char(10))),
+        |_| Ok(of(DataType::Char(10))),
         |cx| {
             let id = format!("{:<10}", cx.session.client.process_id);
             Value::VarChar(types::Bytes::copy_from(id.as_bytes()))
@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     session("APP_NAME", sysname, |cx| text_or_null(&cx.session.client.program_name)),
     session("@@SERVICENAME", sysname, |_| Value::nvarchar("MSSQLSERVER")),
-    session("@@LANGID", |_, _| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
+    session("@@LANGID", |_| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
     session("@@MICROSOFTVERSION", int, |_| Value::Int(0x1000_03E8)),
     session("@@PROCID", int, |cx| Value::Int(cx.frame.procedure_id)),
     session("@@CONNECTIONS", int, |cx| {

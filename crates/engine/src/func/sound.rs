@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure};
 use crate::func::{Call, Function};
@@ -14,12 +13,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     pure("DIFFERENCE", (2, 2), bind_difference, eval_difference),
 ];
 
-fn bind_soundex(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_soundex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     to_text(arguments)?;
     Ok(of(DataType::VarChar(Length::Limited(4))))
 }
 
-fn bind_difference(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_difference(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     to_text(arguments)?;
     Ok(of(DataType::Int))
 }

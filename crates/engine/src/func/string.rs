@@ -7,13 +7,12 @@ use types::text::{self, LetterCase};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
-type Bind = fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>;
+type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
 type Eval = fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -99,16 +98,16 @@ fn int_argument(arguments: &mut [Expr], place: usize) -> Result<()> {
     convert_argument(arguments, place, &of(DataType::BigInt))
 }
 
-fn bind_text(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_text(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(variable(&text_argument(arguments, 0)?))
 }
 
-fn bind_text_and_int(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_text_and_int(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 1)?;
     Ok(variable(&text_argument(arguments, 0)?))
 }
 
-fn bind_length(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_length(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let large = arguments[0].ty.data_type.is_large();
     if !arguments[0].ty.data_type.bytes_max().is_some_and(|_| is_binary(&arguments[0])) {
         text_argument(arguments, 0)?;
@@ -136,7 +135,7 @@ fn eval_len(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> 
     Ok(length.map_or(Value::Null, |n| whole(n, call.ty)))
 }
 
-fn bind_data_length(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_data_length(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let large = arguments[0].ty.data_type.is_large();
     Ok(of(if large { DataType::BigInt } else { DataType::Int }))
 }
@@ -203,7 +202,7 @@ fn eval_right(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(slice(&values[0], units.saturating_sub(n), units))
 }
 
-fn bind_substring(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_substring(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 1)?;
     int_argument(arguments, 2)?;
     if is_binary(&arguments[0]) {
@@ -244,7 +243,7 @@ fn same_encoding(arguments: &mut [Expr], places: &[usize]) -> Result<ColumnType>
     Ok(ty)
 }
 
-fn bind_charindex(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     if arguments.len() == 3 {
         int_argument(arguments, 2)?;
     }
@@ -344,7 +343,7 @@ fn eval_charindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     Ok(whole(usize::try_from(position).unwrap_or(0), call.ty))
 }
 
-fn bind_patindex(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_patindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = same_encoding(arguments, &[1, 0])?;
     let data_type = if ty.data_type.is_large() { DataType::BigInt } else { DataType::Int };
     Ok(ColumnType { data_type, ..ty })
@@ -358,7 +357,7 @@ fn eval_patindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     Ok(whole(position, call.ty))
 }
 
-fn bind_replace(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_replace(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     same_encoding(arguments, &[0, 1, 2])
 }
 
@@ -402,7 +401,7 @@ fn eval_reverse(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value>
     Ok(values[0].with_bytes(reversed.into()))
 }
 
-fn bind_replicate(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_replicate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 1)?;
     let ty = text_argument(arguments, 0)?;
     let data_type = match ty.data_type {
@@ -433,7 +432,7 @@ fn eval_replicate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     Ok(values[0].with_bytes(out.into()))
 }
 
-fn bind_space(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_space(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 0)?;
     Ok(of(DataType::VarChar(Length::Limited(8000))))
 }
@@ -445,7 +444,7 @@ fn eval_space(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     }
 }
 
-fn bind_stuff(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_stuff(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 1)?;
     int_argument(arguments, 2)?;
     same_encoding(arguments, &[0, 3])
@@ -462,7 +461,7 @@ fn eval_stuff(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     bounded(&values[0], out, call.ty)
 }
 
-fn bind_ascii(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_ascii(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let collation = arguments[0].ty.collation;
     let data_type = DataType::VarChar(Length::Max);
     convert_argument(arguments, 0, &ColumnType { data_type, collation, nullable: true })?;
@@ -473,7 +472,7 @@ fn eval_ascii(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(raw(&values[0]).first().map_or(Value::Null, |b| Value::Int(i32::from(*b))))
 }
 
-fn bind_char(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_char(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 0)?;
     Ok(of(DataType::Char(1)))
 }
@@ -483,7 +482,7 @@ fn eval_char(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(byte.map_or(Value::Null, |b| Value::VarChar(Bytes::copy_from(&[b]))))
 }
 
-fn bind_nchar(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_nchar(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     int_argument(arguments, 0)?;
     Ok(of(DataType::NChar(1)))
 }
@@ -493,7 +492,7 @@ fn eval_nchar(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(unit.map_or(Value::Null, |u| Value::NVarChar(Bytes::copy_from(&u.to_le_bytes()))))
 }
 
-fn bind_unicode(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_unicode(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let collation = arguments[0].ty.collation;
     let data_type = DataType::NVarChar(Length::Max);
     convert_argument(arguments, 0, &ColumnType { data_type, collation, nullable: true })?;
@@ -505,7 +504,7 @@ fn eval_unicode(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value>
     Ok(first.map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
 }
 
-fn bind_quotename(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_quotename(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     for place in 0..arguments.len() {
         let collation = arguments[place].ty.collation;
         let data_type = DataType::NVarChar(Length::Limited(4000));
@@ -543,7 +542,7 @@ fn eval_quotename(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
 }
 
 /// The result is as long as the arguments together, as texts, and never NULL.
-fn bind_concat(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_concat(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let places: Vec<usize> = (0..arguments.len()).collect();
     let units = arguments.iter().map(|argument| u32::from(text_units(argument))).sum::<u32>();
     let ty = same_encoding(arguments, &places)?;

@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::{Evaluate, Function};
 use crate::plan::expr::Expr;
@@ -103,7 +102,7 @@ pub(crate) fn bits_of(options: &crate::session::Options) -> i32 {
 /// Makes an entry for a function without arguments that reads the session.
 const fn session(
     name: &'static str,
-    bind: fn(&mut Binder<'_>, &mut Vec<Expr>) -> Result<ColumnType>,
+    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
     read: fn(&mut Cx<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
@@ -113,43 +112,43 @@ fn of(data_type: DataType) -> ColumnType {
     ColumnType { data_type, collation: Collation::default(), nullable: false }
 }
 
-fn bind_xml(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_xml(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..of(DataType::Xml) })
 }
 
-fn bind_int(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_int(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
-fn bind_bigint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_bigint(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::BigInt))
 }
 
-fn bind_smallint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_smallint(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SmallInt))
 }
 
-fn bind_tinyint(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_tinyint(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::TinyInt))
 }
 
-fn bind_name(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_name(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::NVarChar(Length::Limited(300))))
 }
 
-fn bind_identity(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_identity(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..of(DataType::Decimal { precision: 38, scale: 0 }) })
 }
 
-fn bind_row_version(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_row_version(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8))))
 }
 
 /// There are no remote servers that could have called.
-fn bind_remote_server(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_remote_server(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..of(DataType::NVarChar(Length::Limited(128))) })
 }
 
-fn bind_context_info(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_context_info(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..of(DataType::VarBinary(Length::Limited(128))) })
 }

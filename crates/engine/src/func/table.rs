@@ -3,11 +3,10 @@
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Result, Value, type_rules};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{NextRow, TableFunction, made};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
 pub(super) static FUNCTIONS: &[TableFunction] = &[
@@ -15,7 +14,7 @@ pub(super) static FUNCTIONS: &[TableFunction] = &[
     TableFunction { name: "GENERATE_SERIES", bind: bind_series, rows: series },
 ];
 
-fn bind_split(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+fn bind_split(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     if arguments.len() < 2 || arguments.len() > 3 {
         return Err(Msg::FunctionArgumentRange("string_split", 2, 3).into());
     }
@@ -72,7 +71,7 @@ fn split(_: &mut Cx<'_>, values: &[Value]) -> Result<NextRow> {
     }))
 }
 
-fn bind_series(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+fn bind_series(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     if arguments.len() < 2 || arguments.len() > 3 {
         return Err(Msg::FunctionArgumentRange("generate_series", 2, 3).into());
     }

@@ -8,11 +8,10 @@ use types::date::{DAYS_MAX, Moment, TICKS_PER_MINUTE, civil_of, days_in_month, d
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::exec::Cx;
 use crate::func::entry::{lookup, of, session, text};
 use crate::func::{Call, Function};
+use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
 
 /// The function that AT TIME ZONE is: not a name that can be written.
@@ -22,12 +21,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup(AT_TIME_ZONE, (2, 2), bind_at, eval_at),
     session(
         "CURRENT_TIMEZONE",
-        |_, _| Ok(of(DataType::VarChar(Length::Limited(4_000)))),
+        |_| Ok(of(DataType::VarChar(Length::Limited(4_000)))),
         |_| Value::varchar("(UTC) Coordinated Universal Time", types::Collation::default()),
     ),
     session(
         "CURRENT_TIMEZONE_ID",
-        |_, _| Ok(of(DataType::VarChar(Length::Limited(4_000)))),
+        |_| Ok(of(DataType::VarChar(Length::Limited(4_000)))),
         |_| Value::varchar("UTC", types::Collation::default()),
     ),
 ];
@@ -104,7 +103,7 @@ const ZONES: &[(&str, i16, Rule)] = &[
     ("Hawaiian Standard Time", -600, Rule::Never),
 ];
 
-fn bind_at(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_at(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let scale = match arguments[0].ty.data_type {
         DataType::DateTime2(scale) | DataType::DateTimeOffset(scale) => scale,
         DataType::DateTime => 3,
@@ -215,7 +214,7 @@ fn sunday(year: i32, month: i32, nth: i32) -> Option<i32> {
 
 /// Returns the zones with their offset from UTC in minutes as it is now, and whether it is summer's.
 pub(crate) fn zones_now() -> Vec<(&'static str, i16, bool)> {
-    let now = crate::exec::clock();
+    let now = crate::catalog::clock::clock();
     let minutes = minutes_of(now.days, now.ticks);
     let of = |zone: &'static Zone| {
         let offset = offset_at(minutes, zone).ok()?;

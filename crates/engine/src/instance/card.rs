@@ -185,7 +185,7 @@ pub(crate) fn isolation_number(level: IsolationLevel) -> u32 {
 /// The time of day of a reading of the cycle counter.
 pub(crate) fn datetime_of(ticks: u64) -> Value {
     let ago = clock::ticks_to_ns(clock::now_ticks().saturating_sub(ticks)) / 100;
-    let now: Moment = crate::exec::clock();
+    let now: Moment = crate::catalog::clock::clock();
     let moment = now.plus_ticks(-i64::try_from(ago).unwrap_or(0));
     moment.and_then(|m| m.to_value(&DataType::DateTime).ok()).unwrap_or(Value::Null)
 }

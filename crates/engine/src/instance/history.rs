@@ -77,7 +77,7 @@ impl Remembered {
         let cpu = sos::sys::cpu_times();
         Self {
             reading: Reading {
-                at: crate::exec::clock(),
+                at: crate::catalog::clock::clock(),
                 ms: sos::clock::monotonic_ns() / 1_000_000,
                 source: ledger.source,
                 process_cpu_ns: cpu.user_ns + cpu.kernel_ns,

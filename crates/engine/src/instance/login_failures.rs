@@ -214,7 +214,8 @@ impl LoginFailures {
         if failed.is_none() && !self.any.load(Ordering::Relaxed) {
             return Answer::Now;
         }
-        let now = crate::exec::clock().to_value(&DataType::DateTime).unwrap_or(Value::Null);
+        let now =
+            crate::catalog::clock::clock().to_value(&DataType::DateTime).unwrap_or(Value::Null);
         let name: String = login.chars().take(NAME_LENGTH_MAX).collect();
         self.admit_at(
             clock::monotonic_ns(),

@@ -2,9 +2,9 @@
 
 use types::{Collation, DataType};
 
-use crate::func;
 use crate::plan::children;
 use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::function;
 use crate::plan::query::{JoinKind, Node, Query};
 use crate::plan::statement::table_of;
 use crate::plan::walk::{self, Registers};
@@ -53,7 +53,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
     walk::visit(expr, &mut |e| {
         found |= match &e.kind {
             ExprKind::NextValue(_) | ExprKind::CallUser(_) => true,
-            ExprKind::Call(function, _) => func::is_volatile(function.name),
+            ExprKind::Call(function, _) => function::is_volatile(function.name),
             _ => false,
         };
     });
@@ -116,7 +116,7 @@ pub(super) fn is_node_volatile(node: &Node) -> bool {
     walk::visit_node(node, &mut |e| {
         found |= match &e.kind {
             ExprKind::NextValue(_) | ExprKind::CallUser(_) => true,
-            ExprKind::Call(function, _) => func::is_volatile(function.name),
+            ExprKind::Call(function, _) => function::is_volatile(function.name),
             _ => false,
         };
     });

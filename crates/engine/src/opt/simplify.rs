@@ -9,9 +9,9 @@ use types::compare::Truth;
 
 use super::conjunct::{is_volatile, join_conjuncts, split};
 use super::fold::fold;
-use crate::exec::eval::compare;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::walk::{self, Registers};
+use types::comparison::compare;
 
 /// Whether rows can satisfy conjuncts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

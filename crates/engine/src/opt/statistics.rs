@@ -135,7 +135,7 @@ impl Sample {
         let columns = columns.collect();
         let prefixes = (0..table.indexes.len()).map(|i| self.prefixes(table, i, rows)).collect();
         let read = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
-        let sampled = Sampled { when: crate::exec::clock(), rows, read };
+        let sampled = Sampled { when: crate::catalog::clock::clock(), rows, read };
         TableStatistics { sampled, columns, prefixes }
     }
 

@@ -7,13 +7,14 @@
 
 use std::sync::Arc;
 
+pub use types::comparison::CompareOp;
 use types::convert::Mode;
 use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, Value};
 
 use crate::catalog::{ModuleDef, SequenceDef};
-use crate::func::Function;
+use crate::plan::function::Function;
 use crate::plan::query::Query;
 
 /// Index into the register file of the running statement.
@@ -108,61 +109,6 @@ pub enum ExprKind {
     Exists(Box<Query>),
     /// `x op ANY|ALL (SELECT ..)`; `IN (SELECT ..)` is `= ANY`.
     Quantified(Box<QuantifiedSubquery>),
-}
-
-/// Comparison operators.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompareOp {
-    /// `=`
-    Equal,
-    /// `<>`, `!=`
-    NotEqual,
-    /// `<`, `!>=`
-    Less,
-    /// `<=`, `!>`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`, `!<`
-    GreaterOrEqual,
-}
-
-impl CompareOp {
-    /// Returns the operator for the operands in the other order: `a < b` is `b > a`.
-    #[must_use]
-    pub fn swapped(self) -> Self {
-        match self {
-            Self::Equal => Self::Equal,
-            Self::NotEqual => Self::NotEqual,
-            Self::Less => Self::Greater,
-            Self::LessOrEqual => Self::GreaterOrEqual,
-            Self::Greater => Self::Less,
-            Self::GreaterOrEqual => Self::LessOrEqual,
-        }
-    }
-
-    /// Returns the operator that holds for equal operands, too.
-    #[must_use]
-    pub fn or_equal(self) -> Self {
-        match self {
-            Self::Less | Self::LessOrEqual => Self::LessOrEqual,
-            Self::Greater | Self::GreaterOrEqual => Self::GreaterOrEqual,
-            Self::Equal | Self::NotEqual => self,
-        }
-    }
-
-    /// Returns the operator that holds where this one does not, of operands that are not NULL.
-    #[must_use]
-    pub fn negated(self) -> Self {
-        match self {
-            Self::Equal => Self::NotEqual,
-            Self::NotEqual => Self::Equal,
-            Self::Less => Self::GreaterOrEqual,
-            Self::LessOrEqual => Self::Greater,
-            Self::Greater => Self::LessOrEqual,
-            Self::GreaterOrEqual => Self::Less,
-        }
-    }
 }
 
 /// Operands of LIKE.

@@ -4,9 +4,11 @@
 //! immutable and shared between the connections that run it.
 
 pub mod children;
+pub mod convert;
 pub mod depth;
 pub mod document;
 pub mod expr;
+pub mod function;
 pub mod program;
 pub mod query;
 pub mod statement;

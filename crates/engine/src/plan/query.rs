@@ -281,7 +281,7 @@ pub struct ValuesScan {
 #[derive(Clone, Debug)]
 pub struct FunctionScan {
     /// Which function.
-    pub function: &'static crate::func::TableFunction,
+    pub function: &'static crate::plan::function::TableFunction,
     /// Its arguments.
     pub arguments: Vec<Expr>,
     /// Where its columns go.
@@ -447,7 +447,7 @@ pub struct Aggregate {
 #[derive(Clone, Debug)]
 pub struct AggregateCall {
     /// The function.
-    pub function: &'static crate::func::AggregateFunction,
+    pub function: &'static crate::plan::function::AggregateFunction,
     /// Arguments; empty for COUNT(*).
     pub arguments: Vec<Expr>,
     /// DISTINCT.
@@ -514,7 +514,7 @@ pub enum WindowFunction {
     PercentileCont,
     PercentileDisc,
     /// An aggregate over the frame.
-    Aggregate(&'static crate::func::AggregateFunction),
+    Aggregate(&'static crate::plan::function::AggregateFunction),
 }
 
 /// What a window function does with NULLs.

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use crate::func::is_volatile;
 use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::function::is_volatile;
 use crate::plan::query::{
     Access, AggregateCall, JoinKind, Live, Node, Query, Scan, SortKey, WindowCall,
 };

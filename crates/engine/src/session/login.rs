@@ -230,5 +230,5 @@ fn login_options() -> Options {
 }
 
 fn login_time() -> Value {
-    crate::exec::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
+    crate::catalog::clock::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
 }

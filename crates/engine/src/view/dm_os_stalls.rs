@@ -36,7 +36,7 @@ fn read(scope: &Scope<'_>) -> Rows {
 
 fn began(stall: &Stall) -> Value {
     let ago = sos::clock::utc_100ns().saturating_sub(stall.began_100ns);
-    let moment = crate::exec::clock().plus_ticks(-i64::try_from(ago).unwrap_or(0));
+    let moment = crate::catalog::clock::clock().plus_ticks(-i64::try_from(ago).unwrap_or(0));
     moment.and_then(|m| m.to_value(&DataType::DateTime2(7)).ok()).unwrap_or(Value::Null)
 }
 

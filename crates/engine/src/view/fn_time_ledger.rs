@@ -30,7 +30,8 @@ fn read(scope: &Scope<'_>) -> Rows {
     let instance = &scope.session.instance;
     let from = argument(scope, 0)?;
     let to = argument(scope, 1)?;
-    let started = Moment::from_value(&instance.started).unwrap_or_else(crate::exec::clock);
+    let started =
+        Moment::from_value(&instance.started).unwrap_or_else(crate::catalog::clock::clock);
     let from = from.and_then(|time| nearest(scope, time, started));
     let now = || Remembered::of(instance.machine.accounts().close());
     let to = match to.map(|time| nearest(scope, time, started)) {

@@ -73,7 +73,7 @@ fn bind_function(
             Msg::FunctionArgumentRange(&name, i64::from(fewest), i64::from(most)).into()
         });
     }
-    let ty = (function.bind)(binder, &mut arguments)?;
+    let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
@@ -125,7 +125,7 @@ fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
 }
 
 /// Binds `@@name`: a function without arguments.
-pub(super) fn bind_global(binder: &mut Binder<'_>, name: &str) -> Result<Expr> {
+pub(super) fn bind_global(name: &str) -> Result<Expr> {
     let upper = name.to_ascii_uppercase();
     let Some(function) = func::find(&upper) else {
         if func::is_known(&upper) {
@@ -133,7 +133,7 @@ pub(super) fn bind_global(binder: &mut Binder<'_>, name: &str) -> Result<Expr> {
         }
         return Err(Msg::MustDeclareScalar(name).into());
     };
-    let ty = (function.bind)(binder, &mut Vec::new())?;
+    let ty = (function.bind)(&mut Vec::new())?;
     Ok(Expr::new(ExprKind::Call(function, Box::new([])), ty))
 }
 
@@ -145,18 +145,18 @@ pub(super) fn bind_at_zone(
 ) -> Result<Expr> {
     let mut arguments = vec![bind_expr(binder, operand)?, bind_expr(binder, zone)?];
     let function = func::find(func::zone::AT_TIME_ZONE).ok_or(Msg::InternalError)?;
-    let ty = (function.bind)(binder, &mut arguments)?;
+    let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-pub(super) fn bind_niladic(binder: &mut Binder<'_>, niladic: ast::Niladic) -> Result<Expr> {
+pub(super) fn bind_niladic(niladic: ast::Niladic) -> Result<Expr> {
     let name = match niladic {
         ast::Niladic::CurrentTimestamp => "GETDATE",
         ast::Niladic::CurrentDate => "CURRENT_DATE",
         ast::Niladic::CurrentUser | ast::Niladic::SessionUser | ast::Niladic::User => "USER_NAME",
         ast::Niladic::SystemUser => "SUSER_SNAME",
     };
-    bind_global(binder, name)
+    bind_global(name)
 }
 
 fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
@@ -251,7 +251,7 @@ fn bind_aggregate_arguments(
         if arguments.iter().any(crate::plan::walk::has_own_subquery) {
             return Err(Msg::NestedAggregate.into());
         }
-        let mut ty = (function.bind)(binder, &mut arguments)?;
+        let mut ty = (function.bind)(&mut arguments)?;
         let mut order = bind_order(binder, &call.within_group)?;
         if let Some(as_float) = func::takes_key(function.name) {
             let key = window::percentile_key(function.name, as_float, &mut order)?;

@@ -26,9 +26,9 @@ use crate::plan::depth;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::session::options::Meaning;
 
+pub(crate) use crate::plan::convert::{assign, convert_to};
 pub(crate) use case::{common_type, is_null};
 pub(crate) use condition::{compare, is_not_null};
-pub use convert::{assign, convert_to};
 pub(crate) use literal::constant as literal_constant;
 pub(crate) use name::{find_variable, names_source};
 pub(crate) use next_value::{
@@ -127,7 +127,7 @@ fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         ast::ExprKind::Iif(iif) => case::bind_iif(binder, iif),
         ast::ExprKind::Convert(conversion) => convert::bind(binder, conversion),
         ast::ExprKind::Call(call) => call::bind(binder, call),
-        ast::ExprKind::Niladic(niladic) => call::bind_niladic(binder, *niladic),
+        ast::ExprKind::Niladic(niladic) => call::bind_niladic(*niladic),
         ast::ExprKind::Subquery(query) => bind_subquery(binder, query),
         ast::ExprKind::Collate { operand, collation } => bind_collate(binder, operand, collation),
         ast::ExprKind::AtTimeZone { operand, zone } => call::bind_at_zone(binder, operand, zone),

@@ -55,7 +55,7 @@ pub(super) fn bind(
             arguments.push(bind_expr(binder, argument)?);
         }
     }
-    let mut ty = window_type(binder, name, function, &mut arguments)?;
+    let mut ty = window_type(name, function, &mut arguments)?;
     let partition =
         over.partition_by.iter().map(|e| bind_expr(binder, e)).collect::<Result<Vec<_>>>()?;
     let order = if is_percentile(function) {
@@ -190,7 +190,6 @@ fn check_order(
 }
 
 fn window_type(
-    binder: &mut Binder<'_>,
     name: &str,
     function: WindowFunction,
     arguments: &mut Vec<Expr>,
@@ -201,7 +200,7 @@ fn window_type(
         nullable,
     };
     let (fewest, most) = match function {
-        WindowFunction::Aggregate(aggregate) => return (aggregate.bind)(binder, arguments),
+        WindowFunction::Aggregate(aggregate) => return (aggregate.bind)(arguments),
         WindowFunction::Ntile | WindowFunction::FirstValue | WindowFunction::LastValue => (1, 1),
         WindowFunction::PercentileCont | WindowFunction::PercentileDisc => (1, 1),
         WindowFunction::Lag | WindowFunction::Lead => (1, 3),

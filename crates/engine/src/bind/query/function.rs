@@ -110,7 +110,7 @@ fn scan(
     function: &'static TableFunction,
     mut arguments: Vec<Expr>,
 ) -> Result<(Node, Vec<SourceColumn>)> {
-    let shape = (function.bind)(binder, &mut arguments)?;
+    let shape = (function.bind)(&mut arguments)?;
     let first = binder.new_registers(shape.len());
     let columns = shape.into_iter().enumerate();
     let columns: Vec<SourceColumn> =

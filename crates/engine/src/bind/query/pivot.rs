@@ -77,7 +77,7 @@ pub(super) fn bind_pivot(binder: &mut Binder<'_>, pivot: &ast::Pivot) -> Result<
             }
             arguments.push(bind_expr(binder, argument)?);
         }
-        let ty = (function.bind)(binder, &mut arguments)?;
+        let ty = (function.bind)(&mut arguments)?;
         Ok((key, arguments, ty))
     })?;
     let mut used = walk::reads(&key);

@@ -261,7 +261,7 @@ fn change_database<T>(
 
 /// The present time as `datetime`, for `create_date`.
 fn created() -> Value {
-    crate::exec::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
+    crate::catalog::clock::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
 }
 
 /// The error for an object that a statement names and that is not there, or not for this login.

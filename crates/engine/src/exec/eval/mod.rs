@@ -5,10 +5,9 @@
 
 mod once;
 
-use std::cmp::Ordering;
-
 use types::collation::LikePattern;
-use types::compare::{self, Truth};
+use types::compare::Truth;
+use types::comparison::compare;
 use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
 
@@ -156,33 +155,6 @@ fn with_operands<R>(
     match in_place(right, cx) {
         Some(r) => use_them(&l, r),
         None => use_them(&l, &eval(right, cx)?),
-    }
-}
-
-/// Compares two values of one type.
-pub fn compare(op: CompareOp, left: &Value, right: &Value, collation: Collation) -> Truth {
-    let ordering = match (left, right) {
-        // The commonest types, without the call.
-        (Value::Int(l), Value::Int(r)) => l.cmp(r),
-        (Value::BigInt(l), Value::BigInt(r)) => l.cmp(r),
-        (Value::Bit(l), Value::Bit(r)) => l.cmp(r),
-        _ => match compare::compare(left, right, collation) {
-            Some(ordering) => ordering,
-            None => return Truth::Unknown,
-        },
-    };
-    matches(op, ordering).into()
-}
-
-/// Tells whether an operator holds for two operands of this order.
-pub fn matches(op: CompareOp, ordering: Ordering) -> bool {
-    match op {
-        CompareOp::Equal => ordering.is_eq(),
-        CompareOp::NotEqual => ordering.is_ne(),
-        CompareOp::Less => ordering.is_lt(),
-        CompareOp::LessOrEqual => ordering.is_le(),
-        CompareOp::Greater => ordering.is_gt(),
-        CompareOp::GreaterOrEqual => ordering.is_ge(),
     }
 }
 

@@ -8,7 +8,9 @@ use hashbrown::HashSet;
 use types::compare::{Truth, group_key};
 use types::{Msg, Result, Value};
 
-use super::{compare, eval};
+use types::comparison::compare;
+
+use super::eval;
 use crate::exec::Cx;
 use crate::exec::query::{Flow, Spooled, run_query};
 use crate::plan::expr::{CompareOp, Expr, QuantifiedSubquery, Quantifier};

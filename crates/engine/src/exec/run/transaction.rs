@@ -45,7 +45,7 @@ fn start(session: &mut SessionState, name: &str) {
     transaction.name = cut(name).to_owned();
     transaction.savepoints.clear();
     // The clock is read where there are tables that ask for it, and in no other instance.
-    transaction.time = session.instance.has_periods().then(crate::exec::clock);
+    transaction.time = session.instance.has_periods().then(crate::catalog::clock::clock);
     // Unique among the transactions of all sessions: the session's id is its upper half.
     let session_id = u64::from(session.id.unsigned_abs());
     transaction.descriptor = session_id << 32 | u64::from(session.next_descriptor);

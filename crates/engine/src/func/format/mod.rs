@@ -17,7 +17,6 @@ use types::date::Moment;
 use types::value::ColumnType;
 use types::{DataType, Error, Family, Length, Msg, Result, Value};
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, lookup, of, text};
 use crate::func::{Call, Function};
@@ -32,7 +31,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     }),
 ];
 
-fn bind_format(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_format(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let ty = arguments[0].ty.data_type;
     let fits = ty.is_numeric() || ty.family() == Family::DateTime;
     if (!fits || ty == DataType::Bit) && !arguments[0].is_null_literal() {
@@ -72,7 +71,7 @@ fn eval_format(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Valu
     Ok(formatted.map_or(Value::Null, |text| Value::nvarchar(&text)))
 }
 
-fn bind_nothing(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_nothing(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Err(Msg::InternalError.into())
 }
 

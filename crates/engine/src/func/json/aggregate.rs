@@ -7,10 +7,9 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use super::build::{form_of, push_string, push_value};
-use crate::bind::Binder;
-use crate::bind::expr::convert_to;
 use crate::func::entry::whole;
 use crate::func::{Accumulator, AggregateFunction};
+use crate::plan::convert::convert_to;
 use crate::plan::document::Form;
 use crate::plan::expr::Expr;
 
@@ -34,7 +33,7 @@ fn add_form(arguments: &mut Vec<Expr>) -> ColumnType {
     }
 }
 
-fn bind_array(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_array(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     match arguments.len() {
         // With OVER the grammar adds nothing: ABSENT ON NULL.
         1 => arguments.insert(0, int(0)),
@@ -44,7 +43,7 @@ fn bind_array(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnTyp
     Ok(add_form(arguments))
 }
 
-fn bind_object(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_object(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     match arguments.len() {
         2 => arguments.insert(0, int(1)),
         3 => {}

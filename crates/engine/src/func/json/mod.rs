@@ -23,7 +23,6 @@ pub(super) use open::FUNCTIONS as TABLES;
 pub(crate) use open::{Wanted, default_path};
 pub(crate) use path::Path;
 
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, text as text_of, whole};
 use crate::func::{Call, Evaluate, Function};
@@ -74,28 +73,28 @@ fn strings(arguments: &mut [Expr], count: usize, function: &str) -> Result<types
     Ok(arguments[0].ty.collation)
 }
 
-fn bind_is_json(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_is_json(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     strings(arguments, 1, "isjson")?;
     Ok(of(DataType::Int))
 }
 
-fn bind_value(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_value(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let collation = strings(arguments, 2, "json_value")?;
     let data_type = DataType::NVarChar(Length::Limited(VALUE_UNITS_MAX));
     Ok(ColumnType { collation, ..of(data_type) })
 }
 
-fn bind_query(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_query(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let collation = strings(arguments, 2, "json_query")?;
     Ok(ColumnType { collation, ..of(DataType::NVarChar(Length::Max)) })
 }
 
-fn bind_exists(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_exists(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     strings(arguments, 2, "json_path_exists")?;
     Ok(of(DataType::Int))
 }
 
-fn bind_modify(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_modify(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     let collation = strings(arguments, 2, "json_modify")?;
     let value = arguments[2].ty.data_type;
     if value.family() == Family::Binary || value == DataType::Xml {
@@ -105,7 +104,7 @@ fn bind_modify(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<ColumnTy
 }
 
 /// The first argument says what to do with NULLs.
-fn bind_build(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn bind_build(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: false, ..of(DataType::NVarChar(Length::Max)) })
 }
 

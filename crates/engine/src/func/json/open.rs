@@ -8,7 +8,6 @@ use types::{Collation, DataType, Length, Msg, Result, Value};
 
 use super::path::{Path, PathMode};
 use super::text::{self, Kind, Node};
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{TableFunction, made};
@@ -65,7 +64,7 @@ fn texts(arguments: &mut [Expr]) -> Result<()> {
     Ok(())
 }
 
-fn bind_open(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+fn bind_open(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     if arguments.is_empty() || arguments.len() > 2 {
         return Err(Msg::FunctionArgumentRange("openjson", 1, 2).into());
     }
@@ -80,10 +79,7 @@ fn bind_open(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(Strin
     ])
 }
 
-fn bind_open_with(
-    _: &mut Binder<'_>,
-    arguments: &mut Vec<Expr>,
-) -> Result<Vec<(String, ColumnType)>> {
+fn bind_open_with(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     texts(arguments)?;
     let mut columns = Vec::new();
     for place in (2..arguments.len()).step_by(2) {

@@ -24,7 +24,6 @@ use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use self::eval::{Evaluation, Focus, Item, Sequence};
 use self::syntax::{Body, Query};
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{of, whole};
 use crate::func::json::xsd_text;
@@ -75,11 +74,11 @@ const fn method(
 }
 
 /// Methods are no functions that a text could call.
-fn refuse(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<ColumnType> {
+fn refuse(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Err(Msg::NotRecognized("xml", "built-in function name").into())
 }
 
-fn refuse_table(_: &mut Binder<'_>, _: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+fn refuse_table(_: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     Err(Msg::InvalidObject("xml").into())
 }
 

@@ -14,7 +14,6 @@ use types::{DataType, Error, Length, Msg, Result, Value};
 use super::eval::{Evaluation, Focus, Item};
 use super::parse;
 use super::syntax::Body;
-use crate::bind::Binder;
 use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{TableFunction, made};
@@ -70,7 +69,7 @@ fn bind_common(arguments: &mut Vec<Expr>) -> Result<()> {
     convert(arguments, 2, DataType::Int)
 }
 
-fn bind_edge(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+fn bind_edge(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     bind_common(arguments)?;
     let name = of(DataType::NVarChar(Length::Limited(4_000)));
     let columns = [
@@ -87,10 +86,7 @@ fn bind_edge(_: &mut Binder<'_>, arguments: &mut Vec<Expr>) -> Result<Vec<(Strin
     Ok(columns.map(|(name, ty)| (name.to_owned(), ty)).into())
 }
 
-fn bind_columns(
-    _: &mut Binder<'_>,
-    arguments: &mut Vec<Expr>,
-) -> Result<Vec<(String, ColumnType)>> {
+fn bind_columns(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     let columns = arguments.split_off(LEADING.min(arguments.len()));
     bind_common(arguments)?;
     let count = columns.len() / OF_COLUMN;

@@ -13,8 +13,8 @@ use types::decimal::Rounding;
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Decimal, Mode, Value, convert, type_rules};
 
-use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::function::{Call, Evaluate, Function};
 
 /// Which end of a range a bound is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(super) enum End {
 static LOWER: Function = Function {
     name: "RangeThroughConvert",
     arity: (1, 1),
-    bind: |_, arguments| Ok(arguments[0].ty),
+    bind: |arguments| Ok(arguments[0].ty),
     eval: Evaluate::Strict(|_, call, values| Ok(evaluate(End::Lower, call, values))),
     deterministic: true,
 };

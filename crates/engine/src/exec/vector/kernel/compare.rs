@@ -9,8 +9,8 @@ use types::{Collation, DataType, Result, Value};
 use super::side::{Operand, Side, Strings, zip};
 use super::step::{Scope, Step};
 use crate::exec::Cx;
-use crate::exec::eval;
 use crate::plan::expr::CompareOp;
+use types::comparison;
 
 /// Compares two operands of one type.
 pub(super) struct Compare<'p> {
@@ -144,7 +144,7 @@ fn mixed(
     rows: &Selection,
     out: &mut [bool],
 ) {
-    zip(sides, rows, out, |a, b| eval::matches(op, i128::from(a).cmp(&b)));
+    zip(sides, rows, out, |a, b| comparison::matches(op, i128::from(a).cmp(&b)));
 }
 
 /// Returns the operator that says the same with its sides exchanged.
@@ -178,7 +178,7 @@ fn strings(
         out[row] = if is_equality {
             equal(kind, a, b, collation) == wanted
         } else {
-            eval::matches(op, order(kind, a, b, collation))
+            comparison::matches(op, order(kind, a, b, collation))
         };
     });
     true
@@ -211,7 +211,7 @@ fn values(
     output: &mut Vector,
 ) {
     rows.for_each(|row| {
-        let truth = eval::compare(op, &left.get(row), &right.get(row), collation);
+        let truth = comparison::compare(op, &left.get(row), &right.get(row), collation);
         write(output, row, truth);
     });
 }

@@ -9,7 +9,7 @@ use super::compare::{bits, equal, truths, write};
 use super::side::{Operand, Side, Strings, map};
 use super::step::{Scope, Step};
 use crate::exec::Cx;
-use crate::exec::eval::{self, eval};
+use crate::exec::eval::eval;
 use crate::plan::expr::{CompareOp, Expr};
 
 /// Looks a value up in a list of values from outside of the batch.
@@ -147,7 +147,12 @@ impl Step for InList<'_> {
             for row in rows.iter() {
                 let needle = needles.get(row);
                 let found = self.values.iter().fold(Truth::False, |truth, item| {
-                    truth.or(eval::compare(CompareOp::Equal, &needle, item, self.collation))
+                    truth.or(types::comparison::compare(
+                        CompareOp::Equal,
+                        &needle,
+                        item,
+                        self.collation,
+                    ))
                 });
                 write(&mut self.output, row, found);
             }

@@ -6,8 +6,8 @@ use types::{Result, Value};
 use super::step::{Scope, Step};
 use crate::exec::Cx;
 use crate::exec::eval::eval;
-use crate::func::{self, Evaluate};
 use crate::plan::expr::{Expr, ExprKind, Register};
+use crate::plan::function::{self, Evaluate};
 use crate::plan::walk;
 
 /// One value for all rows of a batch.
@@ -29,7 +29,7 @@ pub(super) fn is_outside(expr: &Expr, has_column: impl Fn(Register) -> bool) -> 
     walk::visit(expr, &mut |e| {
         is_outside &= match &e.kind {
             ExprKind::Column(register) => !has_column(*register),
-            ExprKind::Call(function, _) => !func::is_volatile(function.name),
+            ExprKind::Call(function, _) => !function::is_volatile(function.name),
             ExprKind::NextValue(_)
             | ExprKind::CallUser(_)
             | ExprKind::ScalarSubquery(_)

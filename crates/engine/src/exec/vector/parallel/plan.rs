@@ -13,9 +13,9 @@ use crate::exec::vector::choice::reads;
 use crate::exec::vector::hash_join::{Course, course};
 use crate::exec::vector::index_join;
 use crate::exec::vector::total::Totals;
-use crate::func::{self, Evaluate};
 use crate::opt::estimate;
 use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::function::{self, Evaluate};
 use crate::plan::query::{
     Access, Aggregate, AggregateCall, Join, JoinKind, JoinMethod, Node, Scan, TableSource,
 };
@@ -369,7 +369,7 @@ fn is_shareable(expr: &Expr) -> bool {
     all
 }
 
-fn is_known(function: &func::Function) -> bool {
+fn is_known(function: &function::Function) -> bool {
     const TIMES: &[&str] = &[
         "GETDATE",
         "GETUTCDATE",
@@ -381,7 +381,7 @@ fn is_known(function: &func::Function) -> bool {
     match function.eval {
         Evaluate::Session(_) => TIMES.contains(&function.name),
         Evaluate::Strict(_) | Evaluate::Full(_) => {
-            function.deterministic && !func::is_volatile(function.name)
+            function.deterministic && !function::is_volatile(function.name)
         }
     }
 }

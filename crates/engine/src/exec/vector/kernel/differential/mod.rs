@@ -291,7 +291,7 @@ fn nests_are_the_same_both_ways() {
 
 /// Functions that give another value at each call, or none at all but in a place of their own.
 fn is_restless(name: &str) -> bool {
-    crate::func::is_volatile(name) || matches!(name, "TEXTPTR" | "@@CPU_BUSY" | "@@IDLE")
+    crate::plan::function::is_volatile(name) || matches!(name, "TEXTPTR" | "@@CPU_BUSY" | "@@IDLE")
 }
 
 /// Functions that no expression over a table binds.
