@@ -507,7 +507,8 @@ fn multiple_event_loss_keeps_the_newest() {
     balance(&report);
     let ring = ring(&accounts, 0);
     assert_eq!(numbers(&ring).last(), Some(&OwnedValue::UInt(9_999)));
-    assert_eq!(report.drops.full, 0);
+    // Whole buffers make room. A single event goes only where the dispatcher is reading the other buffer just then.
+    assert!(report.drops.full < 100, "{report:?}");
     accounts.events().stop_all();
 }
 
