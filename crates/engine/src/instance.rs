@@ -114,7 +114,8 @@ impl Instance {
             created: started.clone(),
         };
         config.sa_password.clear();
-        let catalog = Catalog::bootstrap(sa, Collation::default(), &started);
+        let catalog =
+            Catalog::bootstrap(sa, Collation::default(), &started, crate::event::system_health());
         let instance = Arc::new(Self {
             events: Events::new(&machine),
             metadata: MetadataCache::of_mode(config.lock_mode),

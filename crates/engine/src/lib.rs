@@ -5,14 +5,13 @@
 #![forbid(unsafe_code)]
 
 pub mod bind;
-pub mod catalog;
+pub use ::catalog;
 pub mod event;
 pub mod exec;
 pub mod explain;
 pub mod func;
 pub mod instance;
 pub mod opt;
-mod period;
 pub mod plan;
 pub mod proc;
 pub mod security;

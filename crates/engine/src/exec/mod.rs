@@ -213,7 +213,7 @@ impl Cx<'_> {
     /// Returns when the transaction began that the statement is in, as the columns of a period have it.
     pub(crate) fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
         let began = *self.session.transaction.time.get_or_insert_with(clock);
-        crate::period::of(began, data_type)
+        ::catalog::period::of(began, data_type)
     }
 
     /// Returns the name of a table with its database and schema, as messages have it.

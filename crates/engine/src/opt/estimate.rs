@@ -309,7 +309,7 @@ impl Column<'_> {
     /// Share of the rows for which a comparison with a value is true.
     fn share(self, op: CompareOp, value: &types::Value) -> Option<f64> {
         let known = table_of(&self.scan.table).rows.statistics.get()?;
-        known.column(self.ordinal)?.share(op, value)
+        super::statistics::share(known.column(self.ordinal)?, op, value)
     }
 
     fn nulls(self) -> Option<f64> {

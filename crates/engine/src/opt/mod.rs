@@ -47,8 +47,6 @@ pub use attach::Method;
 pub use estimate::{Estimate, estimate};
 pub(crate) use prune::{prune, prune_query};
 pub(crate) use seek::{is_point, takes_hinted_paths};
-pub(crate) use statistics::Sampled;
-pub use statistics::StatisticsCell;
 pub(crate) use sweep::leftovers;
 
 /// How much is done.

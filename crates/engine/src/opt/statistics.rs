@@ -7,15 +7,13 @@
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use sos::lock::{SpinClass, SpinLock};
 use storage::TransactionOptions;
 use types::Value;
 use types::compare::group_key;
-use types::date::Moment;
 
 use super::estimate::count;
 use super::sample::{Runs, Sample};
-use crate::catalog::{IndexKind, TableDef};
+use crate::catalog::{ColumnStatistics, IndexKind, Sampled, TableDef, TableStatistics};
 use crate::plan::expr::CompareOp;
 
 /// Tables with fewer rows have no statistics.
@@ -25,87 +23,21 @@ const STALE: u64 = 3;
 /// Steps of a histogram at most.
 const STEPS_MAX: usize = 64;
 
-/// The statistics of one table, if they were taken.
-pub struct StatisticsCell(SpinLock<Option<Arc<TableStatistics>>>);
-
-impl Default for StatisticsCell {
-    fn default() -> Self {
-        Self(SpinLock::new(SpinClass::ServerOther, None))
+/// Returns the share of the rows for which `column op value` is true; `None` if nothing is known.
+pub(super) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> Option<f64> {
+    let number = number_of(value)?;
+    if column.steps.len() < 2 {
+        return None;
     }
-}
-
-impl StatisticsCell {
-    /// Tells when the sample was taken, if one was.
-    pub(crate) fn sampled(&self) -> Option<Sampled> {
-        self.get().map(|known| known.sampled)
-    }
-
-    /// Returns what is known.
-    pub(super) fn get(&self) -> Option<Arc<TableStatistics>> {
-        self.0.lock().clone()
-    }
-}
-
-/// A sample of a table.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Sampled {
-    /// When it was taken.
-    pub(crate) when: Moment,
-    /// Rows of the table then.
-    pub(crate) rows: u64,
-    /// Rows that were read.
-    pub(crate) read: u64,
-}
-
-/// What a sample tells of a table.
-pub(super) struct TableStatistics {
-    /// Which sample.
-    sampled: Sampled,
-    /// By ordinal; none of large values, which are not read.
-    columns: Vec<Option<ColumnStatistics>>,
-    /// By index and number of leading columns less one: expected number of keys that these have.
-    prefixes: Vec<Vec<f64>>,
-}
-
-impl TableStatistics {
-    /// Returns what is known of a column.
-    pub(super) fn column(&self, ordinal: u16) -> Option<&ColumnStatistics> {
-        self.columns.get(usize::from(ordinal))?.as_ref()
-    }
-
-    /// Returns how many keys the first columns of an index have; `None` if nothing is known of them together.
-    pub(super) fn prefix(&self, index: usize, columns: usize) -> Option<f64> {
-        self.prefixes.get(index)?.get(columns.checked_sub(1)?).copied()
-    }
-}
-
-/// What a sample tells of a column.
-pub(super) struct ColumnStatistics {
-    /// Expected number of distinct values, NULL left out.
-    pub distinct: f64,
-    /// Share of NULLs.
-    pub nulls: f64,
-    /// Values at equal distances in their order, as numbers; empty for what is no number or date.
-    steps: Vec<f64>,
-}
-
-impl ColumnStatistics {
-    /// Returns the share of the rows for which `column op value` is true; `None` if nothing is known.
-    pub(super) fn share(&self, op: CompareOp, value: &Value) -> Option<f64> {
-        let number = number_of(value)?;
-        if self.steps.len() < 2 {
-            return None;
-        }
-        let below = self.steps.partition_point(|s| *s < number);
-        let share = count(below) / count(self.steps.len());
-        // A sample never shows that there is nothing.
-        let share = match op {
-            CompareOp::Less | CompareOp::LessOrEqual => share,
-            CompareOp::Greater | CompareOp::GreaterOrEqual => 1.0 - share,
-            CompareOp::Equal | CompareOp::NotEqual => return None,
-        };
-        Some(share.clamp(0.5 / count(self.steps.len()), 1.0) * (1.0 - self.nulls))
-    }
+    let below = column.steps.partition_point(|s| *s < number);
+    let share = count(below) / count(column.steps.len());
+    // A sample never shows that there is nothing.
+    let share = match op {
+        CompareOp::Less | CompareOp::LessOrEqual => share,
+        CompareOp::Greater | CompareOp::GreaterOrEqual => 1.0 - share,
+        CompareOp::Equal | CompareOp::NotEqual => return None,
+    };
+    Some(share.clamp(0.5 / count(column.steps.len()), 1.0) * (1.0 - column.nulls))
 }
 
 /// Takes statistics of a table, if there are none that are good.
@@ -124,7 +56,7 @@ pub(super) fn learn(table: &TableDef, store: &Arc<storage::Store>) {
     let sample = Sample::of(table, &transaction);
     transaction.rollback();
     let statistics = sample.statistics(table, rows);
-    *table.rows.statistics.0.lock() = Some(Arc::new(statistics));
+    table.rows.statistics.set(statistics);
 }
 
 impl Sample {

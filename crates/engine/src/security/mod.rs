@@ -20,7 +20,7 @@ mod server;
 use std::sync::Arc;
 
 use crate::catalog::name::Name;
-use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind};
+use crate::catalog::{Catalog, Class, DBO, Database, Login, Permission, Principal, PrincipalKind};
 
 pub(crate) use definition::grant::{controls, holds_option};
 pub(crate) use guard::{Guard, guard, output_guard};
@@ -38,7 +38,6 @@ pub(crate) const SERVER_PUBLIC: i32 = 2;
 
 /// Ids of principals that every database has.
 const PUBLIC: i32 = 0;
-pub(crate) const DBO: i32 = 1;
 const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 const DB_ACCESS_ADMIN: i32 = 16_385;
@@ -51,20 +50,6 @@ const DB_DENY_DATA_READER: i32 = 16_392;
 const DB_DENY_DATA_WRITER: i32 = 16_393;
 /// Ids of fixed roles begin here; db_owner is the first.
 const FIXED_ROLE_FIRST: i32 = DB_OWNER;
-
-/// What a permission is about, as `sys.database_permissions.class` numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Class {
-    /// The database, or the server: 0 or 100.
-    #[default]
-    Whole,
-    /// An object: 1.
-    Object,
-    /// A schema: 3.
-    Schema,
-    /// A user or role of a database, or a login: 4 or 101.
-    Principal,
-}
 
 /// What a login may do, as of a version of the catalog.
 #[derive(Clone, Debug)]

@@ -12,7 +12,7 @@ mod function;
 mod helper;
 mod login;
 mod manage;
-pub(crate) mod options;
+pub use ::catalog::options;
 pub(crate) mod pointer;
 mod pump;
 mod state;

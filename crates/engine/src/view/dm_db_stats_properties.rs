@@ -7,7 +7,7 @@ use types::{DataType, Value};
 use super::column::{BIGINT, Column, FLOAT, INT, big, col, int, opt, rows, shape, unknown};
 use super::source_statistics::statistics;
 use super::{Rows, Scope, SystemView};
-use crate::opt::Sampled;
+use crate::catalog::Sampled;
 
 const DATETIME2: DataType = DataType::DateTime2(7);
 

@@ -9,13 +9,13 @@ use tsql::ast;
 use types::{Error, Msg, Result};
 
 use super::{change_database, refuse, rename, table};
+use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{
     Class, Database, ModuleDef, Object, Principal, ProcedureDef, Schema, SequenceDef, SynonymDef,
     TableDef, UserType,
 };
 use crate::exec::Cx;
-use crate::security::DBO;
 
 /// `schema_id` of the first schema that a user made.
 const SCHEMA_FIRST: i32 = 5;

@@ -12,10 +12,11 @@ use types::{Error, Msg, Result};
 use super::principal::no_principal;
 use super::table::shape_of_view;
 use super::{change_database, refuse};
+use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Object, Permission, PrincipalKind};
 use crate::exec::Cx;
-use crate::security::{DBO, Rights, SERVER_PUBLIC, controls, holds_option};
+use crate::security::{Rights, SERVER_PUBLIC, controls, holds_option};
 use crate::session::SessionState;
 
 /// Permissions of the server that can be granted.

@@ -10,13 +10,13 @@ use tsql::ast::{
 use types::{Error, Msg, Result};
 
 use crate::bind::BinderContext;
+use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{Database, Login, Object, Owned, Principal, PrincipalKind, password};
 use crate::exec::Cx;
 use crate::exec::ddl::{change_database, created, refuse};
 use crate::exec::run::option::{OTHER_LANGUAGES, is_known_language};
 use crate::func::principal::SERVER_ROLES;
-use crate::security::DBO;
 
 /// First `principal_id` of users' own in a database, and of logins.
 const PRINCIPAL_FIRST: i32 = 5;

@@ -20,7 +20,7 @@ use crate::catalog::{
 };
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
-use crate::period;
+use ::catalog::period;
 
 /// What `SYSTEM_VERSIONING = ON (..)` asks for.
 pub(super) struct Wanted {

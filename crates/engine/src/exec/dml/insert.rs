@@ -18,11 +18,11 @@ use crate::exec::statement::{
     begin_time, count_point, count_point_end, in_transaction, is_free, options, prepare, row_limit,
 };
 use crate::exec::{Cx, StatementResult, fault, trigger};
-use crate::period;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::TableSource;
 use crate::plan::statement::{Insert, InsertSource, InsertValue, NewRow, OuterInsert, table_of};
 use crate::sink::Command;
+use ::catalog::period;
 
 /// Runs INSERT.
 ///

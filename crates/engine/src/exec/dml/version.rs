@@ -6,7 +6,7 @@ use types::{Msg, Result, Value};
 
 use crate::catalog::TableDef;
 use crate::exec::{Cx, fault};
-use crate::period;
+use ::catalog::period;
 
 /// How often a statement begins anew with a later time before it fails with 13535.
 const RENEWALS_MAX: u32 = 32;

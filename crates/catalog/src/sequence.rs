@@ -150,7 +150,7 @@ impl SequenceDef {
     }
 
     /// Returns the last value given, as far as the counter tells.
-    pub(crate) fn last(&self) -> Option<i64> {
+    pub fn last(&self) -> Option<i64> {
         let next = self.counter.peek();
         if self.is_exhausted() {
             return Some(next);
@@ -160,13 +160,13 @@ impl SequenceDef {
     }
 
     /// Tells whether all values have been given.
-    pub(crate) fn is_exhausted(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         // Relaxed: a statistic.
         self.counter.exhausted.load(Ordering::Relaxed)
     }
 
     /// Makes a `sql_variant` of the sequence's type.
-    pub(crate) fn variant(&self, number: i64) -> Value {
+    pub fn variant(&self, number: i64) -> Value {
         let ty = types::value::ColumnType::nullable(self.data_type);
         Value::Variant(Box::new((self.value(number), ty)))
     }

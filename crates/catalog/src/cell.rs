@@ -70,7 +70,7 @@ impl CatalogCell {
     }
 
     /// Gives out a version for a catalog that belongs to one session: no plan of another has it.
-    pub(crate) fn next_own_version(&self) -> u64 {
+    pub fn next_own_version(&self) -> u64 {
         // Relaxed: only uniqueness is asked for.
         self.own_version.fetch_add(1, Ordering::Relaxed)
     }

@@ -1,7 +1,6 @@
 //! SET options of a session, with the values that a login gives them.
 
-use crate::catalog::ModuleOptions;
-use crate::explain::Explain;
+use crate::ModuleOptions;
 
 /// Transaction isolation levels, with the numbers that `sys.dm_exec_sessions` shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -77,7 +76,7 @@ pub struct Options {
 
 /// What of the SET options is part of a bound plan: a plan is good where they mean the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Meaning(u8);
+pub struct Meaning(u8);
 
 impl Meaning {
     const NULLS_COMPARE: u8 = 1;
@@ -86,27 +85,27 @@ impl Meaning {
     const MAKES_NULL: u8 = 8;
 
     /// ANSI_NULLS is OFF: `= NULL` and `<> NULL` are true or false.
-    pub(crate) fn nulls_compare(self) -> bool {
+    pub fn nulls_compare(self) -> bool {
         self.0 & Self::NULLS_COMPARE != 0
     }
 
     /// CONCAT_NULL_YIELDS_NULL is OFF: NULL is an empty string to `+`.
-    pub(crate) fn null_is_empty(self) -> bool {
+    pub fn null_is_empty(self) -> bool {
         self.0 & Self::NULL_IS_EMPTY != 0
     }
 
     /// Arithmetic that fails gives NULL.
-    pub(crate) fn makes_null(self) -> bool {
+    pub fn makes_null(self) -> bool {
         self.0 & Self::MAKES_NULL != 0
     }
 
     /// Indexes on computed columns and filtered indexes may be written, and `xml` has its methods.
-    pub(crate) fn is_for_indexes(self) -> bool {
+    pub fn is_for_indexes(self) -> bool {
         self.0 & Self::NOT_FOR_INDEXES == 0
     }
 
     /// The same under ANSI_NULLS as a module was created with.
-    pub(crate) fn with_ansi_nulls(self, on: bool) -> Self {
+    pub fn with_ansi_nulls(self, on: bool) -> Self {
         match on {
             true => Self(self.0 & !Self::NULLS_COMPARE),
             false => Self(self.0 | Self::NULLS_COMPARE),
@@ -114,14 +113,14 @@ impl Meaning {
     }
 
     /// Returns it as part of a key.
-    pub(crate) fn byte(self) -> u8 {
+    pub fn byte(self) -> u8 {
         self.0
     }
 }
 
 /// What a division by zero, an overflow or a root of a negative number does: ANSI_WARNINGS and ARITHABORT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ArithmeticFailure {
+pub enum ArithmeticFailure {
     /// It ends its statement.
     Statement,
     /// It ends the batch, and the transaction with it.
@@ -137,7 +136,7 @@ impl Options {
     }
 
     /// What of the options a bound plan goes by.
-    pub(crate) fn meaning(&self) -> Meaning {
+    pub fn meaning(&self) -> Meaning {
         let indexed = self.ansi_nulls
             && self.ansi_padding
             && self.ansi_warnings
@@ -154,12 +153,12 @@ impl Options {
     }
 
     /// What of them a module keeps that is created now.
-    pub(crate) fn of_module(&self) -> ModuleOptions {
+    pub fn of_module(&self) -> ModuleOptions {
         ModuleOptions { quoted_identifier: self.quoted_identifier, ansi_nulls: self.ansi_nulls }
     }
 
     /// Goes by a module's options; returns those before.
-    pub(crate) fn enter_module(&mut self, module: ModuleOptions) -> ModuleOptions {
+    pub fn enter_module(&mut self, module: ModuleOptions) -> ModuleOptions {
         let outer = self.of_module();
         self.quoted_identifier = module.quoted_identifier;
         self.ansi_nulls = module.ansi_nulls;
@@ -167,7 +166,7 @@ impl Options {
     }
 
     /// What happens to an expression whose arithmetic fails.
-    pub(crate) fn arithmetic_failure(&self) -> ArithmeticFailure {
+    pub fn arithmetic_failure(&self) -> ArithmeticFailure {
         match (self.ansi_warnings, self.arith_abort) {
             (true, _) => ArithmeticFailure::Statement,
             (false, true) => ArithmeticFailure::Batch,
@@ -177,13 +176,13 @@ impl Options {
 
     /// Tells whether conversions and arithmetic do what they do under the ANSI options: what kernels and
     /// helpers on other schedulers take for granted.
-    pub(crate) fn computes_as_usual(&self) -> bool {
+    pub fn computes_as_usual(&self) -> bool {
         self.ansi_warnings && !self.numeric_round_abort
     }
 
     /// Returns the options that have to be otherwise for indexes on computed columns, filtered indexes and the
     /// methods of `xml`, as error 1934 lists them.
-    pub(crate) fn wrong_for_indexes(&self) -> String {
+    pub fn wrong_for_indexes(&self) -> String {
         let wrong = [
             (!self.ansi_nulls, "ANSI_NULLS"),
             (!self.quoted_identifier, "QUOTED_IDENTIFIER"),
@@ -226,6 +225,63 @@ impl Default for Options {
             lock_timeout_ms: -1,
             deadlock_priority: 0,
             explain: Explain::default(),
+        }
+    }
+}
+
+/// What a session wants to know of its statements: a set of options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Explain(u8);
+
+impl Explain {
+    /// SHOWPLAN_TEXT
+    pub const PLAN_TEXT: Self = Self(1);
+    /// SHOWPLAN_ALL
+    pub const PLAN_ALL: Self = Self(2);
+    /// SHOWPLAN_XML
+    pub const PLAN_XML: Self = Self(4);
+    /// STATISTICS IO
+    pub const IO: Self = Self(8);
+    /// STATISTICS TIME
+    pub const TIME: Self = Self(16);
+    /// STATISTICS PROFILE
+    pub const PROFILE: Self = Self(32);
+    /// STATISTICS XML
+    pub const XML: Self = Self(64);
+    /// All that shows plans instead of running anything.
+    pub const PLANS: Self = Self(1 | 2 | 4);
+    /// All that shows plans behind a run.
+    pub const PLANS_AFTER: Self = Self(32 | 64);
+    /// All that an operator has to be counted for.
+    pub const COUNTS: Self = Self(8 | 32 | 64);
+
+    /// Tells whether anything is wanted.
+    #[inline]
+    pub fn is_any(self) -> bool {
+        self.0 != 0
+    }
+
+    /// Tells whether any of these is wanted.
+    pub fn has(self, options: Self) -> bool {
+        self.0 & options.0 != 0
+    }
+
+    /// These, and the document of what ran.
+    pub fn with_document(self) -> Self {
+        Self(self.0 | Self::XML.0)
+    }
+
+    /// Tells whether statements are shown and not run.
+    pub fn shows_plans(self) -> bool {
+        self.has(Self::PLANS)
+    }
+
+    /// Switches an option.
+    pub fn set(&mut self, option: Self, on: bool) {
+        if on {
+            self.0 |= option.0;
+        } else {
+            self.0 &= !option.0;
         }
     }
 }

@@ -19,7 +19,7 @@ impl Name {
     }
 
     /// Returns what all spellings of a name have in common: two are the same name if these are equal.
-    pub(crate) fn folded(name: &str) -> String {
+    pub fn folded(name: &str) -> String {
         name.chars().map(fold).collect()
     }
 

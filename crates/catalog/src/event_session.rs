@@ -127,13 +127,13 @@ pub struct EventTargetDef {
 
 impl EventSessionDef {
     /// Gives out the next `event_id` or `target_id`.
-    pub(crate) fn next_id(&mut self) -> i32 {
+    pub fn next_id(&mut self) -> i32 {
         self.next_object += 1;
         self.next_object
     }
 
     /// What is started of it.
-    pub(crate) fn spec(&self) -> SessionSpec {
+    pub fn spec(&self) -> SessionSpec {
         SessionSpec {
             name: self.name.clone(),
             events: self.events.iter().map(|event| event.spec.clone()).collect(),
@@ -145,7 +145,7 @@ impl EventSessionDef {
 
 impl super::Catalog {
     /// Returns the `event_session_id` of the next session.
-    pub(crate) fn next_event_session_id(&self) -> i32 {
+    pub fn next_event_session_id(&self) -> i32 {
         let highest = self.event_sessions.values().map(|session| session.id).max();
         highest.map_or(SESSION_ID_FIRST, |id| (id + 1).max(SESSION_ID_FIRST))
     }

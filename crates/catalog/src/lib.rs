@@ -7,7 +7,6 @@
 //! Object ids are positive and unique in the instance; temporary tables and table variables have
 //! negative ones.
 
-pub use crate::security::Class;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -18,7 +17,7 @@ use types::{Collation, DataType, Length};
 
 mod bootstrap;
 mod cell;
-pub(crate) mod clock;
+pub mod clock;
 mod ddl_event;
 mod event_session;
 mod external;
@@ -27,16 +26,19 @@ mod lookup;
 mod merge;
 mod message;
 pub mod name;
+pub mod options;
 mod owner;
 pub mod password;
+pub mod period;
 mod property;
-pub(crate) mod scoped;
+pub mod scoped;
 mod sequence;
 mod settings;
+mod statistics;
 pub mod table;
 mod temporal;
 
-pub(crate) use bootstrap::default_files;
+pub use bootstrap::default_files;
 pub use cell::CatalogCell;
 pub use ddl_event::{DDL_EVENTS, DdlEvent};
 pub use event_session::{
@@ -46,10 +48,11 @@ pub use external::{ExternalDataSource, ExternalFileFormat, ExternalPlace};
 pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
-pub(crate) use owner::Owned;
+pub use owner::Owned;
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
+pub use statistics::{ColumnStatistics, Sampled, StatisticsCell, TableStatistics};
 pub use table::{RowShape, create_rows, index_spec, layout_of};
 pub use temporal::{Generated, Period, Versioning};
 
@@ -170,8 +173,11 @@ pub struct DatabaseOptions {
     pub others: BTreeMap<String, String>,
 }
 
+/// `principal_id` of the user dbo, in every database.
+pub const DBO: i32 = 1;
+
 /// The highest id of a system database.
-pub(crate) const SYSTEM_DATABASE_LAST: i16 = 4;
+pub const SYSTEM_DATABASE_LAST: i16 = 4;
 
 /// Who may be in a database; the numbers are those of `sys.databases.user_access`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -187,7 +193,7 @@ pub enum UserAccess {
 
 impl UserAccess {
     /// Finds an access by its upper-case name.
-    pub(crate) fn by_name(name: &str) -> Option<Self> {
+    pub fn by_name(name: &str) -> Option<Self> {
         [Self::Multi, Self::Single, Self::Restricted].into_iter().find(|one| one.name() == name)
     }
 
@@ -239,13 +245,13 @@ impl Principal {
     }
 
     /// The SID of a user without a login, as SUSER_SNAME() shows it.
-    pub(crate) fn own_sid_text(&self, database: i16) -> String {
+    pub fn own_sid_text(&self, database: i16) -> String {
         let [a, b, c, d] = self.own_sid_parts(database);
         format!("S-1-9-3-{a}-{b}-{c}-{d}")
     }
 
     /// The SID of a user without a login.
-    pub(crate) fn own_sid(&self, database: i16) -> Vec<u8> {
+    pub fn own_sid(&self, database: i16) -> Vec<u8> {
         let mut sid = vec![1, 5, 0, 0, 0, 0, 0, 9];
         let parts = std::iter::once(3).chain(self.own_sid_parts(database));
         sid.extend(parts.flat_map(u32::to_le_bytes));
@@ -259,6 +265,20 @@ impl Principal {
 pub enum PrincipalKind {
     SqlUser,
     DatabaseRole,
+}
+
+/// What a permission is about, as `sys.database_permissions.class` numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Class {
+    /// The database, or the server: 0 or 100.
+    #[default]
+    Whole,
+    /// An object: 1.
+    Object,
+    /// A schema: 3.
+    Schema,
+    /// A user or role of a database, or a login: 4 or 101.
+    Principal,
 }
 
 /// A GRANT or DENY in force.
@@ -395,7 +415,7 @@ pub struct TableRows {
     /// The next identity value to give.
     pub identity_next: sos::sync::AtomicI64,
     /// What the optimizer knows of the values.
-    pub statistics: crate::opt::StatisticsCell,
+    pub statistics: StatisticsCell,
 }
 
 /// A column.
@@ -432,7 +452,7 @@ pub struct ColumnDef {
 impl ColumnDef {
     /// Returns the type that its values have: those of a `char` or `binary` column that trims them are as long as
     /// they are.
-    pub(crate) fn shown_type(&self) -> ColumnType {
+    pub fn shown_type(&self) -> ColumnType {
         let data_type = match self.ty.data_type {
             DataType::Char(n) if self.trims => DataType::VarChar(Length::Limited(n)),
             DataType::Binary(n) if self.trims => DataType::VarBinary(Length::Limited(n)),

@@ -59,7 +59,7 @@ pub fn create_rows(
     };
     let data = with_clerk(CLERK_OF_ROWS, make).map_err(|_| types::Msg::OutOfMemory)?;
     let identity_next = AtomicI64::new(identity_seed(shape.columns));
-    let statistics = crate::opt::StatisticsCell::default();
+    let statistics = super::StatisticsCell::default();
     Ok(Arc::new(TableRows { data, identity_next, statistics }))
 }
 

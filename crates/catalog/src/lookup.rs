@@ -10,7 +10,7 @@ use super::{
 
 impl Catalog {
     /// Takes over what a session has changed in its own snapshot `mine` of `base`.
-    pub(crate) fn take_changes(&mut self, base: &Self, mine: &Self) {
+    pub fn take_changes(&mut self, base: &Self, mine: &Self) {
         super::merge::merge(base, mine, self);
     }
 
@@ -58,7 +58,7 @@ impl Catalog {
 
 impl Database {
     /// Finds a user that EXECUTE AS may name: no role, and not one of those that only own schemas.
-    pub(crate) fn user(&self, name: &str) -> Option<&Principal> {
+    pub fn user(&self, name: &str) -> Option<&Principal> {
         const OWNERS_ONLY: [&str; 2] = ["sys", "INFORMATION_SCHEMA"];
         let found = self.principals.get(&Name::new(name))?;
         let is_user = found.kind == PrincipalKind::SqlUser

@@ -12,17 +12,17 @@ use types::{Collation, DataType, Value};
 const SCALE_MAX: u8 = 7;
 
 /// The present moment.
-pub(crate) fn now(data_type: &DataType) -> Value {
-    of(crate::catalog::clock::clock(), data_type)
+pub fn now(data_type: &DataType) -> Value {
+    of(crate::clock::clock(), data_type)
 }
 
 /// The end of the period of every row that is the current one.
-pub(crate) fn end_of_time(data_type: &DataType) -> Value {
+pub fn end_of_time(data_type: &DataType) -> Value {
     of(Moment { days: DAYS_MAX, ticks: TICKS_PER_DAY - 1, offset: 0 }, data_type)
 }
 
 /// A moment as a period's column has it.
-pub(crate) fn of(moment: Moment, data_type: &DataType) -> Value {
+pub fn of(moment: Moment, data_type: &DataType) -> Value {
     let unit = match data_type {
         DataType::DateTime2(scale) => 10_i64.pow(u32::from(SCALE_MAX.saturating_sub(*scale))),
         _ => 1,
@@ -33,11 +33,11 @@ pub(crate) fn of(moment: Moment, data_type: &DataType) -> Value {
 }
 
 /// Compares two moments of one type.
-pub(crate) fn order(one: &Value, other: &Value) -> Ordering {
+pub fn order(one: &Value, other: &Value) -> Ordering {
     compare(one, other, Collation::default()).unwrap_or(Ordering::Equal)
 }
 
 /// Tells whether a moment is earlier than another of the same type.
-pub(crate) fn is_before(one: &Value, other: &Value) -> bool {
+pub fn is_before(one: &Value, other: &Value) -> bool {
     order(one, other) == Ordering::Less
 }

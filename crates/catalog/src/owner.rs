@@ -1,7 +1,7 @@
 //! Who owns what is in a database.
 
+use super::DBO;
 use super::{Class, Database, Schema};
-use crate::security::DBO;
 
 impl Database {
     /// Finds a schema by id.
@@ -21,7 +21,7 @@ impl Database {
 
     /// Gives an object another owner; `None` is that of its schema. What was granted on the object goes, as in SQL
     /// Server.
-    pub(crate) fn set_owner(&mut self, object: i32, owner: Option<i32>) {
+    pub fn set_owner(&mut self, object: i32, owner: Option<i32>) {
         self.forget_grants(object);
         match owner {
             Some(owner) => {
@@ -34,12 +34,12 @@ impl Database {
     }
 
     /// Takes back what was granted and denied on an object.
-    pub(crate) fn forget_grants(&mut self, object: i32) {
+    pub fn forget_grants(&mut self, object: i32) {
         self.permissions.retain(|p| p.class != Class::Object || p.object_id != object);
     }
 
     /// Forgets the owners of objects that have gone.
-    pub(crate) fn prune_owners(&mut self) {
+    pub fn prune_owners(&mut self) {
         if self.owners.is_empty() {
             return;
         }
@@ -50,14 +50,14 @@ impl Database {
 
     /// Tells whether chains of ownership go into and out of the database: DB_CHAINING, which is on in master, tempdb
     /// and msdb.
-    pub(crate) fn is_chained(&self) -> bool {
+    pub fn is_chained(&self) -> bool {
         let by_default = matches!(self.id, 1 | 2 | 4);
         let said = self.options.others.get("DB_CHAINING");
         said.map_or(by_default, |said| said == "ON" || said.is_empty())
     }
 
     /// Tells whether a principal owns a schema, or an object.
-    pub(crate) fn owned_by(&self, principal: i32) -> Option<Owned> {
+    pub fn owned_by(&self, principal: i32) -> Option<Owned> {
         if self.schemas.values().any(|schema| schema.owner == principal) {
             return Some(Owned::Schema);
         }
@@ -66,7 +66,7 @@ impl Database {
 }
 
 /// What a principal owns.
-pub(crate) enum Owned {
+pub enum Owned {
     /// A schema.
     Schema,
     /// An object of its own.

@@ -3,7 +3,7 @@
 
 /// What becomes of another value than the default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum OtherValue {
+pub enum OtherValue {
     /// It is kept and shown: it guides only how plans are made and what is gathered of them.
     Kept,
     /// It is refused: statements would have to do something else.
@@ -11,17 +11,17 @@ pub(crate) enum OtherValue {
 }
 
 /// A configuration.
-pub(crate) struct ScopedConfiguration {
+pub struct ScopedConfiguration {
     /// `configuration_id`
-    pub(crate) id: i32,
+    pub id: i32,
     /// Its name, in upper case.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Its value where nobody has set one; of a switch 0 or 1.
-    pub(crate) default: i64,
+    pub default: i64,
     /// Whether it is ON or OFF, and not a number.
-    pub(crate) is_switch: bool,
+    pub is_switch: bool,
     /// What another value does.
-    pub(crate) other: OtherValue,
+    pub other: OtherValue,
 }
 
 const fn switch(
@@ -36,7 +36,7 @@ const fn switch(
 use OtherValue::{Kept, Refused};
 
 /// All of them, by id.
-pub(crate) const SCOPED: &[ScopedConfiguration] = &[
+pub const SCOPED: &[ScopedConfiguration] = &[
     // Schedulers that a statement may run on; 0 leaves it to the server's setting.
     ScopedConfiguration { id: 1, name: "MAXDOP", default: 0, is_switch: false, other: Kept },
     switch(2, "LEGACY_CARDINALITY_ESTIMATION", 0, Kept),

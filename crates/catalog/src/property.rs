@@ -115,7 +115,7 @@ impl Database {
 
 impl TableDef {
     /// Iterates over the ids of its keys, checks, foreign keys and defaults.
-    pub(crate) fn constraint_ids(&self) -> impl Iterator<Item = i32> {
+    pub fn constraint_ids(&self) -> impl Iterator<Item = i32> {
         let keys = self.indexes.iter().filter(|i| i.constraint.is_some()).map(|i| i.constraint_id);
         let checks = self.checks.iter().map(|c| c.id);
         let foreign = self.foreign_keys.iter().map(|f| f.id);

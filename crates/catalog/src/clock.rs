@@ -1,7 +1,7 @@
 //! The clock that statements, catalog and instance read.
 
 /// Returns the present moment, UTC.
-pub(crate) fn clock() -> types::date::Moment {
+pub fn clock() -> types::date::Moment {
     let (days, ticks) = sos::clock::utc_days_and_ticks();
     // Both are far inside the range: a day has 864e9 ticks, the calendar 3.65 million days.
     types::date::Moment {

@@ -6,13 +6,10 @@ use std::sync::Arc;
 use sos::memory::{MemoryClerk, with_clerk};
 use types::{Collation, Value};
 
-use crate::event::system_health;
-use crate::security::DBO;
-
 use super::name::Name;
 use super::{
-    Catalog, Database, DatabaseFile, DatabaseOptions, Login, Principal, PrincipalKind, Schema,
-    Settings, TraceFlags, UserMessages,
+    Catalog, DBO, Database, DatabaseFile, DatabaseOptions, EventSessionDef, Login, Principal,
+    PrincipalKind, Schema, Settings, TraceFlags, UserMessages,
 };
 
 /// Databases that every instance has, with their ids.
@@ -35,8 +32,13 @@ const FIXED_ROLES: [(i32, &str); 10] = [
 ];
 
 impl Catalog {
-    /// Makes the catalog of a fresh instance: system databases and `sa`.
-    pub fn bootstrap(sa: Login, collation: Collation, created: &Value) -> Self {
+    /// Makes the catalog of a fresh instance: system databases, `sa`, and the event session that it starts with.
+    pub fn bootstrap(
+        sa: Login,
+        collation: Collation,
+        created: &Value,
+        event_session: Arc<EventSessionDef>,
+    ) -> Self {
         let databases = SYSTEM_DATABASES.iter().map(|&(id, name)| {
             (Name::new(name), Arc::new(Database::new(id, name, collation, created.clone())))
         });
@@ -48,7 +50,7 @@ impl Catalog {
             messages: UserMessages::default(),
             settings: Settings::default(),
             trace_flags: TraceFlags::default(),
-            event_sessions: BTreeMap::from([(Name::new("system_health"), system_health())]),
+            event_sessions: BTreeMap::from([(Name::new(&event_session.name), event_session)]),
             triggers: BTreeMap::new(),
         }
     }
@@ -105,7 +107,7 @@ impl Default for DatabaseOptions {
 }
 
 /// Files of a database that names none, as `model` has them, and of the system's own.
-pub(crate) fn default_files(database: &str) -> Vec<DatabaseFile> {
+pub fn default_files(database: &str) -> Vec<DatabaseFile> {
     let file = |name: String, path: String, log: bool| DatabaseFile {
         filegroup: if log { String::new() } else { "PRIMARY".to_owned() },
         name,
