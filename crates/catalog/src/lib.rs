@@ -32,6 +32,7 @@ pub mod password;
 pub mod period;
 mod property;
 pub mod scoped;
+pub mod security;
 mod sequence;
 mod settings;
 mod statistics;

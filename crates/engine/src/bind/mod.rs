@@ -16,6 +16,7 @@ pub mod fragment;
 pub mod hint;
 pub mod program;
 pub mod query;
+pub(crate) mod require;
 pub(crate) mod simple;
 mod statement;
 pub mod types;

@@ -10,6 +10,7 @@ use super::hint::set_hints;
 use super::query::{bind_document, bind_query, bind_spec_parts, declare_ctes};
 use super::{Binder, dml, export};
 use crate::bind::expr::bind_expr;
+use crate::bind::require::require_target;
 use crate::opt;
 use crate::plan::children;
 use crate::plan::document::WhenEmpty;
@@ -17,7 +18,6 @@ use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, OutputColumn, Query};
 use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, SelectInto};
 use crate::plan::walk::{self, Registers};
-use crate::security::require_target;
 use crate::sink::{ColumnInfo, ResultShape, Traits};
 
 /// Ids of result shapes: unique in the process, since a server may hold several instances.

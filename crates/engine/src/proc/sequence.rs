@@ -7,11 +7,11 @@ use super::{SystemProcedure, int_type, text, whole};
 use crate::bind::BinderContext;
 use crate::bind::expr::find_object;
 use crate::bind::fragment::parse_object_name;
+use crate::bind::require::require_sequence;
 use crate::catalog::Object;
 use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
-use crate::security::require_sequence;
 
 pub(super) static PROCEDURES: &[SystemProcedure] =
     &[SystemProcedure { name: "sp_sequence_get_range", id: 0, run: get_range }];

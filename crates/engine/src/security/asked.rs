@@ -301,7 +301,7 @@ pub fn lines() -> impl Iterator<Item = Line> {
         name: view.name,
         asks: match view.name {
             "dm_exec_input_buffer" | "dm_exec_requests" | "dm_exec_sessions" => OWN_SESSION,
-            name if super::needs_server_state(name) => VIEW_STATE,
+            name if catalog::security::needs_server_state(name) => VIEW_STATE,
             _ => "",
         },
     });

@@ -37,7 +37,7 @@ pub(crate) fn bind_bulk_rows(
     triggers: Triggers,
     nulls: Nulls,
 ) -> Result<Insert> {
-    crate::security::require_target(binder, target, &[], &["INSERT"])?;
+    crate::bind::require::require_target(binder, target, &[], &["INSERT"])?;
     in_level(binder, None, |binder| {
         let target = resolve(binder, target)?;
         let table = Arc::clone(table_of(&target));

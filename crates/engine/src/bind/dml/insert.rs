@@ -14,6 +14,7 @@ use crate::bind::Binder;
 use crate::bind::expr::{bind_expr, compute_next_values, share_next_values};
 use crate::bind::hint::check_table_hints;
 use crate::bind::query::{Resolved, bind_query, resolve_table, top_of};
+use crate::bind::require::require_crossing;
 use crate::catalog::TableDef;
 use crate::catalog::name::Name;
 use crate::opt;
@@ -23,7 +24,6 @@ use crate::plan::statement::{
     Course, Insert, InsertSource, InsertValue, Purpose, ViewCheck, table_of,
 };
 use crate::plan::walk;
-use crate::security::require_crossing;
 
 /// Binds INSERT.
 pub(crate) fn bind_insert(binder: &mut Binder<'_>, insert: &ast::Insert) -> Result<Insert> {
@@ -239,7 +239,7 @@ pub(super) fn bind_rows_into(
     columns: &[Ident],
     (types, untyped): (&[ColumnType], &[bool]),
 ) -> Result<Insert> {
-    crate::security::require_target(binder, target, &[], &["INSERT"])?;
+    crate::bind::require::require_target(binder, target, &[], &["INSERT"])?;
     let target = resolve(binder, target)?;
     let definition = Arc::clone(table_of(&target));
     check_history(binder, &definition)?;

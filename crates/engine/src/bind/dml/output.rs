@@ -15,7 +15,7 @@ use crate::catalog::TableDef;
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::OutputColumn;
 use crate::plan::statement::{OutputClause, OutputTarget};
-use crate::security::{self, Guard};
+use crate::security::Guard;
 use crate::sink::Traits;
 
 /// Where the columns of a pseudo table are.
@@ -118,11 +118,16 @@ fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
         let ids = (module.database_id, module.id, module.schema_id);
         let names = (module.schema.as_str(), module.name.as_str());
         // A column that the view does not show can't be read through it.
-        return security::output_guard(binder, ids, names, columns.map(|i| shows(source, i)));
+        return crate::bind::require::output_guard(
+            binder,
+            ids,
+            names,
+            columns.map(|i| shows(source, i)),
+        );
     }
     let ids = (table.database_id, table.id, table.schema_id);
     let names = (table.schema.as_str(), table.name.as_str());
-    security::output_guard(binder, ids, names, columns.map(Some))
+    crate::bind::require::output_guard(binder, ids, names, columns.map(Some))
 }
 
 fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {

@@ -16,7 +16,6 @@ use crate::opt::inner_join;
 use crate::plan::expr::Register;
 use crate::plan::query::{Node, Scan, ScanHints, TableSource, Whole};
 use crate::plan::statement::table_of;
-use crate::security;
 
 /// A bound target and the rows that the statement is about.
 pub(super) struct Bound {
@@ -213,12 +212,21 @@ pub(super) fn require_base(
 ) -> Result<()> {
     let level = binder.levels.last().and_then(|level| level.sources.get(source));
     if let Some(view) = level.and_then(|source| source.view.as_ref()) {
-        return security::require_crossing(binder, &view.module, &base.definition, permission);
+        return crate::bind::require::require_crossing(
+            binder,
+            &view.module,
+            &base.definition,
+            permission,
+        );
     }
     if !is_query(binder, source) {
         return Ok(());
     }
-    security::require(binder, &Resolved::Table(Arc::clone(&base.definition)), permission)
+    crate::bind::require::require(
+        binder,
+        &Resolved::Table(Arc::clone(&base.definition)),
+        permission,
+    )
 }
 
 /// As [`require_base`], of a change of these columns.
@@ -238,7 +246,7 @@ pub(super) fn require_columns(
     }
     let ids = (table.database_id, table.id, table.schema_id);
     let names = (table.schema.as_str(), table.name.as_str());
-    let Some(guard) = security::guard(binder, ids, names, table.columns.len()) else {
+    let Some(guard) = crate::bind::require::guard(binder, ids, names, table.columns.len()) else {
         return Ok(());
     };
     let mut changed = table.columns.iter().enumerate().filter(|(place, _)| named(*place));

@@ -39,7 +39,7 @@ pub(super) fn bind(
         return Err(Msg::InvalidObject(&name.to_string()).into());
     };
     let place = name.database.as_deref().unwrap_or(binder.database);
-    crate::security::require_sequence(binder, place, &sequence)?;
+    crate::bind::require::require_sequence(binder, place, &sequence)?;
     binder.takes_values = true;
     let ty = ColumnType {
         data_type: sequence.data_type,

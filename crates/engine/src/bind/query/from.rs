@@ -26,7 +26,7 @@ use crate::plan::query::{
     ValuesScan, ViewScan,
 };
 use crate::plan::walk::{self, Registers};
-use crate::security::{self, Owner};
+use crate::security::Owner;
 use crate::sink::Traits;
 use crate::view::{SystemView, known_but_missing};
 
@@ -216,7 +216,7 @@ pub(crate) fn bind_named_source(
         return add_table_source(binder, table, name, scan_hints(hints));
     }
     let resolved = resolve_table(binder, table)?;
-    security::require(binder, &resolved, "SELECT")?;
+    crate::bind::require::require(binder, &resolved, "SELECT")?;
     let guarded = binder.rights.and_then(|_| guarded(&resolved));
     let node = bind_resolved(binder, resolved, name, alias.is_none(), hints)?;
     if let Some(guarded) = &guarded {
@@ -247,7 +247,7 @@ fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
 fn guard_last(binder: &mut Binder<'_>, Guarded { ids, schema, name }: &Guarded) {
     let source = binder.levels.last().and_then(|level| level.sources.last());
     let columns = source.map_or(0, |source| source.columns.len());
-    let guard = security::guard(binder, *ids, (schema, name), columns);
+    let guard = crate::bind::require::guard(binder, *ids, (schema, name), columns);
     if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
         source.guard = guard;
     }
@@ -508,7 +508,7 @@ pub(super) fn bind_system_view(
     (view, database, arguments): (&'static SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
 ) -> Result<Node> {
-    security::require_view(binder, view)?;
+    crate::bind::require::require_view(binder, view)?;
     let shape = (view.columns)();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {

@@ -40,7 +40,7 @@ pub(super) fn bind(
         .flatten()
         .filter(|module| module.type_code != "FN")
     {
-        crate::security::require_module(binder, &module, "SELECT")?;
+        crate::bind::require::require_module(binder, &module, "SELECT")?;
         return bind_user(binder, source, &module, lateral);
     }
     let schema = name.schema.as_deref().unwrap_or_default();

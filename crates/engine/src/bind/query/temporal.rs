@@ -19,7 +19,6 @@ use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{
     Access, Node, OutputColumn, Path, Query, Scan, ScanHints, SetKind, TableSource,
 };
-use crate::security;
 use crate::sink::Traits;
 
 /// FOR SYSTEM_TIME with its arguments bound.
@@ -119,7 +118,7 @@ pub(super) fn bind_versions(
     let catalog = binder.catalog;
     let database = catalog.database_by_id(table.database_id);
     let history = database.and_then(|d| d.table_by_id(history)).ok_or(Msg::InternalError)?;
-    security::require(binder, &Resolved::Table(Arc::clone(history)), "SELECT")?;
+    crate::bind::require::require(binder, &Resolved::Table(Arc::clone(history)), "SELECT")?;
     let current = versions(binder, table, (period, &span), hints)?;
     let earlier = ScanHints { path: Path::Any, ..hints };
     let earlier = versions(binder, history, (period, &span), earlier)?;

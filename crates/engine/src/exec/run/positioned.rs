@@ -241,7 +241,7 @@ pub(super) fn table_of(statement: &Statement, binder: &mut Binder<'_>) -> Result
     let TargetKind::Name(name) = &target.kind else {
         return Err(Msg::CursorTableNotIncluded.into());
     };
-    let aliased = name.as_simple().and_then(|alias| crate::security::named(from, alias));
+    let aliased = name.as_simple().and_then(|alias| crate::bind::require::named(from, alias));
     match resolve_table(binder, aliased.unwrap_or(name))? {
         Resolved::Table(table) => Ok(table.id),
         Resolved::View(..) | Resolved::System(..) => Err(Msg::CursorTableNotIncluded.into()),

@@ -67,7 +67,7 @@ impl Runner<'_> {
             return Err(Msg::InvalidObject(&table.to_string()).into());
         };
         let read = Resolved::Table(Arc::clone(&definition));
-        crate::security::require(&binder, &read, "SELECT")?;
+        crate::bind::require::require(&binder, &read, "SELECT")?;
         let column = definition.columns.iter().find(|c| Name::same(&c.name, written));
         let column = column.ok_or(Msg::InvalidColumn(written))?;
         match column.ty.data_type {

@@ -6,7 +6,7 @@ use super::{
     Class, DB_ACCESS_ADMIN, DB_BACKUP_OPERATOR, DB_DDL_ADMIN, DB_OWNER, DB_SECURITY_ADMIN, Rights,
     verdict,
 };
-use crate::catalog::{Catalog, Database, Permission, Schema};
+use crate::{Catalog, Database, Permission, Schema};
 
 /// Fixed roles with the permissions of the database that they have, as the documentation of database-level roles
 /// lists them. db_owner has all.
@@ -50,7 +50,7 @@ fn implies(held: &str, asked: &str) -> bool {
 
 impl Rights {
     /// Tells whether the login has a permission of the database itself, such as CREATE TABLE.
-    pub(crate) fn has_of_database(&self, database: &Database, permission: &str) -> bool {
+    pub fn has_of_database(&self, database: &Database, permission: &str) -> bool {
         if self.all {
             return true;
         }
@@ -73,7 +73,7 @@ impl Rights {
     ///
     /// # Errors
     /// 262.
-    pub(crate) fn check_database(&self, database: &Database, permission: &str) -> Result<()> {
+    pub fn check_database(&self, database: &Database, permission: &str) -> Result<()> {
         if self.has_of_database(database, permission) {
             return Ok(());
         }
@@ -81,23 +81,18 @@ impl Rights {
     }
 
     /// Tells whether the login owns a database, as `dbo` or as a member of `db_owner`.
-    pub(crate) fn owns(&self, database: &Database) -> bool {
+    pub fn owns(&self, database: &Database) -> bool {
         self.all || self.principals(database).contains(&DB_OWNER)
     }
 
     /// Tells whether the login may change a database: ALTER on it, or ALTER ANY DATABASE.
-    pub(crate) fn alters_database(&self, catalog: &Catalog, database: &Database) -> bool {
+    pub fn alters_database(&self, catalog: &Catalog, database: &Database) -> bool {
         self.has_of_database(database, "ALTER") || self.has_of_server(catalog, "ALTER ANY DATABASE")
     }
 
     /// Tells whether the login has a permission on a schema: as its owner, by a GRANT on it or on the database, or
     /// by a role.
-    pub(crate) fn has_on_schema(
-        &self,
-        database: &Database,
-        schema: &Schema,
-        permission: &str,
-    ) -> bool {
+    pub fn has_on_schema(&self, database: &Database, schema: &Schema, permission: &str) -> bool {
         if self.all {
             return true;
         }

@@ -1,7 +1,7 @@
 //! Permissions of the server: what fixed server roles have, what implies what, which views ask.
 
 use super::{Class, Rights, SERVER_PUBLIC, verdict};
-use crate::catalog::{Catalog, Database, Login, Permission};
+use crate::{Catalog, Database, Login, Permission};
 
 /// Fixed server roles with the permissions that they have, as the documentation of server-level roles lists them;
 /// sysadmin has all.
@@ -47,48 +47,48 @@ pub(super) fn has(catalog: &Catalog, login: &Login, permission: &str) -> bool {
 
 impl Rights {
     /// Tells whether the login has a permission of the server.
-    pub(crate) fn has_of_server(&self, catalog: &Catalog, permission: &str) -> bool {
+    pub fn has_of_server(&self, catalog: &Catalog, permission: &str) -> bool {
         self.all || self.own_login(catalog).is_some_and(|login| has(catalog, login, permission))
     }
 
     /// Tells whether the login may empty caches and clear statistics: ALTER SERVER STATE.
-    pub(crate) fn alters_state(&self, catalog: &Catalog) -> bool {
+    pub fn alters_state(&self, catalog: &Catalog) -> bool {
         self.has_of_server(catalog, "ALTER SERVER STATE")
     }
 
     /// Tells whether the login may make databases.
-    pub(crate) fn makes_databases(&self, catalog: &Catalog) -> bool {
+    pub fn makes_databases(&self, catalog: &Catalog) -> bool {
         let in_master = |master: &Database| self.has_of_database(master, "CREATE DATABASE");
         self.has_of_server(catalog, "CREATE ANY DATABASE")
             || catalog.database("master").is_some_and(|master| in_master(master))
     }
 
     /// Tells whether the login is a member of a fixed server role, as a sysadmin is of all.
-    pub(crate) fn is_in_server_role(&self, catalog: &Catalog, role: &str) -> bool {
+    pub fn is_in_server_role(&self, catalog: &Catalog, role: &str) -> bool {
         self.all || self.own_login(catalog).is_some_and(|login| login.roles.contains(&role))
     }
 
     /// Tells whether the login may read files: by ADMINISTER BULK OPERATIONS.
-    pub(crate) fn reads_files(&self, catalog: &Catalog) -> bool {
+    pub fn reads_files(&self, catalog: &Catalog) -> bool {
         self.has_of_server(catalog, "ADMINISTER BULK OPERATIONS")
     }
 
     /// Tells whether the login may read and write what the data sources of a database name: by ADMINISTER DATABASE
     /// BULK OPERATIONS there, which its owners have, or as [`Self::reads_files`].
-    pub(crate) fn uses_data_sources(&self, catalog: &Catalog, database: &Database) -> bool {
+    pub fn uses_data_sources(&self, catalog: &Catalog, database: &Database) -> bool {
         self.has_of_database(database, "ADMINISTER DATABASE BULK OPERATIONS")
             || self.reads_files(catalog)
     }
 
     /// Tells whether the login has VIEW SERVER STATE.
-    pub(crate) fn views_server_state(&self) -> bool {
+    pub fn views_server_state(&self) -> bool {
         self.server_state
     }
 }
 
 /// Tells whether a view shows the state of the server. Those of sessions and requests show each
 /// session its own; that of the host asks for nothing, as in SQL Server.
-pub(crate) fn needs_server_state(view: &str) -> bool {
+pub fn needs_server_state(view: &str) -> bool {
     const OPEN: [&str; 6] = [
         "dm_exec_describe_first_result_set",
         "dm_exec_input_buffer",

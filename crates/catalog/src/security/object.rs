@@ -7,26 +7,30 @@ use super::{
     Class, DB_DATA_READER, DB_DATA_WRITER, DB_DDL_ADMIN, DB_DENY_DATA_READER, DB_DENY_DATA_WRITER,
     DB_OWNER, Rights, verdict,
 };
-use crate::catalog::{Database, Object, Permission, TableDef};
+use crate::{Database, Object, Permission, TableDef};
 
 /// An object that is asked for.
 #[derive(Clone, Copy)]
-pub(crate) struct Securable<'o> {
-    pub(super) id: i32,
-    pub(super) schema_id: i32,
-    pub(super) schema: &'o str,
-    pub(super) name: &'o str,
+pub struct Securable<'o> {
+    /// Its `object_id`.
+    pub id: i32,
+    /// Its schema's id.
+    pub schema_id: i32,
+    /// Its schema's name.
+    pub schema: &'o str,
+    /// Its name.
+    pub name: &'o str,
 }
 
 impl<'o> Securable<'o> {
     /// Names an object of a database.
-    pub(crate) fn of(database: &Database, object: &'o Object) -> Self {
+    pub fn of(database: &Database, object: &'o Object) -> Self {
         let schema_id = database.schema(object.schema()).map_or(super::DBO, |schema| schema.id);
         Self { id: object.id(), schema_id, schema: object.schema(), name: object.name() }
     }
 
     /// Names a table.
-    pub(crate) fn table(table: &'o TableDef) -> Self {
+    pub fn table(table: &'o TableDef) -> Self {
         let (schema, name) = (table.schema.as_str(), table.name.as_str());
         Self { id: table.id, schema_id: table.schema_id, schema, name }
     }
@@ -37,7 +41,7 @@ impl Rights {
     ///
     /// # Errors
     /// 229.
-    pub(super) fn check(
+    pub fn check(
         &self,
         database: &Database,
         object: &Securable<'_>,
@@ -53,12 +57,7 @@ impl Rights {
     }
 
     /// Tells whether the login has a permission on an object.
-    pub(crate) fn has(
-        &self,
-        database: &Database,
-        object: &Securable<'_>,
-        permission: &str,
-    ) -> bool {
+    pub fn has(&self, database: &Database, object: &Securable<'_>, permission: &str) -> bool {
         if self.all {
             return true;
         }
@@ -93,7 +92,7 @@ impl Rights {
     }
 
     /// Tells whether a permission is given on one column at least.
-    pub(super) fn has_some_column(
+    pub fn has_some_column(
         &self,
         database: &Database,
         object: &Securable<'_>,
@@ -106,7 +105,7 @@ impl Rights {
 
     /// Tells whether a permission is given on a column: what is said of the column counts before what is
     /// said of the whole object, of which a DENY does not take back a GRANT on a column.
-    pub(super) fn has_column(
+    pub fn has_column(
         &self,
         database: &Database,
         object: &Securable<'_>,
@@ -135,12 +134,12 @@ impl Rights {
     }
 
     /// Tells whether the login may change what an object is.
-    pub(crate) fn alters(&self, database: &Database, object: &Object) -> bool {
+    pub fn alters(&self, database: &Database, object: &Object) -> bool {
         self.all || self.has(database, &Securable::of(database, object), "ALTER")
     }
 
     /// Tells whether the login may drop an object: CONTROL on it, or ALTER on its schema.
-    pub(crate) fn drops(&self, database: &Database, object: &Object) -> bool {
+    pub fn drops(&self, database: &Database, object: &Object) -> bool {
         let in_schema = || database.schema(object.schema());
         self.all
             || self.has(database, &Securable::of(database, object), "CONTROL")
@@ -149,7 +148,7 @@ impl Rights {
 
     /// Tells whether the login owns a table or may define things in its database: what DBCC asks of who checks or
     /// reseeds a table.
-    pub(crate) fn keeps(&self, database: &Database, table: &TableDef) -> bool {
+    pub fn keeps(&self, database: &Database, table: &TableDef) -> bool {
         let ids = self.principals(database);
         self.all
             || [DB_OWNER, DB_DDL_ADMIN].iter().any(|role| ids.contains(role))
@@ -165,14 +164,14 @@ fn owns(database: &Database, ids: &[i32], object: &Securable<'_>) -> bool {
 }
 
 /// Tells whether a permission is about one column of an object.
-pub(crate) fn is_of_column(permission: &Permission, object_id: i32) -> bool {
+pub fn is_of_column(permission: &Permission, object_id: i32) -> bool {
     permission.class == Class::Object
         && permission.object_id == object_id
         && permission.column_id != 0
 }
 
 /// Tells whether a login has a permission on a column of an object.
-pub(crate) fn has_on_column(
+pub fn has_on_column(
     rights: &Rights,
     database: &Database,
     (id, schema_id): (i32, i32),
@@ -184,7 +183,7 @@ pub(crate) fn has_on_column(
 }
 
 /// Tells whether a login has a permission on an object.
-pub(crate) fn has_on_object(
+pub fn has_on_object(
     rights: &Rights,
     database: &Database,
     (id, schema_id): (i32, i32),
@@ -197,7 +196,7 @@ pub(crate) fn has_on_object(
 ///
 /// # Errors
 /// 229.
-pub(crate) fn check_object(
+pub fn check_object(
     rights: &Rights,
     database: &Database,
     (id, schema_id): (i32, i32),
@@ -211,7 +210,7 @@ pub(crate) fn check_object(
 ///
 /// # Errors
 /// 229, or 230 where some columns may be referred to.
-pub(crate) fn check_references(
+pub fn check_references(
     rights: &Rights,
     database: &Database,
     table: &TableDef,

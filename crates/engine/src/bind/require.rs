@@ -4,70 +4,17 @@
 //! owner, or of another database, breaks the chain: the caller is asked, and a plan that was made for one caller
 //! serves no other.
 
+use std::sync::Arc;
+
 use tsql::ast::{ObjectName, TableRef, TableRefKind, Target, TargetKind};
 use types::{Error, Msg, Result};
 
-use super::{DBO, Rights, Securable, needs_server_state};
-use crate::bind::Binder;
-use crate::bind::query::{Resolved, resolve_table};
+use super::Binder;
+use super::query::{Resolved, resolve_table};
 use crate::catalog::name::Name;
-use crate::catalog::{Catalog, ModuleDef, ProcedureDef, SequenceDef, TableDef};
+use crate::catalog::security::{Guard, Owner, Rights, Securable, needs_server_state};
+use crate::catalog::{DBO, ModuleDef, SequenceDef, TableDef};
 use crate::view::SystemView;
-
-/// Who owns an object: a principal of a database.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Owner {
-    database: i16,
-    principal: i32,
-}
-
-impl Owner {
-    /// Of an object, by its ids.
-    pub(crate) fn of(catalog: &Catalog, database: i16, (id, schema_id): (i32, i32)) -> Self {
-        let found = catalog.database_by_id(database);
-        Self { database, principal: found.map_or(DBO, |d| d.owner_of(id, schema_id)) }
-    }
-
-    /// Of a procedure. A temporary one is of the session that made it and begins no chain.
-    pub(crate) fn of_procedure(catalog: &Catalog, procedure: &ProcedureDef) -> Self {
-        const NOT_ANY: i32 = -1;
-        let database = procedure.database_id;
-        if procedure.name.starts_with('#') {
-            return Self { database, principal: NOT_ANY };
-        }
-        Self::of(catalog, database, (procedure.id, procedure.schema_id))
-    }
-
-    /// Of a view, function or trigger. A trigger is of the owner of what it is on.
-    pub(crate) fn of_module(catalog: &Catalog, module: &ModuleDef) -> Self {
-        let (mut id, mut schema_id) = (module.id, module.schema_id);
-        let database = catalog.database_by_id(module.database_id);
-        if module.parent_id != 0
-            && let Some((of, parent)) =
-                database.and_then(|d| Some((d, d.object_by_id(module.parent_id)?)))
-        {
-            let parent = Securable::of(of, parent);
-            (id, schema_id) = (parent.id, parent.schema_id);
-        }
-        Self::of(catalog, module.database_id, (id, schema_id))
-    }
-}
-
-impl Owner {
-    /// Tells whether a chain that has come to one owner goes on to another: to the same one; in another database, where
-    /// DB_CHAINING is on in both and the owners are one login.
-    pub(crate) fn reaches(self, catalog: &Catalog, other: Self) -> bool {
-        if self.database == other.database {
-            return self.principal == other.principal;
-        }
-        let login = |owner: Self| {
-            let database = catalog.database_by_id(owner.database).filter(|d| d.is_chained())?;
-            let principal = database.principals.values().find(|p| p.id == owner.principal)?;
-            principal.login.as_deref()
-        };
-        matches!((login(self), login(other)), (Some(a), Some(b)) if Name::same(a, b))
-    }
-}
 
 impl<'a> Binder<'a> {
     /// Returns whom to ask about an object; none where the chain of ownership holds.
@@ -218,4 +165,28 @@ pub(crate) fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectN
             .or_else(|| joins.iter().find_map(|j| named(std::slice::from_ref(&j.right), alias))),
         _ => None,
     })
+}
+
+/// Makes the guard of what a name has been resolved to, which has so many columns.
+pub(crate) fn guard(
+    binder: &Binder<'_>,
+    (database_id, id, schema_id): (i16, i32, i32),
+    (schema, name): (&str, &str),
+    columns: usize,
+) -> Option<Arc<Guard>> {
+    let rights = binder.asked_about(database_id, (id, schema_id))?;
+    let database = binder.catalog.database_by_id(database_id)?;
+    Guard::of(rights, database, &Securable { id, schema_id, schema, name }, columns)
+}
+
+/// Makes the guard of what OUTPUT shows of an object: see [`Guard::of_output`].
+pub(crate) fn output_guard(
+    binder: &Binder<'_>,
+    (database_id, id, schema_id): (i16, i32, i32),
+    (schema, name): (&str, &str),
+    places: impl Iterator<Item = Option<usize>>,
+) -> Option<Arc<Guard>> {
+    let rights = binder.asked_about(database_id, (id, schema_id))?;
+    let database = binder.catalog.database_by_id(database_id)?;
+    Guard::of_output(rights, database, &Securable { id, schema_id, schema, name }, places)
 }

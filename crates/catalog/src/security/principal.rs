@@ -1,12 +1,12 @@
 //! Who may run as whom, and who may manage principals.
 
 use super::{Class, DBO, FIXED_ROLE_FIRST, Rights, SERVER_PUBLIC, verdict};
-use crate::catalog::{Catalog, Database, Login, Permission, Principal};
+use crate::{Catalog, Database, Login, Permission, Principal};
 
 impl Rights {
     /// Tells whether EXECUTE AS USER is allowed: of oneself, of any user to the database's owner, or by
     /// IMPERSONATE.
-    pub(crate) fn may_be_user(&self, database: &Database, user: &Principal) -> bool {
+    pub fn may_be_user(&self, database: &Database, user: &Principal) -> bool {
         if self.owns(database) {
             return true;
         }
@@ -33,7 +33,7 @@ impl Rights {
 
     /// Tells whether EXECUTE AS LOGIN is allowed: of oneself, of any login to a sysadmin, or by
     /// IMPERSONATE.
-    pub(crate) fn may_be_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+    pub fn may_be_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         let Some(own) = self.own_login(catalog) else { return self.all };
         let about = |p: &&Permission| {
             let covers = match p.class {
@@ -53,7 +53,7 @@ impl Rights {
 
     /// Tells whether the login may change or drop another: ALTER ANY LOGIN, or ALTER on it; a sysadmin's login takes
     /// CONTROL SERVER.
-    pub(crate) fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+    pub fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         let Some(own) = self.own_login(catalog) else { return self.all };
         let about = |p: &&Permission| {
             p.class == Class::Principal
@@ -69,13 +69,13 @@ impl Rights {
     }
 
     /// Tells whether the login is the one named.
-    pub(crate) fn is_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+    pub fn is_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         self.own_login(catalog).is_some_and(|own| own.principal_id == wanted.principal_id)
     }
 
     /// Tells whether the login may change who is in a role: ALTER ANY ROLE, or ALTER on the role; of a fixed role
     /// only owners of the database may.
-    pub(crate) fn alters_role(&self, database: &Database, role: &Principal) -> bool {
+    pub fn alters_role(&self, database: &Database, role: &Principal) -> bool {
         let is_fixed = role.id >= FIXED_ROLE_FIRST;
         self.owns(database)
             || (!is_fixed
@@ -86,13 +86,13 @@ impl Rights {
 
     /// Tells whether the login may give something to a principal, as its owner or as what it runs as: it is that,
     /// is a member of it, or may impersonate it.
-    pub(crate) fn may_give_to(&self, database: &Database, principal: &Principal) -> bool {
+    pub fn may_give_to(&self, database: &Database, principal: &Principal) -> bool {
         self.may_be_user(database, principal)
             || self.principals(database)[1..].contains(&principal.id)
     }
 
     /// Tells whether the login may grant what is about a user or role.
-    pub(crate) fn controls_principal(&self, database: &Database, principal: i32) -> bool {
+    pub fn controls_principal(&self, database: &Database, principal: i32) -> bool {
         principal != DBO && self.is_granted_on(database, principal, "CONTROL")
     }
 }

@@ -1,0 +1,103 @@
+//! What may be done with single columns of a source, where that is not the same for all.
+
+use std::sync::Arc;
+
+use types::{Error, Msg, Result};
+
+use super::{Rights, Securable, is_of_column};
+use crate::Database;
+
+/// What may be done with single columns of a source: there is one where permissions are about columns.
+#[derive(Debug)]
+pub struct Guard {
+    database: String,
+    schema: String,
+    name: String,
+    /// Of each column whether it may be read, and whether it may be changed.
+    columns: Vec<(bool, bool)>,
+    /// Whether what is asked first is the whole object: where nothing of it may be read.
+    whole: bool,
+}
+
+impl Guard {
+    /// Checks that a column may be read.
+    ///
+    /// # Errors
+    /// 230; 229 where no column may be read and nobody has asked for the object.
+    pub fn check_read(&self, place: usize, column: &str) -> Result<()> {
+        if self.whole {
+            let Self { database, schema, name, .. } = self;
+            let denied = Msg::PermissionDenied("SELECT", name, database, schema);
+            return Err(Error::from(denied).with_state(5));
+        }
+        self.check(self.columns.get(place).is_none_or(|may| may.0), "SELECT", column)
+    }
+
+    /// Checks that a column may be changed.
+    ///
+    /// # Errors
+    /// 230.
+    pub fn check_change(&self, place: usize, column: &str) -> Result<()> {
+        self.check(self.columns.get(place).is_none_or(|may| may.1), "UPDATE", column)
+    }
+
+    /// Makes the guard of an object that has so many columns; `None` where no permission is about a column of it.
+    pub fn of(
+        rights: &Rights,
+        database: &Database,
+        object: &Securable<'_>,
+        columns: usize,
+    ) -> Option<Arc<Self>> {
+        if !database.permissions.iter().any(|p| is_of_column(p, object.id)) {
+            return None;
+        }
+        let may = |place: usize| {
+            let column_id = i32::try_from(place + 1).unwrap_or(i32::MAX);
+            let has = |permission| rights.has_column(database, object, column_id, permission);
+            (has("SELECT"), has("UPDATE"))
+        };
+        Some(Arc::new(Self {
+            database: database.name.clone(),
+            schema: object.schema.to_owned(),
+            name: object.name.to_owned(),
+            columns: (0..columns).map(may).collect(),
+            whole: false,
+        }))
+    }
+
+    /// Makes the guard of what OUTPUT shows of an object, which was not asked for SELECT: `places` tells of each
+    /// column shown which one of the object it is, if any. `None` where all may be read.
+    pub fn of_output(
+        rights: &Rights,
+        database: &Database,
+        object: &Securable<'_>,
+        places: impl Iterator<Item = Option<usize>>,
+    ) -> Option<Arc<Self>> {
+        let may = |place: usize| {
+            let column_id = i32::try_from(place + 1).unwrap_or(i32::MAX);
+            rights.has_column(database, object, column_id, "SELECT")
+        };
+        let columns: Vec<(bool, bool)> =
+            places.map(|place| (place.is_some_and(may), true)).collect();
+        let whole = !rights.has(database, object, "SELECT")
+            && !rights.has_some_column(database, object, "SELECT");
+        let all = columns.iter().all(|(reads, _)| *reads);
+        (whole || !all).then(|| {
+            Arc::new(Self {
+                database: database.name.clone(),
+                schema: object.schema.to_owned(),
+                name: object.name.to_owned(),
+                columns,
+                whole,
+            })
+        })
+    }
+
+    fn check(&self, may: bool, permission: &str, column: &str) -> Result<()> {
+        if may {
+            return Ok(());
+        }
+        let Self { database, schema, name, .. } = self;
+        Err(Msg::ColumnPermissionDenied(permission, column, name, database, schema).into())
+    }
+}
