@@ -1,95 +1,44 @@
-//! `BinderContext`: what a binder borrows from a session for the length of one leaf.
+//! `BinderContext`: what a binder borrows for the length of one leaf. The session makes it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::bind::Binder;
 use crate::bind::expr::XmlScope;
-use crate::catalog::name::Name;
+use crate::catalog::options::Options;
+use crate::catalog::security::{Owner, Rights};
 use crate::catalog::{Catalog, TableDef};
-use crate::plan::program::{Program, TableVariableDef, VariableDef};
-use crate::security::{Owner, Rights};
-use crate::session::{Options, SessionState};
+use crate::plan::program::{TableVariableDef, VariableDef};
+use crate::plan::view::Library;
 
 /// Finds a temporary table by name.
-type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
+pub type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
 
 /// What a [`Binder`] reads.
 pub struct BinderContext<'s> {
-    catalog: Arc<Catalog>,
-    database: &'s str,
-    rights: Option<&'s Rights>,
-    chain: Option<Owner>,
-    options: &'s Options,
-    variables: &'s [VariableDef],
-    table_variables: &'s [TableVariableDef],
-    temp_tables: Box<FindTable<'s>>,
-    level: crate::opt::Level,
-    store: &'s Arc<storage::Store>,
+    /// The catalog snapshot.
+    pub catalog: Arc<Catalog>,
+    /// Current database.
+    pub database: &'s str,
+    /// What the login may do; none where it need not be asked.
+    pub rights: Option<&'s Rights>,
+    /// The owner of the module that the leaf is in.
+    pub chain: Option<Owner>,
+    /// SET options of the session.
+    pub options: &'s Options,
+    /// Variables of the program.
+    pub variables: &'s [VariableDef],
+    /// Table variables of the program.
+    pub table_variables: &'s [TableVariableDef],
+    /// Finds temporary tables of the session.
+    pub temp_tables: Box<FindTable<'s>>,
+    /// Functions and views of the server.
+    pub library: &'static dyn Library,
+    /// How much is optimized.
+    pub level: crate::opt::Level,
+    /// Where the optimizer reads samples of tables.
+    pub store: &'s Arc<storage::Store>,
 }
-
-impl<'s> BinderContext<'s> {
-    /// For a leaf of a program. `SessionState` and program are borrowed, the catalog is counted up:
-    /// binding is not on the hot path.
-    pub fn of(session: &'s SessionState, program: &'s Program) -> Self {
-        let database =
-            if program.switches_database { &session.database } else { &program.database };
-        Self {
-            rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
-            chain: program.owner,
-            variables: &program.variables,
-            table_variables: &program.table_variables,
-            ..Self::bare(session, database)
-        }
-    }
-
-    /// For a leaf of a program that does not run yet, in the database that it will run in. It has the variables
-    /// that are declared up to `at`, and no temporary table that the program makes itself: what is found by
-    /// that name is another one.
-    pub(crate) fn ahead(
-        session: &'s SessionState,
-        program: &'s Program,
-        (database, at): (&'s str, u32),
-        made: &'s HashSet<String>,
-    ) -> Self {
-        let variables = program.variables.partition_point(|variable| variable.at <= at);
-        let tables = program.table_variables.partition_point(|table| table.at <= at);
-        let find = |name: &str| {
-            let own = !made.is_empty() && made.contains(&Name::folded(name));
-            if own { None } else { session.temp.find(name) }
-        };
-        Self {
-            rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
-            chain: program.owner,
-            variables: &program.variables[..variables],
-            table_variables: &program.table_variables[..tables],
-            temp_tables: Box::new(find),
-            ..Self::bare(session, database)
-        }
-    }
-
-    /// Without variables, for what the login may be forbidden.
-    pub(crate) fn checked(session: &'s SessionState, database: &'s str) -> Self {
-        let rights = (!session.rights.is_all()).then_some(&session.rights);
-        Self { rights, ..Self::bare(session, database) }
-    }
-
-    /// Without variables.
-    pub fn bare(session: &'s SessionState, database: &'s str) -> Self {
-        Self {
-            catalog: Arc::clone(&session.catalog),
-            database,
-            rights: None,
-            chain: None,
-            options: &session.options,
-            variables: &[],
-            table_variables: &[],
-            temp_tables: Box::new(|name| session.temp.find(name)),
-            level: session.instance.config.optimizer,
-            store: &session.instance.store,
-        }
-    }
-
+impl BinderContext<'_> {
     /// Makes a binder.
     pub fn binder(&self) -> Binder<'_> {
         Binder {
@@ -104,6 +53,7 @@ impl<'s> BinderContext<'s> {
             given: Vec::new(),
             table_variables: self.table_variables,
             temp_tables: &*self.temp_tables,
+            library: self.library,
             levels: Vec::new(),
             registers: 0,
             rows: 0,

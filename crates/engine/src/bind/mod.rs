@@ -39,6 +39,7 @@ use crate::plan::depth;
 use crate::plan::expr::{Expr, Register};
 use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::query::AggregateCall;
+use crate::plan::view::Library;
 use crate::security::{Owner, Rights};
 use crate::session::Options;
 use crate::session::options::Meaning;
@@ -71,6 +72,8 @@ pub struct Binder<'a> {
     pub table_variables: &'a [TableVariableDef],
     /// Finds temporary tables (`#t`, `##t`) of the session by name.
     pub temp_tables: &'a dyn Fn(&str) -> Option<Arc<TableDef>>,
+    /// Functions and views of the server.
+    pub library: &'a dyn Library,
     /// Query levels, innermost last: a name is looked up from the last to the first.
     pub levels: Vec<Level>,
     /// Registers given out so far.
@@ -176,6 +179,7 @@ impl Binder<'_> {
             given: Vec::new(),
             table_variables: &[],
             temp_tables: self.temp_tables,
+            library: self.library,
             levels: Vec::new(),
             registers: 0,
             rows: 0,

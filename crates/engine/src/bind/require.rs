@@ -14,7 +14,7 @@ use super::query::{Resolved, resolve_table};
 use crate::catalog::name::Name;
 use crate::catalog::security::{Guard, Owner, Rights, Securable, needs_server_state};
 use crate::catalog::{DBO, ModuleDef, SequenceDef, TableDef};
-use crate::view::SystemView;
+use crate::plan::view::SystemView;
 
 impl<'a> Binder<'a> {
     /// Returns whom to ask about an object; none where the chain of ownership holds.
@@ -39,8 +39,8 @@ impl<'a> Binder<'a> {
 ///
 /// # Errors
 /// 300, which 297 follows, if the login lacks VIEW SERVER STATE.
-pub(crate) fn require_view(binder: &Binder<'_>, view: &SystemView) -> Result<()> {
-    if !needs_server_state(view.name) {
+pub(crate) fn require_view(binder: &Binder<'_>, view: &dyn SystemView) -> Result<()> {
+    if !needs_server_state(view.name()) {
         return Ok(());
     }
     match binder.asked_in_module() {

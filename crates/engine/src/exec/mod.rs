@@ -23,6 +23,7 @@ mod trigger;
 mod tuple_mover;
 pub mod vector;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use types::Value;
@@ -33,6 +34,7 @@ pub use statement::{run_bound, run_scalar};
 
 use crate::catalog::clock::clock;
 use crate::explain::Profile;
+use crate::plan::function::EvalContext;
 use crate::session::SessionState;
 use crate::sink::{Command, ResultSink};
 
@@ -101,7 +103,7 @@ pub struct Scratch {
     /// Variables as they were before a statement that may be restarted.
     pub variables: Vec<Value>,
     /// What the methods of `xml` parsed, for the length of a request.
-    pub(crate) xml: Option<Box<crate::func::xml::cache::XmlCache>>,
+    pub(crate) xml: Option<Box<dyn Any + Send>>,
     /// Counts rows, for [`fault::row_passed`].
     pub(crate) rows_passed: u32,
 }
@@ -136,6 +138,50 @@ impl<'a> Cx<'a> {
             cascaded: Vec::new(),
             late: Vec::new(),
         }
+    }
+}
+
+impl EvalContext for Cx<'_> {
+    fn now(&mut self) -> types::date::Moment {
+        self.now()
+    }
+
+    fn convert_options(&self) -> types::ConvertOptions {
+        self.convert_options()
+    }
+
+    fn date_first(&self) -> u8 {
+        self.session.options.date_first
+    }
+
+    fn next_sequential_id(&self) -> Value {
+        self.session.instance.catalog.next_sequential_id()
+    }
+
+    fn updated_columns(&self) -> Option<&[u8]> {
+        self.frame.updated.as_deref()
+    }
+
+    fn document(&self, handle: i64) -> Option<Arc<dyn Any + Send + Sync>> {
+        let mut documents = self.session.documents.iter();
+        let (_, found) = documents.find(|(known, _)| i64::from(*known) == handle)?;
+        Some(Arc::clone(found))
+    }
+
+    fn parsed(&mut self) -> &mut Option<Box<dyn Any + Send>> {
+        &mut self.scratch.xml
+    }
+
+    fn session(&self) -> &dyn Any {
+        &*self.session
+    }
+
+    fn session_mut(&mut self) -> &mut dyn Any {
+        &mut *self.session
+    }
+
+    fn frame(&self) -> &dyn Any {
+        &*self.frame
     }
 }
 

@@ -228,18 +228,18 @@ impl Builder<'_> {
     }
 
     pub(super) fn view(&mut self, view: &ViewScan) -> Op {
-        let columns = (view.view.columns)();
+        let columns = view.view.columns();
         for (ordinal, register) in &view.columns {
             let column = Column {
                 database: view.database.clone(),
-                schema: view.view.schema.to_owned(),
-                table: view.view.name.to_owned(),
+                schema: view.view.schema().to_owned(),
+                table: view.view.name().to_owned(),
                 name: columns[usize::from(*ordinal)].0.to_owned(),
             };
             self.names.define(*register, column);
         }
         let registers: Vec<Register> = view.columns.iter().map(|c| c.1).collect();
-        let name = bracketed(&[view.view.schema, view.view.name]);
+        let name = bracketed(&[view.view.schema(), view.view.name()]);
         self.function(&name, &view.arguments, &registers)
     }
 

@@ -3,9 +3,10 @@
 
 use types::Value;
 
-use crate::exec::Cx;
 use crate::func::Function;
 use crate::func::entry::{int, session};
+use crate::func::session::session_of;
+use crate::plan::function::Context;
 
 /// Microseconds of a tick: SQL Server's fixed value on today's machines.
 const TICK_US: i32 = 31_250;
@@ -33,8 +34,8 @@ fn busy_ns() -> u64 {
 }
 
 /// What the schedulers have not used of the time since the start.
-fn idle_ns(cx: &Cx<'_>) -> u64 {
-    let instance = &cx.session.instance;
+fn idle_ns(cx: &Context<'_>) -> u64 {
+    let instance = &session_of(cx).instance;
     let started_ns = instance.started_ms.saturating_mul(1_000_000);
     let up_ns = sos::clock::monotonic_ns().saturating_sub(started_ns);
     let schedulers = u64::try_from(instance.machine.schedulers().len()).unwrap_or(1);

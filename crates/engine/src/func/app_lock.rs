@@ -5,10 +5,11 @@ use std::sync::Arc;
 use storage::lock::{LockKey, LockMode, LockScope};
 use types::{DataType, Error, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{of, text};
 use crate::func::principal::own_principal;
+use crate::func::session::session_of;
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::function::Context;
 use crate::session::SessionState;
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -67,7 +68,7 @@ pub(crate) fn parse_scope(name: &str) -> Option<LockScope> {
 
 /// The arguments that both functions have: principal and name first, the owner last.
 fn target(
-    cx: &Cx<'_>,
+    cx: &Context<'_>,
     call: &Call<'_>,
     values: &[Value],
     function: &str,
@@ -83,30 +84,30 @@ fn target(
         None => LockScope::Transaction,
         Some(owner) => parse_scope(&owner).ok_or(Msg::AppLockOwner(function))?,
     };
-    if scope == LockScope::Transaction && cx.session.transaction.count == 0 {
+    if scope == LockScope::Transaction && session_of(cx).transaction.count == 0 {
         return Err(Msg::NeedsUserTransaction.into());
     }
     let found = own_principal(cx, &principal);
     let principal = found.ok_or_else(|| Error::from(Msg::NotAPrincipal(&principal)))?.id;
-    Ok((key(cx.session, principal, &name), scope))
+    Ok((key(session_of(cx), principal, &name), scope))
 }
 
 /// The mode in which the session holds a lock.
-fn mode(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn mode(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (key, scope) = target(cx, call, values, "applock_mode")?;
-    let session = cx.session.tag().number;
-    let held = cx.session.instance.store.locks().held(&key, session, scope);
+    let session = session_of(cx).tag().number;
+    let held = session_of(cx).instance.store.locks().held(&key, session, scope);
     Ok(Value::nvarchar(held.map_or("NoLock", LockMode::name)))
 }
 
 /// 1 if the session could have a lock at once.
-fn test(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn test(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (key, scope) = target(cx, call, values, "applock_test")?;
     let asked = text(call, values, 2).unwrap_or_default();
     let Some(mode) = parse_mode(&asked) else {
         return Err(Msg::AppLockMode("applock_test").into());
     };
-    let session = cx.session.tag().number;
-    let would = cx.session.instance.store.locks().would_grant(&key, session, scope, mode);
+    let session = session_of(cx).tag().number;
+    let would = session_of(cx).instance.store.locks().would_grant(&key, session, scope, mode);
     Ok(Value::SmallInt(i16::from(would)))
 }

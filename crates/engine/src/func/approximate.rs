@@ -5,11 +5,11 @@ use types::compare::group_key;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::exec::query::percentile;
 use crate::func::entry::{Bind, convert, lookup, of, session, whole};
 use crate::func::{Accumulator, AggregateFunction, Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static AGGREGATES: &[AggregateFunction] = &[
     AggregateFunction {
@@ -43,7 +43,7 @@ pub(crate) fn takes_key(name: &str) -> Option<bool> {
 
 pub(super) static FUNCTIONS: &[Function] = &[
     session("COLUMNS_UPDATED", bind_columns_updated, |cx| {
-        let updated = cx.frame.updated.as_deref();
+        let updated = cx.updated_columns();
         updated.map_or(Value::Null, |mask| Value::VarBinary(types::Bytes::copy_from(mask)))
     }),
     // Nor is this: what a column made under ANSI_PADDING OFF makes of a value.
@@ -56,7 +56,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     // Not a name that can be written: UPDATE(column) in a trigger.
     lookup("UPDATE COLUMN", (1, 1), bind_columns_updated, |cx, _, values| {
         let ordinal = whole(values, 0).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        let mask = cx.frame.updated.as_deref().unwrap_or_default();
+        let mask = cx.updated_columns().unwrap_or_default();
         Ok(Value::Bit(mask.get(ordinal / 8).is_some_and(|byte| byte >> (ordinal % 8) & 1 == 1)))
     }),
     grouping("GROUPING", (1, 1), |_| Ok(not_null(DataType::TinyInt))),
@@ -85,7 +85,7 @@ fn not_null(data_type: DataType) -> ColumnType {
     ColumnType { nullable: false, ..of(data_type) }
 }
 
-fn eval_grouping(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_grouping(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let mask = whole(values, 0).unwrap_or(0);
     let bit = |place: usize| {
         let bit = whole(values, place).and_then(|n| u32::try_from(n).ok());

@@ -8,10 +8,10 @@
 use types::value::ColumnType;
 use types::{Bytes, DataType, Error, Family, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, whole};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("LEFT_SHIFT", (2, 2), |a| bind_same(a, "left_shift"), |_, _, v| Ok(shift(v, 1))),
@@ -109,7 +109,7 @@ fn shift(values: &[Value], toward: i64) -> Value {
     value_of(&values[0], shifted)
 }
 
-fn eval_count(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_count(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let ones: u32 = bytes_of(&values[0]).iter().map(|byte| byte.count_ones()).sum();
     Ok(Value::BigInt(i64::from(ones)))
 }
@@ -126,13 +126,13 @@ fn position(values: &[Value], bits: usize, function: &str, state: u8) -> Result<
     })
 }
 
-fn eval_get(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_get(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let bytes = bytes_of(&values[0]);
     let bit = position(values, bytes.len() * 8, "get_bit", 1)?;
     Ok(Value::Bit(get(&bytes, bit)))
 }
 
-fn eval_set(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_set(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let mut bytes = bytes_of(&values[0]);
     let bit = position(values, bytes.len() * 8, "set_bit", 2)?;
     let on = match values.get(2).map(|_| whole(values, 2)) {

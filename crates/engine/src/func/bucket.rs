@@ -4,11 +4,11 @@ use types::date::{self, DatePart, Moment};
 use types::value::ColumnType;
 use types::{DataType, Error, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::date::{part, to_date};
 use crate::func::entry::{convert, of, pure, whole};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[pure("DATE_BUCKET", (3, 4), bind_bucket, eval_bucket)];
 
@@ -25,7 +25,7 @@ fn bind_bucket(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// Buckets are counted from the origin, 1900-01-01 where none is given; those of months and years by
 /// the calendar, the others by time.
-fn eval_bucket(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_bucket(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let width = whole(values, 1).unwrap_or(0);
     if width <= 0 {
         return Err(Msg::BucketWidth.into());

@@ -5,11 +5,11 @@ use types::date::DatePart;
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::date::{part, to_date};
 use crate::func::entry::{convert, id, lookup, of, pure, text};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("DATEPART", (2, 2), bind_part, eval_part),
@@ -137,19 +137,19 @@ fn bind_end_of_month(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Date))
 }
 
-fn eval_part(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_part(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let ty = &call.arguments[1].ty.data_type;
-    let number = date::date_part(part(values)?, &values[1], ty, cx.session.options.date_first)?;
+    let number = date::date_part(part(values)?, &values[1], ty, cx.date_first())?;
     Ok(number.map_or(Value::Null, Value::Int))
 }
 
-fn eval_name(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_name(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let ty = &call.arguments[1].ty.data_type;
-    let name = date::date_name(part(values)?, &values[1], ty, cx.session.options.date_first)?;
+    let name = date::date_name(part(values)?, &values[1], ty, cx.date_first())?;
     Ok(name.map_or(Value::Null, |name| Value::nvarchar(&name)))
 }
 
-fn field(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value], part: DatePart) -> Result<Value> {
+fn field(_: &mut Context<'_>, call: &Call<'_>, values: &[Value], part: DatePart) -> Result<Value> {
     let number = date::date_part(part, &values[0], &call.arguments[0].ty.data_type, 7)?;
     Ok(number.map_or(Value::Null, Value::Int))
 }
@@ -193,12 +193,12 @@ fn bind_truncate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// Goes back to the beginning of the part. 0001-01-01 was a Monday, so a day number tells the ISO week;
 /// a plain week begins as DATEFIRST says.
-fn eval_truncate(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_truncate(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let ty = &call.ty.data_type;
     let part = part(values)?;
     let value = &values[1];
     let Some(moment) = date::Moment::from_value(value) else { return Ok(Value::Null) };
-    let first_day = cx.session.options.date_first;
+    let first_day = cx.date_first();
     let in_day = |ticks: i64| date::Moment { ticks, ..moment };
     let days_back = |days: i32| date::Moment { days: moment.days - days, ticks: 0, ..moment };
     let number = |part| date::date_part(part, value, ty, first_day).map(|n| n.unwrap_or(1));

@@ -3,9 +3,10 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Length, Result, Value};
 
-use crate::exec::Cx;
+use crate::func::session::session_of;
 use crate::func::{Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     of_error("ERROR_NUMBER", bind_int, |cx| field(cx, |e| Value::Int(e.number))),
@@ -26,13 +27,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
 const fn of_error(
     name: &'static str,
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    read: fn(&mut Cx<'_>) -> Value,
+    read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
 }
 
-fn field(cx: &Cx<'_>, read: impl FnOnce(&Error) -> Value) -> Value {
-    cx.session.handled_errors.last().map_or(Value::Null, read)
+fn field(cx: &Context<'_>, read: impl FnOnce(&Error) -> Value) -> Value {
+    session_of(cx).handled_errors.last().map_or(Value::Null, read)
 }
 
 fn of(data_type: DataType) -> Result<ColumnType> {

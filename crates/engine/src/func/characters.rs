@@ -9,11 +9,11 @@ use types::text::{self, LetterCase, TrimSide};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{pure, whole};
 use crate::func::{Call, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("LTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Left))),
@@ -65,7 +65,7 @@ fn bind_trim_from(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable: true, ..arguments[0].ty })
 }
 
-fn eval_trim(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_trim(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let [_, characters, text] = values else {
         return Ok(trim(call, &values[0], None, TrimSide::Both));
     };
@@ -118,7 +118,7 @@ fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// Puts for each character of the second argument that of the third at its place.
-fn eval_translate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_translate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (from, to) = (&values[1], &values[2]);
     if split(from).len() != split(to).len() {
         let state = if matches!(values[0], Value::NVarChar(_)) { 3 } else { 1 };

@@ -8,10 +8,10 @@ use flate2::write::GzEncoder;
 use types::value::ColumnType;
 use types::{Bytes, DataType, Family, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("COMPRESS", (1, 1), bind_compress, eval_compress),
@@ -39,7 +39,7 @@ fn bind_decompress(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarBinary(Length::Max)))
 }
 
-fn eval_compress(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_compress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let input = values[0].string_bytes().unwrap_or_default();
     let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
     let written = encoder.write_all(input).and_then(|()| encoder.finish());
@@ -48,7 +48,7 @@ fn eval_compress(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value
 }
 
 /// What is no GZIP data is error 9803; so is what grows beyond the longest value.
-fn eval_decompress(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_decompress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let input = values[0].string_bytes().unwrap_or_default();
     let mut bytes = Vec::new();
     let read = MultiGzDecoder::new(input).take(BYTES_MAX + 1).read_to_end(&mut bytes);

@@ -3,10 +3,11 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, lookup, of, text};
+use crate::func::session::{frame_of, session_of};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[lookup("CURSOR_STATUS", (2, 2), bind, status)];
 
@@ -22,13 +23,13 @@ fn bind(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::SmallInt))
 }
 
-fn status(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn status(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let kind = text(call, values, 0).unwrap_or_default().to_ascii_lowercase();
     let name = text(call, values, 1).unwrap_or_default();
     let (cursors, missing) = match kind.as_str() {
-        "local" => (&cx.frame.cursors, MISSING),
-        "variable" => (&cx.frame.cursors, UNASSIGNED),
-        "global" => (&cx.session.cursors, MISSING),
+        "local" => (&frame_of(cx).cursors, MISSING),
+        "variable" => (&frame_of(cx).cursors, UNASSIGNED),
+        "global" => (&session_of(cx).cursors, MISSING),
         _ => return Ok(Value::Null),
     };
     let found = cursors.iter().find(|cursor| cursor.name.eq_ignore_ascii_case(&name));

@@ -4,10 +4,10 @@ use types::date::{self, DatePart};
 use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     now("GETDATE", |_| Ok(of(DataType::DateTime)), |cx| local(cx, &DataType::DateTime)),
@@ -58,7 +58,7 @@ pub(crate) fn date_part_place(word: &str) -> Option<i32> {
 const fn now(
     name: &'static str,
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    read: fn(&mut Cx<'_>) -> Value,
+    read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
 }
@@ -67,7 +67,7 @@ const fn scalar(
     name: &'static str,
     arity: (u8, u8),
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    eval: fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>,
+    eval: fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>,
 ) -> Function {
     Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
 }
@@ -77,11 +77,11 @@ fn of(data_type: DataType) -> ColumnType {
 }
 
 /// The statement's time. The server's time zone is UTC, so local and UTC time are the same.
-fn local(cx: &mut Cx<'_>, data_type: &DataType) -> Value {
+fn local(cx: &mut Context<'_>, data_type: &DataType) -> Value {
     utc(cx, data_type)
 }
 
-fn utc(cx: &mut Cx<'_>, data_type: &DataType) -> Value {
+fn utc(cx: &mut Context<'_>, data_type: &DataType) -> Value {
     // The clock's range is inside that of every date type, so the rounding can't fail.
     cx.now().to_value(data_type).unwrap_or(Value::Null)
 }
@@ -120,7 +120,7 @@ fn bind_date_add(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ty)
 }
 
-fn eval_date_add(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_date_add(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     date_added(values, &call.ty.data_type)
 }
 
@@ -152,7 +152,7 @@ fn bind_date_diff_big(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     bind_difference(arguments, DataType::BigInt)
 }
 
-fn eval_date_diff(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_date_diff(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let [_, start, end] = values else { return Ok(Value::Null) };
     let difference = date::date_diff(part(values)?, start, end)?;
     i32::try_from(difference)
@@ -160,7 +160,7 @@ fn eval_date_diff(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Valu
         .map_err(|_| Error::from(Msg::DateDiffOverflow("datediff")))
 }
 
-fn eval_date_diff_big(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_date_diff_big(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let [_, start, end] = values else { return Ok(Value::Null) };
     Ok(Value::BigInt(date::date_diff(part(values)?, start, end)?))
 }

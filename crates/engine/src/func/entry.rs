@@ -3,13 +3,13 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Mode, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
-pub(super) type Eval = fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>;
+pub(super) type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
 
 /// A function that is NULL for any NULL and depends on nothing but its arguments.
 pub(super) const fn pure(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
@@ -30,7 +30,7 @@ pub(super) const fn lookup(
 pub(super) const fn session(
     name: &'static str,
     bind: Bind,
-    read: fn(&mut Cx<'_>) -> Value,
+    read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
 }

@@ -7,10 +7,11 @@ use types::{DataType, Result, Value};
 
 use crate::catalog::Database;
 use crate::catalog::name::Name;
-use crate::exec::Cx;
 use crate::func::entry::{flag, id, int, lookup, of, sysname, text};
 use crate::func::metadata::{argument_table, current};
+use crate::func::session::session_of;
 use crate::func::{Call, Function};
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup(
@@ -32,17 +33,19 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("FILEGROUP_NAME", (1, 1), sysname, filegroup_name),
     lookup("INDEXKEY_PROPERTY", (4, 4), int, index_key_property),
     lookup("FULLTEXTSERVICEPROPERTY", (1, 1), int, full_text_property),
-    lookup("GETANSINULL", (0, 1), int, |cx, _, _| Ok(flag(cx.session.options.ansi_null_default))),
+    lookup("GETANSINULL", (0, 1), int, |cx, _, _| {
+        Ok(flag(session_of(cx).options.ansi_null_default))
+    }),
 ];
 
-fn file_id(cx: &Cx<'_>, call: &Call<'_>, values: &[Value]) -> Option<i32> {
+fn file_id(cx: &Context<'_>, call: &Call<'_>, values: &[Value]) -> Option<i32> {
     let name = text(call, values, 0)?;
     let database = current(cx)?;
     let place = database.files.iter().position(|file| Name::same(&file.name, &name))?;
     i32::try_from(place + 1).ok()
 }
 
-fn file_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn file_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let place = id(values, 0).and_then(|n| usize::try_from(n.checked_sub(1)?).ok());
     let name = current(cx).zip(place).and_then(|(database, place)| {
         database.files.get(place).map(|file| Value::nvarchar(&file.name))
@@ -61,7 +64,7 @@ fn filegroups(database: &Arc<Database>) -> Vec<&str> {
     found
 }
 
-fn filegroup_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn filegroup_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some((database, name)) = current(cx).zip(text(call, values, 0)) else {
         return Ok(Value::Null);
     };
@@ -70,14 +73,14 @@ fn filegroup_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Va
     Ok(number.map_or(Value::Null, Value::Int))
 }
 
-fn filegroup_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn filegroup_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let place = id(values, 0).and_then(|n| usize::try_from(n.checked_sub(1)?).ok());
     let Some((database, place)) = current(cx).zip(place) else { return Ok(Value::Null) };
     Ok(filegroups(&database).get(place).map_or(Value::Null, |name| Value::nvarchar(name)))
 }
 
 /// `INDEXKEY_PROPERTY(object, index, key, 'ColumnId' | 'IsDescending')`
-fn index_key_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn index_key_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(table), Some(index), Some(place), Some(property)) =
         (argument_table(cx, values), id(values, 1), id(values, 2), text(call, values, 3))
     else {
@@ -96,7 +99,7 @@ fn index_key_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Res
 }
 
 /// Full-text search is not there.
-fn full_text_property(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn full_text_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let property = text(call, values, 0).unwrap_or_default();
     Ok(match property.to_ascii_lowercase().as_str() {
         "isfulltextinstalled" => Value::Int(0),

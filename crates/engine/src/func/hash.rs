@@ -3,10 +3,10 @@
 use sha2::Digest;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, int, of, pure, text};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("HASHBYTES", (2, 2), bind_hash, eval_hash),
@@ -44,7 +44,7 @@ fn bind_hash(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
 
 /// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm that
 /// does not exist gives NULL, as documented.
-fn eval_hash(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let algorithm = text(call, values, 0).unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();
     // Two stores beside a hash, of which the fastest takes a hundred nanoseconds.

@@ -3,10 +3,10 @@
 
 use types::{DataType, Length, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 /// What names of such functions begin with.
 pub(crate) const PREFIX: &str = "FN_";
@@ -48,7 +48,7 @@ fn bytes(value: &Value) -> &[u8] {
 
 /// A part of a binary value, from an offset that counts from 1; 0 bytes are all there are. NULL for a part that
 /// begins outside.
-fn part(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn part(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let all = bytes(&values[1]);
     let place = |at| whole(values, at).and_then(|n| usize::try_from(n).ok());
     let (Some(start), Some(count)) = (place(2), place(3)) else { return Ok(Value::Null) };

@@ -5,10 +5,10 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Mode, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     Function {
@@ -29,7 +29,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         name: "NEWSEQUENTIALID",
         arity: (0, 0),
         bind: |_| Err(Msg::NewSequentialIdPlace.into()),
-        eval: Evaluate::Session(|cx| cx.session.instance.catalog.next_sequential_id()),
+        eval: Evaluate::Session(|cx| cx.next_sequential_id()),
         deterministic: false,
     },
     Function {
@@ -60,7 +60,7 @@ fn bind_is_null(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { nullable, ..ty })
 }
 
-fn eval_is_null(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_is_null(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(if values[0].is_null() { values[1].clone() } else { values[0].clone() })
 }
 
@@ -70,7 +70,7 @@ fn bind_new_id(_: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// A version 4 identifier: the version in the upper half of byte 7 (the groups are little-endian).
-fn new_id(_: &mut Cx<'_>) -> Value {
+fn new_id(_: &mut Context<'_>) -> Value {
     new_guid()
 }
 
@@ -100,12 +100,12 @@ fn bind_is_numeric(_: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(int())
 }
 
-fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Cx<'_>) -> bool {
+fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Context<'_>) -> bool {
     let to = ColumnType { data_type: to, ..*from };
     types::convert(value, from, &to, 0, Mode::Explicit, &cx.convert_options()).is_ok()
 }
 
-fn eval_is_numeric(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_is_numeric(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = &call.arguments[0].ty;
     // Nothing converts to 0, but is no number.
     let is_blank = values[0].as_text(from.collation).is_some_and(|text| text.trim().is_empty());
@@ -130,7 +130,7 @@ fn bind_is_date(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(int())
 }
 
-fn eval_is_date(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_is_date(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let is_date =
         !values[0].is_null() && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx);
     Ok(Value::Int(i32::from(is_date)))

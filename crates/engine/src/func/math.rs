@@ -4,10 +4,10 @@
 use types::value::ColumnType;
 use types::{DataType, Decimal, Error, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, whole};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("ABS", (1, 1), bind_same, eval_abs),
@@ -129,7 +129,7 @@ fn of_float(values: &[Value], compute: fn(f64) -> f64) -> Result<Value> {
     finite(if x == f64::NEG_INFINITY { f64::NAN } else { x })
 }
 
-fn eval_log(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_log(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     if values.len() == 1 {
         return of_float(values, f64::ln);
     }
@@ -146,7 +146,7 @@ fn overflow(ty: &DataType) -> Error {
     .into()
 }
 
-fn eval_abs(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_abs(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let too_large = || overflow(&call.ty.data_type);
     Ok(match &values[0] {
         Value::Int(n) => Value::Int(n.checked_abs().ok_or_else(too_large)?),
@@ -158,7 +158,7 @@ fn eval_abs(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> 
     })
 }
 
-fn eval_sign(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_sign(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(match &values[0] {
         Value::Int(n) => Value::Int(n.signum()),
         Value::BigInt(n) => Value::BigInt(n.signum()),
@@ -202,7 +202,7 @@ fn to_whole(value: &Value, of_float: fn(f64) -> f64, toward: Toward) -> Value {
 const DIGITS_MAX: i64 = 38;
 
 /// Rounds, or cuts off if the third argument is not 0, at so many digits behind the point.
-fn eval_round(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_round(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let places = whole(values, 1).unwrap_or(0).clamp(-DIGITS_MAX, DIGITS_MAX);
     let cut = whole(values, 2).unwrap_or(0) != 0;
     let too_large = || overflow(&call.ty.data_type);
@@ -262,12 +262,12 @@ fn back(x: f64, call: &Call<'_>) -> Result<Value> {
         .map_err(|_| overflow(ty))
 }
 
-fn eval_power(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_power(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     back(float(values, 0).powf(float(values, 1)), call)
 }
 
 fn eval_angle(
-    _: &mut Cx<'_>,
+    _: &mut Context<'_>,
     call: &Call<'_>,
     values: &[Value],
     compute: fn(f64) -> f64,
@@ -276,7 +276,7 @@ fn eval_angle(
 }
 
 /// A number from 0 to 1. With a seed always the same one for it; without, from the system.
-fn eval_rand(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_rand(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let bits = match whole(values, 0) {
         Some(seed) => scramble(seed.cast_unsigned()),
         None => u64::from_le_bytes(sos::sys::random_bytes::<8>()),

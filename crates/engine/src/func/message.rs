@@ -3,11 +3,12 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::exec::run::{format_message, user_message};
 use crate::func::entry::of;
+use crate::func::session::session_of;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[Function {
     name: "FORMATMESSAGE",
@@ -25,7 +26,7 @@ fn bind_message(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::NVarChar(Length::Limited(4_000))))
 }
 
-fn message(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn message(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (format, arguments) = values.split_first().ok_or(Msg::InternalError)?;
     let collation = call.arguments.first().map_or_else(Collation::default, |a| a.ty.collation);
     // A number is that of a message of sp_addmessage; NULL if there is none.
@@ -36,9 +37,9 @@ fn message(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> 
         _ => None,
     };
     let found = match number {
-        Some(number) => user_message(number, cx).map(|message| message.text),
+        Some(number) => user_message(number, session_of(cx)).map(|message| message.text),
         None => format.as_text(collation),
     };
     let Some(format) = found else { return Ok(Value::Null) };
-    format_message(&format, arguments, cx).map(|text| Value::nvarchar(&text))
+    format_message(&format, arguments, session_of(cx)).map(|text| Value::nvarchar(&text))
 }

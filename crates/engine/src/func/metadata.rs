@@ -8,11 +8,12 @@ use types::{DataType, Length, Result, Value};
 use crate::bind::fragment::{parse_object_name, split_name};
 use crate::catalog::name::Name;
 use crate::catalog::{Database, IndexConstraint, ReferenceAction, TableDef};
-use crate::exec::Cx;
 use crate::func::entry::{
     flag, id, int, lookup, of, smallint, sysname, text, variant, whole, wrap,
 };
+use crate::func::session::session_of;
 use crate::func::{Call, Evaluate, Function};
+use crate::plan::function::Context;
 use crate::view::source::{self, ColumnRow, ObjectRow};
 use crate::view::source_types::{TypeRow, type_rows};
 
@@ -26,7 +27,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("DB_ID", (0, 1), smallint, db_id),
     lookup("DB_NAME", (0, 1), sysname, db_name),
     lookup("ORIGINAL_DB_NAME", (0, 0), sysname, |cx, _, _| {
-        Ok(Value::nvarchar(&cx.session.login_database))
+        Ok(Value::nvarchar(&session_of(cx).login_database))
     }),
     lookup("TYPE_ID", (1, 1), int, type_id),
     lookup("TYPE_NAME", (1, 1), sysname, type_name),
@@ -56,10 +57,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// STATS_DATE: when a plan sampled the table last; NULL if none has, and for statistics that there are not.
-fn stats_date(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn stats_date(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let number = |place| whole(values, place).and_then(|n| i32::try_from(n).ok());
     let (Some(object), Some(id)) = (number(0), number(1)) else { return Ok(Value::Null) };
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = session_of(cx).catalog.database(&session_of(cx).database);
     let Some(table) = database.and_then(|d| d.table_by_id(object)) else { return Ok(Value::Null) };
     if !source::statistics_ids(table).any(|known| known == id) {
         return Ok(Value::Null);
@@ -71,7 +72,7 @@ fn stats_date(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> 
 }
 
 /// COLLATIONPROPERTY: what is documented, and `TDSCollation`, which bulk copies ask for.
-fn collation_property(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn collation_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let name = text(call, values, 0).unwrap_or_default();
     let Some(collation) = types::Collation::by_name(&name) else { return Ok(Value::Null) };
     let property = text(call, values, 1).unwrap_or_default();
@@ -94,53 +95,53 @@ fn numeric(_: &mut Vec<crate::plan::expr::Expr>) -> Result<types::ColumnType> {
 }
 
 /// The current database.
-pub(super) fn current(cx: &Cx<'_>) -> Option<Arc<Database>> {
-    cx.session.catalog.database(&cx.session.database).map(Arc::clone)
+pub(super) fn current(cx: &Context<'_>) -> Option<Arc<Database>> {
+    session_of(cx).catalog.database(&session_of(cx).database).map(Arc::clone)
 }
 
 /// Finds an object by a name of one to three parts; temporary tables are in tempdb.
-fn find(cx: &Cx<'_>, name: &str) -> Option<(Arc<Database>, ObjectRow)> {
+fn find(cx: &Context<'_>, name: &str) -> Option<(Arc<Database>, ObjectRow)> {
     let name = parse_object_name(name).ok()?;
     if name.object.starts_with('#') {
-        let database = cx.session.catalog.database("tempdb").map(Arc::clone)?;
-        let table = cx.session.temp.find(&name.object);
+        let database = session_of(cx).catalog.database("tempdb").map(Arc::clone)?;
+        let table = session_of(cx).temp.find(&name.object);
         let row = match table {
             Some(table) => source::table_row(&table),
-            None => source::find_object(cx.session, &database, None, &name.object)?,
+            None => source::find_object(session_of(cx), &database, None, &name.object)?,
         };
         return Some((database, row));
     }
-    let database = name.database.as_deref().unwrap_or(&cx.session.database);
-    let database = cx.session.catalog.database(database).map(Arc::clone)?;
+    let database = name.database.as_deref().unwrap_or(&session_of(cx).database);
+    let database = session_of(cx).catalog.database(database).map(Arc::clone)?;
     let schema = name.schema.as_deref();
-    let row = source::find_object(cx.session, &database, schema, &name.object)?;
+    let row = source::find_object(session_of(cx), &database, schema, &name.object)?;
     Some((database, row))
 }
 
-fn find_table(cx: &Cx<'_>, name: &str) -> Option<Arc<TableDef>> {
+fn find_table(cx: &Context<'_>, name: &str) -> Option<Arc<TableDef>> {
     let (database, row) = find(cx, name)?;
     table_by_id(cx, &database, row.id)
 }
 
-fn table_by_id(cx: &Cx<'_>, database: &Database, id: i32) -> Option<Arc<TableDef>> {
-    let own = cx.session.temp.iter().find(|t| t.id == id).map(Arc::clone);
+fn table_by_id(cx: &Context<'_>, database: &Database, id: i32) -> Option<Arc<TableDef>> {
+    let own = session_of(cx).temp.iter().find(|t| t.id == id).map(Arc::clone);
     own.or_else(|| database.table_by_id(id).map(Arc::clone))
 }
 
 /// The object of an id, in the database of the second argument or the current one.
-fn by_id(cx: &Cx<'_>, values: &[Value]) -> Option<ObjectRow> {
+fn by_id(cx: &Context<'_>, values: &[Value]) -> Option<ObjectRow> {
     let database = match whole(values, 1) {
-        Some(n) => cx.session.catalog.database_by_id(i16::try_from(n).ok()?).map(Arc::clone)?,
+        Some(n) => session_of(cx).catalog.database_by_id(i16::try_from(n).ok()?).map(Arc::clone)?,
         None => current(cx)?,
     };
-    source::object_by_id(cx.session, &database, id(values, 0)?)
+    source::object_by_id(session_of(cx), &database, id(values, 0)?)
 }
 
 fn name_or_null(name: Option<&str>) -> Value {
     name.map_or(Value::Null, Value::nvarchar)
 }
 
-fn object_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn object_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let kind = text(call, values, 1);
     let fits =
         |row: &ObjectRow| kind.as_ref().is_none_or(|k| k.trim_end().eq_ignore_ascii_case(row.code));
@@ -148,46 +149,46 @@ fn object_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     Ok(found.filter(|(_, row)| fits(row)).map_or(Value::Null, |(_, row)| Value::Int(row.id)))
 }
 
-fn object_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn object_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(name_or_null(by_id(cx, values).map(|o| o.name).as_deref()))
 }
 
-fn object_schema_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn object_schema_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(name_or_null(by_id(cx, values).map(|o| o.schema).as_deref()))
 }
 
-fn definition(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn definition(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let database = current(cx);
     let found = id(values, 0).zip(database).and_then(|(id, d)| source::definition(&d, id));
     Ok(name_or_null(found.as_deref()))
 }
 
-fn schema_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn schema_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let name = text(call, values, 0).unwrap_or_else(|| "dbo".to_owned());
     let database = current(cx);
     let schema = database.as_ref().and_then(|d| d.schema(&name));
     Ok(schema.map_or(Value::Null, |s| Value::Int(s.id)))
 }
 
-fn schema_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn schema_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let wanted = if values.is_empty() { Some(1) } else { id(values, 0) };
     let database = current(cx);
     let schema = database.as_ref().and_then(|d| d.schemas.values().find(|s| Some(s.id) == wanted));
     Ok(name_or_null(schema.map(|s| s.name.as_str())))
 }
 
-fn db_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let name = text(call, values, 0).unwrap_or_else(|| cx.session.database.to_string());
-    let database = cx.session.catalog.database(&name);
+fn db_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = text(call, values, 0).unwrap_or_else(|| session_of(cx).database.to_string());
+    let database = session_of(cx).catalog.database(&name);
     Ok(database.map_or(Value::Null, |d| Value::SmallInt(d.id)))
 }
 
-fn db_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let catalog = &cx.session.catalog;
+fn db_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let catalog = &session_of(cx).catalog;
     let database = match values {
-        [] => catalog.database(&cx.session.database),
+        [] => catalog.database(&session_of(cx).database),
         _ => match whole(values, 0) {
-            Some(0) => catalog.database(&cx.session.database),
+            Some(0) => catalog.database(&session_of(cx).database),
             Some(n) => i16::try_from(n).ok().and_then(|n| catalog.database_by_id(n)),
             None => None,
         },
@@ -195,13 +196,13 @@ fn db_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(name_or_null(database.map(|d| d.name.as_str())))
 }
 
-fn type_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn type_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let found = text(call, values, 0).and_then(|name| find_type(cx, &name));
     Ok(found.map_or(Value::Null, |t| Value::Int(t.user_type_id)))
 }
 
 /// Finds a type of the current database by a name of one or two parts.
-fn find_type(cx: &Cx<'_>, name: &str) -> Option<TypeRow> {
+fn find_type(cx: &Context<'_>, name: &str) -> Option<TypeRow> {
     let name = parse_object_name(name).ok()?;
     let database = current(cx)?;
     let schema = match name.schema.as_deref() {
@@ -213,14 +214,14 @@ fn find_type(cx: &Cx<'_>, name: &str) -> Option<TypeRow> {
         .find(|t| Name::same(&t.name, &name.object) && schema.is_none_or(|s| s == t.schema_id))
 }
 
-fn type_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn type_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(id), Some(database)) = (id(values, 0), current(cx)) else { return Ok(Value::Null) };
     let rows = type_rows(&database);
     let found = rows.iter().find(|t| t.user_type_id == id);
     Ok(name_or_null(found.map(|t| t.name.as_str())))
 }
 
-fn col_length(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn col_length(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let found = text(call, values, 0).and_then(|name| find(cx, &name));
     let (Some((database, row)), Some(name)) = (found, text(call, values, 1)) else {
         return Ok(Value::Null);
@@ -230,27 +231,27 @@ fn col_length(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Valu
 }
 
 /// Finds a column of a table or view.
-fn column_of(cx: &Cx<'_>, database: &Database, object: i32, name: &str) -> Option<ColumnRow> {
-    let columns = source::columns_of(cx.session, database, object);
+fn column_of(cx: &Context<'_>, database: &Database, object: i32, name: &str) -> Option<ColumnRow> {
+    let columns = source::columns_of(session_of(cx), database, object);
     columns.into_iter().find(|column| Name::same(&column.name, name))
 }
 
-fn col_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn col_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(database), Some(id), Some(place)) = (current(cx), id(values, 0), whole(values, 1))
     else {
         return Ok(Value::Null);
     };
-    let columns = source::columns_of(cx.session, &database, id);
+    let columns = source::columns_of(session_of(cx), &database, id);
     let column = columns.iter().find(|column| i64::from(column.id) == place);
     Ok(name_or_null(column.map(|c| c.name.as_str())))
 }
 
 /// The table whose id is the first argument.
-pub(super) fn argument_table(cx: &Cx<'_>, values: &[Value]) -> Option<Arc<TableDef>> {
+pub(super) fn argument_table(cx: &Context<'_>, values: &[Value]) -> Option<Arc<TableDef>> {
     table_by_id(cx, &*current(cx)?, id(values, 0)?)
 }
 
-fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn column_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(database), Some(id), Some(column), Some(property)) =
         (current(cx), id(values, 0), text(call, values, 1), text(call, values, 2))
     else {
@@ -294,10 +295,10 @@ fn column_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
     })
 }
 
-fn object_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn object_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let row = current(cx)
         .zip(id(values, 0))
-        .and_then(|(database, id)| source::object_by_id(cx.session, &database, id));
+        .and_then(|(database, id)| source::object_by_id(session_of(cx), &database, id));
     let (Some(row), Some(property)) = (row, text(call, values, 1)) else {
         return Ok(Value::Null);
     };
@@ -396,11 +397,11 @@ fn object_fact(row: &ObjectRow, table: Option<&TableDef>, property: &str) -> Opt
     }
 }
 
-fn object_property_ex(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn object_property_ex(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     if text(call, values, 1).is_some_and(|p| p.eq_ignore_ascii_case("BaseType")) {
         let row = current(cx)
             .zip(id(values, 0))
-            .and_then(|(database, id)| source::object_by_id(cx.session, &database, id));
+            .and_then(|(database, id)| source::object_by_id(session_of(cx), &database, id));
         return Ok(row.map_or(Value::Null, |row| {
             let code = format!("{:<2}", row.code);
             wrap(Value::VarChar(types::Bytes::copy_from(code.as_bytes())), DataType::Char(2))
@@ -409,7 +410,7 @@ fn object_property_ex(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Res
     Ok(wrap(object_property(cx, call, values)?, DataType::Int))
 }
 
-fn index_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn index_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(table), Some(name), Some(property)) =
         (argument_table(cx, values), text(call, values, 1), text(call, values, 2))
     else {
@@ -437,7 +438,7 @@ fn index_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     })
 }
 
-fn index_col(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn index_col(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let table = text(call, values, 0).and_then(|name| find_table(cx, &name));
     let (Some(table), Some(index), Some(place)) = (table, id(values, 1), whole(values, 2)) else {
         return Ok(Value::Null);
@@ -448,7 +449,7 @@ fn index_col(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     Ok(name_or_null(key.map(|k| table.columns[usize::from(k.0)].name.as_str())))
 }
 
-fn type_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn type_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
@@ -465,7 +466,7 @@ fn type_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
 }
 
 fn ident(
-    cx: &Cx<'_>,
+    cx: &Context<'_>,
     call: &Call<'_>,
     values: &[Value],
     read: fn(&TableDef, i64, i64) -> i64,
@@ -479,7 +480,7 @@ fn ident(
 }
 
 /// Parts count from the right: 1 object, 2 schema, 3 database, 4 server.
-fn parse_name(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn parse_name(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let parts = text(call, values, 0).and_then(|name| split_name(&name)).unwrap_or_default();
     let place = whole(values, 1).and_then(|place| usize::try_from(place).ok());
     let part = place.and_then(|place| parts.iter().rev().nth(place.checked_sub(1)?));
@@ -487,14 +488,14 @@ fn parse_name(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
 }
 
 pub(super) fn database_property(
-    cx: &mut Cx<'_>,
+    cx: &mut Context<'_>,
     call: &Call<'_>,
     values: &[Value],
 ) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
-    let Some(database) = cx.session.catalog.database(&name) else { return Ok(Value::Null) };
+    let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };
     let word = |text: &str| wrap(Value::nvarchar(text), DataType::NVarChar(Length::Limited(128)));
     let number = |n: i32| wrap(Value::Int(n), DataType::Int);
     let others = &database.options.others;

@@ -39,6 +39,7 @@ pub(crate) mod principal;
 mod property;
 mod random;
 mod server;
+mod session;
 mod sound;
 mod string;
 pub(crate) mod system;
@@ -54,6 +55,8 @@ pub(crate) use logic::new_guid;
 pub(crate) use server::PRODUCT_VERSION;
 pub(crate) use unsupported::is_known;
 pub(crate) use zone::zones_now;
+
+use crate::plan::view::{Library, SystemView};
 
 pub(crate) use crate::plan::function::{
     Accumulator, AggregateFunction, Call, Evaluate, Function, NextRow, TableFunction, made,
@@ -108,6 +111,25 @@ static TABLES: &[&[TableFunction]] =
 /// Finds a scalar function by its upper-case name (`@@` names included).
 pub fn find(name: &str) -> Option<&'static Function> {
     SCALARS.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
+}
+
+/// Functions and views as the binder finds them.
+pub(crate) const LIBRARY: &dyn Library = &Built;
+
+struct Built;
+
+impl Library for Built {
+    fn scalar(&self, name: &str) -> Option<&'static Function> {
+        find(name)
+    }
+
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn SystemView> {
+        crate::view::find(schema, name).map(|view| view as &dyn SystemView)
+    }
+
+    fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String> {
+        crate::view::known_but_missing(database, schema, name)
+    }
 }
 
 /// Iterates over the names of all functions.

@@ -3,10 +3,10 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, text, whole};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("STR", (1, 3), bind_str, eval_str),
@@ -35,7 +35,7 @@ fn bind_str(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 
 /// The number at the right of its field; decimals that do not fit are rounded away, and a field that
 /// the whole part does not fit is stars.
-fn eval_str(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_str(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Value::Float(number) = values[0] else { return Ok(Value::Null) };
     let given = |place, default| if values.len() > place { whole(values, place) } else { default };
     let width = given(1, Some(WIDTH_DEFAULT)).unwrap_or(-1);
@@ -78,7 +78,7 @@ fn bind_escape(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(ColumnType { collation: arguments[0].ty.collation, ..of(DataType::NVarChar(Length::Max)) })
 }
 
-fn eval_escape(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_escape(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let kind = text(call, values, 1).unwrap_or_default();
     if !kind.eq_ignore_ascii_case("json") {
         return Err(Msg::InvalidParameter(2, "string_escape").into());

@@ -4,10 +4,10 @@ use types::value::ColumnType;
 use types::{Bytes, DataType, Length, Result, Value};
 
 use crate::catalog::password;
-use crate::exec::Cx;
 use crate::func::entry::{convert, flag, lookup, of, pure, text};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("PWDENCRYPT", (1, 1), bind_encrypt, encrypt),
@@ -32,12 +32,12 @@ fn bind_compare(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
-fn encrypt(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn encrypt(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let clear = text(call, values, 0).unwrap_or_default();
     Ok(Value::VarBinary(Bytes::from(password::hash(&clear))))
 }
 
-fn compare(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn compare(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let clear = text(call, values, 0).unwrap_or_default();
     let hash = values[1].string_bytes().unwrap_or_default();
     Ok(flag(password::matches(hash, &clear)))

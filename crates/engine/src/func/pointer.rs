@@ -3,14 +3,15 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{flag, int, lookup, of};
+use crate::func::session::{session_mut, session_of};
 use crate::func::{Call, Function};
 use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("TEXTPTR", (1, 1), bind_pointer, |cx, _, values| {
-        Ok(Value::VarBinary(cx.session.text_pointers.make(&values[0])))
+        Ok(Value::VarBinary(session_mut(cx).text_pointers.make(&values[0])))
     }),
     lookup("TEXTVALID", (2, 2), int, valid),
 ];
@@ -27,7 +28,7 @@ fn bind_pointer(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     }
 }
 
-fn valid(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn valid(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let pointer = values[1].string_bytes().unwrap_or_default();
-    Ok(flag(cx.session.text_pointers.find(pointer).is_some()))
+    Ok(flag(session_of(cx).text_pointers.find(pointer).is_some()))
 }

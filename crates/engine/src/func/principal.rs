@@ -4,17 +4,18 @@ use types::{DataType, Length, Result, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{Login, Principal};
-use crate::exec::Cx;
 use crate::func::entry::{flag, int, lookup, of, session, sysname, text, whole};
+use crate::func::session::session_of;
 use crate::func::{Call, Function};
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_NAME", (0, 1), sysname, suser_name),
     lookup("SUSER_SNAME", (0, 1), sysname, suser_sname),
     lookup("SUSER_ID", (0, 1), int, suser_id),
     lookup("SUSER_SID", (0, 2), |_| Ok(of(DataType::VarBinary(Length::Limited(85)))), suser_sid),
-    session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&cx.session.original_login)),
-    session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&cx.session.login)),
+    session("ORIGINAL_LOGIN", sysname, |cx| Value::nvarchar(&session_of(cx).original_login)),
+    session("SYSTEM_USER", sysname, |cx| Value::nvarchar(&session_of(cx).login)),
     lookup("USER_NAME", (0, 1), sysname, user_name),
     lookup("USER_ID", (0, 1), int, user_id),
     lookup("DATABASE_PRINCIPAL_ID", (0, 1), int, user_id),
@@ -31,15 +32,15 @@ pub(super) static FUNCTIONS: &[Function] = &[
     },
 ];
 
-fn login<'c>(cx: &'c Cx<'_>, name: Option<&str>) -> Option<&'c Login> {
-    let name = name.unwrap_or(&cx.session.login);
-    cx.session.catalog.logins.get(&Name::new(name)).map(AsRef::as_ref)
+fn login<'c>(cx: &'c Context<'_>, name: Option<&str>) -> Option<&'c Login> {
+    let name = name.unwrap_or(&session_of(cx).login);
+    session_of(cx).catalog.logins.get(&Name::new(name)).map(AsRef::as_ref)
 }
 
 /// The user that the session is in its database: `dbo` for a sysadmin.
-fn user<'c>(cx: &'c Cx<'_>) -> Option<&'c Principal> {
-    let database = cx.session.catalog.database(&cx.session.database)?;
-    if let Some((place, id)) = cx.session.rights.user() {
+fn user<'c>(cx: &'c Context<'_>) -> Option<&'c Principal> {
+    let database = session_of(cx).catalog.database(&session_of(cx).database)?;
+    if let Some((place, id)) = session_of(cx).rights.user() {
         let id = if place == database.id { id } else { GUEST };
         return database.principals.values().find(|p| p.id == id).map(AsRef::as_ref);
     }
@@ -56,8 +57,8 @@ fn user<'c>(cx: &'c Cx<'_>) -> Option<&'c Principal> {
 
 /// Finds a principal of the session's database that the session is a member of, as its owner is of
 /// all.
-pub(crate) fn own_principal<'c>(cx: &'c Cx<'_>, name: &str) -> Option<&'c Principal> {
-    let database = cx.session.catalog.database(&cx.session.database)?;
+pub(crate) fn own_principal<'c>(cx: &'c Context<'_>, name: &str) -> Option<&'c Principal> {
+    let database = session_of(cx).catalog.database(&session_of(cx).database)?;
     let found = database.principals.get(&Name::new(name)).map(AsRef::as_ref)?;
     let user = user(cx)?;
     let is_owner = user.id == DBO || user.member_of.contains(&DB_OWNER);
@@ -66,12 +67,12 @@ pub(crate) fn own_principal<'c>(cx: &'c Cx<'_>, name: &str) -> Option<&'c Princi
 }
 
 /// The id of the user that the session is: of `dbo` where it is none.
-pub(crate) fn own_id(cx: &Cx<'_>) -> i32 {
+pub(crate) fn own_id(cx: &Context<'_>) -> i32 {
     user(cx).map_or(DBO, |user| user.id)
 }
 
 /// The name of the user that the session is in its database.
-pub(crate) fn own_name(cx: &Cx<'_>) -> String {
+pub(crate) fn own_name(cx: &Context<'_>) -> String {
     user(cx).map_or_else(|| "dbo".to_owned(), |user| user.name.clone())
 }
 
@@ -81,55 +82,55 @@ const DBO: i32 = 1;
 const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 
-fn is_sysadmin(cx: &Cx<'_>) -> bool {
-    cx.session.rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
+fn is_sysadmin(cx: &Context<'_>) -> bool {
+    session_of(cx).rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
 }
 
 fn name_or_null(name: Option<&str>) -> Value {
     name.map_or(Value::Null, Value::nvarchar)
 }
 
-fn suser_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn suser_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     if values.is_empty() {
-        return Ok(Value::nvarchar(&cx.session.login));
+        return Ok(Value::nvarchar(&session_of(cx).login));
     }
     let id = whole(values, 0);
-    let mut logins = cx.session.catalog.logins.values();
+    let mut logins = session_of(cx).catalog.logins.values();
     let found = logins.find(|l| Some(i64::from(l.principal_id)) == id);
     Ok(name_or_null(found.map(|l| l.name.as_str())))
 }
 
-fn suser_sname(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(sid) = values.first() else { return Ok(Value::nvarchar(&cx.session.login)) };
-    let mut logins = cx.session.catalog.logins.values();
+fn suser_sname(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(sid) = values.first() else { return Ok(Value::nvarchar(&session_of(cx).login)) };
+    let mut logins = session_of(cx).catalog.logins.values();
     let found = logins.find(|l| Some(l.sid.as_slice()) == sid.string_bytes());
     Ok(name_or_null(found.map(|l| l.name.as_str())))
 }
 
-fn suser_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn suser_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let found = login(cx, text(call, values, 0).as_deref());
     Ok(found.map_or(Value::Null, |l| Value::Int(l.principal_id)))
 }
 
-fn suser_sid(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn suser_sid(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let found = login(cx, text(call, values, 0).as_deref());
     Ok(found.map_or(Value::Null, |l| Value::VarBinary(types::Bytes::copy_from(&l.sid))))
 }
 
-fn user_name(cx: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn user_name(cx: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(id) = whole(values, 0) else {
         return Ok(name_or_null(user(cx).map(|u| u.name.as_str())));
     };
-    let database = cx.session.catalog.database(&cx.session.database);
+    let database = session_of(cx).catalog.database(&session_of(cx).database);
     let found = database.and_then(|d| d.principals.values().find(|p| i64::from(p.id) == id));
     Ok(name_or_null(found.map(|p| p.name.as_str())))
 }
 
-fn user_id(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn user_id(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let found = match text(call, values, 0) {
         None => user(cx),
         Some(name) => {
-            let database = cx.session.catalog.database(&cx.session.database);
+            let database = session_of(cx).catalog.database(&session_of(cx).database);
             database.and_then(|d| d.principals.get(&Name::new(&name))).map(AsRef::as_ref)
         }
     };
@@ -150,7 +151,7 @@ pub(crate) const SERVER_ROLES: [&str; 9] = [
 ];
 
 /// A sysadmin is a member of every role. NULL for a role that is none.
-fn is_server_role_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn is_server_role_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
     if !SERVER_ROLES.iter().any(|r| Name::same(r, &role)) {
         return Ok(Value::Null);
@@ -160,9 +161,9 @@ fn is_server_role_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> 
     Ok(flag(login.sysadmin || is_member || Name::same(&role, "public")))
 }
 
-fn is_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn is_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(role) = text(call, values, 0) else { return Ok(Value::Null) };
-    let Some(database) = cx.session.catalog.database(&cx.session.database) else {
+    let Some(database) = session_of(cx).catalog.database(&session_of(cx).database) else {
         return Ok(Value::Null);
     };
     let member = match text(call, values, 1) {
@@ -175,25 +176,25 @@ fn is_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     Ok(flag(role.id == PUBLIC || member.member_of.contains(&role.id)))
 }
 
-fn has_db_access(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn has_db_access(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let name = text(call, values, 0).unwrap_or_default();
-    let Some(database) = cx.session.catalog.database(&name) else { return Ok(Value::Null) };
+    let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };
     let named = database
         .principals
         .values()
-        .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &cx.session.login)));
+        .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &session_of(cx).login)));
     Ok(flag(is_sysadmin(cx) || named))
 }
 
 /// A sysadmin may do everything to what there is; what others may is asked of the permissions on the
 /// object or the database.
-fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(permission) = text(call, values, 2) else { return Ok(Value::Null) };
     if is_sysadmin(cx) {
         return Ok(flag(true));
     }
-    let (catalog, rights) = (&cx.session.catalog, &cx.session.rights);
-    let Some(database) = catalog.database(&cx.session.database) else { return Ok(Value::Null) };
+    let (catalog, rights) = (&session_of(cx).catalog, &session_of(cx).rights);
+    let Some(database) = catalog.database(&session_of(cx).database) else { return Ok(Value::Null) };
     let permission = permission.to_ascii_uppercase();
     let Some(name) = text(call, values, 0) else {
         let of_database = text(call, values, 1).is_some_and(|class| Name::same(&class, "DATABASE"));
@@ -210,7 +211,7 @@ fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<
     let ids = (object.id(), schema.map_or(0, |s| s.id));
     if let Some(column) = text(call, values, 3) {
         let is_column = text(call, values, 4).is_some_and(|class| Name::same(&class, "COLUMN"));
-        let columns = crate::exec::ddl::columns_of_object(cx.session, database, object)?;
+        let columns = crate::exec::ddl::columns_of_object(session_of(cx), database, object)?;
         let place = columns.iter().position(|name| is_column && Name::same(name, &column));
         let Some(id) = place.and_then(|place| i32::try_from(place + 1).ok()) else {
             return Ok(Value::Null);

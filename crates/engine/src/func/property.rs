@@ -5,10 +5,11 @@ use types::{DataType, Result, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{Login, SYSTEM_DATABASE_LAST};
-use crate::exec::Cx;
 use crate::func::entry::{flag, int, lookup, text, variant, wrap, wrap_int, wrap_text};
 use crate::func::metadata::{current, database_property};
+use crate::func::session::session_of;
 use crate::func::{Call, Function};
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("LOGINPROPERTY", (2, 2), variant, login_property),
@@ -21,11 +22,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
 const HASH_VERSION: [u8; 2] = [2, 0];
 
 /// There are no password policies: nothing expires, is locked or must be changed.
-fn login_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
-    let Some(login) = cx.session.catalog.logins.get(&Name::new(&name)) else {
+    let Some(login) = session_of(cx).catalog.logins.get(&Name::new(&name)) else {
         return Ok(Value::Null);
     };
     Ok(match property.to_ascii_lowercase().as_str() {
@@ -42,8 +43,8 @@ fn login_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<
 }
 
 /// Only for who may see the hashes: CONTROL SERVER.
-fn password_hash(cx: &Cx<'_>, login: &Login) -> Value {
-    if !cx.session.rights.is_all() {
+fn password_hash(cx: &Context<'_>, login: &Login) -> Value {
+    if !session_of(cx).rights.is_all() {
         return Value::Null;
     }
     let hash = [&HASH_VERSION[..], &login.password_hash].concat();
@@ -52,11 +53,11 @@ fn password_hash(cx: &Cx<'_>, login: &Login) -> Value {
 }
 
 /// The properties of DATABASEPROPERTYEX that are numbers, and the names that only this function has.
-fn old_database_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn old_database_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
-    let Some(database) = cx.session.catalog.database(&name) else { return Ok(Value::Null) };
+    let Some(database) = session_of(cx).catalog.database(&name) else { return Ok(Value::Null) };
     let access = database.options.user_access.name();
     Ok(match property.to_ascii_lowercase().as_str() {
         "isbulkcopy" => flag(database.options.recovery == "BULK_LOGGED"),
@@ -78,7 +79,7 @@ fn old_database_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> 
     })
 }
 
-fn file_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn file_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };
@@ -94,7 +95,7 @@ fn file_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     })
 }
 
-fn filegroup_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn filegroup_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
     };

@@ -3,10 +3,10 @@
 use types::value::ColumnType;
 use types::{Bytes, DataType, Length, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, lookup, of, whole};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] =
     &[lookup("CRYPT_GEN_RANDOM", (1, 2), bind_random, random)];
@@ -22,7 +22,7 @@ fn bind_random(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// A seed adds nothing to what the system gives; a length out of range gives NULL.
-fn random(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn random(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let length = whole(values, 0).filter(|n| (1..=BYTES_MAX).contains(n));
     let Some(length) = length.and_then(|n| usize::try_from(n).ok()) else {
         return Ok(Value::Null);

@@ -2,11 +2,12 @@
 
 use types::{DataType, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{
     int, lookup, of, session, sysname, text, variant, wrap, wrap_int, wrap_text,
 };
+use crate::func::session::{frame_of, session_of};
 use crate::func::{Call, Function};
+use crate::plan::function::Context;
 
 /// The version of SQL Server whose behaviour is followed.
 pub(crate) const PRODUCT_VERSION: &str = "16.0.1000.6";
@@ -22,22 +23,22 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SESSIONPROPERTY", (1, 1), variant, session_property),
     lookup("SESSION_CONTEXT", (1, 1), variant, session_context),
     lookup("SQL_VARIANT_PROPERTY", (2, 2), variant, variant_property),
-    session("HOST_NAME", sysname, |cx| text_or_null(&cx.session.client.host_name)),
+    session("HOST_NAME", sysname, |cx| text_or_null(&session_of(cx).client.host_name)),
     session(
         "HOST_ID",
         |_| Ok(of(DataType::Char(10))),
         |cx| {
-            let id = format!("{:<10}", cx.session.client.process_id);
+            let id = format!("{:<10}", session_of(cx).client.process_id);
             Value::VarChar(types::Bytes::copy_from(id.as_bytes()))
         },
     ),
-    session("APP_NAME", sysname, |cx| text_or_null(&cx.session.client.program_name)),
+    session("APP_NAME", sysname, |cx| text_or_null(&session_of(cx).client.program_name)),
     session("@@SERVICENAME", sysname, |_| Value::nvarchar("MSSQLSERVER")),
     session("@@LANGID", |_| Ok(of(DataType::SmallInt)), |_| Value::SmallInt(0)),
     session("@@MICROSOFTVERSION", int, |_| Value::Int(0x1000_03E8)),
-    session("@@PROCID", int, |cx| Value::Int(cx.frame.procedure_id)),
+    session("@@PROCID", int, |cx| Value::Int(frame_of(cx).procedure_id)),
     session("@@CONNECTIONS", int, |cx| {
-        let logins = cx.session.instance.sessions.totals().logins;
+        let logins = session_of(cx).instance.sessions.totals().logins;
         Value::Int(i32::try_from(logins).unwrap_or(i32::MAX))
     }),
     session("@@MAX_CONNECTIONS", int, |_| Value::Int(32_767)),
@@ -52,9 +53,9 @@ fn machine(name: &str) -> &str {
     name.split('\\').next().unwrap_or(name)
 }
 
-fn server_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn server_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
-    let name = cx.session.instance.config.server_name.as_str();
+    let name = session_of(cx).instance.config.server_name.as_str();
     let collation = types::Collation::default();
     Ok(match property.to_ascii_lowercase().as_str() {
         "machinename" | "computernamephysicalnetbios" => wrap_text(machine(name)),
@@ -102,9 +103,9 @@ fn server_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result
     })
 }
 
-fn connection_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn connection_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
-    let client = &cx.session.client;
+    let client = &session_of(cx).client;
     Ok(match property.to_ascii_lowercase().as_str() {
         "net_transport" => wrap_text("TCP"),
         "protocol_type" => wrap_text("TSQL"),
@@ -119,9 +120,9 @@ fn connection_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Re
     })
 }
 
-fn session_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn session_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(property) = text(call, values, 0) else { return Ok(Value::Null) };
-    let options = &cx.session.options;
+    let options = &session_of(cx).options;
     let on = match property.to_ascii_uppercase().as_str() {
         "ANSI_NULLS" => options.ansi_nulls,
         "ANSI_PADDING" => options.ansi_padding,
@@ -135,16 +136,16 @@ fn session_property(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     Ok(wrap_int(i32::from(on)))
 }
 
-fn session_context(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn session_context(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(key) = text(call, values, 0) else { return Ok(Value::Null) };
-    let found = cx.session.session_context.iter().find(|(k, ..)| k.eq_ignore_ascii_case(&key));
+    let found = session_of(cx).session_context.iter().find(|(k, ..)| k.eq_ignore_ascii_case(&key));
     Ok(found.map_or(Value::Null, |(_, value, _)| match value {
         Value::Variant(_) | Value::Null => value.clone(),
         other => wrap(other.clone(), other.data_type()),
     }))
 }
 
-fn variant_property(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn variant_property(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(property) = text(call, values, 1) else { return Ok(Value::Null) };
     let ty = match &values[0] {
         Value::Variant(inner) => inner.1,

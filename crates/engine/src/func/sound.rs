@@ -3,10 +3,10 @@
 use types::value::ColumnType;
 use types::{DataType, Length, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure};
 use crate::func::{Call, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     pure("SOUNDEX", (1, 1), bind_soundex, eval_soundex),
@@ -75,12 +75,12 @@ fn code_of(call: &Call<'_>, values: &[Value], place: usize) -> String {
     soundex(&values[place].as_text(collation).unwrap_or_default())
 }
 
-fn eval_soundex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_soundex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(Value::varchar(&code_of(call, values, 0), call.ty.collation))
 }
 
 /// How many places of the two codes agree: 4 sounds alike, 0 does not.
-fn eval_difference(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_difference(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (left, right) = (code_of(call, values, 0), code_of(call, values, 1));
     let same = left.bytes().zip(right.bytes()).filter(|(l, r)| l == r).count();
     Ok(Value::Int(i32::try_from(same).unwrap_or(0)))

@@ -7,13 +7,13 @@ use types::text::{self, LetterCase};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
-type Eval = fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>;
+type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     strict("LEN", (1, 1), bind_length, eval_len),
@@ -127,7 +127,7 @@ fn whole(n: usize, ty: &ColumnType) -> Value {
     }
 }
 
-fn eval_len(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_len(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     if let Value::VarBinary(bytes) = &values[0] {
         return Ok(whole(bytes.len(), call.ty));
     }
@@ -140,7 +140,7 @@ fn bind_data_length(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(if large { DataType::BigInt } else { DataType::Int }))
 }
 
-fn eval_data_length(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_data_length(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let bytes = match &values[0] {
         Value::VarChar(b) | Value::NVarChar(b) | Value::VarBinary(b) => b.len(),
         Value::Variant(inner) => match &inner.0 {
@@ -186,14 +186,14 @@ fn units(value: &Value) -> i64 {
     i64::try_from(raw(value).len() / unit(value)).unwrap_or(i64::MAX)
 }
 
-fn eval_left(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_left(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     match int(values, 1) {
         n if n < 0 => Err(Msg::InvalidLengthLeft.into()),
         n => Ok(slice(&values[0], 0, n)),
     }
 }
 
-fn eval_right(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_right(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let n = int(values, 1);
     if n < 0 {
         return Err(Msg::InvalidLength("RIGHT").into());
@@ -211,7 +211,7 @@ fn bind_substring(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(variable(&text_argument(arguments, 0)?))
 }
 
-fn eval_substring(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_substring(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (start, length) = (int(values, 1), int(values, 2));
     if length < 0 {
         return Err(Msg::InvalidLengthLeft.into());
@@ -336,7 +336,7 @@ impl<T: PartialEq> Iterator for Finder<'_, T> {
     }
 }
 
-fn eval_charindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_charindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let from = if values.len() == 3 { int(values, 2).saturating_sub(1).max(0) } else { 0 };
     let found = find(&values[1], &values[0], from, call.ty.collation);
     let position = found.map_or(0, |at| at + 1);
@@ -350,7 +350,7 @@ fn bind_patindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 }
 
 /// The first position from which the pattern, its leading `%` aside, matches.
-fn eval_patindex(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_patindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let pattern = types::collation::LikePattern::new(&values[0], None, call.ty.collation)?;
     let Some(pattern) = pattern else { return Ok(Value::Null) };
     let position = pattern.find(&values[1]).map_or(0, |before| before + 1);
@@ -361,7 +361,7 @@ fn bind_replace(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     same_encoding(arguments, &[0, 1, 2])
 }
 
-fn eval_replace(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let width = unit(&values[0]);
     let (text, given) = (raw(&values[0]), raw(&values[2]));
     let step = raw(&values[1]).len();
@@ -395,7 +395,7 @@ fn bounded(like: &Value, bytes: Vec<u8>, ty: &ColumnType) -> Result<Value> {
     Ok(like.with_bytes(bytes.into()))
 }
 
-fn eval_reverse(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_reverse(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let reversed: Vec<u8> =
         raw(&values[0]).chunks(unit(&values[0])).rev().flatten().copied().collect();
     Ok(values[0].with_bytes(reversed.into()))
@@ -416,7 +416,7 @@ fn bind_replicate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 /// Longest string that REPLACE and REPLICATE make of a MAX type: that of the type.
 const STRING_BYTES_MAX: usize = 1 << 31;
 
-fn eval_replicate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_replicate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Ok(times) = usize::try_from(int(values, 1)) else { return Ok(Value::Null) };
     let piece = raw(&values[0]);
     // A limited type cuts the result off, as documented.
@@ -437,7 +437,7 @@ fn bind_space(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::VarChar(Length::Limited(8000))))
 }
 
-fn eval_space(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_space(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     match usize::try_from(int(values, 0)) {
         Ok(n) => Ok(Value::VarChar(vec![b' '; n.min(8000)].into())),
         Err(_) => Ok(Value::Null),
@@ -450,7 +450,7 @@ fn bind_stuff(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     same_encoding(arguments, &[0, 3])
 }
 
-fn eval_stuff(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_stuff(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (start, length, units) = (int(values, 1), int(values, 2), units(&values[0]));
     if start < 1 || start > units || length < 0 {
         return Ok(Value::Null);
@@ -468,7 +468,7 @@ fn bind_ascii(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
-fn eval_ascii(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_ascii(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     Ok(raw(&values[0]).first().map_or(Value::Null, |b| Value::Int(i32::from(*b))))
 }
 
@@ -477,7 +477,7 @@ fn bind_char(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Char(1)))
 }
 
-fn eval_char(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_char(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let byte = u8::try_from(int(values, 0));
     Ok(byte.map_or(Value::Null, |b| Value::VarChar(Bytes::copy_from(&[b]))))
 }
@@ -487,7 +487,7 @@ fn bind_nchar(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::NChar(1)))
 }
 
-fn eval_nchar(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_nchar(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let unit = u16::try_from(int(values, 0));
     Ok(unit.map_or(Value::Null, |u| Value::NVarChar(Bytes::copy_from(&u.to_le_bytes()))))
 }
@@ -499,7 +499,7 @@ fn bind_unicode(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::Int))
 }
 
-fn eval_unicode(_: &mut Cx<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_unicode(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let first = text::utf16_units(raw(&values[0])).next();
     Ok(first.map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
 }
@@ -518,7 +518,7 @@ fn bind_quotename(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
 /// Longest name that QUOTENAME takes, in characters.
 const NAME_LENGTH_MAX: usize = 128;
 
-fn eval_quotename(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_quotename(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let name = values[0].as_text(call.ty.collation).unwrap_or_default();
     let quote = match values.get(1) {
         Some(quote) => quote.as_text(call.ty.collation).and_then(|q| q.chars().next()),
@@ -578,13 +578,13 @@ fn text_units(argument: &Expr) -> u16 {
 }
 
 /// NULL counts as an empty string.
-fn eval_concat(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_concat(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let out: Vec<u8> = values.iter().flat_map(raw).copied().collect();
     bounded(&empty(call.ty), out, call.ty)
 }
 
 /// The first argument goes between the others; NULLs are left out.
-fn eval_concat_ws(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_concat_ws(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let mut out = Vec::new();
     for (place, value) in values[1..].iter().filter(|v| !v.is_null()).enumerate() {
         if place > 0 {

@@ -3,65 +3,66 @@
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Result, Value};
 
-use crate::exec::Cx;
+use crate::func::session::{frame_of, session_of};
 use crate::func::{Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     session("@@ROWCOUNT", bind_int, |cx| {
         // Counts past the range of int wrap in no client: ROWCOUNT_BIG() is for those.
-        Value::Int(i32::try_from(cx.session.row_count).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).row_count).unwrap_or(i32::MAX))
     }),
     session("ROWCOUNT_BIG", bind_bigint, |cx| {
-        Value::BigInt(i64::try_from(cx.session.row_count).unwrap_or(i64::MAX))
+        Value::BigInt(i64::try_from(session_of(cx).row_count).unwrap_or(i64::MAX))
     }),
-    session("@@ERROR", bind_int, |cx| Value::Int(cx.session.last_error)),
+    session("@@ERROR", bind_int, |cx| Value::Int(session_of(cx).last_error)),
     session("@@TRANCOUNT", bind_int, |cx| {
-        Value::Int(i32::try_from(cx.session.transaction.count).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).transaction.count).unwrap_or(i32::MAX))
     }),
     session("XACT_STATE", bind_smallint, |cx| {
-        let transaction = &cx.session.transaction;
+        let transaction = &session_of(cx).transaction;
         Value::SmallInt(match (transaction.count, transaction.doomed) {
             (0, _) => 0,
             (_, true) => -1,
             (_, false) => 1,
         })
     }),
-    session("@@SPID", bind_smallint, |cx| Value::SmallInt(cx.session.id)),
-    session("@@FETCH_STATUS", bind_int, |cx| Value::Int(cx.session.fetch_status)),
-    session("@@CURSOR_ROWS", bind_int, |cx| Value::Int(cx.session.cursor_rows)),
-    session("@@DATEFIRST", bind_tinyint, |cx| Value::TinyInt(cx.session.options.date_first)),
-    session("@@TEXTSIZE", bind_int, |cx| Value::Int(cx.session.options.text_size)),
-    session("@@LOCK_TIMEOUT", bind_int, |cx| Value::Int(cx.session.options.lock_timeout_ms)),
+    session("@@SPID", bind_smallint, |cx| Value::SmallInt(session_of(cx).id)),
+    session("@@FETCH_STATUS", bind_int, |cx| Value::Int(session_of(cx).fetch_status)),
+    session("@@CURSOR_ROWS", bind_int, |cx| Value::Int(session_of(cx).cursor_rows)),
+    session("@@DATEFIRST", bind_tinyint, |cx| Value::TinyInt(session_of(cx).options.date_first)),
+    session("@@TEXTSIZE", bind_int, |cx| Value::Int(session_of(cx).options.text_size)),
+    session("@@LOCK_TIMEOUT", bind_int, |cx| Value::Int(session_of(cx).options.lock_timeout_ms)),
     session("@@MAX_PRECISION", bind_tinyint, |_| Value::TinyInt(38)),
-    session("@@LANGUAGE", bind_name, |cx| Value::nvarchar(&cx.session.options.language)),
+    session("@@LANGUAGE", bind_name, |cx| Value::nvarchar(&session_of(cx).options.language)),
     session("@@SERVERNAME", bind_name, |cx| {
-        Value::nvarchar(&cx.session.instance.config.server_name)
+        Value::nvarchar(&session_of(cx).instance.config.server_name)
     }),
     session("@@VERSION", bind_name, |_| Value::nvarchar(VERSION)),
     session("@@OPTIONS", bind_int, |cx| Value::Int(option_bits(cx))),
     session("@@IDENTITY", bind_identity, |cx| {
-        cx.session.last_identity.clone().unwrap_or(Value::Null)
+        session_of(cx).last_identity.clone().unwrap_or(Value::Null)
     }),
-    session("@@DBTS", bind_row_version, |cx| cx.session.instance.catalog.last_row_version()),
+    session("@@DBTS", bind_row_version, |cx| session_of(cx).instance.catalog.last_row_version()),
     session("CURRENT_REQUEST_ID", bind_smallint, |_| Value::SmallInt(0)),
     session("@@REMSERVER", bind_remote_server, |_| Value::Null),
     session("SCOPE_IDENTITY", bind_identity, |cx| {
-        cx.frame.scope_identity.clone().unwrap_or(Value::Null)
+        frame_of(cx).scope_identity.clone().unwrap_or(Value::Null)
     }),
-    session("CONTEXT_INFO", bind_context_info, |cx| match cx.session.context_info.is_empty() {
+    session("CONTEXT_INFO", bind_context_info, |cx| match session_of(cx).context_info.is_empty() {
         true => Value::Null,
-        false => Value::VarBinary(cx.session.context_info.clone()),
+        false => Value::VarBinary(session_of(cx).context_info.clone()),
     }),
     // NULL outside of a DDL trigger.
     session("EVENTDATA", bind_xml, |cx| {
-        cx.session.event_data.as_deref().map_or(Value::Null, Value::nvarchar)
+        session_of(cx).event_data.as_deref().map_or(Value::Null, Value::nvarchar)
     }),
     session("TRIGGER_NESTLEVEL", bind_int, |cx| {
-        Value::Int(i32::try_from(cx.session.trigger_level).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).trigger_level).unwrap_or(i32::MAX))
     }),
     session("@@NESTLEVEL", bind_int, |cx| {
-        Value::Int(i32::try_from(cx.session.nest_level).unwrap_or(i32::MAX))
+        Value::Int(i32::try_from(session_of(cx).nest_level).unwrap_or(i32::MAX))
     }),
 ];
 
@@ -74,8 +75,8 @@ const VERSION: &str = concat!(
 );
 
 /// `@@OPTIONS`: bits as sp_configure 'user options' documents them.
-fn option_bits(cx: &Cx<'_>) -> i32 {
-    bits_of(&cx.session.options)
+fn option_bits(cx: &Context<'_>) -> i32 {
+    bits_of(&session_of(cx).options)
 }
 
 /// The options as bits.
@@ -103,7 +104,7 @@ pub(crate) fn bits_of(options: &crate::session::Options) -> i32 {
 const fn session(
     name: &'static str,
     bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
-    read: fn(&mut Cx<'_>) -> Value,
+    read: fn(&mut Context<'_>) -> Value,
 ) -> Function {
     Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
 }

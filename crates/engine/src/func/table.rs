@@ -3,11 +3,11 @@
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Result, Value, type_rules};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{NextRow, TableFunction, made};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[TableFunction] = &[
     TableFunction { name: "STRING_SPLIT", bind: bind_split, rows: split },
@@ -45,7 +45,7 @@ fn bind_split(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     Ok(columns)
 }
 
-fn split(_: &mut Cx<'_>, values: &[Value]) -> Result<NextRow> {
+fn split(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
     let [text, separator, rest @ ..] = values else { return Ok(made(Vec::new())) };
     let Some(bytes) = text.string_bytes() else { return Ok(made(Vec::new())) };
     let unit = if matches!(text, Value::NVarChar(_)) { 2 } else { 1 };
@@ -89,7 +89,7 @@ fn bind_series(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
     Ok(vec![("value".to_owned(), ColumnType { nullable: false, ..of(data_type) })])
 }
 
-fn series(_: &mut Cx<'_>, values: &[Value]) -> Result<NextRow> {
+fn series(_: &mut Context<'_>, values: &[Value]) -> Result<NextRow> {
     let (Some(start), Some(stop)) = (whole(values, 0), whole(values, 1)) else {
         return Ok(made(Vec::new()));
     };

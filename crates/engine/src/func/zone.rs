@@ -8,11 +8,11 @@ use types::date::{DAYS_MAX, Moment, TICKS_PER_MINUTE, civil_of, days_in_month, d
 use types::value::ColumnType;
 use types::{DataType, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{lookup, of, session, text};
 use crate::func::{Call, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 /// The function that AT TIME ZONE is: not a name that can be written.
 pub(crate) const AT_TIME_ZONE: &str = "AT TIME ZONE";
@@ -117,7 +117,7 @@ fn bind_at(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
     Ok(of(DataType::DateTimeOffset(scale)))
 }
 
-fn eval_at(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_at(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(name) = text(call, values, 1) else { return Ok(Value::Null) };
     let found = ZONES.iter().find(|(zone, ..)| zone.eq_ignore_ascii_case(&name));
     let Some(zone) = found else { return Err(Msg::UnknownTimeZone(&name).into()) };

@@ -203,7 +203,7 @@ pub(super) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
             let (input, predicate) = *inner;
             let mut merged = Vec::new();
             super::conjunct::split(predicate, &mut merged);
-            push_more(input, conjuncts).filtered(merged)
+            filter(push_more(input, conjuncts), merged)
         }
         Node::Compute(inner) => {
             let (input, computed) = *inner;
@@ -214,12 +214,6 @@ pub(super) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
             filter(Node::Compute(Box::new((input, computed))), above)
         }
         other => filter(other, conjuncts),
-    }
-}
-
-impl Node {
-    fn filtered(self, conjuncts: Vec<Expr>) -> Self {
-        filter(self, conjuncts)
     }
 }
 

@@ -79,7 +79,7 @@ pub fn estimate(node: &Node) -> Estimate {
         Node::OneRow => Estimate { rows: 1.0, row_bytes: 8.0, cpu: ROW, io: 0.0 },
         Node::Empty => Estimate { rows: 0.0, row_bytes: 8.0, cpu: 0.0, io: 0.0 },
         Node::Scan(scan) => of_scan(scan),
-        Node::View(view) => leaf(view_rows(view.view.name), view.columns.len()),
+        Node::View(view) => leaf(view_rows(view.view.name()), view.columns.len()),
         Node::Values(values) => leaf(count(values.rows.len()), values.registers.len()),
         Node::Function(function) => leaf(UNKNOWN, function.registers.len()),
         Node::Bulk(scan) => {

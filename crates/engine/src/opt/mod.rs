@@ -30,7 +30,6 @@ mod stream;
 mod sweep;
 mod unnest;
 mod unordered;
-pub(crate) mod watch;
 
 use std::sync::Arc;
 
@@ -69,9 +68,6 @@ pub struct Hints {
     /// Whether a table has a hint about its access path.
     pub(crate) paths: bool,
 }
-
-/// Subqueries of a statement that become joins, at most; the others are run where they are written.
-pub(crate) const UNNESTED_MAX: usize = 64;
 
 /// What a pass over one statement knows and counts.
 pub(crate) struct Optimizer<'o> {

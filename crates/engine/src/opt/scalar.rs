@@ -8,11 +8,12 @@
 use types::value::ColumnType;
 use types::{DataType, Value};
 
+use super::Optimizer;
 use super::conjunct::{filter, free, is_node_volatile, is_query_volatile, node_reads};
 use super::estimate::estimate;
 use super::unnest::{bit, is_closed, lift};
-use super::{Optimizer, UNNESTED_MAX};
 use crate::plan::children;
+use crate::plan::depth::UNNESTED_MAX;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
 use crate::plan::query::{Aggregate, Join, JoinKind, JoinMethod, Node, Query};
 use crate::plan::walk::{self, Registers, Rewrite};

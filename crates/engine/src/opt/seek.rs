@@ -13,7 +13,6 @@ use types::value::ColumnType;
 use types::{Mode, Value};
 
 use super::conjunct::{join_conjuncts, split};
-use super::watch::root_of;
 use crate::bind::Binder;
 use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
 use crate::func;
@@ -22,6 +21,7 @@ use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
 use crate::plan::query::{Access, Node, Path, Scan, TableSource, Whole};
 use crate::plan::statement::{Bound, table_of};
 use crate::plan::walk::{self, Registers};
+use crate::plan::watch::root_of;
 
 /// A comparison of a column with something that is known when the scan is opened.
 struct Sarg {

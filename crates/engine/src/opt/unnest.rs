@@ -6,10 +6,11 @@
 //! ON is `x = y OR x IS NULL OR y IS NULL`, unless both are known not to be NULL. Where that would cost
 //! the join its key, and the subquery reads nothing outside, it stays a subquery that is run once.
 
+use super::Optimizer;
 use super::conjunct::{
     free, is_nullable, is_query_volatile, is_volatile, join_conjuncts, node_reads, split,
 };
-use super::{Optimizer, UNNESTED_MAX};
+use crate::plan::depth::UNNESTED_MAX;
 use crate::plan::expr::{CompareOp, Expr, ExprKind, QuantifiedSubquery, Quantifier};
 use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query};
 use crate::plan::walk::{self, Registers};

@@ -16,8 +16,10 @@ pub const EXPR_BYTES: usize = if cfg!(debug_assertions) { 8 << 10 } else { 3 << 
 pub const NODE_BYTES: usize = if cfg!(debug_assertions) { 40 << 10 } else { 8 << 10 };
 /// What needs no more than this is run wherever a statement may begin: the reserve of a stack is four times as large.
 const SHALLOW_BYTES: usize = sos::thread::STACK_BYTES / 32;
+/// Subqueries of a statement that become joins, at most; the others are run where they are written.
+pub const UNNESTED_MAX: usize = 64;
 /// Operators that the optimizer may add, one over the other: those of its subqueries that become joins.
-const ADDED_BYTES: usize = 4 * crate::opt::UNNESTED_MAX * NODE_BYTES;
+const ADDED_BYTES: usize = 4 * UNNESTED_MAX * NODE_BYTES;
 /// Joins that are optimized together. The work to place one grows with the number of the others.
 pub const JOINS_MAX: usize = 300;
 /// UNION, EXCEPT and INTERSECT that a row may go through, of those that have to be done one after the other.

@@ -11,7 +11,7 @@ pub use types::comparison::CompareOp;
 use types::convert::Mode;
 use types::type_rules::BinaryOp;
 use types::value::ColumnType;
-use types::{Collation, Value};
+use types::{Collation, DataType, Value};
 
 use crate::catalog::{ModuleDef, SequenceDef};
 use crate::plan::function::Function;
@@ -167,4 +167,51 @@ pub enum Quantifier {
     Any,
     /// True if it holds for all rows.
     All,
+}
+
+impl Register {
+    /// Returns the register `offset` behind this one.
+    #[inline]
+    #[must_use]
+    pub fn plus(self, offset: usize) -> Self {
+        Self(self.0 + u32::try_from(offset).unwrap_or(u32::MAX))
+    }
+
+    /// Returns its place in the register file.
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Expr {
+    /// Makes an expression.
+    pub fn new(kind: ExprKind, ty: ColumnType) -> Self {
+        Self { kind, ty }
+    }
+
+    /// Makes a constant of `data_type`.
+    pub fn constant(value: Value, data_type: DataType) -> Self {
+        let nullable = value.is_null();
+        let ty = ColumnType { data_type, collation: types::Collation::default(), nullable };
+        Self { kind: ExprKind::Constant(value), ty }
+    }
+
+    /// Tells whether this is the literal NULL, which takes the type of what it stands beside.
+    pub fn is_null_literal(&self) -> bool {
+        let is_null = match &self.kind {
+            ExprKind::Constant(value) => value.is_null(),
+            ExprKind::Variable(slot) => slot.is_undeclared(),
+            _ => false,
+        };
+        is_null && self.ty.data_type == DataType::Int
+    }
+
+    /// Returns the value of a constant.
+    pub fn as_constant(&self) -> Option<&Value> {
+        match &self.kind {
+            ExprKind::Constant(value) => Some(value),
+            _ => None,
+        }
+    }
 }

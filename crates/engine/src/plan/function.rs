@@ -2,10 +2,14 @@
 //!
 //! The functions themselves are in `func`, which is above: a plan points to their entries.
 
+use std::any::Any;
+use std::sync::Arc;
+
+use types::convert::ConvertOptions;
+use types::date::Moment;
 use types::value::ColumnType;
 use types::{Result, Value};
 
-use crate::exec::Cx;
 use crate::plan::expr::Expr;
 
 /// Whether a function gives another value at each call, so that it matters how often it is called.
@@ -20,6 +24,42 @@ pub(crate) fn is_volatile(name: &str) -> bool {
             | "ENCRYPTBYPASSPHRASE"
     )
 }
+
+/// What a function may ask of the statement that it runs in.
+pub trait EvalContext {
+    /// The statement's time, UTC: the same for all its rows.
+    fn now(&mut self) -> Moment;
+
+    /// The session's settings that conversions go by.
+    fn convert_options(&self) -> ConvertOptions;
+
+    /// SET DATEFIRST.
+    fn date_first(&self) -> u8;
+
+    /// The next value of NEWSEQUENTIALID().
+    fn next_sequential_id(&self) -> Value;
+
+    /// What COLUMNS_UPDATED() gives; `None` outside of a trigger.
+    fn updated_columns(&self) -> Option<&[u8]>;
+
+    /// A document of sp_xml_preparedocument by its handle: what the library has for one.
+    fn document(&self, handle: i64) -> Option<Arc<dyn Any + Send + Sync>>;
+
+    /// What the methods of `xml` have parsed, for the length of a request.
+    fn parsed(&mut self) -> &mut Option<Box<dyn Any + Send>>;
+
+    /// The session, for functions that are about it: what the engine has for one.
+    fn session(&self) -> &dyn Any;
+
+    /// The session, to be changed.
+    fn session_mut(&mut self) -> &mut dyn Any;
+
+    /// Variables and state of the running module, likewise.
+    fn frame(&self) -> &dyn Any;
+}
+
+/// What functions are called with.
+pub type Context<'a> = dyn EvalContext + 'a;
 
 /// A scalar function of the library.
 pub struct Function {
@@ -39,11 +79,11 @@ pub struct Function {
 #[derive(Clone, Copy)]
 pub enum Evaluate {
     /// From the arguments; any NULL argument gives NULL without a call.
-    Strict(fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>),
+    Strict(fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>),
     /// From the arguments, NULLs included.
-    Full(fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>),
+    Full(fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>),
     /// From the session alone.
-    Session(fn(&mut Cx<'_>) -> Value),
+    Session(fn(&mut Context<'_>) -> Value),
 }
 
 /// What an evaluation knows beside the values.
@@ -111,7 +151,7 @@ pub struct TableFunction {
     /// Checks and converts the arguments; derives the columns.
     pub bind: fn(&mut Vec<Expr>) -> Result<TableColumns>,
     /// Begins to make rows of arguments.
-    pub rows: fn(&mut Cx<'_>, &[Value]) -> Result<NextRow>,
+    pub rows: fn(&mut Context<'_>, &[Value]) -> Result<NextRow>,
 }
 
 impl std::fmt::Debug for TableFunction {

@@ -12,4 +12,6 @@ pub mod function;
 pub mod program;
 pub mod query;
 pub mod statement;
+pub mod view;
 pub mod walk;
+pub mod watch;

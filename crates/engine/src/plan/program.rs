@@ -11,13 +11,12 @@ use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast;
 use types::value::ColumnType;
 
+use crate::catalog::options::Meaning;
+use crate::catalog::security::Owner;
 use crate::catalog::{ModuleDef, TableDef, UserType};
-use crate::opt::watch::{Later, Watch};
 use crate::plan::expr::Slot;
 use crate::plan::statement::Bound;
-use crate::security::Owner;
-use crate::session::SessionState;
-use crate::session::options::Meaning;
+use crate::plan::watch::{Later, Watch};
 use crate::sink::Command;
 use crate::stats::{Cost, ProgramBooks, StatementPlace};
 
@@ -373,6 +372,17 @@ pub enum CursorStep {
     Deallocate(ast::CursorRef),
 }
 
+/// What of a session a plan has to be good for.
+#[derive(Clone, Copy, Debug)]
+pub struct AskedFor<'s> {
+    /// The SET options.
+    pub meaning: Meaning,
+    /// The current database.
+    pub database: &'s str,
+    /// The key of the rights.
+    pub rights: i32,
+}
+
 /// Something that is bound when first run.
 #[derive(Debug)]
 pub struct Leaf {
@@ -458,20 +468,16 @@ impl Leaf {
 
     /// Returns the plan that is good for a session as it is now.
     #[inline]
-    pub(crate) fn plan_for(
-        &self,
-        program: &Program,
-        session: &SessionState,
-    ) -> Option<&Arc<Bound>> {
+    pub(crate) fn plan_for(&self, program: &Program, asked: &AskedFor<'_>) -> Option<&Arc<Bound>> {
         let plan = self.plan.get()?;
-        if self.meaning.get() != Some(&session.options.meaning()) {
+        if self.meaning.get() != Some(&asked.meaning) {
             return None;
         }
         if !program.switches_database {
             return Some(plan);
         }
         let (database, rights) = self.bound_for.get()?;
-        (*database == session.database && *rights == session.rights.key()).then_some(plan)
+        (**database == *asked.database && *rights == asked.rights).then_some(plan)
     }
 
     /// Keeps the plan for all sessions.
@@ -495,5 +501,20 @@ impl Leaf {
             watch: OnceLock::new(),
             later: OnceLock::new(),
         }
+    }
+}
+
+impl Program {
+    /// Tells whether the program has one statement and no control flow.
+    pub(crate) fn is_alone(&self) -> bool {
+        let [step] = &self.body[..] else { return false };
+        !matches!(
+            step.kind,
+            StepKind::Block(_)
+                | StepKind::Atomic { .. }
+                | StepKind::If(..)
+                | StepKind::While(..)
+                | StepKind::TryCatch(..)
+        )
     }
 }

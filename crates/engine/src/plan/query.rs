@@ -8,8 +8,8 @@ use types::value::ColumnType;
 use crate::catalog::{ModuleDef, TableDef};
 use crate::plan::document::Document;
 use crate::plan::expr::{Expr, Register};
+use crate::plan::view::SystemView;
 use crate::sink::Traits;
-use crate::view::SystemView;
 
 /// A query expression (everything that gives rows), with its output columns.
 #[derive(Clone, Debug)]
@@ -257,7 +257,7 @@ pub enum SampleSize {
 #[derive(Clone, Debug)]
 pub struct ViewScan {
     /// The view.
-    pub view: &'static SystemView,
+    pub view: &'static dyn SystemView,
     /// The database whose view it is.
     pub database: String,
     /// Arguments of a system table function.

@@ -16,7 +16,7 @@ use types::{Error, Msg};
 use super::dbcc::{require_database, require_table};
 use super::sqlperf::word;
 use crate::bind::fragment::parse_object_name;
-use crate::bind::{BinderContext, query};
+use crate::bind::query;
 use crate::catalog::{Database, IndexDef, IndexKind, Object, TableDef};
 use crate::exec::columnstore::Blocks;
 use crate::exec::run::{Stop, interrupted};
@@ -373,7 +373,7 @@ pub(super) fn find_table(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop>
     };
     let parsed = parse_object_name(name).map_err(|_| missing())?;
     let database = Arc::clone(&cx.session.database);
-    let context = BinderContext::bare(cx.session, &database);
+    let context = crate::session::binding::bare_context(cx.session, &database);
     match query::resolve_table(&mut context.binder(), &parsed) {
         Ok(query::Resolved::Table(table)) => Ok(table),
         _ => Err(missing()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{Collation, DataType, Length, Msg, Value};
 
-use crate::bind::{BinderContext, bind_statement, shape_of};
+use crate::bind::{bind_statement, shape_of};
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, done};
 use crate::plan::program::{LeafAst, Program, Step, StepKind};
@@ -78,7 +78,7 @@ fn first_of(
         let found = match &step.kind {
             StepKind::Data(leaf) => {
                 let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                let context = BinderContext::of(session, program);
+                let context = crate::session::binding::context_of(session, program);
                 let bound = bind_statement(&mut context.binder(), statement)?;
                 shape_returned(&bound)
             }

@@ -4,7 +4,6 @@ use types::value::ColumnType;
 use types::{DataType, Msg, Value};
 
 use super::{SystemProcedure, int_type, text, whole};
-use crate::bind::BinderContext;
 use crate::bind::expr::find_object;
 use crate::bind::fragment::parse_object_name;
 use crate::bind::require::require_sequence;
@@ -31,7 +30,7 @@ fn get_range(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let size = whole(arguments, 1, "@range_size").ok_or_else(|| missing("@range_size"))?;
     let parsed = parse_object_name(&name)?;
     let found = {
-        let context = BinderContext::checked(cx.session, &cx.session.database);
+        let context = crate::session::binding::checked_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let found = find_object(&binder, &parsed).cloned();
         if let Some(Object::Sequence(sequence)) = &found {

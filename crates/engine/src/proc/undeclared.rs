@@ -11,7 +11,7 @@ use types::value::ColumnType;
 use types::{DataType, Length, Msg, Value};
 
 use super::describe::{wire_length, wire_type};
-use crate::bind::{BinderContext, bind_statement, shape_of};
+use crate::bind::{bind_statement, shape_of};
 use crate::catalog::ParameterDef;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop, done, find_parameter, resolve_procedure};
@@ -198,7 +198,7 @@ impl Found<'_> {
             match &step.kind {
                 StepKind::Data(leaf) => {
                     let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                    let context = BinderContext::of(session, self.program);
+                    let context = crate::session::binding::context_of(session, self.program);
                     let mut binder = context.binder();
                     binder.level = crate::opt::Level::None;
                     binder.given.clone_from(&self.nulls);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tsql::ast::{self, FunctionBody, StatementKind};
 use types::{Msg, Result};
 
-use crate::bind::BinderContext;
 use crate::bind::program::{Body, Parameters};
 use crate::catalog::{ModuleDef, Routine, TableDef};
 use crate::exec::run::Stop;
@@ -151,7 +150,7 @@ impl SessionState {
         elements: &[ast::TableElement],
         database: &str,
     ) -> Result<Arc<TableDef>> {
-        let context = BinderContext::bare(self, database);
+        let context = crate::session::binding::bare_context(self, database);
         crate::exec::ddl::table_variable(self, &context.binder(), variable, elements)
     }
 }

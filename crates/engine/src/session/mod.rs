@@ -4,6 +4,7 @@
 //! [`Session::bulk_load`]) and resets ([`Session::reset`]); results leave through a
 //! [`ResultSink`](crate::sink::ResultSink).
 
+pub mod binding;
 mod cache;
 pub(crate) mod context;
 pub(crate) mod deferred;

@@ -8,8 +8,8 @@ use storage::lock::LockScope;
 use types::value::ColumnType;
 use types::{Error, Msg};
 
+use crate::bind::Binder;
 use crate::bind::program::{Body, Parameters, compile};
-use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{Object, ProcedureDef};
 use crate::event::context;
@@ -524,7 +524,7 @@ impl SessionState {
     ) -> types::Result<Program> {
         self.counters.count(SessionCounter::Compilations);
         let _label = ledger::labelled(Label::Bind);
-        let context = BinderContext::bare(self, database);
+        let context = crate::session::binding::bare_context(self, database);
         let mut binder = context.binder();
         let make_table = |binder: &Binder<'_>,
                           variable: &tsql::ast::Variable,
@@ -624,7 +624,7 @@ impl SessionState {
                     parameters.variables.push(variable);
                 }
                 Some(user_type) => {
-                    let context = BinderContext::bare(self, database);
+                    let context = crate::session::binding::bare_context(self, database);
                     let binder = context.binder();
                     let definition =
                         crate::exec::ddl::table_of_type(self, &binder, &name, user_type)?;

@@ -1,5 +1,6 @@
 //! `SessionState`: everything about a session that statements read and change.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use sos::ledger::SessionBooks;
@@ -14,6 +15,7 @@ use crate::exec::Scratch;
 use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
+use crate::plan::program::AskedFor;
 use crate::proc::cursor::ApiCursor;
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
@@ -121,7 +123,7 @@ pub struct SessionState {
     /// Open cursors of the client's API.
     pub(crate) api_cursors: Vec<ApiCursor>,
     /// Documents of sp_xml_preparedocument by handle.
-    pub(crate) documents: Vec<(i32, Arc<crate::func::xml::open::Prepared>)>,
+    pub(crate) documents: Vec<(i32, Arc<dyn Any + Send + Sync>)>,
     /// Prepared statements by handle.
     pub prepared: Vec<(i32, Arc<crate::proc::prepared::Prepared>)>,
     /// What the session counts of its own doing.
@@ -189,6 +191,13 @@ impl SessionScratch {
 }
 
 impl SessionState {
+    /// Returns what a plan has to be good for that is to serve the session now.
+    #[inline]
+    pub(crate) fn asked_for(&self) -> AskedFor<'_> {
+        let meaning = self.options.meaning();
+        AskedFor { meaning, database: &self.database, rights: self.rights.key() }
+    }
+
     /// Takes the current catalog snapshot, if it is another one than that in hand: one load.
     pub fn refresh_catalog(&mut self) {
         if self.instance.catalog.version() != self.catalog.version {

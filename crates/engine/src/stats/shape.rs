@@ -87,7 +87,7 @@ fn put_node(node: &Node, hash: &mut Fingerprint) {
         Node::Empty => put("empty", hash, |_| {}),
         Node::Values(values) => put("values", hash, |hash| hash.number(values.rows.len() as u64)),
         Node::Scan(scan) => put_scan(scan, hash),
-        Node::View(view) => put("view", hash, |hash| hash.bytes(view.view.name.as_bytes())),
+        Node::View(view) => put("view", hash, |hash| hash.bytes(view.view.name().as_bytes())),
         Node::Function(function) => {
             put("function", hash, |hash| hash.bytes(function.function.name.as_bytes()));
         }

@@ -165,20 +165,20 @@ mod types;
 mod views;
 mod xe;
 
+pub use crate::plan::view::Rows;
 pub(crate) use columns::generated_always;
 pub(crate) use documented::known_but_missing;
 pub(crate) use tables::temporal_type;
 
+use ::types::Value;
 use ::types::value::ColumnType;
-use ::types::{Result, Value};
 use sos::ledger::{self, State};
+use std::any::Any;
 
 use crate::catalog::Database;
 use crate::catalog::name::Name;
+use crate::plan;
 use crate::session::SessionState;
-
-/// Rows of a view, each as wide as its columns.
-pub type Rows = Result<Vec<Vec<Value>>>;
 
 /// A system view or system table function.
 pub struct SystemView {
@@ -202,6 +202,29 @@ pub struct Scope<'a> {
     pub database: &'a Database,
     /// Arguments of a table function.
     pub arguments: &'a [Value],
+}
+
+impl plan::view::SystemView for SystemView {
+    fn schema(&self) -> &'static str {
+        self.schema
+    }
+
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn columns(&self) -> Vec<(&'static str, ColumnType)> {
+        (self.columns)()
+    }
+
+    fn arity(&self) -> u8 {
+        self.arity
+    }
+
+    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value]) -> Rows {
+        let session = session.downcast_ref().expect("the engine's sessions are of one type");
+        self.read(session, database, arguments)
+    }
 }
 
 impl SystemView {

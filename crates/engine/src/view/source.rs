@@ -8,7 +8,6 @@ use types::value::ColumnType;
 use types::{DataType, Length, Value};
 
 use super::Scope;
-use crate::bind::BinderContext;
 use crate::catalog::name::Name;
 use crate::catalog::{
     Catalog, ColumnDef, Database, ForeignKeyDef, IndexConstraint, IndexDef, ModuleDef, Object,
@@ -344,7 +343,7 @@ pub(crate) fn bind_view(
     else {
         return Ok(Vec::new());
     };
-    let context = BinderContext::bare(session, database);
+    let context = crate::session::binding::bare_context(session, database);
     let mut binder = context.binder();
     let query = crate::bind::query::bind_query(&mut binder, &select.query)?;
     Ok(query.output.into_iter().map(|c| (c.name.to_string(), c.expr.ty)).collect())

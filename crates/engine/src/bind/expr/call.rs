@@ -10,7 +10,6 @@ use crate::bind::{Binder, Clause, Level};
 use crate::func::{self, AggregateFunction, Function};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{AggregateCall, SortKey};
-use crate::view::known_but_missing;
 
 pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let Some(name) = call.name.as_simple() else { return bind_user(binder, call) };
@@ -37,7 +36,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     if window::find(&name).is_some() {
         return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
     }
-    let function = func::find(&name).filter(|_| !name.starts_with(func::hex::PREFIX));
+    let function = binder.library.scalar(&name).filter(|_| !name.starts_with(func::hex::PREFIX));
     let Some(function) = function else {
         if func::is_known(&name) {
             return not_supported(&name);
@@ -125,9 +124,9 @@ fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
 }
 
 /// Binds `@@name`: a function without arguments.
-pub(super) fn bind_global(name: &str) -> Result<Expr> {
+pub(super) fn bind_global(binder: &Binder<'_>, name: &str) -> Result<Expr> {
     let upper = name.to_ascii_uppercase();
-    let Some(function) = func::find(&upper) else {
+    let Some(function) = binder.library.scalar(&upper) else {
         if func::is_known(&upper) {
             return not_supported(&upper);
         }
@@ -149,14 +148,14 @@ pub(super) fn bind_at_zone(
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
 }
 
-pub(super) fn bind_niladic(niladic: ast::Niladic) -> Result<Expr> {
+pub(super) fn bind_niladic(binder: &Binder<'_>, niladic: ast::Niladic) -> Result<Expr> {
     let name = match niladic {
         ast::Niladic::CurrentTimestamp => "GETDATE",
         ast::Niladic::CurrentDate => "CURRENT_DATE",
         ast::Niladic::CurrentUser | ast::Niladic::SessionUser | ast::Niladic::User => "USER_NAME",
         ast::Niladic::SystemUser => "SUSER_SNAME",
     };
-    bind_global(name)
+    bind_global(binder, name)
 }
 
 fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
@@ -166,14 +165,17 @@ fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
     let system = of_schema("sys");
     let object = call.name.object.to_ascii_uppercase();
     let is_found = system || of_master && of_schema("dbo") && object.starts_with(func::hex::PREFIX);
-    if is_found && let Some(function) = func::find(&object) {
+    if is_found && let Some(function) = binder.library.scalar(&object) {
         return bind_function(binder, function, call);
     }
     let prefix = call.name.schema.as_deref().unwrap_or_default();
     if let Some(bound) = user::bind_scalar(binder, call)? {
         return Ok(bound);
     }
-    if system && let Some(known) = known_but_missing(binder.database, "sys", &call.name.object) {
+    if system
+        && let Some(known) =
+            binder.library.known_but_missing(binder.database, "sys", &call.name.object)
+    {
         return not_supported(&known);
     }
     Err(Msg::FunctionNotFound(prefix, &name).into())

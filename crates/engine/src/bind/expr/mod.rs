@@ -42,38 +42,6 @@ pub(crate) use xml::{XmlScope, bind_modify, bind_nodes, mutator};
 /// this one guards against views and functions that unfold into each other.
 const DEPTH_MAX: u32 = 512;
 
-impl Expr {
-    /// Makes an expression.
-    pub fn new(kind: ExprKind, ty: ColumnType) -> Self {
-        Self { kind, ty }
-    }
-
-    /// Makes a constant of `data_type`.
-    pub fn constant(value: Value, data_type: DataType) -> Self {
-        let nullable = value.is_null();
-        let ty = ColumnType { data_type, collation: types::Collation::default(), nullable };
-        Self { kind: ExprKind::Constant(value), ty }
-    }
-
-    /// Tells whether this is the literal NULL, which takes the type of what it stands beside.
-    pub fn is_null_literal(&self) -> bool {
-        let is_null = match &self.kind {
-            ExprKind::Constant(value) => value.is_null(),
-            ExprKind::Variable(slot) => slot.is_undeclared(),
-            _ => false,
-        };
-        is_null && self.ty.data_type == DataType::Int
-    }
-
-    /// Returns the value of a constant.
-    pub fn as_constant(&self) -> Option<&Value> {
-        match &self.kind {
-            ExprKind::Constant(value) => Some(value),
-            _ => None,
-        }
-    }
-}
-
 /// Binds an expression.
 ///
 /// # Errors
@@ -127,7 +95,7 @@ fn bind_kind(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Expr> {
         ast::ExprKind::Iif(iif) => case::bind_iif(binder, iif),
         ast::ExprKind::Convert(conversion) => convert::bind(binder, conversion),
         ast::ExprKind::Call(call) => call::bind(binder, call),
-        ast::ExprKind::Niladic(niladic) => call::bind_niladic(*niladic),
+        ast::ExprKind::Niladic(niladic) => call::bind_niladic(binder, *niladic),
         ast::ExprKind::Subquery(query) => bind_subquery(binder, query),
         ast::ExprKind::Collate { operand, collation } => bind_collate(binder, operand, collation),
         ast::ExprKind::AtTimeZone { operand, zone } => call::bind_at_zone(binder, operand, zone),

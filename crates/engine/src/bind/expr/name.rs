@@ -99,7 +99,7 @@ pub(super) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Res
         return Ok(Expr::new(ExprKind::Variable(slot), ty));
     }
     if variable.is_global() {
-        return super::call::bind_global(&variable.name);
+        return super::call::bind_global(binder, &variable.name);
     }
     Err(Msg::MustDeclareScalar(&variable.name).into())
 }

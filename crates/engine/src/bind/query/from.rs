@@ -25,10 +25,10 @@ use crate::plan::query::{
     Access, Join, JoinKind, JoinMethod, Node, Path, Query, Scan, ScanHints, TableSource,
     ValuesScan, ViewScan,
 };
+use crate::plan::view::SystemView;
 use crate::plan::walk::{self, Registers};
 use crate::security::Owner;
 use crate::sink::Traits;
-use crate::view::{SystemView, known_but_missing};
 
 /// Synonyms that may stand for each other.
 const SYNONYMS_MAX: u32 = 8;
@@ -294,7 +294,7 @@ fn bind_resolved<'a>(
             add_table_source(binder, source, name, hints)
         }
         Resolved::System(view, database) => {
-            let schema = is_bare.then_some(view.schema);
+            let schema = is_bare.then_some(view.schema());
             let scan = (view, database, Vec::new());
             bind_system_view(binder, scan, SourceName { schema, ..name })
         }
@@ -362,7 +362,7 @@ pub(crate) enum Resolved<'a> {
     /// A table, temporary ones included.
     Table(Arc<TableDef>),
     /// A system view and the database whose it is.
-    System(&'static SystemView, &'a str),
+    System(&'static dyn SystemView, &'a str),
     /// A view and the database it is in.
     View(Arc<ModuleDef>, &'a str),
 }
@@ -411,10 +411,11 @@ pub(crate) fn resolve_table<'a>(
             ) => break,
             None => {
                 let schema = target.schema.as_deref().unwrap_or_default();
-                if let Some(view) = crate::view::find(schema, &target.object) {
+                if let Some(view) = binder.library.view(schema, &target.object) {
                     return Ok(Resolved::System(view, database.name.as_str()));
                 }
-                let missing = known_but_missing(&database.name, schema, &target.object);
+                let missing =
+                    binder.library.known_but_missing(&database.name, schema, &target.object);
                 return Err(match missing {
                     Some(known) => Msg::NotSupported(&known).into(),
                     None => Msg::InvalidObject(&name.to_string()).into(),
@@ -505,11 +506,11 @@ pub(super) fn add_source(
 
 pub(super) fn bind_system_view(
     binder: &mut Binder<'_>,
-    (view, database, arguments): (&'static SystemView, &str, Vec<Expr>),
+    (view, database, arguments): (&'static dyn SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
 ) -> Result<Node> {
     crate::bind::require::require_view(binder, view)?;
-    let shape = (view.columns)();
+    let shape = view.columns();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {
         name: SmolStr::new_static(name),

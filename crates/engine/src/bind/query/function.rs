@@ -22,7 +22,6 @@ use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{FunctionScan, Node, Query, UserFunctionScan};
 use crate::security::Owner;
 use crate::sink::Traits;
-use crate::view::known_but_missing;
 
 /// Binds a function that stands in FROM.
 pub(super) fn bind(
@@ -45,10 +44,13 @@ pub(super) fn bind(
     }
     let schema = name.schema.as_deref().unwrap_or_default();
     // Those called fn_.. need no schema.
-    let of_sys = || crate::view::find("sys", &name.object).filter(|v| v.name.starts_with("fn_"));
-    let of_system = crate::view::find(schema, &name.object)
+    let of_sys =
+        || binder.library.view("sys", &name.object).filter(|v| v.name().starts_with("fn_"));
+    let of_system = binder
+        .library
+        .view(schema, &name.object)
         .or_else(|| schema.is_empty().then(of_sys).flatten())
-        .filter(|v| v.arity > 0);
+        .filter(|v| v.arity() > 0);
     let hidden = hide_sources(binder, lateral);
     let arguments: Result<Vec<Expr>> = source
         .call
@@ -77,9 +79,9 @@ pub(super) fn bind(
     }
     if let Some(view) = of_system {
         let database = name.database.as_deref().unwrap_or(binder.database).to_owned();
-        match arguments.len().cmp(&usize::from(view.arity)) {
-            Ordering::Less => return Err(Msg::TooFewArguments(view.name).into()),
-            Ordering::Greater => return Err(Msg::TooManyArguments(view.name).into()),
+        match arguments.len().cmp(&usize::from(view.arity())) {
+            Ordering::Less => return Err(Msg::TooFewArguments(view.name()).into()),
+            Ordering::Greater => return Err(Msg::TooManyArguments(view.name()).into()),
             Ordering::Equal => {}
         }
         return bind_system_view(binder, (view, &database, arguments), source_name);
@@ -90,7 +92,7 @@ pub(super) fn bind(
     let found = simple.and_then(|n| crate::func::find_table(&n.to_ascii_uppercase()));
     let Some(function) = found else {
         let database = name.database.as_deref().unwrap_or(binder.database);
-        return Err(match known_but_missing(database, schema, &name.object) {
+        return Err(match binder.library.known_but_missing(database, schema, &name.object) {
             Some(known) => Msg::NotSupported(&known).into(),
             None => Msg::InvalidObject(&name.to_string()).into(),
         });

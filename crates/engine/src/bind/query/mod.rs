@@ -140,16 +140,3 @@ impl Binder<'_> {
         self.rows - 1
     }
 }
-
-impl Register {
-    /// Returns the register `offset` behind this one.
-    #[must_use]
-    pub fn plus(self, offset: usize) -> Self {
-        Self(self.0 + u32::try_from(offset).unwrap_or(u32::MAX))
-    }
-
-    /// Returns its place in the register file.
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-}

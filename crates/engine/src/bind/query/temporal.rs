@@ -76,7 +76,9 @@ pub(super) fn bind(
             format!("{database}.{}", table.qualified_name())
         }
         Resolved::View(view, database) => format!("{database}.{}.{}", view.schema, view.name),
-        Resolved::System(view, database) => format!("{database}.{}.{}", view.schema, view.name),
+        Resolved::System(view, database) => {
+            format!("{database}.{}.{}", view.schema(), view.name())
+        }
     };
     Err(Msg::NotSystemVersioned(&full).into())
 }

@@ -18,7 +18,7 @@ use types::value::ColumnType;
 use types::{DataType, Error, Length, Mode, Msg, Result, Value};
 
 use crate::bind::dml::{Triggers, bind_insert_rows};
-use crate::bind::{BinderContext, query};
+use crate::bind::query;
 use crate::catalog::TableDef;
 use crate::exec::ddl::distrust;
 use crate::exec::dml::insert_rows;
@@ -60,7 +60,7 @@ pub(crate) fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Resul
 
 fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
     let database = Arc::clone(&cx.session.database);
-    let context = BinderContext::bare(cx.session, &database);
+    let context = crate::session::binding::bare_context(cx.session, &database);
     let mut binder = context.binder();
     match query::resolve_table(&mut binder, name)? {
         query::Resolved::Table(table) if table.external.is_some() => Err(Msg::ExternalDml.into()),
@@ -332,7 +332,7 @@ impl<'a> Load<'a> {
         let fires = if self.options.fire_triggers { Triggers::Fire } else { Triggers::Ignore };
         let mut insert = {
             let database = Arc::clone(&cx.session.database);
-            let context = BinderContext::bare(cx.session, &database);
+            let context = crate::session::binding::bare_context(cx.session, &database);
             bind_insert_rows(&mut context.binder(), &target, &names, &types, fires)?
         };
         if !self.options.check_constraints {

@@ -16,8 +16,8 @@ use types::{DataType, Error, Length, Msg, Result};
 
 use super::shape::{Place, Shaper, skipped};
 use super::{created, refuse, table, versioning};
+use crate::bind::Binder;
 use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
-use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{
     ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, TableDef, create_rows, index_spec,
@@ -92,7 +92,7 @@ fn add(
     }
     let mut next = {
         let database = database_of(table, cx);
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = place(table, &cx.source);
@@ -256,7 +256,7 @@ fn check_rows(table: &Arc<TableDef>, names: &[&str], cx: &mut Cx<'_>) -> Result<
     }
     let database = database_of(table, cx);
     let bound = {
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         bind_validation(&mut context.binder(), table, names)?
     };
     dml::validate(&bound, cx).map_err(|error| in_words_of("ALTER TABLE", error))
@@ -343,7 +343,7 @@ fn fill(
 ) -> Result<()> {
     let database = database_of(before, cx);
     let insert = {
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         bind_rewrite(&mut context.binder(), before, after, sources, validate)?
     };
     let session = &mut *cx.session;
@@ -521,7 +521,7 @@ pub(super) fn reader(
 ) -> Option<(&'static str, String)> {
     let column = &table.columns[usize::from(ordinal)];
     let database = database_of(table, cx);
-    let context = BinderContext::bare(cx.session, &database);
+    let context = crate::session::binding::bare_context(cx.session, &database);
     let reads = |text: &dyn Fn(&mut Binder<'_>) -> Result<crate::plan::expr::Expr>| {
         let mut binder = context.binder();
         binder.levels.push(super::level_of(&table.name, &table.columns, 0));
@@ -644,7 +644,7 @@ fn alter_column(
     }
     let mut defined = {
         let database = database_of(table, cx);
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = self::place(table, &cx.source);

@@ -12,8 +12,8 @@ use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
 use super::{change_database, refuse, table};
+use crate::bind::Binder;
 use crate::bind::query::column_type;
-use crate::bind::{Binder, BinderContext};
 use crate::catalog::name::Name;
 use crate::catalog::{Database, ExternalDataSource, ExternalFileFormat, ExternalPlace, Object};
 use crate::exec::Cx;
@@ -213,7 +213,7 @@ pub(super) fn create_table(create: &ast::CreateExternalTable, cx: &mut Cx<'_>) -
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE").into());
     }
     let columns = {
-        let context = BinderContext::bare(cx.session, &cx.session.database);
+        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let each = create.columns.iter().map(|column| defined(&binder, column));
         each.collect::<Result<Vec<_>>>()?

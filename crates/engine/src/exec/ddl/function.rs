@@ -8,7 +8,6 @@ use types::{DataType, Msg, Result};
 
 use super::module::{execute_as, parameters, present};
 use super::{Target, change_database, refuse, target};
-use crate::bind::BinderContext;
 use crate::bind::query::{Given, bind_inline};
 use crate::bind::types::DefaultLength;
 use crate::catalog::{ModuleDef, Object, Routine};
@@ -94,7 +93,7 @@ fn routine(
     null_on_null: bool,
     cx: &Cx<'_>,
 ) -> Result<Routine> {
-    let context = BinderContext::bare(cx.session, &to.database);
+    let context = crate::session::binding::bare_context(cx.session, &to.database);
     let binder = context.binder();
     let parameters = parameters(&create.parameters, &binder, cx)?;
     let (mut returns, mut table) = (None, None);
@@ -127,7 +126,7 @@ fn check_body(
     let body = match &create.body {
         FunctionBody::Scalar { body, .. } | FunctionBody::Multi { body, .. } => body,
         FunctionBody::Inline { with, query } => {
-            let context = BinderContext::bare(cx.session, &to.database);
+            let context = crate::session::binding::bare_context(cx.session, &to.database);
             let mut binder = context.binder();
             let null = |ty: ColumnType| Expr::new(ExprKind::Constant(types::Value::Null), ty);
             let given: Vec<Given> =

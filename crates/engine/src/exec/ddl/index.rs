@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
-use crate::bind::BinderContext;
 use crate::catalog::name::Name;
 use crate::catalog::{IndexConstraint, Object, ShownOptions, TableDef, index_spec};
 use crate::exec::Cx;
@@ -38,7 +37,7 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     let replaced = replaced(&table, &create.index)?;
     let mut index = {
-        let context = BinderContext::bare(cx.session, &cx.session.database);
+        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = Place {

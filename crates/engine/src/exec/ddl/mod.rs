@@ -38,7 +38,7 @@ use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, StatementKind};
 use types::{Error, Msg, Result, Value};
 
-use crate::bind::{Binder, BinderContext, Level, Source, SourceColumn};
+use crate::bind::{Binder, Level, Source, SourceColumn};
 use crate::catalog::{ColumnDef, Database, TableDef, UserType};
 use crate::exec::Cx;
 use crate::plan::expr::Register;
@@ -202,7 +202,7 @@ pub(crate) fn columns_read(
     table: &TableDef,
     condition: &ast::Condition,
 ) -> Vec<u16> {
-    let context = BinderContext::bare(session, &session.database);
+    let context = crate::session::binding::bare_context(session, &session.database);
     let mut binder = context.binder();
     binder.levels.push(level_of(&table.name, &table.columns, 0));
     binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);

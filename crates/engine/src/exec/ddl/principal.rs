@@ -9,7 +9,6 @@ use tsql::ast::{
 };
 use types::{Error, Msg, Result};
 
-use crate::bind::BinderContext;
 use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{Database, Login, Object, Owned, Principal, PrincipalKind, password};
@@ -204,7 +203,7 @@ fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) ->
 
 /// A password that is written out.
 fn constant(password: &ast::Expr, cx: &Cx<'_>) -> Result<String> {
-    let context = BinderContext::bare(cx.session, &cx.session.database);
+    let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
     let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
     let text = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
     text.ok_or_else(|| Msg::SyntaxNear("PASSWORD").into())

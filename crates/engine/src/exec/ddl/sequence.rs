@@ -7,7 +7,6 @@ use types::value::ColumnType;
 use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
 
 use super::{change_database, target};
-use crate::bind::BinderContext;
 use crate::bind::types::DefaultLength;
 use crate::catalog::{Counter, Object, SequenceCache, SequenceDef};
 use crate::exec::Cx;
@@ -140,7 +139,8 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
     for option in &create.options {
         match option {
             SequenceOption::Type(name) => {
-                let context = BinderContext::bare(cx.session, &cx.session.database);
+                let context =
+                    crate::session::binding::bare_context(cx.session, &cx.session.database);
                 let ty = context.binder().resolve_type(name, DefaultLength::Declaration)?;
                 options.data_type = Some(ty.data_type);
             }
@@ -169,7 +169,7 @@ fn options(create: &ast::CreateSequence, cx: &Cx<'_>) -> Result<Options> {
 
 /// A constant, perhaps negative.
 fn number(expr: &ast::Expr, cx: &Cx<'_>) -> Result<i64> {
-    let context = BinderContext::bare(cx.session, &cx.session.database);
+    let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
     let bound = crate::bind::expr::bind_expr(&mut context.binder(), expr)?;
     let not_a_number = || Error::from(Msg::SyntaxNear(expr.span.text(&cx.source)));
     let value = bound.as_constant().ok_or_else(not_a_number)?;

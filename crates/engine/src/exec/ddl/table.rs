@@ -6,7 +6,7 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use crate::bind::{Binder, BinderContext};
+use crate::bind::Binder;
 use crate::catalog::name::Name;
 use crate::catalog::{ColumnDef, Database, ExternalPlace, ModuleDef, Object, TableDef};
 use crate::exec::Cx;
@@ -180,7 +180,7 @@ fn shape(
     place: Place<'_>,
     content: Content<'_>,
 ) -> Result<TableDef> {
-    let context = BinderContext::bare(session, database);
+    let context = crate::session::binding::bare_context(session, database);
     let binder = context.binder();
     let instance = &session.instance;
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);

@@ -7,7 +7,6 @@ use types::{Error, Msg, Result};
 use super::output::Collected;
 use super::update::{Target, limit_of};
 use super::{Private, reference, version};
-use crate::bind::BinderContext;
 use crate::bind::dml::bind_truncate;
 use crate::exec::eval::truth;
 use crate::exec::query::{Flow, Rows, encode_seek_key, load, run};
@@ -135,7 +134,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
 pub(crate) fn truncate(truncate: &tsql::ast::Truncate, cx: &mut Cx<'_>) -> Result<()> {
     let table = {
         let database = std::sync::Arc::clone(&cx.session.database);
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         bind_truncate(&mut context.binder(), truncate)?
     };
     run_truncate(&table, cx)?;

@@ -12,7 +12,6 @@ use types::{DataType, Error, Msg, Result, Value};
 
 use super::version;
 use super::write::{Verb, complete};
-use crate::bind::BinderContext;
 use crate::bind::dml::{default_value, new_row};
 use crate::catalog::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
 use crate::exec::eval::eval;
@@ -223,7 +222,7 @@ impl Wake {
             |ordinal: usize| key.columns.iter().any(|column| usize::from(*column) == ordinal);
         let database = Arc::clone(&cx.session.database);
         let mut row = {
-            let context = BinderContext::bare(cx.session, &database);
+            let context = crate::session::binding::bare_context(cx.session, &database);
             new_row(&mut context.binder(), child, &register, &changes)?
         };
         // Of this one the statement itself takes care: the new parent may not be there yet.
@@ -317,7 +316,7 @@ fn defaults(
     let database = Arc::clone(&cx.session.database);
     let mut bound = Vec::with_capacity(key.columns.len());
     for column in &key.columns {
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         bound.push(default_value(&mut context.binder(), &child.columns[usize::from(*column)])?);
     }
     let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;

@@ -10,7 +10,6 @@ use types::{Error, Msg, Result};
 
 use super::bulk::arriving;
 use super::insert::insert_rows;
-use crate::bind::BinderContext;
 use crate::bind::dml::bind_table_rows;
 use crate::catalog::name::Name;
 use crate::catalog::{TableRows, UserType};
@@ -91,7 +90,7 @@ fn rows_of(
 ) -> Result<Arc<TableRows>> {
     let database = Arc::clone(&cx.session.database);
     let (table, insert) = {
-        let context = BinderContext::bare(cx.session, &database);
+        let context = crate::session::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
         let table = ddl::table_of_type(cx.session, &binder, name, wanted)?;
         // No columns: a table without rows.

@@ -7,15 +7,15 @@ use sos::ledger::{self, Label};
 use sos::memory::{MemoryClerk, with_clerk};
 use types::{Error, Mode, Result};
 
+use crate::bind::Binder;
 use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
-use crate::bind::{Binder, BinderContext};
 use crate::exec::Cx;
 use crate::exec::run::{ErrorClass, Runner, Stop, positioned};
 use crate::instance::{MetadataCache, SessionCounter};
-use crate::opt::watch::{self, Found, Watch};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{Leaf, LeafAst, Program};
 use crate::plan::statement::{Bound, Scalar};
+use crate::plan::watch::{self, Found, Watch};
 use crate::session::options::Meaning;
 use tsql::ast::AssignOp;
 use types::type_rules::BinaryOp;
@@ -33,7 +33,7 @@ impl Runner<'_> {
             self.look_up(metadata, cx);
         }
         if !self.is_stale(leaf, cx)
-            && let Some(plan) = leaf.plan_for(self.program, cx.session)
+            && let Some(plan) = leaf.plan_for(self.program, &cx.session.asked_for())
         {
             // One load; statements without a join have nothing there.
             if leaf.watch.get().is_some_and(Watch::is_stale) {
@@ -129,7 +129,7 @@ impl Runner<'_> {
         {
             return self.bind_positioned(statement, cursor, cx);
         }
-        let context = BinderContext::of(cx.session, self.program);
+        let context = crate::session::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
             Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),
@@ -148,11 +148,11 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<(Bound, bool)> {
         let table = {
-            let context = BinderContext::of(cx.session, self.program);
+            let context = crate::session::binding::context_of(cx.session, self.program);
             positioned::table_of(statement, &mut context.binder())?
         };
         let (statement, given) = positioned::on_key(statement, cursor, table, cx)?;
-        let context = BinderContext::of(cx.session, self.program);
+        let context = crate::session::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         binder.given = given;
         let bound = crate::bind::bind_statement(&mut binder, &statement)?;

@@ -22,7 +22,6 @@ use types::{Error, Msg};
 
 use super::bind_leaf::{all_unfound, bind_as};
 use super::{ErrorClass, Runner, Stop, positioned};
-use crate::bind::BinderContext;
 use crate::bind::dml::check_target;
 use crate::catalog::name::Name;
 use crate::exec::Cx;
@@ -84,21 +83,6 @@ impl SessionState {
         // A request that is cancelled ends at its next statement.
         let errors = check(self, program, Plans::OfModule).unwrap_or_default();
         Error::all(errors).map_or(Ok(()), |error| Err(error.in_procedure(name)))
-    }
-}
-
-impl Program {
-    /// Tells whether the program has one statement and no control flow.
-    pub(crate) fn is_alone(&self) -> bool {
-        let [step] = &self.body[..] else { return false };
-        !matches!(
-            step.kind,
-            StepKind::Block(_)
-                | StepKind::Atomic { .. }
-                | StepKind::If(..)
-                | StepKind::While(..)
-                | StepKind::TryCatch(..)
-        )
     }
 }
 
@@ -215,7 +199,12 @@ impl<'s> Pass<'s> {
         }
         let failed = {
             let place = (database, at);
-            let context = BinderContext::ahead(self.session, self.program, place, &self.made);
+            let context = crate::session::binding::context_ahead(
+                self.session,
+                self.program,
+                place,
+                &self.made,
+            );
             let mut binder = context.binder();
             match bind_as(&mut binder, leaf, self.program) {
                 Ok(bound) => {
@@ -264,7 +253,8 @@ impl<'s> Pass<'s> {
     fn target(&mut self, insert: &InsertExecuteStep, step: &Step) {
         let Some(database) = self.database else { return };
         let place = (database, step.span.start);
-        let context = BinderContext::ahead(self.session, self.program, place, &self.made);
+        let context =
+            crate::session::binding::context_ahead(self.session, self.program, place, &self.made);
         let checked = check_target(&mut context.binder(), &insert.target, &insert.columns);
         let mistake = checked.err().filter(|error| self.is_mistake(error));
         self.errors.extend(mistake.map(|error| error.at_line(step.line)));

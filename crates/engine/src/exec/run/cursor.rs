@@ -9,7 +9,7 @@ use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
 use super::positioned::{self, KeyTable};
-use crate::bind::{BinderContext, shape_of};
+use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done, ended};
 use crate::plan::expr::Slot;
@@ -191,7 +191,7 @@ impl Runner<'_> {
     ) -> Result<(Bound, Vec<KeyTable>), Stop> {
         cx.session.refresh_catalog();
         let with_keys = {
-            let context = BinderContext::of(cx.session, self.program);
+            let context = crate::session::binding::context_of(cx.session, self.program);
             positioned::with_keys(query, &mut context.binder())
         };
         if let Some((query, mut tables)) = with_keys
@@ -211,7 +211,7 @@ impl Runner<'_> {
 
     fn bind_cursor(&self, query: &ast::Statement, cx: &mut Cx<'_>) -> Result<Bound, Stop> {
         cx.session.refresh_catalog();
-        let context = BinderContext::of(cx.session, self.program);
+        let context = crate::session::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         Ok(crate::bind::bind_statement(&mut binder, query)?)
     }

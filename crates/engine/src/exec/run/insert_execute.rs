@@ -3,7 +3,6 @@
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
-use crate::bind::BinderContext;
 use crate::bind::dml::{Triggers, bind_captured_rows};
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, ended};
@@ -50,7 +49,7 @@ impl Runner<'_> {
     ) -> Result<u64, Stop> {
         cx.session.refresh_catalog();
         let bound = {
-            let context = BinderContext::of(cx.session, self.program);
+            let context = crate::session::binding::context_of(cx.session, self.program);
             let mut binder = context.binder();
             let into = (&step.target, &step.columns[..]);
             let columns = (&set.types[..], &set.untyped[..]);

@@ -10,6 +10,7 @@ use crate::exec::run::{Runner, Stop, done, ended, transactions};
 use crate::plan::expr::ExprKind;
 use crate::plan::program::{Leaf, LeafAst, RaisErrorStep};
 use crate::plan::statement::Bound;
+use crate::session::SessionState;
 use crate::sink::Command;
 use crate::view::source_messages::{ENGLISH, system_message};
 use tsql::ast::{self, RaisErrorOption};
@@ -30,7 +31,7 @@ const PRINT_UNICODE_MAX: usize = 4_000;
 impl Runner<'_> {
     pub(super) fn print(&self, leaf: &Leaf, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let value = self.value(leaf, cx)?;
-        let text = text_of(&value, cx).unwrap_or_default();
+        let text = text_of(&value, cx.session).unwrap_or_default();
         let text = match text.char_indices().nth(PRINT_UNICODE_MAX) {
             None => text,
             Some(_) if self.is_unicode(leaf, cx)? => text.chars().take(PRINT_UNICODE_MAX).collect(),
@@ -77,18 +78,18 @@ impl Runner<'_> {
         }
         let (number, severity, text, always_logged) = match &message {
             Value::Int(number) => {
-                let Some(message) = known_message(*number, cx) else {
+                let Some(message) = known_message(*number, cx.session) else {
                     return Err(message_by_number(*number, severity, state));
                 };
                 let own = i32::from(message.severity);
                 let severity = if severity < 0 { own } else { severity };
                 (*number, severity, message.text, message.logged)
             }
-            other => (50_000, severity, text_of(other, cx).unwrap_or_default(), false),
+            other => (50_000, severity, text_of(other, cx.session).unwrap_or_default(), false),
         };
         let log = raise.options.contains(&RaisErrorOption::Log);
         check_log(severity, log, cx)?;
-        let text = format(&text, &arguments, cx)?;
+        let text = format(&text, &arguments, cx.session)?;
         // A negative state is 1; one over 255 is out of range and taken as 255.
         let state = if state < 0 { 1 } else { u8::try_from(state).unwrap_or(u8::MAX) };
         // Severity 10 is informational and travels as 0.
@@ -168,7 +169,7 @@ impl Runner<'_> {
             return Err(Error::from(Msg::ThrowNumber(i64::from(number))).with_state(10).into());
         }
         let text = self.value(message, cx)?;
-        let text = text_of(&text, cx).unwrap_or_default();
+        let text = text_of(&text, cx.session).unwrap_or_default();
         let state = self.int(state, cx)?.unwrap_or(1);
         let state = u8::try_from(state).map_err(|_| Msg::InvalidState(i64::from(state), 0, 255))?;
         Ok(Error::custom(number, 16, state, text))
@@ -199,14 +200,14 @@ fn check_log(severity: i32, log: bool, cx: &Cx<'_>) -> Result<(), Stop> {
 }
 
 /// Finds a message of sys.messages that RAISERROR may name.
-fn known_message(number: i32, cx: &Cx<'_>) -> Option<UserMessage> {
-    user_message(number, cx)
+fn known_message(number: i32, session: &SessionState) -> Option<UserMessage> {
+    user_message(number, session)
         .or_else(|| (number >= RAISED_FIRST).then(|| system_message(number)).flatten())
 }
 
 /// Finds a message that sp_addmessage has added.
-pub(crate) fn user_message(number: i32, cx: &Cx<'_>) -> Option<UserMessage> {
-    cx.session.catalog.messages.get(&(number, ENGLISH)).cloned()
+pub(crate) fn user_message(number: i32, session: &SessionState) -> Option<UserMessage> {
+    session.catalog.messages.get(&(number, ENGLISH)).cloned()
 }
 
 /// The error for a number that is no user's message.
@@ -223,8 +224,8 @@ fn message_by_number(number: i32, severity: i32, state: i32) -> Stop {
 }
 
 /// Returns a value's text, `None` for NULL.
-pub(super) fn text_of(value: &Value, cx: &Cx<'_>) -> Option<String> {
-    let collation = cx.session.collation();
+pub(super) fn text_of(value: &Value, session: &SessionState) -> Option<String> {
+    let collation = session.collation();
     match value {
         Value::Null => None,
         Value::Bit(b) => Some(i32::from(*b).to_string()),
@@ -243,9 +244,9 @@ pub(super) fn text_of(value: &Value, cx: &Cx<'_>) -> Option<String> {
 pub(crate) fn format_message(
     text: &str,
     arguments: &[Value],
-    cx: &Cx<'_>,
+    session: &SessionState,
 ) -> types::Result<String> {
-    format(text, arguments, cx).map_err(|stop| match stop {
+    format(text, arguments, session).map_err(|stop| match stop {
         Stop::Error(error) | Stop::Thrown(error) | Stop::Unbound(error) => error,
         Stop::Scope | Stop::Batch | Stop::Cancelled | Stop::Disconnected => {
             Msg::InternalError.into()
@@ -254,7 +255,7 @@ pub(crate) fn format_message(
 }
 
 /// Replaces `%s`, `%d`, `%i`, `%u`, `%o`, `%x`, `%X` with flags, width and precision, as printf does.
-fn format(text: &str, arguments: &[Value], cx: &Cx<'_>) -> Result<String, Stop> {
+fn format(text: &str, arguments: &[Value], session: &SessionState) -> Result<String, Stop> {
     let mut out = String::with_capacity(text.len());
     let mut next = arguments.iter();
     let mut position = 0;
@@ -267,10 +268,10 @@ fn format(text: &str, arguments: &[Value], cx: &Cx<'_>) -> Result<String, Stop> 
             rest = behind;
             continue;
         }
-        let (specification, behind) = specification(rest, &mut next, cx)?;
+        let (specification, behind) = specification(rest, &mut next, session)?;
         position += 1;
         let value = next.next().ok_or(Msg::SubstitutionMismatch(position))?;
-        substitute(&mut out, &specification, value, position, cx)?;
+        substitute(&mut out, &specification, value, position, session)?;
         rest = behind;
     }
     out.push_str(rest);
@@ -297,7 +298,7 @@ struct Specification {
 fn specification<'t, 'v>(
     text: &'t str,
     arguments: &mut impl Iterator<Item = &'v Value>,
-    cx: &Cx<'_>,
+    session: &SessionState,
 ) -> Result<(Specification, &'t str), Stop> {
     let mut found = Specification::default();
     let mut rest = text.trim_start_matches(|c| {
@@ -311,10 +312,10 @@ fn specification<'t, 'v>(
         }
         true
     });
-    found.width = count(&mut rest, arguments, cx).unwrap_or(0);
+    found.width = count(&mut rest, arguments, session).unwrap_or(0);
     if let Some(behind) = rest.strip_prefix('.') {
         rest = behind;
-        found.precision = Some(count(&mut rest, arguments, cx).unwrap_or(0));
+        found.precision = Some(count(&mut rest, arguments, session).unwrap_or(0));
     }
     if let Some(behind) = rest.strip_prefix("I64") {
         rest = behind;
@@ -331,11 +332,11 @@ fn specification<'t, 'v>(
 fn count<'v>(
     rest: &mut &str,
     arguments: &mut impl Iterator<Item = &'v Value>,
-    cx: &Cx<'_>,
+    session: &SessionState,
 ) -> Option<usize> {
     if let Some(behind) = rest.strip_prefix('*') {
         *rest = behind;
-        return arguments.next().and_then(|v| text_of(v, cx)).and_then(|t| t.parse().ok());
+        return arguments.next().and_then(|v| text_of(v, session)).and_then(|t| t.parse().ok());
     }
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, behind) = rest.split_at(digits);
@@ -348,7 +349,7 @@ fn substitute(
     specification: &Specification,
     value: &Value,
     position: i64,
-    cx: &Cx<'_>,
+    session: &SessionState,
 ) -> Result<(), Stop> {
     let whole = match value {
         Value::TinyInt(n) => Some(i64::from(*n)),
@@ -361,7 +362,7 @@ fn substitute(
     let body = match (specification.kind, value, whole) {
         (_, Value::Null, _) => "(null)".to_owned(),
         ('s', _, None) if is_text => {
-            let text = text_of(value, cx).unwrap_or_default();
+            let text = text_of(value, session).unwrap_or_default();
             match specification.precision {
                 Some(most) => text.chars().take(most).collect(),
                 None => text,

@@ -92,7 +92,7 @@ impl Runner<'_> {
                 let kind = ast::ExprKind::Variable(variable.clone());
                 let expr = ast::Expr { kind, span: variable.span };
                 let value = self.value(&Leaf::new(LeafAst::Value(expr)), cx)?;
-                text_of(&value, cx).unwrap_or_default()
+                text_of(&value, cx.session).unwrap_or_default()
             }
         };
         match &transaction.action {

@@ -6,7 +6,6 @@ use tsql::ast;
 use types::value::ColumnType;
 use types::{Bytes, DataType, Msg, Value};
 
-use crate::bind::BinderContext;
 use crate::bind::query::{Resolved, resolve_table};
 use crate::bind::shape_of;
 use crate::catalog::name::Name;
@@ -61,7 +60,7 @@ impl Runner<'_> {
         let Some(table) = &read.column.table else {
             return Err(Msg::InvalidColumn(written).into());
         };
-        let context = BinderContext::of(cx.session, self.program);
+        let context = crate::session::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         let Resolved::Table(definition) = resolve_table(&mut binder, table)? else {
             return Err(Msg::InvalidObject(&table.to_string()).into());

@@ -17,10 +17,10 @@ use types::date::Moment;
 use types::value::ColumnType;
 use types::{DataType, Error, Family, Length, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, lookup, of, text};
 use crate::func::{Call, Function};
 use crate::plan::expr::{Expr, ExprKind};
+use crate::plan::function::Context;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("FORMAT", (2, 3), bind_format, eval_format),
@@ -53,7 +53,7 @@ fn culture_of(name: Option<String>) -> Result<&'static Culture> {
 }
 
 /// NULL for a format that is none of the value's type, as documented.
-fn eval_format(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_format(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let culture = culture_of(text(call, values, 2))?;
     let format = text(call, values, 1).unwrap_or_default();
     let formatted = match (number::Digits::of(&values[0]), Moment::from_value(&values[0])) {

@@ -23,10 +23,10 @@ pub(super) use open::FUNCTIONS as TABLES;
 pub(crate) use open::{Wanted, default_path};
 pub(crate) use path::Path;
 
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, pure, text as text_of, whole};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 use build::OnNull;
 use path::PathMode;
 use text::{Kind, Node};
@@ -112,7 +112,7 @@ fn on_null(values: &[Value]) -> OnNull {
     if whole(values, 0) == Some(0) { OnNull::Absent } else { OnNull::Null }
 }
 
-fn eval_is_json(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_is_json(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let json = text_of(call, values, 0).unwrap_or_default();
     let Ok(node) = text::parse(&json) else { return Ok(Value::Int(0)) };
     // Without a kind, an object or an array; a JSON text of a scalar needs VALUE.
@@ -151,7 +151,7 @@ fn missing(mode: PathMode, msg: Msg<'_>) -> Result<Value> {
     }
 }
 
-fn eval_value(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_value(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let asked = question(call, values)?;
     let mode = asked.path.mode;
     let Some(found) = asked.path.find(&asked.root) else {
@@ -167,7 +167,7 @@ fn eval_value(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     Ok(Value::nvarchar(text))
 }
 
-fn eval_query(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_query(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let asked = question(call, values)?;
     let mode = asked.path.mode;
     match asked.path.find(&asked.root) {
@@ -177,12 +177,12 @@ fn eval_query(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
     }
 }
 
-fn eval_exists(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_exists(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let asked = question(call, values)?;
     Ok(Value::Int(i32::from(asked.path.find(&asked.root).is_some())))
 }
 
-fn eval_modify(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_modify(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     if values[0].is_null() || values[1].is_null() {
         return Ok(Value::Null);
     }

@@ -8,10 +8,10 @@ use types::{Collation, DataType, Length, Msg, Result, Value};
 
 use super::path::{Path, PathMode};
 use super::text::{self, Kind, Node};
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{TableFunction, made};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(in crate::func) static FUNCTIONS: &[TableFunction] = &[
     TableFunction {
@@ -115,7 +115,7 @@ fn members<'n>(root: &'n Node, path: &Path) -> Result<Option<&'n Node>> {
     }
 }
 
-fn open(_: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let Some((json, root, path)) = source(values, (values.len() > 1).then_some(1))? else {
         return Ok(Vec::new());
     };
@@ -140,7 +140,7 @@ fn open(_: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     })
 }
 
-fn open_with(_: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+fn open_with(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let Some((json, root, path)) = source(values, Some(1))? else { return Ok(Vec::new()) };
     let Some(node) = members(&root, &path)? else { return Ok(Vec::new()) };
     let mut columns = Vec::new();

@@ -4,6 +4,7 @@
 //! thousand times; and a query is the same for all rows. Both are found by comparing, which for shared
 //! values is a comparison of addresses. Kept for the length of a request.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use types::xml::{Document, Encoding, Whitespace};
@@ -25,6 +26,12 @@ pub(crate) struct XmlCache {
 }
 
 impl XmlCache {
+    /// Returns the one that is in the place that a request has for it.
+    pub(super) fn of(place: &mut Option<Box<dyn Any + Send>>) -> &mut Self {
+        let kept = place.get_or_insert_with(|| Box::new(Self::default()));
+        kept.downcast_mut().expect("nothing else is kept there")
+    }
+
     /// Returns a parsed query.
     pub(super) fn query(&mut self, source: &Bytes, method: &str) -> Result<Arc<Query>> {
         let known = self.queries.iter().find(|(text, of, _)| of == method && same(text, source));

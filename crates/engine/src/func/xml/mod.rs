@@ -24,11 +24,11 @@ use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
 
 use self::eval::{Evaluation, Focus, Item, Sequence};
 use self::syntax::{Body, Query};
-use crate::exec::Cx;
 use crate::func::entry::{of, whole};
 use crate::func::json::xsd_text;
 use crate::func::{Call, Evaluate, Function, TableFunction, made};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 pub(crate) use parse::parse;
 
@@ -62,7 +62,7 @@ pub(crate) const NODES: &str = "XML.NODES()";
 
 const fn method(
     name: &'static str,
-    eval: fn(&mut Cx<'_>, &Call<'_>, &[Value]) -> Result<Value>,
+    eval: fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>,
 ) -> Function {
     Function {
         name,
@@ -98,7 +98,7 @@ const EXTERNALS: usize = 4;
 impl Work {
     /// Takes the arguments of a method; `None` for an instance that is NULL.
     fn new(
-        cx: &mut Cx<'_>,
+        cx: &mut Context<'_>,
         method: &str,
         types: &[ColumnType],
         values: &[Value],
@@ -108,7 +108,7 @@ impl Work {
         };
         let node = whole(values, 1).and_then(|n| NodeId::try_from(n).ok());
         let Some(node) = node else { return Ok(None) };
-        let cache = cx.scratch.xml.get_or_insert_default();
+        let cache = cache::XmlCache::of(cx.parsed());
         let query = cache.query(query, method)?;
         let document = cache.document(instance)?;
         let externals = values.get(EXTERNALS..).unwrap_or_default();
@@ -155,7 +155,7 @@ fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
     })
 }
 
-fn eval_value(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_value(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(work) = Work::new(cx, "value", &argument_types(call), values)? else {
         return Ok(Value::Null);
     };
@@ -170,7 +170,7 @@ fn eval_value(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Valu
 }
 
 /// Converts text to the type that `value()` names.
-fn to_sql(cx: &Cx<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
+fn to_sql(cx: &Context<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
     /// The style of XML's own dates, with a zone.
     const STYLE_ZONED: i32 = 127;
     let options = cx.convert_options();
@@ -191,7 +191,7 @@ fn to_sql(cx: &Cx<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
     plain
 }
 
-fn eval_query(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(work) = Work::new(cx, "query", &argument_types(call), values)? else {
         return Ok(Value::Null);
     };
@@ -218,14 +218,14 @@ fn eval_query(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Valu
     Ok(Value::nvarchar(&out))
 }
 
-fn eval_exist(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_exist(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let Some(work) = Work::new(cx, "exist", &argument_types(call), values)? else {
         return Ok(Value::Null);
     };
     Ok(Value::Bit(!work.evaluate()?.is_empty()))
 }
 
-fn eval_modify(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     if values[0].is_null() {
         let name = values.get(NAME).and_then(|v| v.as_text(Collation::default()));
         return Err(Msg::XmlMutatorOnNull("modify", &name.unwrap_or_default()).into());
@@ -242,7 +242,7 @@ fn eval_modify(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Val
 }
 
 /// Rows of `nodes()`: the instance and the number of a node in it.
-fn nodes(cx: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+fn nodes(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     // Types matter for text of other collations only; those arguments come as nvarchar.
     let types = vec![of(DataType::NVarChar(Length::Max)); values.len()];
     let Some(work) = Work::new(cx, "nodes", &types, values)? else { return Ok(Vec::new()) };

@@ -14,10 +14,10 @@ use types::{DataType, Error, Length, Msg, Result, Value};
 use super::eval::{Evaluation, Focus, Item};
 use super::parse;
 use super::syntax::Body;
-use crate::exec::Cx;
 use crate::func::entry::{convert, of, whole};
 use crate::func::{TableFunction, made};
 use crate::plan::expr::Expr;
+use crate::plan::function::Context;
 
 /// The table function of OPENXML with a WITH clause: not a name that can be written.
 pub(crate) const WITH: &str = "OPENXML WITH";
@@ -101,16 +101,16 @@ struct Opened {
     flags: i64,
 }
 
-fn open(cx: &Cx<'_>, values: &[Value]) -> Result<Opened> {
+fn open(cx: &Context<'_>, values: &[Value]) -> Result<Opened> {
     let handle = whole(values, 0).unwrap_or(0);
-    let found = cx.session.documents.iter().find(|(known, _)| i64::from(*known) == handle);
-    let Some((_, prepared)) = found else {
+    let found = cx.document(handle).and_then(|document| document.downcast::<Prepared>().ok());
+    let Some(prepared) = found else {
         return Err(Error::from(Msg::PreparedNotFound(handle)).with_state(5));
     };
     let pattern = text_of(values, 1);
     let nodes = prepared.find(&pattern, ROOT)?;
     let flags = whole(values, 2).unwrap_or(0);
-    Ok(Opened { prepared: Arc::clone(prepared), nodes, flags })
+    Ok(Opened { prepared, nodes, flags })
 }
 
 fn text_of(values: &[Value], place: usize) -> String {
@@ -153,7 +153,7 @@ impl Prepared {
     }
 }
 
-fn column_rows(cx: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+fn column_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let opened = open(cx, values)?;
     let numbers = numbers(&opened.prepared.document);
     let columns = values.get(LEADING..).unwrap_or_default();
@@ -253,7 +253,7 @@ fn numbers(document: &Document) -> Vec<i64> {
 
 /// The rows of the edge table: every node at or below those that the pattern finds, and behind them the
 /// values of attributes, which are nodes of their own here.
-fn edge_rows(cx: &mut Cx<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let opened = open(cx, values)?;
     let document = &opened.prepared.document;
     let numbers = numbers(document);

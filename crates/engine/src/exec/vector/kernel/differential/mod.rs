@@ -24,7 +24,7 @@ use types::{Error, Value};
 
 use super::Kernel;
 use crate::bind::expr::bind_expr;
-use crate::bind::{BinderContext, Level, Source, SourceColumn};
+use crate::bind::{Level, Source, SourceColumn};
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::Silent;
 use crate::exec::{Cx, Frame};
@@ -83,7 +83,7 @@ impl Lab {
         let QueryBody::Select(spec) = select.query.body else { return None };
         let item = spec.items.into_iter().next()?;
         let SelectItemKind::Expr { expr, .. } = item.kind else { return None };
-        let context = BinderContext::bare(state, "master");
+        let context = crate::session::binding::bare_context(state, "master");
         let mut binder = context.binder();
         let columns = self.table.columns.iter().zip(0..).map(|(column, number)| SourceColumn {
             name: column.name.clone().into(),

@@ -55,7 +55,7 @@ impl Watch {
 }
 
 /// The tree that makes the rows of a statement.
-pub(super) fn root_of(bound: &Bound) -> Option<&Node> {
+pub(crate) fn root_of(bound: &Bound) -> Option<&Node> {
     Some(match bound {
         Bound::Select(select) => &select.query.root,
         Bound::SelectAssign(select) => &select.root,
