@@ -6,6 +6,7 @@
 //!
 //! Object ids are positive and unique in the instance; temporary tables and table variables have
 //! negative ones.
+#![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

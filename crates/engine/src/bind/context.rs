@@ -11,7 +11,7 @@ use crate::plan::program::{TableVariableDef, VariableDef};
 use crate::plan::view::Library;
 
 /// Finds a temporary table by name.
-pub type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
+pub(super) type FindTable<'s> = dyn Fn(&str) -> Option<Arc<TableDef>> + 's;
 
 /// What a [`Binder`] reads.
 pub struct BinderContext<'s> {

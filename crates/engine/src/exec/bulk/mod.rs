@@ -4,8 +4,6 @@
 //! of it. A field that does not convert is told and its row left out, up to MAXERRORS; beyond that nothing of the
 //! batch stays.
 
-mod fields;
-pub(crate) mod option;
 pub(crate) mod rowset;
 pub(crate) mod scan;
 mod text;
@@ -26,8 +24,8 @@ use crate::exec::run::{Stop, ended, transactions};
 use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
 use crate::sink::Command;
-use fields::Field;
-use option::Options;
+use files::fields::Field;
+use files::option::{self, Options};
 use text::Wanted;
 
 /// Runs BULK INSERT.

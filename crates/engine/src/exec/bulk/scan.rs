@@ -5,9 +5,9 @@
 
 use types::{Error, Msg, Result, Value};
 
-use super::fields::Field;
+use files::fields::Field;
 use super::text::{self, Wanted};
-use super::{converted, option};
+use super::converted;
 use crate::exec::query::Flow;
 use crate::exec::{Cx, fault};
 use crate::plan::query::{BulkScan, TextFormat};
@@ -48,7 +48,7 @@ pub(crate) fn run(
 }
 
 /// Tells of a row that is left out.
-fn tell(error: &Error, errors: u64, options: &option::Options, cx: &mut Cx<'_>) -> Result<()> {
+fn tell(error: &Error, errors: u64, options: &files::option::Options, cx: &mut Cx<'_>) -> Result<()> {
     let sent = cx.sink.message(&error.clone().at_line(cx.session.line));
     fault::sent(cx, sent)?;
     if errors > options.max_errors {

@@ -5,9 +5,9 @@ use std::io;
 use sos::sys::RandomReader;
 use types::{Error, Msg, Result};
 
-use super::fields::{Field, Rows, Tail, UnexpectedEnd};
+use files::fields::{Field, Rows, Tail, UnexpectedEnd};
 use super::not_opened;
-use super::option::Options;
+use files::option::Options;
 use super::rowset::waiting;
 
 /// Bytes that are read at once.
@@ -145,7 +145,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::option::Options;
+    use files::option::Options;
     use super::*;
 
     type Read = Vec<std::result::Result<Vec<(Vec<u8>, bool)>, UnexpectedEnd>>;

@@ -1,0 +1,21 @@
+//! The bound tree: what the binder makes of a syntax tree and what the executor runs.
+//!
+//! Names are gone: a column is a register, a variable a slot, a table a handle. A statement's plan is
+//! immutable and shared between the connections that run it. With it come what its results leave by (`sink.rs`) and
+//! what is counted of its statements (`stats/`).
+#![forbid(unsafe_code)]
+
+pub mod children;
+pub mod convert;
+pub mod depth;
+pub mod document;
+pub mod expr;
+pub mod function;
+pub mod program;
+pub mod query;
+pub mod sink;
+pub mod statement;
+pub mod stats;
+pub mod view;
+pub mod walk;
+pub mod watch;

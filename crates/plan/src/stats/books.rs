@@ -1,0 +1,278 @@
+//! `ProgramBooks`: what a cached program is called by, and the ids that its statements count under.
+//!
+//! Two sessions that compile the same text share its books, and so does a program that is compiled
+//! anew after a change of the catalog. The books go when the last program of theirs does, and with
+//! them what was counted: as in SQL Server, statistics live as long as the plan is cached.
+
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::sync::{Arc, OnceLock, Weak};
+
+use smallvec::SmallVec;
+use sos::clock;
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::{AtomicBool, AtomicU32, Ordering};
+
+use super::Statistics;
+use super::handle::{Handle, HandleKind};
+use super::ids::{OVERFLOW, Range};
+use crate::program::Program;
+
+/// What a program was compiled from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A batch or dynamic SQL.
+    Batch,
+    /// A parameterised statement and the declarations of its parameters.
+    Prepared(Arc<str>),
+    /// Texts that differ in constants, and the declarations of the parameters in their place.
+    Template(Arc<str>),
+    /// A procedure.
+    Procedure(Module),
+}
+
+/// A procedure, as the views name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Its database.
+    pub database_id: i16,
+    /// Its id there.
+    pub object_id: i32,
+}
+
+/// A program's name in the views, and its ids.
+pub struct ProgramBooks {
+    /// Names these books and no others, ever.
+    pub serial: u64,
+    /// By which the instance finds them: a hash of what they are of.
+    pub(super) key: u64,
+    /// Made when a view asks: hashing a text by MD5 costs more than parsing it.
+    handles: OnceLock<[Handle; 2]>,
+    /// What it was compiled from.
+    pub origin: Origin,
+    database_id: i16,
+    options: SmallVec<[u8; 4]>,
+    /// The text that spans refer to.
+    pub source: Arc<str>,
+    /// Ticks at which it was first compiled.
+    pub created: u64,
+    /// How often it was compiled.
+    compilations: AtomicU32,
+    /// Whether it was thrown out of the cache: it is compiled anew before it runs again.
+    evicted: AtomicBool,
+    /// The program's own id, then those of its statements.
+    pub ids: Range,
+    /// The program compiled last.
+    latest: SpinLock<Weak<Program>>,
+    home: Weak<Statistics>,
+}
+
+/// What the books of a program are found by.
+pub struct Identity<'a> {
+    /// What it is compiled from.
+    pub origin: Origin,
+    /// The database that it is compiled in.
+    pub database_id: i16,
+    /// Options that the meaning of the text depends on.
+    pub options: &'a [u8],
+    /// The text.
+    pub source: &'a Arc<str>,
+}
+
+impl Identity<'_> {
+    fn declared(&self) -> &str {
+        match &self.origin {
+            Origin::Prepared(declared) | Origin::Template(declared) => declared,
+            Origin::Batch | Origin::Procedure(_) => "",
+        }
+    }
+
+    /// Returns the hash by which books of this are found.
+    pub(super) fn key(&self) -> u64 {
+        let mut hasher = foldhash::fast::FixedState::default().build_hasher();
+        self.source.hash(&mut hasher);
+        self.declared().hash(&mut hasher);
+        if let Origin::Procedure(module) = &self.origin {
+            (module.database_id, module.object_id).hash(&mut hasher);
+        }
+        (self.database_id, self.options).hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
+impl std::fmt::Debug for ProgramBooks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "books {} of {:?}", self.serial, self.origin)
+    }
+}
+
+impl ProgramBooks {
+    pub(super) fn new(
+        identity: &Identity<'_>,
+        (key, serial, ids): (u64, u64, Range),
+        home: &Arc<Statistics>,
+    ) -> Self {
+        Self {
+            serial,
+            key,
+            handles: OnceLock::new(),
+            database_id: identity.database_id,
+            options: identity.options.into(),
+            origin: identity.origin.clone(),
+            source: Arc::clone(identity.source),
+            created: clock::now_ticks(),
+            compilations: AtomicU32::new(0),
+            evicted: AtomicBool::new(false),
+            ids,
+            latest: SpinLock::new(SpinClass::PlanCache, Weak::new()),
+            home: Arc::downgrade(home),
+        }
+    }
+
+    /// Tells whether the books are of this: a hash alone could be met by another text.
+    pub(super) fn is_of(&self, identity: &Identity<'_>) -> bool {
+        self.source == *identity.source
+            && self.origin == identity.origin
+            && self.database_id == identity.database_id
+            && self.options.as_slice() == identity.options
+    }
+
+    /// Returns `sql_handle`.
+    pub fn sql_handle(&self) -> &Handle {
+        &self.handles()[0]
+    }
+
+    /// Returns `plan_handle`.
+    pub fn plan_handle(&self) -> &Handle {
+        &self.handles()[1]
+    }
+
+    fn handles(&self) -> &[Handle; 2] {
+        self.handles.get_or_init(|| {
+            let source = self.source.as_bytes();
+            let text =
+                |declared: &str| Handle::new(HandleKind::Text, 0, &[declared.as_bytes(), source]);
+            let (sql, kind) = match &self.origin {
+                Origin::Batch => (text(""), HandleKind::Plan),
+                Origin::Prepared(declared) | Origin::Template(declared) => {
+                    (text(declared), HandleKind::Plan)
+                }
+                Origin::Procedure(module) => {
+                    let id = module.object_id.to_le_bytes();
+                    let kind = HandleKind::ObjectText;
+                    let sql = Handle::new(kind, module.database_id, &[&id, source]);
+                    (sql, HandleKind::ObjectPlan)
+                }
+            };
+            let plan = Handle::new(kind, self.database_id, &[sql.bytes(), &self.options]);
+            [sql, plan]
+        })
+    }
+
+    /// Returns the id of the program itself.
+    pub const fn id(&self) -> u32 {
+        self.ids.id(0)
+    }
+
+    /// Notes that the program was compiled (again).
+    pub(super) fn compiled(&self, program: &Arc<Program>) {
+        // Relaxed: a count for a view.
+        self.compilations.fetch_add(1, Ordering::Relaxed);
+        self.keep(program);
+    }
+
+    /// Makes a program the one that views show. Of those that two sessions have compiled at once it is the
+    /// one that the plan cache keeps: the other goes with its session.
+    pub fn keep(&self, program: &Arc<Program>) {
+        let before = std::mem::replace(&mut *self.latest.lock(), Arc::downgrade(program));
+        drop(before);
+    }
+
+    /// Returns how often the program was compiled: `plan_generation_num`.
+    pub fn compilations(&self) -> u32 {
+        self.compilations.load(Ordering::Relaxed)
+    }
+
+    /// Returns the program compiled last, while any session may run it.
+    pub fn program(&self) -> Option<Arc<Program>> {
+        self.latest.lock().upgrade()
+    }
+
+    /// Throws the program out of all caches.
+    pub(super) fn evict(&self) {
+        // Relaxed: a session that sees it late runs the program once more, as if it had begun before.
+        self.evicted.store(true, Ordering::Relaxed);
+    }
+
+    /// Tells whether the program was thrown out.
+    #[inline]
+    pub fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Relaxed)
+    }
+
+    /// Returns the procedure that it is of.
+    pub fn module(&self) -> Option<Module> {
+        match self.origin {
+            Origin::Procedure(module) => Some(module),
+            Origin::Batch | Origin::Prepared(_) | Origin::Template(_) => None,
+        }
+    }
+
+    /// Returns the whole text, as `sys.dm_exec_sql_text` shows it.
+    pub fn text(&self) -> String {
+        format!("{}{}", self.prefix(), self.source)
+    }
+
+    /// What stands in front of the text as it was compiled: the parameters' declarations.
+    pub fn prefix(&self) -> String {
+        match &self.origin {
+            Origin::Prepared(declared) | Origin::Template(declared) if !declared.is_empty() => {
+                format!("({declared})")
+            }
+            Origin::Prepared(_) | Origin::Template(_) | Origin::Batch | Origin::Procedure(_) => {
+                String::new()
+            }
+        }
+    }
+}
+
+impl Drop for ProgramBooks {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            home.forget(self);
+        }
+    }
+}
+
+impl Program {
+    /// Returns the id of the program itself in the statistics.
+    #[inline]
+    pub fn statistics_id(&self) -> u32 {
+        self.books.as_ref().map_or(OVERFLOW, |books| books.id())
+    }
+
+    /// Returns the id of one of its statements in the statistics.
+    #[inline]
+    pub fn statement_id(&self, place: StatementPlace) -> u32 {
+        self.books.as_ref().map_or(OVERFLOW, |books| books.ids.id(place.0))
+    }
+
+    /// Tells whether the program is a batch or a parameterised statement, and no module's body.
+    pub fn is_text(&self) -> bool {
+        self.books.as_ref().is_some_and(|books| books.module().is_none())
+    }
+
+    /// Tells whether what the program does is asked for: not where it is only checked.
+    pub fn asks(&self) -> bool {
+        self.books.is_some() || self.owner.is_some()
+    }
+
+    /// Tells whether the program may still run.
+    #[inline]
+    pub fn is_cached(&self) -> bool {
+        self.books.as_ref().is_none_or(|books| !books.is_evicted())
+    }
+}
+
+/// The place of a statement in its program, from 1 on: 0 is the program itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StatementPlace(pub u32);

@@ -1,0 +1,330 @@
+//! `StatementCell`: what one worker has counted of one statement or procedure.
+//!
+//! One thread writes a cell, any thread reads it and tolerates being one execution behind: so counting
+//! is a load and a store to a line that nobody else writes. Times are in ticks of `sos::clock`.
+
+use sos::sync::{AtomicU64, Ordering};
+
+use super::spend::{Part, Spend};
+
+/// A number that one thread writes and any thread reads.
+#[derive(Debug, Default)]
+pub(super) struct Tally(AtomicU64);
+
+impl Tally {
+    // Relaxed, here and below: statistics with a single writer, by which readers order nothing.
+    pub(super) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set(&self, n: u64) {
+        self.0.store(n, Ordering::Relaxed);
+    }
+
+    pub(super) fn add(&self, n: u64) {
+        self.set(self.get().wrapping_add(n));
+    }
+}
+
+/// Total, last, least and most of a number that each execution has.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    total: Tally,
+    last: Tally,
+    /// Counted down from the largest number, so that a cell of zeros has seen nothing.
+    least: Tally,
+    most: Tally,
+}
+
+impl Summary {
+    /// Books one execution.
+    pub(super) fn book(&self, n: u64) {
+        self.total.add(n);
+        self.see(n);
+    }
+
+    /// Books one execution for what is more than one, or in parts: the total is counted elsewhere.
+    fn see(&self, n: u64) {
+        self.last.set(n);
+        if u64::MAX - n > self.least.get() {
+            self.least.set(u64::MAX - n);
+        }
+        if n > self.most.get() {
+            self.most.set(n);
+        }
+    }
+
+    fn clear(&self) {
+        for tally in [&self.total, &self.last, &self.least, &self.most] {
+            tally.set(0);
+        }
+    }
+}
+
+/// What one worker has counted of one statement, on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct StatementCell {
+    executions: Tally,
+    /// When the last one began.
+    last_start: Tally,
+    rows: Summary,
+    timed: Tally,
+    worker: Summary,
+    elapsed: Summary,
+    totals: [Tally; Part::COUNT],
+    lasts: [Tally; Part::COUNT],
+    /// What helpers have spent on a CPU.
+    helped: Tally,
+    /// Executions on several schedulers, and on how many.
+    parallel: Tally,
+    degrees: Summary,
+}
+
+impl StatementCell {
+    /// Counts an execution and returns how many there were before it on this worker.
+    #[inline]
+    pub fn count(&self, now: u64) -> u64 {
+        let before = self.executions.get();
+        self.executions.set(before + 1);
+        self.last_start.set(now);
+        before
+    }
+
+    /// Books the rows of an execution.
+    pub fn book_rows(&self, rows: u64) {
+        self.rows.book(rows);
+    }
+
+    /// Books what a timed execution has spent. Of those that are not timed it stands for `weight - 1`:
+    /// in running time only, since whatever reads the clock by itself is booked of each of them.
+    /// What helpers spent meanwhile is time on a CPU, and none that has passed.
+    pub fn book_timed(&self, spend: &Spend, (weight, helped): (u64, &Spend)) {
+        self.timed.add(1);
+        for (part, ticks) in spend.parts() {
+            let weight = if part == Part::User { weight } else { 1 };
+            self.totals[part.index()].add(ticks.wrapping_mul(weight));
+            self.lasts[part.index()].set(ticks);
+        }
+        let helped = helped.worker();
+        if helped > 0 {
+            self.helped.add(helped);
+        }
+        self.worker.see(spend.worker() + helped);
+        self.elapsed.see(spend.elapsed());
+    }
+
+    /// Books on how many schedulers a timed execution has run.
+    pub fn book_degree(&self, schedulers: u32) {
+        if schedulers > 1 {
+            self.parallel.add(1);
+            self.degrees.book(u64::from(schedulers));
+        } else if self.degrees.last.get() > 1 {
+            self.degrees.last.set(1);
+        }
+    }
+
+    /// Books what an execution that is not timed has spent in waits, system calls and spinning.
+    #[cold]
+    pub fn book_untimed(&self, spend: &Spend) {
+        for (part, ticks) in spend.parts().filter(|(part, _)| *part != Part::User) {
+            self.totals[part.index()].add(ticks);
+        }
+    }
+
+    /// Books a part of an execution that is booked already.
+    #[cold]
+    pub fn book_rest(&self, spend: &Spend) {
+        for (part, ticks) in spend.parts() {
+            self.totals[part.index()].add(ticks);
+        }
+    }
+
+    /// Empties the cell; only when nobody counts in it any more.
+    pub fn clear(&self) {
+        for tally in [&self.executions, &self.last_start, &self.timed, &self.helped, &self.parallel]
+        {
+            tally.set(0);
+        }
+        for summary in [&self.rows, &self.worker, &self.elapsed, &self.degrees] {
+            summary.clear();
+        }
+        for tally in self.totals.iter().chain(&self.lasts) {
+            tally.set(0);
+        }
+    }
+}
+
+/// What all workers together have counted of one statement.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Executions begun.
+    pub executions: u64,
+    /// Ticks at which the last one began.
+    pub last_start: u64,
+    /// Executions whose time was taken.
+    pub timed: u64,
+    /// Rows returned, assigned or changed.
+    pub rows: Folded,
+    /// Time on a CPU, in ticks.
+    pub worker: Folded,
+    /// Time from begin to end, in ticks.
+    pub elapsed: Folded,
+    /// Where the time of all executions went.
+    pub spend: Spend,
+    /// Where the time of the last timed one went.
+    pub last: Spend,
+    /// CPU ticks of helpers.
+    pub helped: u64,
+    /// Executions on several schedulers.
+    pub parallel: u64,
+    /// On how many those ran.
+    pub degrees: Folded,
+}
+
+/// A [`Summary`] of all workers. `least` is 0 where nothing was seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    pub total: u64,
+    pub last: u64,
+    pub least: u64,
+    pub most: u64,
+}
+
+impl Folded {
+    fn add(&mut self, summary: &Summary, seen: Seen) {
+        self.total += summary.total.get();
+        let (least, most) = (u64::MAX - summary.least.get(), summary.most.get());
+        match seen {
+            Seen::Nothing => return,
+            Seen::First => (self.least, self.last) = (least, summary.last.get()),
+            Seen::Latest => self.last = summary.last.get(),
+            Seen::Earlier => {}
+        }
+        self.least = self.least.min(least);
+        self.most = self.most.max(most);
+    }
+}
+
+/// What a worker's cell has seen, beside those folded before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    /// Nothing.
+    Nothing,
+    /// Something, and no cell before it.
+    First,
+    /// The latest execution so far.
+    Latest,
+    /// Only executions before that.
+    Earlier,
+}
+
+impl Totals {
+    /// On how many schedulers the executions ran: all together, the last one, least and most.
+    pub fn degree(&self) -> Folded {
+        let serial = self.executions.saturating_sub(self.parallel);
+        Folded {
+            total: self.degrees.total + serial,
+            last: self.degrees.last.max(1),
+            least: if serial > 0 { 1 } else { self.degrees.least.max(1) },
+            most: self.degrees.most.max(1),
+        }
+    }
+
+    /// Threads of the last execution if it had helpers, as SQL Server counts them; a serial one has none.
+    pub fn last_threads(&self) -> u64 {
+        if self.degrees.last > 1 { self.degrees.last } else { 0 }
+    }
+
+    /// The fewest threads of an execution.
+    pub fn least_threads(&self) -> u64 {
+        if self.executions > self.parallel { 0 } else { self.degrees.least }
+    }
+
+    /// Adds a worker's cell.
+    pub fn add(&mut self, cell: &StatementCell) {
+        let (executions, timed) = (cell.executions.get(), cell.timed.get());
+        let latest = cell.last_start.get() >= self.last_start;
+        let seen = |now: u64, before: u64| match (now, before) {
+            (0, _) => Seen::Nothing,
+            (_, 0) => Seen::First,
+            _ if latest => Seen::Latest,
+            _ => Seen::Earlier,
+        };
+        self.rows.add(&cell.rows, seen(executions, self.executions));
+        let seen = seen(timed, self.timed);
+        self.worker.add(&cell.worker, seen);
+        self.elapsed.add(&cell.elapsed, seen);
+        if matches!(seen, Seen::First | Seen::Latest) {
+            self.last = Spend::of(|part| cell.lasts[part.index()].get());
+        }
+        self.spend += Spend::of(|part| cell.totals[part.index()].get());
+        self.helped += cell.helped.get();
+        let worker = self.spend.worker() + self.helped;
+        (self.worker.total, self.elapsed.total) = (worker, self.spend.elapsed());
+        let parallel = cell.parallel.get();
+        let seen_parallel = match (parallel, self.parallel) {
+            (0, _) => Seen::Nothing,
+            (_, 0) => Seen::First,
+            _ if latest => Seen::Latest,
+            _ => Seen::Earlier,
+        };
+        self.degrees.add(&cell.degrees, seen_parallel);
+        self.parallel += parallel;
+        if latest && parallel == 0 && timed > 0 {
+            self.degrees.last = 1;
+        }
+        self.executions += executions;
+        self.timed += timed;
+        self.last_start = self.last_start.max(cell.last_start.get());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spend(user: u64, waited: u64) -> Spend {
+        Spend::of(|part| match part {
+            Part::User => user,
+            Part::ResourceWait => waited,
+            _ => 0,
+        })
+    }
+
+    #[test]
+    fn a_sampled_execution_stands_for_the_running_time_of_others_and_not_for_their_waits() {
+        let cell = StatementCell::default();
+        assert_eq!(cell.count(5), 0);
+        cell.book_timed(&spend(10, 1_000), (64, &Spend::default()));
+        let mut totals = Totals::default();
+        totals.add(&cell);
+        assert_eq!(totals.worker.total, 640);
+        assert_eq!(totals.elapsed.total, 1_640);
+        assert_eq!((totals.elapsed.least, totals.elapsed.most), (1_010, 1_010));
+    }
+
+    #[test]
+    fn the_last_execution_is_that_of_the_worker_that_began_last() {
+        let (early, late, idle) =
+            (StatementCell::default(), StatementCell::default(), StatementCell::default());
+        early.count(5);
+        early.book_rows(3);
+        early.book_timed(&spend(10, 0), (1, &Spend::default()));
+        late.count(9);
+        late.book_rows(1);
+        late.book_timed(&spend(7, 2), (1, &Spend::default()));
+        let mut totals = Totals::default();
+        for cell in [&late, &idle, &early] {
+            totals.add(cell);
+        }
+        assert_eq!(totals.rows, Folded { total: 4, last: 1, least: 1, most: 3 });
+        assert_eq!(totals.worker, Folded { total: 17, last: 7, least: 7, most: 10 });
+        assert_eq!(totals.last, spend(7, 2));
+        assert_eq!((totals.executions, totals.last_start), (2, 9));
+        late.clear();
+        let mut cleared = Totals::default();
+        cleared.add(&late);
+        assert_eq!(cleared, Totals::default());
+    }
+}

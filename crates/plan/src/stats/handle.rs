@@ -1,0 +1,102 @@
+//! Handles and hashes by which views name texts, plans and statements: real hashes of what they stand
+//! for, the same in every process.
+
+use md5::{Digest, Md5};
+
+/// `sql_handle` or `plan_handle`: what it is of, whose it is, and an MD5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Handle([u8; Handle::BYTES]);
+
+/// What a handle is of. The numbers are those that SQL Server's handles begin with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandleKind {
+    /// Text of a batch or a parameterised statement.
+    Text = 2,
+    /// Text of an object.
+    ObjectText = 3,
+    /// Plan of an object.
+    ObjectPlan = 5,
+    /// Plan of a batch or a parameterised statement.
+    Plan = 6,
+}
+
+impl Handle {
+    /// Length of a handle.
+    pub const BYTES: usize = 20;
+
+    /// Makes the handle of `parts`, which belong to a database (0 for a text that belongs to none).
+    pub fn new(kind: HandleKind, database_id: i16, parts: &[&[u8]]) -> Self {
+        let mut hash = Md5::new();
+        for part in parts {
+            hash.update(u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(part);
+        }
+        let mut bytes = [0; Self::BYTES];
+        bytes[0] = kind as u8;
+        bytes[2..4].copy_from_slice(&database_id.to_le_bytes());
+        bytes[4..].copy_from_slice(&hash.finalize());
+        Self(bytes)
+    }
+
+    /// Takes the bytes of a handle; `None` if no handle is as long.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    /// Returns its bytes.
+    pub const fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// FNV-1a of 64 bits, for `query_hash` and `query_plan_hash`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fingerprint(u64);
+
+impl Default for Fingerprint {
+    fn default() -> Self {
+        Self(0xCBF2_9CE4_8422_2325)
+    }
+}
+
+impl Fingerprint {
+    /// Takes bytes in.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01B3);
+        }
+    }
+
+    /// Takes a number in.
+    pub(super) fn number(&mut self, n: u64) {
+        self.bytes(&n.to_le_bytes());
+    }
+
+    /// Returns the hash as `binary(8)` has it.
+    pub(super) const fn finish(self) -> [u8; 8] {
+        self.0.to_be_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_tells_kinds_databases_and_texts_apart() {
+        let of = |kind, database, parts: &[&[u8]]| Handle::new(kind, database, parts);
+        let one = of(HandleKind::Text, 0, &[b"SELECT 1"]);
+        assert_eq!(one, of(HandleKind::Text, 0, &[b"SELECT 1"]));
+        assert_eq!(one.bytes()[..4], [2, 0, 0, 0]);
+        assert_ne!(one, of(HandleKind::Text, 0, &[b"SELECT ", b"1"]));
+        assert_ne!(one, of(HandleKind::Plan, 0, &[b"SELECT 1"]));
+        assert_ne!(of(HandleKind::Plan, 5, &[b"x"]), of(HandleKind::Plan, 6, &[b"x"]));
+    }
+
+    #[test]
+    fn the_fingerprint_is_fnv_1a() {
+        let mut hash = Fingerprint::default();
+        hash.bytes(b"foobar");
+        assert_eq!(u64::from_be_bytes(hash.finish()), 0x8594_4171_F739_67E8);
+    }
+}

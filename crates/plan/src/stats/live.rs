@@ -1,0 +1,147 @@
+//! `Live`: what a session lets others see of its request while it runs, and its sums.
+//!
+//! One writer, the session; a few relaxed stores for each request and one for each statement.
+
+use sos::sync::Ordering;
+use sos::sync::{AtomicBool, AtomicU32};
+
+use super::cell::Tally;
+use super::ids::OVERFLOW;
+
+/// What a session lets others see of its request.
+#[derive(Debug, Default)]
+pub struct Live {
+    running: AtomicBool,
+    /// Number of the account of the thread that runs the request, or ran the last one.
+    worker: AtomicU32,
+    /// The statement that runs, or ran last.
+    statement: AtomicU32,
+    /// Serial number of the books of the program that runs.
+    program: Tally,
+    /// `@@NESTLEVEL` of that.
+    nest_level: AtomicU32,
+    /// Serial number of the books of the program that the last request began with.
+    request: Tally,
+    started: Tally,
+    ended: Tally,
+    /// CPU ticks of the worker's account when the request began.
+    worker_ticks: Tally,
+    requests: Tally,
+    /// On how many schedulers the statement runs, if on more than one.
+    degree: AtomicU32,
+}
+
+impl Live {
+    /// Makes those of a session that logs in.
+    pub fn new(now: u64) -> Self {
+        let live = Self::default();
+        live.started.set(now);
+        live.ended.set(now);
+        live
+    }
+
+    // Relaxed, here and below: statistics with a single writer, by which readers order nothing.
+    pub(super) fn begin(&self, worker_ticks: u64, now: u64) {
+        self.worker.store(sos::ledger::with_current(|a| a.number()), Ordering::Relaxed);
+        self.worker_ticks.set(worker_ticks);
+        self.started.set(now);
+        self.program.set(0);
+        self.request.set(0);
+        self.statement.store(OVERFLOW, Ordering::Relaxed);
+    }
+
+    pub(super) fn end(&self, now: u64) {
+        self.ended.set(now);
+    }
+
+    pub(super) fn set_statement(&self, id: u32) {
+        self.statement.store(id, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_program(&self, serial: u64) {
+        self.program.set(serial);
+        if self.request.get() == 0 {
+            self.request.set(serial);
+        }
+    }
+
+    /// Notes that a request of a message begins.
+    pub fn begin_request(&self) {
+        self.requests.add(1);
+        self.running.store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that it has ended; its answer may have yet to be sent.
+    pub fn end_request(&self) {
+        self.running.store(false, Ordering::Relaxed);
+    }
+
+    /// Tells whether a request runs.
+    pub fn is_running(&self) -> bool {
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// Returns the number of the thread that runs the request.
+    pub fn worker(&self) -> u32 {
+        self.worker.load(Ordering::Relaxed)
+    }
+
+    /// Returns the statement that runs.
+    pub fn statement(&self) -> u32 {
+        self.statement.load(Ordering::Relaxed)
+    }
+
+    /// Returns the serial number of the books of the program that runs; 0 if it is none.
+    pub fn program(&self) -> u64 {
+        self.program.get()
+    }
+
+    /// Returns the serial number of the books of the program that the last request began with.
+    pub fn request_program(&self) -> u64 {
+        self.request.get()
+    }
+
+    /// Notes `@@NESTLEVEL`.
+    pub fn set_nest_level(&self, level: u32) {
+        self.nest_level.store(level, Ordering::Relaxed);
+    }
+
+    /// Returns `@@NESTLEVEL` of the program that runs.
+    pub fn nest_level(&self) -> u32 {
+        self.nest_level.load(Ordering::Relaxed)
+    }
+
+    /// Returns when the last request began, in ticks.
+    pub fn started(&self) -> u64 {
+        self.started.get()
+    }
+
+    /// Returns when the last request ended, in ticks.
+    pub fn ended(&self) -> u64 {
+        self.ended.get()
+    }
+
+    /// Returns the CPU ticks of the worker's account when the request began.
+    pub fn worker_ticks(&self) -> u64 {
+        self.worker_ticks.get()
+    }
+
+    pub(super) fn set_degree(&self, schedulers: u32) {
+        self.degree.store(schedulers, Ordering::Relaxed);
+    }
+
+    /// Returns on how many schedulers the statement runs.
+    pub fn degree(&self) -> u32 {
+        self.degree.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Counts CPU ticks of a helper that has ended as the request's.
+    pub(super) fn add_helped(&self, ticks: u64) {
+        self.worker_ticks.set(self.worker_ticks.get().wrapping_sub(ticks));
+    }
+
+    /// Returns the number of requests.
+    pub fn requests(&self) -> u64 {
+        self.requests.get()
+    }
+}

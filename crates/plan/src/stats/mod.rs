@@ -1,0 +1,191 @@
+//! Statistics of statements, procedures and sessions: who spent how much, and where the time went.
+//!
+//! ```text
+//!   compile ─► ProgramBooks: handles, and a range of ids        one id for the program and each statement
+//!   request ─► Meter: edges of statements ─► Shard of the worker: one StatementCell for each id
+//!   view    ─► Statistics: folds the cells of all shards
+//! ```
+//!
+//! Nothing that requests write is written by two threads, and no lock is taken for an execution. How
+//! exact the numbers are is in docs/decisions/0040-statement-statistics.md.
+
+mod books;
+mod cell;
+mod handle;
+mod ids;
+mod live;
+mod meter;
+mod report;
+mod shape;
+mod shard;
+mod spend;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::{AtomicU64, Ordering};
+
+pub use books::{Identity, Module, Origin};
+pub use books::{ProgramBooks, StatementPlace};
+pub use cell::Totals;
+pub use handle::Handle;
+pub use ids::{COMPILE, OVERFLOW};
+pub use live::Live;
+pub use meter::{Cost, Meter};
+pub use report::{StatementRow, hashes, planned, statement_of, statements, statements_of};
+pub use spend::{Part, Spend};
+
+use crate::program::Program;
+use ids::{Ids, Range};
+use shard::Shards;
+
+/// The statistics of an instance.
+#[derive(Default)]
+pub struct Statistics {
+    ids: SpinLockOf<Ids>,
+    programs: SpinLockOf<Known>,
+    handles: SpinLockOf<ByHandle>,
+    shards: Arc<Shards>,
+    next_serial: AtomicU64,
+}
+
+/// Books by the hash of what they are of.
+type Known = HashMap<u64, Weak<ProgramBooks>, foldhash::fast::RandomState>;
+
+/// Books by their handles, as they were when a view last asked for one that was not there.
+type ByHandle = HashMap<Handle, Weak<ProgramBooks>, foldhash::fast::RandomState>;
+
+/// A lock of the plan cache's class: taken when something is compiled, evicted or shown.
+struct SpinLockOf<T>(SpinLock<T>);
+
+impl<T: Default> Default for SpinLockOf<T> {
+    fn default() -> Self {
+        Self(SpinLock::new(SpinClass::PlanCache, T::default()))
+    }
+}
+
+/// What the thread has spent so far, and the time: a reading of the clock.
+pub fn spent_now() -> (Spend, u64) {
+    spend::now()
+}
+
+/// The same at the last edge that the ledger took: no reading.
+pub fn spent_at_edge() -> (Spend, u64) {
+    spend::at_edge()
+}
+
+/// Bits of a statement's number that are its id.
+const ID_BITS: u32 = ids::IDS_MAX.ilog2();
+
+/// The number of a statement that the sampler knows it by: the program's serial number above the id,
+/// since ids are used again.
+pub const fn statement_number(serial: u64, id: u32) -> u64 {
+    serial << ID_BITS | id as u64
+}
+
+/// The program's serial number and the id that a number is made of.
+pub fn program_and_id(number: u64) -> (u64, u32) {
+    let id = number & ((1 << ID_BITS) - 1);
+    (number >> ID_BITS, u32::try_from(id).unwrap_or(OVERFLOW))
+}
+
+impl Statistics {
+    /// Gives a program its books: those that its text has already, or new ones.
+    pub fn register(
+        self: &Arc<Self>,
+        mut program: Program,
+        identity: &Identity<'_>,
+    ) -> Arc<Program> {
+        let books = self.books(identity, program.statements + 1);
+        program.books = Some(Arc::clone(&books));
+        let program = Arc::new(program);
+        books.compiled(&program);
+        program
+    }
+
+    fn books(self: &Arc<Self>, identity: &Identity<'_>, count: u32) -> Arc<ProgramBooks> {
+        let key = identity.key();
+        let known = self.programs.0.lock().get(&key).and_then(Weak::upgrade);
+        let is_good = |books: &Arc<ProgramBooks>| !books.is_evicted() && books.is_of(identity);
+        if let Some(known) = known.filter(is_good) {
+            return known;
+        }
+        let ids = self.ids.0.lock().take(count);
+        // Relaxed: only uniqueness is asked for. 0 is nobody's.
+        let serial = self.next_serial.fetch_add(1, Ordering::Relaxed) + 1;
+        let books = Arc::new(ProgramBooks::new(identity, (key, serial, ids), self));
+        let mut programs = self.programs.0.lock();
+        // Another session may have been faster: then its books are everybody's. What is dropped is
+        // dropped behind the lock, which it takes.
+        let faster = programs.get(&key).and_then(Weak::upgrade);
+        let is_known = faster.as_ref().is_some_and(is_good);
+        if !is_known {
+            programs.insert(key, Arc::downgrade(&books));
+        }
+        drop(programs);
+        match faster {
+            Some(faster) if is_known => faster,
+            _ => books,
+        }
+    }
+
+    /// Returns the books of all cached programs, in the order of their first compilation.
+    pub fn programs(&self) -> Vec<Arc<ProgramBooks>> {
+        let known: Vec<_> = self.programs.0.lock().values().filter_map(Weak::upgrade).collect();
+        let mut known: Vec<_> = known.into_iter().filter(|books| !books.is_evicted()).collect();
+        known.sort_by_key(|books| books.serial);
+        known
+    }
+
+    /// Finds a cached program by its `plan_handle`, or one of its text by `sql_handle`.
+    pub fn find(&self, handle: &[u8]) -> Option<Arc<ProgramBooks>> {
+        let handle = Handle::from_bytes(handle)?;
+        let known = self.handles.0.lock().get(&handle).and_then(Weak::upgrade);
+        if let Some(known) = known.filter(|books| !books.is_evicted()) {
+            return Some(known);
+        }
+        // Not there yet, or gone: all are entered anew. So a view that asks for the text of every
+        // program pays for this once.
+        let mut by_handle = ByHandle::default();
+        for books in self.programs() {
+            for handle in [*books.plan_handle(), *books.sql_handle()] {
+                by_handle.entry(handle).or_insert_with(|| Arc::downgrade(&books));
+            }
+        }
+        let found = by_handle.get(&handle).and_then(Weak::upgrade);
+        *self.handles.0.lock() = by_handle;
+        found
+    }
+
+    /// Finds a cached program by the serial number of its books.
+    pub fn by_serial(&self, serial: u64) -> Option<Arc<ProgramBooks>> {
+        self.programs().into_iter().find(|books| books.serial == serial)
+    }
+
+    /// Forgets all that was counted (DBCC FREEPROCCACHE): programs are compiled anew.
+    pub fn evict_all(&self) {
+        for books in self.programs() {
+            books.evict();
+        }
+    }
+
+    /// Folds what all workers have counted under an id.
+    pub fn fold(&self, id: u32) -> Totals {
+        self.shards.fold(id)
+    }
+
+    /// Takes the ids of books that go back: nobody counts under them any more.
+    fn forget(&self, books: &ProgramBooks) {
+        let mut programs = self.programs.0.lock();
+        let known = programs.get(&books.key);
+        if known.is_some_and(|known| std::ptr::eq(known.as_ptr(), books)) {
+            programs.remove(&books.key);
+        }
+        drop(programs);
+        if books.ids != Range::NONE {
+            self.shards.clear(books.ids);
+            self.ids.0.lock().free(books.ids);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! `Shard`: all cells of one worker, and how a worker gets one.
+//!
+//! A thread takes a shard out when a request begins and puts it back when it ends: while it has it,
+//! nobody else writes there. A thread that ends leaves its shard, with what it has counted, to the
+//! next one that asks, so that there are never more shards than threads at a time.
+
+use std::cell::Cell;
+use std::sync::{Arc, Weak};
+
+use sos::lock::{SpinClass, SpinLock};
+use sos::sync::OnceLock;
+
+use super::cell::{StatementCell, Totals};
+use super::ids::{IDS_MAX, Range};
+
+/// Cells that are allocated at once.
+const SEGMENT_CELLS: u32 = 64;
+
+/// All cells of one worker: segments are allocated when a statement of theirs first runs there.
+pub struct Shard {
+    segments: Box<[OnceLock<Box<[StatementCell]>>]>,
+}
+
+impl Shard {
+    fn new() -> Self {
+        let segments = IDS_MAX.div_ceil(SEGMENT_CELLS);
+        Self { segments: (0..segments).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Returns the cell of a statement.
+    #[inline]
+    pub fn cell(&self, id: u32) -> &StatementCell {
+        let segment = &self.segments[(id / SEGMENT_CELLS) as usize];
+        let cells =
+            segment.get_or_init(|| (0..SEGMENT_CELLS).map(|_| StatementCell::default()).collect());
+        &cells[(id % SEGMENT_CELLS) as usize]
+    }
+
+    /// Returns the cell of a statement, unless none of its segment ever ran here.
+    fn seen(&self, id: u32) -> Option<&StatementCell> {
+        let cells = self.segments.get((id / SEGMENT_CELLS) as usize)?.get()?;
+        cells.get((id % SEGMENT_CELLS) as usize)
+    }
+}
+
+/// The shards of an instance.
+pub(super) struct Shards {
+    known: SpinLock<Known>,
+}
+
+#[derive(Default)]
+struct Known {
+    all: Vec<Arc<Shard>>,
+    /// Those that no thread has.
+    free: Vec<Arc<Shard>>,
+}
+
+impl Default for Shards {
+    fn default() -> Self {
+        Self { known: SpinLock::new(SpinClass::PlanCache, Known::default()) }
+    }
+}
+
+impl Shards {
+    /// Folds what all workers have counted under an id.
+    pub(super) fn fold(&self, id: u32) -> Totals {
+        let mut totals = Totals::default();
+        self.all().iter().filter_map(|shard| shard.seen(id)).for_each(|cell| totals.add(cell));
+        totals
+    }
+
+    /// Empties the cells of ids that nobody counts under any more.
+    pub(super) fn clear(&self, range: Range) {
+        // A few stores: for them the list is not copied.
+        let known = self.known.lock();
+        for shard in &known.all {
+            let ids = range.first..range.first + range.count;
+            ids.filter_map(|id| shard.seen(id)).for_each(StatementCell::clear);
+        }
+    }
+
+    fn all(&self) -> Vec<Arc<Shard>> {
+        self.known.lock().all.clone()
+    }
+
+    /// Takes the thread's shard, or finds it another one.
+    pub(super) fn lease(self: &Arc<Self>) -> Lease {
+        let kept = KEPT.take().filter(|lease| std::ptr::eq(lease.home.as_ptr(), &raw const **self));
+        kept.unwrap_or_else(|| self.another())
+    }
+
+    #[cold]
+    fn another(self: &Arc<Self>) -> Lease {
+        let free = self.known.lock().free.pop();
+        let shard = free.unwrap_or_else(|| {
+            let shard = Arc::new(Shard::new());
+            self.known.lock().all.push(Arc::clone(&shard));
+            shard
+        });
+        Lease { shard, home: Arc::downgrade(self) }
+    }
+}
+
+thread_local! {
+    static KEPT: Cell<Option<Lease>> = const { Cell::new(None) };
+}
+
+/// A shard in the hands of the thread that writes it.
+pub struct Lease {
+    shard: Arc<Shard>,
+    home: Weak<Shards>,
+}
+
+impl Lease {
+    /// Keeps the shard for the thread's next request.
+    pub fn put_back(self) {
+        // While a thread ends there is no place to keep it: then it goes to another thread.
+        let mut lease = Some(self);
+        let _ = KEPT.try_with(|kept| kept.set(lease.take()));
+    }
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Shard;
+    fn deref(&self) -> &Shard {
+        &self.shard
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            // The lock orders what this thread has written before what the next one writes.
+            home.known.lock().free.push(Arc::clone(&self.shard));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shard_outlives_its_thread_and_goes_to_the_next() {
+        let shards = Arc::new(Shards::default());
+        for _ in 0..3 {
+            let shards = Arc::clone(&shards);
+            let count = move || {
+                let lease = shards.lease();
+                lease.cell(3).count(1);
+                lease.put_back();
+                let again = shards.lease();
+                again.cell(3).count(2);
+                again.put_back();
+            };
+            let accounts = Arc::default();
+            let thread = sos::thread::spawn(&accounts, "counts", count).expect("a thread starts");
+            thread.join().expect("it ends");
+        }
+        assert_eq!(shards.fold(3).executions, 6);
+        assert_eq!(shards.all().len(), 1);
+        shards.clear(Range { first: 2, count: 2 });
+        assert_eq!(shards.fold(3), Totals::default());
+    }
+
+    #[test]
+    fn two_instances_on_one_thread_count_apart() {
+        let (one, other) = (Arc::new(Shards::default()), Arc::new(Shards::default()));
+        for (shards, times) in [(&one, 1), (&other, 2), (&one, 3)] {
+            for _ in 0..times {
+                let lease = shards.lease();
+                lease.cell(2).count(1);
+                lease.put_back();
+            }
+        }
+        assert_eq!((one.fold(2).executions, other.fold(2).executions), (4, 2));
+        assert_eq!((one.all().len(), other.all().len()), (1, 1));
+    }
+}

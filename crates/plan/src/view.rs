@@ -1,0 +1,48 @@
+//! System views and system table functions, as plans point to them: what they are made of is above.
+
+use std::any::Any;
+use std::fmt::Debug;
+
+use types::value::ColumnType;
+use types::{Result, Value};
+
+use crate::function::Function;
+
+/// Rows of a view, each as wide as its columns.
+pub type Rows = Result<Vec<Vec<Value>>>;
+
+/// A system view or system table function.
+pub trait SystemView: Debug + Sync {
+    /// Schema: `sys` or `INFORMATION_SCHEMA`; empty for compatibility views that need none.
+    fn schema(&self) -> &'static str;
+
+    /// Name.
+    fn name(&self) -> &'static str;
+
+    /// Names and types of the columns, in the documented order.
+    fn columns(&self) -> Vec<(&'static str, ColumnType)>;
+
+    /// Number of arguments; 0 for a view.
+    fn arity(&self) -> u8;
+
+    /// Makes the rows as a database shows them to a session; none if the database is gone. The session is what the
+    /// engine has for one.
+    ///
+    /// # Errors
+    /// Those of definitions that must be bound to be shown (columns of views).
+    fn read(&self, session: &dyn Any, database: &str, arguments: &[Value]) -> Rows;
+}
+
+/// What a server has built in and names in statements may mean: given to the binder by the engine, which is above
+/// functions and views.
+pub trait Library: Sync {
+    /// Finds a scalar function by its upper-case name (`@@` names included).
+    fn scalar(&self, name: &str) -> Option<&'static Function>;
+
+    /// Finds a system view or system table function by schema and name. Compatibility views need no schema, and may be
+    /// asked for under `dbo` as well.
+    fn view(&self, schema: &str, name: &str) -> Option<&'static dyn SystemView>;
+
+    /// Tells whether a name is one of SQL Server's views or functions that is not here: as a message names it.
+    fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String>;
+}

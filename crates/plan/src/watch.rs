@@ -1,0 +1,118 @@
+//! The row counts that a plan was made for: far from them, another plan may be better.
+
+use std::sync::{Arc, OnceLock};
+
+use catalog::TableRows;
+use crate::children;
+use crate::query::{Node, TableSource};
+use crate::statement::{Bound, InsertSource};
+
+/// Factor by which a table has to grow or shrink.
+const FAR: u64 = 10;
+/// Tables with fewer rows are as good as empty.
+const ROWS_MIN: u64 = 100;
+/// Plans kept for one statement, for one size of its tables each.
+const PLANS_MAX: usize = 8;
+
+/// Tables of a plan and how many rows they had when it was made.
+pub struct Watch(Box<[(Arc<TableRows>, u64)]>);
+
+impl std::fmt::Debug for Watch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(_, rows)| rows)).finish()
+    }
+}
+
+impl Watch {
+    /// Watches the tables of a statement; `None` if it has no joins, whose order could change.
+    pub fn of(bound: &Bound) -> Option<Self> {
+        let root = root_of(bound)?;
+        if let Node::Scan(_) | Node::OneRow = root {
+            return None;
+        }
+        let mut joins = false;
+        let mut tables = Vec::new();
+        let mut nodes = vec![root];
+        while let Some(node) = nodes.pop() {
+            joins |= matches!(node, Node::Join(_));
+            if let Node::Scan(scan) = node
+                && let TableSource::Table(table) = &scan.table
+            {
+                tables.push((Arc::clone(&table.rows), table.rows.data.row_count()));
+            }
+            children::inputs(node, &mut |input| nodes.push(input));
+        }
+        joins.then(|| Self(tables.into()))
+    }
+
+    /// Tells whether a table has far more or fewer rows now.
+    pub fn is_stale(&self) -> bool {
+        self.0.iter().any(|(rows, before)| {
+            let (now, before) = (rows.data.row_count().max(ROWS_MIN), (*before).max(ROWS_MIN));
+            now / FAR >= before || before / FAR >= now
+        })
+    }
+}
+
+/// The tree that makes the rows of a statement.
+pub fn root_of(bound: &Bound) -> Option<&Node> {
+    Some(match bound {
+        Bound::Select(select) => &select.query.root,
+        Bound::SelectAssign(select) => &select.root,
+        Bound::SelectInto(into) => &into.query.root,
+        Bound::Insert(insert) => match &insert.source {
+            InsertSource::Query(query) => &query.root,
+            InsertSource::Default => return None,
+        },
+        Bound::Update(update) => &update.root,
+        Bound::Delete(delete) => &delete.root,
+        Bound::Instead(instead) => &instead.root,
+        Bound::Merge(merge) => &merge.root,
+        Bound::Truncate(_) | Bound::Scalar(_) => return None,
+    })
+}
+
+/// A plan made later than the first, when the tables had other sizes.
+#[derive(Debug)]
+pub struct Later {
+    plan: Bound,
+    watch: Option<Watch>,
+    next: OnceLock<Box<Self>>,
+}
+
+impl Later {
+    /// Keeps a plan for the row counts of now.
+    pub fn new(plan: Bound) -> Self {
+        let watch = Watch::of(&plan);
+        Self { plan, watch, next: OnceLock::new() }
+    }
+}
+
+/// Finds the plan for the tables as they are; else the place for one, if there is room.
+pub fn find(mut place: &OnceLock<Box<Later>>) -> Found<'_> {
+    for _ in 0..PLANS_MAX {
+        let Some(later) = place.get() else { return Found::Room(place) };
+        if !later.watch.as_ref().is_some_and(Watch::is_stale) {
+            return Found::Plan(&later.plan);
+        }
+        place = &later.next;
+    }
+    Found::Full
+}
+
+/// What was found.
+pub enum Found<'l> {
+    /// A plan.
+    Plan(&'l Bound),
+    /// Room for one.
+    Room(&'l OnceLock<Box<Later>>),
+    /// Neither.
+    Full,
+}
+
+impl Found<'_> {
+    /// Keeps a plan where there is room, and returns the one that is there.
+    pub fn keep(place: &OnceLock<Box<Later>>, plan: Bound) -> &Bound {
+        &place.get_or_init(|| Box::new(Later::new(plan))).plan
+    }
+}
