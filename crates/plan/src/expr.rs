@@ -13,9 +13,9 @@ use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, DataType, Value};
 
-use catalog::{ModuleDef, SequenceDef};
 use crate::function::Function;
 use crate::query::Query;
+use catalog::{ModuleDef, SequenceDef};
 
 /// Index into the register file of the running statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -11,14 +11,14 @@ use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast;
 use types::value::ColumnType;
 
+use crate::expr::Slot;
+use crate::sink::Command;
+use crate::statement::Bound;
+use crate::stats::{Cost, ProgramBooks, StatementPlace};
+use crate::watch::{Later, Watch};
 use catalog::options::Meaning;
 use catalog::security::Owner;
 use catalog::{ModuleDef, TableDef, UserType};
-use crate::expr::Slot;
-use crate::statement::Bound;
-use crate::watch::{Later, Watch};
-use crate::sink::Command;
-use crate::stats::{Cost, ProgramBooks, StatementPlace};
 
 /// A compiled batch or procedure body. Shared between the connections that run it.
 #[derive(Debug)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use smol_str::SmolStr;
 use types::value::ColumnType;
 
-use catalog::{ModuleDef, TableDef};
 use crate::document::Document;
 use crate::expr::{Expr, Register};
-use crate::view::SystemView;
 use crate::sink::Traits;
+use crate::view::SystemView;
+use catalog::{ModuleDef, TableDef};
 
 /// A query expression (everything that gives rows), with its output columns.
 #[derive(Clone, Debug)]

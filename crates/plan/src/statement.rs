@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use types::value::ColumnType;
 
-use catalog::{ExternalPlace, Generated, ModuleDef, TableDef};
 use crate::expr::{Expr, Register, Slot};
 use crate::query::{Node, OutputColumn, Query, TableSource};
-use crate::walk;
 use crate::sink::{Command, ResultShape, Traits};
 use crate::stats::Cost;
+use crate::walk;
+use catalog::{ExternalPlace, Generated, ModuleDef, TableDef};
 
 /// A bound leaf.
 #[derive(Debug)]

@@ -4,9 +4,7 @@ use smallvec::SmallVec;
 
 use crate::expr::{Expr, ExprKind, Register};
 use crate::function::is_volatile;
-use crate::query::{
-    Access, AggregateCall, JoinKind, Live, Node, Query, Scan, SortKey, WindowCall,
-};
+use crate::query::{Access, AggregateCall, JoinKind, Live, Node, Query, Scan, SortKey, WindowCall};
 
 /// A set of registers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
-use catalog::TableRows;
 use crate::children;
 use crate::query::{Node, TableSource};
 use crate::statement::{Bound, InsertSource};
+use catalog::TableRows;
 
 /// Factor by which a table has to grow or shrink.
 const FAR: u64 = 10;

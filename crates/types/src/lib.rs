@@ -16,6 +16,7 @@ pub mod date;
 pub mod decimal;
 pub mod error;
 pub mod key;
+pub mod percentile;
 pub mod row;
 pub mod text;
 pub mod type_rules;

@@ -13,10 +13,10 @@ use crate::bind::expr::convert_to;
 use crate::bind::{Binder, SourceColumn};
 use crate::catalog::name::Name;
 use crate::catalog::{ExternalPlace, TableDef};
-use ::files::option;
 use crate::exec::bulk::rowset::{open_parquet, text_bytes, waiting};
 use crate::plan::expr::{Expr, ExprKind as BoundKind, Register};
 use crate::plan::query::{BulkFile, BulkFormat, BulkScan, Node, TextFormat};
+use ::files::option;
 
 /// What strings of a Parquet file are in: as Microsoft's table of types has it, a collation of UTF-8.
 const TEXT_COLLATION: &str = "Latin1_General_100_BIN2_UTF8";

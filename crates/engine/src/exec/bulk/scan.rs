@@ -5,12 +5,12 @@
 
 use types::{Error, Msg, Result, Value};
 
-use files::fields::Field;
-use super::text::{self, Wanted};
 use super::converted;
+use super::text::{self, Wanted};
 use crate::exec::query::Flow;
 use crate::exec::{Cx, fault};
 use crate::plan::query::{BulkScan, TextFormat};
+use files::fields::Field;
 
 /// Gives the rows of the file: the columns that are read are in their registers when `receive` is called.
 ///
@@ -48,7 +48,12 @@ pub(crate) fn run(
 }
 
 /// Tells of a row that is left out.
-fn tell(error: &Error, errors: u64, options: &files::option::Options, cx: &mut Cx<'_>) -> Result<()> {
+fn tell(
+    error: &Error,
+    errors: u64,
+    options: &files::option::Options,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
     let sent = cx.sink.message(&error.clone().at_line(cx.session.line));
     fault::sent(cx, sent)?;
     if errors > options.max_errors {

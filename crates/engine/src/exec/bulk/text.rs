@@ -5,10 +5,10 @@ use std::io;
 use sos::sys::RandomReader;
 use types::{Error, Msg, Result};
 
-use files::fields::{Field, Rows, Tail, UnexpectedEnd};
 use super::not_opened;
-use files::option::Options;
 use super::rowset::waiting;
+use files::fields::{Field, Rows, Tail, UnexpectedEnd};
+use files::option::Options;
 
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = if cfg!(test) { 5 } else { 1 << 20 };
@@ -145,8 +145,8 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
 
 #[cfg(test)]
 mod tests {
-    use files::option::Options;
     use super::*;
+    use files::option::Options;
 
     type Read = Vec<std::result::Result<Vec<(Vec<u8>, bool)>, UnexpectedEnd>>;
 

@@ -48,7 +48,7 @@ pub(crate) use scan::{
     only_looks, open, read_mode, when_owned,
 };
 pub(crate) use spool::Spooled;
-pub(crate) use window::{Input as WindowInput, percentile};
+pub(crate) use window::Input as WindowInput;
 
 /// Whether the receiver of rows wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,139 @@
+//! Functions over sets of characters: TRIM, LTRIM, RTRIM and TRANSLATE.
+//!
+//! A character is one of the code page or one UTF-16 unit; characters that the collation takes for one
+//! are one here.
+
+use std::collections::HashMap;
+
+use types::text::{self, LetterCase, TrimSide};
+use types::value::ColumnType;
+use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
+
+use crate::entry::{pure, whole};
+use crate::{Call, Function};
+use plan::convert::convert_to;
+use plan::expr::Expr;
+use plan::function::Context;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    pure("LTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Left))),
+    pure("RTRIM", (1, 2), bind_trim, |_, c, v| Ok(trim(c, &v[0], v.get(1), TrimSide::Right))),
+    pure("TRIM", (1, 2), bind_trim_from, eval_trim),
+    pure("TRANSLATE", (3, 3), bind_translate, eval_translate),
+];
+
+/// Makes an argument a string of the encoding that all have.
+fn to_text(arguments: &mut [Expr], texts: &[usize]) -> Result<()> {
+    let wide = texts.iter().any(|place| {
+        let ty = arguments[*place].ty.data_type;
+        ty.is_unicode() || ty == DataType::SqlVariant
+    });
+    for place in texts {
+        let own = arguments[*place].ty;
+        let length = own.data_type.length().filter(|_| own.data_type.is_string());
+        let data_type = match (wide, length) {
+            (true, Some(Length::Limited(n))) => DataType::NVarChar(Length::Limited(n.min(4_000))),
+            (false, Some(Length::Limited(n))) => DataType::VarChar(Length::Limited(n)),
+            (true, None) => DataType::NVarChar(Length::Limited(4_000)),
+            (false, None) if !own.data_type.is_large() => DataType::VarChar(Length::Limited(8_000)),
+            (true, Some(Length::Max)) => DataType::NVarChar(Length::Max),
+            (false, _) => DataType::VarChar(Length::Max),
+        };
+        let taken =
+            std::mem::replace(&mut arguments[*place], Expr::constant(Value::Null, DataType::Int));
+        let ty = ColumnType { data_type, nullable: true, ..own };
+        arguments[*place] = convert_to(taken, &ty, Mode::Implicit)?;
+        arguments[*place].ty.data_type = data_type;
+    }
+    Ok(())
+}
+
+/// `LTRIM(text [, characters])`
+fn bind_trim(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let places: Vec<usize> = (0..arguments.len()).collect();
+    to_text(arguments, &places)?;
+    Ok(ColumnType { nullable: true, ..arguments[0].ty })
+}
+
+/// `TRIM(text)`; or the side as a number, the characters and the text.
+fn bind_trim_from(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    if let [_, _, _] = arguments.as_slice() {
+        to_text(arguments, &[1, 2])?;
+        return Ok(ColumnType { nullable: true, ..arguments[2].ty });
+    }
+    to_text(arguments, &[0])?;
+    Ok(ColumnType { nullable: true, ..arguments[0].ty })
+}
+
+fn eval_trim(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let [_, characters, text] = values else {
+        return Ok(trim(call, &values[0], None, TrimSide::Both));
+    };
+    let side = match whole(values, 0) {
+        Some(1) => TrimSide::Left,
+        Some(2) => TrimSide::Right,
+        _ => TrimSide::Both,
+    };
+    Ok(trim(call, text, Some(characters), side))
+}
+
+/// Splits a string into its characters.
+fn split(value: &Value) -> impl DoubleEndedIterator<Item = &[u8]> + ExactSizeIterator {
+    let width = if matches!(value, Value::NVarChar(_)) { 2 } else { 1 };
+    value.string_bytes().unwrap_or_default().chunks(width)
+}
+
+/// Brings characters that are one in the collation to one form, place by place.
+fn folded(value: &Value, collation: Collation) -> Value {
+    if collation.is_case_sensitive() {
+        return value.clone();
+    }
+    text::fold(value, LetterCase::Upper, collation)
+}
+
+fn trim(call: &Call<'_>, text: &Value, characters: Option<&Value>, side: TrimSide) -> Value {
+    let Some(characters) = characters else { return text::trim(text, side) };
+    let collation = call.ty.collation;
+    let characters = folded(characters, collation);
+    let compared = folded(text, collation);
+    let is_cut = |c: &&[u8]| split(&characters).any(|cut| cut == *c);
+    let total = split(&compared).len();
+    let start = match side {
+        TrimSide::Right => 0,
+        TrimSide::Left | TrimSide::Both => split(&compared).take_while(is_cut).count(),
+    };
+    let end = match side {
+        TrimSide::Left => total,
+        TrimSide::Right | TrimSide::Both => {
+            total - split(&compared).rev().take(total - start).take_while(is_cut).count()
+        }
+    };
+    let kept: Vec<u8> = split(text).skip(start).take(end - start).flatten().copied().collect();
+    text.with_bytes(Bytes::from(kept))
+}
+
+fn bind_translate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    to_text(arguments, &[0, 1, 2])?;
+    Ok(ColumnType { nullable: true, ..arguments[0].ty })
+}
+
+/// Puts for each character of the second argument that of the third at its place.
+fn eval_translate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (from, to) = (&values[1], &values[2]);
+    if split(from).len() != split(to).len() {
+        let state = if matches!(values[0], Value::NVarChar(_)) { 3 } else { 1 };
+        return Err(Error::from(Msg::TranslateLengths).with_state(state));
+    }
+    let wanted = folded(from, call.ty.collation);
+    let compared = folded(&values[0], call.ty.collation);
+    // Of a character that is there twice the first form counts.
+    let mut forms: HashMap<&[u8], &[u8]> = HashMap::new();
+    for (from, to) in split(&wanted).zip(split(to)) {
+        forms.entry(from).or_insert(to);
+    }
+    let mut out = Vec::with_capacity(values[0].string_bytes().map_or(0, <[u8]>::len));
+    for (own, form) in split(&values[0]).zip(split(&compared)) {
+        out.extend_from_slice(forms.get(form).copied().unwrap_or(own));
+    }
+    Ok(values[0].with_bytes(Bytes::from(out)))
+}

@@ -1,0 +1,61 @@
+//! fn_helpcollations: the collations that there are.
+
+use types::collation::Collation;
+use types::{DataType, Length, Msg, Value};
+
+use crate::entry::of;
+use crate::{TableFunction, made};
+
+pub(crate) static FUNCTIONS: &[TableFunction] = &[TableFunction {
+    name: "FN_HELPCOLLATIONS",
+    bind: |arguments| {
+        if !arguments.is_empty() {
+            return Err(Msg::TooManyArguments("fn_helpcollations").into());
+        }
+        let text = |length| of(DataType::NVarChar(Length::Limited(length)));
+        Ok(vec![("name".to_owned(), text(128)), ("description".to_owned(), text(1_000))])
+    },
+    rows: |_, _| {
+        let mut all: Vec<Collation> = Collation::all().collect();
+        all.sort_by_key(|collation| collation.name());
+        let row = |collation: &Collation| {
+            vec![Value::nvarchar(&collation.name()), Value::nvarchar(&describe(*collation))]
+        };
+        Ok(made(all.iter().map(row).collect()))
+    },
+}];
+
+/// Says what a collation's name says.
+fn describe(collation: Collation) -> String {
+    let name = collation.name();
+    let words: Vec<&str> = name.split('_').collect();
+    let has = |word: &str| words.contains(&word);
+    let base: Vec<&str> = words
+        .iter()
+        .copied()
+        .take_while(|word| !matches!(*word, "BIN" | "BIN2" | "CI" | "CS"))
+        .filter(|word| *word != "SQL")
+        .collect();
+    let mut text = base.join("-");
+    if has("BIN2") {
+        text.push_str(", binary code point comparison sort");
+    } else if has("BIN") {
+        text.push_str(", binary sort");
+    } else {
+        let sensitive = |on: bool| if on { "sensitive" } else { "insensitive" };
+        text.push_str(&format!(
+            ", case-{}, accent-{}, kanatype-{}, width-{}",
+            sensitive(has("CS")),
+            sensitive(has("AS")),
+            sensitive(has("KS")),
+            sensitive(has("WS")),
+        ));
+    }
+    if has("SC") {
+        text.push_str(", supplementary characters");
+    }
+    if has("UTF8") {
+        text.push_str(", UTF8");
+    }
+    text
+}

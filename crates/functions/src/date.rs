@@ -1,0 +1,166 @@
+//! Date and time functions.
+
+use types::date::{self, DatePart};
+use types::value::ColumnType;
+use types::{Collation, DataType, Error, Mode, Msg, Result, Value};
+
+use crate::{Call, Evaluate, Function};
+use plan::convert::convert_to;
+use plan::expr::Expr;
+use plan::function::Context;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    now("GETDATE", |_| Ok(of(DataType::DateTime)), |cx| local(cx, &DataType::DateTime)),
+    now("GETUTCDATE", |_| Ok(of(DataType::DateTime)), |cx| utc(cx, &DataType::DateTime)),
+    now("SYSDATETIME", |_| Ok(of(DataType::DateTime2(7))), |cx| local(cx, &DataType::DateTime2(7))),
+    now(
+        "SYSUTCDATETIME",
+        |_| Ok(of(DataType::DateTime2(7))),
+        |cx| utc(cx, &DataType::DateTime2(7)),
+    ),
+    now(
+        "SYSDATETIMEOFFSET",
+        |_| Ok(of(DataType::DateTimeOffset(7))),
+        |cx| local(cx, &DataType::DateTimeOffset(7)),
+    ),
+    now("CURRENT_DATE", |_| Ok(of(DataType::Date)), |cx| local(cx, &DataType::Date)),
+    scalar("DATEADD", (3, 3), bind_date_add, eval_date_add),
+    scalar("DATEDIFF", (3, 3), bind_date_diff, eval_date_diff),
+    scalar("DATEDIFF_BIG", (3, 3), bind_date_diff_big, eval_date_diff_big),
+];
+
+/// Date parts and the words for them; a bound date part is its place in this list.
+static PARTS: &[(DatePart, &[&str])] = &[
+    (DatePart::Year, &["year", "yy", "yyyy"]),
+    (DatePart::Quarter, &["quarter", "qq", "q"]),
+    (DatePart::Month, &["month", "mm", "m"]),
+    (DatePart::DayOfYear, &["dayofyear", "dy", "y"]),
+    (DatePart::Day, &["day", "dd", "d"]),
+    (DatePart::Week, &["week", "wk", "ww"]),
+    (DatePart::Weekday, &["weekday", "dw", "w"]),
+    (DatePart::Hour, &["hour", "hh"]),
+    (DatePart::Minute, &["minute", "mi", "n"]),
+    (DatePart::Second, &["second", "ss", "s"]),
+    (DatePart::Millisecond, &["millisecond", "ms"]),
+    (DatePart::Microsecond, &["microsecond", "mcs"]),
+    (DatePart::Nanosecond, &["nanosecond", "ns"]),
+    (DatePart::TzOffset, &["tzoffset", "tz"]),
+    (DatePart::IsoWeek, &["iso_week", "isowk", "isoww"]),
+];
+
+/// Finds a date part by any of its words and returns its place among them.
+pub fn date_part_place(word: &str) -> Option<i32> {
+    let place =
+        PARTS.iter().position(|(_, words)| words.iter().any(|w| w.eq_ignore_ascii_case(word)))?;
+    i32::try_from(place).ok()
+}
+
+const fn now(
+    name: &'static str,
+    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
+    read: fn(&mut Context<'_>) -> Value,
+) -> Function {
+    Function { name, arity: (0, 0), bind, eval: Evaluate::Session(read), deterministic: false }
+}
+
+const fn scalar(
+    name: &'static str,
+    arity: (u8, u8),
+    bind: fn(&mut Vec<Expr>) -> Result<ColumnType>,
+    eval: fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>,
+) -> Function {
+    Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
+}
+
+fn of(data_type: DataType) -> ColumnType {
+    ColumnType { data_type, collation: Collation::default(), nullable: false }
+}
+
+/// The statement's time. The server's time zone is UTC, so local and UTC time are the same.
+fn local(cx: &mut Context<'_>, data_type: &DataType) -> Value {
+    utc(cx, data_type)
+}
+
+fn utc(cx: &mut Context<'_>, data_type: &DataType) -> Value {
+    // The clock's range is inside that of every date type, so the rounding can't fail.
+    cx.now().to_value(data_type).unwrap_or(Value::Null)
+}
+
+/// Reads the date part that the binder put first.
+pub fn part(values: &[Value]) -> Result<DatePart> {
+    match values.first() {
+        Some(Value::Int(place)) => usize::try_from(*place).ok().and_then(|p| PARTS.get(p)),
+        _ => None,
+    }
+    .map(|(part, _)| *part)
+    .ok_or_else(|| Error::from(Msg::InvalidParameter(1, "datepart")))
+}
+
+/// Text is taken for `datetimeoffset`-precise time, as DATEDIFF and DATEPART do; a number is days since 1900.
+pub(crate) fn to_date(expr: Expr, text: DataType) -> Result<Expr> {
+    let data_type = match expr.ty.data_type {
+        string if string.is_string() => text,
+        number if number.is_numeric() => DataType::DateTime,
+        other => other,
+    };
+    let target = ColumnType { data_type, ..expr.ty };
+    convert_to(expr, &target, Mode::Implicit)
+}
+
+fn bind_date_add(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let (Some(date), Some(number)) = (arguments.pop(), arguments.pop()) else {
+        return Err(Msg::FunctionArguments("dateadd", 3).into());
+    };
+    let date = to_date(date, DataType::DateTime)?;
+    let ty = ColumnType { nullable: true, ..date.ty };
+    // A fraction is cut off, as documented.
+    let whole = ColumnType { data_type: DataType::BigInt, ..number.ty };
+    arguments.push(convert_to(number, &whole, Mode::Implicit)?);
+    arguments.push(date);
+    Ok(ty)
+}
+
+fn eval_date_add(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    date_added(values, &call.ty.data_type)
+}
+
+/// Returns what DATEADD gives for the values of its arguments as bound.
+///
+/// # Errors
+/// 517 where the result is out of the type's range.
+pub fn date_added(values: &[Value], to: &DataType) -> Result<Value> {
+    match values {
+        [_, Value::BigInt(number), date] => date::date_add(part(values)?, *number, date, to),
+        _ => Ok(Value::Null),
+    }
+}
+
+fn bind_difference(arguments: &mut Vec<Expr>, result: DataType) -> Result<ColumnType> {
+    let (Some(end), Some(start)) = (arguments.pop(), arguments.pop()) else {
+        return Err(Msg::FunctionArguments("datediff", 3).into());
+    };
+    arguments.push(to_date(start, DataType::DateTimeOffset(7))?);
+    arguments.push(to_date(end, DataType::DateTimeOffset(7))?);
+    Ok(ColumnType { nullable: true, ..of(result) })
+}
+
+fn bind_date_diff(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    bind_difference(arguments, DataType::Int)
+}
+
+fn bind_date_diff_big(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    bind_difference(arguments, DataType::BigInt)
+}
+
+fn eval_date_diff(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let [_, start, end] = values else { return Ok(Value::Null) };
+    let difference = date::date_diff(part(values)?, start, end)?;
+    i32::try_from(difference)
+        .map(Value::Int)
+        .map_err(|_| Error::from(Msg::DateDiffOverflow("datediff")))
+}
+
+fn eval_date_diff_big(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let [_, start, end] = values else { return Ok(Value::Null) };
+    Ok(Value::BigInt(date::date_diff(part(values)?, start, end)?))
+}

@@ -1,0 +1,114 @@
+//! FORMAT, PARSE and TRY_PARSE: values as text by .NET's format strings and cultures, and back.
+//!
+//! `culture.rs` says how things are written where; `number.rs` and `picture.rs` write numbers,
+//! `moment.rs` dates and times, `parse.rs` reads them.
+
+#![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
+
+mod culture;
+mod moment;
+mod number;
+mod parse;
+mod picture;
+
+use culture::Culture;
+use moment::MomentKind;
+use types::date::Moment;
+use types::value::ColumnType;
+use types::{DataType, Error, Family, Length, Msg, Result, Value};
+
+use crate::entry::{convert, lookup, of, text};
+use crate::{Call, Function};
+use plan::expr::{Expr, ExprKind};
+use plan::function::Context;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    lookup("FORMAT", (2, 3), bind_format, eval_format),
+    // Not names that can be written: what the binder makes of PARSE(x AS t) and TRY_PARSE(x AS t).
+    lookup("PARSE AS", (2, 2), bind_nothing, |_, c, v| eval_parse(c, v)),
+    lookup("TRY_PARSE AS", (2, 2), bind_nothing, |_, c, v| {
+        eval_parse(c, v).or_else(|e| if e.number == 9819 { Ok(Value::Null) } else { Err(e) })
+    }),
+];
+
+fn bind_format(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let ty = arguments[0].ty.data_type;
+    let fits = ty.is_numeric() || ty.family() == Family::DateTime;
+    if (!fits || ty == DataType::Bit) && !arguments[0].is_null_literal() {
+        return Err(Msg::InvalidArgumentType(ty.name(), 1, "format").into());
+    }
+    convert(arguments, 1, DataType::NVarChar(Length::Limited(4_000)))?;
+    convert(arguments, 2, DataType::NVarChar(Length::Limited(4_000)))?;
+    Ok(of(DataType::NVarChar(Length::Limited(4_000))))
+}
+
+/// The culture that is named; that of the session's language where none is.
+fn culture_of(name: Option<String>) -> Result<&'static Culture> {
+    match name {
+        None => Ok(culture::default()),
+        Some(name) => {
+            culture::find(&name).ok_or_else(|| Error::from(Msg::CultureNotSupported(&name)))
+        }
+    }
+}
+
+/// NULL for a format that is none of the value's type, as documented.
+fn eval_format(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let culture = culture_of(text(call, values, 2))?;
+    let format = text(call, values, 1).unwrap_or_default();
+    let formatted = match (number::Digits::of(&values[0]), Moment::from_value(&values[0])) {
+        (Some(digits), _) => number::format(&digits, &format, culture),
+        (None, Some(at)) => {
+            let kind = match values[0] {
+                Value::Time(_) => MomentKind::Time,
+                Value::DateTimeOffset { .. } => MomentKind::Offset,
+                _ => MomentKind::Date,
+            };
+            moment::format(at, kind, &format, culture)
+        }
+        (None, None) => None,
+    };
+    Ok(formatted.map_or(Value::Null, |text| Value::nvarchar(&text)))
+}
+
+fn bind_nothing(_: &mut Vec<Expr>) -> Result<ColumnType> {
+    Err(Msg::InternalError.into())
+}
+
+/// Makes `PARSE(text AS type [USING culture])`.
+///
+/// # Errors
+/// 10761-like 8116 for a text that is none, 529 for a type that nothing is parsed to.
+pub fn bind_parse(
+    value: Expr,
+    culture: Option<Expr>,
+    target: ColumnType,
+    name: &str,
+) -> Result<Expr> {
+    let from = value.ty.data_type;
+    if !from.is_string() && !value.is_null_literal() {
+        return Err(Msg::InvalidArgumentType(from.name(), 1, "parse").into());
+    }
+    let to = target.data_type;
+    let fits = (to.is_numeric() && to != DataType::Bit) || to.family() == Family::DateTime;
+    if !fits {
+        return Err(Msg::ExplicitNotAllowed(from.name(), to.name()).into());
+    }
+    let none = Expr::constant(Value::nvarchar(""), DataType::NVarChar(Length::Limited(1)));
+    let mut arguments = vec![value, culture.unwrap_or(none)];
+    convert(&mut arguments, 0, DataType::NVarChar(Length::Limited(4_000)))?;
+    convert(&mut arguments, 1, DataType::NVarChar(Length::Limited(128)))?;
+    let Some(function) = super::find(name) else { return Err(Msg::InternalError.into()) };
+    let ty = ColumnType { nullable: true, ..target };
+    Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
+}
+
+fn eval_parse(call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let written = text(call, values, 0).unwrap_or_default();
+    let name = text(call, values, 1).unwrap_or_default();
+    let culture = culture_of(Some(name.clone()).filter(|name| !name.is_empty()))?;
+    parse::parse(&written, call.ty, culture).ok_or_else(|| {
+        let of = call.ty.data_type.name();
+        Error::from(Msg::ParseFailed(&written, of, &name))
+    })
+}

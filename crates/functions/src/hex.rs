@@ -1,0 +1,71 @@
+//! The functions of the sys schema that show bytes in hexadecimal: scripts that copy logins call them. They are
+//! found by a name with a schema only, `sys.fn_varbintohexstr` or `master.dbo.fn_varbintohexstr`.
+
+use types::{DataType, Length, Result, Value};
+
+use crate::entry::{convert, of, whole};
+use crate::{Call, Evaluate, Function};
+use plan::expr::Expr;
+use plan::function::Context;
+
+/// What names of such functions begin with.
+pub const PREFIX: &str = "FN_";
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function {
+        name: "FN_VARBINTOHEXSTR",
+        arity: (1, 1),
+        bind: bind_whole,
+        eval: Evaluate::Strict(|_, _, values| Ok(hexadecimal(bytes(&values[0]), true))),
+        deterministic: true,
+    },
+    Function {
+        name: "FN_VARBINTOHEXSUBSTRING",
+        arity: (4, 4),
+        bind: bind_part,
+        eval: Evaluate::Strict(part),
+        deterministic: true,
+    },
+];
+
+fn bind_whole(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
+    convert(arguments, 0, DataType::VarBinary(Length::Max))?;
+    Ok(of(DataType::NVarChar(Length::Max)))
+}
+
+/// `fn_varbintohexsubstring(@fsetprefix bit, @pbinin varbinary(max), @startoffset int, @cbytesin int)`
+fn bind_part(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
+    convert(arguments, 0, DataType::Bit)?;
+    convert(arguments, 1, DataType::VarBinary(Length::Max))?;
+    convert(arguments, 2, DataType::Int)?;
+    convert(arguments, 3, DataType::Int)?;
+    Ok(of(DataType::NVarChar(Length::Max)))
+}
+
+fn bytes(value: &Value) -> &[u8] {
+    value.string_bytes().unwrap_or_default()
+}
+
+/// A part of a binary value, from an offset that counts from 1; 0 bytes are all there are. NULL for a part that
+/// begins outside.
+fn part(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let all = bytes(&values[1]);
+    let place = |at| whole(values, at).and_then(|n| usize::try_from(n).ok());
+    let (Some(start), Some(count)) = (place(2), place(3)) else { return Ok(Value::Null) };
+    let Some(rest) = start.checked_sub(1).and_then(|start| all.get(start..)) else {
+        return Ok(Value::Null);
+    };
+    let count = if count == 0 { rest.len() } else { count.min(rest.len()) };
+    Ok(hexadecimal(&rest[..count], values[0] == Value::Bit(true)))
+}
+
+fn hexadecimal(bytes: &[u8], has_prefix: bool) -> Value {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = String::with_capacity(2 + bytes.len() * 2);
+    text.push_str(if has_prefix { "0x" } else { "" });
+    for byte in bytes {
+        text.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        text.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    Value::nvarchar(&text)
+}

@@ -1,0 +1,107 @@
+//! JSON_ARRAYAGG and JSON_OBJECTAGG: the values of a group as one JSON text.
+//!
+//! Arguments: what to do with NULL (0 leave it out, 1 write it), the name for an object, the value, and
+//! whether the value is JSON already. The binder and the grammar add the first and the last.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
+
+use super::build::{form_of, push_string, push_value};
+use crate::entry::whole;
+use crate::{Accumulator, AggregateFunction};
+use plan::convert::convert_to;
+use plan::document::Form;
+use plan::expr::Expr;
+
+pub(crate) static AGGREGATES: &[AggregateFunction] = &[
+    AggregateFunction { name: "JSON_ARRAYAGG", bind: bind_array, start: start_array },
+    AggregateFunction { name: "JSON_OBJECTAGG", bind: bind_object, start: start_object },
+];
+
+fn int(n: i32) -> Expr {
+    Expr::constant(Value::Int(n), DataType::Int)
+}
+
+/// Adds the form of the value, which is the last argument.
+fn add_form(arguments: &mut Vec<Expr>) -> ColumnType {
+    let json = arguments.last().is_some_and(|value| form_of(value) == Form::Json);
+    arguments.push(int(i32::from(json)));
+    ColumnType {
+        data_type: DataType::NVarChar(Length::Max),
+        collation: Collation::default(),
+        nullable: true,
+    }
+}
+
+fn bind_array(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    match arguments.len() {
+        // With OVER the grammar adds nothing: ABSENT ON NULL.
+        1 => arguments.insert(0, int(0)),
+        2 => {}
+        _ => return Err(Msg::FunctionArguments("json_arrayagg", 1).into()),
+    }
+    Ok(add_form(arguments))
+}
+
+fn bind_object(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    match arguments.len() {
+        2 => arguments.insert(0, int(1)),
+        3 => {}
+        _ => return Err(Msg::FunctionArguments("json_objectagg", 2).into()),
+    }
+    let text = ColumnType::nullable(DataType::NVarChar(Length::Max));
+    let name = arguments.remove(1);
+    arguments.insert(1, convert_to(name, &text, Mode::Implicit)?);
+    Ok(add_form(arguments))
+}
+
+fn start_array(_: &ColumnType, types: &[ColumnType]) -> Box<dyn Accumulator> {
+    Box::new(Builder { out: String::new(), named: false, ty: types.get(1).copied() })
+}
+
+fn start_object(_: &ColumnType, types: &[ColumnType]) -> Box<dyn Accumulator> {
+    Box::new(Builder { out: String::new(), named: true, ty: types.get(2).copied() })
+}
+
+/// Text under construction; empty before the first row.
+struct Builder {
+    out: String,
+    /// An object, not an array.
+    named: bool,
+    ty: Option<ColumnType>,
+}
+
+impl Accumulator for Builder {
+    fn add(&mut self, arguments: &[Value]) -> Result<()> {
+        let place = 1 + usize::from(self.named);
+        let (Some(value), Some(ty)) = (arguments.get(place), self.ty) else { return Ok(()) };
+        if self.out.is_empty() {
+            self.out.push(if self.named { '{' } else { '[' });
+        }
+        if value.is_null() && whole(arguments, 0) != Some(1) {
+            return Ok(());
+        }
+        if self.out.len() > 1 {
+            self.out.push(',');
+        }
+        if self.named {
+            let name = arguments.get(1).and_then(|name| name.as_text(Collation::default()));
+            push_string(&name.ok_or(Msg::InvalidParameter(1, "json_objectagg"))?, &mut self.out);
+            self.out.push(':');
+        }
+        let form = if whole(arguments, place + 1) == Some(1) { Form::Json } else { Form::Text };
+        push_value(value, &ty, form, &mut self.out)
+    }
+
+    fn saw_null(&self) -> bool {
+        false
+    }
+
+    fn finish(&mut self) -> Result<Value> {
+        if self.out.is_empty() {
+            return Ok(Value::Null);
+        }
+        let end = if self.named { '}' } else { ']' };
+        Ok(Value::nvarchar(&format!("{}{end}", self.out)))
+    }
+}

@@ -1,0 +1,204 @@
+//! OPENJSON: the members of a JSON array or object as rows.
+//!
+//! With a WITH clause the binder passes, behind text and path, two constants for each column: its path
+//! and what it wants. The columns come as text; the binder converts them to their types.
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Msg, Result, Value};
+
+use super::path::{Path, PathMode};
+use super::text::{self, Kind, Node};
+use crate::entry::{convert, of, whole};
+use crate::{TableFunction, made};
+use plan::expr::Expr;
+use plan::function::Context;
+
+pub(crate) static FUNCTIONS: &[TableFunction] = &[
+    TableFunction {
+        name: "OPENJSON",
+        bind: bind_open,
+        rows: |cx, values| open(cx, values).map(made),
+    },
+    // Not a name that can be written: the form with WITH.
+    TableFunction {
+        name: "OPENJSON WITH",
+        bind: bind_open_with,
+        rows: |cx, values| open_with(cx, values).map(made),
+    },
+];
+
+/// What a column of WITH wants of its path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A scalar.
+    Scalar,
+    /// AS JSON: an array or object.
+    Json,
+    /// A scalar that is base 64.
+    Bytes,
+}
+
+impl Wanted {
+    /// The number by which it travels as an argument.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Scalar => 0,
+            Self::Json => 1,
+            Self::Bytes => 2,
+        }
+    }
+
+    fn of(code: Option<i64>) -> Self {
+        match code {
+            Some(1) => Self::Json,
+            Some(2) => Self::Bytes,
+            _ => Self::Scalar,
+        }
+    }
+}
+
+fn texts(arguments: &mut [Expr]) -> Result<()> {
+    for place in 0..arguments.len().min(2) {
+        convert(arguments, place, DataType::NVarChar(Length::Max))?;
+    }
+    Ok(())
+}
+
+fn bind_open(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+    if arguments.is_empty() || arguments.len() > 2 {
+        return Err(Msg::FunctionArgumentRange("openjson", 1, 2).into());
+    }
+    texts(arguments)?;
+    // Names of properties compare exactly.
+    let exact = Collation::by_name("Latin1_General_BIN2").unwrap_or_default();
+    let key = of(DataType::NVarChar(Length::Limited(4_000)));
+    Ok(vec![
+        ("key".to_owned(), ColumnType { collation: exact, nullable: false, ..key }),
+        ("value".to_owned(), of(DataType::NVarChar(Length::Max))),
+        ("type".to_owned(), ColumnType { nullable: false, ..of(DataType::TinyInt) }),
+    ])
+}
+
+fn bind_open_with(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+    texts(arguments)?;
+    let mut columns = Vec::new();
+    for place in (2..arguments.len()).step_by(2) {
+        let bytes = arguments[place + 1].as_constant() == Some(&Value::Int(Wanted::Bytes.code()));
+        let data_type =
+            if bytes { DataType::VarBinary(Length::Max) } else { DataType::NVarChar(Length::Max) };
+        columns.push((String::new(), of(data_type)));
+    }
+    Ok(columns)
+}
+
+/// Text and the node that the path leads to.
+fn source(values: &[Value], path_place: Option<usize>) -> Result<Option<(String, Node, Path)>> {
+    let text_at = |place: usize| values.get(place).and_then(|v| v.as_text(Collation::default()));
+    let Some(json) = text_at(0) else { return Ok(None) };
+    let path = match path_place.map(text_at) {
+        None => Path { mode: PathMode::Lax, append: false, steps: Vec::new() },
+        Some(Some(path)) => Path::parse(&path)?,
+        Some(None) => return Ok(None),
+    };
+    let root = text::parse(&json)?;
+    Ok(Some((json, root, path)))
+}
+
+/// The node that a path leads to, if it has members.
+fn members<'n>(root: &'n Node, path: &Path) -> Result<Option<&'n Node>> {
+    let found = path.find(root);
+    match (found.filter(|n| n.is_structure()), path.mode) {
+        (Some(node), _) => Ok(Some(node)),
+        (None, PathMode::Lax) => Ok(None),
+        (None, PathMode::Strict) if found.is_some() => Err(Msg::JsonObjectNotFound.into()),
+        (None, PathMode::Strict) => Err(Msg::JsonPropertyNotFound.into()),
+    }
+}
+
+fn open(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+    let Some((json, root, path)) = source(values, (values.len() > 1).then_some(1))? else {
+        return Ok(Vec::new());
+    };
+    let Some(node) = members(&root, &path)? else { return Ok(Vec::new()) };
+    let row = |key: &str, node: &Node| {
+        let (number, value) = match &node.kind {
+            Kind::Null => (0, Value::Null),
+            Kind::String(text) => (1, Value::nvarchar(text)),
+            Kind::Number => (2, Value::nvarchar(&json[node.span.clone()])),
+            Kind::Bool => (3, Value::nvarchar(&json[node.span.clone()])),
+            Kind::Array(_) => (4, Value::nvarchar(&json[node.span.clone()])),
+            Kind::Object(_) => (5, Value::nvarchar(&json[node.span.clone()])),
+        };
+        vec![Value::nvarchar(key), value, Value::TinyInt(number)]
+    };
+    Ok(match &node.kind {
+        Kind::Object(properties) => properties.iter().map(|p| row(&p.name, &p.value)).collect(),
+        Kind::Array(elements) => {
+            elements.iter().enumerate().map(|(i, e)| row(&i.to_string(), e)).collect()
+        }
+        Kind::Null | Kind::Bool | Kind::Number | Kind::String(_) => Vec::new(),
+    })
+}
+
+fn open_with(_: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+    let Some((json, root, path)) = source(values, Some(1))? else { return Ok(Vec::new()) };
+    let Some(node) = members(&root, &path)? else { return Ok(Vec::new()) };
+    let mut columns = Vec::new();
+    for pair in values[2..].chunks(2) {
+        let path = pair[0].as_text(Collation::default()).unwrap_or_default();
+        columns.push((Path::parse(&path)?, Wanted::of(whole(pair, 1))));
+    }
+    let row = |node: &Node| {
+        let cells = columns.iter().map(|(path, wanted)| cell(&json, node, path, *wanted));
+        cells.collect::<Result<Vec<_>>>()
+    };
+    match &node.kind {
+        Kind::Array(elements) => elements.iter().map(row).collect(),
+        _ => Ok(vec![row(node)?]),
+    }
+}
+
+/// The value of one column.
+fn cell(json: &str, node: &Node, path: &Path, wanted: Wanted) -> Result<Value> {
+    let missing = |msg: Msg<'_>| match path.mode {
+        PathMode::Lax => Ok(Value::Null),
+        PathMode::Strict => Err(msg.into()),
+    };
+    let Some(found) = path.find(node) else { return missing(Msg::JsonPropertyNotFound) };
+    if wanted == Wanted::Json {
+        if !found.is_structure() {
+            return missing(Msg::JsonObjectNotFound);
+        }
+        return Ok(Value::nvarchar(&json[found.span.clone()]));
+    }
+    if found.is_structure() {
+        return missing(Msg::JsonScalarNotFound);
+    }
+    let Some(text) = found.scalar(json) else { return Ok(Value::Null) };
+    if wanted == Wanted::Bytes {
+        let bytes = super::from_base64(text).ok_or(Msg::InvalidData("varbinary"))?;
+        return Ok(Value::VarBinary(types::Bytes::from(bytes)));
+    }
+    Ok(Value::nvarchar(text))
+}
+
+/// The path of a column that names none: its own name.
+pub fn default_path(column: &str) -> String {
+    let mut path = "$.".to_owned();
+    super::push_string(column, &mut path);
+    path.replace("\\/", "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::path::Step;
+    use super::*;
+
+    #[test]
+    fn the_default_path_of_a_column_is_its_name() {
+        for name in ["a", "a b", "a\"b", "a/b", "a\\b"] {
+            let path = Path::parse(&default_path(name)).unwrap();
+            assert_eq!(path.steps, vec![Step::Name(name.to_owned())], "{name}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Functions of conditions and NULLs that are not bound to CASE, and identifiers.
+
+#![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
+
+use types::value::ColumnType;
+use types::{Collation, DataType, Mode, Msg, Result, Value};
+
+use crate::{Call, Evaluate, Function};
+use plan::convert::convert_to;
+use plan::expr::{Expr, ExprKind};
+use plan::function::Context;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    Function {
+        name: "ISNULL",
+        arity: (2, 2),
+        bind: bind_is_null,
+        eval: Evaluate::Full(eval_is_null),
+        deterministic: true,
+    },
+    Function {
+        name: "NEWID",
+        arity: (0, 0),
+        bind: bind_new_id,
+        eval: Evaluate::Session(new_id),
+        deterministic: false,
+    },
+    Function {
+        name: "NEWSEQUENTIALID",
+        arity: (0, 0),
+        bind: |_| Err(Msg::NewSequentialIdPlace.into()),
+        eval: Evaluate::Session(|cx| cx.next_sequential_id()),
+        deterministic: false,
+    },
+    Function {
+        name: "ISNUMERIC",
+        arity: (1, 1),
+        bind: bind_is_numeric,
+        eval: Evaluate::Full(eval_is_numeric),
+        deterministic: true,
+    },
+    Function {
+        name: "ISDATE",
+        arity: (1, 1),
+        bind: bind_is_date,
+        eval: Evaluate::Full(eval_is_date),
+        deterministic: false,
+    },
+];
+
+/// The result has the type of the first argument: the second is cut to it.
+fn bind_is_null(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let ty = if arguments[0].is_null_literal() { arguments[1].ty } else { arguments[0].ty };
+    // NULL only where both are.
+    let nullable = arguments.iter().all(|argument| argument.ty.nullable);
+    for argument in arguments.iter_mut() {
+        let taken = std::mem::replace(argument, Expr::constant(Value::Null, DataType::Int));
+        *argument = plan::convert::assign(taken, &ty, Mode::Implicit)?;
+    }
+    Ok(ColumnType { nullable, ..ty })
+}
+
+fn eval_is_null(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(if values[0].is_null() { values[1].clone() } else { values[0].clone() })
+}
+
+fn bind_new_id(_: &mut Vec<Expr>) -> Result<ColumnType> {
+    let data_type = DataType::UniqueIdentifier;
+    Ok(ColumnType { data_type, collation: Collation::default(), nullable: false })
+}
+
+/// A version 4 identifier: the version in the upper half of byte 7 (the groups are little-endian).
+fn new_id(_: &mut Context<'_>) -> Value {
+    new_guid()
+}
+
+/// Makes a random `uniqueidentifier`.
+pub fn new_guid() -> Value {
+    let mut bytes = sos::sys::random_bytes::<16>();
+    bytes[7] = (bytes[7] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    Value::UniqueIdentifier(bytes)
+}
+
+/// NEWSEQUENTIALID() as a column's default, the only place where it may stand.
+pub fn sequential_default(default: &tsql::ast::Expr) -> Option<Expr> {
+    let tsql::ast::ExprKind::Call(call) = &default.kind else { return None };
+    let name = call.name.as_simple().filter(|name| name.is("newsequentialid"))?;
+    let function = super::find(&name.to_ascii_uppercase()).filter(|_| call.arguments.is_empty())?;
+    let data_type = DataType::UniqueIdentifier;
+    let ty = ColumnType { data_type, collation: Collation::default(), nullable: false };
+    Some(Expr::new(ExprKind::Call(function, Box::new([])), ty))
+}
+
+fn int() -> ColumnType {
+    ColumnType { data_type: DataType::Int, collation: Collation::default(), nullable: false }
+}
+
+fn bind_is_numeric(_: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(int())
+}
+
+fn converts(value: &Value, from: &ColumnType, to: DataType, cx: &Context<'_>) -> bool {
+    let to = ColumnType { data_type: to, ..*from };
+    types::convert(value, from, &to, 0, Mode::Explicit, &cx.convert_options()).is_ok()
+}
+
+fn eval_is_numeric(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let from = &call.arguments[0].ty;
+    // Nothing converts to 0, but is no number.
+    let is_blank = values[0].as_text(from.collation).is_some_and(|text| text.trim().is_empty());
+    let numeric = !values[0].is_null()
+        && !is_blank
+        && (from.data_type.is_numeric()
+            || (from.data_type.is_string()
+                && [
+                    DataType::Float,
+                    DataType::Money,
+                    DataType::Decimal { precision: 38, scale: 0 },
+                ]
+                .into_iter()
+                .any(|to| converts(&values[0], from, to, cx))));
+    Ok(Value::Int(i32::from(numeric)))
+}
+
+fn bind_is_date(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let taken = arguments.remove(0);
+    let text = ColumnType { data_type: DataType::NVarChar(types::Length::Max), ..taken.ty };
+    arguments.push(convert_to(taken, &text, Mode::Implicit)?);
+    Ok(int())
+}
+
+fn eval_is_date(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let is_date =
+        !values[0].is_null() && converts(&values[0], &call.arguments[0].ty, DataType::DateTime, cx);
+    Ok(Value::Int(i32::from(is_date)))
+}

@@ -1,0 +1,89 @@
+//! STR: a number as text of a fixed width; STRING_ESCAPE: text as it stands in JSON.
+
+use types::value::ColumnType;
+use types::{DataType, Length, Msg, Result, Value};
+
+use crate::entry::{convert, of, pure, text, whole};
+use crate::{Call, Function};
+use plan::expr::Expr;
+use plan::function::Context;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    pure("STR", (1, 3), bind_str, eval_str),
+    pure("STRING_ESCAPE", (2, 2), bind_escape, eval_escape),
+];
+
+/// Width of STR where none is given.
+const WIDTH_DEFAULT: i64 = 10;
+/// Longest result of STR.
+const WIDTH_MAX: i64 = 8_000;
+/// Decimals at most.
+const DECIMALS_MAX: i64 = 16;
+
+fn bind_str(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    convert(arguments, 0, DataType::Float)?;
+    convert(arguments, 1, DataType::Int)?;
+    convert(arguments, 2, DataType::Int)?;
+    let width = match arguments.get(1).map(Expr::as_constant) {
+        None => WIDTH_DEFAULT,
+        Some(Some(Value::Int(n))) => i64::from(*n),
+        Some(_) => WIDTH_MAX,
+    };
+    let width = u16::try_from(width.clamp(1, WIDTH_MAX)).unwrap_or(8_000);
+    Ok(of(DataType::VarChar(Length::Limited(width))))
+}
+
+/// The number at the right of its field; decimals that do not fit are rounded away, and a field that
+/// the whole part does not fit is stars.
+fn eval_str(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Value::Float(number) = values[0] else { return Ok(Value::Null) };
+    let given = |place, default| if values.len() > place { whole(values, place) } else { default };
+    let width = given(1, Some(WIDTH_DEFAULT)).unwrap_or(-1);
+    let decimals = given(2, Some(0)).unwrap_or(-1);
+    let (Ok(width), Ok(decimals)) =
+        (usize::try_from(width.min(WIDTH_MAX + 1)), usize::try_from(decimals.min(DECIMALS_MAX)))
+    else {
+        return Ok(Value::Null);
+    };
+    if width > 8_000 || !number.is_finite() {
+        return Ok(Value::Null);
+    }
+    let mut field = "*".repeat(width);
+    for decimals in (0..=decimals).rev() {
+        let digits = format!("{:.decimals$}", rounded(number, decimals));
+        if digits.len() <= width {
+            field = format!("{digits:>width$}");
+            break;
+        }
+    }
+    Ok(Value::varchar(&field, call.ty.collation))
+}
+
+/// Half goes away from zero, as the shortest digits of the number say, not its binary tail.
+fn rounded(number: f64, decimals: usize) -> f64 {
+    let text = format!("{number}");
+    let Some((_, fraction)) = text.split_once('.') else { return number };
+    let half = fraction.len() > decimals && fraction[decimals..].trim_end_matches('0') == "5";
+    if !half {
+        return number;
+    }
+    let nudged = format!("{}9", &text[..text.len()]);
+    nudged.parse().unwrap_or(number)
+}
+
+fn bind_escape(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    for place in 0..2 {
+        convert(arguments, place, DataType::NVarChar(Length::Max))?;
+    }
+    Ok(ColumnType { collation: arguments[0].ty.collation, ..of(DataType::NVarChar(Length::Max)) })
+}
+
+fn eval_escape(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let kind = text(call, values, 1).unwrap_or_default();
+    if !kind.eq_ignore_ascii_case("json") {
+        return Err(Msg::InvalidParameter(2, "string_escape").into());
+    }
+    let mut out = String::new();
+    super::json::escape(&text(call, values, 0).unwrap_or_default(), &mut out);
+    Ok(Value::nvarchar(&out))
+}

@@ -1,0 +1,604 @@
+//! String functions. Strings are kept in their wire encoding, so positions and lengths count bytes of
+//! a code page or UTF-16 units, as SQL Server counts them.
+
+#![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
+
+use types::text::{self, LetterCase};
+use types::value::ColumnType;
+use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
+
+use crate::{Call, Evaluate, Function};
+use plan::convert::convert_to;
+use plan::expr::Expr;
+use plan::function::Context;
+
+type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
+type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    strict("LEN", (1, 1), bind_length, eval_len),
+    strict("DATALENGTH", (1, 1), bind_data_length, eval_data_length),
+    strict("LOWER", (1, 1), bind_text, |_, c, v| {
+        Ok(text::fold(&v[0], LetterCase::Lower, c.ty.collation))
+    }),
+    strict("UPPER", (1, 1), bind_text, |_, c, v| {
+        Ok(text::fold(&v[0], LetterCase::Upper, c.ty.collation))
+    }),
+    strict("LEFT", (2, 2), bind_text_and_int, eval_left),
+    strict("RIGHT", (2, 2), bind_text_and_int, eval_right),
+    strict("SUBSTRING", (3, 3), bind_substring, eval_substring),
+    strict("CHARINDEX", (2, 3), bind_charindex, eval_charindex),
+    strict("PATINDEX", (2, 2), bind_patindex, eval_patindex),
+    strict("REPLACE", (3, 3), bind_replace, eval_replace),
+    strict("REVERSE", (1, 1), bind_text, eval_reverse),
+    strict("REPLICATE", (2, 2), bind_replicate, eval_replicate),
+    strict("SPACE", (1, 1), bind_space, eval_space),
+    strict("STUFF", (4, 4), bind_stuff, eval_stuff),
+    strict("ASCII", (1, 1), bind_ascii, eval_ascii),
+    strict("CHAR", (1, 1), bind_char, eval_char),
+    strict("NCHAR", (1, 1), bind_nchar, eval_nchar),
+    strict("UNICODE", (1, 1), bind_unicode, eval_unicode),
+    strict("QUOTENAME", (1, 2), bind_quotename, eval_quotename),
+    full("CONCAT", (2, 254), bind_concat, eval_concat),
+    full("CONCAT_WS", (3, 254), bind_concat, eval_concat_ws),
+];
+
+const fn strict(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
+    Function { name, arity, bind, eval: Evaluate::Strict(eval), deterministic: true }
+}
+
+const fn full(name: &'static str, arity: (u8, u8), bind: Bind, eval: Eval) -> Function {
+    Function { name, arity, bind, eval: Evaluate::Full(eval), deterministic: true }
+}
+
+fn of(data_type: DataType) -> ColumnType {
+    ColumnType { data_type, collation: Collation::default(), nullable: true }
+}
+
+/// The string type that an argument of any type becomes.
+fn as_text(ty: &ColumnType) -> ColumnType {
+    let data_type = match ty.data_type {
+        t if t.is_string() => t,
+        DataType::SqlVariant => DataType::NVarChar(Length::Limited(4000)),
+        _ => DataType::VarChar(Length::Limited(8000)),
+    };
+    ColumnType { data_type, nullable: true, ..*ty }
+}
+
+/// The variable-length form: what most functions give, whatever was fixed or old.
+fn variable(ty: &ColumnType) -> ColumnType {
+    let data_type = match ty.data_type {
+        DataType::Char(n) => DataType::VarChar(Length::Limited(n)),
+        DataType::NChar(n) => DataType::NVarChar(Length::Limited(n)),
+        DataType::Text => DataType::VarChar(Length::Max),
+        DataType::NText | DataType::Xml => DataType::NVarChar(Length::Max),
+        DataType::Image => DataType::VarBinary(Length::Max),
+        DataType::Binary(n) => DataType::VarBinary(Length::Limited(n)),
+        other => other,
+    };
+    ColumnType { data_type, nullable: true, ..*ty }
+}
+
+fn convert_argument(arguments: &mut [Expr], place: usize, to: &ColumnType) -> Result<()> {
+    if let Some(argument) = arguments.get_mut(place) {
+        let taken = std::mem::replace(argument, Expr::constant(Value::Null, DataType::Int));
+        *argument = convert_to(taken, to, Mode::Implicit)?;
+    }
+    Ok(())
+}
+
+/// Makes an argument a string.
+fn text_argument(arguments: &mut [Expr], place: usize) -> Result<ColumnType> {
+    let ty = as_text(&arguments[place].ty);
+    convert_argument(arguments, place, &ty)?;
+    Ok(ty)
+}
+
+fn int_argument(arguments: &mut [Expr], place: usize) -> Result<()> {
+    convert_argument(arguments, place, &of(DataType::BigInt))
+}
+
+fn bind_text(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    Ok(variable(&text_argument(arguments, 0)?))
+}
+
+fn bind_text_and_int(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 1)?;
+    Ok(variable(&text_argument(arguments, 0)?))
+}
+
+fn bind_length(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let large = arguments[0].ty.data_type.is_large();
+    if !arguments[0].ty.data_type.bytes_max().is_some_and(|_| is_binary(&arguments[0])) {
+        text_argument(arguments, 0)?;
+    }
+    Ok(of(if large { DataType::BigInt } else { DataType::Int }))
+}
+
+fn is_binary(expr: &Expr) -> bool {
+    matches!(expr.ty.data_type, DataType::Binary(_) | DataType::VarBinary(_) | DataType::Image)
+}
+
+fn whole(n: usize, ty: &ColumnType) -> Value {
+    let n = i64::try_from(n).unwrap_or(i64::MAX);
+    match ty.data_type {
+        DataType::BigInt => Value::BigInt(n),
+        _ => Value::Int(i32::try_from(n).unwrap_or(i32::MAX)),
+    }
+}
+
+fn eval_len(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    if let Value::VarBinary(bytes) = &values[0] {
+        return Ok(whole(bytes.len(), call.ty));
+    }
+    let length = text::len(&values[0], call.arguments[0].ty.collation);
+    Ok(length.map_or(Value::Null, |n| whole(n, call.ty)))
+}
+
+fn bind_data_length(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let large = arguments[0].ty.data_type.is_large();
+    Ok(of(if large { DataType::BigInt } else { DataType::Int }))
+}
+
+fn eval_data_length(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let bytes = match &values[0] {
+        Value::VarChar(b) | Value::NVarChar(b) | Value::VarBinary(b) => b.len(),
+        Value::Variant(inner) => match &inner.0 {
+            Value::VarChar(b) | Value::NVarChar(b) | Value::VarBinary(b) => b.len(),
+            _ => inner.1.data_type.bytes_max().map_or(0, usize::from),
+        },
+        _ => call.arguments[0].ty.data_type.bytes_max().map_or(0, usize::from),
+    };
+    Ok(whole(bytes, call.ty))
+}
+
+/// Bytes per character unit.
+fn unit(value: &Value) -> usize {
+    if matches!(value, Value::NVarChar(_)) { 2 } else { 1 }
+}
+
+fn raw(value: &Value) -> &[u8] {
+    match value {
+        Value::VarChar(b) | Value::NVarChar(b) | Value::VarBinary(b) => b,
+        _ => &[],
+    }
+}
+
+fn int(values: &[Value], place: usize) -> i64 {
+    match values.get(place) {
+        Some(Value::BigInt(n)) => *n,
+        Some(Value::Int(n)) => i64::from(*n),
+        _ => 0,
+    }
+}
+
+/// Cuts units `from..to` out of a string or binary value, within its bounds.
+fn slice(value: &Value, from: i64, to: i64) -> Value {
+    let (bytes, unit) = (raw(value), unit(value));
+    let units = i64::try_from(bytes.len() / unit).unwrap_or(i64::MAX);
+    let from = from.clamp(0, units);
+    let to = to.clamp(from, units);
+    let at = |n: i64| usize::try_from(n).unwrap_or(0) * unit;
+    value.with_bytes(Bytes::copy_from(&bytes[at(from)..at(to)]))
+}
+
+fn units(value: &Value) -> i64 {
+    i64::try_from(raw(value).len() / unit(value)).unwrap_or(i64::MAX)
+}
+
+fn eval_left(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    match int(values, 1) {
+        n if n < 0 => Err(Msg::InvalidLengthLeft.into()),
+        n => Ok(slice(&values[0], 0, n)),
+    }
+}
+
+fn eval_right(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let n = int(values, 1);
+    if n < 0 {
+        return Err(Msg::InvalidLength("RIGHT").into());
+    }
+    let units = units(&values[0]);
+    Ok(slice(&values[0], units.saturating_sub(n), units))
+}
+
+fn bind_substring(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 1)?;
+    int_argument(arguments, 2)?;
+    if is_binary(&arguments[0]) {
+        return Ok(variable(&arguments[0].ty));
+    }
+    Ok(variable(&text_argument(arguments, 0)?))
+}
+
+fn eval_substring(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (start, length) = (int(values, 1), int(values, 2));
+    if length < 0 {
+        return Err(Msg::InvalidLengthLeft.into());
+    }
+    // Position 1 is the first unit; what lies before it counts towards the length.
+    Ok(slice(&values[0], start.saturating_sub(1), start.saturating_sub(1).saturating_add(length)))
+}
+
+/// Brings two string arguments to one encoding.
+fn same_encoding(arguments: &mut [Expr], places: &[usize]) -> Result<ColumnType> {
+    let mut wide = false;
+    let mut large = false;
+    for place in places {
+        let ty = text_argument(arguments, *place)?;
+        wide |= ty.data_type.is_unicode();
+        large |= ty.data_type.is_large();
+    }
+    let data_type = match (wide, large) {
+        (true, true) => DataType::NVarChar(Length::Max),
+        (true, false) => DataType::NVarChar(Length::Limited(4000)),
+        (false, true) => DataType::VarChar(Length::Max),
+        (false, false) => DataType::VarChar(Length::Limited(8000)),
+    };
+    let collation = arguments[places[0]].ty.collation;
+    let ty = ColumnType { data_type, collation, nullable: true };
+    for place in places {
+        convert_argument(arguments, *place, &ty)?;
+    }
+    Ok(ty)
+}
+
+fn bind_charindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    if arguments.len() == 3 {
+        int_argument(arguments, 2)?;
+    }
+    let large = arguments[1].ty.data_type.is_large();
+    let collation = arguments[1].ty.collation;
+    same_encoding(arguments, &[1, 0])?;
+    let data_type = if large { DataType::BigInt } else { DataType::Int };
+    Ok(ColumnType { data_type, collation, nullable: true })
+}
+
+/// Finds `needle` at or behind unit `from`; both folded to the collation first.
+fn find(haystack: &Value, needle: &Value, from: i64, collation: Collation) -> Option<i64> {
+    let found = Folded::new(haystack, needle, collation).finder(usize::try_from(from).ok()?).next();
+    found.and_then(|at| i64::try_from(at).ok())
+}
+
+/// Two strings as a collation compares them.
+struct Folded {
+    haystack: Value,
+    needle: Value,
+}
+
+impl Folded {
+    fn new(haystack: &Value, needle: &Value, collation: Collation) -> Self {
+        let fold = |v: &Value| match collation.is_case_sensitive() {
+            true => v.clone(),
+            // Places in the folded text are places in the text, which a letter of UTF-8 can undo whose
+            // upper case has another length.
+            false => match text::fold(v, LetterCase::Upper, collation) {
+                folded if raw(&folded).len() == raw(v).len() => folded,
+                _ => v.clone(),
+            },
+        };
+        Self { haystack: fold(haystack), needle: fold(needle) }
+    }
+
+    /// The places of the needle from a unit on, none of which overlaps another.
+    fn finder(&self, from: usize) -> Box<dyn Iterator<Item = usize> + '_> {
+        let (haystack, needle) = (raw(&self.haystack), raw(&self.needle));
+        if unit(&self.haystack) == 2 {
+            let (haystack, needle) = (haystack.as_chunks::<2>().0, needle.as_chunks::<2>().0);
+            return Box::new(Finder::new(haystack, needle, from));
+        }
+        Box::new(Finder::new(haystack, needle, from))
+    }
+}
+
+/// Finds a string in another in a time that grows with both lengths, not with their product (Knuth,
+/// Morris, Pratt 1977).
+struct Finder<'a, T> {
+    haystack: &'a [T],
+    needle: &'a [T],
+    /// For each length of what has matched: the longest proper prefix of the needle that it ends with.
+    borders: Vec<usize>,
+    at: usize,
+}
+
+impl<'a, T: PartialEq> Finder<'a, T> {
+    fn new(haystack: &'a [T], needle: &'a [T], from: usize) -> Self {
+        let mut borders = vec![0; needle.len()];
+        let mut matched = 0;
+        for at in 1..needle.len() {
+            while matched > 0 && needle[at] != needle[matched] {
+                matched = borders[matched - 1];
+            }
+            matched += usize::from(needle[at] == needle[matched]);
+            borders[at] = matched;
+        }
+        Self { haystack, needle, borders, at: from }
+    }
+}
+
+impl<T: PartialEq> Iterator for Finder<'_, T> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        let mut matched = 0;
+        let rest = self.haystack.get(self.at..).filter(|_| !self.needle.is_empty())?;
+        for one in rest {
+            self.at += 1;
+            while matched > 0 && *one != self.needle[matched] {
+                matched = self.borders[matched - 1];
+            }
+            matched += usize::from(*one == self.needle[matched]);
+            if matched == self.needle.len() {
+                return Some(self.at - matched);
+            }
+        }
+        None
+    }
+}
+
+fn eval_charindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let from = if values.len() == 3 { int(values, 2).saturating_sub(1).max(0) } else { 0 };
+    let found = find(&values[1], &values[0], from, call.ty.collation);
+    let position = found.map_or(0, |at| at + 1);
+    Ok(whole(usize::try_from(position).unwrap_or(0), call.ty))
+}
+
+fn bind_patindex(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let ty = same_encoding(arguments, &[1, 0])?;
+    let data_type = if ty.data_type.is_large() { DataType::BigInt } else { DataType::Int };
+    Ok(ColumnType { data_type, ..ty })
+}
+
+/// The first position from which the pattern, its leading `%` aside, matches.
+fn eval_patindex(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let pattern = types::collation::LikePattern::new(&values[0], None, call.ty.collation)?;
+    let Some(pattern) = pattern else { return Ok(Value::Null) };
+    let position = pattern.find(&values[1]).map_or(0, |before| before + 1);
+    Ok(whole(position, call.ty))
+}
+
+fn bind_replace(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    same_encoding(arguments, &[0, 1, 2])
+}
+
+fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let width = unit(&values[0]);
+    let (text, given) = (raw(&values[0]), raw(&values[2]));
+    let step = raw(&values[1]).len();
+    let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
+    let folded = Folded::new(&values[0], &values[1], call.ty.collation);
+    let (mut out, mut from) = (Vec::new(), 0);
+    for found in folded.finder(0) {
+        let found = found * width;
+        out.extend_from_slice(&text[from..found]);
+        out.extend_from_slice(given);
+        from = found + step;
+        if out.len() > most {
+            break;
+        }
+    }
+    out.extend_from_slice(&text[from..]);
+    if call.ty.data_type.is_large() && out.len() > most {
+        return Err(Error::from(Msg::OutOfMemory));
+    }
+    bounded(&values[0], out, call.ty)
+}
+
+/// Makes the result of a function that lengthens strings.
+///
+/// # Errors
+/// 8152 for a limited type that it does not fit.
+fn bounded(like: &Value, bytes: Vec<u8>, ty: &ColumnType) -> Result<Value> {
+    if ty.data_type.bytes_max().is_some_and(|most| bytes.len() > usize::from(most)) {
+        return Err(Error::from(Msg::StringTruncated));
+    }
+    Ok(like.with_bytes(bytes.into()))
+}
+
+fn eval_reverse(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let reversed: Vec<u8> =
+        raw(&values[0]).chunks(unit(&values[0])).rev().flatten().copied().collect();
+    Ok(values[0].with_bytes(reversed.into()))
+}
+
+fn bind_replicate(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 1)?;
+    let ty = text_argument(arguments, 0)?;
+    let data_type = match ty.data_type {
+        DataType::VarChar(Length::Max) | DataType::Text => DataType::VarChar(Length::Max),
+        DataType::NVarChar(Length::Max) | DataType::NText => DataType::NVarChar(Length::Max),
+        t if t.is_unicode() => DataType::NVarChar(Length::Limited(4000)),
+        _ => DataType::VarChar(Length::Limited(8000)),
+    };
+    Ok(ColumnType { data_type, ..ty })
+}
+
+/// Longest string that REPLACE and REPLICATE make of a MAX type: that of the type.
+const STRING_BYTES_MAX: usize = 1 << 31;
+
+fn eval_replicate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Ok(times) = usize::try_from(int(values, 1)) else { return Ok(Value::Null) };
+    let piece = raw(&values[0]);
+    // A limited type cuts the result off, as documented.
+    let most = call.ty.data_type.bytes_max().map_or(STRING_BYTES_MAX, usize::from);
+    let whole_times = if piece.is_empty() { 0 } else { times.min(most / piece.len()) };
+    if whole_times < times && call.ty.data_type.is_large() && !piece.is_empty() {
+        return Err(Error::from(Msg::OutOfMemory));
+    }
+    let mut out = piece.repeat(whole_times);
+    if whole_times < times && !piece.is_empty() {
+        out.extend_from_slice(&piece[..(most - out.len()).min(piece.len())]);
+    }
+    Ok(values[0].with_bytes(out.into()))
+}
+
+fn bind_space(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 0)?;
+    Ok(of(DataType::VarChar(Length::Limited(8000))))
+}
+
+fn eval_space(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    match usize::try_from(int(values, 0)) {
+        Ok(n) => Ok(Value::VarChar(vec![b' '; n.min(8000)].into())),
+        Err(_) => Ok(Value::Null),
+    }
+}
+
+fn bind_stuff(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 1)?;
+    int_argument(arguments, 2)?;
+    same_encoding(arguments, &[0, 3])
+}
+
+fn eval_stuff(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let (start, length, units) = (int(values, 1), int(values, 2), units(&values[0]));
+    if start < 1 || start > units || length < 0 {
+        return Ok(Value::Null);
+    }
+    let mut out = raw(&slice(&values[0], 0, start - 1)).to_vec();
+    out.extend_from_slice(raw(&values[3]));
+    out.extend_from_slice(raw(&slice(&values[0], length.saturating_add(start - 1), units)));
+    bounded(&values[0], out, call.ty)
+}
+
+fn bind_ascii(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let collation = arguments[0].ty.collation;
+    let data_type = DataType::VarChar(Length::Max);
+    convert_argument(arguments, 0, &ColumnType { data_type, collation, nullable: true })?;
+    Ok(of(DataType::Int))
+}
+
+fn eval_ascii(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    Ok(raw(&values[0]).first().map_or(Value::Null, |b| Value::Int(i32::from(*b))))
+}
+
+fn bind_char(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 0)?;
+    Ok(of(DataType::Char(1)))
+}
+
+fn eval_char(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let byte = u8::try_from(int(values, 0));
+    Ok(byte.map_or(Value::Null, |b| Value::VarChar(Bytes::copy_from(&[b]))))
+}
+
+fn bind_nchar(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    int_argument(arguments, 0)?;
+    Ok(of(DataType::NChar(1)))
+}
+
+fn eval_nchar(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let unit = u16::try_from(int(values, 0));
+    Ok(unit.map_or(Value::Null, |u| Value::NVarChar(Bytes::copy_from(&u.to_le_bytes()))))
+}
+
+fn bind_unicode(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let collation = arguments[0].ty.collation;
+    let data_type = DataType::NVarChar(Length::Max);
+    convert_argument(arguments, 0, &ColumnType { data_type, collation, nullable: true })?;
+    Ok(of(DataType::Int))
+}
+
+fn eval_unicode(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let first = text::utf16_units(raw(&values[0])).next();
+    Ok(first.map_or(Value::Null, |unit| Value::Int(i32::from(unit))))
+}
+
+fn bind_quotename(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    for place in 0..arguments.len() {
+        let collation = arguments[place].ty.collation;
+        let data_type = DataType::NVarChar(Length::Limited(4000));
+        convert_argument(arguments, place, &ColumnType { data_type, collation, nullable: true })?;
+    }
+    let collation = arguments[0].ty.collation;
+    let data_type = DataType::NVarChar(Length::Limited(258));
+    Ok(ColumnType { data_type, collation, nullable: true })
+}
+
+/// Longest name that QUOTENAME takes, in characters.
+const NAME_LENGTH_MAX: usize = 128;
+
+fn eval_quotename(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let name = values[0].as_text(call.ty.collation).unwrap_or_default();
+    let quote = match values.get(1) {
+        Some(quote) => quote.as_text(call.ty.collation).and_then(|q| q.chars().next()),
+        None => Some('['),
+    };
+    if name.chars().count() > NAME_LENGTH_MAX {
+        return Ok(Value::Null);
+    }
+    let (open, close) = match quote {
+        Some('[' | ']') => ('[', ']'),
+        Some('\'') => ('\'', '\''),
+        Some('"') => ('"', '"'),
+        Some('(' | ')') => ('(', ')'),
+        Some('<' | '>') => ('<', '>'),
+        Some('{' | '}') => ('{', '}'),
+        Some('`') => ('`', '`'),
+        _ => return Ok(Value::Null),
+    };
+    let inner = name.replace(close, &format!("{close}{close}"));
+    Ok(Value::nvarchar(&format!("{open}{inner}{close}")))
+}
+
+/// The result is as long as the arguments together, as texts, and never NULL.
+fn bind_concat(arguments: &mut Vec<Expr>) -> Result<ColumnType> {
+    let places: Vec<usize> = (0..arguments.len()).collect();
+    let units = arguments.iter().map(|argument| u32::from(text_units(argument))).sum::<u32>();
+    let ty = same_encoding(arguments, &places)?;
+    let most = if ty.data_type.is_unicode() { 4_000 } else { 8_000 };
+    let length = Length::Limited(u16::try_from(units.clamp(1, most)).unwrap_or(8_000));
+    let data_type = match ty.data_type {
+        DataType::NVarChar(Length::Limited(_)) => DataType::NVarChar(length),
+        DataType::VarChar(Length::Limited(_)) => DataType::VarChar(length),
+        large => large,
+    };
+    Ok(ColumnType { data_type, nullable: false, ..ty })
+}
+
+/// Returns how many characters a value has as text, at most.
+fn text_units(argument: &Expr) -> u16 {
+    let data_type = argument.ty.data_type;
+    match data_type {
+        _ if argument.is_null_literal() => 1,
+        DataType::Bit => 1,
+        DataType::TinyInt => 3,
+        DataType::SmallInt => 6,
+        DataType::Int => 12,
+        DataType::BigInt => 21,
+        DataType::Decimal { precision, .. } => u16::from(precision) + 3,
+        DataType::UniqueIdentifier => 36,
+        _ => match data_type.length() {
+            Some(Length::Limited(units)) => units,
+            Some(Length::Max) => 8_000,
+            // Money, floats and moments.
+            None => 64,
+        },
+    }
+}
+
+/// NULL counts as an empty string.
+fn eval_concat(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let out: Vec<u8> = values.iter().flat_map(raw).copied().collect();
+    bounded(&empty(call.ty), out, call.ty)
+}
+
+/// The first argument goes between the others; NULLs are left out.
+fn eval_concat_ws(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let mut out = Vec::new();
+    for (place, value) in values[1..].iter().filter(|v| !v.is_null()).enumerate() {
+        if place > 0 {
+            out.extend_from_slice(raw(&values[0]));
+        }
+        out.extend_from_slice(raw(value));
+    }
+    bounded(&empty(call.ty), out, call.ty)
+}
+
+fn empty(ty: &ColumnType) -> Value {
+    if ty.data_type.is_unicode() {
+        Value::NVarChar(Bytes::new())
+    } else {
+        Value::VarChar(Bytes::new())
+    }
+}

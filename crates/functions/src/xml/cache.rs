@@ -1,0 +1,72 @@
+//! What the methods of `xml` parsed last: the queries of a statement and the instances of its row.
+//!
+//! A row of `nodes()` refers to a node of the whole instance, so a thousand rows ask for one instance a
+//! thousand times; and a query is the same for all rows. Both are found by comparing, which for shared
+//! values is a comparison of addresses. Kept for the length of a request.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use types::xml::{Document, Encoding, Whitespace};
+use types::{Bytes, Result, text};
+
+use super::parse::parse;
+use super::syntax::Query;
+
+/// Queries kept; a statement seldom has more.
+const QUERIES_MAX: usize = 32;
+/// Instances kept.
+const DOCUMENTS_MAX: usize = 4;
+
+/// Parsed queries and instances.
+#[derive(Debug, Default)]
+pub struct XmlCache {
+    queries: Vec<(Bytes, String, Arc<Query>)>,
+    documents: Vec<(Bytes, Arc<Document>)>,
+}
+
+impl XmlCache {
+    /// Returns the one that is in the place that a request has for it.
+    pub(crate) fn of(place: &mut Option<Box<dyn Any + Send>>) -> &mut Self {
+        let kept = place.get_or_insert_with(|| Box::new(Self::default()));
+        kept.downcast_mut().expect("nothing else is kept there")
+    }
+
+    /// Returns a parsed query.
+    pub(crate) fn query(&mut self, source: &Bytes, method: &str) -> Result<Arc<Query>> {
+        let known = self.queries.iter().find(|(text, of, _)| of == method && same(text, source));
+        if let Some((_, _, query)) = known {
+            return Ok(Arc::clone(query));
+        }
+        let query = Arc::new(parse(&text::from_utf16(source), method)?);
+        if self.queries.len() >= QUERIES_MAX {
+            self.queries.remove(0);
+        }
+        self.queries.push((source.clone(), method.to_owned(), Arc::clone(&query)));
+        Ok(query)
+    }
+
+    /// Returns a parsed instance.
+    pub(crate) fn document(&mut self, source: &Bytes) -> Result<Arc<Document>> {
+        if let Some((_, document)) = self.documents.iter().find(|(text, _)| same(text, source)) {
+            return Ok(Arc::clone(document));
+        }
+        let text = text::from_utf16(source);
+        // White space that is to go went when the value was made.
+        let document = Arc::new(types::xml::parse(&text, Encoding::Wide, Whitespace::Preserve)?);
+        if self.documents.len() >= DOCUMENTS_MAX {
+            self.documents.remove(0);
+        }
+        self.documents.push((source.clone(), Arc::clone(&document)));
+        Ok(document)
+    }
+}
+
+/// Tells whether two values are one: shared ones by address, short ones by content.
+fn same(left: &Bytes, right: &Bytes) -> bool {
+    match (left.as_shared(), right.as_shared()) {
+        (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+        (None, None) => left == right,
+        _ => false,
+    }
+}

@@ -1,0 +1,272 @@
+//! The methods of `xml`: `value()`, `query()`, `exist()`, `nodes()` and `modify()`.
+//!
+//! `syntax.rs` and `parse.rs` are the language, `check.rs` what it refuses before it runs, `eval.rs` and
+//! `library.rs` what it means, `change.rs` what `modify()` does. The binder calls the methods as functions
+//! that no text can name; their arguments are the instance, the number of the context node in it, the
+//! query, the name of what is changed, and what the query takes from SQL. A column of `nodes()` is an instance with such a number.
+
+pub mod cache;
+mod change;
+mod check;
+mod construct;
+mod eval;
+mod library;
+pub mod open;
+mod parse;
+pub mod syntax;
+mod word;
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::xml::{Document, NodeId, NodeKind, ROOT};
+use types::{Collation, DataType, Length, Mode, Msg, Result, Value};
+
+use self::eval::{Evaluation, Focus, Item, Sequence};
+use self::syntax::{Body, Query};
+use crate::entry::{of, whole};
+use crate::json::xsd_text;
+use crate::{Call, Evaluate, Function, TableFunction, made};
+use plan::expr::Expr;
+use plan::function::Context;
+
+pub use parse::parse;
+
+pub(crate) static FUNCTIONS: &[Function] = &[
+    method(VALUE, eval_value),
+    method(QUERY, eval_query),
+    method(EXIST, eval_exist),
+    method(MODIFY, eval_modify),
+];
+
+pub(crate) static TABLES: &[TableFunction] = &[
+    TableFunction {
+        name: NODES,
+        bind: refuse_table,
+        rows: |cx, values| nodes(cx, values).map(made),
+    },
+    open::EDGE,
+    open::COLUMNS,
+];
+
+/// `value()`
+pub const VALUE: &str = "XML.VALUE()";
+/// `query()`
+pub const QUERY: &str = "XML.QUERY()";
+/// `exist()`
+pub const EXIST: &str = "XML.EXIST()";
+/// `modify()`
+pub const MODIFY: &str = "XML.MODIFY()";
+/// `nodes()`
+pub const NODES: &str = "XML.NODES()";
+
+const fn method(
+    name: &'static str,
+    eval: fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>,
+) -> Function {
+    Function {
+        name,
+        arity: (4, 255),
+        bind: refuse,
+        eval: Evaluate::Full(eval),
+        deterministic: false,
+    }
+}
+
+/// Methods are no functions that a text could call.
+fn refuse(_: &mut Vec<Expr>) -> Result<ColumnType> {
+    Err(Msg::NotRecognized("xml", "built-in function name").into())
+}
+
+fn refuse_table(_: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+    Err(Msg::InvalidObject("xml").into())
+}
+
+/// A method at work: the instance, where in it, and the query.
+struct Work {
+    document: Arc<Document>,
+    node: NodeId,
+    query: Arc<Query>,
+    externals: Vec<Sequence>,
+}
+
+/// Where the name of the variable or column stands among the arguments: for messages.
+const NAME: usize = 3;
+/// Where the values from SQL begin.
+const EXTERNALS: usize = 4;
+
+impl Work {
+    /// Takes the arguments of a method; `None` for an instance that is NULL.
+    fn new(
+        cx: &mut Context<'_>,
+        method: &str,
+        types: &[ColumnType],
+        values: &[Value],
+    ) -> Result<Option<Self>> {
+        let [Value::NVarChar(instance), _, Value::NVarChar(query), ..] = values else {
+            return Ok(None);
+        };
+        let node = whole(values, 1).and_then(|n| NodeId::try_from(n).ok());
+        let Some(node) = node else { return Ok(None) };
+        let cache = cache::XmlCache::of(cx.parsed());
+        let query = cache.query(query, method)?;
+        let document = cache.document(instance)?;
+        let externals = values.get(EXTERNALS..).unwrap_or_default();
+        let types = types.get(EXTERNALS..).unwrap_or_default();
+        let externals = externals.iter().zip(types).map(|(value, ty)| from_sql(value, ty));
+        let externals = externals.collect::<Result<Vec<_>>>()?;
+        Ok(Some(Self { document, node, query, externals }))
+    }
+
+    fn evaluate(&self) -> Result<Sequence> {
+        let Body::Value(expr) = &self.query.body else { return Ok(Vec::new()) };
+        let mut evaluation = Evaluation { externals: &self.externals, variables: Vec::new() };
+        let item = Some(Item::Node(Arc::clone(&self.document), self.node));
+        evaluation.eval(expr, &Focus { item, position: 1, size: 1 })
+    }
+}
+
+fn argument_types(call: &Call<'_>) -> Vec<ColumnType> {
+    call.arguments.iter().map(|argument| argument.ty).collect()
+}
+
+/// Makes an item of a value of SQL; NULL is the empty sequence.
+fn from_sql(value: &Value, ty: &ColumnType) -> Result<Sequence> {
+    Ok(match value {
+        Value::Null => Vec::new(),
+        Value::Variant(inner) => return from_sql(&inner.0, &inner.1),
+        Value::Bit(b) => vec![Item::Bool(*b)],
+        Value::VarChar(_) | Value::NVarChar(_) => {
+            vec![Item::Text(value.as_text(ty.collation).unwrap_or_default())]
+        }
+        Value::Real(n) => vec![Item::Double(f64::from(*n))],
+        Value::Float(n) => vec![Item::Double(*n)],
+        _ => match whole(std::slice::from_ref(value), 0) {
+            Some(n) => vec![Item::Integer(n)],
+            None => {
+                let text = xsd_text(value, ty)?;
+                let number = matches!(value, Value::Decimal(_) | Value::Money(_));
+                vec![match text.parse() {
+                    Ok(n) if number => Item::Double(n),
+                    _ => Item::Text(text),
+                }]
+            }
+        },
+    })
+}
+
+fn eval_value(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(work) = Work::new(cx, "value", &argument_types(call), values)? else {
+        return Ok(Value::Null);
+    };
+    let found = work.evaluate()?;
+    let Some(item) = found.first() else { return Ok(Value::Null) };
+    let text = match (item, call.ty.data_type.is_string()) {
+        (Item::Bool(b), false) => i32::from(*b).to_string(),
+        (item, true) => item.text(),
+        (item, false) => item.text().trim().to_owned(),
+    };
+    to_sql(cx, &text, call.ty)
+}
+
+/// Converts text to the type that `value()` names.
+fn to_sql(cx: &Context<'_>, text: &str, ty: &ColumnType) -> Result<Value> {
+    /// The style of XML's own dates, with a zone.
+    const STYLE_ZONED: i32 = 127;
+    let options = cx.convert_options();
+    let from = of(DataType::NVarChar(Length::Max));
+    if ty.data_type.family() == types::Family::Binary {
+        // What is no base 64 gives NULL.
+        let bytes = crate::json::from_base64(text).map(types::Bytes::from);
+        let Some(bytes) = bytes else { return Ok(Value::Null) };
+        let from = of(DataType::VarBinary(Length::Max));
+        return types::convert(&Value::VarBinary(bytes), &from, ty, 0, Mode::Explicit, &options);
+    }
+    let source = Value::nvarchar(text);
+    let plain = types::convert(&source, &from, ty, 0, Mode::Explicit, &options);
+    if plain.is_err() && ty.data_type.family() == types::Family::DateTime {
+        let zoned = types::convert(&source, &from, ty, STYLE_ZONED, Mode::Explicit, &options);
+        return zoned.or(plain);
+    }
+    plain
+}
+
+fn eval_query(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(work) = Work::new(cx, "query", &argument_types(call), values)? else {
+        return Ok(Value::Null);
+    };
+    let mut out = String::new();
+    let mut after_value = false;
+    for item in work.evaluate()? {
+        let is_value = !matches!(item, Item::Node(..));
+        match item {
+            Item::Node(document, node) => {
+                if document.kind(node) == NodeKind::Attribute {
+                    return Err(Msg::XQueryAttributeOutside("query").into());
+                }
+                document.write(node, &mut out);
+            }
+            value => {
+                if after_value {
+                    out.push(' ');
+                }
+                types::xml::escape_text(&value.text(), &mut out);
+            }
+        }
+        after_value = is_value;
+    }
+    Ok(Value::nvarchar(&out))
+}
+
+fn eval_exist(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    let Some(work) = Work::new(cx, "exist", &argument_types(call), values)? else {
+        return Ok(Value::Null);
+    };
+    Ok(Value::Bit(!work.evaluate()?.is_empty()))
+}
+
+fn eval_modify(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
+    if values[0].is_null() {
+        let name = values.get(NAME).and_then(|v| v.as_text(Collation::default()));
+        return Err(Msg::XmlMutatorOnNull("modify", &name.unwrap_or_default()).into());
+    }
+    let Some(work) = Work::new(cx, "modify", &argument_types(call), values)? else {
+        return Ok(Value::Null);
+    };
+    let Body::Change(change) = &work.query.body else { return Err(Msg::XmlNotDml.into()) };
+    let mut evaluation = Evaluation { externals: &work.externals, variables: Vec::new() };
+    let changed = change::apply(change, &work.document, &mut evaluation)?;
+    let mut out = String::new();
+    changed.write(ROOT, &mut out);
+    Ok(Value::nvarchar(&out))
+}
+
+/// Rows of `nodes()`: the instance and the number of a node in it.
+fn nodes(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+    // Types matter for text of other collations only; those arguments come as nvarchar.
+    let types = vec![of(DataType::NVarChar(Length::Max)); values.len()];
+    let Some(work) = Work::new(cx, "nodes", &types, values)? else { return Ok(Vec::new()) };
+    let mut rows = Vec::new();
+    for item in work.evaluate()? {
+        match item {
+            Item::Node(document, node) if Arc::ptr_eq(&document, &work.document) => {
+                let number = i32::try_from(node).map_err(|_| Msg::InternalError)?;
+                rows.push(vec![values[0].clone(), Value::Int(number)]);
+            }
+            _ => return Err(Msg::NotSupported("nodes() over constructed nodes").into()),
+        }
+    }
+    Ok(rows)
+}
+
+/// The type of an argument that comes from SQL.
+pub fn external_type(ty: &ColumnType) -> ColumnType {
+    match ty.data_type.family() {
+        types::Family::String => ColumnType {
+            data_type: DataType::NVarChar(Length::Max),
+            collation: Collation::default(),
+            nullable: true,
+        },
+        _ => *ty,
+    }
+}

@@ -1,0 +1,331 @@
+//! OPENXML: the nodes of a document that sp_xml_preparedocument keeps, as rows.
+//!
+//! With a WITH clause the binder passes, behind handle, pattern and flags, three constants for each
+//! column: its name, its pattern (empty for the mapping that the flags say) and whether it wants XML.
+//! The columns come as text; the binder converts them to their types. Patterns are XPath, which the
+//! parser of XQuery reads.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::xml::{Document, NodeId, NodeKind, ROOT};
+use types::{DataType, Error, Length, Msg, Result, Value};
+
+use super::eval::{Evaluation, Focus, Item};
+use super::parse;
+use super::syntax::Body;
+use crate::entry::{convert, of, whole};
+use crate::{TableFunction, made};
+use plan::expr::Expr;
+use plan::function::Context;
+
+/// The table function of OPENXML with a WITH clause: not a name that can be written.
+pub const WITH: &str = "OPENXML WITH";
+/// Arguments before those of the columns, and those of each.
+const LEADING: usize = 3;
+const OF_COLUMN: usize = 3;
+/// Flags: attributes, elements, and what was consumed stays out of the overflow.
+const ATTRIBUTES: i64 = 1;
+const ELEMENTS: i64 = 2;
+const NO_OVERFLOW: i64 = 8;
+/// The first number of a node below the root.
+const FIRST_ID: i64 = 2;
+/// Node types of the document object model.
+const ELEMENT: i32 = 1;
+const ATTRIBUTE: i32 = 2;
+const TEXT: i32 = 3;
+const INSTRUCTION: i32 = 7;
+const COMMENT: i32 = 8;
+
+pub(crate) const EDGE: TableFunction = TableFunction {
+    name: "OPENXML",
+    bind: bind_edge,
+    rows: |cx, values| edge_rows(cx, values).map(made),
+};
+pub(crate) const COLUMNS: TableFunction = TableFunction {
+    name: WITH,
+    bind: bind_columns,
+    rows: |cx, values| column_rows(cx, values).map(made),
+};
+
+/// A document that sp_xml_preparedocument has read.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The document.
+    pub document: Arc<Document>,
+    /// Prefixes that patterns may use, and their URIs.
+    pub namespaces: Vec<(String, String)>,
+}
+
+fn bind_common(arguments: &mut Vec<Expr>) -> Result<()> {
+    if !(2..=LEADING).contains(&arguments.len()) {
+        return Err(Msg::FunctionArgumentRange("openxml", 2, 3).into());
+    }
+    if arguments.len() < LEADING {
+        arguments.push(Expr::constant(Value::Int(0), DataType::Int));
+    }
+    convert(arguments, 0, DataType::Int)?;
+    convert(arguments, 1, DataType::NVarChar(Length::Max))?;
+    convert(arguments, 2, DataType::Int)
+}
+
+fn bind_edge(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+    bind_common(arguments)?;
+    let name = of(DataType::NVarChar(Length::Limited(4_000)));
+    let columns = [
+        ("id", of(DataType::BigInt)),
+        ("parentid", of(DataType::BigInt)),
+        ("nodetype", of(DataType::Int)),
+        ("localname", name),
+        ("prefix", name),
+        ("namespaceuri", name),
+        ("datatype", name),
+        ("prev", of(DataType::BigInt)),
+        ("text", of(DataType::NText)),
+    ];
+    Ok(columns.map(|(name, ty)| (name.to_owned(), ty)).into())
+}
+
+fn bind_columns(arguments: &mut Vec<Expr>) -> Result<Vec<(String, ColumnType)>> {
+    let columns = arguments.split_off(LEADING.min(arguments.len()));
+    bind_common(arguments)?;
+    let count = columns.len() / OF_COLUMN;
+    arguments.extend(columns);
+    Ok(vec![(String::new(), of(DataType::NVarChar(Length::Max))); count])
+}
+
+/// The document of a handle, and the nodes that the pattern finds in it.
+struct Opened {
+    prepared: Arc<Prepared>,
+    nodes: Vec<NodeId>,
+    flags: i64,
+}
+
+fn open(cx: &Context<'_>, values: &[Value]) -> Result<Opened> {
+    let handle = whole(values, 0).unwrap_or(0);
+    let found = cx.document(handle).and_then(|document| document.downcast::<Prepared>().ok());
+    let Some(prepared) = found else {
+        return Err(Error::from(Msg::PreparedNotFound(handle)).with_state(5));
+    };
+    let pattern = text_of(values, 1);
+    let nodes = prepared.find(&pattern, ROOT)?;
+    let flags = whole(values, 2).unwrap_or(0);
+    Ok(Opened { prepared, nodes, flags })
+}
+
+fn text_of(values: &[Value], place: usize) -> String {
+    let bytes = values.get(place).and_then(Value::string_bytes).unwrap_or_default();
+    types::text::from_utf16(bytes)
+}
+
+impl Prepared {
+    /// The nodes that a pattern finds from a node on, in the order of the document.
+    fn find(&self, pattern: &str, from: NodeId) -> Result<Vec<NodeId>> {
+        let declared = self.namespaces.iter();
+        let prolog: String = declared
+            .map(|(prefix, uri)| format!("declare namespace {prefix}=\"{uri}\"; "))
+            .collect();
+        let wrong = |error: Error| Error::from(Msg::XmlPatternWrong(&error.message));
+        let query = parse(&format!("{prolog}{pattern}"), "nodes").map_err(wrong)?;
+        let Body::Value(expr) = &query.body else { return Ok(Vec::new()) };
+        let mut evaluation = Evaluation { externals: &[], variables: Vec::new() };
+        let item = Some(Item::Node(Arc::clone(&self.document), from));
+        let found = evaluation.eval(expr, &Focus { item, position: 1, size: 1 }).map_err(wrong)?;
+        let node = |item: Item| match item {
+            Item::Node(document, node) if Arc::ptr_eq(&document, &self.document) => Ok(node),
+            _ => Err(Msg::XmlPatternWrong(pattern).into()),
+        };
+        found.into_iter().map(node).collect()
+    }
+
+    /// The value of a column that has no pattern: the attribute or the element of its name.
+    fn by_name(&self, node: NodeId, name: &str, flags: i64) -> Option<NodeId> {
+        let document = &self.document;
+        let is_it = |n: &NodeId| document.name(*n).local == name;
+        let attribute = || document.attributes(node).find(is_it);
+        let is_element = |n: &NodeId| document.kind(*n) == NodeKind::Element && is_it(n);
+        let element = || document.children(node).find(is_element);
+        match flags & (ATTRIBUTES | ELEMENTS) {
+            ELEMENTS => element(),
+            both if both == ATTRIBUTES | ELEMENTS => attribute().or_else(element),
+            _ => attribute(),
+        }
+    }
+}
+
+fn column_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+    let opened = open(cx, values)?;
+    let numbers = numbers(&opened.prepared.document);
+    let columns = values.get(LEADING..).unwrap_or_default();
+    let row = |node: &NodeId| -> Result<Vec<Value>> {
+        let columns = columns.chunks_exact(OF_COLUMN);
+        columns.map(|column| value_of(&opened, *node, column, &numbers)).collect()
+    };
+    opened.nodes.iter().map(row).collect()
+}
+
+fn value_of(opened: &Opened, node: NodeId, column: &[Value], numbers: &[i64]) -> Result<Value> {
+    let (name, pattern) = (text_of(column, 0), text_of(column, 1));
+    let prepared = &opened.prepared;
+    let (path, last) = pattern.rsplit_once('/').unwrap_or(("", &pattern));
+    if let Some(property) = last.strip_prefix("@mp:") {
+        let of = match path {
+            "" => Some(node),
+            path => prepared.find(path, node)?.first().copied(),
+        };
+        return of.map_or(Ok(Value::Null), |of| property_of(opened, of, property, numbers));
+    }
+    let found = match pattern.as_str() {
+        "" => prepared.by_name(node, &name, opened.flags),
+        pattern => prepared.find(pattern, node)?.first().copied(),
+    };
+    let Some(found) = found else { return Ok(Value::Null) };
+    let wants_xml = whole(column, 2) == Some(1);
+    Ok(Value::nvarchar(&match wants_xml && prepared.document.kind(found) == NodeKind::Element {
+        true => written(&prepared.document, found),
+        false => prepared.document.string_value(found),
+    }))
+}
+
+fn written(document: &Document, node: NodeId) -> String {
+    let mut out = String::new();
+    document.write(node, &mut out);
+    out
+}
+
+/// A metaproperty of a node.
+fn property_of(opened: &Opened, node: NodeId, property: &str, numbers: &[i64]) -> Result<Value> {
+    let document = &opened.prepared.document;
+    let parent = document.parent(node).filter(|parent| *parent != ROOT);
+    let (of, property) = match property.strip_prefix("parent") {
+        Some(property) => (parent, property),
+        None => (Some(node), property),
+    };
+    let number = |node: NodeId| numbers.get(node as usize).map(|n| Value::nvarchar(&n.to_string()));
+    let name = |pick: fn(&types::xml::QName) -> &str| {
+        let named =
+            of.filter(|n| matches!(document.kind(*n), NodeKind::Element | NodeKind::Attribute));
+        named.map(|n| pick(document.name(n))).filter(|text| !text.is_empty()).map(Value::nvarchar)
+    };
+    let value = match property {
+        "id" => of.and_then(number),
+        "localname" => name(|n| &n.local),
+        "prefix" => name(|n| &n.prefix),
+        "namespaceuri" => name(|n| &n.uri),
+        "prev" => before(document, node).and_then(number),
+        "xmltext" if opened.flags & NO_OVERFLOW != 0 => {
+            return Err(Msg::NotSupported("@mp:xmltext of OPENXML with flag 8").into());
+        }
+        "xmltext" => Some(Value::nvarchar(&written(document, node))),
+        _ => return Err(Msg::XmlPatternWrong(&format!("@mp:{property}")).into()),
+    };
+    Ok(value.unwrap_or(Value::Null))
+}
+
+/// The node before one among those of its parent; attributes have none.
+fn before(document: &Document, node: NodeId) -> Option<NodeId> {
+    let parent = document.parent(node)?;
+    document
+        .children(parent)
+        .take_while(|n| *n < node)
+        .last()
+        .filter(|_| !is_leading(document, node))
+}
+
+fn is_leading(document: &Document, node: NodeId) -> bool {
+    matches!(document.kind(node), NodeKind::Attribute | NodeKind::Namespace)
+}
+
+/// The numbers of a document's nodes: 0 for the root element, and from 2 on in the order of the
+/// document.
+fn numbers(document: &Document) -> Vec<i64> {
+    let mut next = FIRST_ID;
+    let root = (0..document.len()).find(|n| document.kind(*n) == NodeKind::Element);
+    let number = |node: NodeId| {
+        if node == ROOT || Some(node) == root {
+            return 0;
+        }
+        next += 1;
+        next - 1
+    };
+    (0..document.len()).map(number).collect()
+}
+
+/// The rows of the edge table: every node at or below those that the pattern finds, and behind them the
+/// values of attributes, which are nodes of their own here.
+fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
+    let opened = open(cx, values)?;
+    let document = &opened.prepared.document;
+    let numbers = numbers(document);
+    let mut next = i64::from(document.len()) + FIRST_ID;
+    let mut rows = Vec::new();
+    let mut done: NodeId = 0;
+    for node in opened.nodes {
+        for inner in node.max(done)..document.end(node) {
+            if inner != ROOT {
+                rows.push(edge_row(document, inner, &numbers));
+            }
+            if is_leading(document, inner) {
+                rows.push(value_row(document, inner, &numbers, next));
+                next += 1;
+            }
+        }
+        done = done.max(document.end(node));
+    }
+    rows.sort_by_key(|row| whole(row, 0));
+    Ok(rows)
+}
+
+fn number_of(numbers: &[i64], node: NodeId) -> Value {
+    numbers.get(node as usize).map_or(Value::Null, |n| Value::BigInt(*n))
+}
+
+fn edge_row(document: &Document, node: NodeId, numbers: &[i64]) -> Vec<Value> {
+    let kind = match document.kind(node) {
+        NodeKind::Root | NodeKind::Element => ELEMENT,
+        NodeKind::Namespace | NodeKind::Attribute => ATTRIBUTE,
+        NodeKind::Text => TEXT,
+        NodeKind::Comment => COMMENT,
+        NodeKind::Instruction => INSTRUCTION,
+    };
+    let parent = document.parent(node).filter(|parent| *parent != ROOT);
+    let shown = |text: &str| if text.is_empty() { Value::Null } else { Value::nvarchar(text) };
+    let (local, prefix, uri, text) = match kind {
+        TEXT => (Value::nvarchar("#text"), Value::Null, Value::Null, shown(document.value(node))),
+        COMMENT => {
+            (Value::nvarchar("#comment"), Value::Null, Value::Null, shown(document.value(node)))
+        }
+        _ => {
+            let name = document.name(node);
+            let text = if kind == INSTRUCTION { shown(document.value(node)) } else { Value::Null };
+            (shown(&name.local), shown(&name.prefix), shown(&name.uri), text)
+        }
+    };
+    let prev = before(document, node).map_or(Value::Null, |n| number_of(numbers, n));
+    vec![
+        number_of(numbers, node),
+        parent.map_or(Value::Null, |n| number_of(numbers, n)),
+        Value::Int(kind),
+        local,
+        prefix,
+        uri,
+        Value::Null,
+        prev,
+        text,
+    ]
+}
+
+/// The text node that holds an attribute's value.
+fn value_row(document: &Document, node: NodeId, numbers: &[i64], number: i64) -> Vec<Value> {
+    vec![
+        Value::BigInt(number),
+        number_of(numbers, node),
+        Value::Int(TEXT),
+        Value::nvarchar("#text"),
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::Null,
+        Value::nvarchar(document.value(node)),
+    ]
+}
