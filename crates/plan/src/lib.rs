@@ -13,6 +13,7 @@ pub mod expr;
 pub mod function;
 pub mod program;
 pub mod query;
+pub mod safe;
 pub mod sink;
 pub mod statement;
 pub mod stats;

@@ -34,7 +34,7 @@ pub(super) fn bind(binder: &mut Binder<'_>, create: &ast::CreateExternalTable) -
     let mut query = bind_rows(binder, select)?;
     let columns = columns(create, &query)?;
     compute_output(binder, &mut query);
-    opt::query(binder, &mut query)?;
+    opt::query(&mut binder.statement(), &mut query)?;
     let export = Some(Box::new(Export { place, compression }));
     let (target, registers) = (create.name.clone(), binder.registers);
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export, registers }))

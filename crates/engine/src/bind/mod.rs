@@ -146,6 +146,21 @@ impl Binder<'_> {
         grown.map(|()| bound)
     }
 
+    /// Lends the optimizer what it needs of the statement.
+    pub fn statement(&mut self) -> crate::opt::Statement<'_> {
+        crate::opt::Statement {
+            level: self.level,
+            registers: &mut self.registers,
+            once: &mut self.once,
+            hints: self.hints,
+            subqueries: self.subqueries,
+            assigns: self.assigns,
+            size: self.size,
+            unkept: &mut self.session_bound,
+            store: self.store,
+        }
+    }
+
     /// Counts a view, an inline function or a reference of a common table expression that is to be unfolded.
     ///
     /// # Errors

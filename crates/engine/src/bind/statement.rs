@@ -41,8 +41,9 @@ pub fn bind_statement(binder: &mut Binder<'_>, statement: &Statement) -> Result<
         _ => Err(Msg::NotSupported("this statement here").into()),
     };
     let mut bound = bound.map_err(|error| error.at_line(statement.line))?;
-    opt::leftovers(binder, &mut bound).map_err(|error| error.at_line(statement.line))?;
-    if binder.hints.paths && !opt::takes_hinted_paths(binder, &bound) {
+    opt::leftovers(&mut binder.statement(), &mut bound)
+        .map_err(|error| error.at_line(statement.line))?;
+    if binder.hints.paths && !opt::takes_hinted_paths(binder.level, &bound) {
         return Err(types::Error::from(Msg::NoPlanForHints).at_line(statement.line));
     }
     Ok(bound)
@@ -97,7 +98,7 @@ pub(super) fn bind_change(binder: &mut Binder<'_>, statement: &Statement) -> Res
 /// Those of names and types.
 pub fn bind_scalar(binder: &mut Binder<'_>, expr: &ast::Expr) -> Result<Scalar> {
     let mut expr = bind_expr(binder, expr)?;
-    opt::expression(binder, &mut expr)?;
+    opt::expression(&mut binder.statement(), &mut expr)?;
     Ok(Scalar { expr, registers: binder.registers })
 }
 
@@ -155,7 +156,7 @@ fn first_into(body: &mut QueryBody) -> Option<ast::Into> {
 }
 
 fn rows(binder: &mut Binder<'_>, mut query: Query) -> Result<Select> {
-    opt::query(binder, &mut query)?;
+    opt::query(&mut binder.statement(), &mut query)?;
     let plain = !query.output.iter().any(|c| walk::has_subquery(&c.expr));
     let course = course(&query.root, plain);
     let shape = new_shape(&query.output);
@@ -176,8 +177,8 @@ fn assignment(
     mut assignments: Vec<(crate::plan::expr::Slot, Expr)>,
 ) -> Result<SelectAssign> {
     binder.assigns = true;
-    opt::root(binder, &mut root)?;
-    opt::values(binder, assignments.iter_mut().map(|a| &mut a.1))?;
+    opt::root(&mut binder.statement(), &mut root)?;
+    opt::values(&mut binder.statement(), assignments.iter_mut().map(|a| &mut a.1))?;
     let mut used = Registers::default();
     let mut see = |e: &Expr| {
         if let ExprKind::Column(register) = e.kind {
@@ -216,7 +217,7 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
         let traits = Traits { identity, ..column.traits };
         columns.push((column.name.to_string(), column.expr.ty, traits));
     }
-    opt::query(binder, &mut query)?;
+    opt::query(&mut binder.statement(), &mut query)?;
     let target = into.table.clone();
     let registers = binder.registers;
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export: None, registers }))

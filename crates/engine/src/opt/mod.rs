@@ -35,7 +35,6 @@ use std::sync::Arc;
 
 use types::Result;
 
-use crate::bind::Binder;
 use crate::plan::children;
 use crate::plan::depth::{self, Part};
 use crate::plan::expr::{Expr, Register};
@@ -69,6 +68,28 @@ pub struct Hints {
     pub(crate) paths: bool,
 }
 
+/// What the binder lends of a statement that is being bound.
+pub struct Statement<'s> {
+    /// How much is done.
+    pub level: Level,
+    /// Registers given out so far.
+    pub registers: &'s mut u32,
+    /// Numbers given to subqueries that are run once.
+    pub once: &'s mut u32,
+    /// What OPTION and join hints ask.
+    pub hints: Hints,
+    /// Whether the statement has any subquery.
+    pub subqueries: bool,
+    /// Whether it assigns variables.
+    pub assigns: bool,
+    /// Expressions, conditions, queries and sources that it is bound from.
+    pub size: u32,
+    /// Set where the plan is so deep that it is good for the place alone that it was made at.
+    pub unkept: &'s mut bool,
+    /// Where samples of tables are read.
+    pub store: &'s Arc<storage::Store>,
+}
+
 /// What a pass over one statement knows and counts.
 pub(crate) struct Optimizer<'o> {
     registers: &'o mut u32,
@@ -94,19 +115,19 @@ pub(crate) struct Optimizer<'o> {
 
 impl<'o> Optimizer<'o> {
     /// Returns one for the statement being bound; `None` if nothing is to be done.
-    fn of(binder: &'o mut Binder<'_>) -> Option<Self> {
-        (binder.level == Level::Full).then_some(Self {
-            registers: &mut binder.registers,
-            once: &mut binder.once,
-            hints: binder.hints,
-            subqueries: binder.subqueries,
-            assigns: binder.assigns,
+    fn of(statement: &'o mut Statement<'_>) -> Option<Self> {
+        (statement.level == Level::Full).then_some(Self {
+            registers: statement.registers,
+            once: statement.once,
+            hints: statement.hints,
+            subqueries: statement.subqueries,
+            assigns: statement.assigns,
             changes: false,
             depth: 0,
             trials: 0,
             unnested: 0,
             level: 0,
-            store: binder.store,
+            store: statement.store,
         })
     }
 
@@ -178,9 +199,12 @@ impl<'o> Optimizer<'o> {
 const SMALL: u32 = 32;
 
 /// Refuses what is too deep to be walked, run and dropped. Every tree passes here before it is optimized, and after.
-fn measured<'p>(binder: &mut Binder<'_>, parts: impl Iterator<Item = Part<'p>>) -> Result<()> {
-    if binder.size > SMALL && depth::check(parts)? {
-        binder.session_bound = true;
+fn measured<'p>(
+    statement: &mut Statement<'_>,
+    parts: impl Iterator<Item = Part<'p>>,
+) -> Result<()> {
+    if statement.size > SMALL && depth::check(parts)? {
+        *statement.unkept = true;
     }
     Ok(())
 }
@@ -189,10 +213,10 @@ fn measured<'p>(binder: &mut Binder<'_>, parts: impl Iterator<Item = Part<'p>>) 
 ///
 /// # Errors
 /// 8631 for one that is too deep, as all functions here.
-pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) -> Result<()> {
-    measured(binder, depth::of_query(query))?;
+pub(crate) fn query(statement: &mut Statement<'_>, query: &mut Query) -> Result<()> {
+    measured(statement, depth::of_query(query))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
-    if let Some(mut optimizer) = Optimizer::of(binder) {
+    if let Some(mut optimizer) = Optimizer::of(statement) {
         optimizer.whole(query);
         optimizer.spool_query(query, spool::Opened::Once);
         prune_query(query);
@@ -200,36 +224,36 @@ pub(crate) fn query(binder: &mut Binder<'_>, query: &mut Query) -> Result<()> {
     } else {
         prune_query(query);
     }
-    measured(binder, depth::of_query(query))
+    measured(statement, depth::of_query(query))
 }
 
 /// Optimizes a tree of operators.
-pub(crate) fn root(binder: &mut Binder<'_>, root: &mut Node) -> Result<()> {
-    measured(binder, std::iter::once(Part::Node(root)))?;
+pub(crate) fn root(statement: &mut Statement<'_>, root: &mut Node) -> Result<()> {
+    measured(statement, std::iter::once(Part::Node(root)))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
-    if let Some(mut optimizer) = Optimizer::of(binder) {
+    if let Some(mut optimizer) = Optimizer::of(statement) {
         optimizer.changes = true;
         let node = std::mem::replace(root, Node::Empty);
         *root = optimizer.top(node);
         optimizer.spool(root, spool::Opened::Once);
     }
-    measured(binder, std::iter::once(Part::Node(root)))
+    measured(statement, std::iter::once(Part::Node(root)))
 }
 
 /// Optimizes rows and the values made of each; what nobody reads of them is the caller's to know.
 pub(crate) fn rows(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     root: &mut Node,
     values: &mut [&mut Expr],
 ) -> Result<()> {
-    measured(binder, parts(root, values))?;
+    measured(statement, parts(root, values))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
-    if let Some(mut optimizer) = Optimizer::of(binder) {
+    if let Some(mut optimizer) = Optimizer::of(statement) {
         optimizer.rows(root, values);
         optimizer.spool(root, spool::Opened::Once);
         values.iter_mut().for_each(|e| optimizer.spool_expression(e, spool::Opened::Often));
     }
-    measured(binder, parts(root, values))
+    measured(statement, parts(root, values))
 }
 
 /// The parts of a tree and of what is evaluated over its rows.
@@ -239,31 +263,31 @@ fn parts<'p>(root: &'p Node, values: &'p [&mut Expr]) -> impl Iterator<Item = Pa
 
 /// Optimizes the subqueries of expressions that are evaluated for each row of a tree.
 pub(crate) fn values<'e>(
-    binder: &mut Binder<'_>,
+    statement: &mut Statement<'_>,
     values: impl Iterator<Item = &'e mut Expr>,
 ) -> Result<()> {
     for value in values {
-        optimize(binder, value, spool::Opened::Often)?;
+        optimize(statement, value, spool::Opened::Often)?;
     }
     Ok(())
 }
 
-fn optimize(binder: &mut Binder<'_>, value: &mut Expr, opened: spool::Opened) -> Result<()> {
-    measured(binder, std::iter::once(Part::Expr(value)))?;
-    if !binder.subqueries {
+fn optimize(statement: &mut Statement<'_>, value: &mut Expr, opened: spool::Opened) -> Result<()> {
+    measured(statement, std::iter::once(Part::Expr(value)))?;
+    if !statement.subqueries {
         return Ok(());
     }
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
-    if let Some(mut optimizer) = Optimizer::of(binder) {
+    if let Some(mut optimizer) = Optimizer::of(statement) {
         optimizer.expression(value);
         optimizer.spool_expression(value, opened);
     }
-    measured(binder, std::iter::once(Part::Expr(value)))
+    measured(statement, std::iter::once(Part::Expr(value)))
 }
 
 /// Optimizes the subqueries of an expression that stands outside of any tree.
-pub(crate) fn expression(binder: &mut Binder<'_>, expr: &mut Expr) -> Result<()> {
-    optimize(binder, expr, spool::Opened::Once)
+pub(crate) fn expression(statement: &mut Statement<'_>, expr: &mut Expr) -> Result<()> {
+    optimize(statement, expr, spool::Opened::Once)
 }
 
 /// Joins two inputs without a predicate.

@@ -12,13 +12,13 @@
 
 use std::ops::Bound;
 
+use storage::columnstore::BLOCK_ROWS;
 use storage::{Bounds, Order, Read, ScanSpec, Transaction};
 use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
 use types::{DataType, Value};
 
 use crate::catalog::{IndexKind, TableDef};
-use crate::exec::columnstore::Blocks;
 
 /// Rows read at most.
 const SAMPLE_ROWS: usize = 1_500;
@@ -70,16 +70,29 @@ impl Sample {
     /// Reads blocks spread over the row groups of a table that has some.
     fn of_columns(table: &TableDef, transaction: &Transaction) -> Option<Self> {
         table.columnstore.as_ref()?;
-        let mut blocks = Blocks::open(transaction, &table.rows.data, Read::COMMITTED).ok()?;
+        let (data, read) = (&table.rows.data, Read::COMMITTED);
+        let groups = transaction.row_groups(data, read).ok()?;
         let mut sample = Self { rows: Vec::new(), runs: None };
         let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
         let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
-        // A sample that cannot be read is a small one: plans are made without it.
-        while let Ok(Some(block)) = blocks.next() {
-            for (ordinal, vector) in vectors.iter_mut().enumerate() {
-                block.read(ordinal, vector);
+        let blocks = groups.iter().flat_map(|group| {
+            (0..group.rows().div_ceil(BLOCK_ROWS)).map(move |block| (group, block))
+        });
+        let mut deleted = (None, Vec::new());
+        for (group, block) in blocks {
+            if deleted.0 != Some(group.id()) {
+                // A sample that cannot be read is a small one: plans are made without it.
+                let Ok(rows) = transaction.deleted_rows(data, group.id(), read) else { break };
+                deleted = (Some(group.id()), rows);
             }
-            for row in block.live.iter() {
+            for (ordinal, vector) in vectors.iter_mut().enumerate() {
+                group.segment(ordinal).block(block, vector);
+            }
+            let first = block * BLOCK_ROWS;
+            let is_live = |row: &usize| {
+                u32::try_from(first + row).is_ok_and(|row| deleted.1.binary_search(&row).is_err())
+            };
+            for row in (0..(group.rows() - first).min(BLOCK_ROWS)).filter(is_live) {
                 let is_small = |i: usize| !table.columns[i].ty.data_type.is_large();
                 let value = |i: usize| if is_small(i) { vectors[i].get(row) } else { Value::Null };
                 sample.rows.push((0..table.columns.len()).map(value).collect());

@@ -13,7 +13,6 @@ use types::value::ColumnType;
 use types::{Mode, Value};
 
 use super::conjunct::{join_conjuncts, split};
-use crate::bind::Binder;
 use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
 use crate::func;
 use crate::plan::children;
@@ -107,8 +106,8 @@ fn all_rows(table: &TableDef, path: Path) -> Access {
 }
 
 /// Tells whether the scans of a statement's tree go the ways that hints ask for.
-pub(crate) fn takes_hinted_paths(binder: &Binder<'_>, bound: &Bound) -> bool {
-    let Some(root) = root_of(bound).filter(|_| binder.level == super::Level::Full) else {
+pub(crate) fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
+    let Some(root) = root_of(bound).filter(|_| level == super::Level::Full) else {
         return true;
     };
     let mut nodes = vec![root];

@@ -6,10 +6,10 @@
 
 use super::Optimizer;
 use super::conjunct::{is_volatile, join_conjuncts, split};
-use crate::exec::vector::kernel::cannot_fail;
 use crate::plan::children;
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::{Access, JoinMethod, Node, Path, Query, Scan, ScanHints, Spool};
+use crate::plan::safe::cannot_fail;
 use crate::plan::walk::{self, Registers, Rewrite};
 
 /// How often a tree is opened in a statement.

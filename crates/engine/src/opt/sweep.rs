@@ -3,8 +3,7 @@
 
 use types::Result;
 
-use super::{Optimizer, SMALL, expression};
-use crate::bind::Binder;
+use super::{Optimizer, SMALL, Statement, expression};
 use crate::plan::expr::Expr;
 use crate::plan::statement::{
     Assignment, Bound, Insert, InsertValue, MergeAction, OutputClause, OutputTarget, SetRow,
@@ -14,15 +13,15 @@ use crate::plan::statement::{
 ///
 /// # Errors
 /// 8631 for an expression that is too deep.
-pub(crate) fn leftovers(binder: &mut Binder<'_>, bound: &mut Bound) -> Result<()> {
-    let is_seen = !binder.subqueries && binder.size <= SMALL;
-    if is_seen || Optimizer::of(binder).is_none() {
+pub(crate) fn leftovers(statement: &mut Statement<'_>, bound: &mut Bound) -> Result<()> {
+    let is_seen = !statement.subqueries && statement.size <= SMALL;
+    if is_seen || Optimizer::of(statement).is_none() {
         return Ok(());
     }
     let mut outcome = Ok(());
     let mut each = |e: &mut Expr| {
         if outcome.is_ok() {
-            outcome = expression(binder, e);
+            outcome = expression(statement, e);
         }
     };
     match bound {
@@ -57,7 +56,7 @@ pub(crate) fn leftovers(binder: &mut Binder<'_>, bound: &mut Bound) -> Result<()
         }
         Bound::Select(_) | Bound::SelectInto(_) | Bound::Truncate(_) | Bound::Scalar(_) => {}
     }
-    set_registers(bound, binder.registers);
+    set_registers(bound, *statement.registers);
     outcome
 }
 

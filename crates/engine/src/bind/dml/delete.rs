@@ -42,7 +42,7 @@ pub(crate) fn bind_delete(binder: &mut Binder<'_>, delete: &ast::Delete) -> Resu
         let images = Images { inserted: None, deleted: Some(&register) };
         trigger::add(binder, &base.table, Event::Delete, &images, &|_| false, &mut output)?;
         let top = bind_top(binder, delete.top.as_ref(), &mut root)?;
-        opt::root(binder, &mut root)?;
+        opt::root(&mut binder.statement(), &mut root)?;
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         output_reads(&output, &mut used);

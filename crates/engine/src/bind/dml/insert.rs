@@ -523,7 +523,7 @@ pub(super) fn finish(binder: &mut Binder<'_>, insert: &mut Insert) -> Result<()>
             | InsertValue::Period(_)
             | InsertValue::Computed => None,
         });
-        opt::rows(binder, &mut query.root, &mut values.collect::<Vec<_>>())?;
+        opt::rows(&mut binder.statement(), &mut query.root, &mut values.collect::<Vec<_>>())?;
     }
     let mut used = walk::Registers::default();
     let mut see = |e: &Expr| {

@@ -150,7 +150,7 @@ fn finish(
     let target = TableSource::Table(Arc::clone(shape));
     trigger::add(binder, &target, event, images, named, &mut output)?;
     let top = bind_top(binder, top, &mut root)?;
-    opt::root(binder, &mut root)?;
+    opt::root(&mut binder.statement(), &mut root)?;
     let mut used = Registers::default();
     add_reads(&root, &mut used);
     output_reads(&output, &mut used);

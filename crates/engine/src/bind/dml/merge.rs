@@ -66,7 +66,7 @@ pub(crate) fn bind_merge(binder: &mut Binder<'_>, merge: &ast::Merge) -> Result<
         add_triggers(binder, &base, &clauses, inserted, &mut output)?;
         let flags = target.present.map(|present| (source_present, present));
         let top = bind_top(binder, merge.top.as_ref(), &clauses, flags, &mut root)?;
-        opt::root(binder, &mut root)?;
+        opt::root(&mut binder.statement(), &mut root)?;
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         used.insert(source_present);

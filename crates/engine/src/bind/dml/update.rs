@@ -61,8 +61,8 @@ pub(crate) fn bind_update(binder: &mut Binder<'_>, update: &ast::Update) -> Resu
             .assignments
             .iter()
             .any(|a| matches!(a, Assignment::Variable(..) | Assignment::VariableAndColumn(..)));
-        opt::root(binder, &mut root)?;
-        opt::values(binder, set.assignments.iter_mut().filter_map(value))?;
+        opt::root(&mut binder.statement(), &mut root)?;
+        opt::values(&mut binder.statement(), set.assignments.iter_mut().filter_map(value))?;
         let mut used = Registers::default();
         add_reads(&root, &mut used);
         set_reads(&set, &mut used);

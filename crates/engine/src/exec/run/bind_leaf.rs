@@ -222,7 +222,7 @@ fn is_unfound(error: &Error) -> bool {
 }
 
 fn scalar(mut expr: Expr, binder: &mut Binder<'_>) -> Result<Bound> {
-    crate::opt::expression(binder, &mut expr)?;
+    crate::opt::expression(&mut binder.statement(), &mut expr)?;
     Ok(Bound::Scalar(Scalar { expr, registers: binder.registers }))
 }
 

@@ -21,7 +21,6 @@ mod list;
 mod logic;
 mod outside;
 mod row;
-mod safe;
 mod side;
 mod step;
 
@@ -30,8 +29,8 @@ use types::batch::{Batch, Selection, Vector};
 
 use crate::exec::Cx;
 use crate::plan::expr::{Expr, Register};
+pub(crate) use crate::plan::safe::cannot_fail;
 use row::RowStep;
-pub(crate) use safe::cannot_fail;
 use step::{Compiler, Scope, Step};
 
 /// An expression compiled for the batches of one operator, with the vectors that it writes to.

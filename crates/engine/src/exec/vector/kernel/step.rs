@@ -15,7 +15,6 @@ use super::list::InList;
 use super::logic::{Connected, Connective, Not};
 use super::outside::{Outside, is_outside};
 use super::row::{RowStep, Source};
-use super::safe;
 use crate::exec::Cx;
 use crate::plan::expr::{Conversion, Expr, ExprKind, Register};
 use crate::plan::walk;
@@ -212,7 +211,7 @@ impl<'l> Compiler<'l> {
         connective: Connective,
         operands: &'p [Expr],
     ) -> Box<dyn Step + 'p> {
-        let is_safe = operands.iter().skip(1).all(safe::cannot_fail);
+        let is_safe = operands.iter().skip(1).all(crate::plan::safe::cannot_fail);
         let operands = operands.iter().map(|operand| self.compile(operand)).collect();
         Box::new(Connected::new(connective, operands, is_safe))
     }

@@ -4,10 +4,10 @@ use types::convert::is_unchanged;
 use types::value::ColumnType;
 use types::{DataType, Value};
 
-use crate::plan::expr::{Conversion, Expr, ExprKind};
+use crate::expr::{Conversion, Expr, ExprKind};
 
 /// Tells whether an expression is known to have a value for every row.
-pub(crate) fn cannot_fail(expr: &Expr) -> bool {
+pub fn cannot_fail(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_) => true,
         ExprKind::Collate(e) | ExprKind::Not(e) | ExprKind::IsNull(e) => cannot_fail(e),
