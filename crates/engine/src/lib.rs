@@ -11,7 +11,7 @@ pub mod exec;
 pub mod explain;
 pub mod func;
 pub mod instance;
-pub mod opt;
+pub use ::optimizer as opt;
 pub use ::plan;
 pub mod proc;
 pub mod security;

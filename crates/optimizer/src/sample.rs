@@ -18,7 +18,7 @@ use types::batch::Vector;
 use types::key::{KeyPart, encode_value};
 use types::{DataType, Value};
 
-use crate::catalog::{IndexKind, TableDef};
+use catalog::{IndexKind, TableDef};
 
 /// Rows read at most.
 const SAMPLE_ROWS: usize = 1_500;
@@ -32,23 +32,23 @@ const RUN_ROWS: usize = SAMPLE_ROWS / PLACES as usize;
 const STRIDES: [u64; 3] = [2_654_435_769, 1_779_033_703, 3_144_134_277];
 
 /// Rows of a table.
-pub(super) struct Sample {
-    pub(super) rows: Vec<Vec<Value>>,
+pub(crate) struct Sample {
+    pub(crate) rows: Vec<Vec<Value>>,
     /// What is known of their order.
-    pub(super) runs: Option<Runs>,
+    pub(crate) runs: Option<Runs>,
 }
 
 /// Runs of neighbours in an index.
-pub(super) struct Runs {
+pub(crate) struct Runs {
     /// The index.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// Where each begins among the rows.
-    pub(super) starts: Vec<usize>,
+    pub(crate) starts: Vec<usize>,
 }
 
 impl Sample {
     /// Reads one.
-    pub(super) fn of(table: &TableDef, transaction: &Transaction) -> Self {
+    pub(crate) fn of(table: &TableDef, transaction: &Transaction) -> Self {
         if let Some(sample) = Self::of_columns(table, transaction) {
             return sample;
         }
@@ -73,7 +73,7 @@ impl Sample {
         let (data, read) = (&table.rows.data, Read::COMMITTED);
         let groups = transaction.row_groups(data, read).ok()?;
         let mut sample = Self { rows: Vec::new(), runs: None };
-        let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
+        let of = |column: &catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
         let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
         let blocks = groups.iter().flat_map(|group| {
             (0..group.rows().div_ceil(BLOCK_ROWS)).map(move |block| (group, block))

@@ -12,11 +12,11 @@ use super::Optimizer;
 use super::conjunct::{filter, free, is_node_volatile, is_query_volatile, node_reads};
 use super::estimate::estimate;
 use super::unnest::{bit, is_closed, lift};
-use crate::plan::children;
-use crate::plan::depth::UNNESTED_MAX;
-use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
-use crate::plan::query::{Aggregate, Join, JoinKind, JoinMethod, Node, Query};
-use crate::plan::walk::{self, Registers, Rewrite};
+use plan::children;
+use plan::depth::UNNESTED_MAX;
+use plan::expr::{CompareOp, Expr, ExprKind, Register};
+use plan::query::{Aggregate, Join, JoinKind, JoinMethod, Node, Query};
+use plan::walk::{self, Registers, Rewrite};
 
 /// Queries inside queries for which two ways are compared: each level costs twice the one below.
 const TRIAL_LEVELS_MAX: u32 = 2;
@@ -30,7 +30,7 @@ const EMPTY_IS_NULL: [&str; 8] = ["SUM", "AVG", "MIN", "MAX", "STDEV", "STDEVP",
 
 impl Optimizer<'_> {
     /// Optimizes the queries inside an expression.
-    pub(super) fn expression(&mut self, expr: &mut Expr) {
+    pub(crate) fn expression(&mut self, expr: &mut Expr) {
         if !self.subqueries {
             return;
         }
@@ -61,7 +61,7 @@ impl Optimizer<'_> {
         });
     }
 
-    pub(super) fn next_once(&mut self) -> u32 {
+    pub(crate) fn next_once(&mut self) -> u32 {
         *self.once += 1;
         *self.once - 1
     }
@@ -80,7 +80,7 @@ impl Optimizer<'_> {
 
     /// Makes joins of aggregates in expressions over `input` that read its rows. `others` are the
     /// conjuncts that its rows satisfy beside.
-    pub(super) fn unnest_scalars(
+    pub(crate) fn unnest_scalars(
         &mut self,
         input: Node,
         exprs: &mut [&mut Expr],

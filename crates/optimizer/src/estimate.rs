@@ -4,13 +4,13 @@
 //! the guesses that are usual in this trade (a tenth of the rows for an equality, a third for a range).
 //! Costs are in the unit that SQL Server's plans have: 1.0 was once a second.
 
-use crate::catalog::{IndexDef, IndexKind};
-use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
-use crate::plan::query::{
+use catalog::{IndexDef, IndexKind};
+use plan::expr::{CompareOp, Expr, ExprKind, Register};
+use plan::query::{
     Access, Aggregate, Join, JoinKind, JoinMethod, Limit, Node, Scan, SetKind, SetOperation, Spool,
 };
-use crate::plan::statement::table_of;
-use crate::plan::walk;
+use plan::statement::table_of;
+use plan::walk;
 
 /// What is expected of an operator.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -143,22 +143,22 @@ pub fn estimate(node: &Node) -> Estimate {
 const WIDTH: f64 = 9.0;
 
 /// Cost of joining rows by a hash table over the right ones.
-pub(super) fn hash_cost(left: f64, right: f64) -> f64 {
+pub(crate) fn hash_cost(left: f64, right: f64) -> f64 {
     TABLE + right * BUILD + left * PROBE
 }
 
 /// Cost of comparing all left rows with all right ones, which are kept.
-pub(super) fn product_cost(left: f64, right: f64) -> f64 {
+pub(crate) fn product_cost(left: f64, right: f64) -> f64 {
     TABLE + right * BUILD + left * right * TEST
 }
 
 /// Cost of handing rows on.
-pub(super) fn given_cost(rows: f64) -> f64 {
+pub(crate) fn given_cost(rows: f64) -> f64 {
     rows * ROW
 }
 
 /// Cost of a look-up in a scan by an index.
-pub(super) fn seek_cost(scan: &Scan, best: &super::seek::Best) -> f64 {
+pub(crate) fn seek_cost(scan: &Scan, best: &super::seek::Best) -> f64 {
     let rows = table_rows(scan);
     let found = if best.unique { 1.0 } else { seek_rows(scan, best.index, best.equal, rows) };
     SEEK + found * (READ + TEST)
@@ -171,7 +171,7 @@ fn leaf(rows: f64, columns: usize) -> Estimate {
 
 /// A count as the number that estimates are made of.
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-pub(super) fn count(n: usize) -> f64 {
+pub(crate) fn count(n: usize) -> f64 {
     n as f64
 }
 
@@ -188,7 +188,7 @@ fn bounded(limit: &Expr, rows: f64) -> f64 {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "an estimate")]
-pub(super) fn float(n: i64) -> f64 {
+pub(crate) fn float(n: i64) -> f64 {
     n as f64
 }
 
@@ -196,7 +196,7 @@ pub(super) fn float(n: i64) -> f64 {
 const ROWS_MIN: f64 = 10.0;
 
 /// Rows of a table now.
-pub(super) fn table_rows(scan: &Scan) -> f64 {
+pub(crate) fn table_rows(scan: &Scan) -> f64 {
     let rows = table_of(&scan.table).rows.data.row_count();
     float(i64::try_from(rows).unwrap_or(i64::MAX)).max(ROWS_MIN)
 }
@@ -285,14 +285,14 @@ fn seek_rows(scan: &Scan, index: usize, columns: usize, rows: f64) -> f64 {
 
 /// A column of a table, as a scan reads it.
 #[derive(Clone, Copy)]
-pub(super) struct Column<'n> {
+pub(crate) struct Column<'n> {
     scan: &'n Scan,
     ordinal: u16,
 }
 
 impl Column<'_> {
     /// Number of distinct values; `None` if nothing is known.
-    pub(super) fn distinct(self) -> Option<f64> {
+    pub(crate) fn distinct(self) -> Option<f64> {
         let table = table_of(&self.scan.table);
         let rows = table_rows(self.scan);
         let alone = |i: &&IndexDef| i.keys.len() == 1 && i.keys[0].0 == self.ordinal;
@@ -319,7 +319,7 @@ impl Column<'_> {
 }
 
 /// Finds the column of a table that a register holds above a node.
-pub(super) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
+pub(crate) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
     match node {
         Node::Scan(scan) => {
             let (ordinal, _) = *scan.columns.iter().find(|c| c.1 == register)?;
@@ -357,7 +357,7 @@ pub(super) fn column_of(node: &Node, register: Register) -> Option<Column<'_>> {
 }
 
 /// Distinct values of a register that the node fills.
-pub(super) fn distinct(node: &Node, register: Register) -> Option<f64> {
+pub(crate) fn distinct(node: &Node, register: Register) -> Option<f64> {
     column_of(node, register)?.distinct()
 }
 
@@ -365,7 +365,7 @@ pub(super) fn distinct(node: &Node, register: Register) -> Option<f64> {
 type Find<'f, 'n> = &'f dyn Fn(Register) -> Option<Column<'n>>;
 
 /// Returns the share of rows for which a predicate is true.
-pub(super) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
+pub(crate) fn selectivity(predicate: &Expr, find: Find<'_, '_>) -> f64 {
     match &predicate.kind {
         ExprKind::And(all) => conjunction(all.iter(), find),
         ExprKind::Or(any) => 1.0 - any.iter().map(|e| 1.0 - selectivity(e, find)).product::<f64>(),
@@ -441,7 +441,7 @@ fn equal_share(a: &Expr, b: &Expr, find: Find<'_, '_>) -> f64 {
 }
 
 /// Returns the register of a column, converted or not.
-pub(super) fn bare(expr: &Expr) -> Option<Register> {
+pub(crate) fn bare(expr: &Expr) -> Option<Register> {
     match &expr.kind {
         ExprKind::Column(register) => Some(*register),
         ExprKind::Convert(conversion) => bare(&conversion.operand),

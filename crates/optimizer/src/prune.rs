@@ -1,11 +1,11 @@
 //! Leaves out what nobody reads: columns of scans, computed values, values kept by buffers.
 
-use crate::plan::expr::ExprKind;
-use crate::plan::query::{Live, Node, Query};
-use crate::plan::walk::{self, Registers};
+use plan::expr::ExprKind;
+use plan::query::{Live, Node, Query};
+use plan::walk::{self, Registers};
 
 /// Leaves out of a query's scans and buffers the registers that nothing in it reads.
-pub(crate) fn prune_query(query: &mut Query) {
+pub fn prune_query(query: &mut Query) {
     let mut used = Registers::default();
     walk::visit_query(query, &mut |e| {
         if let ExprKind::Column(register) = e.kind {
@@ -16,7 +16,7 @@ pub(crate) fn prune_query(query: &mut Query) {
 }
 
 /// Leaves out of a node the registers that are not in `used`.
-pub(crate) fn prune(node: &mut Node, used: &Registers) {
+pub fn prune(node: &mut Node, used: &Registers) {
     let keep = |live: &mut Live| live.registers.retain(|r| used.contains(*r));
     match node {
         Node::OneRow

@@ -8,8 +8,8 @@
 
 use types::DataType;
 
-use crate::catalog::{ColumnIndexDef, IndexKind};
-use crate::plan::query::{Access, Aggregate, AggregateCall, JoinMethod, Node, Scan, TableSource};
+use catalog::{ColumnIndexDef, IndexKind};
+use plan::query::{Access, Aggregate, AggregateCall, JoinMethod, Node, Scan, TableSource};
 
 /// Rows from which a table is large: those of smaller ones come in the order of the index all the same.
 const ROWS_MIN: u64 = 10_000;
@@ -19,7 +19,7 @@ const COVERED_ROWS_MIN: u64 = 1_000;
 
 /// Whether somebody sees in which order an operator gives its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// It may show.
     Seen,
     /// It does not.
@@ -27,7 +27,7 @@ pub(super) enum Order {
 }
 
 /// Takes the order off scans below an operator where nobody sees it.
-pub(super) fn relax(node: &mut Node, order: Order) {
+pub(crate) fn relax(node: &mut Node, order: Order) {
     match node {
         Node::Scan(scan) if order == Order::Unseen => relax_scan(scan),
         Node::Filter(inner) => relax(&mut inner.0, order),

@@ -9,6 +9,7 @@
 //! index of their own (`spool.rs`); at last, what nobody reads is left out (`prune.rs`). Costs are `estimate.rs`'s, from what `statistics.rs` knows.
 //!
 //! [`Level::None`] leaves the tree as the binder made it: tests compare the two.
+#![forbid(unsafe_code)]
 
 mod attach;
 mod conjunct;
@@ -35,17 +36,17 @@ use std::sync::Arc;
 
 use types::Result;
 
-use crate::plan::children;
-use crate::plan::depth::{self, Part};
-use crate::plan::expr::{Expr, Register};
-use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query, TableSource};
-use crate::plan::walk::{self, Registers};
+use plan::children;
+use plan::depth::{self, Part};
+use plan::expr::{Expr, Register};
+use plan::query::{Join, JoinKind, JoinMethod, Node, Query, TableSource};
+use plan::walk::{self, Registers};
 
 pub use attach::Method;
 pub use estimate::{Estimate, estimate};
-pub(crate) use prune::{prune, prune_query};
-pub(crate) use seek::{is_point, takes_hinted_paths};
-pub(crate) use sweep::leftovers;
+pub use prune::{prune, prune_query};
+pub use seek::{is_point, takes_hinted_paths};
+pub use sweep::leftovers;
 
 /// How much is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,11 +62,11 @@ pub enum Level {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hints {
     /// FORCE ORDER: inputs are joined as they are written.
-    pub(crate) force_order: bool,
+    pub force_order: bool,
     /// LOOP JOIN, HASH JOIN.
-    pub(crate) method: Option<Method>,
+    pub method: Option<Method>,
     /// Whether a table has a hint about its access path.
-    pub(crate) paths: bool,
+    pub paths: bool,
 }
 
 /// What the binder lends of a statement that is being bound.
@@ -91,7 +92,7 @@ pub struct Statement<'s> {
 }
 
 /// What a pass over one statement knows and counts.
-pub(crate) struct Optimizer<'o> {
+pub struct Optimizer<'o> {
     registers: &'o mut u32,
     once: &'o mut u32,
     hints: Hints,
@@ -213,7 +214,7 @@ fn measured<'p>(
 ///
 /// # Errors
 /// 8631 for one that is too deep, as all functions here.
-pub(crate) fn query(statement: &mut Statement<'_>, query: &mut Query) -> Result<()> {
+pub fn query(statement: &mut Statement<'_>, query: &mut Query) -> Result<()> {
     measured(statement, depth::of_query(query))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(statement) {
@@ -228,7 +229,7 @@ pub(crate) fn query(statement: &mut Statement<'_>, query: &mut Query) -> Result<
 }
 
 /// Optimizes a tree of operators.
-pub(crate) fn root(statement: &mut Statement<'_>, root: &mut Node) -> Result<()> {
+pub fn root(statement: &mut Statement<'_>, root: &mut Node) -> Result<()> {
     measured(statement, std::iter::once(Part::Node(root)))?;
     let _label = sos::ledger::labelled(sos::ledger::Label::Plan);
     if let Some(mut optimizer) = Optimizer::of(statement) {
@@ -241,7 +242,7 @@ pub(crate) fn root(statement: &mut Statement<'_>, root: &mut Node) -> Result<()>
 }
 
 /// Optimizes rows and the values made of each; what nobody reads of them is the caller's to know.
-pub(crate) fn rows(
+pub fn rows(
     statement: &mut Statement<'_>,
     root: &mut Node,
     values: &mut [&mut Expr],
@@ -262,7 +263,7 @@ fn parts<'p>(root: &'p Node, values: &'p [&mut Expr]) -> impl Iterator<Item = Pa
 }
 
 /// Optimizes the subqueries of expressions that are evaluated for each row of a tree.
-pub(crate) fn values<'e>(
+pub fn values<'e>(
     statement: &mut Statement<'_>,
     values: impl Iterator<Item = &'e mut Expr>,
 ) -> Result<()> {
@@ -286,12 +287,12 @@ fn optimize(statement: &mut Statement<'_>, value: &mut Expr, opened: spool::Open
 }
 
 /// Optimizes the subqueries of an expression that stands outside of any tree.
-pub(crate) fn expression(statement: &mut Statement<'_>, expr: &mut Expr) -> Result<()> {
+pub fn expression(statement: &mut Statement<'_>, expr: &mut Expr) -> Result<()> {
     optimize(statement, expr, spool::Opened::Once)
 }
 
 /// Joins two inputs without a predicate.
-pub(crate) fn inner_join(left: Node, right: Node) -> Node {
+pub fn inner_join(left: Node, right: Node) -> Node {
     let (left_live, right_live) = (walk::live(&left), walk::live(&right));
     Node::Join(Box::new(Join {
         kind: JoinKind::Inner,

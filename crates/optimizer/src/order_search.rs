@@ -10,10 +10,10 @@ use super::estimate::{
 };
 use super::join::INPUTS_EXACT_MAX;
 use super::seek;
-use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
-use crate::plan::query::Node;
-use crate::plan::statement::table_of;
-use crate::plan::walk::{self, Registers};
+use plan::expr::{CompareOp, Expr, ExprKind, Register};
+use plan::query::Node;
+use plan::statement::table_of;
+use plan::walk::{self, Registers};
 
 /// What a product of inputs costs that no predicate joins: it is a last resort.
 const PRODUCT: f64 = 1e6;
@@ -22,7 +22,7 @@ const PRODUCT: f64 = 1e6;
 const UNASKED: f64 = 1e3;
 
 /// An input of the joins, optimized by itself.
-pub(super) struct Relation {
+pub(crate) struct Relation {
     pub node: Node,
     pub fills: Registers,
     /// Inputs whose rows it reads: it is opened for each of them.
@@ -33,20 +33,20 @@ pub(super) struct Relation {
 }
 
 impl Relation {
-    pub(super) fn new(node: Node, fills: Registers, needs: u64) -> Self {
+    pub(crate) fn new(node: Node, fills: Registers, needs: u64) -> Self {
         let estimate = estimate(&node);
         let base = scan_of(&node).map_or(estimate.rows, estimate::table_rows).max(1.0);
         Self { node, fills, needs, estimate, base }
     }
 
     /// Puts another node in its place that gives the same registers.
-    pub(super) fn replace(&mut self, node: Node) {
+    pub(crate) fn replace(&mut self, node: Node) {
         self.estimate = estimate(&node);
         self.node = node;
     }
 }
 
-fn scan_of(node: &Node) -> Option<&crate::plan::query::Scan> {
+fn scan_of(node: &Node) -> Option<&plan::query::Scan> {
     match node {
         Node::Scan(scan) => Some(scan),
         Node::Filter(inner) => scan_of(&inner.0),
@@ -56,7 +56,7 @@ fn scan_of(node: &Node) -> Option<&crate::plan::query::Scan> {
 }
 
 /// A predicate over two or more inputs.
-pub(super) struct Predicate {
+pub(crate) struct Predicate {
     /// Taken when it is placed.
     pub expr: Option<Expr>,
     /// The inputs that it reads.
@@ -70,7 +70,7 @@ pub(super) struct Predicate {
 }
 
 impl Predicate {
-    pub(super) fn new(expr: Expr, places: u64, relations: &[Relation], all: &Registers) -> Self {
+    pub(crate) fn new(expr: Expr, places: u64, relations: &[Relation], all: &Registers) -> Self {
         let find = |register: Register| {
             let relation = relations.iter().find(|r| r.fills.contains(register))?;
             column_of(&relation.node, register)
@@ -125,7 +125,7 @@ fn equal_share(columns: [Option<Register>; 2], relations: &[Relation]) -> f64 {
 
 /// How the rows of a set of inputs are made.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum How {
+pub(crate) enum How {
     /// By one input.
     Leaf(usize),
     /// By joining two sets.
@@ -140,25 +140,25 @@ struct Entry {
 }
 
 /// What a search found.
-pub(super) struct Plan {
+pub(crate) struct Plan {
     best: HashMap<u64, Entry>,
     whole: u64,
 }
 
 impl Plan {
     /// Returns the set of all inputs.
-    pub(super) fn whole(&self) -> u64 {
+    pub(crate) fn whole(&self) -> u64 {
         self.whole
     }
 
     /// Returns how a set is made that the plan has.
-    pub(super) fn how(&self, set: u64) -> How {
+    pub(crate) fn how(&self, set: u64) -> How {
         self.best.get(&set).map_or(How::Leaf(0), |e| e.how)
     }
 }
 
 /// Finds an order.
-pub(super) fn search(relations: &[Relation], predicates: &[Predicate], hints: Hints) -> Plan {
+pub(crate) fn search(relations: &[Relation], predicates: &[Predicate], hints: Hints) -> Plan {
     let whole = (0..relations.len()).fold(0, |set, i| set | 1 << i);
     let shares = shares_of(relations, predicates);
     let mut search = Search { relations, predicates, shares, hints, best: HashMap::new() };

@@ -13,12 +13,12 @@ use types::decimal::Rounding;
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Decimal, Mode, Value, convert, type_rules};
 
-use crate::plan::expr::{Expr, ExprKind};
-use crate::plan::function::{Call, Evaluate, Function};
+use plan::expr::{Expr, ExprKind};
+use plan::function::{Call, Evaluate, Function};
 
 /// Which end of a range a bound is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(crate) enum End {
     Lower,
     Upper,
 }
@@ -44,7 +44,7 @@ fn evaluate(end: End, call: &Call<'_>, values: &[Value]) -> Value {
 
 /// Makes the bound that a comparison of a column with `key` gives, where the column is compared as `compared`; `None`
 /// if that does not tell all of the column's values apart, in their order.
-pub(super) fn bound(
+pub(crate) fn bound(
     end: End,
     column: &ColumnType,
     compared: &ColumnType,

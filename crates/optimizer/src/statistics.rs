@@ -13,8 +13,8 @@ use types::compare::group_key;
 
 use super::estimate::count;
 use super::sample::{Runs, Sample};
-use crate::catalog::{ColumnStatistics, IndexKind, Sampled, TableDef, TableStatistics};
-use crate::plan::expr::CompareOp;
+use catalog::{ColumnStatistics, IndexKind, Sampled, TableDef, TableStatistics};
+use plan::expr::CompareOp;
 
 /// Tables with fewer rows have no statistics.
 const ROWS_MIN: u64 = 100;
@@ -24,7 +24,7 @@ const STALE: u64 = 3;
 const STEPS_MAX: usize = 64;
 
 /// Returns the share of the rows for which `column op value` is true; `None` if nothing is known.
-pub(super) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> Option<f64> {
+pub(crate) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> Option<f64> {
     let number = number_of(value)?;
     if column.steps.len() < 2 {
         return None;
@@ -41,7 +41,7 @@ pub(super) fn share(column: &ColumnStatistics, op: CompareOp, value: &Value) -> 
 }
 
 /// Takes statistics of a table, if there are none that are good.
-pub(super) fn learn(table: &TableDef, store: &Arc<storage::Store>) {
+pub(crate) fn learn(table: &TableDef, store: &Arc<storage::Store>) {
     let rows = table.rows.data.row_count();
     if rows < ROWS_MIN {
         return;
@@ -67,7 +67,7 @@ impl Sample {
         let columns = columns.collect();
         let prefixes = (0..table.indexes.len()).map(|i| self.prefixes(table, i, rows)).collect();
         let read = u64::try_from(self.rows.len()).unwrap_or(u64::MAX);
-        let sampled = Sampled { when: crate::catalog::clock::clock(), rows, read };
+        let sampled = Sampled { when: catalog::clock::clock(), rows, read };
         TableStatistics { sampled, columns, prefixes }
     }
 

@@ -7,12 +7,12 @@
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Family, Mode, Value, convert};
 
-use crate::func::date::date_added;
-use crate::plan::expr::{Conversion, Expr, ExprKind};
-use crate::plan::walk::{self, Rewrite};
+use functions::date::date_added;
+use plan::expr::{Conversion, Expr, ExprKind};
+use plan::walk::{self, Rewrite};
 
 /// Folds the moments in an expression.
-pub(super) fn fold(expr: &mut Expr) {
+pub(crate) fn fold(expr: &mut Expr) {
     walk::rewrite(expr, &mut |e| {
         let is_made = matches!(e.kind, ExprKind::Convert(_) | ExprKind::Call(..));
         let Some(value) = is_made.then(|| value_of(e)).flatten() else { return Rewrite::Enter };

@@ -2,12 +2,12 @@
 
 use types::{Collation, DataType};
 
-use crate::plan::children;
-use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::function;
-use crate::plan::query::{JoinKind, Node, Query};
-use crate::plan::statement::table_of;
-use crate::plan::walk::{self, Registers};
+use plan::children;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::function;
+use plan::query::{JoinKind, Node, Query};
+use plan::statement::table_of;
+use plan::walk::{self, Registers};
 
 /// Splits a predicate into its conjuncts.
 pub(crate) fn split(predicate: Expr, conjuncts: &mut Vec<Expr>) {
@@ -30,7 +30,7 @@ pub(crate) fn join_conjuncts(mut conjuncts: Vec<Expr>) -> Option<Expr> {
 }
 
 /// Puts conjuncts above a node.
-pub(super) fn filter(node: Node, conjuncts: Vec<Expr>) -> Node {
+pub(crate) fn filter(node: Node, conjuncts: Vec<Expr>) -> Node {
     match join_conjuncts(conjuncts) {
         Some(predicate) => Node::Filter(Box::new((node, predicate))),
         None => node,
@@ -38,7 +38,7 @@ pub(super) fn filter(node: Node, conjuncts: Vec<Expr>) -> Node {
 }
 
 /// Parts conjuncts into those that read, of `all`, only `readable`, and others.
-pub(super) fn part(
+pub(crate) fn part(
     conjuncts: Vec<Expr>,
     readable: &Registers,
     all: &Registers,
@@ -48,7 +48,7 @@ pub(super) fn part(
 
 /// Tells whether it matters how often an expression is evaluated: it makes random values, takes a value
 /// of a sequence or calls a user's function.
-pub(super) fn is_volatile(expr: &Expr) -> bool {
+pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
     walk::visit(expr, &mut |e| {
         found |= match &e.kind {
@@ -63,7 +63,7 @@ pub(super) fn is_volatile(expr: &Expr) -> bool {
 /// Tells whether a conjunct over keys holds for all values that a grouping takes for equal, or for none: equal texts
 /// may differ in case and blanks, floats in the sign of 0, binary values in zeros at the end, points in time in their
 /// offset. A comparison under the key's own collation and IS NULL do not see that; functions may.
-pub(super) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
+pub(crate) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
     let mut open = vec![conjunct];
     while let Some(expr) = open.pop() {
         match &expr.kind {
@@ -106,12 +106,12 @@ fn has_unlike_equals(data_type: &DataType) -> bool {
 }
 
 /// As [`is_volatile`], of a whole query.
-pub(super) fn is_query_volatile(query: &Query) -> bool {
+pub(crate) fn is_query_volatile(query: &Query) -> bool {
     is_node_volatile(&query.root) || query.output.iter().any(|c| is_volatile(&c.expr))
 }
 
 /// As [`is_volatile`], of an operator and all below it.
-pub(super) fn is_node_volatile(node: &Node) -> bool {
+pub(crate) fn is_node_volatile(node: &Node) -> bool {
     let mut found = false;
     walk::visit_node(node, &mut |e| {
         found |= match &e.kind {
@@ -129,7 +129,7 @@ pub(super) fn is_node_volatile(node: &Node) -> bool {
 }
 
 /// Returns the registers that a node's expressions read.
-pub(super) fn node_reads(node: &Node) -> Registers {
+pub(crate) fn node_reads(node: &Node) -> Registers {
     let mut set = Registers::default();
     walk::visit_node(node, &mut |e| {
         if let ExprKind::Column(register) = e.kind {
@@ -140,7 +140,7 @@ pub(super) fn node_reads(node: &Node) -> Registers {
 }
 
 /// Returns the registers that are filled anywhere inside a node, those of subqueries included.
-pub(super) fn made_inside(node: &Node) -> Registers {
+pub(crate) fn made_inside(node: &Node) -> Registers {
     let mut set = Registers::default();
     add_made(node, &mut set);
     set
@@ -163,7 +163,7 @@ fn add_made(node: &Node, set: &mut Registers) {
 }
 
 /// Returns the registers that a query reads and does not fill: those of the queries around it.
-pub(super) fn free(query: &Query) -> Registers {
+pub(crate) fn free(query: &Query) -> Registers {
     let mut read = node_reads(&query.root);
     let mut made = made_inside(&query.root);
     for column in &query.output {
@@ -181,7 +181,7 @@ pub(super) fn free(query: &Query) -> Registers {
 }
 
 /// Tells whether a value can be NULL; columns are looked up among what the nodes give.
-pub(super) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
+pub(crate) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
     match &expr.kind {
         ExprKind::Constant(value) => value.is_null(),
         ExprKind::Column(register) => !nodes.iter().any(|n| is_never_null(n, *register)),
@@ -199,7 +199,7 @@ pub(super) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
 
 /// Tells whether a node gives no NULL in a register: a column that is NOT NULL, on no side of an outer
 /// join that may be missing.
-pub(super) fn is_never_null(node: &Node, register: Register) -> bool {
+pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
     match node {
         Node::Scan(scan) => scan.columns.iter().any(|c| {
             c.1 == register && !table_of(&scan.table).columns[usize::from(c.0)].ty.nullable
@@ -242,7 +242,7 @@ pub(super) fn is_never_null(node: &Node, register: Register) -> bool {
 }
 
 /// Tells whether a predicate is never true where all of these registers are NULL.
-pub(super) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
+pub(crate) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
     match &predicate.kind {
         ExprKind::And(all) => all.iter().any(|e| rejects_null(e, registers)),
         ExprKind::Or(any) => any.iter().all(|e| rejects_null(e, registers)),

@@ -11,12 +11,12 @@ use super::estimate::{estimate, hash_cost};
 use super::order_search::{How, Plan, Predicate, Relation, search};
 use super::simplify::{Verdict, add_implied, implied_by_or, simplify};
 use super::{Optimizer, conjunct};
-use crate::plan::expr::{CompareOp, Expr, ExprKind};
-use crate::plan::query::{Join, JoinKind, JoinMethod, Node};
-use crate::plan::walk::{self, Registers};
+use plan::expr::{CompareOp, Expr, ExprKind};
+use plan::query::{Join, JoinKind, JoinMethod, Node};
+use plan::walk::{self, Registers};
 
 /// Inputs of inner joins for which all orders are looked at.
-pub(super) const INPUTS_EXACT_MAX: usize = 10;
+pub(crate) const INPUTS_EXACT_MAX: usize = 10;
 /// Inputs that fit the sets of the search; more are joined as they stand.
 const INPUTS_MAX: usize = 64;
 
@@ -39,7 +39,7 @@ struct Semi {
 
 impl Optimizer<'_> {
     /// Optimizes a tree of inner joins and semi-joins, with the conjuncts above it.
-    pub(super) fn push_inner(
+    pub(crate) fn push_inner(
         &mut self,
         join: Join,
         conjuncts: Vec<Expr>,

@@ -5,14 +5,14 @@ use super::conjunct::{filter, join_conjuncts, node_reads, part, split};
 use super::estimate::{self, estimate};
 use super::seek;
 use super::simplify;
-use crate::plan::children;
-use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
-use crate::plan::query::{Access, Join, JoinKind, JoinMethod, Node, Scan};
-use crate::plan::statement::table_of;
-use crate::plan::walk::{self, Registers};
+use plan::children;
+use plan::expr::{CompareOp, Expr, ExprKind, Register};
+use plan::query::{Access, Join, JoinKind, JoinMethod, Node, Scan};
+use plan::statement::table_of;
+use plan::walk::{self, Registers};
 
 /// The inputs of a join, each optimized by itself.
-pub(super) struct Sides {
+pub(crate) struct Sides {
     pub left: Node,
     pub right: Node,
 }
@@ -27,7 +27,7 @@ pub enum Method {
 }
 
 /// Joins by the cheaper method.
-pub(super) fn attach(
+pub(crate) fn attach(
     kind: JoinKind,
     sides: Sides,
     conjuncts: Vec<Expr>,
@@ -89,7 +89,7 @@ fn wants_seek(node: &Node) -> bool {
 }
 
 /// Returns the cost of finding the rows of one left row by an index of the right side.
-pub(super) fn found_by_seek(node: &Node, conjuncts: &[Expr]) -> Option<f64> {
+pub(crate) fn found_by_seek(node: &Node, conjuncts: &[Expr]) -> Option<f64> {
     match node {
         Node::Scan(scan) => {
             let best = seek::best(scan, conjuncts)?;
@@ -102,7 +102,7 @@ pub(super) fn found_by_seek(node: &Node, conjuncts: &[Expr]) -> Option<f64> {
 }
 
 /// Joins by a method.
-pub(super) fn join(
+pub(crate) fn join(
     kind: JoinKind,
     sides: Sides,
     conjuncts: Vec<Expr>,
@@ -193,7 +193,7 @@ fn is_met(node: &Node, conjunct: &Expr, key: &Expr) -> bool {
 }
 
 /// Puts more conjuncts into an input that is optimized already.
-pub(super) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
+pub(crate) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
     if conjuncts.is_empty() {
         return node;
     }
@@ -218,7 +218,7 @@ pub(super) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
 }
 
 /// Tells whether a conjunct is an equality between the two sides.
-pub(super) fn is_equi(
+pub(crate) fn is_equi(
     conjunct: &Expr,
     left: &Registers,
     right: &Registers,

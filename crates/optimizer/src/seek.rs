@@ -13,14 +13,14 @@ use types::value::ColumnType;
 use types::{Mode, Value};
 
 use super::conjunct::{join_conjuncts, split};
-use crate::catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
-use crate::func;
-use crate::plan::children;
-use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind};
-use crate::plan::query::{Access, Node, Path, Scan, TableSource, Whole};
-use crate::plan::statement::{Bound, table_of};
-use crate::plan::walk::{self, Registers};
-use crate::plan::watch::root_of;
+use catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
+use functions as func;
+use plan::children;
+use plan::expr::{CompareOp, Conversion, Expr, ExprKind};
+use plan::query::{Access, Node, Path, Scan, TableSource, Whole};
+use plan::statement::{Bound, table_of};
+use plan::walk::{self, Registers};
+use plan::watch::root_of;
 
 /// A comparison of a column with something that is known when the scan is opened.
 struct Sarg {
@@ -41,7 +41,7 @@ struct Sarg {
 }
 
 /// The best index for a scan.
-pub(super) struct Best {
+pub(crate) struct Best {
     pub index: usize,
     /// Sargs that give the equal key columns, in key order.
     equals: Vec<usize>,
@@ -54,7 +54,7 @@ pub(super) struct Best {
 }
 
 /// Gives a scan its access path and what is left of the predicate.
-pub(super) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
+pub(crate) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     let mut conjuncts = conjuncts;
     if let Some(predicate) = scan.predicate.take() {
         split(predicate, &mut conjuncts);
@@ -106,7 +106,7 @@ fn all_rows(table: &TableDef, path: Path) -> Access {
 }
 
 /// Tells whether the scans of a statement's tree go the ways that hints ask for.
-pub(crate) fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
+pub fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
     let Some(root) = root_of(bound).filter(|_| level == super::Level::Full) else {
         return true;
     };
@@ -121,7 +121,7 @@ pub(crate) fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
 }
 
 /// Tells whether a scan goes the way that a hint asks for.
-pub(super) fn takes_hinted_path(scan: &Scan) -> bool {
+pub(crate) fn takes_hinted_path(scan: &Scan) -> bool {
     let (taken, seeks) = match &scan.access {
         Access::Full => (None, false),
         Access::Seek { index, .. } => (Some(*index), true),
@@ -141,7 +141,7 @@ pub(super) fn takes_hinted_path(scan: &Scan) -> bool {
 }
 
 /// Finds the best index without changing the scan.
-pub(super) fn best(scan: &Scan, conjuncts: &[Expr]) -> Option<Best> {
+pub(crate) fn best(scan: &Scan, conjuncts: &[Expr]) -> Option<Best> {
     let mut all = conjuncts.to_vec();
     if let Some(predicate) = scan.predicate.clone() {
         split(predicate, &mut all);
@@ -345,13 +345,13 @@ fn column_of(scan: &Scan, expr: &Expr) -> Option<(u16, bool)> {
 }
 
 /// Returns the collation by which values of a type are told apart.
-pub(super) fn key_collation(ty: &ColumnType) -> types::Collation {
+pub(crate) fn key_collation(ty: &ColumnType) -> types::Collation {
     if ty.data_type.is_string() { ty.collation } else { types::Collation::default() }
 }
 
 /// Returns the scan of a statement that touches one row by a whole unique key and evaluates no
 /// subquery on its way.
-pub(crate) fn is_point(node: &Node) -> Option<&Scan> {
+pub fn is_point(node: &Node) -> Option<&Scan> {
     let Node::Scan(scan) = node else { return None };
     let TableSource::Table(table) = &scan.table else { return None };
     let Access::Seek { index, key } = &scan.access else { return None };

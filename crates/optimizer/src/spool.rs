@@ -6,15 +6,15 @@
 
 use super::Optimizer;
 use super::conjunct::{is_volatile, join_conjuncts, split};
-use crate::plan::children;
-use crate::plan::expr::{CompareOp, Expr, ExprKind};
-use crate::plan::query::{Access, JoinMethod, Node, Path, Query, Scan, ScanHints, Spool};
-use crate::plan::safe::cannot_fail;
-use crate::plan::walk::{self, Registers, Rewrite};
+use plan::children;
+use plan::expr::{CompareOp, Expr, ExprKind};
+use plan::query::{Access, JoinMethod, Node, Path, Query, Scan, ScanHints, Spool};
+use plan::safe::cannot_fail;
+use plan::walk::{self, Registers, Rewrite};
 
 /// How often a tree is opened in a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Opened {
+pub(crate) enum Opened {
     Once,
     /// For each row of something.
     Often,
@@ -22,7 +22,7 @@ pub(super) enum Opened {
 
 impl Optimizer<'_> {
     /// Puts spools into a query.
-    pub(super) fn spool_query(&mut self, query: &mut Query, opened: Opened) {
+    pub(crate) fn spool_query(&mut self, query: &mut Query, opened: Opened) {
         self.spool(&mut query.root, opened);
         if self.subqueries {
             query.output.iter_mut().for_each(|c| self.spool_expression(&mut c.expr, Opened::Often));
@@ -30,7 +30,7 @@ impl Optimizer<'_> {
     }
 
     /// Puts spools into the queries inside an expression that is evaluated so often.
-    pub(super) fn spool_expression(&mut self, expr: &mut Expr, opened: Opened) {
+    pub(crate) fn spool_expression(&mut self, expr: &mut Expr, opened: Opened) {
         walk::rewrite(expr, &mut |e| match &mut e.kind {
             ExprKind::Once(_, inner) => {
                 self.spool_expression(inner, Opened::Once);
@@ -51,7 +51,7 @@ impl Optimizer<'_> {
     }
 
     /// Puts spools into a tree.
-    pub(super) fn spool(&mut self, node: &mut Node, opened: Opened) {
+    pub(crate) fn spool(&mut self, node: &mut Node, opened: Opened) {
         if self.subqueries {
             children::expressions_mut(node, &mut |e| self.spool_expression(e, Opened::Often));
         }

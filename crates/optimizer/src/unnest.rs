@@ -10,10 +10,10 @@ use super::Optimizer;
 use super::conjunct::{
     free, is_nullable, is_query_volatile, is_volatile, join_conjuncts, node_reads, split,
 };
-use crate::plan::depth::UNNESTED_MAX;
-use crate::plan::expr::{CompareOp, Expr, ExprKind, QuantifiedSubquery, Quantifier};
-use crate::plan::query::{Join, JoinKind, JoinMethod, Node, Query};
-use crate::plan::walk::{self, Registers};
+use plan::depth::UNNESTED_MAX;
+use plan::expr::{CompareOp, Expr, ExprKind, QuantifiedSubquery, Quantifier};
+use plan::query::{Join, JoinKind, JoinMethod, Node, Query};
+use plan::walk::{self, Registers};
 
 /// A condition with a subquery, taken apart.
 struct Quest {
@@ -33,7 +33,7 @@ struct Comparison {
 
 impl Optimizer<'_> {
     /// Makes a join of a conjunct over `input`, if it can be one; else gives the conjunct back.
-    pub(super) fn unnest(&mut self, input: Node, conjunct: Expr) -> (Node, Option<Expr>) {
+    pub(crate) fn unnest(&mut self, input: Node, conjunct: Expr) -> (Node, Option<Expr>) {
         if self.unnested >= UNNESTED_MAX {
             return (input, Some(conjunct));
         }
@@ -135,7 +135,7 @@ fn condition(
     Some(Expr { kind: ExprKind::Or(any.into()), ty })
 }
 
-pub(super) fn bit() -> types::value::ColumnType {
+pub(crate) fn bit() -> types::value::ColumnType {
     types::value::ColumnType {
         data_type: types::DataType::Bit,
         collation: types::Collation::default(),
@@ -171,7 +171,7 @@ fn is_positive(count: &Expr) -> bool {
 
 /// Takes the conjuncts out of a node that read registers outside, as far as they stand in filters and
 /// inner joins at its top.
-pub(super) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> Node {
+pub(crate) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> Node {
     match node {
         Node::Filter(inner) => {
             let (input, predicate) = *inner;
@@ -207,6 +207,6 @@ pub(super) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> N
 }
 
 /// Tells whether a query reads no register of the rows around it.
-pub(super) fn is_closed(query: &Query) -> bool {
+pub(crate) fn is_closed(query: &Query) -> bool {
     free(query).is_empty()
 }

@@ -11,12 +11,12 @@ use super::order;
 use super::seek;
 use super::simplify::{Verdict, simplify};
 use super::stream;
-use crate::plan::children;
-use crate::plan::expr::{Expr, ExprKind, Register};
-use crate::plan::query::{
+use plan::children;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{
     Aggregate, Join, JoinKind, Node, Query, SetKind, SetOperation, Sort, Window,
 };
-use crate::plan::walk::{self, Registers, Rewrite};
+use plan::walk::{self, Registers, Rewrite};
 
 /// Subqueries around a scan up to which it checks those of its own conditions. A scan has its conditions twice, so
 /// subqueries in each other would double with each level.
@@ -25,7 +25,7 @@ const LEVELS_IN_SCANS: u32 = 3;
 impl Optimizer<'_> {
     /// Optimizes a node whose rows have to satisfy conjuncts. Of the registers in `all`, those in `outer`
     /// are filled before the node is opened; registers that are not in `all` are constants to it.
-    pub(super) fn push(
+    pub(crate) fn push(
         &mut self,
         node: Node,
         conjuncts: Vec<Expr>,
@@ -111,7 +111,7 @@ impl Optimizer<'_> {
     }
 
     /// Optimizes the conditions of a filter: those that can be are made joins of its input.
-    pub(super) fn conditions(&mut self, input: Node, predicate: Expr) -> (Node, Vec<Expr>) {
+    pub(crate) fn conditions(&mut self, input: Node, predicate: Expr) -> (Node, Vec<Expr>) {
         let mut conjuncts = Vec::new();
         split(predicate, &mut conjuncts);
         if !self.subqueries {

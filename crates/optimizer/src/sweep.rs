@@ -4,8 +4,8 @@
 use types::Result;
 
 use super::{Optimizer, SMALL, Statement, expression};
-use crate::plan::expr::Expr;
-use crate::plan::statement::{
+use plan::expr::Expr;
+use plan::statement::{
     Assignment, Bound, Insert, InsertValue, MergeAction, OutputClause, OutputTarget, SetRow,
 };
 
@@ -13,7 +13,7 @@ use crate::plan::statement::{
 ///
 /// # Errors
 /// 8631 for an expression that is too deep.
-pub(crate) fn leftovers(statement: &mut Statement<'_>, bound: &mut Bound) -> Result<()> {
+pub fn leftovers(statement: &mut Statement<'_>, bound: &mut Bound) -> Result<()> {
     let is_seen = !statement.subqueries && statement.size <= SMALL;
     if is_seen || Optimizer::of(statement).is_none() {
         return Ok(());

@@ -9,13 +9,13 @@ use types::compare::Truth;
 
 use super::conjunct::{is_volatile, join_conjuncts, split};
 use super::fold::fold;
-use crate::plan::expr::{CompareOp, Expr, ExprKind, Register};
-use crate::plan::walk::{self, Registers};
+use plan::expr::{CompareOp, Expr, ExprKind, Register};
+use plan::walk::{self, Registers};
 use types::comparison::compare;
 
 /// Whether rows can satisfy conjuncts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// They may.
     Possible,
     /// None does.
@@ -23,7 +23,7 @@ pub(super) enum Verdict {
 }
 
 /// Simplifies conjuncts in place.
-pub(super) fn simplify(conjuncts: &mut Vec<Expr>) -> Verdict {
+pub(crate) fn simplify(conjuncts: &mut Vec<Expr>) -> Verdict {
     conjuncts.iter_mut().for_each(fold);
     if conjuncts.iter().any(|c| matches!(c.kind, ExprKind::Or(_))) {
         let all = std::mem::take(conjuncts);
@@ -133,7 +133,7 @@ fn contradict(conjuncts: &[Expr]) -> bool {
 }
 
 /// Adds what follows from equalities of columns: `a = b AND a < 5` gives `b < 5`.
-pub(super) fn add_implied(conjuncts: &mut Vec<Expr>) {
+pub(crate) fn add_implied(conjuncts: &mut Vec<Expr>) {
     let mut equal: Vec<(Register, Register, Expr, Expr)> = Vec::new();
     for conjunct in conjuncts.iter() {
         if let ExprKind::Compare(CompareOp::Equal, _, pair) = &conjunct.kind
@@ -167,7 +167,7 @@ pub(super) fn add_implied(conjuncts: &mut Vec<Expr>) {
 }
 
 /// Returns the column that a comparison restricts by a constant or a variable, bare.
-pub(super) fn restricted(conjunct: &Expr) -> Option<Register> {
+pub(crate) fn restricted(conjunct: &Expr) -> Option<Register> {
     let ExprKind::Compare(op, collation, pair) = &conjunct.kind else { return None };
     if *op == CompareOp::NotEqual {
         return None;
@@ -186,7 +186,7 @@ pub(super) fn restricted(conjunct: &Expr) -> Option<Register> {
 }
 
 /// Returns an expression with another column in the place of one.
-pub(super) fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
+pub(crate) fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
     let mut expr = expr.clone();
     walk::rewrite(&mut expr, &mut |e| {
         if matches!(e.kind, ExprKind::Column(r) if r == register) {
@@ -200,7 +200,7 @@ pub(super) fn replaced(expr: &Expr, register: Register, other: &Expr) -> Expr {
 
 /// Returns what an OR over several inputs says of one of them: the OR of what its branches say, if all
 /// do. `(a.x = 1 AND b.y = 2) OR (a.x = 3 AND b.y = 4)` says `a.x = 1 OR a.x = 3` of `a`.
-pub(super) fn implied_by_or(conjunct: &Expr, own: &Registers, all: &Registers) -> Option<Expr> {
+pub(crate) fn implied_by_or(conjunct: &Expr, own: &Registers, all: &Registers) -> Option<Expr> {
     let ExprKind::Or(branches) = &conjunct.kind else { return None };
     if walk::has_subquery(conjunct) || is_volatile(conjunct) {
         return None;

@@ -4,13 +4,13 @@
 //! index numbers them as that index gives them. So TOP above it stops the scan below it.
 
 use super::order;
-use crate::plan::expr::{Expr, ExprKind};
-use crate::plan::query::{Node, SortKey, Window, WindowCall, WindowFunction};
-use crate::plan::walk;
+use plan::expr::{Expr, ExprKind};
+use plan::query::{Node, SortKey, Window, WindowCall, WindowFunction};
+use plan::walk;
 
 /// Leaves out keys that order nothing, and lets the functions number rows as they pass, if the input can be
 /// made to give them in the order of all calls.
-pub(super) fn settle(window: &mut Window) {
+pub(crate) fn settle(window: &mut Window) {
     for call in &mut window.calls {
         call.order.retain(|key| !is_constant(&key.expr));
         call.partition.retain(|key| !is_constant(key));
@@ -19,7 +19,7 @@ pub(super) fn settle(window: &mut Window) {
 }
 
 /// Tells whether a streaming window gives its rows in the order of these keys.
-pub(super) fn gives(window: &Window, keys: &[SortKey]) -> bool {
+pub(crate) fn gives(window: &Window, keys: &[SortKey]) -> bool {
     if !window.streams {
         return false;
     }

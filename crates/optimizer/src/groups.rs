@@ -12,13 +12,13 @@
 use types::{Collation, DataType};
 
 use super::Optimizer;
-use crate::plan::expr::{CompareOp, Conversion, Expr, ExprKind, Register};
-use crate::plan::query::{BulkFormat, BulkScan, GroupTest};
-use crate::plan::walk::{self, Rewrite};
+use plan::expr::{CompareOp, Conversion, Expr, ExprKind, Register};
+use plan::query::{BulkFormat, BulkScan, GroupTest};
+use plan::walk::{self, Rewrite};
 
 impl Optimizer<'_> {
     /// Gives a scan the tests that follow from what its rows have to satisfy.
-    pub(super) fn test_groups(&mut self, scan: &mut BulkScan, conjuncts: &[Expr]) {
+    pub(crate) fn test_groups(&mut self, scan: &mut BulkScan, conjuncts: &[Expr]) {
         if !matches!(scan.format, BulkFormat::Parquet(_)) {
             return;
         }
@@ -33,7 +33,7 @@ impl Optimizer<'_> {
     }
 
     /// As [`Self::test_groups`], for what is asked of values that are computed of the columns.
-    pub(super) fn test_groups_below(
+    pub(crate) fn test_groups_below(
         &mut self,
         scan: &mut BulkScan,
         conjuncts: &[Expr],

@@ -1,11 +1,11 @@
 //! ORDER BY: by an index where one gives the order, else by a sort.
 
 use super::stream;
-use crate::catalog::IndexKind;
-use crate::plan::expr::{Expr, ExprKind};
-use crate::plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
-use crate::plan::statement::table_of;
-use crate::plan::walk::{self, Registers};
+use catalog::IndexKind;
+use plan::expr::{Expr, ExprKind};
+use plan::query::{Access, JoinKind, Node, Scan, Sort, SortKey};
+use plan::statement::table_of;
+use plan::walk::{self, Registers};
 
 /// Sorts a node's rows, unless it can be made to give them in that order.
 pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> Node {
@@ -18,7 +18,7 @@ pub(crate) fn sort(mut input: Node, keys: Vec<SortKey>, limit: Option<Expr>) -> 
 }
 
 /// Leaves constants and repeated keys out: they order nothing.
-pub(super) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
+pub(crate) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
     let mut kept: Vec<SortKey> = Vec::with_capacity(keys.len());
     for key in keys {
         let constant = matches!(key.expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_));
@@ -30,7 +30,7 @@ pub(super) fn distinct(keys: Vec<SortKey>) -> Vec<SortKey> {
 }
 
 /// Makes the node give its rows in the order of the keys, if it can.
-pub(super) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
+pub(crate) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,
         Node::Filter(inner) => provide(&mut inner.0, keys),
@@ -66,7 +66,7 @@ pub(super) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
 }
 
 /// Tells whether no two rows of a node agree in all of these registers.
-pub(super) fn is_unique(node: &Node, registers: &Registers) -> bool {
+pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,
         Node::Scan(scan) => {
@@ -164,7 +164,7 @@ fn provide_scan(scan: &mut Scan, keys: &[SortKey]) -> bool {
 
 fn provide_full(
     scan: &mut Scan,
-    table: &crate::catalog::TableDef,
+    table: &catalog::TableDef,
     direction: &dyn Fn(usize, usize) -> Option<bool>,
 ) -> bool {
     let found = (0..table.indexes.len()).find_map(|i| Some((i, direction(i, 0)?)));
