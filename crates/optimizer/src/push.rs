@@ -13,9 +13,7 @@ use super::simplify::{Verdict, simplify};
 use super::stream;
 use plan::children;
 use plan::expr::{Expr, ExprKind, Register};
-use plan::query::{
-    Aggregate, Join, JoinKind, Node, Query, SetKind, SetOperation, Sort, Window,
-};
+use plan::query::{Aggregate, Join, JoinKind, Node, Query, SetKind, SetOperation, Sort, Window};
 use plan::walk::{self, Registers, Rewrite};
 
 /// Subqueries around a scan up to which it checks those of its own conditions. A scan has its conditions twice, so

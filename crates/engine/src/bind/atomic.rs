@@ -1,4 +1,4 @@
-//! Finds atomic blocks that need no transaction: one data statement, and nothing behind it that can
+//! The options of atomic blocks, and which of these blocks need no transaction: those with one data statement, and nothing behind it that can
 //! fail.
 //!
 //! A single statement is atomic by itself, and on one row it commits on that row, without a
@@ -6,13 +6,63 @@
 //! state are such blocks: some SETs, an UPDATE that reads and slides, and `IF @item IS NOT NULL SELECT
 //! @item`. The rule is conservative: what it does not know needs a transaction.
 
-use tsql::ast::{self, ConditionKind, DeclarationKind, ExprKind, QueryBody, StatementKind};
+use crate::catalog::options::IsolationLevel;
+use tsql::ast::{
+    self, AtomicOption, ConditionKind, DeclarationKind, ExprKind, QueryBody, StatementKind,
+};
+use types::{Error, Msg};
 
 /// Whether the block can run without a transaction. `source` is the text that spans refer to.
 pub(super) fn commits_alone(body: &[ast::Statement], source: &str) -> bool {
     let mut walk = Walk { source, touched: false };
     let plain = walk.list(body);
     plain && !mentions(source, "@@trancount") && !mentions(source, "xact_state")
+}
+
+/// Returns the isolation that the block asks for.
+///
+/// # Errors
+/// 10784 for a missing option, 40517 for one that is not supported.
+pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, Error> {
+    let mut isolation = None;
+    let mut language = false;
+    for option in options {
+        match option {
+            AtomicOption::Isolation(level) => {
+                isolation = Some(match level {
+                    ast::IsolationLevel::Snapshot => IsolationLevel::Snapshot,
+                    ast::IsolationLevel::RepeatableRead => IsolationLevel::RepeatableRead,
+                    ast::IsolationLevel::Serializable => IsolationLevel::Serializable,
+                    ast::IsolationLevel::ReadCommitted | ast::IsolationLevel::ReadUncommitted => {
+                        return Err(Msg::NotSupported(
+                            "READ COMMITTED and READ UNCOMMITTED in an ATOMIC block",
+                        )
+                        .into());
+                    }
+                });
+            }
+            AtomicOption::Language(_) => language = true,
+            // A week and a date order of the block's own: us_english's are the only ones there are
+            // as long as SET LANGUAGE knows no other.
+            AtomicOption::DateFirst(7) => {}
+            AtomicOption::DateFirst(_) => {
+                return Err(Msg::NotSupported("DATEFIRST other than 7 in an ATOMIC block").into());
+            }
+            AtomicOption::DateFormat(order) if order.is("mdy") => {}
+            AtomicOption::DateFormat(_) => {
+                return Err(
+                    Msg::NotSupported("DATEFORMAT other than mdy in an ATOMIC block").into()
+                );
+            }
+            // Nothing is written to disk that could be delayed.
+            AtomicOption::DelayedDurability(_) => {}
+        }
+    }
+    match (isolation, language) {
+        (Some(isolation), true) => Ok(isolation),
+        (None, _) => Err(Msg::AtomicNeedsOption("transaction isolation level").into()),
+        (Some(_), false) => Err(Msg::AtomicNeedsOption("language").into()),
+    }
 }
 
 /// Tells whether a text has a word in it; too often yes does no harm.

@@ -4,8 +4,8 @@ use tsql::ast::{self, QueryBody};
 use types::{Msg, Result};
 
 use super::Binder;
+use super::external;
 use super::query::{bind_query, declare_ctes};
-use crate::exec::ddl::external;
 use crate::opt;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Node, Query};

@@ -12,6 +12,7 @@ mod context;
 pub mod dml;
 mod export;
 pub mod expr;
+pub mod external;
 pub mod fragment;
 pub mod hint;
 pub mod program;
@@ -21,6 +22,7 @@ pub(crate) mod simple;
 mod statement;
 pub mod types;
 
+pub use atomic::check_atomic_options;
 pub use statement::{bind_scalar, bind_statement};
 pub(crate) use statement::{new_shape, shape_of};
 

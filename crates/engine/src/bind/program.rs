@@ -264,7 +264,7 @@ impl Compiler<'_, '_> {
                 StepKind::InsertExecute(self.insert_execute(*insert)?)
             }
             kind @ StatementKind::Insert(_) => data(ast::Statement { kind, span, line }),
-            kind if crate::explain::sets_plans(&kind) && !self.alone => {
+            kind if sets_plans(&kind) && !self.alone => {
                 return Err(Msg::ShowplanAlone.into());
             }
             StatementKind::Use(_) if self.body != Body::Batch => {
@@ -307,7 +307,7 @@ impl Compiler<'_, '_> {
         Ok(Ok(match kind {
             StatementKind::Block(body) => StepKind::Block(self.steps(body)),
             StatementKind::AtomicBlock(block) => {
-                crate::exec::run::atomic::check_options(&block.options)?;
+                super::atomic::check_atomic_options(&block.options)?;
                 let commits_alone = atomic::commits_alone(&block.body, &self.source);
                 StepKind::Atomic {
                     options: block.options,
@@ -659,4 +659,16 @@ fn check_gotos(statements: &[ast::Statement], labels: &[String]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Tells whether a statement switches SHOWPLAN: it has to be alone in its batch.
+pub(crate) fn sets_plans(kind: &StatementKind) -> bool {
+    let StatementKind::SetOption(option) = kind else { return false };
+    let ast::SetOption::Switch { options, .. } = &**option else { return false };
+    options.iter().any(|option| {
+        matches!(
+            option,
+            ast::SwitchOption::ShowplanAll | ast::SwitchOption::ShowplanText | ast::SwitchOption::ShowplanXml
+        )
+    })
 }

@@ -19,9 +19,8 @@ use types::{Collation, DataType, Length, Result, Value};
 
 use crate::bind::expr::literal_constant;
 use crate::bind::program::Parameters;
-use crate::catalog::{Object, TableDef};
+use crate::catalog::{Catalog, Object, TableDef};
 use crate::plan::program::{Program, VariableDef};
-use crate::session::SessionState;
 
 /// Characters of the longest string that is a parameter.
 const TEXT_MAX: u16 = 4_000;
@@ -36,14 +35,14 @@ pub(crate) struct Declared {
 
 /// Makes a template of a batch, if it is one safe statement.
 pub(crate) fn template(
-    session: &SessionState,
+    (catalog, database): (&Catalog, &str),
     batch: &Batch,
     text: &str,
 ) -> Option<(Template, Declared)> {
     let [statement] = batch.statements.as_slice() else { return None };
     let mut found = Found::default();
     let target = found.statement(&statement.kind)?;
-    let table = table_of(session, target)?;
+    let table = table_of(catalog, database, target)?;
     if !found.is_insert && !has_key(table, &found.equal) {
         return None;
     }
@@ -54,9 +53,10 @@ pub(crate) fn template(
         return None;
     }
     found.parameters.sort_by_key(|(span, _)| span.start);
+    let collation = catalog.database(database).map_or_else(Collation::default, |d| d.collation);
     let mut made = Declared { parameters: Parameters::default(), declared: String::new() };
     for (number, (_, literal)) in (1..).zip(&found.parameters) {
-        let constant = literal_constant(literal, session.collation()).ok()?;
+        let constant = literal_constant(literal, collation).ok()?;
         let ty = parameter_type(&constant.ty)?;
         let name = format!("@{number}");
         let comma = if number == 1 { "" } else { "," };
@@ -71,17 +71,16 @@ pub(crate) fn template(
     Some((Template::new(text, &places)?, made))
 }
 
-/// Makes the values of a program's parameters; `None` if one is of another type than its parameter.
+/// Makes the values of a program's parameters, in a vector that it is given; `None` if one is of another type than its parameter.
 ///
 /// # Errors
 /// Those of the constants.
 pub(crate) fn values(
     literals: Vec<Literal>,
     program: &Program,
-    session: &mut SessionState,
+    collation: Collation,
+    mut values: Vec<Value>,
 ) -> Result<Option<Vec<Value>>> {
-    let collation = session.collation();
-    let mut values = std::mem::take(&mut session.scratch.variables);
     values.clear();
     for (literal, variable) in literals.iter().zip(&program.variables) {
         let constant = literal_constant(literal, collation)?;
@@ -115,13 +114,13 @@ fn parameter_type(constant: &ColumnType) -> Option<ColumnType> {
 }
 
 /// The table that a name means, if it is one; neither a temporary one nor behind a view or a synonym.
-fn table_of<'s>(session: &'s SessionState, name: &ObjectName) -> Option<&'s TableDef> {
+fn table_of<'c>(catalog: &'c Catalog, database: &str, name: &ObjectName) -> Option<&'c TableDef> {
     if name.server.is_some() || name.is_temporary() {
         return None;
     }
-    let database = name.database.as_deref().unwrap_or(&session.database);
+    let database = name.database.as_deref().unwrap_or(database);
     let schema = name.schema.as_deref().unwrap_or("dbo");
-    match session.catalog.database(database)?.object(schema, &name.object)? {
+    match catalog.database(database)?.object(schema, &name.object)? {
         Object::Table(table) => Some(table),
         _ => None,
     }

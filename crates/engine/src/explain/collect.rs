@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use tsql::ast::{SetOption, StatementKind, SwitchOption};
+use tsql::ast::StatementKind;
 use types::{DataType, Length, Value};
 
 use super::rows::{self, Detail, column};
 use super::statement::{Body, Shown, World};
 use super::{Explain, XML_COLUMN, xml};
+use crate::bind::program::sets_plans;
 use crate::bind::shape_of;
 use crate::catalog::Catalog;
 use crate::exec::Cx;
@@ -67,18 +68,6 @@ pub(super) fn check_permission(cx: &Cx<'_>) -> Result<(), Stop> {
 pub(super) fn is_switch(program: &Program) -> bool {
     matches!(program.body.as_slice(), [Step { kind: StepKind::Other(statement), .. }]
         if sets_plans(&statement.kind))
-}
-
-/// Tells whether a statement switches SHOWPLAN: it has to be alone in its batch.
-pub(crate) fn sets_plans(kind: &StatementKind) -> bool {
-    let StatementKind::SetOption(option) = kind else { return false };
-    let SetOption::Switch { options, .. } = &**option else { return false };
-    options.iter().any(|option| {
-        matches!(
-            option,
-            SwitchOption::ShowplanAll | SwitchOption::ShowplanText | SwitchOption::ShowplanXml
-        )
-    })
 }
 
 /// Writes the document of statements.

@@ -20,7 +20,7 @@ mod statement;
 mod xml;
 
 pub(crate) use ::catalog::options::Explain;
-pub(crate) use collect::{cached_document, sets_plans};
+pub(crate) use collect::cached_document;
 pub(crate) use observe::parse_time;
 pub(crate) use profile::Profile;
 

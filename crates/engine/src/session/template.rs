@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use tsql::ast::Literal;
 use tsql::{Template, Tokens};
 use types::{Msg, Value};
 
@@ -147,7 +148,10 @@ impl SessionState {
         let again = kind.filter(|kind| self.instance.templates.was_seen(*kind, key));
         let (program, template) = self.compiling(|state| {
             let batch = state.parse(text, tokens)?;
-            let template = again.and_then(|_| simple::template(state, &batch, text));
+            let template = again.and_then(|_| {
+                let place = (&*state.catalog, &*state.database);
+                simple::template(place, &batch, text)
+            });
             match template {
                 Some((template, parameters)) => {
                     let text = template.parameterized();
@@ -164,7 +168,7 @@ impl SessionState {
                 let made = Kind { template: Arc::clone(&template), program };
                 self.instance.templates.put(kind, made.clone());
                 let quotes = self.quotes();
-                let values = simple::values(template.own_values(quotes)?, &made.program, self)?;
+                let values = self.parameter_values(template.own_values(quotes)?, &made.program)?;
                 let Some(values) = values else { return Err(Msg::InternalError.into()) };
                 let back = Back::Kind(kind, template, key);
                 Ok(Chosen::Kind(Call { program: made.program, values, back }))
@@ -212,7 +216,7 @@ impl SessionState {
             }
         };
         let literals = template.values(tokens, text, self.quotes()).ok()?;
-        let values = simple::values(literals, &program, self).ok().flatten()?;
+        let values = self.parameter_values(literals, &program).ok().flatten()?;
         if last != text_key {
             let back = Back::Kind(kind, template, text_key);
             return Some(Call { program, values, back });
@@ -222,6 +226,16 @@ impl SessionState {
         let kept = Kind { template, program: Arc::clone(&program) };
         put(&mut self.programs.templates.kinds, kind, Kept { kind: kept, last: text_key });
         Some(Call { program, values, back: Back::Text(text_key, text.into(), known) })
+    }
+
+    /// Makes the values of a program's parameters in the buffer that the session keeps.
+    fn parameter_values(
+        &mut self,
+        literals: Vec<Literal>,
+        program: &Program,
+    ) -> types::Result<Option<Vec<Value>>> {
+        let buffer = std::mem::take(&mut self.scratch.variables);
+        simple::values(literals, program, self.collation(), buffer)
     }
 
     /// Puts a program back that has run.

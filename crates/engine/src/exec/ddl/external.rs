@@ -7,21 +7,18 @@
 use std::sync::Arc;
 
 use parquet_io::Compression;
-use tsql::ast::{self, DropKind, ExternalKind, Ident, Literal, NamedOption, OptionValue};
+use tsql::ast::{self, DropKind, ExternalKind, Ident, NamedOption};
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
 use super::{change_database, refuse, table};
 use crate::bind::Binder;
+use crate::bind::external::{ALTER_FORMATS, ALTER_SOURCES, place, text, word};
 use crate::bind::query::column_type;
 use crate::catalog::name::Name;
 use crate::catalog::{Database, ExternalDataSource, ExternalFileFormat, ExternalPlace, Object};
 use crate::exec::Cx;
 use crate::security::Rights;
-
-/// Permissions that these definitions ask for.
-const ALTER_SOURCES: &str = "ALTER ANY EXTERNAL DATA SOURCE";
-const ALTER_FORMATS: &str = "ALTER ANY EXTERNAL FILE FORMAT";
 
 /// CREATE EXTERNAL DATA SOURCE and CREATE EXTERNAL FILE FORMAT.
 pub(super) fn create(create: &ast::CreateExternal, cx: &mut Cx<'_>) -> Result<()> {
@@ -78,35 +75,6 @@ pub(crate) fn check_permission(
     Ok(())
 }
 
-/// Checks that the login may make external tables.
-///
-/// # Errors
-/// 262 without CREATE TABLE and ALTER of data sources and file formats, 4834 without ADMINISTER DATABASE BULK OPERATIONS.
-pub(crate) fn check_table_permission(
-    rights: &Rights,
-    catalog: &crate::catalog::Catalog,
-    database: &Database,
-) -> Result<()> {
-    for permission in ["CREATE TABLE", ALTER_SOURCES, ALTER_FORMATS] {
-        rights.check_database(database, permission)?;
-    }
-    if rights.uses_data_sources(catalog, database) {
-        return Ok(());
-    }
-    Err(Msg::BulkNoPermission.into())
-}
-
-fn text(option: &NamedOption) -> Result<&str> {
-    match &option.value {
-        OptionValue::Literal(Literal::String(text) | Literal::NString(text)) => Ok(text),
-        _ => Err(Msg::ExternalOptionFormat(&option.name).into()),
-    }
-}
-
-fn word(option: &NamedOption) -> Result<&str> {
-    option.value.word().ok_or_else(|| Msg::ExternalOptionFormat(&option.name).into())
-}
-
 /// How LOCATION names a file of the server.
 const FILE_PREFIX: &str = "file://";
 
@@ -161,46 +129,6 @@ fn format_options(options: &[NamedOption]) -> Result<(Option<String>, Compressio
         return Ok(compression);
     }
     Err(Msg::ExternalOptionMissing("FORMAT_TYPE").into())
-}
-
-/// Reads the options of an external table: its place, and how files are written there.
-///
-/// # Errors
-/// 46501 for a data source or file format that there is not, 46505 where one is not said.
-pub(crate) fn place(
-    options: &[NamedOption],
-    database: &Database,
-) -> Result<(ExternalPlace, Compression)> {
-    let (mut location, mut source, mut format) = (None, None, None);
-    for option in options {
-        match &*option.name {
-            "LOCATION" => location = Some(text(option)?),
-            "DATA_SOURCE" => source = Some(word(option)?),
-            "FILE_FORMAT" => format = Some(word(option)?),
-            other => return refuse(&format!("{other} of an external table")),
-        }
-    }
-    let location = location.ok_or(Msg::ExternalOptionMissing("LOCATION"))?;
-    let source = source.ok_or(Msg::ExternalOptionMissing("DATA_SOURCE"))?;
-    let format = format.ok_or(Msg::ExternalOptionMissing("FILE_FORMAT"))?;
-    let missing = |what| Error::from(Msg::ExternalMissing(what));
-    let source = database.data_sources.get(&Name::new(source));
-    let source = source.ok_or_else(|| missing("DATA_SOURCE"))?;
-    let format = database.file_formats.get(&Name::new(format));
-    let format = format.ok_or_else(|| missing("FILE_FORMAT"))?;
-    // Who may use a data source is not to leave its folder.
-    if location.split('/').any(|part| part == "..") || location.contains('\0') {
-        return Err(Msg::ExternalOptionRange("LOCATION").into());
-    }
-    let inner = location.trim_matches('/');
-    let path = format!("{}/{inner}", source.folder);
-    let place = ExternalPlace {
-        data_source: source.id,
-        file_format: format.id,
-        location: location.to_owned(),
-        path,
-    };
-    Ok((place, format.compression))
 }
 
 /// CREATE EXTERNAL TABLE without AS.

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use sos::park;
 use sos::wait::WaitType;
-use tsql::ast::{AtomicOption, IsolationLevel as AstIsolation};
-use types::{Error, Msg, Value};
+use tsql::ast::AtomicOption;
+use types::{Msg, Value};
 
 use crate::exec::Cx;
 use crate::exec::run::{ErrorClass, Outcome, Run, Runner, Stop, transactions};
 use crate::plan::program::Step;
-use crate::session::IsolationLevel;
 
 /// Runs of a block that conflicts each time, before the conflict is the client's.
 const ATTEMPTS_MAX: u32 = 1000;
@@ -31,7 +30,7 @@ impl Runner<'_> {
         commits_alone: bool,
         cx: &mut Cx<'_>,
     ) -> Run {
-        let isolation = check_options(options)?;
+        let isolation = crate::bind::check_atomic_options(options)?;
         let before = std::mem::replace(&mut cx.session.isolation, isolation);
         let outcome = if cx.session.transaction.count > 0 {
             self.atomic_in_transaction(body, cx)
@@ -120,51 +119,5 @@ impl Runner<'_> {
             Ok(Outcome::Goto(_)) => Err(Msg::InternalError.into()),
             other => other,
         }
-    }
-}
-
-/// Returns the isolation that the block asks for.
-///
-/// # Errors
-/// 10784 for a missing option, 40517 for one that is not supported.
-pub(crate) fn check_options(options: &[AtomicOption]) -> Result<IsolationLevel, Error> {
-    let mut isolation = None;
-    let mut language = false;
-    for option in options {
-        match option {
-            AtomicOption::Isolation(level) => {
-                isolation = Some(match level {
-                    AstIsolation::Snapshot => IsolationLevel::Snapshot,
-                    AstIsolation::RepeatableRead => IsolationLevel::RepeatableRead,
-                    AstIsolation::Serializable => IsolationLevel::Serializable,
-                    AstIsolation::ReadCommitted | AstIsolation::ReadUncommitted => {
-                        return Err(Msg::NotSupported(
-                            "READ COMMITTED and READ UNCOMMITTED in an ATOMIC block",
-                        )
-                        .into());
-                    }
-                });
-            }
-            AtomicOption::Language(_) => language = true,
-            // A week and a date order of the block's own: us_english's are the only ones there are
-            // as long as SET LANGUAGE knows no other.
-            AtomicOption::DateFirst(7) => {}
-            AtomicOption::DateFirst(_) => {
-                return Err(Msg::NotSupported("DATEFIRST other than 7 in an ATOMIC block").into());
-            }
-            AtomicOption::DateFormat(order) if order.is("mdy") => {}
-            AtomicOption::DateFormat(_) => {
-                return Err(
-                    Msg::NotSupported("DATEFORMAT other than mdy in an ATOMIC block").into()
-                );
-            }
-            // Nothing is written to disk that could be delayed.
-            AtomicOption::DelayedDurability(_) => {}
-        }
-    }
-    match (isolation, language) {
-        (Some(isolation), true) => Ok(isolation),
-        (None, _) => Err(Msg::AtomicNeedsOption("transaction isolation level").into()),
-        (Some(_), false) => Err(Msg::AtomicNeedsOption("language").into()),
     }
 }
