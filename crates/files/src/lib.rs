@@ -3,4 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod fields;
+pub mod open;
 pub mod option;
+pub mod text;

@@ -13,7 +13,7 @@ use crate::bind::expr::convert_to;
 use crate::bind::{Binder, SourceColumn};
 use crate::catalog::name::Name;
 use crate::catalog::{ExternalPlace, TableDef};
-use crate::exec::bulk::rowset::{open_parquet, text_bytes, waiting};
+use files::open::{open_parquet, text_bytes, waiting};
 use crate::plan::expr::{Expr, ExprKind as BoundKind, Register};
 use crate::plan::query::{BulkFile, BulkFormat, BulkScan, Node, TextFormat};
 use ::files::option;

@@ -6,7 +6,6 @@
 
 pub(crate) mod rowset;
 pub(crate) mod scan;
-mod text;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -25,6 +24,7 @@ use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
 use crate::sink::Command;
 use files::fields::Field;
+use files::text;
 use files::option::{self, Options};
 use text::Wanted;
 
@@ -65,19 +65,6 @@ fn find_table(name: &ast::ObjectName, cx: &Cx<'_>) -> Result<Arc<TableDef>> {
         query::Resolved::Table(table) => Ok(table),
         _ => Err(Msg::NotSupported("BULK INSERT into a view").into()),
     }
-}
-
-fn read(path: &str) -> Result<Vec<u8>> {
-    sos::sys::read_file(path).map_err(|error| not_opened(path, &error))
-}
-
-/// Says why a file could not be opened or read.
-pub(crate) fn not_opened(path: &str, error: &std::io::Error) -> Error {
-    if error.kind() == std::io::ErrorKind::NotFound {
-        return Msg::BulkFileMissing(path).into();
-    }
-    let code = format!("{}({error})", error.raw_os_error().unwrap_or(0));
-    Msg::BulkFileNotOpened(path, &code).into()
 }
 
 /// Rows and bytes of values that are stored at once.

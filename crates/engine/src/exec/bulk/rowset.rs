@@ -5,72 +5,16 @@
 
 use std::sync::{Arc, Weak};
 
-use parquet_io::{Fault, ParquetFile, Rows, Source};
+use files::open::{Bytewise, damaged, open_parquet, read};
+use parquet_io::{ParquetFile, Rows};
 use sos::lock::{SpinClass, SpinLock};
-use sos::sched::{Unblocked, blocking};
-use sos::sys::RandomReader;
-use sos::wait::WaitType;
 use types::batch::{Batch, Vector};
 use types::{Bytes, DataType, Error, Msg, Result, Value};
 
-use super::{not_opened, read};
 use crate::exec::Cx;
 use crate::exec::eval::truth;
 use crate::exec::vector::Share;
 use crate::plan::query::{BulkFile, BulkFormat, BulkScan, GroupTest};
-
-/// A file as the Parquet reader wants it.
-#[derive(Debug)]
-pub(crate) struct Bytewise(RandomReader);
-
-impl Source for Bytewise {
-    fn len(&self) -> u64 {
-        self.0.byte_count()
-    }
-
-    fn read_at(&self, offset: u64, into: &mut [u8]) -> std::io::Result<()> {
-        waiting(|| self.0.read_at(offset, into))
-    }
-}
-
-/// Runs what waits for a file, as the wait that SQL Server has for it: others have the scheduler meanwhile.
-pub(crate) fn waiting<T>(read: impl FnOnce() -> std::io::Result<T>) -> std::io::Result<T> {
-    let mut done = Err(std::io::ErrorKind::Interrupted.into());
-    blocking(WaitType::BulkRead, || {
-        done = read();
-        Unblocked::Now
-    });
-    done
-}
-
-/// Opens a Parquet file.
-///
-/// # Errors
-/// 4860 and 4861 for the file, 15813 for what is wrong in it.
-pub(crate) fn open_parquet(path: &str) -> Result<ParquetFile<Bytewise>> {
-    let file = waiting(|| RandomReader::open(path)).map_err(|error| not_opened(path, &error))?;
-    ParquetFile::new(Bytewise(file)).map_err(|error| damaged(path, &error))
-}
-
-/// Returns how long a data file is.
-///
-/// # Errors
-/// 4860 and 4861.
-pub(crate) fn text_bytes(path: &str) -> Result<u64> {
-    let file = waiting(|| RandomReader::open(path)).map_err(|error| not_opened(path, &error))?;
-    Ok(file.byte_count())
-}
-
-fn damaged(path: &str, error: &parquet_io::Error) -> Error {
-    match &error.fault {
-        Fault::Io(of_system) if of_system.kind() != std::io::ErrorKind::UnexpectedEof => {
-            not_opened(path, of_system)
-        }
-        Fault::Io(_) | Fault::Damaged(_) | Fault::NotSupported(_) | Fault::Value(_) => {
-            Msg::ExternalFile(&error.to_string(), path).into()
-        }
-    }
-}
 
 /// Files that are read, by their numbers in a scan: whoever reads a part of one finds it open, if somebody has it
 /// open, and they all see the same file.

@@ -5,10 +5,9 @@ use std::io;
 use sos::sys::RandomReader;
 use types::{Error, Msg, Result};
 
-use super::not_opened;
-use super::rowset::waiting;
-use files::fields::{Field, Rows, Tail, UnexpectedEnd};
-use files::option::Options;
+use crate::open::{not_opened, waiting};
+use crate::fields::{Field, Rows, Tail, UnexpectedEnd};
+use crate::option::Options;
 
 /// Bytes that are read at once.
 const PIECE_BYTES: usize = if cfg!(test) { 5 } else { 1 << 20 };
@@ -17,8 +16,10 @@ const ROW_BYTES_MAX: usize = 1 << 30;
 
 /// Whether who gets rows wants more of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub enum Wanted {
+    /// The next row.
     More,
+    /// No more: the file is not read to its end.
     Enough,
 }
 
@@ -29,7 +30,7 @@ type Give<'g, E> = &'g mut dyn FnMut(Row<'_>) -> std::result::Result<Wanted, E>;
 type Row<'t> = std::result::Result<Vec<Field<'t>>, UnexpectedEnd>;
 
 /// The rows of a file.
-pub(crate) struct Text<'o, R> {
+pub struct Text<'o, R> {
     options: &'o Options,
     /// Fills a buffer with the next bytes of the file, and says how many there were.
     read: R,
@@ -46,7 +47,7 @@ pub(crate) struct Text<'o, R> {
 ///
 /// # Errors
 /// 4860 and 4861.
-pub(crate) fn open<'o>(
+pub fn open<'o>(
     path: &str,
     options: &'o Options,
 ) -> Result<Text<'o, impl FnMut(&mut [u8]) -> Result<usize> + use<'o>>> {
@@ -74,7 +75,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
     ///
     /// # Errors
     /// 4861 for the file, 4832 where it ends within a character, 4866 for a row that is too long, 701, and what `give` fails with.
-    pub(crate) fn each<E: From<Error>>(
+    pub fn each<E: From<Error>>(
         &mut self,
         columns: usize,
         give: Give<'_, E>,
@@ -146,7 +147,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use files::option::Options;
+    use crate::option::Options;
 
     type Read = Vec<std::result::Result<Vec<(Vec<u8>, bool)>, UnexpectedEnd>>;
 
