@@ -4,7 +4,7 @@
 //! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), bind ([`bind`]), run ([`exec`]).
 #![forbid(unsafe_code)]
 
-pub mod bind;
+pub use ::binder as bind;
 pub use ::catalog;
 pub mod event;
 pub mod exec;

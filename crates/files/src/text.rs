@@ -5,8 +5,8 @@ use std::io;
 use sos::sys::RandomReader;
 use types::{Error, Msg, Result};
 
-use crate::open::{not_opened, waiting};
 use crate::fields::{Field, Rows, Tail, UnexpectedEnd};
+use crate::open::{not_opened, waiting};
 use crate::option::Options;
 
 /// Bytes that are read at once.

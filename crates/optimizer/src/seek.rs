@@ -14,7 +14,6 @@ use types::{Mode, Value};
 
 use super::conjunct::{join_conjuncts, split};
 use catalog::{IndexDef, IndexFilter, IndexKind, TableDef, Test};
-use functions as func;
 use plan::children;
 use plan::expr::{CompareOp, Conversion, Expr, ExprKind};
 use plan::query::{Access, Node, Path, Scan, TableSource, Whole};
@@ -319,7 +318,7 @@ fn list_sargs(
     }
     let ends = [("LEAST", CompareOp::GreaterOrEqual), ("GREATEST", CompareOp::LessOrEqual)];
     for (name, op) in ends.into_iter().filter(|_| matches!(scan.hints.path, Path::Seek(_))) {
-        let Some(function) = func::find(name) else { return };
+        let Some(function) = functions::find(name) else { return };
         let ty = ColumnType { nullable: true, ..*ty };
         let key = Expr { kind: ExprKind::Call(function, list.into()), ty };
         let (exact, bounds, whole) = (true, true, false);

@@ -20,9 +20,8 @@ mod session;
 pub(crate) mod system;
 
 pub(crate) use functions::{
-    Accumulator, AggregateFunction, Call, Evaluate, Function, TableFunction, Total, date, entry,
-    find_aggregate, find_table, finish_total, format, hex, is_known, json, logic, new_guid, sha256,
-    takes_date_part, takes_key, xml, zone, zones_now,
+    Accumulator, AggregateFunction, Call, Evaluate, Function, Total, date, entry, finish_total,
+    json, new_guid, sha256, xml, zones_now,
 };
 pub(crate) use server::PRODUCT_VERSION;
 

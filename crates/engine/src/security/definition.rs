@@ -113,7 +113,11 @@ impl<'a> Asker<'a> {
                 external::check_permission(kind, self.rights, self.database, reads_files)
             }
             StatementKind::CreateExternalTable(create) => {
-                crate::bind::external::check_table_permission(self.rights, self.catalog, self.database)?;
+                crate::bind::external::check_table_permission(
+                    self.rights,
+                    self.catalog,
+                    self.database,
+                )?;
                 self.in_schema(&create.name)
             }
             StatementKind::CreateEventSession(_)

@@ -6,7 +6,7 @@ pub mod asked;
 pub(crate) mod definition;
 
 pub(crate) use catalog::security::{
-    DB_SECURITY_ADMIN, Guard, Owner, Rights, SERVER_PUBLIC, Securable, check_object,
-    check_references, has_on_column, has_on_object,
+    DB_SECURITY_ADMIN, Owner, Rights, SERVER_PUBLIC, Securable, check_object, check_references,
+    has_on_column, has_on_object,
 };
 pub(crate) use definition::grant::{controls, holds_option};

@@ -24,8 +24,8 @@ use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
 use crate::sink::Command;
 use files::fields::Field;
-use files::text;
 use files::option::{self, Options};
+use files::text;
 use text::Wanted;
 
 /// Runs BULK INSERT.

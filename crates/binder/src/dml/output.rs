@@ -1,0 +1,174 @@
+//! OUTPUT: expressions over `deleted` and `inserted`, for the client or into a table.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use tsql::ast::{Output, SelectItemKind};
+use types::value::ColumnType;
+use types::{Msg, Result};
+
+use super::insert;
+use crate::expr::{bind_expr, names_source};
+use crate::query::traits_of;
+use crate::{Binder, Source, SourceColumn, ViewSource, new_shape};
+use catalog::TableDef;
+use catalog::security::Guard;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::OutputColumn;
+use plan::sink::Traits;
+use plan::statement::{OutputClause, OutputTarget};
+
+/// Where the columns of a pseudo table are.
+pub(crate) struct Pseudo<'r> {
+    /// `inserted` or `deleted`.
+    pub name: &'static str,
+    /// The changed table.
+    pub table: &'r Arc<TableDef>,
+    /// Register of a column.
+    pub register: &'r dyn Fn(usize) -> Register,
+    /// Whether there may be no such row (MERGE).
+    pub optional: bool,
+    /// First register of the old row as the target's scan fills it, by which a view's columns are told from
+    /// those that it does not show.
+    pub old: Option<Register>,
+}
+
+/// Binds the OUTPUT clauses of a statement with these pseudo tables in scope. `extra` is `$action`.
+///
+/// # Errors
+/// Those of names; 229 and 230 where a column that is shown may not be read.
+pub(crate) fn bind(
+    binder: &mut Binder<'_>,
+    outputs: &[Output],
+    pseudo: &[Pseudo<'_>],
+    extra: Option<(&str, Register, ColumnType)>,
+) -> Result<Vec<OutputClause>> {
+    if outputs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut sources: Vec<Source> = pseudo.iter().map(|p| source(binder, p)).collect();
+    if let Some((name, register, ty)) = extra {
+        let column = SourceColumn {
+            name: name.into(),
+            ty,
+            register,
+            used: false,
+            traits: Traits::default(),
+        };
+        sources.push(Source {
+            alias: SmolStr::default(),
+            schema: None,
+            columns: vec![column],
+            table: None,
+            view: None,
+            guard: None,
+        });
+    }
+    let count = sources.len();
+    if let Some(level) = binder.levels.last_mut() {
+        // Unqualified names are refused (the pseudo tables make them ambiguous); FROM can be named.
+        level.sources.extend(sources);
+    }
+    let bound = outputs.iter().map(|o| bind_one(binder, o)).collect();
+    if let Some(level) = binder.levels.last_mut() {
+        let rest = level.sources.len() - count;
+        level.sources.truncate(rest);
+    }
+    bound
+}
+
+fn source(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Source {
+    let columns = pseudo.table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
+        name: c.name.clone().into(),
+        ty: ColumnType { nullable: c.ty.nullable || pseudo.optional, ..c.shown_type() },
+        register: (pseudo.register)(i),
+        used: false,
+        traits: Traits::of(c).derived(),
+    });
+    Source {
+        alias: pseudo.name.into(),
+        schema: None,
+        columns: columns.collect(),
+        table: None,
+        view: None,
+        guard: guard(binder, pseudo),
+    }
+}
+
+/// What may be read of the rows that a statement has changed: what may be read of its target, a view if the
+/// statement names one.
+fn guard(binder: &Binder<'_>, pseudo: &Pseudo<'_>) -> Option<Arc<Guard>> {
+    binder.rights?;
+    let table = pseudo.table;
+    // Temporary tables and table variables are the session's own.
+    if table.id < 0 || table.name.starts_with('#') {
+        return None;
+    }
+    let sources = binder.levels.last().map(|level| &level.sources[..]).unwrap_or_default();
+    let shows = |source: &Source, i: usize| {
+        let old = pseudo.old?.plus(i);
+        source.columns.iter().position(|column| column.register == old)
+    };
+    let columns = 0..table.columns.len();
+    let through = sources.iter().find_map(|source| {
+        let shows_some = columns.clone().any(|i| shows(source, i).is_some());
+        source.view.as_ref().filter(|_| shows_some).map(|view| (source, view))
+    });
+    if let Some((source, ViewSource { module, .. })) = through {
+        let ids = (module.database_id, module.id, module.schema_id);
+        let names = (module.schema.as_str(), module.name.as_str());
+        // A column that the view does not show can't be read through it.
+        return crate::require::output_guard(binder, ids, names, columns.map(|i| shows(source, i)));
+    }
+    let ids = (table.database_id, table.id, table.schema_id);
+    let names = (table.schema.as_str(), table.name.as_str());
+    crate::require::output_guard(binder, ids, names, columns.map(Some))
+}
+
+fn bind_one(binder: &mut Binder<'_>, output: &Output) -> Result<OutputClause> {
+    let mut columns = Vec::with_capacity(output.items.len());
+    for item in &output.items {
+        match &item.kind {
+            SelectItemKind::Expr { expr, alias } => {
+                let name = match (alias, &expr.kind) {
+                    (Some(alias), _) => alias.as_str().into(),
+                    (None, tsql::ast::ExprKind::Column(column)) => column.column.as_str().into(),
+                    _ => SmolStr::default(),
+                };
+                let bound = bind_expr(binder, expr)?;
+                let traits = traits_of(binder, expr, &bound);
+                columns.push(OutputColumn { name, expr: bound, traits });
+            }
+            SelectItemKind::QualifiedStar(name) => {
+                let level = binder.levels.last();
+                let sources = level.map(|l| &l.sources[..]).unwrap_or_default();
+                let source = sources.iter().rev().find(|s| names_source(name, s));
+                let Some(source) = source else {
+                    return Err(Msg::ColumnPrefixMismatch(&name.to_string()).into());
+                };
+                source.check_reads()?;
+                let shown = source.columns.iter().filter(|c| !c.traits.hidden);
+                columns.extend(shown.map(|c| OutputColumn {
+                    name: c.name.clone(),
+                    expr: Expr::new(ExprKind::Column(c.register), c.ty),
+                    traits: c.traits,
+                }));
+            }
+            SelectItemKind::Star => return Err(Msg::SyntaxNear("*").into()),
+            SelectItemKind::Assign { .. } => return Err(Msg::SyntaxNear("=").into()),
+        }
+    }
+    let target = match &output.into {
+        None => OutputTarget::Client(new_shape(&columns)),
+        Some((target, names)) => {
+            let types: Vec<ColumnType> = columns.iter().map(|c| c.expr.ty).collect();
+            OutputTarget::Table(Box::new(insert::bind_rows_into(
+                binder,
+                target,
+                names,
+                (&types, &[]),
+            )?))
+        }
+    };
+    Ok(OutputClause { columns, target })
+}

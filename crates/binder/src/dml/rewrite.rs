@@ -1,0 +1,99 @@
+//! What ALTER TABLE needs of the binder: an INSERT that fills a table made anew, and a scan that checks
+//! constraints over the rows that are there.
+
+use std::sync::Arc;
+
+use types::{Result, Value};
+
+use super::insert::{finish, make};
+use super::{in_level, row};
+use crate::Binder;
+use crate::query::{SourceName, add_table_source};
+use catalog::TableDef;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{Node, Query, ScanHints, TableSource};
+use plan::statement::{Insert, InsertSource, InsertValue, Purpose, Validation};
+
+/// Where the value of a column of the new table comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rewrite {
+    /// A column of the old table, by ordinal.
+    Keep(usize),
+    /// What an INSERT that does not name the column gives it.
+    Default,
+    /// NULL, unless the value is made by the system (computed, identity, rowversion).
+    NullUnlessMade,
+}
+
+/// Binds the INSERT that fills `after` from the rows of `before`. What was checked before is not checked
+/// again; constraints that are new are where `validate` says so.
+pub fn bind_rewrite(
+    binder: &mut Binder<'_>,
+    before: &Arc<TableDef>,
+    after: &Arc<TableDef>,
+    sources: &[Rewrite],
+    validate: bool,
+) -> Result<Insert> {
+    in_level(binder, None, |binder| {
+        let (node, registers) = scan(binder, before)?;
+        let mut named = Vec::with_capacity(sources.len());
+        for (ordinal, (source, column)) in sources.iter().zip(&after.columns).enumerate() {
+            let made = column.computed.is_some()
+                || column.identity.is_some()
+                || column.ty.data_type == types::DataType::RowVersion;
+            let value = match source {
+                Rewrite::Keep(_) if column.computed.is_some() => continue,
+                Rewrite::Keep(old) => {
+                    let ty = before.columns[*old].ty;
+                    Expr::new(ExprKind::Column(registers[*old]), ty)
+                }
+                // A column that is generated from now on has its default in the rows that are there.
+                Rewrite::Default if column.generated.is_some() && column.default.is_some() => {
+                    row::default_value(binder, column)?
+                }
+                Rewrite::Default => continue,
+                Rewrite::NullUnlessMade if made => continue,
+                Rewrite::NullUnlessMade => Expr::new(ExprKind::Constant(Value::Null), column.ty),
+            };
+            let value = super::row::stored(value, column)?;
+            named.push((ordinal, InsertValue::Source(value)));
+        }
+        let source = InsertSource::Query(Query { root: node, output: Vec::new() });
+        let target = TableSource::Table(Arc::clone(after));
+        let mut insert = make(binder, target, source, Vec::new(), named)?;
+        let is_new = |name: &str| validate && !before.constraint_names().any(|n| n == name);
+        insert.row.checks.retain(|(name, _)| is_new(name));
+        insert.row.foreign.retain(|lookup| is_new(&lookup.constraint));
+        insert.purpose = Purpose::Rebuild;
+        finish(binder, &mut insert)?;
+        Ok(insert)
+    })
+}
+
+fn scan(binder: &mut Binder<'_>, table: &Arc<TableDef>) -> Result<(Node, Vec<Register>)> {
+    let name = SourceName { alias: &table.name, schema: None };
+    let source = TableSource::Table(Arc::clone(table));
+    let node = add_table_source(binder, source, name, ScanHints::default())?;
+    let columns = binder.levels.last().and_then(|l| l.sources.last()).map(|s| &s.columns[..]);
+    Ok((node, columns.unwrap_or_default().iter().map(|c| c.register).collect()))
+}
+
+/// Binds a check of all rows against the constraints of these names.
+pub fn bind_validation(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    names: &[&str],
+) -> Result<Validation> {
+    in_level(binder, None, |binder| {
+        let (root, registers) = scan(binder, table)?;
+        let mut enabled = TableDef::clone(table);
+        enabled.checks.iter_mut().for_each(|c| c.enabled = true);
+        enabled.foreign_keys.iter_mut().for_each(|k| k.enabled = true);
+        let enabled = Arc::new(enabled);
+        let mut row = row::new_row(binder, &enabled, &|i| registers[i], &|_| true)?;
+        row.computed.clear();
+        row.checks.retain(|(name, _)| names.contains(&name.as_str()));
+        row.foreign.retain(|lookup| names.contains(&lookup.constraint.as_str()));
+        Ok(Validation { table: Arc::clone(table), root, row, registers: binder.registers })
+    })
+}

@@ -1,0 +1,228 @@
+//! What every new row of a table needs: defaults, computed columns, CHECK and FOREIGN KEY constraints.
+
+use std::sync::Arc;
+
+use types::value::ColumnType;
+use types::{DataType, Mode, Msg, Result, Value};
+
+use crate::expr::{assign, bind_condition, bind_expr};
+use crate::{Binder, Level, Source, SourceColumn};
+use catalog::{ColumnDef, TableDef};
+use plan::expr::{Expr, ExprKind, Register};
+use plan::sink::Traits;
+use plan::statement::{InsertValue, Lookup, NewRow};
+
+/// Binds something of a table's definition, where no name of the statement is in scope but the
+/// table's columns at the registers that `register` gives.
+fn over_row<T>(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    register: &dyn Fn(usize) -> Register,
+    bind: impl FnOnce(&mut Binder<'_>) -> Result<T>,
+) -> Result<T> {
+    let columns = table.columns.iter().enumerate().map(|(i, c)| SourceColumn {
+        name: c.name.as_str().into(),
+        ty: c.shown_type(),
+        register: register(i),
+        used: false,
+        traits: Traits::default(),
+    });
+    let source = Source {
+        alias: table.name.as_str().into(),
+        schema: Some(table.schema.as_str().into()),
+        columns: columns.collect(),
+        table: Some(Arc::clone(table)),
+        view: None,
+        guard: None,
+    };
+    let levels = std::mem::take(&mut binder.levels);
+    let ctes = std::mem::take(&mut binder.ctes);
+    let variables = std::mem::take(&mut binder.variables);
+    binder.levels.push(Level { sources: vec![source], ..Level::default() });
+    let bound = bind(binder);
+    binder.levels = levels;
+    binder.ctes = ctes;
+    binder.variables = variables;
+    bound
+}
+
+/// Binds a column's default to the column's type; `None` without one.
+pub(crate) fn default_of(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Option<Expr>> {
+    let Some(default) = &column.default else { return Ok(None) };
+    let levels = std::mem::take(&mut binder.levels);
+    let variables = std::mem::take(&mut binder.variables);
+    // A table and what its defaults use have one owner.
+    let rights = binder.rights.take();
+    let bound = match functions::logic::sequential_default(&default.text.tree) {
+        Some(bound) => Ok(bound),
+        None => bind_expr(binder, &default.text.tree),
+    };
+    binder.rights = rights;
+    binder.levels = levels;
+    binder.variables = variables;
+    Ok(Some(stored(bound?, column)?))
+}
+
+/// Brings a value to a column's type as the column keeps it.
+///
+/// # Errors
+/// As [`assign`].
+pub(crate) fn stored(value: Expr, column: &ColumnDef) -> Result<Expr> {
+    let value = assign(value, &column.ty, Mode::Assignment)?;
+    if !column.trims || value.is_null_literal() {
+        return Ok(value);
+    }
+    let function = functions::find("ANSI TRIM").ok_or(Msg::InternalError)?;
+    let ty = value.ty;
+    Ok(Expr::new(ExprKind::Call(function, Box::new([value])), ty))
+}
+
+/// Checks the SET options for a statement that changes a table with filtered indexes or indexes on computed
+/// columns: those were made under ANSI's, and are kept under no other.
+///
+/// # Errors
+/// 1934.
+pub(crate) fn check_indexed(binder: &Binder<'_>, table: &TableDef, statement: &str) -> Result<()> {
+    if binder.meaning.is_for_indexes() {
+        return Ok(());
+    }
+    let is_computed = |(column, _): &(u16, bool)| {
+        table.columns.get(usize::from(*column)).is_some_and(|c| c.computed.is_some())
+    };
+    let needs = table.indexes.iter().any(|i| i.filter.is_some() || i.keys.iter().any(is_computed));
+    if needs { check_options(binder, statement) } else { Ok(()) }
+}
+
+/// As [`check_indexed`], of whatever needs the options.
+///
+/// # Errors
+/// 1934.
+pub fn check_options(binder: &Binder<'_>, statement: &str) -> Result<()> {
+    if binder.meaning.is_for_indexes() {
+        return Ok(());
+    }
+    Err(Msg::SetOptionsWrong(statement, &binder.options.wrong_for_indexes()).into())
+}
+
+/// What a column gets that the statement does not name.
+pub(crate) fn unnamed(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<InsertValue> {
+    if column.computed.is_some() {
+        return Ok(InsertValue::Computed);
+    }
+    if column.identity.is_some() {
+        return Ok(InsertValue::Identity);
+    }
+    if column.ty.data_type == DataType::RowVersion {
+        return Ok(InsertValue::RowVersion);
+    }
+    if let Some(generated) = column.generated {
+        return Ok(InsertValue::Period(generated));
+    }
+    Ok(InsertValue::Default(default_of(binder, column)?))
+}
+
+/// Binds the value of a column as DEFAULT gives it: NULL where there is none.
+pub fn default_value(binder: &mut Binder<'_>, column: &ColumnDef) -> Result<Expr> {
+    let null =
+        Expr::new(ExprKind::Constant(Value::Null), ColumnType { nullable: true, ..column.ty });
+    Ok(default_of(binder, column)?.unwrap_or(null))
+}
+
+/// Binds what completes a new row, for the parts that depend on a column for which `changes` holds.
+pub fn new_row(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    register: &dyn Fn(usize) -> Register,
+    changes: &dyn Fn(usize) -> bool,
+) -> Result<NewRow> {
+    let mut row = NewRow::default();
+    for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| c.computed.is_some()) {
+        let Some(text) = &column.computed else { continue };
+        let expr = over_row(binder, table, register, |b| bind_expr(b, &text.tree))?;
+        let expr = stored(expr, column)?;
+        let ordinal = u16::try_from(i).map_err(|_| Msg::TooManySelectItems(1_024))?;
+        row.computed.push((ordinal, register(i), expr));
+    }
+    for check in table.checks.iter().filter(|c| c.enabled) {
+        let expr = over_row(binder, table, register, |b| bind_condition(b, &check.text.tree))?;
+        let reads = plan::walk::reads(&expr);
+        let concerned = (0..table.columns.len()).any(|i| changes(i) && reads.contains(register(i)));
+        if concerned {
+            row.checks.push((check.name.clone(), expr));
+        }
+    }
+    for key in table.foreign_keys.iter().filter(|k| k.enabled) {
+        if !key.columns.iter().any(|&c| changes(usize::from(c))) {
+            continue;
+        }
+        let database = binder.catalog.database_by_id(table.database_id);
+        let referenced = database.and_then(|d| d.table_by_id(key.referenced));
+        let Some(referenced) = referenced else { continue };
+        let Some(lookup) = lookup(key, referenced, register) else { continue };
+        row.foreign.push(lookup);
+    }
+    Ok(row)
+}
+
+/// Finds the unique index by which a foreign key's row is looked up.
+fn lookup(
+    key: &catalog::ForeignKeyDef,
+    referenced: &Arc<TableDef>,
+    register: &dyn Fn(usize) -> Register,
+) -> Option<Lookup> {
+    let place = referenced.indexes.iter().position(|index| {
+        index.is_key()
+            && index.keys.len() == key.referenced_columns.len()
+            && index.keys.iter().all(|(c, _)| key.referenced_columns.contains(c))
+    })?;
+    let registers = referenced.indexes[place].keys.iter().map(|(column, _)| {
+        let at = key.referenced_columns.iter().position(|c| c == column)?;
+        Some(register(usize::from(*key.columns.get(at)?)))
+    });
+    Some(Lookup {
+        constraint: key.name.clone(),
+        table: Arc::clone(referenced),
+        index: u16::try_from(place).ok()?,
+        key: registers.collect::<Option<Vec<_>>>()?,
+    })
+}
+
+/// Binds the computed columns of a table whose values are made when they are read: those that are not PERSISTED and
+/// give another value at each time, as the clock or a user's function do. The others are kept with the row.
+///
+/// # Errors
+/// Those of names that the expressions refer to.
+pub fn computed_at_read(
+    binder: &mut Binder<'_>,
+    table: &Arc<TableDef>,
+    first: Register,
+) -> Result<Vec<(Register, Expr)>> {
+    let mut computed = Vec::new();
+    for (i, column) in table.columns.iter().enumerate().filter(|(_, c)| !c.persisted) {
+        let Some(text) = &column.computed else { continue };
+        let register = |at: usize| first.plus(at);
+        let rights = binder.rights.take();
+        let bound = over_row(binder, table, &register, |b| bind_expr(b, &text.tree));
+        binder.rights = rights;
+        let value = bound?;
+        let mut is_volatile = false;
+        plan::walk::visit(&value, &mut |e| match &e.kind {
+            ExprKind::CallUser(_) | ExprKind::NextValue(_) => is_volatile = true,
+            ExprKind::Call(function, _) => is_volatile |= !function.deterministic,
+            _ => {}
+        });
+        if is_volatile {
+            computed.push((first.plus(i), assign(value, &column.ty, Mode::Implicit)?));
+        }
+    }
+    Ok(computed)
+}
+
+/// Tells whether a statement on the table can be a point statement: nothing else is looked at.
+pub(crate) fn is_simple(row: &NewRow) -> bool {
+    let plain = |e: &Expr| !plan::walk::has_subquery(e);
+    row.foreign.is_empty()
+        && row.views.iter().flat_map(|views| &views.predicates).all(plain)
+        && row.checks.iter().all(|(_, e)| plain(e))
+        && row.computed.iter().all(|(_, _, e)| plain(e))
+}

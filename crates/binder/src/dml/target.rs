@@ -1,0 +1,315 @@
+//! The table that a statement changes: named directly, by an alias of FROM, or behind a view or CTE.
+
+use std::sync::Arc;
+
+use tsql::ast::{self, ObjectName, TableRef, Target, TargetKind};
+use types::{Msg, Result};
+
+use super::nested::is_nested;
+use crate::query::{
+    Resolved, SourceName, add_table_source, bind_from, bind_named_source, guard_target, scan_hints,
+};
+use crate::{Binder, Source};
+use catalog::TableDef;
+use catalog::name::Name;
+use optimizer::inner_join;
+use plan::expr::Register;
+use plan::query::{Node, Scan, ScanHints, TableSource, Whole};
+use plan::statement::table_of;
+
+/// A bound target and the rows that the statement is about.
+pub(crate) struct Bound {
+    /// FROM with the target in it.
+    pub from: Node,
+    /// Place of the target among the sources of the level.
+    pub source: usize,
+}
+
+/// The table behind a target.
+#[derive(Clone)]
+pub(crate) struct Base {
+    /// The table.
+    pub table: TableSource,
+    /// Its definition.
+    pub definition: Arc<TableDef>,
+    /// Row number of its scan.
+    pub row: u32,
+    /// First register of its columns.
+    pub old: Register,
+}
+
+/// Binds the target of UPDATE or DELETE with the FROM clause, in the innermost level.
+pub(crate) fn bind_with_from(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    from: &[TableRef],
+) -> Result<Bound> {
+    let hints = scan_hints(&target.hints);
+    if from.is_empty() {
+        let node = add_target(binder, target, hints)?;
+        let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+        return Ok(Bound { from: with_hints(node, hints, sources, 0), source: 0 });
+    }
+    if from.iter().any(is_nested) {
+        return Err(Msg::NestedInFrom.into());
+    }
+    let node = bind_from(binder, from)?;
+    let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+    if let Some(source) = find(sources, target)? {
+        return Ok(Bound { from: with_hints(node, hints, sources, source), source });
+    }
+    let source = sources.len();
+    let added = add_target(binder, target, hints)?;
+    let sources = binder.levels.last().map(|l| &l.sources[..]).unwrap_or_default();
+    let added = with_hints(added, hints, sources, source);
+    Ok(Bound { from: inner_join(node, added), source })
+}
+
+/// Adds a target that FROM does not have.
+pub(crate) fn add_target(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    hints: ScanHints,
+) -> Result<Node> {
+    match &target.kind {
+        TargetKind::Variable(variable) => {
+            let (slot, definition) = binder
+                .table_variable(&variable.name)
+                .ok_or(Msg::MustDeclareTable(&variable.name))?;
+            let name = SourceName { alias: &variable.name, schema: None };
+            add_table_source(binder, TableSource::Variable(slot, definition), name, hints)
+        }
+        TargetKind::Name(name) => {
+            let is_cte =
+                |simple: &ast::Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+            if name.as_simple().is_some_and(is_cte) {
+                return bind_named_source(binder, name, None, &target.hints);
+            }
+            // What the statement may do to it has been asked: `bind/statement.rs`.
+            let rights = binder.rights.take();
+            let node = bind_named_source(binder, name, None, &target.hints);
+            binder.rights = rights;
+            if node.is_ok() {
+                guard_target(binder, name);
+            }
+            node
+        }
+        TargetKind::Function(call) => {
+            Err(Msg::NotSupported(&format!("{} as a target", call.name)).into())
+        }
+    }
+}
+
+/// Finds the source that the target names: by alias first, else by the table's name.
+fn find(sources: &[Source], target: &Target) -> Result<Option<usize>> {
+    let name = match &target.kind {
+        TargetKind::Variable(variable) => {
+            return Ok(sources.iter().position(|s| Name::same(&s.alias, &variable.name)));
+        }
+        TargetKind::Name(name) => name,
+        TargetKind::Function(_) => return Ok(None),
+    };
+    if let Some(alias) = name.as_simple()
+        && let Some(place) = sources.iter().position(|s| Name::same(&s.alias, alias))
+    {
+        return Ok(Some(place));
+    }
+    let mut found = sources.iter().enumerate().filter(|(_, s)| is_table(s, name));
+    let first = found.next().map(|(i, _)| i);
+    if found.next().is_some() {
+        return Err(Msg::AmbiguousTable(&name.to_string()).into());
+    }
+    Ok(first)
+}
+
+fn is_table(source: &Source, name: &ObjectName) -> bool {
+    let (own, own_schema) = match (&source.table, &source.view) {
+        (Some(table), _) => (&table.name, &table.schema),
+        (None, Some(view)) => (&view.module.name, &view.module.schema),
+        (None, None) => return false,
+    };
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    Name::same(own, &name.object) && (name.is_temporary() || Name::same(own_schema, schema))
+}
+
+/// Adds the hints of the target to those of its scan, and notes that it is one.
+pub(crate) fn with_hints(
+    mut node: Node,
+    hints: ScanHints,
+    sources: &[Source],
+    source: usize,
+) -> Node {
+    let mut registers = sources[source].columns.iter().map(|c| c.register);
+    let Some(register) = registers.find(|r| scan_of(&node, *r).is_some()) else {
+        return node;
+    };
+    change_scan(&mut node, register, &mut |scan| {
+        scan.hints.target = true;
+        scan.hints.exclusive |= hints.exclusive;
+        scan.hints.alone |= hints.alone;
+        if hints.whole != Whole::No {
+            scan.hints.whole = hints.whole;
+        }
+        scan.hints.read_past |= hints.read_past;
+        scan.hints.no_wait |= hints.no_wait;
+        scan.hints.serializable |= hints.serializable;
+        scan.hints.repeatable_read |= hints.repeatable_read;
+        scan.hints.snapshot |= hints.snapshot;
+    });
+    node
+}
+
+/// Finds the table whose scan fills the register of the source's column `column`.
+///
+/// # Errors
+/// 4406 for a column that is computed, 4405 if there is no single table behind the source.
+pub(crate) fn base_of(
+    binder: &Binder<'_>,
+    node: &Node,
+    source: usize,
+    column: Option<usize>,
+) -> Result<Base> {
+    let level = binder.levels.last();
+    let source = level.and_then(|l| l.sources.get(source));
+    let Some(source) = source else { return Err(Msg::InternalError.into()) };
+    let registers: Vec<Register> = match column {
+        Some(column) => vec![source.columns[column].register],
+        None => source.columns.iter().map(|c| c.register).collect(),
+    };
+    let mut found: Option<Base> = None;
+    for register in registers {
+        let Some(scan) = scan_of(node, register) else {
+            if column.is_some() {
+                return Err(Msg::ViewDerivedField(&source.alias).into());
+            }
+            continue;
+        };
+        if found.as_ref().is_some_and(|f| f.row != scan.row) {
+            return Err(Msg::ViewMultipleTables(&source.alias).into());
+        }
+        // The first column may be one that is computed when it is read: no column of the scan.
+        let Some(&(ordinal, first)) = scan.columns.first() else { continue };
+        let old = Register(first.0 - u32::from(ordinal));
+        found = Some(Base {
+            table: scan.table.clone(),
+            definition: Arc::clone(table_of(&scan.table)),
+            row: scan.row,
+            old,
+        });
+    }
+    found.ok_or_else(|| Msg::ViewMultipleTables(&source.alias).into())
+}
+
+/// Checks what a statement does to the table behind a CTE or derived table: by its name nothing was asked.
+///
+/// # Errors
+/// 229.
+pub(crate) fn require_base(
+    binder: &Binder<'_>,
+    source: usize,
+    base: &Base,
+    permission: &str,
+) -> Result<()> {
+    let level = binder.levels.last().and_then(|level| level.sources.get(source));
+    if let Some(view) = level.and_then(|source| source.view.as_ref()) {
+        return crate::require::require_crossing(
+            binder,
+            &view.module,
+            &base.definition,
+            permission,
+        );
+    }
+    if !is_query(binder, source) {
+        return Ok(());
+    }
+    crate::require::require(binder, &Resolved::Table(Arc::clone(&base.definition)), permission)
+}
+
+/// As [`require_base`], of a change of these columns.
+///
+/// # Errors
+/// 229, and 230 for a column.
+pub(crate) fn require_columns(
+    binder: &Binder<'_>,
+    source: usize,
+    base: &Base,
+    named: &dyn Fn(usize) -> bool,
+) -> Result<()> {
+    require_base(binder, source, base, "UPDATE")?;
+    let table = &base.definition;
+    if !is_query(binder, source) || table.name.starts_with('#') {
+        return Ok(());
+    }
+    let ids = (table.database_id, table.id, table.schema_id);
+    let names = (table.schema.as_str(), table.name.as_str());
+    let Some(guard) = crate::require::guard(binder, ids, names, table.columns.len()) else {
+        return Ok(());
+    };
+    let mut changed = table.columns.iter().enumerate().filter(|(place, _)| named(*place));
+    changed.try_for_each(|(place, column)| guard.check_change(place, &column.name))
+}
+
+/// Tells whether a source of the innermost level is a query and no table, view or table variable.
+fn is_query(binder: &Binder<'_>, source: usize) -> bool {
+    let source = binder.levels.last().and_then(|level| level.sources.get(source));
+    source.is_some_and(|source| source.table.is_none() && source.view.is_none())
+}
+
+/// Finds the scan that fills a register.
+pub(crate) fn scan_of(node: &Node, register: Register) -> Option<&Scan> {
+    match node {
+        Node::Scan(scan) => scan.columns.iter().any(|c| c.1 == register).then_some(scan),
+        Node::Filter(inner) => scan_of(&inner.0, register),
+        Node::Compute(inner) => scan_of(&inner.0, register),
+        Node::Sort(sort) => scan_of(&sort.input, register),
+        Node::Limit(limit) => scan_of(&limit.input, register),
+        Node::Window(window) => scan_of(&window.input, register),
+        Node::Join(join) => {
+            scan_of(&join.left, register).or_else(|| scan_of(&join.right, register))
+        }
+        Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::Aggregate(_)
+        | Node::Distinct(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::Bulk(_)
+        | Node::UserFunction(_)
+        | Node::Spool(_)
+        | Node::WorkTable(..) => None,
+    }
+}
+
+fn change_scan(node: &mut Node, register: Register, change: &mut dyn FnMut(&mut Scan)) {
+    match node {
+        Node::Scan(scan) if scan.columns.iter().any(|c| c.1 == register) => change(scan),
+        Node::Filter(inner) => change_scan(&mut inner.0, register, change),
+        Node::Compute(inner) => change_scan(&mut inner.0, register, change),
+        Node::Sort(sort) => change_scan(&mut sort.input, register, change),
+        Node::Limit(limit) => change_scan(&mut limit.input, register, change),
+        Node::Window(window) => change_scan(&mut window.input, register, change),
+        Node::Join(join) => {
+            change_scan(&mut join.left, register, change);
+            change_scan(&mut join.right, register, change);
+        }
+        Node::Scan(_)
+        | Node::OneRow
+        | Node::Empty
+        | Node::View(_)
+        | Node::Values(_)
+        | Node::Function(_)
+        | Node::Aggregate(_)
+        | Node::Distinct(_)
+        | Node::SetOperation(_)
+        | Node::Recursive(_)
+        | Node::Document(_)
+        | Node::Bulk(_)
+        | Node::UserFunction(_)
+        | Node::Spool(_)
+        | Node::WorkTable(..) => {}
+    }
+}

@@ -1,0 +1,146 @@
+//! INSERT through a view: the table behind it, and which of its columns the view's columns are; MERGE
+//! into one whose triggers take the rows.
+
+use std::sync::Arc;
+
+use tsql::ast::{Ident, ObjectName, Quoting};
+use types::{DataType, Msg, Result};
+
+use super::target::scan_of;
+use super::trigger::Event;
+use super::{in_level, instead};
+use crate::Binder;
+use crate::query::bind_named_source;
+use catalog::TableDef;
+use catalog::name::Name;
+use plan::expr::{Expr, Register};
+use plan::query::TableSource;
+use plan::statement::{ViewCheck, table_of};
+
+/// What an INSERT into a view is an INSERT into.
+pub(crate) struct Through {
+    /// The table.
+    pub(crate) target: TableSource,
+    /// The table's columns that get values, in the order of the INSERT.
+    pub(crate) columns: Vec<Ident>,
+    /// What WITH CHECK OPTION asks, over the registers of a scan of the table: those of the columns by
+    /// ordinal.
+    pub(crate) check: Option<RowCheck>,
+}
+
+/// Conditions of views, and the registers of the table's columns by ordinal that they read.
+pub(crate) type RowCheck = (Vec<Expr>, Vec<(usize, Register)>);
+
+/// Makes the check of a row that is written through the source, if a view asks for it.
+///
+/// # Errors
+/// 40517 for a view that joins tables.
+pub(crate) fn check(
+    binder: &Binder<'_>,
+    source: usize,
+    swaps: Vec<(Register, Register)>,
+) -> Result<Option<Box<ViewCheck>>> {
+    let source = binder.levels.last().and_then(|level| level.sources.get(source));
+    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
+    if view.joined {
+        return Err(Msg::NotSupported("WITH CHECK OPTION of a view that joins tables").into());
+    }
+    let predicates = view.checks.clone();
+    Ok((!predicates.is_empty()).then(|| Box::new(ViewCheck { predicates, swaps })))
+}
+
+/// What is known of a view: its columns, what it asks of rows, and the registers of its table's columns.
+struct Known {
+    columns: Vec<Column>,
+    check: Option<Box<ViewCheck>>,
+    scanned: Vec<(usize, Register)>,
+}
+
+/// A column of a view: its name, and the table and ordinal that it is, if it is one.
+type Column = (String, Option<(TableSource, usize)>);
+
+/// Finds the table that an INSERT of these columns into a view changes.
+///
+/// # Errors
+/// 4405 where the columns are of several tables, 4406 where one is no table's, 207 for an unknown one.
+pub(crate) fn through(
+    binder: &mut Binder<'_>,
+    name: &ObjectName,
+    named: &[Ident],
+) -> Result<Through> {
+    // What the statement may do to the view has been asked: `bind/statement.rs`.
+    let rights = binder.rights.take();
+    let known = in_level(binder, None, |binder| known(binder, name));
+    binder.rights = rights;
+    let known = known?;
+    let columns = &known.columns;
+    let wanted: Vec<&Column> = match named {
+        [] => columns.iter().filter(|column| takes_value(column)).collect(),
+        named => {
+            let find = |wanted: &Ident| {
+                let found = columns.iter().find(|column| Name::same(&column.0, wanted));
+                found.ok_or_else(|| Msg::InvalidColumn(wanted).into())
+            };
+            named.iter().map(find).collect::<Result<_>>()?
+        }
+    };
+    let view = name.object.as_str();
+    let mut target: Option<&TableSource> = None;
+    let mut found = Vec::with_capacity(wanted.len());
+    for (_, column) in wanted {
+        let Some((table, ordinal)) = column else { return Err(Msg::ViewDerivedField(view).into()) };
+        if target.is_some_and(|other| table_of(other).id != table_of(table).id) {
+            return Err(Msg::ViewMultipleTables(view).into());
+        }
+        target = Some(table);
+        let base = &table_of(table).columns[*ordinal];
+        found.push(Ident::new(base.name.as_str(), Quoting::Brackets, name.span));
+    }
+    let target = target.ok_or(Msg::ViewMultipleTables(view))?;
+    let check = known.check.map(|check| (check.predicates, known.scanned));
+    Ok(Through { target: target.clone(), columns: found, check })
+}
+
+/// A list that is not written leaves out what the system makes.
+fn takes_value(column: &Column) -> bool {
+    let Some((table, ordinal)) = &column.1 else { return true };
+    let base = &table_of(table).columns[*ordinal];
+    base.computed.is_none()
+        && base.identity.is_none()
+        && base.generated.is_none()
+        && base.ty.data_type != DataType::RowVersion
+}
+
+fn known(binder: &mut Binder<'_>, name: &ObjectName) -> Result<Known> {
+    let node = bind_named_source(binder, name, None, &[])?;
+    let source = binder.levels.last().and_then(|level| level.sources.last());
+    let columns = source.map(|source| &source.columns[..]).unwrap_or_default();
+    let base = |register| {
+        let scan = scan_of(&node, register)?;
+        let (ordinal, _) = scan.columns.iter().find(|(_, filled)| *filled == register)?;
+        Some((scan.table.clone(), usize::from(*ordinal)))
+    };
+    let first = columns.iter().find_map(|column| scan_of(&node, column.register));
+    let scanned = first.map(|scan| scan.columns.iter().map(|c| (usize::from(c.0), c.1)).collect());
+    let named = columns.iter().map(|column| (column.name.to_string(), base(column.register)));
+    Ok(Known {
+        columns: named.collect(),
+        check: check(binder, 0, Vec::new())?,
+        scanned: scanned.unwrap_or_default(),
+    })
+}
+
+/// Returns the columns of the view that a MERGE is into, as a table, if its triggers are to take the rows.
+///
+/// # Errors
+/// 5316 where they take those of some of the actions only.
+pub(crate) fn merge_shape(binder: &Binder<'_>, events: &[Event]) -> Result<Option<Arc<TableDef>>> {
+    let source = binder.levels.last().and_then(|level| level.sources.first());
+    let Some(view) = source.and_then(|source| source.view.as_ref()) else { return Ok(None) };
+    let mut shapes = events.iter().filter_map(|event| instead::shape(binder, &view.module, *event));
+    let Some(shape) = shapes.next() else { return Ok(None) };
+    if shapes.count() + 1 < events.len() {
+        return Err(Msg::MergeInsteadSome(&view.module.name).into());
+    }
+    Ok(Some(shape))
+}

@@ -1,0 +1,293 @@
+//! Calls: functions of the library, date functions with their date part, aggregates and window
+//! functions, and `@@` names.
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{DataType, Msg, Result, Value};
+
+use crate::expr::{bind_expr, case, not_supported, user, window};
+use crate::{Binder, Clause, Level};
+use functions::{AggregateFunction, Function};
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{AggregateCall, SortKey};
+
+pub(crate) fn bind(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
+    let Some(name) = call.name.as_simple() else { return bind_user(binder, call) };
+    let name = name.to_ascii_uppercase();
+    if let Some(over) = &call.over {
+        return window::bind(binder, &name, call, over);
+    }
+    if call.nulls.is_some() {
+        return not_supported("IGNORE NULLS and RESPECT NULLS without OVER");
+    }
+    if let Some(aggregate) = functions::find_aggregate(&name) {
+        return bind_aggregate(binder, aggregate, call);
+    }
+    match name.as_str() {
+        "COALESCE" => return case::bind_coalesce(binder, &call.arguments),
+        "NULLIF" => {
+            return match call.arguments.as_slice() {
+                [left, right] => case::bind_null_if(binder, left, right),
+                _ => Err(Msg::FunctionArguments("nullif", 2).into()),
+            };
+        }
+        _ => {}
+    }
+    if window::find(&name).is_some() {
+        return Err(Msg::WindowNeedsOrderBy(&name.to_ascii_lowercase()).into());
+    }
+    let function =
+        binder.library.scalar(&name).filter(|_| !name.starts_with(functions::hex::PREFIX));
+    let Some(function) = function else {
+        if functions::is_known(&name) {
+            return not_supported(&name);
+        }
+        return Err(Msg::NotRecognized(&call.name.object, "built-in function name").into());
+    };
+    bind_function(binder, function, call)
+}
+
+fn bind_function(
+    binder: &mut Binder<'_>,
+    function: &'static Function,
+    call: &ast::Call,
+) -> Result<Expr> {
+    let mut arguments = Vec::with_capacity(call.arguments.len() + 1);
+    if let Some(special) = special_argument(function.name, call.special) {
+        arguments.push(Expr::constant(Value::Int(special), DataType::Int));
+    }
+    for (position, argument) in call.arguments.iter().enumerate() {
+        arguments.push(match position {
+            0 if functions::takes_date_part(function.name) => date_part(function.name, argument)?,
+            1 if function.name == "ISJSON" => json_kind(argument)?,
+            _ => bind_expr(binder, argument)?,
+        });
+    }
+    let (fewest, most) = function.arity;
+    let count = call.arguments.len();
+    if count < usize::from(fewest) || count > usize::from(most) {
+        let name = function.name.to_ascii_lowercase();
+        return Err(if fewest == most {
+            Msg::FunctionArguments(&name, i64::from(fewest)).into()
+        } else {
+            Msg::FunctionArgumentRange(&name, i64::from(fewest), i64::from(most)).into()
+        });
+    }
+    let ty = (function.bind)(&mut arguments)?;
+    Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
+}
+
+/// What a function's grammar says travels as a first argument. TRIM's side: 0 both, 1 leading,
+/// 2 trailing; what JSON_OBJECT and JSON_ARRAY do with NULL: 0 leave it out, 1 write it.
+fn special_argument(function: &str, special: ast::CallSpecial) -> Option<i32> {
+    match (special, function) {
+        (ast::CallSpecial::TrimBoth, _) => Some(0),
+        (ast::CallSpecial::TrimLeading, _) => Some(1),
+        (ast::CallSpecial::TrimTrailing, _) => Some(2),
+        (ast::CallSpecial::JsonNullOnNull, _) => Some(1),
+        (ast::CallSpecial::JsonAbsentOnNull, _) => Some(0),
+        (
+            ast::CallSpecial::None | ast::CallSpecial::OdbcFunction,
+            "JSON_OBJECT" | "JSON_OBJECTAGG",
+        ) => Some(1),
+        (
+            ast::CallSpecial::None | ast::CallSpecial::OdbcFunction,
+            "JSON_ARRAY" | "JSON_ARRAYAGG",
+        ) => Some(0),
+        (ast::CallSpecial::None | ast::CallSpecial::OdbcFunction, _) => None,
+    }
+}
+
+/// The kind that ISJSON asks for is a bare word; it travels as its place.
+fn json_kind(argument: &ast::Expr) -> Result<Expr> {
+    let word = match &argument.kind {
+        ast::ExprKind::Column(column) => column.column.as_str(),
+        _ => return Err(Msg::InvalidParameter(2, "isjson").into()),
+    };
+    let place = functions::json::KINDS.iter().position(|kind| kind.eq_ignore_ascii_case(word));
+    let place = place.and_then(|place| i32::try_from(place).ok());
+    let place =
+        place.ok_or_else(|| types::Error::from(Msg::NotRecognized(word, "isjson option")))?;
+    Ok(Expr::constant(Value::Int(place), DataType::Int))
+}
+
+/// A date part is a bare word; it travels as an integer constant, its place in [`DatePart`].
+fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
+    let ast::ExprKind::Column(column) = &argument.kind else {
+        return Err(Msg::InvalidParameter(1, &function.to_ascii_lowercase()).into());
+    };
+    let word = column.column.as_str();
+    let place = functions::date::date_part_place(word).ok_or_else(|| {
+        let kind = format!("{} option", function.to_ascii_lowercase());
+        types::Error::from(Msg::NotRecognized(word, &kind))
+    })?;
+    Ok(Expr::constant(Value::Int(place), DataType::Int))
+}
+
+/// Binds `@@name`: a function without arguments.
+pub(crate) fn bind_global(binder: &Binder<'_>, name: &str) -> Result<Expr> {
+    let upper = name.to_ascii_uppercase();
+    let Some(function) = binder.library.scalar(&upper) else {
+        if functions::is_known(&upper) {
+            return not_supported(&upper);
+        }
+        return Err(Msg::MustDeclareScalar(name).into());
+    };
+    let ty = (function.bind)(&mut Vec::new())?;
+    Ok(Expr::new(ExprKind::Call(function, Box::new([])), ty))
+}
+
+/// Binds `operand AT TIME ZONE zone`: a function of two arguments.
+pub(crate) fn bind_at_zone(
+    binder: &mut Binder<'_>,
+    operand: &ast::Expr,
+    zone: &ast::Expr,
+) -> Result<Expr> {
+    let mut arguments = vec![bind_expr(binder, operand)?, bind_expr(binder, zone)?];
+    let function = functions::find(functions::zone::AT_TIME_ZONE).ok_or(Msg::InternalError)?;
+    let ty = (function.bind)(&mut arguments)?;
+    Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
+}
+
+pub(crate) fn bind_niladic(binder: &Binder<'_>, niladic: ast::Niladic) -> Result<Expr> {
+    let name = match niladic {
+        ast::Niladic::CurrentTimestamp => "GETDATE",
+        ast::Niladic::CurrentDate => "CURRENT_DATE",
+        ast::Niladic::CurrentUser | ast::Niladic::SessionUser | ast::Niladic::User => "USER_NAME",
+        ast::Niladic::SystemUser => "SUSER_SNAME",
+    };
+    bind_global(binder, name)
+}
+
+fn bind_user(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Expr> {
+    let name = call.name.to_string();
+    let of_schema = |name| call.name.schema.as_ref().is_some_and(|schema| schema.is(name));
+    let of_master = call.name.database.as_ref().is_some_and(|database| database.is("master"));
+    let system = of_schema("sys");
+    let object = call.name.object.to_ascii_uppercase();
+    let is_found =
+        system || of_master && of_schema("dbo") && object.starts_with(functions::hex::PREFIX);
+    if is_found && let Some(function) = binder.library.scalar(&object) {
+        return bind_function(binder, function, call);
+    }
+    let prefix = call.name.schema.as_deref().unwrap_or_default();
+    if let Some(bound) = user::bind_scalar(binder, call)? {
+        return Ok(bound);
+    }
+    if system
+        && let Some(known) =
+            binder.library.known_but_missing(binder.database, "sys", &call.name.object)
+    {
+        return not_supported(&known);
+    }
+    Err(Msg::FunctionNotFound(prefix, &name).into())
+}
+
+fn bind_aggregate(
+    binder: &mut Binder<'_>,
+    function: &'static AggregateFunction,
+    call: &ast::Call,
+) -> Result<Expr> {
+    // Without columns it can only be this query's, which need not look at its arguments first.
+    let innermost = binder.levels.len().checked_sub(1);
+    if binder.levels.len() <= 1 {
+        check_clause(binder, innermost)?;
+    }
+    let (arguments, order, ty) = bind_aggregate_arguments(binder, function, call)?;
+    let owner = owner_of(binder, &arguments).or(innermost);
+    check_clause(binder, owner)?;
+    let register = new_register(binder);
+    let distinct = call.distinct;
+    let bound = AggregateCall { function, arguments, distinct, order, filter: None, ty, register };
+    if let Some(level) = owner.and_then(|place| binder.levels.get_mut(place)) {
+        level.aggregates.push(bound);
+    }
+    Ok(Expr::new(ExprKind::Column(register), ty))
+}
+
+/// Checks that the clause that a level is in may have aggregates.
+fn check_clause(binder: &Binder<'_>, level: Option<usize>) -> Result<()> {
+    match level.and_then(|place| binder.levels.get(place)).map(|level| level.clause) {
+        Some(Clause::Output | Clause::Having) => Ok(()),
+        Some(Clause::GroupBy) => Err(Msg::AggregateInGroupBy.into()),
+        Some(Clause::Plain) | None => Err(Msg::AggregateInWhere.into()),
+    }
+}
+
+/// The query that an aggregate belongs to: the innermost of those whose columns it takes. `None` if it takes
+/// none.
+fn owner_of(binder: &Binder<'_>, arguments: &[Expr]) -> Option<usize> {
+    let mut owner = None;
+    let mut note = |register: Register| {
+        let has = |level: &Level| {
+            let mut columns = level.sources.iter().flat_map(|source| &source.columns);
+            columns.any(|column| column.register == register)
+        };
+        owner = owner.max(binder.levels.iter().rposition(has));
+    };
+    for argument in arguments {
+        plan::walk::visit(argument, &mut |e| {
+            if let ExprKind::Column(register) = e.kind {
+                note(register);
+            }
+        });
+    }
+    owner
+}
+
+/// Arguments of an aggregate see the rows before grouping: no aggregates within.
+fn bind_aggregate_arguments(
+    binder: &mut Binder<'_>,
+    function: &'static AggregateFunction,
+    call: &ast::Call,
+) -> Result<(Vec<Expr>, Vec<SortKey>, ColumnType)> {
+    let outer = set_clause(binder, Clause::Plain);
+    let bound = (|| {
+        let mut arguments = Vec::with_capacity(call.arguments.len());
+        if let Some(special) = special_argument(function.name, call.special) {
+            arguments.push(Expr::constant(Value::Int(special), DataType::Int));
+        }
+        for argument in &call.arguments {
+            if !matches!(argument.kind, ast::ExprKind::Star) {
+                arguments.push(bind_expr(binder, argument)?);
+            }
+        }
+        if arguments.iter().any(plan::walk::has_own_subquery) {
+            return Err(Msg::NestedAggregate.into());
+        }
+        let mut ty = (function.bind)(&mut arguments)?;
+        let mut order = bind_order(binder, &call.within_group)?;
+        if let Some(as_float) = functions::takes_key(function.name) {
+            let key = window::percentile_key(function.name, as_float, &mut order)?;
+            ty = ColumnType { nullable: true, ..key.ty };
+            arguments.push(key);
+        }
+        Ok((arguments, order, ty))
+    })();
+    set_clause(binder, outer);
+    bound.map_err(
+        |error: types::Error| {
+            if error.number == 147 { Msg::NestedAggregate.into() } else { error }
+        },
+    )
+}
+
+fn set_clause(binder: &mut Binder<'_>, clause: Clause) -> Clause {
+    match binder.levels.last_mut() {
+        Some(level) => std::mem::replace(&mut level.clause, clause),
+        None => clause,
+    }
+}
+
+pub(crate) fn bind_order(binder: &mut Binder<'_>, order: &[ast::OrderBy]) -> Result<Vec<SortKey>> {
+    order
+        .iter()
+        .map(|key| Ok(SortKey { expr: bind_expr(binder, &key.expr)?, descending: key.descending }))
+        .collect()
+}
+
+pub(crate) fn new_register(binder: &mut Binder<'_>) -> Register {
+    let register = Register(binder.registers);
+    binder.registers += 1;
+    register
+}

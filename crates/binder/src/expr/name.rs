@@ -1,0 +1,112 @@
+//! Column names and variables.
+
+use tsql::ast::{ColumnRef, ObjectName, Variable};
+use types::value::ColumnType;
+use types::{DataType, Error, Msg, Result, Value};
+
+use crate::{Binder, Source};
+use catalog::name::Name;
+use plan::expr::{Expr, ExprKind, Slot};
+
+/// Binds a column: looked up from the innermost query outwards; within a query it must be unique.
+///
+/// A column of `nodes()` is for methods alone; they take it by [`find_column`].
+pub(crate) fn bind_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
+    let found = find_column(binder, column)?;
+    match found.kind {
+        ExprKind::Column(register) if binder.xml.node_of(register).is_some() => {
+            Err(Msg::NodesColumn(column.column.as_str()).into())
+        }
+        _ => Ok(found),
+    }
+}
+
+/// Finds a column, those of `nodes()` included.
+pub(crate) fn find_column(binder: &mut Binder<'_>, column: &ColumnRef) -> Result<Expr> {
+    let name = column.column.as_str();
+    let wants_identity = name.eq_ignore_ascii_case("$identity");
+    let first = name.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
+    for level in binder.levels.iter_mut().rev() {
+        let mut found = None;
+        let mut seen_table = false;
+        for (s, source) in level.sources.iter().enumerate() {
+            if column.table.as_ref().is_some_and(|table| !names_source(table, source)) {
+                continue;
+            }
+            seen_table = true;
+            for (c, candidate) in source.columns.iter().enumerate() {
+                let same = if wants_identity {
+                    candidate.traits.identity
+                } else {
+                    let candidate: &str = &candidate.name;
+                    may_be_same(candidate, first) && Name::same(candidate, name)
+                };
+                if same && found.replace((s, c)).is_some() {
+                    return Err(Msg::AmbiguousColumn(name).into());
+                }
+            }
+        }
+        if let Some((s, c)) = found {
+            if let Some(guard) = &level.sources[s].guard {
+                guard.check_read(c, &level.sources[s].columns[c].name)?;
+            }
+            let column = &mut level.sources[s].columns[c];
+            column.used = true;
+            return Ok(column.expr());
+        }
+        if seen_table && column.table.is_some() {
+            return unfound(binder, column, Msg::InvalidColumn(name).into());
+        }
+    }
+    let error = match &column.table {
+        Some(table) => Msg::MultiPartNotBound(&format!("{table}.{name}")).into(),
+        None => Msg::InvalidColumn(name).into(),
+    };
+    unfound(binder, column, error)
+}
+
+/// A column is not found: where such errors are gathered, NULL stands for it.
+fn unfound(binder: &mut Binder<'_>, column: &ColumnRef, error: Error) -> Result<Expr> {
+    let Some(errors) = &mut binder.unfound else { return Err(error) };
+    errors.push((column.column.span.start, error));
+    Ok(Expr::constant(Value::Null, DataType::Int))
+}
+
+/// Tells by the first letter, which is where most names differ, whether a name may be that which begins with
+/// `first` in lower case.
+#[inline]
+fn may_be_same(candidate: &str, first: u8) -> bool {
+    let letter = candidate.as_bytes().first().map_or(0, u8::to_ascii_lowercase);
+    letter == first || !letter.is_ascii() || !first.is_ascii()
+}
+
+/// Tells whether a qualifier means this source: its alias, or its table by one or more name parts.
+pub fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
+    if qualifier.database.is_some() || qualifier.schema.is_some() {
+        let Some(schema) = &source.schema else { return false };
+        let written = qualifier.schema.as_deref().unwrap_or("dbo");
+        return Name::same(written, schema) && Name::same(&qualifier.object, &source.alias);
+    }
+    Name::same(&qualifier.object, &source.alias)
+}
+
+/// Binds a variable: a declared one, else a function such as `@@ROWCOUNT`.
+pub(crate) fn bind_variable(binder: &mut Binder<'_>, variable: &Variable) -> Result<Expr> {
+    if let Some((_, value)) = binder.given.iter().find(|(n, _)| Name::same(n, &variable.name)) {
+        return Ok(value.clone());
+    }
+    if let Some((slot, ty)) = find_variable(binder, &variable.name) {
+        return Ok(Expr::new(ExprKind::Variable(slot), ty));
+    }
+    if variable.is_global() {
+        return super::call::bind_global(binder, &variable.name);
+    }
+    Err(Msg::MustDeclareScalar(&variable.name).into())
+}
+
+/// Finds a declared scalar variable by its name with `@`.
+pub fn find_variable(binder: &Binder<'_>, name: &str) -> Option<(Slot, ColumnType)> {
+    let index = binder.variables.iter().position(|v| !v.cursor && Name::same(&v.name, name))?;
+    let slot = Slot(u32::try_from(index).ok()?);
+    Some((slot, ColumnType { nullable: true, ..binder.variables[index].ty }))
+}

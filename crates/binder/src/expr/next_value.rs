@@ -1,0 +1,117 @@
+//! NEXT VALUE FOR, with and without the order in which rows get their values.
+//!
+//! All of one sequence that stand in one row's expressions have one value: [`share`] computes it below
+//! them. One that stands alone stays where it is.
+
+use std::sync::Arc;
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{Collation, Msg, Result};
+
+use super::call::{bind_order, new_register};
+use super::user::find;
+use crate::{Binder, Clause};
+use catalog::{Object, SequenceDef};
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{Node, Sort, SortKey};
+use plan::walk;
+
+/// A value that rows get in an order: where it goes, what it is, by what rows are sorted.
+pub type Ordered = (Register, Expr, Vec<SortKey>);
+
+/// Binds `NEXT VALUE FOR sequence [OVER (ORDER BY ..)]`, which asks for UPDATE on the sequence.
+pub(crate) fn bind(
+    binder: &mut Binder<'_>,
+    name: &ast::ObjectName,
+    over: Option<&ast::Over>,
+) -> Result<Expr> {
+    let in_specs = binder.levels.iter().filter(|level| level.is_spec).count();
+    if in_specs > 1 {
+        return Err(Msg::NextValueNested.into());
+    }
+    let level = binder.levels.last();
+    let misplaced = level.is_some_and(|level| level.is_spec && level.clause != Clause::Output);
+    if misplaced {
+        return Err(Msg::NextValueClause.into());
+    }
+    let Some(Object::Sequence(sequence)) = find(binder, name).cloned() else {
+        return Err(Msg::InvalidObject(&name.to_string()).into());
+    };
+    let place = name.database.as_deref().unwrap_or(binder.database);
+    crate::require::require_sequence(binder, place, &sequence)?;
+    binder.takes_values = true;
+    let ty = ColumnType {
+        data_type: sequence.data_type,
+        collation: Collation::default(),
+        nullable: false,
+    };
+    let value = Expr::new(ExprKind::NextValue(Arc::<SequenceDef>::clone(&sequence)), ty);
+    let Some(over) = over else { return Ok(value) };
+    if !over.partition_by.is_empty() {
+        return Err(Msg::NextValuePartition.into());
+    }
+    if over.order_by.is_empty() {
+        return Err(Msg::NextValueEmptyOver.into());
+    }
+    if in_specs == 0 {
+        return Err(Msg::NextValueOverPlace.into());
+    }
+    let order = bind_order(binder, &over.order_by)?;
+    let register = new_register(binder);
+    if let Some(level) = binder.levels.last_mut() {
+        level.next_values.push((register, value, order));
+    }
+    Ok(Expr::new(ExprKind::Column(register), ty))
+}
+
+/// Takes the values that expressions of one row have in common out of them: each comes with the register
+/// that now stands for it.
+pub fn share(binder: &mut Binder<'_>, exprs: &mut [&mut Expr]) -> Vec<(Register, Expr)> {
+    let mut found: Vec<(Expr, usize)> = Vec::new();
+    for expr in &*exprs {
+        walk::visit(expr, &mut |e| match found.iter_mut().find(|(other, _)| is_same(other, e)) {
+            Some((_, count)) => *count += 1,
+            None if matches!(e.kind, ExprKind::NextValue(_)) => found.push((e.clone(), 1)),
+            None => {}
+        });
+    }
+    let repeated = found.into_iter().filter(|(_, count)| *count > 1);
+    let shared: Vec<_> = repeated.map(|(value, _)| (new_register(binder), value)).collect();
+    for expr in exprs.iter_mut().filter(|_| !shared.is_empty()) {
+        walk::rewrite(expr, &mut |e| match shared.iter().find(|(_, value)| is_same(value, e)) {
+            Some((register, _)) => {
+                e.kind = ExprKind::Column(*register);
+                walk::Rewrite::Done
+            }
+            None => walk::Rewrite::Enter,
+        });
+    }
+    shared
+}
+
+/// Puts what computes shared values above an operator.
+pub fn compute(root: &mut Node, shared: Vec<(Register, Expr)>) {
+    if !shared.is_empty() {
+        let input = std::mem::replace(root, Node::Empty);
+        *root = Node::Compute(Box::new((input, shared)));
+    }
+}
+
+fn is_same(one: &Expr, other: &Expr) -> bool {
+    let (ExprKind::NextValue(one), ExprKind::NextValue(other)) = (&one.kind, &other.kind) else {
+        return false;
+    };
+    Arc::ptr_eq(one, other)
+}
+
+/// Puts what gives the rows of a level their ordered values above its operators.
+pub fn apply(binder: &mut Binder<'_>, mut root: Node) -> Node {
+    let values = binder.levels.last_mut().map(|level| std::mem::take(&mut level.next_values));
+    for (register, value, keys) in values.unwrap_or_default() {
+        let live = walk::live(&root);
+        let sort = Sort { input: root, keys, limit: None, live };
+        root = Node::Compute(Box::new((Node::Sort(Box::new(sort)), vec![(register, value)])));
+    }
+    root
+}

@@ -1,0 +1,85 @@
+//! Calls of user-defined functions, and NEXT VALUE FOR.
+
+use std::sync::Arc;
+
+use tsql::ast;
+use types::value::ColumnType;
+use types::{Mode, Msg, Result};
+
+use crate::Binder;
+use crate::expr::{assign, bind_expr};
+use catalog::{ModuleDef, Object};
+use plan::expr::{Expr, ExprKind, UserCall};
+
+/// Synonyms that may stand for each other.
+const SYNONYMS_MAX: u32 = 8;
+
+/// Finds an object of the current database or of the one that is named, through synonyms.
+pub fn find<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
+    let mut found = lookup(binder, name)?;
+    for _ in 0..SYNONYMS_MAX {
+        let Object::Synonym(synonym) = found else { return Some(found) };
+        found = lookup(binder, &synonym.target)?;
+    }
+    None
+}
+
+fn lookup<'b>(binder: &'b Binder<'_>, name: &ast::ObjectName) -> Option<&'b Object> {
+    let database = name.database.as_deref().unwrap_or(binder.database);
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    binder.catalog.find_object(database, schema, &name.object)
+}
+
+/// Finds a user-defined function.
+pub fn find_function(binder: &Binder<'_>, name: &ast::ObjectName) -> Option<Arc<ModuleDef>> {
+    match find(binder, name)? {
+        Object::Function(function) => Some(Arc::clone(function)),
+        _ => None,
+    }
+}
+
+/// Binds a call of a scalar function; `None` if the name is not one of those.
+pub(crate) fn bind_scalar(binder: &mut Binder<'_>, call: &ast::Call) -> Result<Option<Expr>> {
+    let Some(module) = find_function(binder, &call.name) else { return Ok(None) };
+    let Some(returns) = module.routine.as_ref().and_then(|r| r.returns) else { return Ok(None) };
+    crate::require::require_module(binder, &module, "EXECUTE")?;
+    let arguments = bind_arguments(binder, &module, &call.name, &call.arguments)?;
+    let ty = ColumnType { nullable: true, ..returns };
+    let call = UserCall { module, arguments };
+    Ok(Some(Expr::new(ExprKind::CallUser(Box::new(call)), ty)))
+}
+
+/// Binds the arguments of a function as the types of its parameters; DEFAULT gives a parameter's own.
+///
+/// # Errors
+/// 313 and 8144 for a wrong number of them, and those of conversion.
+pub fn bind_arguments(
+    binder: &mut Binder<'_>,
+    module: &ModuleDef,
+    name: &ast::ObjectName,
+    arguments: &[ast::Expr],
+) -> Result<Vec<Expr>> {
+    let parameters = module.routine.as_ref().map(|r| &r.parameters[..]).unwrap_or_default();
+    let name = name.to_string();
+    if arguments.len() > parameters.len() {
+        return Err(Msg::TooManyArguments(&name).into());
+    }
+    if arguments.len() < parameters.len() {
+        return Err(Msg::TooFewArguments(&name).into());
+    }
+    let mut bound = Vec::with_capacity(arguments.len());
+    for (argument, parameter) in arguments.iter().zip(parameters) {
+        if parameter.table_type.is_some() {
+            return Err(Msg::NotSupported("table-valued parameters of functions").into());
+        }
+        let value = match (&argument.kind, &parameter.default) {
+            (ast::ExprKind::Default, Some(default)) => {
+                Expr::new(ExprKind::Constant(default.clone()), parameter.ty)
+            }
+            (ast::ExprKind::Default, None) => return Err(Msg::TooFewArguments(&name).into()),
+            _ => bind_expr(binder, argument)?,
+        };
+        bound.push(assign(value, &parameter.ty, Mode::Implicit)?);
+    }
+    Ok(bound)
+}

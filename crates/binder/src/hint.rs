@@ -1,0 +1,199 @@
+//! Hints: every one of OPTION (..), what it does here, and the table hints that are refused.
+//!
+//! A hint acts, or is advice about a choice that is not made here and changes no result, or is refused by its
+//! name. What is not in the lists is no hint.
+
+use tsql::ast::{QueryHint, QueryHintKind, TableHint, TableHintKind, TableHintWord};
+use types::{Msg, Result};
+
+use super::expr::not_supported;
+use crate::Binder;
+
+/// Largest MAXRECURSION.
+const RECURSION_MAX: i64 = 32_767;
+
+/// What a query hint does here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It chooses the plan, or bounds the execution.
+    Acts,
+    /// It asks for a way to get the same rows that is not among the ways that there are: it is not needed.
+    Advice,
+    /// It would change results, or what it is about is not there: 40517.
+    Refused,
+}
+
+/// What stands behind a query hint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operand {
+    /// Nothing.
+    None,
+    /// A number.
+    Number,
+    /// A text.
+    Text,
+}
+
+/// Query hints by name, as the page "Query hints" lists them.
+pub const QUERY_HINTS: &[(&str, Operand, Effect)] = &[
+    ("CONCAT UNION", Operand::None, Effect::Advice),
+    ("DISABLE EXTERNALPUSHDOWN", Operand::None, Effect::Advice),
+    ("DISABLE SCALEOUTEXECUTION", Operand::None, Effect::Advice),
+    ("DISABLE_OPTIMIZED_PLAN_FORCING", Operand::None, Effect::Advice),
+    ("EXPAND VIEWS", Operand::None, Effect::Advice),
+    ("FAST", Operand::Number, Effect::Advice),
+    ("FORCE EXTERNALPUSHDOWN", Operand::None, Effect::Refused),
+    ("FORCE ORDER", Operand::None, Effect::Acts),
+    ("FORCE SCALEOUTEXECUTION", Operand::None, Effect::Refused),
+    ("HASH GROUP", Operand::None, Effect::Advice),
+    ("HASH JOIN", Operand::None, Effect::Acts),
+    ("HASH UNION", Operand::None, Effect::Advice),
+    ("IGNORE_NONCLUSTERED_COLUMNSTORE_INDEX", Operand::None, Effect::Advice),
+    ("KEEP PLAN", Operand::None, Effect::Advice),
+    ("KEEPFIXED PLAN", Operand::None, Effect::Advice),
+    ("LABEL", Operand::Text, Effect::Refused),
+    ("LOOP JOIN", Operand::None, Effect::Acts),
+    ("MAXDOP", Operand::Number, Effect::Acts),
+    ("MAXRECURSION", Operand::Number, Effect::Acts),
+    ("MAX_GRANT_PERCENT", Operand::Number, Effect::Advice),
+    ("MERGE JOIN", Operand::None, Effect::Acts),
+    ("MERGE UNION", Operand::None, Effect::Advice),
+    ("MIN_GRANT_PERCENT", Operand::Number, Effect::Advice),
+    ("NO_PERFORMANCE_SPOOL", Operand::None, Effect::Advice),
+    ("ORDER GROUP", Operand::None, Effect::Advice),
+    ("PARAMETERIZATION FORCED", Operand::None, Effect::Refused),
+    ("PARAMETERIZATION SIMPLE", Operand::None, Effect::Refused),
+    ("QUERYTRACEON", Operand::Number, Effect::Advice),
+    ("RECOMPILE", Operand::None, Effect::Acts),
+    ("ROBUST PLAN", Operand::None, Effect::Advice),
+    ("USE PLAN", Operand::Text, Effect::Refused),
+];
+
+/// Names that USE HINT takes, as its page and `sys.dm_exec_valid_use_hints` of SQL Server have them: all guide the
+/// choice of a plan.
+pub const USE_HINTS: &[&str] = &[
+    "ASSUME_FIXED_MAX_SELECTIVITY_FOR_REGEXP",
+    "ASSUME_FIXED_MIN_SELECTIVITY_FOR_REGEXP",
+    "ASSUME_FULL_INDEPENDENCE_FOR_FILTER_ESTIMATES",
+    "ASSUME_JOIN_PREDICATE_DEPENDS_ON_FILTERS",
+    "ASSUME_MIN_SELECTIVITY_FOR_FILTER_ESTIMATES",
+    "ASSUME_PARTIAL_CORRELATION_FOR_FILTER_ESTIMATES",
+    "DISABLE_BATCH_MODE_ADAPTIVE_JOINS",
+    "DISABLE_BATCH_MODE_MEMORY_GRANT_FEEDBACK",
+    "DISABLE_CE_FEEDBACK",
+    "DISABLE_DEFERRED_COMPILATION_TV",
+    "DISABLE_DOP_FEEDBACK",
+    "DISABLE_INTERLEAVED_EXECUTION_TVF",
+    "DISABLE_MEMORY_GRANT_FEEDBACK_PERSISTENCE",
+    "DISABLE_OPTIMIZED_HALLOWEEN_PROTECTION",
+    "DISABLE_OPTIMIZED_NESTED_LOOP",
+    "DISABLE_OPTIMIZED_PLAN_FORCING",
+    "DISABLE_OPTIMIZER_ROWGOAL",
+    "DISABLE_PARAMETER_SENSITIVE_PLAN_OPTIMIZATION",
+    "DISABLE_PARAMETER_SNIFFING",
+    "DISABLE_ROW_MODE_MEMORY_GRANT_FEEDBACK",
+    "DISABLE_TSQL_SCALAR_UDF_INLINING",
+    "DISALLOW_BATCH_MODE",
+    "ENABLE_HIST_AMENDMENT_FOR_ASC_KEYS",
+    "ENABLE_PARALLEL_PLAN_PREFERENCE",
+    "ENABLE_QUERY_OPTIMIZER_HOTFIXES",
+    "FORCE_DEFAULT_CARDINALITY_ESTIMATION",
+    "FORCE_LEGACY_CARDINALITY_ESTIMATION",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_100",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_110",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_120",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_130",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_140",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_150",
+    "QUERY_OPTIMIZER_COMPATIBILITY_LEVEL_160",
+    "QUERY_PLAN_PROFILE",
+];
+
+/// Resolves OPTION. MAXDOP acts when the statement runs.
+///
+/// # Errors
+/// 40517 for hints that are refused, 102 and 10715 for what is none, 310 for a MAXRECURSION out of range.
+pub(crate) fn set_hints(binder: &mut Binder<'_>, hints: &[QueryHint]) -> Result<()> {
+    for hint in hints {
+        match &hint.kind {
+            QueryHintKind::Plain(name) => {
+                check(name, Operand::None)?;
+                set_plain(binder, name);
+            }
+            QueryHintKind::Number(name, value) => {
+                check(name, Operand::Number)?;
+                if &**name == "MAXRECURSION" {
+                    set_recursion(binder, *value)?;
+                }
+            }
+            QueryHintKind::Text(name, _) => check(name, Operand::Text)?,
+            QueryHintKind::UseHint(names) => check_use(names)?,
+            // Plans are made for what the tables hold, not for the values of variables.
+            QueryHintKind::OptimizeFor(_) | QueryHintKind::OptimizeForUnknown => {}
+            QueryHintKind::TableHint(..) => return not_supported("OPTION (TABLE HINT ..)"),
+        }
+    }
+    Ok(())
+}
+
+fn set_plain(binder: &mut Binder<'_>, name: &str) {
+    match name {
+        "FORCE ORDER" => binder.hints.force_order = true,
+        "LOOP JOIN" => binder.hints.method = Some(optimizer::Method::Loop),
+        "HASH JOIN" | "MERGE JOIN" => binder.hints.method = Some(optimizer::Method::Hash),
+        // The plan serves one execution.
+        "RECOMPILE" => binder.session_bound = true,
+        // Advice.
+        _ => {}
+    }
+}
+
+fn set_recursion(binder: &mut Binder<'_>, value: f64) -> Result<()> {
+    #[expect(clippy::cast_possible_truncation, reason = "the range is checked on the result")]
+    let value = value as i64;
+    match u32::try_from(value) {
+        Ok(rounds) if value <= RECURSION_MAX => binder.recursion_max = Some(rounds),
+        _ => return Err(Msg::MaxRecursionTooLarge(value, RECURSION_MAX).into()),
+    }
+    Ok(())
+}
+
+fn check(name: &str, operand: Operand) -> Result<()> {
+    let found = QUERY_HINTS.iter().find(|hint| hint.0 == name && hint.1 == operand);
+    match found.map(|hint| hint.2) {
+        Some(Effect::Acts | Effect::Advice) => Ok(()),
+        Some(Effect::Refused) => not_supported(&format!("OPTION ({name})")),
+        None => {
+            let word = name.split(' ').next_back().unwrap_or(name);
+            Err(Msg::SyntaxNear(word).into())
+        }
+    }
+}
+
+fn check_use(names: &[Box<str>]) -> Result<()> {
+    let unknown = names.iter().find(|name| !USE_HINTS.iter().any(|u| u.eq_ignore_ascii_case(name)));
+    unknown.map_or(Ok(()), |name| Err(Msg::InvalidUseHint(name).into()))
+}
+
+/// Refuses the table hints that are not there: those for INSERT .. SELECT FROM OPENROWSET (BULK ..), of indexes on
+/// views and of spatial indexes.
+///
+/// # Errors
+/// 40517.
+pub(crate) fn check_table_hints(hints: &[TableHint]) -> Result<()> {
+    for hint in hints {
+        let name = match hint.kind {
+            TableHintKind::Word(TableHintWord::IgnoreConstraints) => "IGNORE_CONSTRAINTS",
+            TableHintKind::Word(TableHintWord::IgnoreTriggers) => "IGNORE_TRIGGERS",
+            TableHintKind::Word(TableHintWord::KeepDefaults) => "KEEPDEFAULTS",
+            TableHintKind::Word(TableHintWord::KeepIdentity) => "KEEPIDENTITY",
+            TableHintKind::Word(TableHintWord::NoExpand) => "NOEXPAND",
+            TableHintKind::SpatialWindowMaxCells(_) => "SPATIAL_WINDOW_MAX_CELLS",
+            TableHintKind::Word(_) | TableHintKind::Index(_) | TableHintKind::ForceSeek(_) => {
+                continue;
+            }
+        };
+        return not_supported(&format!("the table hint {name}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,676 @@
+//! Compiles a parsed batch: its variables and its control flow. Statements stay unbound.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tsql::ast::{self, StatementKind};
+use types::value::ColumnType;
+use types::{DataType, Length, Msg, Result};
+
+use crate::statement::shape_of;
+use crate::types::DefaultLength;
+use crate::{Binder, atomic};
+use catalog::name::Name;
+use plan::expr::Slot;
+use plan::program::{
+    ArgumentStep, ArgumentValue, Branch, CursorStep, ExecuteStep, ExecuteTarget, InsertExecuteStep,
+    InsertedCall, Leaf, LeafAst, Program, RaisErrorStep, Step, StepKind, TableVariableDef,
+    TextCall, VariableDef,
+};
+use plan::sink::{ColumnInfo, ResultShape, Traits};
+use plan::stats::StatementPlace;
+
+/// Makes the empty definition of a table variable; the catalog's DDL knows how.
+pub type MakeTable<'a> = dyn Fn(&Binder<'_>, &ast::Variable, &[ast::TableElement]) -> Result<Arc<catalog::TableDef>>
+    + 'a;
+
+/// Variables that exist before the batch's own: parameters of a procedure or of sp_executesql.
+#[derive(Debug, Default)]
+pub struct Parameters {
+    /// Scalars, in order.
+    pub variables: Vec<VariableDef>,
+    /// Table-valued parameters.
+    pub tables: Vec<TableVariableDef>,
+    /// Whose they are.
+    pub body: Body,
+}
+
+/// What a program is the body of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Body {
+    /// A batch or dynamic SQL: RETURN takes no value.
+    #[default]
+    Batch,
+    /// A procedure.
+    Procedure,
+    /// A function, with the type of its value if it is scalar.
+    Function(Option<ColumnType>),
+}
+
+/// Compiles statements to a program.
+///
+/// # Errors
+/// All mistakes, as [`types::Error::all`] has them:
+/// 134 for a variable declared twice, 137 for one that is not declared where a variable must stand,
+/// 2715 for an unknown type, 133 and 132 for labels, 135 and 136 for BREAK and CONTINUE out of place.
+pub fn compile(
+    statements: Vec<ast::Statement>,
+    source: Arc<str>,
+    parameters: Parameters,
+    binder: &mut Binder<'_>,
+    make_table: &MakeTable<'_>,
+) -> Result<Program> {
+    let count = parameters.variables.len();
+    let table_count = parameters.tables.len();
+    let scalars = parameters.variables.iter().map(|v| &v.name).enumerate();
+    let tables = parameters.tables.iter().map(|t| &t.name).enumerate();
+    let names = scalars
+        .map(|(place, name)| (Name::folded(name), Place::Scalar(place)))
+        .chain(tables.map(|(place, name)| (Name::folded(name), Place::Table(place))))
+        .collect();
+    let mut compiler = Compiler {
+        binder,
+        make_table,
+        names,
+        source: Arc::clone(&source),
+        variables: parameters.variables,
+        tables: parameters.tables,
+        body: parameters.body,
+        loops: 0,
+        statements: 0,
+        switches_database: false,
+        alone: false,
+        at: 0,
+        errors: Vec::new(),
+    };
+    compiler.declare_all(&statements);
+    let mut labels = Vec::new();
+    collect_labels(&statements, &mut labels)?;
+    check_gotos(&statements, &labels)?;
+    compiler.alone = statements.len() == 1 && compiler.body == Body::Batch;
+    let body = compiler.steps(statements);
+    let Compiler { variables, tables, statements, switches_database, errors, .. } = compiler;
+    if let Some(error) = types::Error::all(errors) {
+        return Err(error);
+    }
+    Ok(Program {
+        catalog_version: binder.catalog.version,
+        database: binder.database.into(),
+        switches_database,
+        variables,
+        table_variables: tables,
+        parameters: count,
+        table_parameters: table_count,
+        body,
+        source,
+        statements,
+        books: None,
+        routine: None,
+        compiled: std::sync::OnceLock::new(),
+        owner: None,
+    })
+}
+
+/// A step, or the statement back where it is not of the kind that was tried.
+type Tried = std::result::Result<StepKind, StatementKind>;
+
+/// Where a variable is.
+#[derive(Clone, Copy)]
+enum Place {
+    Scalar(usize),
+    Table(usize),
+}
+
+struct Compiler<'a, 'b> {
+    binder: &'a mut Binder<'b>,
+    make_table: &'a MakeTable<'a>,
+    /// Folded names of variables and table variables.
+    names: HashMap<String, Place, foldhash::fast::FixedState>,
+    source: Arc<str>,
+    variables: Vec<VariableDef>,
+    tables: Vec<TableVariableDef>,
+    body: Body,
+    /// WHILE loops around the statement.
+    loops: u32,
+    /// Statements so far.
+    statements: u32,
+    /// Whether a USE was met.
+    switches_database: bool,
+    /// Whether the batch has one statement.
+    alone: bool,
+    /// Where the statement begins: what is declared behind it is not declared yet.
+    at: u32,
+    /// The mistakes so far.
+    errors: Vec<types::Error>,
+}
+
+impl Compiler<'_, '_> {
+    /// T-SQL declares at compile time: a DECLARE in a branch that never runs declares too.
+    fn declare_all(&mut self, statements: &[ast::Statement]) {
+        for statement in statements {
+            if let StatementKind::Declare(declarations) = &statement.kind {
+                self.at = statement.span.start;
+                for declaration in declarations {
+                    if let Err(error) = self.declare(declaration) {
+                        self.errors.push(error.at_line(statement.line));
+                    }
+                }
+            }
+            for child in children(&statement.kind) {
+                self.declare_all(child);
+            }
+        }
+    }
+
+    fn declare(&mut self, declaration: &ast::Declaration) -> Result<()> {
+        let name = &declaration.variable.name;
+        let folded = Name::folded(name);
+        if self.names.contains_key(&folded) {
+            return Err(Msg::DuplicateVariable(name).into());
+        }
+        let name = name.to_string();
+        let (scalars, tables) = (self.variables.len(), self.tables.len());
+        match &declaration.kind {
+            ast::DeclarationKind::Scalar { data_type, .. } => {
+                if let Some(user_type) = self.binder.find_table_type(&data_type.name) {
+                    let Some(table) = &user_type.table else {
+                        return Err(Msg::CannotFindType(1, &data_type.name.to_string()).into());
+                    };
+                    let definition =
+                        (self.make_table)(self.binder, &declaration.variable, &table.elements)?;
+                    let user_type = Some(user_type);
+                    self.tables.push(TableVariableDef {
+                        name,
+                        definition,
+                        user_type,
+                        image_of: None,
+                        at: self.at,
+                        ordinal: 0,
+                    });
+                    self.names.insert(folded, Place::Table(tables));
+                    return Ok(());
+                }
+                let ty = self.binder.resolve_type(data_type, DefaultLength::Declaration)?;
+                if matches!(ty.data_type, DataType::Text | DataType::NText | DataType::Image) {
+                    return Err(Msg::TextLocalVariable.into());
+                }
+                self.variables.push(VariableDef { name, ty, cursor: false, at: self.at });
+            }
+            ast::DeclarationKind::Table(elements) => {
+                let definition = (self.make_table)(self.binder, &declaration.variable, elements)?;
+                self.tables.push(TableVariableDef {
+                    name,
+                    definition,
+                    user_type: None,
+                    image_of: None,
+                    at: self.at,
+                    ordinal: 0,
+                });
+            }
+            ast::DeclarationKind::Cursor => {
+                let ty = text_type(self.binder);
+                self.variables.push(VariableDef { name, ty, cursor: true, at: self.at });
+            }
+        }
+        let is_table = self.tables.len() > tables;
+        let place = if is_table { Place::Table(tables) } else { Place::Scalar(scalars) };
+        self.names.insert(folded, place);
+        Ok(())
+    }
+
+    /// Compiles statements. Those with mistakes are left out: the program will not run.
+    fn steps(&mut self, statements: Vec<ast::Statement>) -> Vec<Step> {
+        let mut steps = Vec::with_capacity(statements.len());
+        for statement in statements {
+            let line = statement.line;
+            self.at = statement.span.start;
+            if let Err(error) = self.statement(statement, &mut steps) {
+                self.errors.push(error.at_line(line));
+            }
+        }
+        steps
+    }
+
+    fn one(&mut self, statement: ast::Statement) -> Vec<Step> {
+        match statement.kind {
+            StatementKind::Block(body) => self.steps(body),
+            _ => self.steps(vec![statement]),
+        }
+    }
+
+    fn statement(&mut self, statement: ast::Statement, steps: &mut Vec<Step>) -> Result<()> {
+        let (line, span) = (statement.line, statement.span);
+        let place = self.place();
+        if let StatementKind::Declare(declarations) = statement.kind {
+            for declaration in declarations {
+                let place = self.place();
+                steps.push(Step { line, span, place, kind: self.initialise(declaration)? });
+            }
+            return Ok(());
+        }
+        let kind = match statement.kind {
+            kind @ (StatementKind::Select(_)
+            | StatementKind::Update(_)
+            | StatementKind::Delete(_)
+            | StatementKind::Merge(_)) => data(ast::Statement { kind, span, line }),
+            StatementKind::CreateExternalTable(create) if create.query.is_some() => {
+                data(ast::Statement {
+                    kind: StatementKind::CreateExternalTable(create),
+                    span,
+                    line,
+                })
+            }
+            StatementKind::Insert(insert) if calls(&insert.source) => {
+                StepKind::InsertExecute(self.insert_execute(*insert)?)
+            }
+            kind @ StatementKind::Insert(_) => data(ast::Statement { kind, span, line }),
+            kind if sets_plans(&kind) && !self.alone => {
+                return Err(Msg::ShowplanAlone.into());
+            }
+            StatementKind::Use(_) if self.body != Body::Batch => {
+                let place = "a procedure, function or trigger";
+                return Err(Msg::NotAllowedIn("a USE database statement", place).into());
+            }
+            kind @ (StatementKind::Use(_)
+            | StatementKind::ExecuteAs(_)
+            | StatementKind::Revert(_)) => {
+                // A module's rights are not asked within it.
+                self.switches_database |= self.body == Body::Batch;
+                StepKind::Other(Box::new(ast::Statement { kind, span, line }))
+            }
+            StatementKind::SetOption(option) => match *option {
+                ast::SetOption::Value(option, value) => {
+                    StepKind::SetValue(option, Leaf::new(LeafAst::Value(value)))
+                }
+                option => {
+                    let kind = StatementKind::SetOption(Box::new(option));
+                    StepKind::Other(Box::new(ast::Statement { kind, span, line }))
+                }
+            },
+            kind => match self.control(kind)? {
+                Ok(step) => step,
+                Err(kind) => StepKind::Other(Box::new(ast::Statement { kind, span, line })),
+            },
+        };
+        steps.push(Step { line, span, place, kind });
+        Ok(())
+    }
+
+    /// Gives the next statement its place in the statistics.
+    fn place(&mut self) -> StatementPlace {
+        self.statements += 1;
+        StatementPlace(self.statements)
+    }
+
+    /// Compiles control flow, and hands back what is none.
+    fn control(&mut self, kind: StatementKind) -> Result<Tried> {
+        Ok(Ok(match kind {
+            StatementKind::Block(body) => StepKind::Block(self.steps(body)),
+            StatementKind::AtomicBlock(block) => {
+                super::atomic::check_atomic_options(&block.options)?;
+                let commits_alone = atomic::commits_alone(&block.body, &self.source);
+                StepKind::Atomic {
+                    options: block.options,
+                    body: self.steps(block.body),
+                    commits_alone,
+                }
+            }
+            StatementKind::If(branches) => self.if_step(*branches),
+            StatementKind::While(while_) => self.while_step(*while_),
+            StatementKind::Break if self.loops == 0 => return Err(Msg::BreakOutsideWhile.into()),
+            StatementKind::Break => StepKind::Break,
+            StatementKind::Continue if self.loops == 0 => {
+                return Err(Msg::ContinueOutsideWhile.into());
+            }
+            StatementKind::Continue => StepKind::Continue,
+            StatementKind::Goto(label) => StepKind::Goto(label.to_ascii_lowercase()),
+            StatementKind::Label(label) => StepKind::Label(label.to_ascii_lowercase()),
+            StatementKind::TryCatch(try_catch) => {
+                StepKind::TryCatch(self.steps(try_catch.body), self.steps(try_catch.catch))
+            }
+            StatementKind::Return(Some(_))
+                if matches!(self.body, Body::Batch | Body::Function(None)) =>
+            {
+                return Err(Msg::ReturnValueNotAllowed.into());
+            }
+            StatementKind::Return(value) if matches!(self.body, Body::Function(Some(_))) => {
+                let (Some(value), Body::Function(Some(ty))) = (value, self.body) else {
+                    return Err(Msg::FunctionMustReturn.into());
+                };
+                StepKind::ReturnValue(Leaf::new(LeafAst::Returned(value, ty)))
+            }
+            StatementKind::Return(value) => {
+                StepKind::Return(value.map(|value| self.typed(value, DataType::Int)))
+            }
+            kind => return self.action(kind),
+        }))
+    }
+
+    /// Compiles what acts on variables, messages, procedures and cursors.
+    fn action(&mut self, kind: StatementKind) -> Result<Tried> {
+        Ok(Ok(match kind {
+            StatementKind::SetVariable(set) => self.set_variable(*set)?,
+            StatementKind::Print(value) => {
+                let text = text_type(self.binder);
+                StepKind::Print(Leaf::new(LeafAst::Typed(*value, text)))
+            }
+            StatementKind::RaisError(raise) => self.raise(*raise),
+            StatementKind::Throw(throw) => StepKind::Throw(throw.map(|throw| {
+                let text = text_type(self.binder).data_type;
+                Box::new([
+                    self.typed(throw.number, DataType::Int),
+                    self.typed(throw.message, text),
+                    self.typed(throw.state, DataType::Int),
+                ])
+            })),
+            StatementKind::WaitFor(ast::WaitFor::Delay(e)) => {
+                StepKind::WaitFor(false, Leaf::new(LeafAst::Value(*e)))
+            }
+            StatementKind::WaitFor(ast::WaitFor::Time(e)) => {
+                StepKind::WaitFor(true, Leaf::new(LeafAst::Value(*e)))
+            }
+            StatementKind::Execute(execute) => StepKind::Execute(self.execute(*execute)?),
+            StatementKind::ExecuteString(execute) => {
+                StepKind::ExecuteString(self.text_call(*execute)?)
+            }
+            StatementKind::DeclareCursor(cursor) => self.declare_cursor(None, *cursor),
+            StatementKind::OpenCursor(cursor) => StepKind::Cursor(CursorStep::Open(cursor)),
+            StatementKind::Fetch(fetch) => {
+                let into =
+                    fetch.into.iter().map(|v| self.slot(&v.name)).collect::<Result<Vec<_>>>()?;
+                StepKind::Cursor(CursorStep::Fetch(fetch, into))
+            }
+            StatementKind::CloseCursor(cursor) => StepKind::Cursor(CursorStep::Close(cursor)),
+            StatementKind::DeallocateCursor(cursor) => {
+                StepKind::Cursor(CursorStep::Deallocate(cursor))
+            }
+            kind => return Ok(Err(kind)),
+        }))
+    }
+
+    fn initialise(&mut self, declaration: ast::Declaration) -> Result<StepKind> {
+        match declaration.kind {
+            ast::DeclarationKind::Scalar { value: Some(value), .. } => {
+                let slot = self.slot(&declaration.variable.name)?;
+                let ast = LeafAst::Assignment(slot, ast::AssignOp::Assign, value);
+                Ok(StepKind::Assign(slot, Leaf::new(ast)))
+            }
+            ast::DeclarationKind::Scalar { value: None, .. }
+            | ast::DeclarationKind::Table(_)
+            | ast::DeclarationKind::Cursor => Ok(StepKind::Declare),
+        }
+    }
+
+    fn if_step(&mut self, branches: ast::If) -> StepKind {
+        let mut compiled = Vec::with_capacity(branches.branches.len());
+        for branch in branches.branches {
+            let condition = Leaf::new(LeafAst::Condition(branch.condition));
+            let place = self.place();
+            let then = self.one(branch.then);
+            compiled.push(Branch { line: branch.line, place, condition, then });
+        }
+        let otherwise = match branches.otherwise {
+            Some(statement) => self.one(statement),
+            None => Vec::new(),
+        };
+        StepKind::If(compiled, otherwise)
+    }
+
+    fn while_step(&mut self, while_: ast::While) -> StepKind {
+        self.loops += 1;
+        let body = self.one(while_.body);
+        self.loops -= 1;
+        StepKind::While(Leaf::new(LeafAst::Condition(while_.condition)), body)
+    }
+
+    fn set_variable(&mut self, set: ast::SetVariable) -> Result<StepKind> {
+        match set.value {
+            ast::SetVariableValue::Expr(op, value) => {
+                let slot = self.slot(&set.variable.name)?;
+                let ast = LeafAst::Assignment(slot, op, value);
+                Ok(StepKind::Assign(slot, Leaf::new(ast)))
+            }
+            ast::SetVariableValue::Cursor(cursor) => {
+                let slot = self.slot(&set.variable.name)?;
+                Ok(self.declare_cursor(Some(slot), *cursor))
+            }
+            ast::SetVariableValue::Method(name, arguments) => {
+                let slot = self.slot(&set.variable.name)?;
+                let span = set.variable.span;
+                let target = ast::Expr { kind: ast::ExprKind::Variable(set.variable), span };
+                let name = crate::expr::mutator(&name);
+                let method = ast::Method { target, name, arguments };
+                let value = ast::Expr { kind: ast::ExprKind::Method(Box::new(method)), span };
+                let ast = LeafAst::Assignment(slot, ast::AssignOp::Assign, value);
+                Ok(StepKind::Assign(slot, Leaf::new(ast)))
+            }
+        }
+    }
+
+    fn declare_cursor(&self, variable: Option<Slot>, mut cursor: ast::DeclareCursor) -> StepKind {
+        let empty = ast::Statement {
+            kind: StatementKind::Block(Vec::new()),
+            span: cursor.query.span,
+            line: cursor.query.line,
+        };
+        let query = std::mem::replace(&mut *cursor.query, empty);
+        let leaf = Leaf::new(LeafAst::Statement(query));
+        StepKind::Cursor(CursorStep::Declare(variable, Box::new(cursor), leaf))
+    }
+
+    fn raise(&self, raise: ast::RaisError) -> StepKind {
+        StepKind::RaisError(Box::new(RaisErrorStep {
+            message: Leaf::new(LeafAst::Value(raise.message)),
+            severity: self.typed(raise.severity, DataType::Int),
+            state: self.typed(raise.state, DataType::Int),
+            arguments: raise.arguments.into_iter().map(|a| Leaf::new(LeafAst::Value(a))).collect(),
+            options: raise.options,
+        }))
+    }
+
+    fn execute(&self, execute: ast::Execute) -> Result<Box<ExecuteStep>> {
+        let result_sets = self.result_sets(&execute.options)?;
+        let procedure = match execute.procedure {
+            ast::Callee::Name(name) => ExecuteTarget::Name(name),
+            ast::Callee::Variable(variable) => ExecuteTarget::Variable(self.slot(&variable.name)?),
+        };
+        let return_status =
+            execute.return_status.map(|variable| self.slot(&variable.name)).transpose()?;
+        let arguments =
+            execute.arguments.into_iter().map(|a| self.argument(a)).collect::<Result<Vec<_>>>()?;
+        Ok(Box::new(ExecuteStep { procedure, return_status, arguments, result_sets }))
+    }
+
+    /// The shapes that WITH RESULT SETS describes.
+    fn result_sets(&self, options: &[ast::ExecuteOption]) -> Result<Option<Vec<Arc<ResultShape>>>> {
+        let mut described = None;
+        for option in options {
+            described = match option {
+                ast::ExecuteOption::Recompile => continue,
+                ast::ExecuteOption::ResultSetsUndefined => None,
+                ast::ExecuteOption::ResultSetsNone => Some(Vec::new()),
+                ast::ExecuteOption::ResultSets(sets) => {
+                    let shape = |columns: &Vec<ast::ColumnDefinition>| -> Result<_> {
+                        let columns = columns.iter().map(|column| self.described_column(column));
+                        Ok(shape_of(columns.collect::<Result<_>>()?))
+                    };
+                    Some(sets.iter().map(shape).collect::<Result<_>>()?)
+                }
+            };
+        }
+        Ok(described)
+    }
+
+    fn described_column(&self, column: &ast::ColumnDefinition) -> Result<ColumnInfo> {
+        let ast::ColumnKind::Typed(written) = &column.kind else {
+            return Err(Msg::SyntaxNear(&column.name).into());
+        };
+        let mut column_type = self.binder.resolve_type(written, DefaultLength::Declaration)?;
+        for option in &column.options {
+            match option {
+                ast::ColumnOption::Null => column_type.nullable = true,
+                ast::ColumnOption::NotNull => column_type.nullable = false,
+                ast::ColumnOption::Collate(name) => {
+                    let collation = types::Collation::by_name(name);
+                    column_type.collation = collation.ok_or(Msg::InvalidCollation(name))?;
+                }
+                _ => return Err(Msg::SyntaxNear(&column.name).into()),
+            }
+        }
+        let name = column.name.as_str().into();
+        Ok(ColumnInfo { name, column_type, traits: Traits::default(), updatable: false })
+    }
+
+    fn insert_execute(&self, insert: ast::Insert) -> Result<Box<InsertExecuteStep>> {
+        if insert.top.is_some() || !insert.output.is_empty() || insert.with.is_some() {
+            return crate::expr::not_supported("TOP, OUTPUT and WITH in INSERT .. EXEC");
+        }
+        let source = match insert.source {
+            ast::InsertSource::Execute(execute) => InsertedCall::Procedure(self.execute(*execute)?),
+            ast::InsertSource::ExecuteString(execute) => {
+                InsertedCall::Text(self.text_call(*execute)?)
+            }
+            ast::InsertSource::Values(_)
+            | ast::InsertSource::Query(_)
+            | ast::InsertSource::DefaultValues => return Err(Msg::InternalError.into()),
+        };
+        let (target, columns) = (insert.target, insert.columns);
+        Ok(Box::new(InsertExecuteStep { target, columns, source }))
+    }
+
+    fn argument(&self, argument: ast::Argument) -> Result<ArgumentStep> {
+        let value = match argument.value.kind {
+            ast::ExprKind::Default => ArgumentValue::Default,
+            ast::ExprKind::Variable(ref variable) => match self.slot(&variable.name) {
+                Ok(slot) => ArgumentValue::Variable(slot),
+                Err(error) => match self.table_place(&variable.name) {
+                    Some(place) => ArgumentValue::Table(place),
+                    None if variable.is_global() => {
+                        ArgumentValue::Value(Leaf::new(LeafAst::Value(argument.value)))
+                    }
+                    None => return Err(error),
+                },
+            },
+            _ => ArgumentValue::Value(Leaf::new(LeafAst::Value(argument.value))),
+        };
+        if argument.output && !matches!(value, ArgumentValue::Variable(_)) {
+            return Err(Msg::OutputOfConstant.into());
+        }
+        let name = argument.name.map(|name| name.name.to_string());
+        Ok(ArgumentStep { name, value, output: argument.output })
+    }
+
+    fn text_call(&self, execute: ast::ExecuteString) -> Result<TextCall> {
+        if let Some(server) = &execute.at {
+            return Err(Msg::LinkedServerNotFound(server).into());
+        }
+        if !execute.arguments.is_empty() {
+            return crate::expr::not_supported("EXECUTE (..) with arguments and no AT");
+        }
+        let result_sets = self.result_sets(&execute.options)?;
+        let text = text_type(self.binder);
+        let parts = execute.text.into_iter().map(|e| Leaf::new(LeafAst::Typed(e, text)));
+        Ok(TextCall { parts: parts.collect(), run_as: execute.run_as, result_sets })
+    }
+
+    fn typed(&self, value: ast::Expr, data_type: DataType) -> Leaf {
+        let ty = ColumnType { data_type, ..text_type(self.binder) };
+        Leaf::new(LeafAst::Typed(value, ty))
+    }
+
+    fn slot(&self, name: &str) -> Result<Slot> {
+        let place = match self.names.get(&Name::folded(name)) {
+            Some(Place::Scalar(place)) if self.variables[*place].at <= self.at => {
+                u32::try_from(*place).ok()
+            }
+            Some(Place::Scalar(_) | Place::Table(_)) | None => None,
+        };
+        place.map(Slot).ok_or_else(|| Msg::MustDeclareScalar(name).into())
+    }
+
+    fn table_place(&self, name: &str) -> Option<usize> {
+        match self.names.get(&Name::folded(name)) {
+            Some(Place::Table(place)) if self.tables[*place].at <= self.at => Some(*place),
+            Some(Place::Scalar(_) | Place::Table(_)) | None => None,
+        }
+    }
+}
+
+/// `nvarchar(max)` in the database's collation.
+fn text_type(binder: &Binder<'_>) -> ColumnType {
+    ColumnType {
+        data_type: DataType::NVarChar(Length::Max),
+        collation: binder.database_collation(),
+        nullable: true,
+    }
+}
+
+fn data(statement: ast::Statement) -> StepKind {
+    StepKind::Data(Leaf::new(LeafAst::Statement(statement)))
+}
+
+fn calls(source: &ast::InsertSource) -> bool {
+    matches!(source, ast::InsertSource::Execute(_) | ast::InsertSource::ExecuteString(_))
+}
+
+/// Returns the statement lists inside a statement.
+pub fn children(kind: &StatementKind) -> Vec<&[ast::Statement]> {
+    use std::slice::from_ref;
+    match kind {
+        StatementKind::Block(body) => vec![body],
+        StatementKind::AtomicBlock(block) => vec![&block.body],
+        StatementKind::If(branches) => branches
+            .branches
+            .iter()
+            .map(|b| from_ref(&b.then))
+            .chain(branches.otherwise.as_ref().map(from_ref))
+            .collect(),
+        StatementKind::While(while_) => vec![from_ref(&while_.body)],
+        StatementKind::TryCatch(try_catch) => vec![&try_catch.body, &try_catch.catch],
+        _ => Vec::new(),
+    }
+}
+
+fn collect_labels(statements: &[ast::Statement], labels: &mut Vec<String>) -> Result<()> {
+    for statement in statements {
+        if let StatementKind::Label(label) = &statement.kind {
+            let folded = label.to_ascii_lowercase();
+            if labels.contains(&folded) {
+                return Err(types::Error::from(Msg::DuplicateLabel(label)).at_line(statement.line));
+            }
+            labels.push(folded);
+        }
+        for child in children(&statement.kind) {
+            collect_labels(child, labels)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_gotos(statements: &[ast::Statement], labels: &[String]) -> Result<()> {
+    for statement in statements {
+        if let StatementKind::Goto(label) = &statement.kind
+            && !labels.contains(&label.to_ascii_lowercase())
+        {
+            return Err(types::Error::from(Msg::UndeclaredLabel(label)).at_line(statement.line));
+        }
+        for child in children(&statement.kind) {
+            check_gotos(child, labels)?;
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a statement switches SHOWPLAN: it has to be alone in its batch.
+pub fn sets_plans(kind: &StatementKind) -> bool {
+    let StatementKind::SetOption(option) = kind else { return false };
+    let ast::SetOption::Switch { options, .. } = &**option else { return false };
+    options.iter().any(|option| {
+        matches!(
+            option,
+            ast::SwitchOption::ShowplanAll
+                | ast::SwitchOption::ShowplanText
+                | ast::SwitchOption::ShowplanXml
+        )
+    })
+}

@@ -1,0 +1,180 @@
+//! Common table expressions: bound anew at each reference, recursive ones to a [`Node::Recursive`].
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tsql::ast::{self, Ident, QueryBody, QueryExpression, SetOp, With};
+use types::value::ColumnType;
+use types::{Mode, Msg, Result};
+
+use super::from::{SourceName, add_query_source, to_columns};
+use super::{bind_body, bind_query, set};
+use crate::expr::convert_to;
+use crate::{Binder, Cte};
+use catalog::name::Name;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{Node, OutputColumn, Query, Recursive, SetKind};
+use plan::sink::Traits;
+
+/// OPTION (MAXRECURSION) where none is given.
+const ROUNDS_DEFAULT: u32 = 100;
+
+/// Puts the CTEs of a WITH in scope.
+pub fn declare(binder: &mut Binder<'_>, with: &With) -> Result<()> {
+    binder.xml.declare(&with.xml_namespaces);
+    let mut names = HashSet::with_capacity(with.ctes.len());
+    for cte in &with.ctes {
+        if !names.insert(Name::folded(&cte.name)) {
+            return Err(Msg::DuplicateCte(&cte.name).into());
+        }
+        binder.ctes.push(Cte {
+            name: cte.name.to_string(),
+            columns: cte.columns.iter().map(ToString::to_string).collect(),
+            query: Arc::new(cte.query.clone()),
+            recursive: None,
+        });
+    }
+    Ok(())
+}
+
+/// Binds a reference to a CTE; `None` if the name is not one.
+pub(crate) fn bind_reference(
+    binder: &mut Binder<'_>,
+    name: &Ident,
+    alias: Option<&str>,
+) -> Result<Option<Node>> {
+    let Some(place) = binder.ctes.iter().rposition(|c| Name::same(&c.name, name)) else {
+        return Ok(None);
+    };
+    binder.unfold()?;
+    let cte = binder.ctes[place].clone();
+    let source = SourceName { alias: alias.unwrap_or(name), schema: None };
+    let query = match &cte.recursive {
+        Some((id, columns)) => work_table(binder, *id, columns),
+        None => bind_body_of(binder, place, &cte)?,
+    };
+    let names: Vec<&str> = cte.columns.iter().map(String::as_str).collect();
+    add_query_source(binder, query, source, &names).map(Some)
+}
+
+/// Binds the query of a CTE: it sees those declared before it, and no columns of the statement.
+fn bind_body_of(binder: &mut Binder<'_>, place: usize, cte: &Cte) -> Result<Query> {
+    let later = binder.ctes.split_off(place);
+    let levels = std::mem::take(&mut binder.levels);
+    let bound = match recursion(&cte.query, &cte.name) {
+        Some((anchors, steps)) => bind_recursive(binder, cte, &anchors, &steps),
+        None => bind_query(binder, &cte.query),
+    };
+    binder.levels = levels;
+    binder.ctes.extend(later);
+    bound
+}
+
+/// Reads a row of the round before.
+fn work_table(binder: &mut Binder<'_>, id: u32, columns: &[(String, ColumnType)]) -> Query {
+    let first = binder.new_registers(columns.len());
+    let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
+    let output = columns.iter().zip(&registers).map(|((name, ty), register)| OutputColumn {
+        name: name.into(),
+        expr: Expr::new(ExprKind::Column(*register), *ty),
+        traits: Traits::default(),
+    });
+    Query { output: output.collect(), root: Node::WorkTable(id, registers) }
+}
+
+/// Splits a query that refers to itself into its anchor and recursive members.
+fn recursion<'q>(
+    query: &'q QueryExpression,
+    name: &str,
+) -> Option<(Vec<&'q QueryBody>, Vec<&'q QueryBody>)> {
+    let QueryBody::SetOperation { first, rest } = &query.body else { return None };
+    let mut anchors = vec![&**first];
+    let mut steps = Vec::new();
+    for (op, body) in rest {
+        match (*op == SetOp::UnionAll && mentions(body, name), steps.is_empty()) {
+            (true, _) => steps.push(body),
+            (false, true) => anchors.push(body),
+            (false, false) => return None,
+        }
+    }
+    (!steps.is_empty()).then_some((anchors, steps))
+}
+
+/// Tells whether a SELECT has the name in its FROM.
+fn mentions(body: &QueryBody, name: &str) -> bool {
+    fn refers(table: &ast::TableRef, name: &str) -> bool {
+        match &table.kind {
+            ast::TableRefKind::Table(source) => {
+                source.name.as_simple().is_some_and(|n| Name::same(n, name))
+            }
+            ast::TableRefKind::Joined { first, joins } => {
+                refers(first, name) || joins.iter().any(|j| refers(&j.right, name))
+            }
+            ast::TableRefKind::Derived { query, .. } => mentions(&query.body, name),
+            _ => false,
+        }
+    }
+    match body {
+        QueryBody::Select(spec) => spec.from.iter().any(|t| refers(t, name)),
+        QueryBody::Parenthesized(inner) => mentions(&inner.body, name),
+        QueryBody::SetOperation { first, rest } => {
+            mentions(first, name) || rest.iter().any(|(_, b)| mentions(b, name))
+        }
+    }
+}
+
+fn bind_recursive(
+    binder: &mut Binder<'_>,
+    cte: &Cte,
+    anchors: &[&QueryBody],
+    steps: &[&QueryBody],
+) -> Result<Query> {
+    let anchor = chain(binder, anchors)?;
+    let anchor = to_columns(binder, anchor);
+    let columns: Vec<(String, ColumnType)> = anchor
+        .output
+        .iter()
+        .enumerate()
+        .map(|(i, c)| {
+            let name = cte.columns.get(i).map_or(c.name.as_str(), String::as_str).to_owned();
+            (name, ColumnType { nullable: true, ..c.expr.ty })
+        })
+        .collect();
+    let id = binder.new_row();
+    binder.ctes.push(Cte { recursive: Some((id, columns.clone())), ..cte.clone() });
+    let step = chain(binder, steps);
+    binder.ctes.pop();
+    let mut step = step?;
+    if step.output.len() != anchor.output.len() {
+        return Err(Msg::SetColumnCount.into());
+    }
+    for (column, (name, ty)) in step.output.iter_mut().zip(&columns) {
+        let from = column.expr.ty;
+        if from.data_type != ty.data_type && !column.expr.is_null_literal() {
+            return Err(Msg::RecursiveTypes(name, &cte.name).into());
+        }
+        let hole = Expr::new(ExprKind::Constant(types::Value::Null), from);
+        let expr = std::mem::replace(&mut column.expr, hole);
+        column.expr = convert_to(expr, ty, Mode::Implicit)?;
+    }
+    let first = binder.new_registers(columns.len());
+    let registers: Vec<Register> = (0..columns.len()).map(|i| first.plus(i)).collect();
+    let output = columns.into_iter().zip(&registers).map(|((name, ty), register)| OutputColumn {
+        name: name.into(),
+        expr: Expr::new(ExprKind::Column(*register), ty),
+        traits: Traits::default(),
+    });
+    let output = output.collect();
+    let rounds_max = binder.recursion_max.unwrap_or(ROUNDS_DEFAULT);
+    let recursive = Recursive { id, anchor, step, registers, rounds_max };
+    Ok(Query { root: Node::Recursive(Box::new(recursive)), output })
+}
+
+fn chain(binder: &mut Binder<'_>, members: &[&QueryBody]) -> Result<Query> {
+    let bound = members.iter().map(|member| bind_body(binder, member, &[], None));
+    let bound = bound.collect::<Result<Vec<Query>>>()?;
+    if bound.is_empty() {
+        return Err(Msg::NoAnchorMember("").into());
+    }
+    set::unite(binder, SetKind::UnionAll, bound)
+}

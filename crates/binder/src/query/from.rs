@@ -1,0 +1,769 @@
+//! FROM: tables, views, derived tables, table functions and joins, each a source of named columns.
+
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+use tsql::ast::{
+    self, Ident, JoinKind as AstJoin, ObjectName, QueryExpression, TableAlias, TableHint,
+    TableHintKind, TableHintWord, TableRef, TableRefKind, With,
+};
+use types::value::ColumnType;
+use types::{Msg, Result};
+
+use super::hints::{scan_hints, versions_of};
+use super::{bind_query, bulk, check_option, cte, function, pivot, sample, temporal};
+use crate::dml::is_nested;
+use crate::expr::{bind_condition, bind_expr, common_type, convert_to};
+use crate::hint::check_table_hints;
+use crate::{Binder, Source, SourceColumn, ViewSource};
+use catalog::name::Name;
+use catalog::security::Owner;
+use catalog::{ModuleDef, Object, TableDef};
+use optimizer::inner_join;
+use plan::depth;
+use plan::expr::{Expr, ExprKind, Register};
+use plan::query::{
+    Access, Join, JoinKind, JoinMethod, Node, Path, Query, Scan, ScanHints, TableSource,
+    ValuesScan, ViewScan,
+};
+use plan::sink::Traits;
+use plan::view::SystemView;
+use plan::walk::{self, Registers};
+
+/// Synonyms that may stand for each other.
+const SYNONYMS_MAX: u32 = 8;
+
+/// Stack for a join and the filter that may come to be above it.
+const LEVEL_BYTES: usize = 2 * depth::NODE_BYTES;
+
+/// Binds the comma-separated sources of FROM.
+pub fn bind_from(binder: &mut Binder<'_>, from: &[TableRef]) -> Result<Node> {
+    if from.len() > 1 && from.iter().any(is_nested) {
+        return Err(Msg::NestedInJoin.into());
+    }
+    let mut node = Node::OneRow;
+    for (i, table) in from.iter().enumerate() {
+        let next = bind_table_ref(binder, table, Lateral::No)?;
+        if i > 0 {
+            binder.grow(LEVEL_BYTES)?;
+        }
+        if i > depth::JOINS_MAX {
+            return Err(Msg::NoPlan.into());
+        }
+        node = if i == 0 { next } else { inner_join(node, next) };
+    }
+    Ok(node)
+}
+
+/// Whether a source may read the columns of those before it: the right side of APPLY.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lateral {
+    /// It may.
+    Yes,
+    /// It may not.
+    No,
+}
+
+/// Binds one source and makes its columns known in the innermost level.
+pub fn bind_table_ref(binder: &mut Binder<'_>, table: &TableRef, lateral: Lateral) -> Result<Node> {
+    binder.part(depth::NODE_BYTES, |binder| bind_source(binder, table, lateral))
+}
+
+fn bind_source(binder: &mut Binder<'_>, table: &TableRef, lateral: Lateral) -> Result<Node> {
+    match &table.kind {
+        TableRefKind::Table(source) => bind_table(binder, source),
+        TableRefKind::Variable { variable, alias, hints } => {
+            let (slot, definition) = binder
+                .table_variable(&variable.name)
+                .ok_or(Msg::MustDeclareTable(&variable.name))?;
+            let alias = alias.as_deref().unwrap_or(&variable.name);
+            let name = SourceName { alias, schema: None };
+            let table = TableSource::Variable(slot, definition);
+            add_table_source(binder, table, name, scan_hints(hints))
+        }
+        TableRefKind::Function(function) => function::bind(binder, function, lateral),
+        TableRefKind::Bulk(source) => bulk::bind(binder, source),
+        TableRefKind::Derived { query, alias } => {
+            let alias = alias.as_ref().ok_or(Msg::SyntaxNear(")"))?;
+            bind_derived(binder, query, alias, lateral)
+        }
+        TableRefKind::Values { rows, alias } => {
+            let alias = alias.as_ref().ok_or(Msg::SyntaxNear(")"))?;
+            bind_values(binder, rows, alias, lateral)
+        }
+        TableRefKind::Joined { first, joins } => {
+            if is_nested(first) || joins.iter().any(|join| is_nested(&join.right)) {
+                return Err(Msg::NestedInJoin.into());
+            }
+            if joins.len() > depth::JOINS_MAX {
+                return Err(Msg::NoPlan.into());
+            }
+            let mut left = bind_table_ref(binder, first, lateral)?;
+            for join in joins {
+                binder.grow(LEVEL_BYTES)?;
+                left = bind_join(binder, left, join, lateral)?;
+            }
+            Ok(left)
+        }
+        TableRefKind::Method { call, alias } => {
+            function::bind_nodes_source(binder, call, alias.as_ref(), lateral)
+        }
+        TableRefKind::Pivot(pivot) => pivot::bind_pivot(binder, pivot),
+        TableRefKind::Unpivot(unpivot) => pivot::bind_unpivot(binder, unpivot),
+        TableRefKind::Dml { .. } => bind_nested_rows(binder),
+    }
+}
+
+/// Makes the columns of a nested statement known, whose rows come from outside of this tree.
+fn bind_nested_rows(binder: &mut Binder<'_>) -> Result<Node> {
+    let rows = binder.nested.take().ok_or(Msg::NestedNotInsert)?;
+    add_source(binder, SourceName { alias: &rows.alias, schema: None }, rows.columns, None)?;
+    Ok(Node::OneRow)
+}
+
+fn bind_join(
+    binder: &mut Binder<'_>,
+    left: Node,
+    join: &ast::Join,
+    lateral: Lateral,
+) -> Result<Node> {
+    let applied = match join.kind {
+        AstJoin::CrossApply | AstJoin::OuterApply => Lateral::Yes,
+        AstJoin::Inner | AstJoin::Left | AstJoin::Right | AstJoin::Full | AstJoin::Cross => lateral,
+    };
+    let right = bind_table_ref(binder, &join.right, applied)?;
+    let on = join.on.as_ref().map(|c| bind_condition(binder, c)).transpose()?;
+    let (kind, left, right) = match join.kind {
+        AstJoin::Inner | AstJoin::Cross | AstJoin::CrossApply => (JoinKind::Inner, left, right),
+        AstJoin::Left | AstJoin::OuterApply => (JoinKind::Left, left, right),
+        AstJoin::Right => (JoinKind::Left, right, left),
+        AstJoin::Full => (JoinKind::Full, left, right),
+    };
+    if kind != JoinKind::Inner {
+        make_nullable(binder, &right);
+    }
+    if kind == JoinKind::Full {
+        make_nullable(binder, &left);
+    }
+    let (left_live, right_live) = (walk::live(&left), walk::live(&right));
+    let method = match kind {
+        // The one method that finds the right rows without a match.
+        JoinKind::Full => JoinMethod::Hash(Vec::new()),
+        _ => JoinMethod::Loop,
+    };
+    if let Some(hint) = join.hint {
+        // A join's own hint fixes the order of all joins, too.
+        binder.hints.force_order = true;
+        binder.hints.method = match hint {
+            ast::JoinHint::Loop => Some(optimizer::Method::Loop),
+            ast::JoinHint::Hash | ast::JoinHint::Merge => Some(optimizer::Method::Hash),
+            ast::JoinHint::Remote => binder.hints.method,
+        };
+    }
+    let any_order = false;
+    let join = Join { kind, method, left, right, on, left_live, right_live, any_order };
+    Ok(Node::Join(Box::new(join)))
+}
+
+/// Columns of the side of an outer join that may be missing can be NULL.
+fn make_nullable(binder: &mut Binder<'_>, node: &Node) {
+    let registers = walk::fills(node).0;
+    let sources = binder.levels.last_mut().map(|l| &mut l.sources[..]).unwrap_or_default();
+    for column in sources.iter_mut().flat_map(|s| &mut s.columns) {
+        if registers.contains(column.register) {
+            column.ty.nullable = true;
+        }
+    }
+}
+
+fn bind_table(binder: &mut Binder<'_>, source: &ast::TableSource) -> Result<Node> {
+    let mut node = match &source.system_time {
+        Some(clause) => temporal::bind(binder, source, clause)?,
+        None => bind_named_source(binder, &source.name, source.alias.as_deref(), &source.hints)?,
+    };
+    if let Some(clause) = &source.sample {
+        let bound = binder.levels.last().and_then(|level| level.sources.last());
+        let is_table = bound.is_some_and(|bound| bound.table.is_some());
+        let Node::Scan(scan) = &mut node else { return Err(Msg::SampleNotTable.into()) };
+        if !is_table {
+            return Err(Msg::SampleNotTable.into());
+        }
+        scan.hints.sample = Some(sample::bind(binder, clause, &source.name.object)?);
+    }
+    Ok(node)
+}
+
+/// Binds a table, view or CTE by its name.
+pub fn bind_named_source(
+    binder: &mut Binder<'_>,
+    table: &ObjectName,
+    alias: Option<&str>,
+    hints: &[TableHint],
+) -> Result<Node> {
+    if let Some(name) = table.as_simple()
+        && let Some(node) = cte::bind_reference(binder, name, alias)?
+    {
+        return Ok(node);
+    }
+    let name = SourceName { alias: alias.unwrap_or(&table.object), schema: None };
+    // `inserted` and `deleted` of a trigger.
+    if let Some(simple) = table.as_simple()
+        && let Some((slot, definition)) = binder.table_variable(simple)
+    {
+        let table = TableSource::Variable(slot, definition);
+        return add_table_source(binder, table, name, scan_hints(hints));
+    }
+    let resolved = resolve_table(binder, table)?;
+    crate::require::require(binder, &resolved, "SELECT")?;
+    let guarded = binder.rights.and_then(|_| guarded(&resolved));
+    let node = bind_resolved(binder, resolved, name, alias.is_none(), hints)?;
+    if let Some(guarded) = &guarded {
+        guard_last(binder, guarded);
+    }
+    Ok(node)
+}
+
+/// Ids and names of an object whose columns may have permissions of their own.
+struct Guarded {
+    ids: (i16, i32, i32),
+    schema: String,
+    name: String,
+}
+
+fn guarded(resolved: &Resolved<'_>) -> Option<Guarded> {
+    let (ids, schema, name) = match resolved {
+        // Temporary tables are the session's own.
+        Resolved::Table(table) if table.name.starts_with('#') => return None,
+        Resolved::Table(t) => ((t.database_id, t.id, t.schema_id), &t.schema, &t.name),
+        Resolved::View(v, _) => ((v.database_id, v.id, v.schema_id), &v.schema, &v.name),
+        Resolved::System(..) => return None,
+    };
+    Some(Guarded { ids, schema: schema.clone(), name: name.clone() })
+}
+
+/// Notes for the source that was bound last what may be done with its columns.
+fn guard_last(binder: &mut Binder<'_>, Guarded { ids, schema, name }: &Guarded) {
+    let source = binder.levels.last().and_then(|level| level.sources.last());
+    let columns = source.map_or(0, |source| source.columns.len());
+    let guard = crate::require::guard(binder, *ids, (schema, name), columns);
+    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
+        source.guard = guard;
+    }
+}
+
+/// Guards the columns of a statement's target, which was bound without asking for anything.
+pub fn guard_target(binder: &mut Binder<'_>, name: &ObjectName) {
+    let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
+    let simple = name.as_simple();
+    if binder.rights.is_none()
+        || simple.is_some_and(|s| is_cte(s) || binder.table_variable(s).is_some())
+    {
+        return;
+    }
+    // A name that does not resolve has been reported.
+    if let Ok(resolved) = resolve_table(binder, name)
+        && let Some(guarded) = guarded(&resolved)
+    {
+        guard_last(binder, &guarded);
+    }
+}
+
+fn bind_resolved<'a>(
+    binder: &mut Binder<'a>,
+    resolved: Resolved<'a>,
+    name: SourceName<'_>,
+    is_bare: bool,
+    hints: &[TableHint],
+) -> Result<Node> {
+    match resolved {
+        Resolved::Table(table) => {
+            let path = path_of(&table, hints)?;
+            let schema = is_bare.then(|| table.schema.clone());
+            let name = SourceName { schema: schema.as_deref(), ..name };
+            if let Some(place) = &table.external {
+                return bulk::bind_external(binder, &table, place, name);
+            }
+            binder.hints.paths |= path != Path::Any;
+            let hints = ScanHints { path, ..scan_hints(hints) };
+            if binder.system_time.is_some() && table.history_id().is_some() {
+                return temporal::bind_versions(binder, &table, name, hints);
+            }
+            let source = TableSource::Table(Arc::clone(&table));
+            add_table_source(binder, source, name, hints)
+        }
+        Resolved::System(view, database) => {
+            let schema = is_bare.then_some(view.schema());
+            let scan = (view, database, Vec::new());
+            bind_system_view(binder, scan, SourceName { schema, ..name })
+        }
+        Resolved::View(view, database) => {
+            let schema = is_bare.then(|| view.schema.clone());
+            bind_view(binder, &view, database, SourceName { schema: schema.as_deref(), ..name })
+        }
+    }
+}
+
+/// Finds the access path that hints ask for.
+fn path_of(table: &TableDef, hints: &[TableHint]) -> Result<Path> {
+    check_table_hints(hints)?;
+    let mut path = Path::Any;
+    let mut seeks = false;
+    for hint in hints {
+        let index = match &hint.kind {
+            // Of several indexes the first is taken: what is read is the same.
+            TableHintKind::Index(indexes) => indexes.first(),
+            TableHintKind::ForceSeek(index) => {
+                seeks = true;
+                index.as_ref().map(|(index, _)| index)
+            }
+            TableHintKind::Word(TableHintWord::ForceScan) => {
+                path = Path::Scan;
+                continue;
+            }
+            TableHintKind::Word(_) | TableHintKind::SpatialWindowMaxCells(_) => continue,
+        };
+        if let TableHintKind::Index(indexes) = &hint.kind {
+            indexes.iter().try_for_each(|index| hinted(table, index).map(drop))?;
+        }
+        if let Some(index) = index {
+            path = hinted(table, index)?.map_or(Path::Scan, Path::Index);
+        }
+    }
+    Ok(match path {
+        Path::Any if seeks => Path::Seek(None),
+        Path::Index(index) if seeks => Path::Seek(Some(index)),
+        path => path,
+    })
+}
+
+/// Finds an index by name or id; none for 0, which means all rows.
+fn hinted(table: &TableDef, index: &ast::IndexRef) -> Result<Option<u16>> {
+    let missing = |msg: Msg<'_>| types::Error::from(msg);
+    let place = match index {
+        ast::IndexRef::Number(0) => return Ok(None),
+        ast::IndexRef::Name(name) => table
+            .index(name)
+            .ok_or_else(|| missing(Msg::HintedIndexMissing(name, &table.qualified_name())))?,
+        ast::IndexRef::Number(id) => table
+            .indexes
+            .iter()
+            .position(|i| u32::try_from(i.id).is_ok_and(|known| known == *id))
+            .ok_or_else(|| {
+                missing(Msg::HintedIndexIdMissing(i64::from(*id), &table.qualified_name()))
+            })?,
+    };
+    Ok(u16::try_from(place).ok())
+}
+
+/// What a name in FROM stands for.
+pub enum Resolved<'a> {
+    /// A table, temporary ones included.
+    Table(Arc<TableDef>),
+    /// A system view and the database whose it is.
+    System(&'static dyn SystemView, &'a str),
+    /// A view and the database it is in.
+    View(Arc<ModuleDef>, &'a str),
+}
+
+/// Looks a table or view up: temporary tables, the catalog, system views.
+///
+/// # Errors
+/// 208 if there is none.
+pub fn resolve_table<'a>(binder: &mut Binder<'a>, name: &ObjectName) -> Result<Resolved<'a>> {
+    if let Some(server) = &name.server {
+        return Err(Msg::LinkedServerNotFound(server).into());
+    }
+    // The table of all sessions is one of tempdb, whatever stands before its name.
+    let is_global = name.object.starts_with("##");
+    if name.is_temporary() && !is_global {
+        binder.session_bound = true;
+        let table = (binder.temp_tables)(&name.object);
+        return table
+            .map(Resolved::Table)
+            .ok_or_else(|| Msg::InvalidObject(&name.to_string()).into());
+    }
+    let catalog = binder.catalog;
+    let mut target = name;
+    for _ in 0..SYNONYMS_MAX {
+        let database = target.database.as_deref().unwrap_or(binder.database);
+        let database = if is_global { "tempdb" } else { database };
+        let Some(database) = catalog.database(database) else {
+            return Err(Msg::DatabaseNotFound(database).into());
+        };
+        let schema = target.schema.as_deref().unwrap_or("dbo");
+        let schema = if is_global { "dbo" } else { schema };
+        match database.object(schema, &target.object) {
+            Some(Object::Table(table)) => return Ok(Resolved::Table(Arc::clone(table))),
+            Some(Object::View(view)) => {
+                return Ok(Resolved::View(Arc::clone(view), database.name.as_str()));
+            }
+            Some(Object::Synonym(synonym)) => target = &synonym.target,
+            Some(
+                Object::Procedure(_)
+                | Object::Function(_)
+                | Object::Trigger(_)
+                | Object::Sequence(_),
+            ) => break,
+            None => {
+                let schema = target.schema.as_deref().unwrap_or_default();
+                if let Some(view) = binder.library.view(schema, &target.object) {
+                    return Ok(Resolved::System(view, database.name.as_str()));
+                }
+                let missing =
+                    binder.library.known_but_missing(&database.name, schema, &target.object);
+                return Err(match missing {
+                    Some(known) => Msg::NotSupported(&known).into(),
+                    None => Msg::InvalidObject(&name.to_string()).into(),
+                });
+            }
+        }
+    }
+    Err(Msg::InvalidObject(&name.to_string()).into())
+}
+
+/// The name by which a source's columns can be qualified.
+#[derive(Clone, Copy)]
+pub struct SourceName<'n> {
+    /// Alias, or the table's name.
+    pub alias: &'n str,
+    /// Schema, if no alias is given.
+    pub schema: Option<&'n str>,
+}
+
+/// Adds a table to the innermost level and returns its scan, of all columns.
+pub fn add_table_source(
+    binder: &mut Binder<'_>,
+    table: TableSource,
+    name: SourceName<'_>,
+    hints: ScanHints,
+) -> Result<Node> {
+    let definition = Arc::clone(plan::statement::table_of(&table));
+    let hints = ScanHints { database: versions_of(binder, &table), ..hints };
+    let first = binder.new_registers(definition.columns.len());
+    let columns = (0_u16..).zip(&definition.columns).map(|(i, c)| SourceColumn {
+        name: c.name.as_str().into(),
+        ty: c.shown_type(),
+        register: first.plus(usize::from(i)),
+        used: false,
+        traits: Traits::of(c),
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
+    let computed = crate::dml::computed_at_read(binder, &definition, first)?;
+    let mut scanned: Vec<(u16, Register)> = scanned;
+    scanned.retain(|(_, register)| !computed.iter().any(|(at, _)| at == register));
+    add_source(binder, name, columns, Some(definition))?;
+    let row = binder.new_row();
+    let scan = Node::Scan(Box::new(Scan {
+        table,
+        access: Access::Full,
+        columns: scanned,
+        row,
+        predicate: None,
+        residual: None,
+        hints,
+    }));
+    Ok(if computed.is_empty() { scan } else { Node::Compute(Box::new((scan, computed))) })
+}
+
+pub(crate) fn add_source(
+    binder: &mut Binder<'_>,
+    name: SourceName<'_>,
+    columns: Vec<SourceColumn>,
+    table: Option<Arc<TableDef>>,
+) -> Result<()> {
+    let source = Source {
+        alias: name.alias.into(),
+        schema: name.schema.map(SmolStr::new),
+        columns,
+        table,
+        ..Source::default()
+    };
+    let Some(level) = binder.levels.last_mut() else { return Ok(()) };
+    let clash = level.sources.iter().find(|s| {
+        let schemas = match (&s.schema, &source.schema) {
+            (Some(a), Some(b)) => Name::same(a, b),
+            (None, None) => true,
+            _ => false,
+        };
+        schemas && Name::same(&s.alias, &source.alias)
+    });
+    if clash.is_some() {
+        return Err(if source.schema.is_some() {
+            Msg::SameExposedNames(&source.alias, &source.alias).into()
+        } else {
+            Msg::CorrelationTwice(&source.alias).into()
+        });
+    }
+    level.sources.push(source);
+    Ok(())
+}
+
+pub(crate) fn bind_system_view(
+    binder: &mut Binder<'_>,
+    (view, database, arguments): (&'static dyn SystemView, &str, Vec<Expr>),
+    name: SourceName<'_>,
+) -> Result<Node> {
+    crate::require::require_view(binder, view)?;
+    let shape = view.columns();
+    let first = binder.new_registers(shape.len());
+    let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {
+        name: SmolStr::new_static(name),
+        ty: *ty,
+        register: first.plus(i),
+        used: false,
+        traits: Traits::default(),
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let scanned = (0_u16..).zip(&columns).map(|(i, c)| (i, c.register)).collect();
+    add_source(binder, name, columns, None)?;
+    Ok(Node::View(Box::new(ViewScan {
+        view,
+        database: database.to_owned(),
+        arguments,
+        columns: scanned,
+    })))
+}
+
+/// Binds the query of a view where no name of the user's statement is in scope.
+fn bind_view<'a>(
+    binder: &mut Binder<'a>,
+    view: &Arc<ModuleDef>,
+    database: &'a str,
+    name: SourceName<'_>,
+) -> Result<Node> {
+    binder.unfold()?;
+    let ast::StatementKind::CreateView(definition) = &view.ast.kind else {
+        return Err(Msg::InvalidObject(&view.name).into());
+    };
+    let levels = std::mem::take(&mut binder.levels);
+    let ctes = std::mem::take(&mut binder.ctes);
+    let variables = std::mem::take(&mut binder.variables);
+    let given = std::mem::take(&mut binder.given);
+    let outer = std::mem::replace(&mut binder.database, database);
+    // What the view reads is its owner's matter.
+    let chain = binder.chain.replace(Owner::of_module(binder.catalog, view));
+    let around = std::mem::take(&mut binder.view_checks);
+    let was_in_view = std::mem::replace(&mut binder.in_view, true);
+    let meaning = binder.meaning;
+    binder.meaning = meaning.with_ansi_nulls(view.options.ansi_nulls);
+    let bound = bind_with(binder, definition.with.as_ref(), &definition.query);
+    binder.meaning = meaning;
+    let mut checks = std::mem::replace(&mut binder.view_checks, around);
+    binder.chain = chain;
+    binder.in_view = was_in_view;
+    binder.database = outer;
+    binder.variables = variables;
+    binder.given = given;
+    binder.ctes = ctes;
+    binder.levels = levels;
+    let query = bound?;
+    if definition.check_option {
+        checks = check_option::predicates(&query.root);
+    }
+    binder.view_checks.extend(checks.iter().cloned());
+    let joined = !checks.is_empty() && check_option::is_joined(&query.root);
+    let columns: Vec<&str> = definition.columns.iter().map(Ident::as_str).collect();
+    let node = add_query_source(binder, query, name, &columns)?;
+    if let Some(source) = binder.levels.last_mut().and_then(|level| level.sources.last_mut()) {
+        // The columns of a view have types: NULL is `int` there.
+        source.columns.iter_mut().for_each(|column| column.traits.untyped = false);
+        source.view = Some(ViewSource { module: Arc::clone(view), checks, joined });
+    }
+    Ok(node)
+}
+
+/// Binds a query with the CTEs before it.
+pub(crate) fn bind_with(
+    binder: &mut Binder<'_>,
+    with: Option<&With>,
+    query: &QueryExpression,
+) -> Result<Query> {
+    let before = binder.ctes.len();
+    let names = std::mem::take(&mut binder.xml.namespaces);
+    if let Some(with) = with {
+        cte::declare(binder, with)?;
+    }
+    let bound = bind_query(binder, query);
+    binder.ctes.truncate(before);
+    binder.xml.namespaces = names;
+    bound
+}
+
+fn bind_derived(
+    binder: &mut Binder<'_>,
+    query: &QueryExpression,
+    alias: &TableAlias,
+    lateral: Lateral,
+) -> Result<Node> {
+    let ordered = !query.order_by.is_empty() && query.offset.is_none() && !has_top(query);
+    if ordered && query.for_clause.is_none() {
+        return Err(Msg::OrderByInView.into());
+    }
+    let hidden = hide_sources(binder, lateral);
+    let bound = bind_query(binder, query);
+    show_sources(binder, hidden);
+    let columns: Vec<&str> = alias.columns.iter().map(Ident::as_str).collect();
+    add_query_source(binder, bound?, SourceName { alias: &alias.name, schema: None }, &columns)
+}
+
+fn has_top(query: &QueryExpression) -> bool {
+    match &query.body {
+        ast::QueryBody::Select(spec) => spec.top.is_some(),
+        ast::QueryBody::Parenthesized(inner) => has_top(inner),
+        ast::QueryBody::SetOperation { .. } => false,
+    }
+}
+
+/// What is not in APPLY must not see its neighbours in FROM.
+pub(crate) fn hide_sources(binder: &mut Binder<'_>, lateral: Lateral) -> Option<Vec<Source>> {
+    match lateral {
+        Lateral::Yes => None,
+        Lateral::No => binder.levels.last_mut().map(|l| std::mem::take(&mut l.sources)),
+    }
+}
+
+pub(crate) fn show_sources(binder: &mut Binder<'_>, hidden: Option<Vec<Source>>) {
+    if let (Some(level), Some(hidden)) = (binder.levels.last_mut(), hidden) {
+        level.sources = hidden;
+    }
+}
+
+/// Makes the output of a query a source: every column of it gets a name and a register.
+pub(crate) fn add_query_source(
+    binder: &mut Binder<'_>,
+    query: Query,
+    name: SourceName<'_>,
+    names: &[&str],
+) -> Result<Node> {
+    if !names.is_empty() && names.len() != query.output.len() {
+        return Err(if names.len() < query.output.len() {
+            Msg::MoreColumnsThanList(name.alias).into()
+        } else {
+            Msg::FewerColumnsThanList(name.alias).into()
+        });
+    }
+    let query = to_columns(binder, query);
+    let mut columns: Vec<SourceColumn> = Vec::with_capacity(query.output.len());
+    for (i, column) in query.output.iter().enumerate() {
+        let column_name = names.get(i).map_or(column.name.as_str(), |n| *n);
+        if column_name.is_empty() {
+            let number = i64::try_from(i + 1).unwrap_or(i64::MAX);
+            return Err(Msg::NoColumnName(number, name.alias).into());
+        }
+        if columns.iter().any(|c| Name::same(&c.name, column_name)) {
+            return Err(Msg::ColumnTwice(column_name, name.alias).into());
+        }
+        let ExprKind::Column(register) = column.expr.kind else { continue };
+        columns.push(SourceColumn {
+            name: column_name.into(),
+            ty: column.expr.ty,
+            register,
+            used: false,
+            traits: column.traits,
+        });
+    }
+    add_source(binder, name, columns, None)?;
+    Ok(query.root)
+}
+
+/// Gives every output column of a query that is no bare column of its own a register. A column of a query
+/// around it must have one too: under an outer join it is NULL where there is no row, unlike the original. So
+/// must one that is there twice: a grouping set may leave out one name of it and keep the other.
+pub(super) fn to_columns(binder: &mut Binder<'_>, query: Query) -> Query {
+    let Query { root, mut output } = query;
+    let own = walk::fills(&root).0;
+    let mut computed = Vec::new();
+    let mut named = Registers::default();
+    for column in &mut output {
+        if let ExprKind::Column(register) = column.expr.kind
+            && own.contains(register)
+            && !named.contains(register)
+        {
+            named.insert(register);
+            continue;
+        }
+        let register = binder.new_register();
+        let ty = column.expr.ty;
+        let expr = std::mem::replace(&mut column.expr, Expr::new(ExprKind::Column(register), ty));
+        computed.push((register, expr));
+    }
+    let root = if computed.is_empty() { root } else { Node::Compute(Box::new((root, computed))) };
+    Query { root, output }
+}
+
+fn bind_values(
+    binder: &mut Binder<'_>,
+    rows: &[Vec<ast::Expr>],
+    alias: &TableAlias,
+    lateral: Lateral,
+) -> Result<Node> {
+    let hidden = hide_sources(binder, lateral);
+    let bound = bind_rows(binder, rows);
+    show_sources(binder, hidden);
+    let (node, types, untyped) = bound?;
+    let Node::Values(values) = &node else { return Ok(node) };
+    if alias.columns.len() != types.len() {
+        return Err(if alias.columns.len() < types.len() {
+            Msg::MoreColumnsThanList(&alias.name).into()
+        } else {
+            Msg::FewerColumnsThanList(&alias.name).into()
+        });
+    }
+    let columns = alias.columns.iter().zip(&types).zip(&values.registers);
+    let columns = columns.zip(untyped).map(|(((name, ty), register), untyped)| SourceColumn {
+        name: name.as_str().into(),
+        ty: *ty,
+        register: *register,
+        used: false,
+        traits: Traits { untyped, ..Traits::default() },
+    });
+    let columns = columns.collect();
+    add_source(binder, SourceName { alias: &alias.name, schema: None }, columns, None)?;
+    Ok(node)
+}
+
+/// Binds the rows of a table value constructor: each column in the common type of its values, and whether it has
+/// none but NULLs without a type.
+pub(super) fn bind_rows(
+    binder: &mut Binder<'_>,
+    rows: &[Vec<ast::Expr>],
+) -> Result<(Node, Vec<ColumnType>, Vec<bool>)> {
+    let width = rows.first().map_or(0, Vec::len);
+    let mut bound: Vec<Vec<Expr>> = Vec::with_capacity(rows.len());
+    for row in rows {
+        if row.len() != width {
+            return Err(Msg::ValuesColumnCount.into());
+        }
+        bound.push(row.iter().map(|e| bind_expr(binder, e)).collect::<Result<_>>()?);
+    }
+    let mut types = Vec::with_capacity(width);
+    let is_untyped = |i: usize| bound.iter().all(|row| row[i].is_null_literal());
+    let untyped = (0..width).map(is_untyped).collect();
+    for i in 0..width {
+        let nullable = bound.iter().any(|row| row[i].ty.nullable);
+        let common = common_type(bound.iter().map(|row| &row[i]))?;
+        let Some(common) = common.or(bound.first().map(|row| row[i].ty)) else { continue };
+        types.push(ColumnType { nullable, ..common });
+    }
+    let mut converted = Vec::with_capacity(bound.len());
+    for row in bound {
+        let row = row.into_iter().zip(&types);
+        converted.push(
+            row.map(|(e, ty)| convert_to(e, ty, types::Mode::Implicit)).collect::<Result<_>>()?,
+        );
+    }
+    let first = binder.new_registers(width);
+    let registers: Vec<Register> = (0..width).map(|i| first.plus(i)).collect();
+    let values = ValuesScan { rows: converted, registers, target: None };
+    Ok((Node::Values(Box::new(values)), types, untyped))
+}
+
+impl Binder<'_> {
+    /// Finds a table variable by its name with `@`.
+    pub fn table_variable(&self, name: &str) -> Option<(u32, Arc<TableDef>)> {
+        let place = self.table_variables.iter().position(|v| Name::same(&v.name, name))?;
+        let slot = u32::try_from(place).ok()?;
+        Some((slot, Arc::clone(&self.table_variables[place].definition)))
+    }
+}

@@ -1,0 +1,180 @@
+//! What statements ask for while they are bound, and where the chain of ownership answers.
+//!
+//! A module asks nothing of what has its own owner: a caller that may execute it may do what it does. An object of another
+//! owner, or of another database, breaks the chain: the caller is asked, and a plan that was made for one caller
+//! serves no other.
+
+use std::sync::Arc;
+
+use tsql::ast::{ObjectName, TableRef, TableRefKind, Target, TargetKind};
+use types::{Error, Msg, Result};
+
+use super::Binder;
+use super::query::{Resolved, resolve_table};
+use catalog::name::Name;
+use catalog::security::{Guard, Owner, Rights, Securable, needs_server_state};
+use catalog::{DBO, ModuleDef, SequenceDef, TableDef};
+use plan::view::SystemView;
+
+impl<'a> Binder<'a> {
+    /// Returns whom to ask about an object; none where the chain of ownership holds.
+    pub fn asked_about(&self, database: i16, ids: (i32, i32)) -> Option<&'a Rights> {
+        let Some(chain) = self.chain else { return self.rights };
+        if chain.reaches(self.catalog, Owner::of(self.catalog, database, ids)) {
+            return None;
+        }
+        self.asked_in_module()
+    }
+
+    /// Returns whom to ask about what no chain of ownership reaches.
+    pub fn asked_in_module(&self) -> Option<&'a Rights> {
+        if self.chain.is_some() {
+            self.unchained.set(true);
+        }
+        self.rights
+    }
+}
+
+/// Checks that a system view may be read.
+///
+/// # Errors
+/// 300, which 297 follows, if the login lacks VIEW SERVER STATE.
+pub fn require_view(binder: &Binder<'_>, view: &dyn SystemView) -> Result<()> {
+    if !needs_server_state(view.name()) {
+        return Ok(());
+    }
+    match binder.asked_in_module() {
+        Some(rights) if !rights.views_server_state() => {
+            Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks a permission on what a name has been resolved to.
+///
+/// # Errors
+/// 229.
+pub fn require(binder: &Binder<'_>, resolved: &Resolved<'_>, permission: &str) -> Result<()> {
+    match resolved {
+        // Temporary tables are the session's own.
+        Resolved::Table(table) if table.name.starts_with('#') => Ok(()),
+        Resolved::Table(table) => {
+            ask(binder, table.database_id, &Securable::table(table), permission)
+        }
+        Resolved::View(view, _) => require_module(binder, view, permission),
+        Resolved::System(..) => Ok(()),
+    }
+}
+
+fn ask(binder: &Binder<'_>, database: i16, object: &Securable<'_>, permission: &str) -> Result<()> {
+    let Some(rights) = binder.asked_about(database, (object.id, object.schema_id)) else {
+        return Ok(());
+    };
+    match binder.catalog.database_by_id(database) {
+        Some(database) => rights.check(database, object, permission),
+        None => Ok(()),
+    }
+}
+
+/// Checks a permission on a table that a view of another owner changes.
+///
+/// # Errors
+/// 229.
+pub fn require_crossing(
+    binder: &Binder<'_>,
+    view: &ModuleDef,
+    table: &TableDef,
+    permission: &str,
+) -> Result<()> {
+    let of_view = Owner::of_module(binder.catalog, view);
+    let of_table = Owner::of(binder.catalog, table.database_id, (table.id, table.schema_id));
+    if of_view.reaches(binder.catalog, of_table) {
+        return Ok(());
+    }
+    let Some(rights) = binder.asked_in_module() else { return Ok(()) };
+    match binder.catalog.database_by_id(table.database_id) {
+        Some(database) => rights.check(database, &Securable::table(table), permission),
+        None => Ok(()),
+    }
+}
+
+/// Checks a permission on a view or function.
+///
+/// # Errors
+/// 229.
+pub fn require_module(binder: &Binder<'_>, module: &ModuleDef, permission: &str) -> Result<()> {
+    let (schema, name) = (module.schema.as_str(), module.name.as_str());
+    let object = Securable { id: module.id, schema_id: module.schema_id, schema, name };
+    ask(binder, module.database_id, &object, permission)
+}
+
+/// Checks that values of a sequence of a database may be taken: UPDATE.
+///
+/// # Errors
+/// 229.
+pub fn require_sequence(binder: &Binder<'_>, database: &str, sequence: &SequenceDef) -> Result<()> {
+    let Some(database) = binder.catalog.database(database) else { return Ok(()) };
+    let (schema, name) = (sequence.schema.as_str(), sequence.name.as_str());
+    let schema_id = database.schema(schema).map_or(DBO, |schema| schema.id);
+    ask(binder, database.id, &Securable { id: sequence.id, schema_id, schema, name }, "UPDATE")
+}
+
+/// Checks permissions on the target of a data-changing statement; `from` is where its alias may be.
+///
+/// # Errors
+/// 229; 46519 for an external table, which nobody changes.
+pub fn require_target(
+    binder: &mut Binder<'_>,
+    target: &Target,
+    from: &[TableRef],
+    permissions: &[&str],
+) -> Result<()> {
+    let TargetKind::Name(name) = &target.kind else { return Ok(()) };
+    let name = name.as_simple().and_then(|alias| named(from, alias)).unwrap_or(name);
+    // A name that does not resolve is the binder's to report.
+    let Ok(resolved) = resolve_table(binder, name) else { return Ok(()) };
+    if let Resolved::Table(table) = &resolved
+        && table.external.is_some()
+    {
+        return Err(Error::from(Msg::ExternalDml).with_state(16));
+    }
+    permissions.iter().try_for_each(|permission| require(binder, &resolved, permission))
+}
+
+/// Finds the table that an alias of FROM stands for.
+pub fn named<'f>(from: &'f [TableRef], alias: &str) -> Option<&'f ObjectName> {
+    from.iter().find_map(|table| match &table.kind {
+        TableRefKind::Table(source) => {
+            let is_it = source.alias.as_deref().is_some_and(|a| Name::same(a, alias));
+            is_it.then_some(&source.name)
+        }
+        TableRefKind::Joined { first, joins } => named(std::slice::from_ref(first), alias)
+            .or_else(|| joins.iter().find_map(|j| named(std::slice::from_ref(&j.right), alias))),
+        _ => None,
+    })
+}
+
+/// Makes the guard of what a name has been resolved to, which has so many columns.
+pub fn guard(
+    binder: &Binder<'_>,
+    (database_id, id, schema_id): (i16, i32, i32),
+    (schema, name): (&str, &str),
+    columns: usize,
+) -> Option<Arc<Guard>> {
+    let rights = binder.asked_about(database_id, (id, schema_id))?;
+    let database = binder.catalog.database_by_id(database_id)?;
+    Guard::of(rights, database, &Securable { id, schema_id, schema, name }, columns)
+}
+
+/// Makes the guard of what OUTPUT shows of an object: see [`Guard::of_output`].
+pub fn output_guard(
+    binder: &Binder<'_>,
+    (database_id, id, schema_id): (i16, i32, i32),
+    (schema, name): (&str, &str),
+    places: impl Iterator<Item = Option<usize>>,
+) -> Option<Arc<Guard>> {
+    let rights = binder.asked_about(database_id, (id, schema_id))?;
+    let database = binder.catalog.database_by_id(database_id)?;
+    Guard::of_output(rights, database, &Securable { id, schema_id, schema, name }, places)
+}

@@ -1,0 +1,226 @@
+//! Which constants of a statement may be parameters without changing what it does: simple
+//! parameterization.
+//!
+//! A statement is safe if its plan is the same for all values: one row by a whole unique key, or a row of
+//! VALUES. Constants that are compared with a column, or become a column's value as they are, are
+//! parameters; any other one (in the select list, beside an operator, of `<>`, LIKE, BETWEEN) decides
+//! types or plans and stays. What SQL Server leaves alone is left alone here, which `tsql::Tokens::shape`
+//! has looked at: joins, subqueries, TOP, DISTINCT, GROUP BY, UNION, IN, OR, OPTION, hints of tables, CTEs.
+//! docs/decisions/0090-simple-parameterization.md.
+
+use tsql::Template;
+use tsql::ast::{
+    AssignOp, Batch, ColumnRef, CompareOp, Condition, ConditionKind, Expr, ExprKind, InsertSource,
+    Literal, ObjectName, QueryBody, SelectStatement, SetItemKind, StatementKind, TableRefKind,
+    Target, TargetKind,
+};
+use types::value::ColumnType;
+use types::{Collation, DataType, Length, Result, Value};
+
+use crate::expr::literal_constant;
+use crate::program::Parameters;
+use catalog::{Catalog, Object, TableDef};
+use plan::program::{Program, VariableDef};
+
+/// Characters of the longest string that is a parameter.
+const TEXT_MAX: u16 = 4_000;
+
+/// The parameters of a template.
+pub struct Declared {
+    /// As variables of its program.
+    pub parameters: Parameters,
+    /// As SQL Server shows them: `@1 int,@2 varchar(8000)`.
+    pub declared: String,
+}
+
+/// Makes a template of a batch, if it is one safe statement.
+pub fn template(
+    (catalog, database): (&Catalog, &str),
+    batch: &Batch,
+    text: &str,
+) -> Option<(Template, Declared)> {
+    let [statement] = batch.statements.as_slice() else { return None };
+    let mut found = Found::default();
+    let target = found.statement(&statement.kind)?;
+    let table = table_of(catalog, database, target)?;
+    if !found.is_insert && !has_key(table, &found.equal) {
+        return None;
+    }
+    let is_plain = |data_type: &DataType| !matches!(data_type, DataType::SqlVariant);
+    if table.indexes.iter().any(|index| index.filter.is_some())
+        || !table.columns.iter().all(|column| is_plain(&column.ty.data_type))
+    {
+        return None;
+    }
+    found.parameters.sort_by_key(|(span, _)| span.start);
+    let collation = catalog.database(database).map_or_else(Collation::default, |d| d.collation);
+    let mut made = Declared { parameters: Parameters::default(), declared: String::new() };
+    for (number, (_, literal)) in (1..).zip(&found.parameters) {
+        let constant = literal_constant(literal, collation).ok()?;
+        let ty = parameter_type(&constant.ty)?;
+        let name = format!("@{number}");
+        let comma = if number == 1 { "" } else { "," };
+        let shown = match ty.data_type {
+            DataType::Decimal { precision, scale } => format!("numeric({precision},{scale})"),
+            other => other.to_string(),
+        };
+        made.declared.push_str(&format!("{comma}{name} {shown}"));
+        made.parameters.variables.push(VariableDef { name, ty, cursor: false, at: 0 });
+    }
+    let places: Vec<_> = found.parameters.iter().map(|(span, _)| *span).collect();
+    Some((Template::new(text, &places)?, made))
+}
+
+/// Makes the values of a program's parameters, in a vector that it is given; `None` if one is of another type than its parameter.
+///
+/// # Errors
+/// Those of the constants.
+pub fn values(
+    literals: Vec<Literal>,
+    program: &Program,
+    collation: Collation,
+    mut values: Vec<Value>,
+) -> Result<Option<Vec<Value>>> {
+    values.clear();
+    for (literal, variable) in literals.iter().zip(&program.variables) {
+        let constant = literal_constant(literal, collation)?;
+        let fits = parameter_type(&constant.ty).is_some_and(|ty| ty == variable.ty);
+        match constant.kind {
+            plan::expr::ExprKind::Constant(value) if fits => values.push(value),
+            _ => return Ok(None),
+        }
+    }
+    Ok((values.len() == program.variables.len()).then_some(values))
+}
+
+/// The type of the parameter that a constant of a type becomes: SQL Server's, but that integers are not told
+/// apart by their size.
+fn parameter_type(constant: &ColumnType) -> Option<ColumnType> {
+    let data_type = match constant.data_type {
+        kept @ (DataType::Int | DataType::Decimal { .. } | DataType::Float | DataType::Money) => {
+            kept
+        }
+        DataType::VarChar(Length::Limited(..=TEXT_MAX)) => {
+            DataType::VarChar(Length::Limited(8_000))
+        }
+        DataType::NVarChar(Length::Limited(..=TEXT_MAX)) => {
+            DataType::NVarChar(Length::Limited(4_000))
+        }
+        DataType::VarBinary(Length::Limited(_)) => DataType::VarBinary(Length::Limited(8_000)),
+        _ => return None,
+    };
+    let collation = if data_type.is_string() { constant.collation } else { Collation::default() };
+    Some(ColumnType { data_type, collation, nullable: true })
+}
+
+/// The table that a name means, if it is one; neither a temporary one nor behind a view or a synonym.
+fn table_of<'c>(catalog: &'c Catalog, database: &str, name: &ObjectName) -> Option<&'c TableDef> {
+    if name.server.is_some() || name.is_temporary() {
+        return None;
+    }
+    let database = name.database.as_deref().unwrap_or(database);
+    let schema = name.schema.as_deref().unwrap_or("dbo");
+    match catalog.database(database)?.object(schema, &name.object)? {
+        Object::Table(table) => Some(table),
+        _ => None,
+    }
+}
+
+/// Whether columns that are compared for equality are a unique key.
+fn has_key(table: &TableDef, equal: &[&ColumnRef]) -> bool {
+    let columns: Vec<usize> = equal.iter().filter_map(|c| table.column(&c.column)).collect();
+    table.indexes.iter().any(|index| {
+        index.is_key() && index.keys.iter().all(|&(key, _)| columns.contains(&usize::from(key)))
+    })
+}
+
+/// What was found in a statement.
+#[derive(Default)]
+struct Found<'a> {
+    parameters: Vec<(tsql::ast::Span, &'a Literal)>,
+    /// Columns that a constant is compared with by `=`.
+    equal: Vec<&'a ColumnRef>,
+    is_insert: bool,
+}
+
+impl<'a> Found<'a> {
+    /// Collects the parameters of a statement; returns the table that it is about.
+    fn statement(&mut self, statement: &'a StatementKind) -> Option<&'a ObjectName> {
+        match statement {
+            StatementKind::Select(select) => self.select(select),
+            StatementKind::Update(update) => {
+                let plain = update.output.is_empty() && update.from.is_empty();
+                for item in &update.set {
+                    match &item.kind {
+                        SetItemKind::Column { op: AssignOp::Assign, value, .. } => self.add(value),
+                        SetItemKind::Column { .. } => {}
+                        _ => return None,
+                    }
+                }
+                self.filter(update.filter.as_ref()?);
+                if plain { table_name(&update.target) } else { None }
+            }
+            StatementKind::Delete(delete) => {
+                let plain = delete.output.is_empty() && delete.from.is_empty();
+                self.filter(delete.filter.as_ref()?);
+                if plain { table_name(&delete.target) } else { None }
+            }
+            StatementKind::Insert(insert) => {
+                self.is_insert = true;
+                let InsertSource::Values(rows) = &insert.source else { return None };
+                // Several rows would meet in a common type.
+                let [row] = rows.as_slice() else { return None };
+                row.iter().for_each(|value| self.add(value));
+                if insert.output.is_empty() { table_name(&insert.target) } else { None }
+            }
+            _ => None,
+        }
+    }
+
+    fn select(&mut self, select: &'a SelectStatement) -> Option<&'a ObjectName> {
+        let QueryBody::Select(spec) = &select.query.body else { return None };
+        let [source] = spec.from.as_slice() else { return None };
+        let TableRefKind::Table(table) = &source.kind else { return None };
+        let plain = table.hints.is_empty()
+            && table.system_time.is_none()
+            && table.sample.is_none()
+            && spec.windows.is_empty();
+        self.filter(spec.filter.as_ref()?);
+        plain.then_some(&table.name)
+    }
+
+    /// Collects the constants that columns are compared with.
+    fn filter(&mut self, filter: &'a Condition) {
+        match &filter.kind {
+            ConditionKind::And(all) => all.iter().for_each(|condition| self.filter(condition)),
+            ConditionKind::Compare { op, left, right } if *op != CompareOp::NotEqual => {
+                let sides = match (&left.kind, &right.kind) {
+                    (ExprKind::Column(column), ExprKind::Literal(_)) => Some((column, right)),
+                    (ExprKind::Literal(_), ExprKind::Column(column)) => Some((column, left)),
+                    _ => None,
+                };
+                let Some((column, constant)) = sides else { return };
+                self.add(constant);
+                if *op == CompareOp::Equal {
+                    self.equal.push(column);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, value: &'a Expr) {
+        if let ExprKind::Literal(literal) = &value.kind
+            && !matches!(literal, Literal::Null | Literal::Odbc(..))
+        {
+            self.parameters.push((value.span, literal));
+        }
+    }
+}
+
+fn table_name(target: &Target) -> Option<&ObjectName> {
+    match &target.kind {
+        TargetKind::Name(name) if target.hints.is_empty() => Some(name),
+        _ => None,
+    }
+}
