@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use engine::bind::{BinderContext, bind_statement};
+use engine::bind::bind_statement;
 use engine::instance::{Config, Instance, LockMode};
 use engine::opt::Level;
 use engine::session::{ClientInfo, LoginRequest, Session};
@@ -229,7 +229,7 @@ fn bind_cost(rounds: u32, text: &str, level: Level, session: &Session) -> Result
     let statement = batch.statements.first().ok_or("there is no statement")?;
     let state = session.state();
     cost(rounds, |_| {
-        let context = BinderContext::bare(state, &state.database);
+        let context = engine::session::binding::bare_context(state, &state.database);
         let mut binder = context.binder();
         binder.level = level;
         bind_statement(&mut binder, statement).map(drop).map_err(|error| error.to_string())

@@ -21,6 +21,7 @@ use functions::json::{Path, Wanted, default_path};
 use plan::expr::{Expr, ExprKind, Register};
 use plan::query::{FunctionScan, Node, Query, UserFunctionScan};
 use plan::sink::Traits;
+use plan::view::SystemView;
 
 /// Binds a function that stands in FROM.
 pub(crate) fn bind(
@@ -42,14 +43,7 @@ pub(crate) fn bind(
         return bind_user(binder, source, &module, lateral);
     }
     let schema = name.schema.as_deref().unwrap_or_default();
-    // Those called fn_.. need no schema.
-    let of_sys =
-        || binder.library.view("sys", &name.object).filter(|v| v.name().starts_with("fn_"));
-    let of_system = binder
-        .library
-        .view(schema, &name.object)
-        .or_else(|| schema.is_empty().then(of_sys).flatten())
-        .filter(|v| v.arity() > 0);
+    let of_system = system_function(binder, schema, &name.object);
     let hidden = hide_sources(binder, lateral);
     let arguments: Result<Vec<Expr>> = source
         .call
@@ -103,6 +97,19 @@ pub(crate) fn bind(
     }
     add_source(binder, source_name, columns, None)?;
     Ok(node)
+}
+
+/// Finds a table function of the system, of those that are views with arguments.
+fn system_function(
+    binder: &Binder<'_>,
+    schema: &str,
+    name: &str,
+) -> Option<&'static dyn SystemView> {
+    let library = binder.library;
+    // Those called fn_.. need no schema.
+    let of_sys = || library.view("sys", name).filter(|v| v.name().starts_with("fn_"));
+    let found = library.view(schema, name);
+    found.or_else(|| schema.is_empty().then(of_sys).flatten()).filter(|v| v.arity() > 0)
 }
 
 /// Makes the scan of a function of the library.

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use engine::bind::{BinderContext, bind_statement};
+use engine::bind::bind_statement;
 use engine::opt::estimate;
 use engine::plan::children;
 use engine::plan::expr::{ExprKind, Register};

@@ -22,7 +22,7 @@ const SHARE_MIN: f64 = 0.002;
 
 /// What the ledger calls the work of a function: the first rule that fits the innermost function that
 /// any rule fits. Functions without a rule belong to their caller, as they do under a label.
-const RULES: [(&str, &str); 27] = [
+const RULES: [(&str, &str); 30] = [
     ("sos::ledger", "observation: observing"),
     ("engine::view", "user: view"),
     ("tds::response", "user: encode"),
@@ -36,8 +36,9 @@ const RULES: [(&str, &str); 27] = [
     ("tds::bulk", "user: decode"),
     ("tds::value::decode", "user: decode"),
     ("tsql::", "user: parse"),
-    ("engine::bind", "user: bind"),
-    ("engine::plan", "user: plan"),
+    ("binder::", "user: bind"),
+    ("optimizer::", "user: plan"),
+    ("plan::", "user: plan"),
     ("storage::index", "user: index"),
     ("storage::reclaim", "user: collect"),
     ("storage::garbage", "user: collect"),
@@ -46,6 +47,8 @@ const RULES: [(&str, &str); 27] = [
     ("storage::validate", "user: commit"),
     ("storage::", "user: row"),
     ("engine::", "user: execute"),
+    ("functions::", "user: execute"),
+    ("catalog::", "user: execute"),
     ("server::connection", "user: decode"),
     ("sos::sched", "user: scheduling"),
     ("sos::sys", "user: scheduling"),

@@ -1,7 +1,8 @@
 //! Expressions as T-SQL.
 
 use super::data::{Random, Table};
-use crate::func::{Function, takes_date_part};
+use crate::func::Function;
+use functions::takes_date_part;
 
 /// Constants of many types.
 const LITERALS: [&str; 22] = [
@@ -217,7 +218,7 @@ pub(super) fn calls(function: &Function, random: &mut Random) -> Vec<String> {
             });
         }
         // Some are found in their schema only.
-        let schema = if name.starts_with(crate::func::hex::PREFIX) { "sys." } else { "" };
+        let schema = if name.starts_with(functions::hex::PREFIX) { "sys." } else { "" };
         texts.push(format!("{schema}{name}({})", arguments.join(", ")));
         let mut special = special_calls(name, random);
         texts.append(&mut special);
