@@ -5,10 +5,8 @@ use types::{Error, Msg};
 
 use crate::exec::Cx;
 use crate::instance::SessionCounter;
+use crate::session::stop::{INTERNAL, cancelled};
 use crate::sink::Sent;
-
-/// Number of the error that stands for something else: see [`Cx::fault`] and [`Cx::interrupted`].
-const INTERNAL: i32 = 0;
 
 /// Why a statement stopped without an error of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,11 +73,6 @@ pub(crate) fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
     }
     cx.interrupted = Some(Interruption::Cancelled);
     Err(cancelled())
-}
-
-/// What a cancelled statement fails with, where there is no [`Cx`] to tell it: see [`interruption`].
-pub(crate) fn cancelled() -> Error {
-    Error::custom(INTERNAL, 16, 1, "Operation cancelled by user.")
 }
 
 /// Takes why a statement stopped that failed with this error; none if the error says it all.

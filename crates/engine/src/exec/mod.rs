@@ -15,7 +15,7 @@ pub mod eval;
 pub mod fault;
 mod frame_tables;
 mod function;
-pub mod grant;
+pub use crate::session::grant;
 pub mod query;
 pub mod run;
 pub(crate) mod statement;
@@ -27,7 +27,6 @@ use std::any::Any;
 use std::sync::Arc;
 
 use types::Value;
-use types::row::RowBuffer;
 
 pub use frame_tables::FrameTables;
 pub use statement::{run_bound, run_scalar};
@@ -36,6 +35,7 @@ use crate::catalog::clock::clock;
 use crate::explain::Profile;
 use crate::plan::function::EvalContext;
 use crate::session::SessionState;
+pub use crate::session::scratch::Scratch;
 use crate::sink::{Command, ResultSink};
 
 /// Registers that a session keeps from one request to the next, at most.
@@ -87,25 +87,6 @@ pub struct Cx<'a> {
     pub(crate) parallel: vector::Parallel,
     /// What subqueries gave that are run once in a statement, by number.
     pub(crate) kept: Vec<Option<eval::Kept>>,
-}
-
-/// Buffers that live as long as their [`Cx`].
-#[derive(Debug, Default)]
-pub struct Scratch {
-    /// Index key under construction.
-    pub key: Vec<u8>,
-    /// Row under construction.
-    pub row: RowBuffer,
-    /// Output values of a row.
-    pub output: Vec<Value>,
-    /// Arguments of an aggregate.
-    pub arguments: Vec<Value>,
-    /// Variables as they were before a statement that may be restarted.
-    pub variables: Vec<Value>,
-    /// What the methods of `xml` parsed, for the length of a request.
-    pub(crate) xml: Option<Box<dyn Any + Send>>,
-    /// Counts rows, for [`fault::row_passed`].
-    pub(crate) rows_passed: u32,
 }
 
 impl<'a> Cx<'a> {

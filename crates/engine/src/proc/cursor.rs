@@ -19,6 +19,7 @@ use crate::proc::prepared::{Prepared, PreparedKind};
 use crate::proc::sql::{prepare, run_prepared, text_argument};
 use crate::proc::{SystemProcedure, int_type, prepared, whole};
 use crate::session::SessionState;
+use crate::session::cursor::{ApiCursor, Window};
 use crate::sink::{ColumnInfo, Command, Done, EnvChange, ResultShape, ResultSink, Sent, Traits};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
@@ -53,49 +54,6 @@ const CURSORS_MAX: usize = 10_000;
 
 /// First handle: SQL Server's look like this.
 const HANDLE_FIRST: i32 = 180_150_003;
-
-/// An open cursor.
-pub(crate) struct ApiCursor {
-    handle: i32,
-    shape: Arc<ResultShape>,
-    rows: Vec<Vec<Value>>,
-    window: Window,
-}
-
-/// The rows that the client has: from `start`, counted from 1, so many. Before the first row `start` is
-/// 0, behind the last one more than there are rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Window {
-    start: i64,
-    size: i64,
-}
-
-impl Window {
-    /// The rows that a fetch of `wanted` rows takes, of so many; none for a kind that means nothing.
-    fn moved(self, kind: i64, row: i64, wanted: i64, count: i64) -> Option<Self> {
-        let mut wanted = wanted.max(0);
-        let start = match kind {
-            0x01 => 1,
-            0x02 => (self.start + self.size).max(1),
-            0x04 | 0x200 if self.start <= 1 => 0,
-            0x04 => (self.start - wanted).max(1),
-            0x200 => {
-                let start = self.start - wanted;
-                wanted += (start - 1).min(0);
-                start.max(1)
-            }
-            0x08 => (count - wanted + 1).max(1),
-            0x10 if row < 0 => count + 1 + row,
-            0x10 => row,
-            0x20 => self.start.saturating_add(row),
-            0x80 => self.start,
-            _ => return None,
-        };
-        let start = start.clamp(0, count + 1);
-        let size = if start == 0 { 0 } else { wanted.min(count + 1 - start) };
-        Some(Self { start, size })
-    }
-}
 
 fn invalid(procedure: &str, parameter: &str) -> Stop {
     Msg::CursorParameterInvalid(procedure, parameter).into()

@@ -15,6 +15,7 @@ use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
 use crate::proc::sql::{prepare, run_prepared, text_argument};
 use crate::proc::{SystemProcedure, int_type, whole};
+pub(crate) use crate::session::prepared::{Prepared, PreparedKind};
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_prepare", id: 11, run: sp_prepare },
@@ -26,26 +27,6 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
 
 /// Handles that one session may hold.
 const HANDLES_MAX: usize = 100_000;
-
-/// A prepared statement.
-#[derive(Debug)]
-pub struct Prepared {
-    /// The text as sent.
-    pub(super) statement: Value,
-    /// The declarations of its parameters as sent; NULL for none.
-    pub(super) declared: Value,
-    /// What it is.
-    pub(super) kind: PreparedKind,
-}
-
-/// What was prepared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum PreparedKind {
-    /// A text.
-    Text,
-    /// The call of a procedure alone: sp_prepexecrpc.
-    Call,
-}
 
 /// `sp_prepare @handle OUTPUT, @params, @stmt [, @options]`
 pub(super) fn sp_prepare(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {

@@ -4,19 +4,26 @@
 //! [`Session::bulk_load`]) and resets ([`Session::reset`]); results leave through a
 //! [`ResultSink`](crate::sink::ResultSink).
 
+pub(crate) mod argument;
 pub mod binding;
 mod cache;
+mod class;
 pub(crate) mod context;
+pub mod cursor;
 pub(crate) mod deferred;
 pub(crate) mod definition;
 mod function;
+pub mod grant;
 mod helper;
 mod login;
 mod manage;
 pub use ::catalog::options;
 pub(crate) mod pointer;
+pub(crate) mod prepared;
 mod pump;
+pub mod scratch;
 mod state;
+pub mod stop;
 pub mod temp;
 mod template;
 pub mod transaction;

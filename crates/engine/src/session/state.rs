@@ -11,17 +11,17 @@ use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
 use crate::catalog::{Catalog, ProcedureDef};
 use crate::event::emit;
-use crate::exec::Scratch;
 use crate::exec::grant::Grant;
-use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::plan::program::AskedFor;
-use crate::proc::cursor::ApiCursor;
 use crate::security::Rights;
+use crate::session::argument::{Argument, text_type};
 use crate::session::cache::ProgramCache;
 use crate::session::context::Contexts;
+use crate::session::cursor::{ApiCursor, Cursor};
 use crate::session::definition::Definitions;
 use crate::session::pointer::TextPointers;
+use crate::session::scratch::Scratch;
 use crate::session::temp::TempTables;
 use crate::session::transaction::TransactionState;
 use crate::session::{ClientInfo, IsolationLevel, Options};
@@ -125,7 +125,7 @@ pub struct SessionState {
     /// Documents of sp_xml_preparedocument by handle.
     pub(crate) documents: Vec<(i32, Arc<dyn Any + Send + Sync>)>,
     /// Prepared statements by handle.
-    pub prepared: Vec<(i32, Arc<crate::proc::prepared::Prepared>)>,
+    pub prepared: Vec<(i32, Arc<crate::session::prepared::Prepared>)>,
     /// What the session counts of its own doing.
     pub(crate) counters: Arc<SessionCounters>,
     /// What it counts in its current database.
@@ -231,7 +231,7 @@ impl SessionState {
 
     /// Returns `nvarchar(max)` in the database's collation.
     pub fn text_type(&self) -> ColumnType {
-        crate::exec::run::text_type(self.collation())
+        text_type(self.collation())
     }
 
     /// Returns the settings that conversions go by.

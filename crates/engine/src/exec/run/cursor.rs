@@ -8,40 +8,16 @@ use tsql::ast::{self, CursorName, CursorOption, FetchDirection};
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
-use super::positioned::{self, KeyTable};
+use super::positioned;
 use crate::bind::shape_of;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done, ended};
 use crate::plan::expr::Slot;
 use crate::plan::program::{CursorStep, Leaf, LeafAst};
 use crate::plan::statement::Bound;
+use crate::session::cursor::{Cursor, KeyTable};
 use crate::sink::{Command, ResultShape, ResultSink};
 use std::sync::Arc;
-
-/// A cursor.
-pub struct Cursor {
-    /// Its name, or the variable's; case-insensitive.
-    pub name: String,
-    /// The SELECT that it runs; bound at OPEN.
-    query: ast::Statement,
-    /// Rows since OPEN; `None` while closed.
-    rows: Option<Vec<Vec<Value>>>,
-    /// Types of the columns, since OPEN.
-    shape: Option<Arc<ResultShape>>,
-    /// 0 before the first row; `rows.len() + 1` behind the last.
-    position: usize,
-    scroll: bool,
-    /// Whether its rows are chosen at OPEN: STATIC, INSENSITIVE or KEYSET.
-    fixed: bool,
-    /// Whether it was declared so that nothing can be changed through it.
-    read_only: bool,
-    /// FOR UPDATE OF: the columns that may be changed; any if it is empty.
-    updatable: Vec<String>,
-    /// FOR UPDATE was said.
-    for_update: bool,
-    /// The tables that can be changed through it, since OPEN.
-    tables: Vec<KeyTable>,
-}
 
 /// `@@FETCH_STATUS` after a FETCH that found a row.
 const FETCHED: i32 = 0;
@@ -258,67 +234,6 @@ impl Runner<'_> {
             Value::BigInt(n) => n,
             _ => 0,
         })
-    }
-}
-
-impl Cursor {
-    /// Returns what CURSOR_STATUS says of it: 1 open, 0 open without rows, -1 closed. A cursor that may
-    /// yet get rows is never without.
-    pub(crate) fn status(&self) -> i16 {
-        match &self.rows {
-            None => -1,
-            Some(rows) if rows.is_empty() && self.fixed => 0,
-            Some(_) => 1,
-        }
-    }
-
-    /// Returns the current row with the tables that it can be changed in, and the columns that may be
-    /// changed.
-    ///
-    /// # Errors
-    /// 16917 for a closed cursor, 16929 for a read-only one, 16931 where it is on no row.
-    pub(super) fn current(&self) -> types::Result<(&[Value], &[KeyTable], &[String])> {
-        let Some(rows) = &self.rows else { return Err(Msg::CursorNotOpen.into()) };
-        if self.tables.is_empty() {
-            return Err(Msg::CursorReadOnly.into());
-        }
-        let row = self.position.checked_sub(1).and_then(|at| rows.get(at));
-        let row = row.ok_or(Msg::CursorNoRows)?;
-        Ok((row, &self.tables, &self.updatable))
-    }
-
-    /// Moves and returns the row that is current then.
-    fn move_to(
-        &mut self,
-        direction: &FetchDirection,
-        offset: i64,
-    ) -> Result<Option<Vec<Value>>, Stop> {
-        let Some(rows) = &self.rows else { return Err(Msg::CursorNotOpen.into()) };
-        let forward = matches!(direction, FetchDirection::Next);
-        if !forward && !self.scroll {
-            let kind = match direction {
-                FetchDirection::Prior => "prior",
-                FetchDirection::First => "first",
-                FetchDirection::Last => "last",
-                FetchDirection::Absolute(_) => "absolute",
-                FetchDirection::Relative(_) | FetchDirection::Next => "relative",
-            };
-            return Err(Msg::CursorForwardOnly("fetch", kind).into());
-        }
-        let count = i64::try_from(rows.len()).unwrap_or(i64::MAX);
-        let current = i64::try_from(self.position).unwrap_or(i64::MAX);
-        let target = match direction {
-            FetchDirection::Next => current + 1,
-            FetchDirection::Prior => current - 1,
-            FetchDirection::First => 1,
-            FetchDirection::Last => count,
-            FetchDirection::Absolute(_) if offset < 0 => count + 1 + offset,
-            FetchDirection::Absolute(_) => offset,
-            FetchDirection::Relative(_) => current.saturating_add(offset),
-        };
-        let target = target.clamp(0, count + 1);
-        self.position = usize::try_from(target).unwrap_or(0);
-        Ok(self.position.checked_sub(1).and_then(|at| rows.get(at)).cloned())
     }
 }
 

@@ -13,7 +13,6 @@
 
 pub(crate) mod atomic;
 mod bind_leaf;
-mod class;
 mod compile;
 mod cursor;
 mod execute;
@@ -46,12 +45,13 @@ use crate::sink::{Command, Disconnected, Done, DoneKind};
 use crate::stats::{Cost, StatementPlace};
 
 pub(crate) use self::transaction as transactions;
-pub use class::ErrorClass;
+pub(crate) use crate::session::argument::{Argument, TableArgument, text_type};
+pub use crate::session::cursor::Cursor;
+pub use crate::session::stop::{ErrorClass, Outcome, Run, Stop};
 pub(crate) use cursor::Capture;
-pub use cursor::Cursor;
 pub(crate) use execute::{
-    Argument, Invocation, TableArgument, check_execute, convert_argument, find_parameter, invoke,
-    not_found, resolve_procedure, text_type,
+    Invocation, check_execute, convert_argument, find_parameter, invoke, not_found,
+    resolve_procedure,
 };
 pub(crate) use level::{enter, report_scope};
 pub(crate) use message::{format_message, user_message};
@@ -85,62 +85,6 @@ pub(crate) fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
         Err(disconnected) => disconnected.into(),
     }
 }
-
-/// Why a program stops before its end.
-#[derive(Debug)]
-pub enum Stop {
-    /// An error that nobody has handled yet: on its way to a CATCH block or to its report.
-    Error(Error),
-    /// The same, raised by THROW: ends the batch even where the error alone would not.
-    Thrown(Error),
-    /// A name or type did not resolve when a statement was bound: it ends the batch or procedure that
-    /// it is in, and only a TRY block around the call of that catches it.
-    Unbound(Error),
-    /// An error has been reported and ends the batch or procedure that it is in.
-    Scope,
-    /// An error has been reported and ends the whole batch.
-    Batch,
-    /// The client has cancelled the request.
-    Cancelled,
-    /// The client is gone.
-    Disconnected,
-}
-
-impl From<Error> for Stop {
-    fn from(error: Error) -> Self {
-        Self::Error(error)
-    }
-}
-
-impl From<Msg<'_>> for Stop {
-    fn from(msg: Msg<'_>) -> Self {
-        Self::Error(msg.into())
-    }
-}
-
-impl From<Disconnected> for Stop {
-    fn from(_: Disconnected) -> Self {
-        Self::Disconnected
-    }
-}
-
-/// Where control goes after a step.
-#[derive(Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// To the next step.
-    Next,
-    /// Behind the innermost loop.
-    Break,
-    /// To the condition of the innermost loop.
-    Continue,
-    /// Out of the batch or procedure, with this return status.
-    Return(i32),
-    /// To a label of an enclosing statement list.
-    Goto(String),
-}
-
-/// The result of running steps.
-pub type Run = Result<Outcome, Stop>;
 
 /// Runs the steps of one program.
 pub struct Runner<'p> {

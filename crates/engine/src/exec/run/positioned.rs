@@ -20,19 +20,7 @@ use crate::exec::Cx;
 use crate::exec::run::cursor;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::program::{Leaf, LeafAst};
-
-/// A table that can be changed through a cursor.
-#[derive(Clone)]
-pub(super) struct KeyTable {
-    /// `object_id`
-    id: i32,
-    /// The columns that tell its rows apart.
-    pub(super) columns: Vec<(String, ColumnType)>,
-    /// Whether they are a key: no two rows have the same values.
-    unique: bool,
-    /// Place of the first of them in a row of the cursor.
-    pub(super) place: usize,
-}
+use crate::session::cursor::KeyTable;
 
 /// Adds the keys of the tables to a cursor's query; `None` for a query whose rows are no rows of tables.
 pub(super) fn with_keys(

@@ -23,7 +23,7 @@ use sos::sync::{AtomicU32, AtomicU64, Ordering};
 use sos::wait::WaitType;
 use types::{Error, Msg, Result, Value};
 
-use super::fault::cancelled;
+use super::stop::cancelled;
 use crate::event::emit::grant;
 
 /// Bytes that a charge reserves at least at a time.
