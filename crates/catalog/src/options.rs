@@ -165,6 +165,27 @@ impl Options {
         outer
     }
 
+    /// Returns the options as the bits of `@@OPTIONS`, as sp_configure 'user options' documents them.
+    pub fn bits(&self) -> i32 {
+        let bits = [
+            (self.implicit_transactions, 2),
+            (self.cursor_close_on_commit, 4),
+            (self.ansi_warnings, 8),
+            (self.ansi_padding, 16),
+            (self.ansi_nulls, 32),
+            (self.arith_abort, 64),
+            (self.arith_ignore, 128),
+            (self.quoted_identifier, 256),
+            (self.no_count, 512),
+            (self.ansi_null_default, 1024),
+            (self.ansi_null_default_off, 2048),
+            (self.concat_null_yields_null, 4096),
+            (self.numeric_round_abort, 8192),
+            (self.xact_abort, 16384),
+        ];
+        bits.into_iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+    }
+
     /// What happens to an expression whose arithmetic fails.
     pub fn arithmetic_failure(&self) -> ArithmeticFailure {
         match (self.ansi_warnings, self.arith_abort) {

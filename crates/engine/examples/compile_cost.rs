@@ -70,7 +70,7 @@ fn session() -> Result<Session, String> {
         lock_mode: LockMode::default(),
         optimizer: engine::opt::Level::Full,
     };
-    let instance = Instance::new(config, Arc::new(machine), Store::new(StoreOptions::default()));
+    let instance = engine::start(config, Arc::new(machine), Store::new(StoreOptions::default()));
     let request = LoginRequest {
         user: "sa".to_owned(),
         password: "secret".to_owned(),

@@ -17,10 +17,11 @@ use sos::ledger::{self, State};
 use sos::sync::{AtomicBool, AtomicU32, Ordering};
 use types::{Collation, DataType, Value};
 
+use crate::catalog::EventSessionDef;
 use crate::catalog::{Catalog, CatalogCell, Login, password};
 use crate::event::{Events, emit};
 use crate::exec::grant::Workspace;
-use crate::exec::vector::ExecutionMode;
+use crate::plan::view::Library;
 use crate::stats::Statistics;
 
 pub(crate) use card::datetime_of;
@@ -52,6 +53,14 @@ pub struct Config {
     pub optimizer: crate::opt::Level,
 }
 
+/// What the engine, which is above, has built in.
+pub struct Built {
+    /// Functions, views and procedures by name.
+    pub library: &'static dyn Library,
+    /// The event session that a fresh instance has.
+    pub event_session: Arc<EventSessionDef>,
+}
+
 /// An engine.
 pub struct Instance {
     /// How it was set up; the password is not kept.
@@ -78,6 +87,8 @@ pub struct Instance {
     pub(crate) workspace: Arc<Workspace>,
     /// What statements and logins look up under a lock; none in the default mode.
     pub(crate) metadata: Option<MetadataCache>,
+    /// Functions, views and procedures that are built in.
+    pub library: &'static dyn Library,
     /// Event sessions that run.
     pub events: Events,
     /// Row or vector mode, where a test forces one.
@@ -93,11 +104,24 @@ pub struct Instance {
 /// `principal_id` of `sa`.
 const SA_PRINCIPAL: i32 = 1;
 
+/// How an instance runs its queries: a setting for tests, no part of T-SQL.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ExecutionMode {
+    /// As the number of rows says.
+    #[default]
+    Automatic,
+    /// All in row mode.
+    Row,
+    /// In vector mode whatever can be.
+    Vector,
+}
+
 impl Instance {
     /// Makes an instance with its system databases. The machine's and the store's background work is
     /// the caller's to start.
     pub fn new(
         mut config: Config,
+        built: Built,
         machine: Arc<sos::sched::Machine>,
         store: Arc<storage::Store>,
     ) -> Arc<Self> {
@@ -114,12 +138,12 @@ impl Instance {
             created: started.clone(),
         };
         config.sa_password.clear();
-        let catalog =
-            Catalog::bootstrap(sa, Collation::default(), &started, crate::event::system_health());
+        let catalog = Catalog::bootstrap(sa, Collation::default(), &started, built.event_session);
         let instance = Arc::new(Self {
             events: Events::new(&machine),
             metadata: MetadataCache::of_mode(config.lock_mode),
             workspace: Arc::new(Workspace::new(config.memory_max, config.query_memory_max)),
+            library: built.library,
             config,
             machine,
             store,

@@ -19,3 +19,20 @@ pub mod session;
 pub use ::plan::sink;
 pub use ::plan::stats;
 pub mod view;
+
+pub use exec::move_tuples;
+
+use std::sync::Arc;
+
+use instance::{Built, Config, Instance};
+
+/// Starts an engine with all that is built in.
+pub fn start(
+    config: Config,
+    machine: Arc<sos::sched::Machine>,
+    store: Arc<storage::Store>,
+) -> Arc<Instance> {
+    let event_session = exec::ddl::event_session::system_health::definition();
+    let built = Built { library: func::LIBRARY, event_session };
+    Instance::new(config, built, machine, store)
+}

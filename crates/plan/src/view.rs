@@ -43,6 +43,9 @@ pub trait Library: Sync {
     /// asked for under `dbo` as well.
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn SystemView>;
 
+    /// Returns the name of the system procedure that drivers call by a number; `None` for a number that means nothing.
+    fn procedure(&self, id: u16) -> Option<&'static str>;
+
     /// Tells whether a name is one of SQL Server's views or functions that is not here: as a message names it.
     fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String>;
 }

@@ -200,7 +200,7 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
             collected.collect();
         })
         .map_err(|error| format!("the collector cannot be started: {error}"))?;
-    let instance = Instance::new(config, Arc::clone(machine), store);
+    let instance = engine::start(config, Arc::clone(machine), store);
     let remembering = Arc::clone(&instance);
     instance.start_event_sessions()?;
     machine
@@ -208,7 +208,7 @@ fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, Str
         .map_err(|error| format!("the historian cannot be started: {error}"))?;
     let moving = Arc::clone(&instance);
     let move_tuples = move || {
-        moving.move_tuples(moving.machine.stopping());
+        engine::move_tuples(&moving, moving.machine.stopping());
         moving.let_go_of_dropped();
     };
     machine

@@ -49,6 +49,20 @@ pub enum DateFormat {
     Dym,
 }
 
+impl DateFormat {
+    /// Returns the word that SET DATEFORMAT takes, in lower case.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mdy => "mdy",
+            Self::Dmy => "dmy",
+            Self::Ymd => "ymd",
+            Self::Ydm => "ydm",
+            Self::Myd => "myd",
+            Self::Dym => "dym",
+        }
+    }
+}
+
 /// The session's settings that conversion depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConvertOptions {

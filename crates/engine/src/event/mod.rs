@@ -15,12 +15,10 @@ pub(crate) mod list;
 pub(crate) mod map;
 pub(crate) mod registry;
 mod sessions;
-mod system_health;
 pub mod xml;
 
 pub(crate) use sessions::Changing;
 pub use sessions::Events;
-pub(crate) use system_health::definition as system_health;
 
 use types::date::Moment;
 use types::{DataType, Value};

@@ -30,6 +30,7 @@ use types::Value;
 
 pub use frame_tables::FrameTables;
 pub use statement::{run_bound, run_scalar};
+pub use tuple_mover::move_tuples;
 
 use crate::catalog::clock::clock;
 use crate::explain::Profile;

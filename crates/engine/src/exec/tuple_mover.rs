@@ -1,6 +1,6 @@
 //! The tuple mover: delta stores that are full become row groups, behind the requests' backs.
 //!
-//! A background task looks every few seconds (`Instance::move_tuples`); ALTER INDEX .. REORGANIZE does the same
+//! A background task looks every few seconds (`move_tuples`); ALTER INDEX .. REORGANIZE does the same
 //! at once. A move that ends half-way is settled by whoever has the right to move next. Compressing owns no row, and rows move in parts of some hundred, so that a request that wants one
 //! waits for its part at most: `storage::columnstore` says how. Trace flag 634 keeps the background task from it.
 //! Temporary tables, which only their session knows, wait for REORGANIZE.
@@ -27,26 +27,24 @@ const MINUTE_MS: u64 = 60_000;
 /// Time between two looks at whether another has done moving.
 const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
-impl Instance {
-    /// Compresses the closed delta stores of all databases' tables; for a background task.
-    pub fn move_tuples(&self, stopping: &Cancel) {
-        let catalog = self.catalog.load();
-        if catalog.trace_flags.contains(&FLAG_DISABLED) {
+/// Compresses the closed delta stores of all databases' tables; for a background task.
+pub fn move_tuples(instance: &Instance, stopping: &Cancel) {
+    let catalog = instance.catalog.load();
+    if catalog.trace_flags.contains(&FLAG_DISABLED) {
+        return;
+    }
+    let objects = catalog.databases.values().flat_map(|database| database.objects.values());
+    for object in objects {
+        let Object::Table(table) = object else { continue };
+        if stopping.is_set() {
             return;
         }
-        let objects = catalog.databases.values().flat_map(|database| database.objects.values());
-        for object in objects {
-            let Object::Table(table) = object else { continue };
-            if stopping.is_set() {
-                return;
-            }
-            // What keeps it from moving is looked at again the next time: there is nobody to tell.
-            if is_due(table) {
-                let _ = compress_closed(&self.store, table, Trim::Moved, stopping);
-            }
-            if may_be_covered(table) {
-                let _ = cover(&self.store, table, CLOSED_ROWS, Trim::Moved, stopping);
-            }
+        // What keeps it from moving is looked at again the next time: there is nobody to tell.
+        if is_due(table) {
+            let _ = compress_closed(&instance.store, table, Trim::Moved, stopping);
+        }
+        if may_be_covered(table) {
+            let _ = cover(&instance.store, table, CLOSED_ROWS, Trim::Moved, stopping);
         }
     }
 }

@@ -21,7 +21,7 @@ pub(crate) mod system;
 
 pub(crate) use functions::{
     Accumulator, AggregateFunction, Call, Evaluate, Function, Total, date, entry, finish_total,
-    json, new_guid, sha256, xml, zones_now,
+    json, sha256, xml, zones_now,
 };
 pub(crate) use server::PRODUCT_VERSION;
 
@@ -65,6 +65,10 @@ impl Library for Built {
 
     fn view(&self, schema: &str, name: &str) -> Option<&'static dyn SystemView> {
         crate::view::find(schema, name).map(|view| view as &dyn SystemView)
+    }
+
+    fn procedure(&self, id: u16) -> Option<&'static str> {
+        crate::proc::find_by_id(id).ok().map(|procedure| procedure.name)
     }
 
     fn known_but_missing(&self, database: &str, schema: &str, name: &str) -> Option<String> {

@@ -76,28 +76,7 @@ const VERSION: &str = concat!(
 
 /// `@@OPTIONS`: bits as sp_configure 'user options' documents them.
 fn option_bits(cx: &Context<'_>) -> i32 {
-    bits_of(&session_of(cx).options)
-}
-
-/// The options as bits.
-pub(crate) fn bits_of(options: &crate::session::Options) -> i32 {
-    let bits = [
-        (options.implicit_transactions, 2),
-        (options.cursor_close_on_commit, 4),
-        (options.ansi_warnings, 8),
-        (options.ansi_padding, 16),
-        (options.ansi_nulls, 32),
-        (options.arith_abort, 64),
-        (options.arith_ignore, 128),
-        (options.quoted_identifier, 256),
-        (options.no_count, 512),
-        (options.ansi_null_default, 1024),
-        (options.ansi_null_default_off, 2048),
-        (options.concat_null_yields_null, 4096),
-        (options.numeric_round_abort, 8192),
-        (options.xact_abort, 16384),
-    ];
-    bits.into_iter().filter(|(on, _)| *on).map(|(_, bit)| bit).sum()
+    session_of(cx).options.bits()
 }
 
 /// Makes an entry for a function without arguments that reads the session.

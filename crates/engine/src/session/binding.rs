@@ -68,6 +68,6 @@ pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderC
         temp_tables: Box::new(|name| session.temp.find(name)),
         level: session.instance.config.optimizer,
         store: &session.instance.store,
-        library: crate::func::LIBRARY,
+        library: session.instance.library,
     }
 }

@@ -10,9 +10,10 @@ use super::column::{
     ADDRESS, BIGINT, Column, GUID, INT, SMALLINT, big, col, int, nv, opt, rows, shape, small, text,
     unknown,
 };
-use super::source_tasks::{address, describe_key};
+use super::source_tasks::address;
 use super::{Rows, Scope, SystemView};
 use crate::catalog::TableDef;
+use crate::event::emit::lock::describe_key;
 use crate::session::session_id;
 
 const COLUMNS: &[Column<Request>] = &[

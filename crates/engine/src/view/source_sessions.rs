@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use sos::sched::{Activity, Blocker};
-use types::convert::DateFormat;
 
 use super::Scope;
-use super::source_tasks::describe_key;
 use crate::catalog::name::Name;
+use crate::event::emit::lock::describe_key;
 use crate::instance::{Facts, SessionCard};
 use crate::session::{session_id, session_number};
 use crate::stats::Spend;
@@ -62,19 +61,7 @@ impl SessionRow {
 
     /// Returns DATEFORMAT in lower case.
     pub(crate) fn date_format(&self) -> &'static str {
-        date_format_name(self.facts.options.date_format)
-    }
-}
-
-/// DATEFORMAT in lower case.
-pub(crate) fn date_format_name(format: DateFormat) -> &'static str {
-    match format {
-        DateFormat::Mdy => "mdy",
-        DateFormat::Dmy => "dmy",
-        DateFormat::Ymd => "ymd",
-        DateFormat::Ydm => "ydm",
-        DateFormat::Myd => "myd",
-        DateFormat::Dym => "dym",
+        self.facts.options.date_format.name()
     }
 }
 

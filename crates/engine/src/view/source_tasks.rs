@@ -8,7 +8,7 @@ use std::sync::Arc;
 use sos::clock;
 use sos::sched::{Activity, Blocker, Role, Standing, Waiting};
 use sos::wait::WaitType;
-use storage::lock::{LockKey, LockMode, LockRow, LockStatus};
+use storage::lock::{LockMode, LockRow, LockStatus};
 use types::Value;
 
 use super::Scope;
@@ -223,7 +223,7 @@ fn describe(lock: &LockRow) -> String {
     }
     format!(
         "applicationlock hash={:08x} databasePrincipalId={} dbid={} id=lock{:x} mode={}",
-        hash(&lock.key),
+        crate::event::emit::lock::hash(&lock.key),
         lock.key.principal,
         lock.key.database,
         lock.address,
@@ -237,18 +237,4 @@ fn describe_row(waiting: &Waiting) -> Option<String> {
     let session = session_id(number)?;
     let mode = LockMode::Exclusive.short_name();
     Some(format!("xactlock session={session} id=lock{:x} mode={mode}", waiting.address))
-}
-
-/// Describes an application lock as `sys.dm_tran_locks` does: its principal, the beginning of its
-/// name, and a hash of all of it.
-pub(crate) fn describe_key(key: &LockKey) -> String {
-    const CLEAR_CHARACTERS: usize = 32;
-    let name: String = key.name.chars().take(CLEAR_CHARACTERS).collect();
-    format!("{}:[{name}]:({:08x})", key.principal, hash(key))
-}
-
-/// FNV-1a, to tell names apart that begin alike.
-fn hash(key: &LockKey) -> u32 {
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    key.name.bytes().fold(0x811c_9dc5, step)
 }

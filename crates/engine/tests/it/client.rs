@@ -39,7 +39,7 @@ pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -
         optimizer: engine::opt::Level::Full,
     };
     change(&mut config);
-    Instance::new(config, machine, Store::new(StoreOptions::default()))
+    engine::start(config, machine, Store::new(StoreOptions::default()))
 }
 
 /// Logs in as `sa`.

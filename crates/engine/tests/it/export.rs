@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 use engine::instance::Instance;
 use engine::session::Session;
 

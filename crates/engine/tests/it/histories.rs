@@ -114,7 +114,7 @@ fn setup(level: &Level, mistake: Option<Mistake>) -> Arc<Instance> {
     }
     #[cfg(not(debug_assertions))]
     assert!(mistake.is_none(), "what is released makes no mistakes");
-    let instance = Instance::new(config, machine, store);
+    let instance = engine::start(config, machine, store);
     let mut session = login(&instance);
     let (key, with) = match level.memory {
         true => ("NONCLUSTERED", "WITH (MEMORY_OPTIMIZED = ON, DURABILITY = SCHEMA_ONLY)"),

@@ -1,6 +1,6 @@
 //! Row mode and vector mode give the same rows, errors and warnings, over tables of several batches.
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 
 use crate::client::{Answer, batch, describe, instance, login};
 

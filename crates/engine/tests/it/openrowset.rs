@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 use engine::session::Session;
 
 use crate::client::{File, batch, instance, login};

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 use engine::instance::Instance;
 use engine::session::Session;
 use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};

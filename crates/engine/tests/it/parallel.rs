@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 use engine::instance::Instance;
 use engine::session::Session;
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 use engine::instance::{Config, Instance};
 use engine::session::Session;
 use sos::park;

@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use engine::exec::vector::ExecutionMode;
+use engine::instance::ExecutionMode;
 use engine::session::{Reset, Rpc, RpcParameter, RpcTarget, Session, TransactionRequest};
 use engine::sink::{Done, DoneKind};
 

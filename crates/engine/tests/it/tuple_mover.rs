@@ -47,7 +47,7 @@ fn closed_delta_store_is_compressed_behind_sessions_that_change_it() {
     fill(&mut session, "dbo.t", GROUP_ROWS + 50_000);
     let stopping = Cancel::new();
     run(&mut session, "DBCC TRACEON (634, -1)");
-    instance.move_tuples(&stopping);
+    engine::move_tuples(&instance, &stopping);
     let found = groups(&mut session, "dbo.t");
     let states: Vec<&str> = found.iter().map(|group| group[0].as_str()).collect();
     assert_eq!(states, ["OPEN", "CLOSED"], "trace flag 634 keeps it from compressing");
@@ -55,7 +55,7 @@ fn closed_delta_store_is_compressed_behind_sessions_that_change_it() {
     std::thread::scope(|scope| {
         let mover = scope.spawn(|| {
             instance.machine.accounts().adopt("tuple mover");
-            instance.move_tuples(&stopping);
+            engine::move_tuples(&instance, &stopping);
         });
         let mut changes = login(&instance);
         let mut round = 0;
@@ -95,7 +95,7 @@ fn compression_delay_keeps_the_mover_away_and_reorganize_does_not_wait_for_it() 
          INDEX c CLUSTERED COLUMNSTORE WITH (COMPRESSION_DELAY = 60 MINUTES))",
     );
     fill(&mut session, "dbo.d", GROUP_ROWS);
-    instance.move_tuples(&Cancel::new());
+    engine::move_tuples(&instance, &Cancel::new());
     assert_eq!(groups(&mut session, "dbo.d")[0][..1], ["CLOSED"]);
     run(&mut session, "ALTER INDEX c ON dbo.d REORGANIZE");
     let expected = ["COMPRESSED", "1048576", "NO_TRIM", "REORG_NORMAL"];

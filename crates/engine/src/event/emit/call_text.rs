@@ -47,7 +47,7 @@ impl CallText {
         let Kept { statement, mut name } = KEPT.try_with(Cell::take).unwrap_or_default();
         let mut statement = MixedText::in_memory_of(statement);
         name.clear();
-        put_name(rpc, &mut name);
+        put_name(session, rpc, &mut name);
         statement.text(|to| {
             to.extend_from_slice(b"exec ");
             to.extend_from_slice(name.as_bytes());
@@ -130,12 +130,12 @@ pub(super) fn given_back(session: &SessionState, outputs: &[Output]) -> String {
     written(&all)
 }
 
-fn put_name(rpc: &Rpc<'_>, to: &mut String) {
+fn put_name(session: &SessionState, rpc: &Rpc<'_>, to: &mut String) {
     match rpc.target {
         RpcTarget::Name(name) => to.push_str(name),
-        RpcTarget::Id(id) => match crate::proc::find_by_id(id) {
-            Ok(system) => to.push_str(system.name),
-            Err(_) => {
+        RpcTarget::Id(id) => match session.instance.library.procedure(id) {
+            Some(name) => to.push_str(name),
+            None => {
                 let _ = std::fmt::Write::write_fmt(to, format_args!("ProcID {id}"));
             }
         },
@@ -209,7 +209,7 @@ fn text_of(value: &Sql, ty: &ColumnType, session: &SessionState) -> String {
     if let Some(text) = value.as_text(ty.collation) {
         return text;
     }
-    let to = crate::exec::run::text_type(ty.collation);
+    let to = crate::session::argument::text_type(ty.collation);
     let options = session.convert_options();
     let converted = types::convert(value, ty, &to, 0, Mode::Explicit, &options);
     converted.ok().and_then(|text| text.as_text(to.collation)).unwrap_or_default()

@@ -13,7 +13,6 @@ use crate::event::list::{
 };
 use crate::instance::Instance;
 use crate::session::{SessionState, session_id};
-use crate::view::source_tasks::describe_key;
 
 /// Keys of the maps of `list/lock.rs`.
 const OBJECT: u32 = 5;
@@ -206,4 +205,18 @@ fn resource_of(waits_for: Option<&(LockKey, LockMode)>) -> String {
 
 fn escaped(text: &str) -> String {
     crate::event::xml::escaped(text)
+}
+
+/// Describes an application lock as `sys.dm_tran_locks` does: its principal, the beginning of its
+/// name, and a hash of all of it.
+pub(crate) fn describe_key(key: &LockKey) -> String {
+    const CLEAR_CHARACTERS: usize = 32;
+    let name: String = key.name.chars().take(CLEAR_CHARACTERS).collect();
+    format!("{}:[{name}]:({:08x})", key.principal, hash(key))
+}
+
+/// FNV-1a, to tell names apart that begin alike.
+pub(crate) fn hash(key: &LockKey) -> u32 {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    key.name.bytes().fold(0x811c_9dc5, step)
 }

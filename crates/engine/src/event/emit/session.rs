@@ -93,9 +93,9 @@ fn options_text(options: &Options) -> String {
 
 /// The same as bits, as `@@OPTIONS` numbers them.
 fn options_bits(options: &Options) -> [u8; 4] {
-    crate::func::system::bits_of(options).to_le_bytes()
+    options.bits().to_le_bytes()
 }
 
 fn date_format(format: types::convert::DateFormat) -> &'static str {
-    crate::view::source_sessions::date_format_name(format)
+    format.name()
 }

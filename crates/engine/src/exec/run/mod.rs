@@ -45,7 +45,7 @@ use crate::sink::{Command, Disconnected, Done, DoneKind};
 use crate::stats::{Cost, StatementPlace};
 
 pub(crate) use self::transaction as transactions;
-pub(crate) use crate::session::argument::{Argument, TableArgument, text_type};
+pub(crate) use crate::session::argument::{Argument, TableArgument};
 pub use crate::session::cursor::Cursor;
 pub use crate::session::stop::{ErrorClass, Outcome, Run, Stop};
 pub(crate) use cursor::Capture;

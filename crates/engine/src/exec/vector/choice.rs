@@ -9,6 +9,7 @@ use types::Value;
 use super::index_join;
 use crate::exec::eval::in_place;
 use crate::exec::{Cx, query};
+use crate::instance::ExecutionMode;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Access, JoinMethod, Node, Scan, TableSource};
 use crate::plan::walk;
@@ -18,18 +19,6 @@ const ROWS_MIN: u64 = 500;
 
 /// Rows that could be read in the time that a look-up takes in row mode.
 const LOOK_UP_ROWS: u64 = 4;
-
-/// How an instance runs its queries: a setting for tests, no part of T-SQL.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ExecutionMode {
-    /// As the number of rows says.
-    #[default]
-    Automatic,
-    /// All in row mode.
-    Row,
-    /// In vector mode whatever can be.
-    Vector,
-}
 
 /// Tells whether a tree runs in vector mode.
 pub(crate) fn is_chosen(node: &Node, cx: &Cx<'_>) -> bool {

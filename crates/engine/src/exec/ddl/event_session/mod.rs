@@ -9,6 +9,7 @@ mod alter;
 mod event;
 mod option;
 mod predicate;
+pub(crate) mod system_health;
 mod target;
 
 use std::sync::Arc;

@@ -58,7 +58,7 @@ impl Lab {
             lock_mode: LockMode::default(),
             optimizer: crate::opt::Level::Full,
         };
-        let instance = Instance::new(config, machine, Store::new(StoreOptions::default()));
+        let instance = crate::start(config, machine, Store::new(StoreOptions::default()));
         let request = LoginRequest {
             user: "sa".to_owned(),
             password: "secret".to_owned(),

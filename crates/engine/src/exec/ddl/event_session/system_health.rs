@@ -40,7 +40,7 @@ pub(crate) fn definition() -> Arc<EventSessionDef> {
     else {
         unreachable!("it creates an event session")
     };
-    let defined = crate::exec::ddl::event_session::define(&create);
+    let defined = super::define(&create);
     let mut session = defined.expect("all that it names is registered");
     session.id = ID;
     Arc::new(session)
