@@ -6,6 +6,7 @@
 
 pub use ::binder as bind;
 pub use ::catalog;
+mod compile;
 pub mod event;
 pub mod exec;
 pub mod explain;

@@ -17,6 +17,7 @@ mod frame_tables;
 mod function;
 pub use crate::session::grant;
 pub mod query;
+pub(crate) mod reset;
 pub mod run;
 pub(crate) mod statement;
 mod trigger;

@@ -101,7 +101,7 @@ pub(super) fn prepare(
     let text = statement.as_text(collation).unwrap_or_default();
     session.counters.count(SessionCounter::PlanMisses);
     let origin = Origin::Prepared(declared.as_str().into());
-    let program = session.compile_text(&text, parameters, origin)?;
+    let program = crate::compile::compile_text(session, &text, parameters, origin)?;
     session.instance.programs.put(key, &sent, &program);
     Ok((key, Entry { procedure: None, text: sent, program }))
 }
@@ -285,6 +285,6 @@ fn reset_connection(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, 
     if argument(arguments, 0, "").is_some() {
         return Err(Msg::NoParameters("sp_reset_connection").into());
     }
-    cx.session.reset(Reset::All, cx.sink)?;
+    crate::exec::reset::reset(cx.session, Reset::All, cx.sink)?;
     Ok(0)
 }

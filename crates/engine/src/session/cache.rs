@@ -28,7 +28,7 @@ pub(crate) struct ProgramCache {
     places: Vec<Option<(ProgramKey, Entry)>>,
     hasher: foldhash::fast::FixedState,
     /// Programs of texts that differ in constants.
-    pub(super) templates: TemplateCache,
+    pub(crate) templates: TemplateCache,
 }
 
 /// A cached program.

@@ -12,7 +12,6 @@ pub(crate) mod context;
 pub mod cursor;
 pub(crate) mod deferred;
 pub(crate) mod definition;
-mod function;
 pub mod grant;
 mod helper;
 mod login;
@@ -25,7 +24,7 @@ pub mod scratch;
 mod state;
 pub mod stop;
 pub mod temp;
-mod template;
+pub(crate) mod template;
 pub mod transaction;
 
 use std::sync::Arc;

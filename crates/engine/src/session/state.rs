@@ -9,14 +9,15 @@ use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
 use types::value::ColumnType;
 use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
-use crate::catalog::{Catalog, ProcedureDef};
+use crate::catalog::name::Name;
+use crate::catalog::{Catalog, Object, ProcedureDef};
 use crate::event::emit;
 use crate::exec::grant::Grant;
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::plan::program::AskedFor;
 use crate::security::Rights;
 use crate::session::argument::{Argument, text_type};
-use crate::session::cache::ProgramCache;
+use crate::session::cache::{ProgramCache, ProgramKey};
 use crate::session::context::Contexts;
 use crate::session::cursor::{ApiCursor, Cursor};
 use crate::session::definition::Definitions;
@@ -191,6 +192,87 @@ impl SessionScratch {
 }
 
 impl SessionState {
+    /// What quotes mean to the session.
+    pub(crate) fn quotes(&self) -> tsql::QuotedIdentifier {
+        if self.options.quoted_identifier {
+            tsql::QuotedIdentifier::On
+        } else {
+            tsql::QuotedIdentifier::Off
+        }
+    }
+
+    /// Returns the cache key of a text: the same text means something else in another database or
+    /// under another QUOTED_IDENTIFIER, and may be forbidden to another login.
+    pub(crate) fn text_key(&self, parts: &[&[u8]]) -> ProgramKey {
+        let mode = [u8::from(self.options.quoted_identifier), self.options.meaning().byte()];
+        let rights = self.rights.key().to_le_bytes();
+        let context: [&[u8]; 3] = [&mode, &rights, self.database.as_bytes()];
+        ProgramKey::Text(self.programs.hash(context.iter().chain(parts)))
+    }
+
+    /// Returns the name by which tempdb keeps a temporary procedure: a local one's carries the
+    /// session's id, since other sessions may have one of the same name.
+    pub(crate) fn temporary_module_name(&self, name: &str) -> String {
+        if name.starts_with("##") { name.to_owned() } else { format!("{name}___{}", self.id) }
+    }
+
+    /// Drops the temporary tables of the scope that ends.
+    pub(crate) fn close_temp_scope(&mut self) {
+        for table in self.temp.close_scope() {
+            self.counters.count(SessionCounter::TempTablesDropped);
+            self.instance.store.drop_table(table.rows.data.id());
+        }
+    }
+
+    /// Drops the temporary tables of all scopes.
+    pub(crate) fn drop_temp_tables(&mut self) {
+        if !self.temp.is_empty() {
+            self.undo_definitions();
+            for table in self.temp.iter() {
+                self.counters.count(SessionCounter::TempTablesDropped);
+                self.instance.store.drop_table(table.rows.data.id());
+            }
+            self.temp.clear();
+        }
+        self.drop_globals();
+    }
+
+    /// Drops the `##` tables and temporary procedures that the session has made; those of an open transaction
+    /// stay until the next time.
+    fn drop_globals(&mut self) {
+        if self.transaction.count > 0 {
+            return;
+        }
+        let ids = self.temp.take_globals();
+        if ids.is_empty() {
+            return;
+        }
+        let dropped = self.change_catalog(|catalog| {
+            let tempdb = catalog.database_mut("tempdb").ok_or(Msg::InternalError)?;
+            let own = ids.iter().filter_map(|id| tempdb.object_by_id(*id).cloned());
+            let own: Vec<Object> = own.collect();
+            for object in &own {
+                tempdb.objects.remove(&(Name::new(object.schema()), Name::new(object.name())));
+            }
+            Ok(own)
+        });
+        for object in dropped.unwrap_or_default() {
+            if let Object::Table(table) = object {
+                self.counters.count(SessionCounter::TempTablesDropped);
+                self.note_gone(&table.rows.data);
+            }
+        }
+        self.keep_definitions();
+    }
+
+    /// Keeps the options as they are, for the end of the running level. To be called before one is
+    /// changed.
+    pub(crate) fn save_options(&mut self) {
+        if self.nest_level > 0 && self.saved_options.is_none() {
+            self.saved_options = Some(Box::new(self.options.clone()));
+        }
+    }
+
     /// Returns what a plan has to be good for that is to serve the session now.
     #[inline]
     pub(crate) fn asked_for(&self) -> AskedFor<'_> {

@@ -36,9 +36,10 @@ pub(super) fn create(
         TriggerTarget::AllServer => MASTER.to_owned(),
         TriggerTarget::Database | TriggerTarget::Table(_) => cx.session.database.to_string(),
     };
-    let body = cx.session.compile_trigger(create, None, &cx.source, &database)?;
+    let body =
+        crate::compile::function::compile_trigger(cx.session, create, None, &cx.source, &database)?;
     let name = create.name.object.to_string();
-    cx.session.check_module(&body, &name)?;
+    crate::exec::run::compile::check_module(cx.session, &body, &name)?;
     let to = Target { database, schema: "dbo".to_owned(), name };
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();

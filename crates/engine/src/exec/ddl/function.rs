@@ -109,7 +109,12 @@ fn routine(
             returns = Some(ColumnType { nullable: true, ..ty });
         }
         FunctionBody::Multi { variable, elements, .. } => {
-            table = Some(cx.session.returned_table(variable, elements, &to.database)?);
+            table = Some(crate::compile::function::returned_table(
+                cx.session,
+                variable,
+                elements,
+                &to.database,
+            )?);
         }
         FunctionBody::Inline { .. } | FunctionBody::External { .. } => {}
     }
@@ -139,8 +144,14 @@ fn check_body(
     if !ends_with_return(body) {
         return Err(Msg::FunctionMustReturn.into());
     }
-    let program = cx.session.compile_function(create, routine, &cx.source, &to.database)?;
-    cx.session.check_module(&program, &to.name)
+    let program = crate::compile::function::compile_function(
+        cx.session,
+        create,
+        routine,
+        &cx.source,
+        &to.database,
+    )?;
+    crate::exec::run::compile::check_module(cx.session, &program, &to.name)
 }
 
 fn ends_with_return(statement: &ast::Statement) -> bool {

@@ -97,7 +97,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     if native {
         check_native(create)?;
     }
-    cx.session.check_body(create, &parameters, &cx.source)?;
+    crate::compile::check_body(cx.session, create, &parameters, &cx.source)?;
     let execute_as = execute_as(&create.options, to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);

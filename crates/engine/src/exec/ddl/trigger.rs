@@ -50,8 +50,14 @@ pub(super) fn create(
     }
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
-    let body = cx.session.compile_trigger(create, Some(&table), &cx.source, &to.database)?;
-    cx.session.check_module(&body, &to.name)?;
+    let body = crate::compile::function::compile_trigger(
+        cx.session,
+        create,
+        Some(&table),
+        &cx.source,
+        &to.database,
+    )?;
+    crate::exec::run::compile::check_module(cx.session, &body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);

@@ -74,16 +74,18 @@ impl Runner<'_> {
     }
 }
 
-impl SessionState {
-    /// Checks the body of a module that is being created.
-    ///
-    /// # Errors
-    /// All mistakes that can be known, as [`Error::all`] has them.
-    pub(crate) fn check_module(&self, program: &Program, name: &str) -> types::Result<()> {
-        // A request that is cancelled ends at its next statement.
-        let errors = check(self, program, Plans::OfModule).unwrap_or_default();
-        Error::all(errors).map_or(Ok(()), |error| Err(error.in_procedure(name)))
-    }
+/// Checks the body of a module that is being created.
+///
+/// # Errors
+/// All mistakes that can be known, as [`Error::all`] has them.
+pub(crate) fn check_module(
+    session: &SessionState,
+    program: &Program,
+    name: &str,
+) -> types::Result<()> {
+    // A request that is cancelled ends at its next statement.
+    let errors = check(session, program, Plans::OfModule).unwrap_or_default();
+    Error::all(errors).map_or(Ok(()), |error| Err(error.in_procedure(name)))
 }
 
 /// What becomes of the plans.

@@ -404,7 +404,7 @@ impl Runner<'_> {
             return Err(proc::missing(name));
         };
         check_execute(cx.session, &procedure, self.program.owner)?;
-        let program = cx.session.take_program_of(&procedure)?;
+        let program = crate::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
         let outcome = invoke(&mut call, cx);
@@ -414,7 +414,7 @@ impl Runner<'_> {
                 argument.value = call.parameter(*place).clone();
             }
         }
-        cx.session.keep_program_of(call);
+        crate::compile::keep_program_of(cx.session, call);
         outcome
     }
 
@@ -484,7 +484,7 @@ impl Runner<'_> {
 
 /// Runs text one level deeper.
 pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let program = match cx.session.compile_batch(text) {
+    let program = match crate::compile::compile_batch(cx.session, text) {
         Ok(program) => program,
         Err(Stop::Error(error)) => return scope_ended(report_scope(error, cx)),
         Err(stop) => return Err(stop),

@@ -82,16 +82,6 @@ pub(crate) fn report_scope(error: Error, cx: &mut Cx<'_>) -> Result<i32, Stop> {
     Err(if fatal { Stop::Batch } else { Stop::Scope })
 }
 
-impl SessionState {
-    /// Keeps the options as they are, for the end of the running level. To be called before one is
-    /// changed.
-    pub(crate) fn save_options(&mut self) {
-        if self.nest_level > 0 && self.saved_options.is_none() {
-            self.saved_options = Some(Box::new(self.options.clone()));
-        }
-    }
-}
-
 impl Frame {
     /// Makes the table variables empty again, parameters aside.
     ///

@@ -13,7 +13,7 @@
 
 pub(crate) mod atomic;
 mod bind_leaf;
-mod compile;
+pub(crate) mod compile;
 mod cursor;
 mod execute;
 mod execute_as;
