@@ -11,7 +11,7 @@
 use std::sync::Arc;
 
 use engine::bind::bind_statement;
-use engine::instance::{Config, Instance, LockMode};
+use engine::instance::{Config, LockMode};
 use engine::opt::Level;
 use engine::session::{ClientInfo, LoginRequest, Session};
 use engine::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};

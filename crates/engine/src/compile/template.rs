@@ -12,8 +12,8 @@
 
 use std::sync::Arc;
 
+use tsql::Tokens;
 use tsql::ast::Literal;
-use tsql::{Template, Tokens};
 use types::{Msg, Value};
 
 use crate::bind::simple;

@@ -3,25 +3,18 @@
 use std::sync::Arc;
 
 use sos::ledger::{self, Label, SessionBooks};
-use sos::memory::{MemoryClerk, with_clerk};
 use storage::lock::LockScope;
-use types::value::ColumnType;
 use types::{Error, Msg};
 
-use crate::bind::Binder;
-use crate::bind::program::{Body, Parameters, compile};
-use crate::catalog::name::Name;
-use crate::catalog::{Object, ProcedureDef};
 use crate::event::context;
 use crate::event::emit::error::Receiver;
 use crate::event::emit::{self, request};
-use crate::exec::run::{Invocation, Runner, Stop, transactions};
+use crate::exec::run::{Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
 use crate::instance::{Instance, SessionCard, SessionCounter};
 use crate::plan::program::Program;
-use crate::security::Owner;
-use crate::session::{Entry, ProgramKey};
+use crate::session::Entry;
 use crate::session::deferred::Deferred;
 use crate::session::state::Pooled;
 use crate::session::template::{Call, Chosen};
@@ -29,7 +22,6 @@ use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };
 use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
-use crate::stats::{Identity, Module, Origin};
 
 /// One connection's session.
 pub struct Session {
@@ -221,7 +213,158 @@ impl Session {
         sink.pass()
     }
 
-    /// An error of a batch's text, which SET XACT_ABORT does not concern.
+    /// Takes the session back to what it was after login, as a connection pool asks; tells the client if
+    /// that rolls back a transaction.
+    ///
+    /// # Errors
+    /// [`crate::sink::Disconnected`] if the sink said so; the session is reset all the same.
+    pub fn reset(&mut self, reset: Reset, sink: &mut dyn ResultSink) -> Sent {
+        emit::session::logout(&self.state, self.state.pooled.since, true);
+        let told = crate::exec::reset::reset(&mut self.state, reset, sink);
+        self.state.pooled =
+            Pooled { reset: request::reset_key(reset), since: self.state.meter.live().started() };
+        emit::session::login(&self.state, true);
+        self.card.count_reset();
+        told
+    }
+
+    /// Counts an attention of the client.
+    pub fn count_attention(&self) {
+        self.state.counters.count(SessionCounter::Attentions);
+        request::attention(&self.state);
+    }
+
+    /// Notes that a message of the client has been received: its requests are timed from here on.
+    pub fn begin_message(&mut self) {
+        sos::sched::work_for(session_number(self.state.id));
+        self.state.meter.begin(&self.state.instance.statistics);
+    }
+
+    /// Notes that the answer to the message has been sent.
+    pub fn end_message(&mut self) {
+        self.state.meter.end();
+        self.state.pooled.reset = 0;
+        sos::sched::work_for(0);
+    }
+
+    /// What the session's requests spend and wait for, to be given to [`sos::ledger::request`].
+    pub fn books(&self) -> &Arc<SessionBooks> {
+        &self.card.books
+    }
+
+    /// Times a request that no server has: the message is the call.
+    pub(super) fn served<R>(&mut self, serve: impl FnOnce(&mut Self) -> R) -> R {
+        if self.state.meter.is_open() {
+            return context::serve(|| serve(self));
+        }
+        let books = Arc::clone(self.books());
+        // The edges that receiving and sending are elsewhere.
+        let _ = ledger::spent();
+        ledger::request(Some(&books), || {
+            self.begin_message();
+            let outcome = context::serve(|| serve(self));
+            let _ = ledger::spent();
+            self.end_message();
+            outcome
+        })
+    }
+
+    /// Brings the session's card up to date. The lock is taken only for what has changed.
+    fn show(&mut self) {
+        self.card.end_request(&self.state);
+        let same_database = Arc::ptr_eq(&self.shown_database, &self.state.database);
+        if same_database && self.shown_options == self.state.options {
+            return;
+        }
+        self.shown_options.clone_from(&self.state.options);
+        self.shown_database = Arc::clone(&self.state.database);
+        self.card.publish(&self.state);
+    }
+
+    /// The flag that an attention raises; the server clears it when it acknowledges.
+    pub fn cancel(&self) -> &Arc<sos::park::Cancel> {
+        &self.state.cancel
+    }
+
+    pub(super) fn begin_request(&mut self, in_rpc: bool) {
+        if let Some(announced) = self.announced.take() {
+            request::batch_given_up(&self.state, announced);
+        }
+        ledger::label(Label::Execute);
+        self.card.live.begin_request();
+        let state = &mut self.state;
+        state.refresh_catalog();
+        state.in_rpc = in_rpc;
+        state.nest_level = 0;
+        state.try_depth = 0;
+        state.handled_errors.clear();
+        state.inserting_call = false;
+        state.saved_options = None;
+        // Rows that were announced come at once or not at all.
+        state.pending_bulk = None;
+    }
+
+    /// Reports what nobody has reported, and rolls back what can't be committed.
+    pub(super) fn end_request(
+        &mut self,
+        outcome: Result<(), Stop>,
+        sink: &mut Deferred<'_>,
+    ) -> Sent {
+        let sent = self.report_end(outcome, sink);
+        sink.count_messages(&self.state.counters);
+        self.show();
+        ledger::label(Label::Encode);
+        sent
+    }
+
+    fn report_end(&mut self, outcome: Result<(), Stop>, sink: &mut Deferred<'_>) -> Sent {
+        let state = &mut self.state;
+        match outcome {
+            Ok(()) | Err(Stop::Scope | Stop::Batch | Stop::Cancelled) => {}
+            Err(Stop::Disconnected) => return Err(crate::sink::Disconnected),
+            Err(stop @ (Stop::Error(_) | Stop::Thrown(_) | Stop::Unbound(_))) => {
+                // Statements have reported theirs: what is left of a batch is its text's.
+                let of_text = !state.in_rpc && matches!(stop, Stop::Error(_));
+                let (Stop::Error(mut error) | Stop::Thrown(mut error) | Stop::Unbound(mut error)) =
+                    stop
+                else {
+                    return Ok(());
+                };
+                state.last_error = error.number;
+                if state.options.xact_abort && !of_text {
+                    transactions::roll_back_all(state, sink)?;
+                }
+                for error in error.take_earlier().into_iter().chain([error]) {
+                    emit::error::reported(state, &error, Receiver::Client);
+                    sink.message(&error.at_line(1))?;
+                }
+                sink.error_done(done_kind(state))?;
+            }
+        }
+        if state.transaction.doomed && state.transaction.count > 0 {
+            transactions::roll_back_all(state, sink)?;
+            sink.message(&Error::from(Msg::UncommittableAtEnd).at_line(1))?;
+            sink.error_done(done_kind(state))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if let Some(announced) = self.announced.take() {
+            request::batch_given_up(&self.state, announced);
+        }
+        emit::session::logout(&self.state, self.state.pooled.since, false);
+        self.state.roll_back_silently();
+        self.state.drop_temp_tables();
+        emit::lock::released_all(&self.state, LockScope::Session);
+        self.state.locks.close(self.state.instance.store.locks());
+        self.state.instance.sessions.close(self.state.id);
+    }
+}
+
+/// An error of a batch's text, which SET XACT_ABORT does not concern.
 fn of_text(stop: Stop) -> Stop {
     match stop {
         Stop::Unbound(error) => Stop::Error(error),

@@ -3,18 +3,11 @@
 
 use std::sync::Arc;
 
-use tsql::ast::Literal;
-use tsql::{Template, Tokens};
-use types::{Msg, Value};
+use tsql::Template;
+use types::Value;
 
-use crate::bind::simple;
-use crate::exec::run::Stop;
-use crate::explain::Explain;
-use crate::instance::SessionCounter;
 use crate::plan::program::Program;
-use crate::session::options::Meaning;
-use crate::session::{ProgramKey, SessionState};
-use crate::stats::Origin;
+use crate::session::ProgramKey;
 
 /// Places in a session's caches; a power of two.
 const PLACES: usize = 16;

@@ -28,7 +28,7 @@ use crate::bind::{Level, Source, SourceColumn};
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::Silent;
 use crate::exec::{Cx, Frame};
-use crate::instance::{Config, Instance, LockMode};
+use crate::instance::{Config, LockMode};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 use crate::session::{ClientInfo, LoginRequest, Session};
