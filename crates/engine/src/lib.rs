@@ -7,13 +7,12 @@
 pub use ::binder as bind;
 pub use ::catalog;
 mod compile;
-pub mod event;
 pub mod exec;
 pub mod explain;
 pub mod func;
-pub mod instance;
 pub use ::optimizer as opt;
 pub use ::plan;
+pub use ::session::{event, instance};
 pub mod proc;
 pub mod security;
 pub mod session;

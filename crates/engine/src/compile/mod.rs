@@ -17,12 +17,12 @@ use crate::bind::Binder;
 use crate::bind::program::{Body, Parameters, compile};
 use crate::catalog::ProcedureDef;
 use crate::exec::run::Invocation;
-use crate::instance::SessionCounter;
 use crate::plan::program::Program;
 use crate::security::Owner;
 use crate::session::stop::Stop;
 use crate::session::{Entry, ProgramKey, SessionState};
 use crate::stats::{Identity, Module, Origin};
+use ::session::instance::SessionCounter;
 
 /// Finds a batch's program among those of all sessions, or compiles it. `sent` is the text.
 pub(crate) fn compile_shared(

@@ -18,13 +18,13 @@ use types::{Msg, Value};
 
 use crate::bind::simple;
 use crate::explain::Explain;
-use crate::instance::SessionCounter;
 use crate::plan::program::Program;
 use crate::session::options::Meaning;
 use crate::session::stop::Stop;
 use crate::session::template::{Back, Call, Chosen, Kept, Kind, Known, put, take};
 use crate::session::{ProgramKey, SessionState};
 use crate::stats::Origin;
+use ::session::instance::SessionCounter;
 
 /// Finds what a text runs that the session has no program for, or compiles it.
 pub(crate) fn choose(

@@ -18,12 +18,12 @@ use types::value::ColumnType;
 use types::{Bytes, Error, Msg, Result, Value};
 
 use crate::catalog::TableDef;
-use crate::event::emit;
 use crate::exec::vector::Share;
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::Scan;
 use crate::plan::statement::{Purpose, table_of};
+use ::session::event::emit;
 
 /// Rows from which an insert is compressed at once: fewer go to the delta store.
 const BULK_ROWS_MIN: usize = 102_400;

@@ -10,11 +10,11 @@ use tsql::ast::{Statement, StatementKind};
 use types::{DataType, Error, Msg};
 
 use crate::catalog::ModuleDef;
-use crate::event::emit::{self, statement::Called};
 use crate::exec::ddl::event::{Occurrence, occurrences};
 use crate::exec::run::{Stop, enter, transactions};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::RoutineKind;
+use ::session::event::emit::{self, statement::Called};
 
 /// An event and the triggers that watch it.
 pub(crate) struct Watched {

@@ -4,9 +4,9 @@ use storage::Error as StorageError;
 use types::{Error, Msg};
 
 use crate::exec::Cx;
-use crate::instance::SessionCounter;
 use crate::session::stop::{INTERNAL, cancelled};
 use crate::sink::Sent;
+use ::session::instance::SessionCounter;
 
 /// Why a statement stopped without an error of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use types::{Error, Msg, Result, Value};
 
 use crate::catalog::ModuleDef;
-use crate::event::emit::{self, statement::Called};
 use crate::exec::eval::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::query::load;
@@ -18,6 +17,7 @@ use crate::plan::expr::{Expr, UserCall};
 use crate::plan::program::RoutineKind;
 use crate::plan::query::UserFunctionScan;
 use crate::sink::{ColumnInfo, Done, EnvChange, ResultShape, ResultSink, Sent};
+use ::session::event::emit::{self, statement::Called};
 
 /// Calls a scalar function.
 ///

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use storage::lock::LockScope;
 
-use crate::event::emit;
 use crate::exec::run::transactions;
 use crate::session::{Reset, SessionState};
 use crate::sink::{ResultSink, Sent};
+use ::session::event::emit;
 
 /// Takes the session back to what it was after login, as a connection pool asks. Writes nothing
 /// that other sessions read, as long as no temporary table has to go.

@@ -7,12 +7,12 @@ use types::{Msg, Result, Value};
 use crate::exec::eval::{eval, truth};
 use crate::exec::query::{Flow, encode_seek_key, load, run_output};
 use crate::exec::{Cx, StatementResult, arithmetic, dml, fault, trigger};
-use crate::instance::SessionCounter;
 use crate::plan::query::{Access, Node, Query, Scan};
 use crate::plan::statement::{Bound, Course, Scalar, Select, SelectAssign, table_of};
 use crate::plan::walk;
 use crate::session::IsolationLevel;
 use crate::sink::Command;
+use ::session::instance::SessionCounter;
 
 /// Runs a bound data statement.
 ///

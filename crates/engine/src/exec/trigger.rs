@@ -12,12 +12,12 @@ use types::{Error, Msg, Result, Value};
 
 use crate::bind::dml::{Event, find_triggers};
 use crate::catalog::{Catalog, ForeignKeyDef, ModuleDef, ReferenceAction, TableDef, TableRows};
-use crate::event::emit::{self, statement::Called};
 use crate::exec::fault::{self, Interruption};
 use crate::exec::run::{Stop, enter};
 use crate::exec::{Cx, Frame};
 use crate::plan::program::RoutineKind;
 use crate::plan::statement::{Firing, OutputClause, OutputTarget};
+use ::session::event::emit::{self, statement::Called};
 
 /// Triggers that a statement has to fire.
 pub(crate) struct Pending {

@@ -15,8 +15,8 @@ use storage::{RowRef, Store, TransactionOptions};
 use types::Value;
 
 use crate::catalog::{Object, TableDef};
-use crate::event::emit;
-use crate::instance::Instance;
+use ::session::event::emit;
+use ::session::instance::Instance;
 
 /// The trace flag that keeps the background task from compressing.
 const FLAG_DISABLED: i32 = 634;

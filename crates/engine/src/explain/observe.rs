@@ -10,12 +10,12 @@ use super::collect::{check_permission, document, is_switch, send, send_document}
 use super::rows::{self, Detail};
 use super::statement::{Shown, Spent, World};
 use super::{Explain, Profile};
-use crate::event::emit;
 use crate::exec::run::{Runner, Stop};
 use crate::exec::vector::Degree;
 use crate::exec::{Cx, StatementResult};
 use crate::plan::program::{Leaf, RunHints, Step};
 use crate::plan::statement::{Bound, table_of};
+use ::session::event::emit;
 
 /// Numbers of the messages.
 const EXECUTION_TIMES: i32 = 3612;

@@ -9,8 +9,8 @@ use super::trace::number;
 use crate::catalog::name::Name;
 use crate::exec::Cx;
 use crate::exec::run::{Argument, Stop};
-use crate::instance::datetime_of;
 use crate::session::session_id;
+use ::session::instance::datetime_of;
 
 static INPUT_BUFFER: TextProcedure = TextProcedure {
     name: "DBCC INPUTBUFFER",

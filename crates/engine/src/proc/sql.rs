@@ -9,12 +9,12 @@ use types::{Error, Msg, Value};
 use crate::bind::program::Parameters;
 use crate::exec::run::{Argument, Stop, convert_argument, enter, report_scope};
 use crate::exec::{Cx, Frame};
-use crate::instance::SessionCounter;
 use crate::plan::program::{Program, TableVariableDef, VariableDef};
 use crate::proc::rpc::as_declared;
 use crate::proc::{SystemProcedure, argument};
 use crate::session::{Entry, Reset, SessionState};
 use crate::stats::Origin;
+use ::session::instance::SessionCounter;
 
 pub(super) static PROCEDURES: &[SystemProcedure] = &[
     SystemProcedure { name: "sp_executesql", id: 10, run: execute_sql },

@@ -6,15 +6,15 @@ use types::{Bytes, Error, Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{Catalog, password};
-use crate::event::emit;
 use crate::exec::ddl::user_access;
 use crate::exec::run::option;
-use crate::instance::{Answer, Instance, SessionCounters as Counters};
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
 use crate::stats::{Live, Meter};
+use ::session::event::emit;
+use ::session::instance::{Answer, Instance, SessionCounters as Counters};
 
 /// Why a login fails: the states of error 18456, as the server's log has them. The client is told
 /// state 1.

@@ -2,12 +2,12 @@
 
 use types::{Msg, Value};
 
-use crate::event::emit::{self, request};
 use crate::exec::run::{Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::session::deferred::Deferred;
 use crate::session::{BeginNext, Session, TransactionRequest};
 use crate::sink::{ColumnInfo, Command, DoneKind, ResultSink, Sent};
+use ::session::event::emit::{self, request};
 
 impl Session {
     /// Runs a transaction manager request, its final `done` included.

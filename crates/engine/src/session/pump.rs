@@ -6,13 +6,9 @@ use sos::ledger::{self, Label, SessionBooks};
 use storage::lock::LockScope;
 use types::{Error, Msg};
 
-use crate::event::context;
-use crate::event::emit::error::Receiver;
-use crate::event::emit::{self, request};
 use crate::exec::run::{Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
-use crate::instance::{Instance, SessionCard, SessionCounter};
 use crate::plan::program::Program;
 use crate::session::Entry;
 use crate::session::deferred::Deferred;
@@ -22,6 +18,10 @@ use crate::session::{
     Admission, LoginRequest, Options, Reset, Rpc, SessionState, login, session_number,
 };
 use crate::sink::{Command, Done, DoneKind, ResultSink, Sent};
+use ::session::event::context;
+use ::session::event::emit::error::Receiver;
+use ::session::event::emit::{self, request};
+use ::session::instance::{Instance, SessionCard, SessionCounter};
 
 /// One connection's session.
 pub struct Session {
@@ -87,7 +87,7 @@ impl Session {
     }
 
     /// Says how the owner of the connection is asked something from outside.
-    pub fn on_nudge(&self, on_nudge: crate::instance::OnNudge) {
+    pub fn on_nudge(&self, on_nudge: ::session::instance::OnNudge) {
         self.state.instance.sessions.set_on_nudge(self.state.id, on_nudge);
     }
 

@@ -6,7 +6,7 @@ use types::{DataType, Value};
 use super::column::{BIT, Column, INT, VARIANT, bit, col, int, nv, opt, rows, shape, text};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Catalog;
-use crate::instance::Instance;
+use ::session::instance::Instance;
 
 const COLUMNS: &[Column<Setting>] = &[
     col("configuration_id", INT, |r| int(r.id)),

@@ -7,8 +7,8 @@ use super::column::{
     us, vb,
 };
 use super::{Rows, Scope, SystemView};
-use crate::instance::datetime_of;
 use crate::stats::{Module, ProgramBooks, Totals};
+use ::session::instance::datetime_of;
 
 /// A cached procedure.
 struct ProcedureRow {

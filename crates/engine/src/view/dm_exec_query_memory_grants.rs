@@ -9,8 +9,8 @@ use super::column::{
 };
 use super::{Rows, Scope, SystemView};
 use crate::exec::grant::{GrantNow, POOL, STEP_BYTES, WAIT_MAX};
-use crate::instance::datetime_of;
 use crate::view::source_requests::{RequestRow, request_rows};
+use ::session::instance::datetime_of;
 
 /// A request that holds memory.
 struct GrantRow {

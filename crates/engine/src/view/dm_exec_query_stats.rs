@@ -5,8 +5,8 @@ use super::column::{
     us, vb,
 };
 use super::{Rows, Scope, SystemView};
-use crate::instance::datetime_of;
 use crate::stats::{StatementRow, statements};
+use ::session::instance::datetime_of;
 
 const COLUMNS: &[Column<StatementRow>] = &[
     col("sql_handle", vb(64), |r| binary(r.books.sql_handle().bytes())),

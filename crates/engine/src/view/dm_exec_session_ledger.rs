@@ -6,8 +6,8 @@ use types::Value;
 
 use super::column::{BIGINT, Column, SMALLINT, big, col, nv, opt, or_null, rows, shape, text};
 use super::{Rows, Scope, SystemView};
-use crate::instance::SessionCard;
 use crate::stats::{Part, Spend};
+use ::session::instance::SessionCard;
 
 /// One category of a session.
 struct LedgerRow {

@@ -4,7 +4,7 @@ use types::Value;
 
 use super::column::{ADDRESS, BIGINT, Column, NVMAX, big, col, nv, rows, shape, text, unknown};
 use super::{Rows, Scope, SystemView};
-use crate::instance::Reading;
+use ::session::instance::Reading;
 
 const COLUMNS: &[Column<Record>] = &[
     unknown("ring_buffer_address", ADDRESS),

@@ -9,7 +9,7 @@ use super::column::{
 };
 use super::source_tasks::{TaskRow, address, address_or_null, thread_rows};
 use super::{Rows, Scope, SystemView};
-use crate::instance::datetime_of;
+use ::session::instance::datetime_of;
 
 const COLUMNS: &[Column<ThreadRow>] = &[
     col("thread_address", ADDRESS, |r| address(r.task.activity.handle())),

@@ -10,7 +10,7 @@ use super::column::{
 };
 use super::{Rows, Scope, SystemView};
 use crate::exec::grant::{POOL, WAIT_MAX};
-use crate::instance::SessionCounter;
+use ::session::instance::SessionCounter;
 
 /// Name and id.
 const GROUP: (&str, i32) = ("default", 2);

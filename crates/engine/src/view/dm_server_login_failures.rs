@@ -5,7 +5,7 @@ use types::Value;
 
 use super::column::{BIGINT, Column, DATETIME, INT, SYSNAME, ascii, big, col, int, rows, text, vc};
 use super::{Rows, Scope, SystemView, column::shape};
-use crate::instance::{FailureKind, FailureRow};
+use ::session::instance::{FailureKind, FailureRow};
 
 const COLUMNS: &[Column<FailureRow>] = &[
     col("kind", vc(7), |r| {

@@ -7,7 +7,7 @@ use super::column::{
     BIGINT, Column, DATETIME, GUID, INT, big, col, int, nv, rows, shape, text, unknown, vb,
 };
 use super::{Rows, Scope, SystemView};
-use crate::instance::datetime_of;
+use ::session::instance::datetime_of;
 
 const COLUMNS: &[Column<TransactionRow>] = &[
     col("transaction_id", BIGINT, |r| big(r.number)),

@@ -13,8 +13,8 @@ use super::column::{
 use super::source_tasks::address;
 use super::{Rows, Scope, SystemView};
 use crate::catalog::TableDef;
-use crate::event::emit::lock::describe_key;
 use crate::session::session_id;
+use ::session::event::emit::lock::describe_key;
 
 const COLUMNS: &[Column<Request>] = &[
     col("resource_type", nv(60), |r| text(r.resource)),

@@ -12,7 +12,7 @@ use types::{DataType, Mode, Result, Value};
 
 use super::source_ledger::{between, time_rows, values};
 use super::{Rows, Scope, SystemView};
-use crate::instance::Remembered;
+use ::session::instance::Remembered;
 
 const TIME: DataType = DataType::DateTime2(7);
 const BEHIND: &[(&str, DataType)] = &[("from_time", TIME), ("to_time", TIME)];

@@ -6,7 +6,7 @@ use sos::memory::{ClerkRow, MemoryClerk};
 use sos::wait::{WaitRow, WaitType};
 
 use super::Scope;
-use crate::instance::{SessionCounter, SessionTotals};
+use ::session::instance::{SessionCounter, SessionTotals};
 
 /// `@@SERVICENAME`: what a default instance is called.
 const SERVICE_NAME: &str = "MSSQLSERVER";

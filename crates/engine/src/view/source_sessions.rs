@@ -6,10 +6,10 @@ use sos::sched::{Activity, Blocker};
 
 use super::Scope;
 use crate::catalog::name::Name;
-use crate::event::emit::lock::describe_key;
-use crate::instance::{Facts, SessionCard};
 use crate::session::{session_id, session_number};
 use crate::stats::Spend;
+use ::session::event::emit::lock::describe_key;
+use ::session::instance::{Facts, SessionCard};
 
 /// A session with what it told of itself.
 pub(crate) struct SessionRow {

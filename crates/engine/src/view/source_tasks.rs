@@ -13,8 +13,8 @@ use types::Value;
 
 use super::Scope;
 use super::column::binary;
-use crate::instance::SessionCard;
 use crate::session::session_id;
+use ::session::instance::SessionCard;
 
 /// A thread, and the session that it works for.
 pub(crate) struct TaskRow {
@@ -223,7 +223,7 @@ fn describe(lock: &LockRow) -> String {
     }
     format!(
         "applicationlock hash={:08x} databasePrincipalId={} dbid={} id=lock{:x} mode={}",
-        crate::event::emit::lock::hash(&lock.key),
+        ::session::event::emit::lock::hash(&lock.key),
         lock.key.principal,
         lock.key.database,
         lock.address,

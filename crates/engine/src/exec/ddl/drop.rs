@@ -9,7 +9,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{Database, Object, SYSTEM_DATABASE_LAST, TableDef};
 use crate::exec::Cx;
 use crate::exec::ddl::{cannot_drop, change_database, refuse, user_access};
-use crate::instance::SessionCounter;
+use ::session::instance::SessionCounter;
 
 pub(super) fn run(drop: &ast::Drop, cx: &mut Cx<'_>) -> Result<()> {
     for name in &drop.names {

@@ -13,10 +13,10 @@ use crate::exec::Cx;
 use crate::exec::ddl::shape::{Place, Shaper, skipped};
 use crate::exec::ddl::{change_database, created, refuse, storage, target, versioning};
 use crate::exec::fault;
-use crate::instance::SessionCounter;
 use crate::session::SessionState;
 use crate::sink::Traits;
 use crate::view::source::view_columns;
+use ::session::instance::SessionCounter;
 
 /// `database_id` of tempdb.
 const TEMPDB: i16 = 2;

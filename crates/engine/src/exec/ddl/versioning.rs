@@ -244,7 +244,7 @@ fn rows_of(
     columns: &[ColumnDef],
     indexes: &[IndexDef],
     layout: &Arc<types::row::RowLayout>,
-    instance: &Arc<crate::instance::Instance>,
+    instance: &Arc<::session::instance::Instance>,
 ) -> Result<Arc<crate::catalog::TableRows>> {
     let shape = RowShape { columns, indexes, layout, memory_optimized: false, has_columns: false };
     create_rows(&instance.store, &instance.catalog, &shape)

@@ -9,9 +9,9 @@ use crate::exec::eval::eval;
 use crate::exec::query::{Flow, run_query};
 use crate::exec::statement::{in_transaction, prepare, row_limit};
 use crate::exec::{Cx, StatementResult, ddl, fault};
-use crate::instance::SessionCounter;
 use crate::plan::statement::SelectInto;
 use crate::sink::Command;
+use ::session::instance::SessionCounter;
 
 /// Runs SELECT .. INTO or CREATE EXTERNAL TABLE .. AS SELECT; a failure leaves no table behind.
 pub(crate) fn run_select_into(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> {

@@ -11,12 +11,12 @@ use crate::bind::Binder;
 use crate::bind::expr::{arithmetic, assign, bind_condition, bind_expr, convert_to};
 use crate::exec::Cx;
 use crate::exec::run::{ErrorClass, Runner, Stop, positioned};
-use crate::instance::{MetadataCache, SessionCounter};
 use crate::plan::expr::{Expr, ExprKind, Slot};
 use crate::plan::program::{Leaf, LeafAst, Program};
 use crate::plan::statement::{Bound, Scalar};
 use crate::plan::watch::{self, Found, Watch};
 use crate::session::options::Meaning;
+use ::session::instance::{MetadataCache, SessionCounter};
 use tsql::ast::AssignOp;
 use types::type_rules::BinaryOp;
 

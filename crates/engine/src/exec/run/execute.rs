@@ -10,7 +10,6 @@ use types::{DataType, Error, Length, Mode, Msg, Value};
 
 use crate::catalog::name::Name;
 use crate::catalog::{ParameterDef, ProcedureDef};
-use crate::event::emit;
 use crate::exec::run::{Runner, Stop, enter, report_scope};
 use crate::exec::{Cx, Frame, FrameTables};
 use crate::plan::program::{
@@ -22,6 +21,7 @@ use crate::session::SessionState;
 use crate::session::argument::{Argument, TableArgument, text_type};
 use crate::session::context::End;
 use crate::sink::{Command, Done, DoneKind};
+use ::session::event::emit;
 
 /// A procedure call, ready to run.
 pub(crate) struct Invocation {

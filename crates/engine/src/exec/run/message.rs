@@ -3,8 +3,6 @@
 use types::{Error, Msg, Value};
 
 use crate::catalog::UserMessage;
-use crate::event::emit;
-use crate::event::emit::error::Receiver;
 use crate::exec::Cx;
 use crate::exec::run::{Runner, Stop, done, ended, transactions};
 use crate::plan::expr::ExprKind;
@@ -13,6 +11,8 @@ use crate::plan::statement::Bound;
 use crate::session::SessionState;
 use crate::sink::Command;
 use crate::view::source_messages::{ENGLISH, system_message};
+use ::session::event::emit;
+use ::session::event::emit::error::Receiver;
 use tsql::ast::{self, RaisErrorOption};
 
 /// Longest text of PRINT and RAISERROR, in characters.

@@ -31,9 +31,6 @@ mod wait;
 use types::value::ColumnType;
 use types::{Error, Msg, Value};
 
-use crate::event::context::follows_statements;
-use crate::event::emit;
-use crate::event::emit::error::Receiver;
 use crate::exec::eval;
 use crate::exec::fault::Interruption;
 use crate::exec::{Cx, StatementResult, definition_trigger};
@@ -43,6 +40,9 @@ use crate::plan::query::Node;
 use crate::plan::statement::{Bound, Scalar};
 use crate::sink::{Command, Disconnected, Done, DoneKind};
 use crate::stats::{Cost, StatementPlace};
+use ::session::event::context::follows_statements;
+use ::session::event::emit;
+use ::session::event::emit::error::Receiver;
 
 pub(crate) use self::transaction as transactions;
 pub(crate) use crate::session::argument::{Argument, TableArgument};

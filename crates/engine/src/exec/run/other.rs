@@ -3,7 +3,6 @@
 use tsql::ast::{self, StatementKind, TransactionAction, TransactionName};
 use types::{Error, Msg};
 
-use crate::event::emit::checkpoint;
 use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::cursor::close_at_end;
@@ -12,6 +11,7 @@ use crate::exec::run::{Runner, Stop, ended, transactions};
 use crate::exec::{Cx, definition_trigger};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::sink::{Command, EnvChange};
+use ::session::event::emit::checkpoint;
 
 impl Runner<'_> {
     pub(super) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {

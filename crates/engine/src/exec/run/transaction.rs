@@ -6,9 +6,9 @@ use types::{Error, Msg};
 
 use crate::exec::Cx;
 use crate::exec::run::Stop;
-use crate::instance::SessionCounter;
 use crate::session::SessionState;
 use crate::sink::{EnvChange, ResultSink};
+use ::session::instance::SessionCounter;
 
 /// Names of transactions and savepoints are cut to this many characters.
 const NAME_LENGTH_MAX: usize = 32;

@@ -9,10 +9,10 @@ use types::Value;
 use super::index_join;
 use crate::exec::eval::in_place;
 use crate::exec::{Cx, query};
-use crate::instance::ExecutionMode;
 use crate::plan::expr::{Expr, ExprKind};
 use crate::plan::query::{Access, JoinMethod, Node, Scan, TableSource};
 use crate::plan::walk;
+use ::session::instance::ExecutionMode;
 
 /// Rows that the scans of a tree read from which it pays to make batches.
 const ROWS_MIN: u64 = 500;

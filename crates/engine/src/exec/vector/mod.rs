@@ -58,7 +58,7 @@ use crate::plan::walk::{self, Registers};
 
 pub(crate) use parallel::{Degree, Parallel, Receiver, Regions, Role, Share, regions_of};
 
-pub use crate::instance::ExecutionMode;
+pub use ::session::instance::ExecutionMode;
 pub(crate) use choice::is_chosen;
 pub(crate) use hash_join::{Course, course};
 

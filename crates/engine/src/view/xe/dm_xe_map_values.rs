@@ -3,9 +3,9 @@
 use sos::xe::Map;
 
 use super::guid;
-use crate::event::registry;
 use crate::view::column::{Column, GUID, INT, col, int, nv, rows, shape, text};
 use crate::view::{Rows, Scope, SystemView};
+use ::session::event::registry;
 
 const COLUMNS: &[Column<(&'static Map, u32, &'static str)>] = &[
     col("name", nv(256), |(map, ..)| text(map.name)),

@@ -4,10 +4,10 @@
 use sos::xe::{Event, FieldType, PACKAGE0, Package, ParameterType, Target};
 
 use super::guid;
-use crate::event::map::{ETW_CHANNEL, KEYWORD};
-use crate::event::registry;
 use crate::view::column::{Column, GUID, INT, col, int, nv, opt, or_null, rows, shape, text};
 use crate::view::{Rows, Scope, SystemView};
+use ::session::event::map::{ETW_CHANNEL, KEYWORD};
+use ::session::event::registry;
 
 /// What is `capabilities` of a parameter that must be given.
 const MANDATORY: i32 = 1;

@@ -4,9 +4,9 @@ use sos::xe::{FIELD_TYPES, FieldType, PACKAGE0, Package};
 use types::Value;
 
 use super::guid;
-use crate::event::registry;
 use crate::view::column::{Column, GUID, INT, col, int, nv, opt, or_null, rows, shape, text};
 use crate::view::{Rows, Scope, SystemView};
+use ::session::event::registry;
 
 /// What is `capabilities` of a target whose work is done by who fires.
 const SYNCHRONOUS: i32 = 0x1000;

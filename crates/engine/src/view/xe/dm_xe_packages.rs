@@ -3,9 +3,9 @@
 use sos::xe::Package;
 
 use super::guid;
-use crate::event::registry;
 use crate::view::column::{ADDRESS, Column, GUID, INT, col, nv, opt, rows, shape, text, unknown};
 use crate::view::{Rows, Scope, SystemView};
+use ::session::event::registry;
 
 const COLUMNS: &[Column<&'static Package>] = &[
     col("name", nv(256), |r| text(r.name)),

@@ -1,11 +1,11 @@
 //! `sys.dm_xe_session_targets`: the targets of the event sessions that run, and what they hold.
 
 use super::{address, guid};
-use crate::event::xml;
 use crate::view::column::{
     ADDRESS, BIGINT, Column, GUID, NVMAX, big, col, nv, opt, or_null, rows, shape, text,
 };
 use crate::view::{Rows, Scope, SystemView};
+use ::session::event::xml;
 
 /// A target of a session that runs.
 struct Row {

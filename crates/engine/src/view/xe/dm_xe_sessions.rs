@@ -26,7 +26,7 @@ const COLUMNS: &[Column<SessionReport>] = &[
     col("dropped_event_count", INT, |r| int(r.totals.dropped)),
     col("dropped_buffer_count", INT, |r| int(r.drops.buffers)),
     col("blocked_event_fire_time", INT, |r| int(r.blocked_ns / 1_000_000)),
-    col("create_time", DATETIME, |r| crate::event::datetime_of(r.created_100ns)),
+    col("create_time", DATETIME, |r| ::session::event::datetime_of(r.created_100ns)),
     col("largest_event_dropped_size", INT, |r| int(r.drops.largest_bytes)),
 ];
 

@@ -7,11 +7,11 @@ use sos::xe::{EventFileReader, EventRecord, XeError, event_files};
 use types::{DataType, Error, Msg, Value};
 
 use super::guid;
-use crate::event::{registry, xml};
 use crate::view::column::{
     BIGINT, Column, GUID, NVMAX, big, col, nv, opt, or_null, rows, shape, text,
 };
 use crate::view::{Rows, Scope, SystemView};
+use ::session::event::{registry, xml};
 
 /// An event of a file.
 struct FileEvent {
@@ -29,7 +29,7 @@ const COLUMNS: &[Column<FileEvent>] = &[
     opt("file_name", nv(260), |r| text(&r.path)),
     opt("file_offset", BIGINT, |r| big(r.offset)),
     opt("timestamp_utc", DataType::DateTime2(7), |r| {
-        crate::event::datetime2_of(r.record.timestamp_100ns)
+        ::session::event::datetime2_of(r.record.timestamp_100ns)
     }),
 ];
 
@@ -100,7 +100,7 @@ fn error_of(error: &XeError) -> Error {
             Msg::EventFileName(path).into()
         }
         XeError::File { path, reason } => {
-            let (number, text) = crate::event::error::of_system(reason);
+            let (number, text) = ::session::event::error::of_system(reason);
             Msg::EventFileRead(&format!("{number}({text})"), path).into()
         }
         // The header is at its start: then it is no file of events.
@@ -109,6 +109,6 @@ fn error_of(error: &XeError) -> Error {
             let offset = i64::try_from(*offset).unwrap_or(i64::MAX);
             Msg::EventFileDamaged(path, offset).into()
         }
-        other => crate::event::error::of(other),
+        other => ::session::event::error::of(other),
     }
 }

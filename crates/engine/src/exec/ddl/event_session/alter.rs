@@ -8,8 +8,8 @@ use types::{Msg, Result};
 use super::{add_event, add_target, check, event, full, missing, of_server, option, target};
 use crate::catalog::EventSessionDef;
 use crate::catalog::name::Name;
-use crate::event::Changing;
 use crate::exec::Cx;
+use ::session::event::Changing;
 
 /// ALTER EVENT SESSION.
 pub(in crate::exec::ddl) fn alter(alter: &AlterEventSession, cx: &mut Cx<'_>) -> Result<()> {

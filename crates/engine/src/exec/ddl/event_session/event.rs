@@ -6,7 +6,7 @@ use types::{Msg, Result};
 
 use super::{full, package_and_name, predicate, written};
 use crate::catalog::EventDef;
-use crate::event::registry;
+use ::session::event::registry;
 
 /// Finds an event.
 ///

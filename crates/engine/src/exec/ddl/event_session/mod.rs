@@ -2,7 +2,7 @@
 //!
 //! A definition is checked as a whole before anything changes: names against what the server can tell
 //! (`event/registry.rs`), predicates against the types of what they compare, parameters against their
-//! targets. What runs is changed after the catalog, under the lock of [`Events`](crate::event::Events), so
+//! targets. What runs is changed after the catalog, under the lock of [`Events`](::session::event::Events), so
 //! that the two agree.
 
 mod alter;
@@ -19,9 +19,9 @@ use types::{Error, Msg, Result};
 
 use crate::catalog::name::Name;
 use crate::catalog::{EventDef, EventSessionDef, EventTargetDef};
-use crate::event::registry::is_module;
 use crate::exec::Cx;
 use crate::exec::ddl::refuse;
+use ::session::event::registry::is_module;
 
 pub(super) use alter::alter;
 
@@ -139,7 +139,7 @@ fn check(session: &EventSessionDef) -> Result<()> {
     if session.options.max_memory_kb == 0 && asynchronous {
         return Err(Msg::EventNoMemory.into());
     }
-    sos::xe::Hub::check(&session.spec()).map_err(|error| crate::event::error::of(&error))
+    sos::xe::Hub::check(&session.spec()).map_err(|error| ::session::event::error::of(&error))
 }
 
 /// `package.name`, as messages have it.

@@ -8,7 +8,7 @@ use tsql::ast::{CompareOp, EventName, EventPredicate, Literal};
 use types::{Error, Msg, Result};
 
 use super::{full, package_and_name, text_of, written};
-use crate::event::registry;
+use ::session::event::registry;
 
 /// Characters of a predicate's text at most.
 const TEXT_MAX: usize = 3000;

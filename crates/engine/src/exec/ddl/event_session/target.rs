@@ -6,7 +6,7 @@ use types::{Msg, Result};
 
 use super::{full, package_and_name, text_of, written};
 use crate::catalog::EventTargetDef;
-use crate::event::registry;
+use ::session::event::registry;
 
 /// Finds a target.
 ///

@@ -28,11 +28,11 @@ use crate::bind::{Level, Source, SourceColumn};
 use crate::exec::eval::{eval, truth};
 use crate::exec::function::Silent;
 use crate::exec::{Cx, Frame};
-use crate::instance::{Config, LockMode};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::walk;
 use crate::session::{ClientInfo, LoginRequest, Session};
 use crate::sink::Traits;
+use ::session::instance::{Config, LockMode};
 use data::{Random, Table};
 
 /// What evaluating an expression over the selected rows came to: their values, or the first error.

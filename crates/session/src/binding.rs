@@ -1,0 +1,70 @@
+//! What a session lends a binder for the length of one leaf.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::SessionState;
+use binder::BinderContext;
+use catalog::name::Name;
+use plan::program::Program;
+
+/// For a leaf of a program. `SessionState` and program are borrowed, the catalog is counted up:
+/// binding is not on the hot path.
+pub fn context_of<'s>(session: &'s SessionState, program: &'s Program) -> BinderContext<'s> {
+    let database = if program.switches_database { &session.database } else { &program.database };
+    BinderContext {
+        rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+        chain: program.owner,
+        variables: &program.variables,
+        table_variables: &program.table_variables,
+        ..bare_context(session, database)
+    }
+}
+
+/// For a leaf of a program that does not run yet, in the database that it will run in. It has the variables
+/// that are declared up to `at`, and no temporary table that the program makes itself: what is found by
+/// that name is another one.
+pub fn context_ahead<'s>(
+    session: &'s SessionState,
+    program: &'s Program,
+    (database, at): (&'s str, u32),
+    made: &'s HashSet<String>,
+) -> BinderContext<'s> {
+    let variables = program.variables.partition_point(|variable| variable.at <= at);
+    let tables = program.table_variables.partition_point(|table| table.at <= at);
+    let find = |name: &str| {
+        let own = !made.is_empty() && made.contains(&Name::folded(name));
+        if own { None } else { session.temp.find(name) }
+    };
+    BinderContext {
+        rights: (program.asks() && !session.rights.is_all()).then_some(&session.rights),
+        chain: program.owner,
+        variables: &program.variables[..variables],
+        table_variables: &program.table_variables[..tables],
+        temp_tables: Box::new(find),
+        ..bare_context(session, database)
+    }
+}
+
+/// Without variables, for what the login may be forbidden.
+pub fn checked_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
+    let rights = (!session.rights.is_all()).then_some(&session.rights);
+    BinderContext { rights, ..bare_context(session, database) }
+}
+
+/// Without variables.
+pub fn bare_context<'s>(session: &'s SessionState, database: &'s str) -> BinderContext<'s> {
+    BinderContext {
+        catalog: Arc::clone(&session.catalog),
+        database,
+        rights: None,
+        chain: None,
+        options: &session.options,
+        variables: &[],
+        table_variables: &[],
+        temp_tables: Box::new(|name| session.temp.find(name)),
+        level: session.instance.config.optimizer,
+        store: &session.instance.store,
+        library: session.instance.library,
+    }
+}

@@ -1,0 +1,134 @@
+//! `Deferred`: the sink of a request, which knows only at its end which `done` was the last.
+
+use types::value::ColumnType;
+use types::{Error, Value};
+
+use crate::instance::{SessionCounter, SessionCounters};
+use plan::sink::{ColumnInfo, Command, Done, DoneKind, EnvChange, ResultShape, ResultSink, Sent};
+
+/// What came back in an OUTPUT parameter.
+pub struct Output {
+    /// The parameter's name; empty if it has none.
+    pub name: String,
+    /// Its type.
+    pub ty: ColumnType,
+    /// Its value.
+    pub value: Value,
+}
+
+/// Holds the last `done` back until it is known whether more follows, and counts what was sent.
+pub struct Deferred<'a> {
+    inner: &'a mut dyn ResultSink,
+    pending: Option<Done>,
+    /// What came back in OUTPUT parameters, if anybody asks.
+    outputs: Option<Vec<Output>>,
+    /// Messages of severity 10 and less, 11 to 19, and 20 and more.
+    messages: [u64; 3],
+}
+
+impl<'a> Deferred<'a> {
+    /// Begins a request whose results go to a sink.
+    pub fn new(inner: &'a mut dyn ResultSink) -> Self {
+        Self { inner, pending: None, outputs: None, messages: [0; 3] }
+    }
+
+    /// Keeps what comes back in OUTPUT parameters.
+    pub fn keep_outputs(&mut self) {
+        self.outputs = Some(Vec::new());
+    }
+
+    /// What has come back in OUTPUT parameters; none if that was not kept.
+    pub fn outputs(&self) -> Option<&[Output]> {
+        self.outputs.as_deref()
+    }
+
+    /// Counts what was said to the client; what one call has counted the next one does not.
+    pub fn count_messages(&mut self, counters: &SessionCounters) {
+        let kinds =
+            [SessionCounter::InfoErrors, SessionCounter::UserErrors, SessionCounter::FatalErrors];
+        for (kind, count) in kinds.into_iter().zip(std::mem::take(&mut self.messages)) {
+            if count > 0 {
+                counters.add(kind, count);
+            }
+        }
+    }
+
+    /// Passes the held `done` on: more follows.
+    fn pass_pending(&mut self) -> Sent {
+        match self.pending.take() {
+            Some(done) => self.inner.done(Done { more: true, ..done }),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the request: the last `done`, or an empty one where that can't be the end of a request.
+    pub fn finish(mut self, kind: DoneKind) -> Sent {
+        let empty = Done { kind, command: Command::NONE, rows: None, error: false, more: false };
+        if self.pending.is_some_and(|last| last.kind == DoneKind::InProcedure) {
+            self.pass_pending()?;
+        }
+        let last = self.pending.take().unwrap_or(empty);
+        self.inner.done(Done { more: false, ..last })
+    }
+
+    /// Ends an RPC: the held `done` knows by itself whether more follows.
+    pub fn pass(mut self) -> Sent {
+        match self.pending.take() {
+            Some(done) => self.inner.done(done),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends what has failed.
+    pub fn error_done(&mut self, kind: DoneKind) -> Sent {
+        self.done(Done { kind, command: Command::NONE, rows: None, error: true, more: true })
+    }
+}
+
+impl ResultSink for Deferred<'_> {
+    fn columns(&mut self, shape: &ResultShape) -> Sent {
+        self.pass_pending()?;
+        self.inner.columns(shape)
+    }
+    fn row(&mut self, values: &[Value]) -> Sent {
+        self.inner.row(values)
+    }
+    fn done(&mut self, done: Done) -> Sent {
+        self.pass_pending()?;
+        self.pending = Some(done);
+        Ok(())
+    }
+    fn message(&mut self, message: &Error) -> Sent {
+        let kind = match message.severity {
+            0..=10 => 0,
+            11..=19 => 1,
+            _ => 2,
+        };
+        self.messages[kind] += 1;
+        self.pass_pending()?;
+        self.inner.message(message)
+    }
+    fn return_status(&mut self, status: i32) -> Sent {
+        self.pass_pending()?;
+        self.inner.return_status(status)
+    }
+    fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent {
+        self.pass_pending()?;
+        if let Some(outputs) = &mut self.outputs {
+            let (name, ty, value) = (column.name.to_string(), column.column_type, value.clone());
+            outputs.push(Output { name, ty, value });
+        }
+        self.inner.return_value(ordinal, column, value)
+    }
+    fn env_change(&mut self, change: &EnvChange<'_>) -> Sent {
+        self.pass_pending()?;
+        self.inner.env_change(change)
+    }
+    fn log(&mut self, message: &Error) {
+        self.inner.log(message);
+    }
+    fn flush(&mut self) -> Sent {
+        self.pass_pending()?;
+        self.inner.flush()
+    }
+}

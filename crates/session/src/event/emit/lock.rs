@@ -1,0 +1,222 @@
+//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock, xml_deadlock_report.
+
+use std::fmt::Write;
+use std::hash::BuildHasher;
+
+use sos::xe::{self, Event, Value};
+use storage::lock::{Acquired, Deadlock, LockKey, LockMode, LockScope};
+
+use super::us;
+use crate::event::context::fire;
+use crate::event::list::{
+    LOCK_ACQUIRED, LOCK_CANCEL, LOCK_DEADLOCK, LOCK_RELEASED, LOCK_TIMEOUT, XML_DEADLOCK_REPORT,
+};
+use crate::instance::Instance;
+use crate::{SessionState, session_id};
+
+/// Keys of the maps of `list/lock.rs`.
+const OBJECT: u32 = 5;
+const APPLICATION: u32 = 10;
+const BY_TRANSACTION: u32 = 1;
+const BY_SESSION: u32 = 3;
+
+/// A request for a lock, where anybody wants to know of those.
+pub struct Asked(Option<u64>);
+
+/// Notes that a lock is asked for.
+#[inline]
+pub fn asked() -> Asked {
+    let events = [&LOCK_ACQUIRED, &LOCK_CANCEL, &LOCK_TIMEOUT, &LOCK_DEADLOCK];
+    Asked(events.into_iter().any(xe::enabled).then(sos::clock::now_ticks))
+}
+
+/// Notes what became of the request.
+#[inline]
+pub fn answered(
+    session: &SessionState,
+    asked: &Asked,
+    key: &LockKey,
+    held: (LockScope, LockMode),
+    acquired: Acquired,
+) {
+    let Some(since) = asked.0 else { return };
+    let event = match acquired {
+        Acquired::AtOnce | Acquired::AfterWait => &LOCK_ACQUIRED,
+        Acquired::TimedOut => &LOCK_TIMEOUT,
+        Acquired::Cancelled => &LOCK_CANCEL,
+        Acquired::Victim => &LOCK_DEADLOCK,
+    };
+    if xe::enabled(event) {
+        let duration = us(sos::clock::now_ticks().saturating_sub(since));
+        tell(session, event, key, held, duration);
+    }
+}
+
+/// Notes that a lock is given back.
+#[inline]
+pub fn released(session: &SessionState, key: &LockKey, scope: LockScope) {
+    if xe::enabled(&LOCK_RELEASED) {
+        let locks = session.instance.store.locks();
+        let mode = locks.held(key, crate::session_number(session.id), scope);
+        tell(session, &LOCK_RELEASED, key, (scope, mode.unwrap_or(LockMode::Exclusive)), 0);
+    }
+}
+
+/// Notes that all locks of a scope are about to be given back.
+#[inline]
+pub fn released_all(session: &SessionState, scope: LockScope) {
+    if xe::enabled(&LOCK_RELEASED) {
+        for key in session.locks.keys(scope) {
+            released(session, key, scope);
+        }
+    }
+}
+
+#[cold]
+fn tell(
+    session: &SessionState,
+    event: &'static Event,
+    key: &LockKey,
+    (scope, mode): (LockScope, LockMode),
+    duration: u64,
+) {
+    let is_schema = key.table().is_some();
+    let database = u64::try_from(key.database).unwrap_or(0);
+    let described = describe_key(key);
+    let (owner, transaction) = match scope {
+        LockScope::Session => (BY_SESSION, 0),
+        LockScope::Transaction => {
+            let transaction = session.locks.owner().transaction();
+            (BY_TRANSACTION, transaction.map_or(0, |transaction| transaction.number))
+        }
+    };
+    let name = i16::try_from(key.database).ok();
+    let name = name.and_then(|id| session.catalog.database_by_id(id)).map(|d| d.name.as_str());
+    let values = [
+        Value::Map(if is_schema { OBJECT } else { APPLICATION }),
+        Value::Map(mode_key(key, mode)),
+        Value::Map(owner),
+        Value::Int(i64::try_from(transaction).unwrap_or(i64::MAX)),
+        Value::UInt(database),
+        Value::UInt(u64::from(hash_of(key))),
+        Value::UInt(0),
+        Value::UInt(0),
+        Value::Int(0),
+        Value::UInt(0),
+        Value::UInt(duration),
+        Value::Text(&described),
+        name.map_or(Value::Null, Value::Text),
+    ];
+    fire(session, event, &values);
+}
+
+fn hash_of(key: &LockKey) -> u32 {
+    let hash = foldhash::fast::FixedState::default().hash_one(key);
+    u32::try_from(hash >> 32).unwrap_or(0)
+}
+
+fn mode_key(key: &LockKey, mode: LockMode) -> u32 {
+    match (key.table().is_some(), mode) {
+        (true, LockMode::Exclusive) => 2,
+        (true, _) => 1,
+        (false, LockMode::Shared) => 3,
+        (false, LockMode::Update) => 4,
+        (false, LockMode::Exclusive) => 5,
+        (false, LockMode::IntentShared) => 6,
+        (false, LockMode::IntentExclusive) => 8,
+        (false, LockMode::SharedIntentExclusive) => 10,
+        (false, LockMode::UpdateIntentExclusive) => 11,
+    }
+}
+
+/// Notes a deadlock that was found and ended.
+#[cold]
+pub fn deadlock(instance: &Instance, deadlock: &Deadlock) {
+    if xe::enabled(&XML_DEADLOCK_REPORT) {
+        let report = report(instance, deadlock);
+        xe::fire(&XML_DEADLOCK_REPORT, &[Value::Text(&report)]);
+    }
+}
+
+/// The report, as SQL Server shapes it.
+fn report(instance: &Instance, deadlock: &Deadlock) -> String {
+    let process = |session: u32| format!("process{session}");
+    let mut xml = format!(
+        "<deadlock><victim-list><victimProcess id=\"{}\"/></victim-list><process-list>",
+        process(deadlock.victim)
+    );
+    let cards = instance.sessions.cards();
+    for member in &deadlock.members {
+        let id = session_id(member.session).unwrap_or(0);
+        let card = cards.iter().find(|card| card.id == id);
+        let text = card.and_then(|card| {
+            let books = instance.statistics.by_serial(card.live.request_program());
+            books.map(|books| books.text())
+        });
+        let login = card.map_or("", |card| card.login.as_str());
+        let facts = card.map(|card| card.facts());
+        let client = facts.as_ref().map(|facts| &facts.client);
+        // Nothing fails to be written to a text.
+        let _ = write!(
+            xml,
+            "<process id=\"{}\" spid=\"{id}\" sbid=\"0\" ecid=\"0\" priority=\"{}\" \
+             waitresource=\"{}\" lockMode=\"{}\" status=\"suspended\" clientapp=\"{}\" \
+             hostname=\"{}\" loginname=\"{}\"><inputbuf>{}</inputbuf></process>",
+            process(member.session),
+            member.priority,
+            escaped(&resource_of(member.waits_for.as_ref())),
+            member.waits_for.as_ref().map_or("X", |(key, mode)| key.mode_name(*mode)),
+            escaped(client.map_or("", |client| &client.program_name)),
+            escaped(client.map_or("", |client| &client.host_name)),
+            escaped(login),
+            escaped(text.as_deref().unwrap_or_default()),
+        );
+    }
+    xml.push_str("</process-list><resource-list>");
+    for (member, owner) in deadlock.edges() {
+        let (element, attributes) = match &member.waits_for {
+            Some((key, _)) => (
+                "applicationlock",
+                format!(" hash=\"{:08x}\" dbId=\"{}\"", hash_of(key), key.database),
+            ),
+            None => ("xactlock", String::new()),
+        };
+        let mode = member.waits_for.as_ref().map_or("X", |(key, mode)| key.mode_name(*mode));
+        let _ = write!(
+            xml,
+            "<{element} resource=\"{}\"{attributes} mode=\"{mode}\"><owner-list>\
+             <owner id=\"{}\" mode=\"{mode}\"/></owner-list><waiter-list>\
+             <waiter id=\"{}\" mode=\"{mode}\" requestType=\"wait\"/></waiter-list></{element}>",
+            escaped(&resource_of(member.waits_for.as_ref())),
+            process(owner.session),
+            process(member.session),
+        );
+    }
+    xml.push_str("</resource-list></deadlock>");
+    xml
+}
+
+fn resource_of(waits_for: Option<&(LockKey, LockMode)>) -> String {
+    match waits_for {
+        Some((key, _)) => format!("APPLICATION: {}:{}", key.database, describe_key(key)),
+        None => "XACT".to_owned(),
+    }
+}
+
+fn escaped(text: &str) -> String {
+    crate::event::xml::escaped(text)
+}
+
+/// Describes an application lock as `sys.dm_tran_locks` does: its principal, the beginning of its
+/// name, and a hash of all of it.
+pub fn describe_key(key: &LockKey) -> String {
+    const CLEAR_CHARACTERS: usize = 32;
+    let name: String = key.name.chars().take(CLEAR_CHARACTERS).collect();
+    format!("{}:[{name}]:({:08x})", key.principal, hash(key))
+}
+
+/// FNV-1a, to tell names apart that begin alike.
+pub fn hash(key: &LockKey) -> u32 {
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    key.name.bytes().fold(0x811c_9dc5, step)
+}

@@ -1,0 +1,229 @@
+//! Requests begin and end: rpc_starting and rpc_completed, sql_batch_starting and sql_batch_completed,
+//! attention. A batch that announces a bulk load ends when the rows have been loaded.
+
+use sos::xe::{self, Value};
+
+use super::call_text::{self, CallText};
+use super::{Begun, us};
+use crate::deferred::Output;
+use crate::event::context::{self, fire, fire_of};
+use crate::event::list::{
+    ATTENTION, RPC_COMPLETED, RPC_STARTING, SQL_BATCH_COMPLETED, SQL_BATCH_STARTING,
+};
+use crate::stop::Stop;
+use crate::{Reset, Rpc, SessionState};
+
+/// How a request ended, by the map's keys.
+const OK: u32 = 0;
+const ERROR: u32 = 1;
+const ABORT: u32 = 2;
+
+/// A batch that is watched.
+pub struct Batch {
+    context: bool,
+    begun: Option<Begun>,
+}
+
+/// Notes that a batch begins.
+#[inline]
+pub fn batch_starting(session: &SessionState, text: &str) -> Batch {
+    let context = context::begin(session, || text.to_owned());
+    if xe::enabled(&SQL_BATCH_STARTING) {
+        fire_of(session, text, &SQL_BATCH_STARTING, &[Value::Text(text)]);
+    }
+    Batch { context, begun: xe::enabled(&SQL_BATCH_COMPLETED).then(Begun::now) }
+}
+
+/// Notes that a batch has ended.
+#[inline]
+pub fn batch_completed(
+    session: &SessionState,
+    batch: Batch,
+    text: &str,
+    outcome: &Result<(), Stop>,
+) {
+    if let Some(begun) = batch.begun {
+        complete(session, begun.spent_us(), text, result(session, outcome));
+    }
+    context::end(batch.context);
+}
+
+#[cold]
+fn complete(session: &SessionState, (duration, cpu): (u64, u64), text: &str, result: u32) {
+    let none = Value::UInt(0);
+    let values = [
+        Value::UInt(cpu),
+        Value::UInt(duration),
+        none,
+        none,
+        none,
+        none,
+        none,
+        Value::UInt(session.row_count),
+        Value::Map(result),
+        Value::Text(text),
+    ];
+    fire_of(session, text, &SQL_BATCH_COMPLETED, &values);
+}
+
+/// A batch that has announced a bulk load, where anybody wants to know of its end.
+pub struct Announced {
+    text: String,
+    /// When it began, and the CPU time that it has taken.
+    began: u64,
+    cpu_us: u64,
+}
+
+/// Notes that a batch has announced a bulk load: its end is that of the load.
+pub fn batch_suspended(batch: Batch, text: &str) -> Option<Announced> {
+    context::end(batch.context);
+    let begun = batch.begun?;
+    Some(Announced { text: text.to_owned(), began: begun.ticks, cpu_us: begun.spent_us().1 })
+}
+
+/// A bulk load that is watched.
+pub struct Load {
+    context: bool,
+    watched: Option<(Announced, Begun)>,
+}
+
+/// Notes that the rows of a bulk load come.
+#[inline]
+pub fn batch_resumed(session: &SessionState, announced: Option<Announced>) -> Load {
+    let text = || announced.as_ref().map(|announced| announced.text.clone()).unwrap_or_default();
+    let context = context::begin(session, text);
+    Load { context, watched: announced.map(|announced| (announced, Begun::now())) }
+}
+
+/// Notes that the rows of a bulk load have been loaded, and with that that the batch has ended.
+#[inline]
+pub fn bulk_completed(session: &SessionState, load: Load, outcome: &Result<(), Stop>) {
+    if let Some((announced, begun)) = load.watched {
+        let cpu = announced.cpu_us.saturating_add(begun.spent_us().1);
+        end_announced(session, &announced, cpu, result(session, outcome));
+    }
+    context::end(load.context);
+}
+
+/// Notes that the rows of a bulk load will not come: the client does something else.
+#[cold]
+pub fn batch_given_up(session: &SessionState, announced: Announced) {
+    end_announced(session, &announced, announced.cpu_us, ABORT);
+}
+
+fn end_announced(session: &SessionState, announced: &Announced, cpu: u64, result: u32) {
+    if xe::enabled(&SQL_BATCH_COMPLETED) {
+        let duration = us(sos::clock::now_ticks().saturating_sub(announced.began));
+        complete(session, (duration, cpu), &announced.text, result);
+    }
+}
+
+pub(crate) fn result(session: &SessionState, outcome: &Result<(), Stop>) -> u32 {
+    match outcome {
+        Err(Stop::Cancelled | Stop::Disconnected) => ABORT,
+        Err(_) => ERROR,
+        Ok(()) if session.last_error != 0 => ERROR,
+        Ok(()) => OK,
+    }
+}
+
+/// A call that is watched.
+pub struct Call<'a> {
+    context: bool,
+    watched: Option<Watched<'a>>,
+}
+
+struct Watched<'a> {
+    begun: Begun,
+    text: CallText,
+    /// The call as it came.
+    stream: Option<&'a [u8]>,
+}
+
+impl Call<'_> {
+    /// Tells whether what comes back in OUTPUT parameters is to be kept for the call's end.
+    pub fn asks_for_outputs(&self) -> bool {
+        self.watched.is_some() && context::wants_output_parameters()
+    }
+}
+
+/// Notes that a call begins. Its text is made before the values are taken out of it.
+#[inline]
+pub fn rpc_starting<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Call<'a> {
+    let is_watched = xe::enabled(&RPC_STARTING) || xe::enabled(&RPC_COMPLETED);
+    let watched = is_watched.then(|| watch(session, rpc));
+    let context = context::begin(session, || match &watched {
+        Some(watched) => watched.text.to_text(),
+        None => CallText::of(session, rpc).to_text(),
+    });
+    if let Some(Watched { text, stream, .. }) = &watched
+        && xe::enabled(&RPC_STARTING)
+    {
+        let reset = Value::Map(session.pooled.reset);
+        let values = [reset, Value::Text(text.name()), text.statement(), bytes_of(*stream)];
+        fire(session, &RPC_STARTING, &values);
+    }
+    Call { context, watched }
+}
+
+#[cold]
+fn watch<'a>(session: &SessionState, rpc: &Rpc<'a>) -> Watched<'a> {
+    // The last edge is the end of receiving, or the end of the call before: that one was watched, too.
+    let begun = Begun::at_edge();
+    Watched { begun, text: CallText::of(session, rpc), stream: rpc.stream }
+}
+
+fn bytes_of(stream: Option<&[u8]>) -> Value<'_> {
+    stream.map_or(Value::Null, Value::Bytes)
+}
+
+/// Notes that a call has ended; with what came back in OUTPUT parameters, if that was kept.
+#[inline]
+pub fn rpc_completed(
+    session: &SessionState,
+    call: Call<'_>,
+    outputs: Option<&[Output]>,
+    outcome: &Result<(), Stop>,
+) {
+    if let Some(Watched { begun, text, stream }) = &call.watched
+        && xe::enabled(&RPC_COMPLETED)
+    {
+        let (duration, cpu) = begun.spent_us();
+        let outputs = outputs.map(|outputs| call_text::given_back(session, outputs));
+        let none = Value::UInt(0);
+        let values = [
+            Value::UInt(cpu),
+            Value::UInt(duration),
+            none,
+            none,
+            none,
+            none,
+            none,
+            Value::Map(result(session, outcome)),
+            Value::UInt(session.row_count),
+            Value::Map(session.pooled.reset),
+            Value::Text(text.name()),
+            text.statement(),
+            bytes_of(*stream),
+            outputs.as_deref().map_or(Value::Null, Value::Text),
+        ];
+        fire(session, &RPC_COMPLETED, &values);
+    }
+    context::end(call.context);
+}
+
+/// The key of a reset in the map.
+pub fn reset_key(reset: Reset) -> u32 {
+    match reset {
+        Reset::All => 1,
+        Reset::KeepTransaction => 2,
+    }
+}
+
+/// Notes that a client has cancelled what it had asked for.
+pub fn attention(session: &SessionState) {
+    if xe::enabled(&ATTENTION) {
+        let since = sos::clock::now_ticks().saturating_sub(session.meter.live().started());
+        fire(session, &ATTENTION, &[Value::UInt(us(since)), Value::UInt(0)]);
+    }
+}

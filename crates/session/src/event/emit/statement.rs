@@ -1,0 +1,281 @@
+//! Statements and modules: sql_statement_*, sp_statement_*, module_start, module_end,
+//! query_post_execution_showplan.
+
+use sos::xe::{self, Value};
+
+use super::Begun;
+use crate::SessionState;
+use crate::event::context::{self, Frame, fire};
+use crate::event::list::{
+    MODULE_END, MODULE_START, QUERY_POST_EXECUTION_SHOWPLAN, SP_STATEMENT_COMPLETED,
+    SP_STATEMENT_STARTING, SQL_STATEMENT_COMPLETED, SQL_STATEMENT_STARTING,
+};
+use catalog::{ModuleDef, ProcedureDef};
+use plan::program::{Leaf, Program, Routine, RoutineKind, Step, StepKind};
+use plan::stats::{Handle, Module};
+
+/// Types of objects, by the map's keys.
+const PROC: u32 = 8_272;
+const FUNCTION: u32 = 20_038;
+const ADHOC: u32 = 20_801;
+const TRIGGER: u32 = 21_076;
+
+/// A statement that is followed.
+pub struct Followed {
+    begun: Begun,
+    place: Place,
+}
+
+/// Where a statement stands.
+struct Place {
+    line: i64,
+    start: i32,
+    end: i32,
+    module: Option<Module>,
+    object_type: u32,
+    object: String,
+}
+
+/// Notes that a statement begins, where anybody follows those.
+#[cold]
+pub fn starting(
+    session: &SessionState,
+    (program, procedure): (&Program, &str),
+    step: &Step,
+) -> Followed {
+    let place = Place::of(program, procedure, step);
+    context::enter_statement(session, frame(program, step, &place));
+    let (ended, text) = (Value::Map(0), step.span.text(&program.source));
+    let (line, start, end) = place.numbers();
+    if place.is_of_module() {
+        if xe::enabled(&SP_STATEMENT_STARTING) {
+            let (database, object) = place.ids();
+            let values = [
+                database,
+                object,
+                place.object_type(),
+                ended,
+                Value::UInt(u64::from(session.nest_level)),
+                line,
+                start,
+                end,
+                Value::Text(&place.object),
+                Value::Text(text),
+            ];
+            fire(session, &SP_STATEMENT_STARTING, &values);
+        }
+    } else if xe::enabled(&SQL_STATEMENT_STARTING) {
+        let values = [ended, line, start, end, Value::Text(text)];
+        fire(session, &SQL_STATEMENT_STARTING, &values);
+    }
+    Followed { begun: Begun::now(), place }
+}
+
+/// Notes that a statement has ended.
+#[cold]
+pub fn completed(session: &SessionState, program: &Program, step: &Step, followed: &Followed) {
+    let place = &followed.place;
+    let of_module = place.is_of_module();
+    let event = if of_module { &SP_STATEMENT_COMPLETED } else { &SQL_STATEMENT_COMPLETED };
+    if !xe::enabled(event) {
+        return;
+    }
+    // What it has called has left its own.
+    context::enter_statement(session, frame(program, step, place));
+    let (duration, cpu) = followed.begun.spent_us();
+    let (line, start, end) = place.numbers();
+    let (none, rows) = (Value::UInt(0), Value::UInt(session.row_count));
+    let duration = Value::Int(i64::try_from(duration).unwrap_or(i64::MAX));
+    let counts = [duration, Value::UInt(cpu), none, none, none, none, none, rows, rows];
+    let text = Value::Text(step.span.text(&program.source));
+    let mut values = Vec::with_capacity(SP_STATEMENT_COMPLETED.fields.len());
+    if of_module {
+        let (database, object) = place.ids();
+        values.extend([database, object, place.object_type()]);
+        values.extend(counts);
+        let level = Value::UInt(u64::from(session.nest_level));
+        values.extend([level, line, start, end, Value::Text(&place.object), text]);
+    } else {
+        values.extend(counts);
+        values.extend([line, start, end, text]);
+    }
+    fire(session, event, &values);
+}
+
+impl Place {
+    fn of(program: &Program, procedure: &str, step: &Step) -> Self {
+        let source = &program.source;
+        let prefix =
+            program.books.as_ref().map_or(0, |books| books.prefix().encode_utf16().count());
+        let offset = |at: u32| {
+            let units = prefix + tsql::utf16_offset(source, at) as usize;
+            i32::try_from(units * 2).unwrap_or(i32::MAX)
+        };
+        let rest = source.get(step.span.end as usize..).unwrap_or_default();
+        let is_last = rest.trim_matches(|c: char| c.is_whitespace() || c == ';').is_empty();
+        Self {
+            line: i64::from(step.line),
+            start: offset(step.span.start),
+            end: if is_last { -1 } else { offset(step.span.end).saturating_sub(2) },
+            module: module_of(program),
+            object_type: object_type_of(program, procedure),
+            object: procedure.to_owned(),
+        }
+    }
+
+    fn is_of_module(&self) -> bool {
+        self.module.is_some() || !self.object.is_empty()
+    }
+
+    fn numbers(&self) -> (Value<'_>, Value<'_>, Value<'_>) {
+        let (start, end) = (i64::from(self.start), i64::from(self.end));
+        (Value::Int(self.line), Value::Int(start), Value::Int(end))
+    }
+
+    fn ids(&self) -> (Value<'_>, Value<'_>) {
+        let module = self.module.unwrap_or(Module { database_id: 0, object_id: 0 });
+        let database = u64::from(module.database_id.cast_unsigned());
+        (Value::UInt(database), Value::Int(i64::from(module.object_id)))
+    }
+
+    fn object_type(&self) -> Value<'_> {
+        Value::Map(self.object_type)
+    }
+}
+
+/// The module whose body a program is.
+fn module_of(program: &Program) -> Option<Module> {
+    let procedure = program.books.as_ref().and_then(|books| books.module());
+    let routine = |routine: Routine| Module {
+        database_id: routine.database_id,
+        object_id: routine.object_id,
+    };
+    procedure.or_else(|| program.routine.map(routine))
+}
+
+/// What the module is.
+fn object_type_of(program: &Program, procedure: &str) -> u32 {
+    match program.routine {
+        Some(routine) => type_of(routine.kind),
+        None if procedure.is_empty() && module_of(program).is_none() => ADHOC,
+        None => PROC,
+    }
+}
+
+const fn type_of(kind: RoutineKind) -> u32 {
+    match kind {
+        RoutineKind::Trigger => TRIGGER,
+        RoutineKind::Function => FUNCTION,
+    }
+}
+
+/// The statement as a stack of statements has it.
+fn frame(program: &Program, step: &Step, place: &Place) -> Frame {
+    let handles = program.books.as_ref();
+    let bytes = |handle: Option<&Handle>| {
+        handle.and_then(|handle| handle.bytes().try_into().ok()).unwrap_or([0; Handle::BYTES])
+    };
+    let text = step.span.text(&program.source);
+    let (query_hash, plan_hash) = leaf(step)
+        .and_then(|leaf| leaf.plan.get())
+        .map(|bound| plan::stats::hashes(text, bound))
+        .map_or((0, 0), |(query, plan)| (u64::from_be_bytes(query), u64::from_be_bytes(plan)));
+    Frame {
+        sql_handle: bytes(handles.map(|books| books.sql_handle())),
+        plan_handle: bytes(handles.map(|books| books.plan_handle())),
+        line: step.line,
+        start: place.start,
+        end: place.end,
+        query_hash,
+        plan_hash,
+    }
+}
+
+fn leaf(step: &Step) -> Option<&Leaf> {
+    match &step.kind {
+        StepKind::Data(leaf) | StepKind::Assign(_, leaf) => Some(leaf),
+        _ => None,
+    }
+}
+
+/// A module that is called.
+#[derive(Clone, Copy)]
+pub struct Called<'m> {
+    module: Module,
+    object_type: u32,
+    name: &'m str,
+}
+
+impl<'m> Called<'m> {
+    /// A procedure.
+    pub fn procedure(procedure: &'m ProcedureDef) -> Self {
+        let module = Module { database_id: procedure.database_id, object_id: procedure.id };
+        Self { module, object_type: PROC, name: &procedure.name }
+    }
+
+    /// A trigger or function.
+    pub fn routine(module: &'m ModuleDef, kind: RoutineKind) -> Self {
+        let of = Module { database_id: module.database_id, object_id: module.id };
+        Self { module: of, object_type: type_of(kind), name: &module.name }
+    }
+}
+
+/// A module that is followed.
+pub struct Entered(Option<Begun>);
+
+/// Notes that a module begins.
+#[inline]
+pub fn module_start(session: &SessionState, called: Called<'_>) -> Entered {
+    if xe::enabled(&MODULE_START) {
+        let values = [
+            Value::UInt(u64::from(called.module.database_id.cast_unsigned())),
+            Value::Int(i64::from(called.module.object_id)),
+            Value::Int(i64::from(session.line)),
+            Value::Map(called.object_type),
+            Value::Text(called.name),
+        ];
+        fire(session, &MODULE_START, &values);
+    }
+    Entered(xe::enabled(&MODULE_END).then(Begun::now))
+}
+
+/// Notes that a module has ended.
+#[inline]
+pub fn module_end(session: &SessionState, called: Called<'_>, entered: &Entered) {
+    if let Some(begun) = entered.0 {
+        let values = [
+            Value::UInt(u64::from(called.module.database_id.cast_unsigned())),
+            Value::Int(i64::from(called.module.object_id)),
+            Value::UInt(session.row_count),
+            Value::UInt(begun.spent_us().0),
+            Value::Int(i64::from(session.line)),
+            Value::Map(called.object_type),
+            Value::Text(called.name),
+        ];
+        fire(session, &MODULE_END, &values);
+    }
+}
+
+/// Whether anybody wants the plans of statements that have run: one load.
+#[inline]
+pub fn wants_plans() -> bool {
+    xe::enabled(&QUERY_POST_EXECUTION_SHOWPLAN)
+}
+
+/// Notes that a statement has run, with its plan.
+#[cold]
+pub fn plan(session: &SessionState, (program, procedure): (&Program, &str), ms: u64, xml: &str) {
+    let module = module_of(program);
+    let database = session.catalog.database(&session.database).map_or(0, |database| database.id);
+    let values = [
+        Value::UInt(u64::from(database.cast_unsigned())),
+        Value::Map(object_type_of(program, procedure)),
+        Value::Int(module.map_or(0, |module| i64::from(module.object_id))),
+        Value::UInt(u64::from(session.nest_level)),
+        Value::UInt(ms.saturating_mul(1_000)),
+        Value::Text(procedure),
+        Value::Text(xml),
+        Value::Text(&session.database),
+    ];
+    fire(session, &QUERY_POST_EXECUTION_SHOWPLAN, &values);
+}

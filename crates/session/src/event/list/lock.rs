@@ -1,0 +1,59 @@
+//! Locks that applications name, locks of a table's schema, and deadlocks among those and rows.
+
+use sos::xe::FieldType::{Int32, Int64, Map, UInt32, UInt64, UnicodeString, Xml};
+use sos::xe::{Channel, Event, Field, Setting};
+
+use super::{event, field, off, on};
+use crate::event::map::{LOCK_MODE, LOCK_OWNER_TYPE, LOCK_RESOURCE_TYPE};
+
+const FIELDS: &[Field] = &[
+    field("resource_type", Map(&LOCK_RESOURCE_TYPE), "What it is on"),
+    field("mode", Map(&LOCK_MODE), "Its mode"),
+    field("owner_type", Map(&LOCK_OWNER_TYPE), "Who owns it"),
+    field("transaction_id", Int64, "The transaction"),
+    field("database_id", UInt32, "The database"),
+    field("resource_0", UInt32, "A hash of the resource"),
+    field("resource_1", UInt32, "0"),
+    field("resource_2", UInt32, "0"),
+    field("object_id", Int32, "The table, if it is one's"),
+    field("associated_object_id", UInt64, "The same"),
+    field("duration", UInt64, "From the request to this, in microseconds"),
+    field("resource_description", UnicodeString, "The resource"),
+    field("database_name", UnicodeString, "The database's name"),
+];
+
+const SETTINGS: &[Setting] = &[
+    off("collect_database_name", "database_name", "Collects the name of the database"),
+    on("collect_resource_description", "resource_description", "Collects the resource"),
+];
+
+const fn lock(name: &'static str, description: &'static str) -> Event {
+    event(name, description, FIELDS).found_under(Channel::Analytic, "lock").with_settings(SETTINGS)
+}
+
+/// A lock is held.
+pub static LOCK_ACQUIRED: Event = lock("lock_acquired", "Occurs when a lock is acquired");
+
+/// A lock is given back.
+pub static LOCK_RELEASED: Event = lock("lock_released", "Occurs when a lock is released");
+
+/// A request for a lock was cancelled by its client.
+pub static LOCK_CANCEL: Event =
+    lock("lock_cancel", "Occurs when a request for a lock is cancelled");
+
+/// A request for a lock has waited too long.
+pub static LOCK_TIMEOUT: Event = lock("lock_timeout", "Occurs when a request for a lock times out");
+
+/// A request for a lock was chosen to end a deadlock.
+pub static LOCK_DEADLOCK: Event = lock(
+    "lock_deadlock",
+    "Occurs when an attempt to acquire a lock is cancelled for the victim of a deadlock",
+);
+
+/// A deadlock was found and ended.
+pub static XML_DEADLOCK_REPORT: Event = event(
+    "xml_deadlock_report",
+    "Produces a deadlock report in XML format",
+    &[field("xml_report", Xml, "Who waited for whom, and who gave up")],
+)
+.found_under(Channel::Analytic, "deadlock_monitor");

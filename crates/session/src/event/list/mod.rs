@@ -1,0 +1,142 @@
+//! The engine's events, by family, each declared once: the probe that fires it, the statement that names
+//! it and the views that list it take it from here.
+
+mod checkpoint;
+mod columnstore;
+mod error;
+mod lock;
+mod plan;
+mod request;
+mod session;
+mod statement;
+mod transaction;
+
+use sos::xe::{Event, Field, FieldType, SQLSERVER, Setting};
+
+pub use checkpoint::{CHECKPOINT_BEGIN, CHECKPOINT_END, LOG_FLUSH_COMPLETE, LOG_FLUSH_START};
+pub use columnstore::{
+    COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT, COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
+    COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
+};
+pub use error::{ATTENTION, ERROR_REPORTED};
+pub use lock::{
+    LOCK_ACQUIRED, LOCK_CANCEL, LOCK_DEADLOCK, LOCK_RELEASED, LOCK_TIMEOUT, XML_DEADLOCK_REPORT,
+};
+pub use plan::{QUERY_MEMORY_GRANT_USAGE, QUERY_POST_EXECUTION_SHOWPLAN};
+pub use request::{RPC_COMPLETED, RPC_STARTING, SQL_BATCH_COMPLETED, SQL_BATCH_STARTING};
+pub use session::{EXISTING_CONNECTION, LOGIN, LOGOUT};
+pub use statement::{
+    MODULE_END, MODULE_START, SP_STATEMENT_COMPLETED, SP_STATEMENT_STARTING,
+    SQL_STATEMENT_COMPLETED, SQL_STATEMENT_STARTING,
+};
+pub use transaction::{
+    BEGIN_TRAN_COMPLETED, BEGIN_TRAN_STARTING, COMMIT_TRAN_COMPLETED, COMMIT_TRAN_STARTING,
+    ROLLBACK_TRAN_COMPLETED, ROLLBACK_TRAN_STARTING, SAVE_TRAN_COMPLETED, SAVE_TRAN_STARTING,
+};
+
+/// How many there are.
+pub const COUNT: usize = 38;
+
+/// All of them.
+pub static EVENTS: [&Event; COUNT] = [
+    &RPC_STARTING,
+    &RPC_COMPLETED,
+    &SQL_BATCH_STARTING,
+    &SQL_BATCH_COMPLETED,
+    &BEGIN_TRAN_STARTING,
+    &BEGIN_TRAN_COMPLETED,
+    &COMMIT_TRAN_STARTING,
+    &COMMIT_TRAN_COMPLETED,
+    &ROLLBACK_TRAN_STARTING,
+    &ROLLBACK_TRAN_COMPLETED,
+    &SAVE_TRAN_STARTING,
+    &SAVE_TRAN_COMPLETED,
+    &SQL_STATEMENT_STARTING,
+    &SQL_STATEMENT_COMPLETED,
+    &SP_STATEMENT_STARTING,
+    &SP_STATEMENT_COMPLETED,
+    &MODULE_START,
+    &MODULE_END,
+    &LOGIN,
+    &LOGOUT,
+    &EXISTING_CONNECTION,
+    &ATTENTION,
+    &ERROR_REPORTED,
+    &LOCK_ACQUIRED,
+    &LOCK_RELEASED,
+    &LOCK_CANCEL,
+    &LOCK_TIMEOUT,
+    &LOCK_DEADLOCK,
+    &XML_DEADLOCK_REPORT,
+    &QUERY_MEMORY_GRANT_USAGE,
+    &QUERY_POST_EXECUTION_SHOWPLAN,
+    &COLUMN_STORE_INDEX_BUILD_PROCESS_SEGMENT,
+    &COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
+    &COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
+    &CHECKPOINT_BEGIN,
+    &CHECKPOINT_END,
+    &LOG_FLUSH_START,
+    &LOG_FLUSH_COMPLETE,
+];
+
+/// Whether an event is one of statements or modules: those are followed only where somebody asks.
+pub fn is_of_statements(event: &'static Event) -> bool {
+    let of_statements: [&Event; 7] = [
+        &SQL_STATEMENT_STARTING,
+        &SQL_STATEMENT_COMPLETED,
+        &SP_STATEMENT_STARTING,
+        &SP_STATEMENT_COMPLETED,
+        &MODULE_START,
+        &MODULE_END,
+        &QUERY_POST_EXECUTION_SHOWPLAN,
+    ];
+    of_statements.contains(&event)
+}
+
+/// Whether an event is fired where the session is not at hand: what is asked about its request has to be
+/// left when that begins.
+pub fn is_fired_deep(event: &'static Event) -> bool {
+    let deep: [&Event; 4] = [
+        &QUERY_MEMORY_GRANT_USAGE,
+        &XML_DEADLOCK_REPORT,
+        &COLUMNSTORE_TUPLE_MOVER_BEGIN_COMPRESS,
+        &COLUMNSTORE_TUPLE_MOVER_END_COMPRESS,
+    ];
+    deep.contains(&event)
+}
+
+const fn event(name: &'static str, description: &'static str, fields: &'static [Field]) -> Event {
+    Event::new(&SQLSERVER, name, description, fields)
+}
+
+const fn field(name: &'static str, field_type: FieldType, description: &'static str) -> Field {
+    Field::new(name, field_type, description)
+}
+
+/// A field that is collected unless a session says otherwise.
+const fn on(name: &'static str, field: &'static str, description: &'static str) -> Setting {
+    Setting::new(name, field, true, description)
+}
+
+/// A field that is collected if a session says so.
+const fn off(name: &'static str, field: &'static str, description: &'static str) -> Setting {
+    Setting::new(name, field, false, description)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_setting_is_of_a_field() {
+        for (at, event) in EVENTS.iter().enumerate() {
+            assert!(EVENTS[..at].iter().all(|other| other.name != event.name), "{}", event.name);
+            for (at, field) in event.fields.iter().enumerate() {
+                assert_eq!(event.field(field.name), Some(at), "{}.{}", event.name, field.name);
+            }
+            for setting in event.settings {
+                assert!(event.field(setting.field).is_some(), "{}.{}", event.name, setting.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,510 @@
+//! Memory grants: what a query may take for the rows that it keeps (sorts, hash tables, buffers).
+//!
+//! An operator that keeps rows opens a `Charge` and adds to it what it takes. A charge reserves
+//! `STEP_BYTES` and more at a time, so that a row costs an addition: only a step is a store that
+//! others can see. Over the limit of one query, or of all queries together, the query that asks fails
+//! with error 701; what it had taken goes back when its operators are dropped, and the others go on.
+//!
+//! ```text
+//!   operator: Charge ──step──► session: Grant ──step──► instance: Workspace
+//!              used             used, limit               used, limit
+//! ```
+//!
+//! A query that holds nothing yet waits until there is memory: first come, first served, as wait type
+//! RESOURCE_SEMAPHORE, and with error 8645 when that takes too long. One that holds some already
+//! does not wait, because the others might be waiting for what it holds: it gets 701.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sos::clock;
+use sos::park::{self, Cancel, Wake};
+use sos::sync::{AtomicU32, AtomicU64, Ordering};
+use sos::wait::WaitType;
+use types::{Error, Msg, Result, Value};
+
+use super::stop::cancelled;
+use crate::event::emit::grant;
+
+/// Bytes that a charge reserves at least at a time.
+pub const STEP_BYTES: u64 = 64 << 10;
+/// Share of the server's memory that one query may take, in percent: what SQL Server's default
+/// workload group has as REQUEST_MAX_MEMORY_GRANT_PERCENT.
+pub const QUERY_PERCENT: u64 = 25;
+/// Share of the server's memory that all queries may take together, in percent.
+const QUERIES_PERCENT: u64 = 75;
+/// How long a query waits for memory. SQL Server waits 25 s for each unit of a query's estimated cost,
+/// and never less than that.
+pub const WAIT_MAX: Duration = Duration::from_secs(25);
+/// The resource pool that all queries are in.
+pub const POOL: (&str, i32) = ("default", 2);
+/// State of error 701 where it is a query's limit that was met.
+const STATE_LIMIT: u8 = 123;
+
+/// What all queries of an instance may take together.
+#[derive(Debug)]
+pub struct Workspace {
+    used: AtomicU64,
+    limit: u64,
+    query_limit: u64,
+    wait_max: Duration,
+    /// Queries that wait.
+    waiting: AtomicU32,
+    /// Queries that hold memory.
+    holding: AtomicU32,
+    /// Grants since the start, and waits that took too long.
+    granted: AtomicU64,
+    timed_out: AtomicU64,
+}
+
+/// A [`Workspace`] as it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct WorkspaceNow {
+    /// Bytes that queries may take together.
+    pub limit: u64,
+    /// Bytes that they have taken.
+    pub used: u64,
+    /// Queries that hold memory.
+    pub holding: u32,
+    /// Queries that wait.
+    pub waiting: u32,
+    /// Grants since the start.
+    pub granted: u64,
+    /// Waits that took too long.
+    pub timed_out: u64,
+}
+
+impl Workspace {
+    /// Makes the workspace of an instance that has `memory_max` bytes; `query_limit` is what one query
+    /// may take of it, the default share if it is 0.
+    pub fn new(memory_max: u64, query_limit: u64) -> Self {
+        let share = |percent: u64| {
+            let share = u128::from(memory_max) * u128::from(percent) / 100;
+            u64::try_from(share).unwrap_or(u64::MAX)
+        };
+        let query_limit = if query_limit == 0 { share(QUERY_PERCENT) } else { query_limit };
+        let limit = share(QUERIES_PERCENT);
+        Self {
+            used: AtomicU64::new(0),
+            limit,
+            query_limit,
+            wait_max: WAIT_MAX,
+            waiting: AtomicU32::new(0),
+            holding: AtomicU32::new(0),
+            granted: AtomicU64::new(0),
+            timed_out: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns how it stands.
+    pub fn now(&self) -> WorkspaceNow {
+        // Relaxed: statistics.
+        WorkspaceNow {
+            limit: self.limit,
+            used: self.used.load(Ordering::Relaxed),
+            holding: self.holding.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+            granted: self.granted.load(Ordering::Relaxed),
+            timed_out: self.timed_out.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Returns what one query may take, in bytes.
+    pub fn query_limit(&self) -> u64 {
+        self.query_limit
+    }
+
+    fn take(&self, bytes: u64) -> bool {
+        // Relaxed: a number that orders nothing else; waiting has its own rule, below. No sum that is
+        // over the limit is ever there to be seen, or somebody would wait for what nobody holds.
+        let more = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+    }
+
+    /// Takes the first memory of a query, after those who have waited longer.
+    fn take_first(&self, bytes: u64, cancel: &Cancel) -> Result<()> {
+        if self.waiting.load(Ordering::Relaxed) > 0 || !self.take(bytes) {
+            self.wait_for(bytes, cancel)?;
+        }
+        self.holding.fetch_add(1, Ordering::Relaxed);
+        self.granted.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    #[cold]
+    fn wait_for(&self, bytes: u64, cancel: &Cancel) -> Result<()> {
+        let deadline_ns = clock::deadline_ns(self.wait_max);
+        // SeqCst, here and in `give`: either the waiter sees what was given, or the giver sees that
+        // somebody waits. The same holds under the lot's lock for one who is about to park.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let outcome = loop {
+            let left = deadline_ns.saturating_sub(clock::monotonic_ns());
+            let must_wait = || self.used.load(Ordering::SeqCst).saturating_add(bytes) > self.limit;
+            let wake = park::park(
+                self.key(),
+                WaitType::ResourceSemaphore,
+                must_wait,
+                Some(Duration::from_nanos(left)),
+                Some(cancel),
+            );
+            match wake {
+                Wake::Signalled if self.take(bytes) => break Ok(()),
+                Wake::Signalled if left > 0 => {}
+                Wake::Cancelled => break Err(cancelled()),
+                Wake::Signalled | Wake::TimedOut => {
+                    self.timed_out.fetch_add(1, Ordering::Relaxed);
+                    break Err(Msg::GrantTimeout(POOL.0, POOL.1.into()).into());
+                }
+            }
+        };
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        // What came back may have been enough for the next one too; and who gives up passes it on.
+        self.wake_next();
+        outcome
+    }
+
+    fn give(&self, bytes: u64) {
+        self.used.fetch_sub(bytes, Ordering::SeqCst);
+        self.wake_next();
+    }
+
+    fn wake_next(&self) {
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            park::unpark_one(self.key());
+        }
+    }
+
+    fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+/// What the running query of a session has taken. Written by the session's thread, and by its helpers while that
+/// one holds memory; read by `sys.dm_exec_query_memory_grants`.
+#[derive(Debug)]
+pub struct Grant {
+    workspace: Arc<Workspace>,
+    /// Ends a wait.
+    cancel: Arc<Cancel>,
+    /// Ticks since when it waits; 0 while it does not.
+    waits_since: AtomicU64,
+    /// Charges that are open: the query holds memory as long as there is one.
+    open: AtomicU32,
+    /// Ticks at which the first of them was opened.
+    since: AtomicU64,
+    limit: AtomicU64,
+    /// What the open operators are expected to take.
+    ideal: AtomicU64,
+    used: AtomicU64,
+    used_max: AtomicU64,
+}
+
+/// A [`Grant`] as it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct GrantNow {
+    /// Ticks at which it began.
+    pub since: u64,
+    /// Ticks since when it waits for its first memory; 0 if it does not.
+    pub waits_since: u64,
+    /// Bytes that the query may take.
+    pub limit: u64,
+    /// Bytes that its operators are expected to take.
+    pub ideal: u64,
+    /// Bytes that it has taken.
+    pub used: u64,
+    /// The most that it has had.
+    pub used_max: u64,
+}
+
+impl Grant {
+    /// Makes the grant of a session, whose waits `cancel` ends.
+    pub fn new(workspace: &Arc<Workspace>, cancel: &Arc<Cancel>) -> Self {
+        Self {
+            workspace: Arc::clone(workspace),
+            cancel: Arc::clone(cancel),
+            waits_since: AtomicU64::new(0),
+            open: AtomicU32::new(0),
+            since: AtomicU64::new(0),
+            limit: AtomicU64::new(0),
+            ideal: AtomicU64::new(0),
+            used: AtomicU64::new(0),
+            used_max: AtomicU64::new(0),
+        }
+    }
+
+    /// Opens a charge for an operator that is expected to take `ideal` bytes (0 if nobody knows).
+    pub fn charge(self: &Arc<Self>, ideal: u64) -> Charge {
+        // Relaxed, here and below: statistics. The first charge and the last one are the session's own thread's.
+        if self.open.fetch_add(1, Ordering::Relaxed) == 0 {
+            // A clock read, beside the making of a sort or a hash table.
+            self.since.store(clock::now_ticks(), Ordering::Relaxed);
+            self.limit.store(self.workspace.query_limit(), Ordering::Relaxed);
+            self.ideal.store(0, Ordering::Relaxed);
+            self.used_max.store(0, Ordering::Relaxed);
+        }
+        if ideal > 0 {
+            self.ideal.fetch_add(ideal, Ordering::Relaxed);
+        }
+        Charge {
+            grant: Arc::clone(self),
+            reserved: 0,
+            used: 0,
+            ideal,
+            shared: [0; SHARED_MAX],
+            shared_next: 0,
+        }
+    }
+
+    /// Returns how it stands; `None` if no operator holds memory.
+    pub fn now(&self) -> Option<GrantNow> {
+        let load = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        (self.open.load(Ordering::Relaxed) > 0).then(|| GrantNow {
+            since: load(&self.since),
+            waits_since: load(&self.waits_since),
+            limit: load(&self.limit),
+            ideal: load(&self.ideal),
+            used: load(&self.used),
+            used_max: load(&self.used_max),
+        })
+    }
+
+    fn take(&self, bytes: u64) -> Result<()> {
+        // A helper never finds 0: whoever leads it holds memory.
+        let held = self.used.fetch_add(bytes, Ordering::Relaxed);
+        let taken = self.take_more(held, bytes);
+        if taken.is_err() {
+            self.used.fetch_sub(bytes, Ordering::Relaxed);
+            return taken;
+        }
+        self.used_max.fetch_max(held.saturating_add(bytes), Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn take_more(&self, held: u64, bytes: u64) -> Result<()> {
+        let used = held.saturating_add(bytes);
+        let fits = used <= self.limit.load(Ordering::Relaxed) && sos::memory::check().is_ok();
+        // What can never fit is not waited for.
+        if fits && held == 0 && bytes <= self.workspace.limit {
+            self.waits_since.store(clock::now_ticks(), Ordering::Relaxed);
+            let taken = self.workspace.take_first(bytes, &self.cancel);
+            self.waits_since.store(0, Ordering::Relaxed);
+            return taken;
+        }
+        if !fits || !self.workspace.take(bytes) {
+            return Err(Error::from(Msg::OutOfMemory).with_state(STATE_LIMIT));
+        }
+        Ok(())
+    }
+
+    fn give(&self, bytes: u64, ideal: u64) {
+        if bytes > 0 {
+            if self.used.fetch_sub(bytes, Ordering::Relaxed) == bytes {
+                self.workspace.holding.fetch_sub(1, Ordering::Relaxed);
+            }
+            self.workspace.give(bytes);
+        }
+        if self.open.load(Ordering::Relaxed) == 1
+            && grant::is_wanted()
+            && let Some(now) = self.now()
+        {
+            grant::used(&now);
+        }
+        if ideal > 0 {
+            self.ideal.fetch_sub(ideal, Ordering::Relaxed);
+        }
+        self.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// What one operator has taken of its query's grant; it goes back when this is dropped.
+#[derive(Debug)]
+pub struct Charge {
+    grant: Arc<Grant>,
+    reserved: u64,
+    used: u64,
+    ideal: u64,
+    /// Addresses of the long values that were charged last: a row of `nodes()` has the document that the
+    /// row before has.
+    shared: [usize; SHARED_MAX],
+    shared_next: usize,
+}
+
+/// Long values of which holders beside each other are known.
+const SHARED_MAX: usize = 4;
+
+impl Charge {
+    /// Notes that so many bytes more are taken.
+    ///
+    /// # Errors
+    /// 701 over a limit.
+    #[inline]
+    pub fn add(&mut self, bytes: usize) -> Result<()> {
+        self.used = self.used.saturating_add(bytes as u64);
+        if self.used <= self.reserved { Ok(()) } else { self.grow() }
+    }
+
+    /// Notes that so many bytes are taken in all.
+    ///
+    /// # Errors
+    /// 701 over a limit.
+    #[inline]
+    pub fn set(&mut self, bytes: usize) -> Result<()> {
+        self.used = bytes as u64;
+        self.shared = [0; SHARED_MAX];
+        if self.used <= self.reserved { Ok(()) } else { self.grow() }
+    }
+
+    /// As [`Charge::add`], for a row of values that is kept.
+    ///
+    /// # Errors
+    /// 701 over a limit.
+    #[inline]
+    pub fn add_row<'v>(&mut self, values: impl Iterator<Item = &'v Value>) -> Result<()> {
+        let bytes = values.map(|value| self.size_of_value(value)).sum();
+        self.add(bytes)
+    }
+
+    /// Bytes that a value takes, with what it holds outside of itself, which is counted once for holders
+    /// that come one after the other.
+    #[inline]
+    fn size_of_value(&mut self, value: &Value) -> usize {
+        let outside = value.string_bytes().filter(|bytes| bytes.len() > types::bytes::INLINE_MAX);
+        size_of::<Value>() + outside.map_or(0, |bytes| self.size_outside(bytes))
+    }
+
+    fn size_outside(&mut self, bytes: &[u8]) -> usize {
+        let address = bytes.as_ptr().addr();
+        if self.shared.contains(&address) {
+            return 0;
+        }
+        self.shared[self.shared_next] = address;
+        self.shared_next = (self.shared_next + 1) % SHARED_MAX;
+        bytes.len()
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<()> {
+        let step = (self.used - self.reserved).max(STEP_BYTES);
+        self.grant.take(step)?;
+        self.reserved += step;
+        Ok(())
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.grant.give(self.reserved, self.ideal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grant(query_limit: u64) -> (Arc<Workspace>, Arc<Grant>) {
+        let workspace = Arc::new(Workspace::new(4 * query_limit, query_limit));
+        let grant = grant_of(&workspace);
+        (workspace, grant)
+    }
+
+    fn grant_of(workspace: &Arc<Workspace>) -> Arc<Grant> {
+        Arc::new(Grant::new(workspace, &Arc::new(Cancel::new())))
+    }
+
+    #[test]
+    fn what_a_query_took_goes_back_with_its_operators() {
+        let (workspace, grant) = grant(1 << 20);
+        let mut charge = grant.charge(100);
+        assert!(charge.add(10).is_ok());
+        assert_eq!(grant.now().unwrap().used, STEP_BYTES);
+        assert_eq!(grant.now().unwrap().ideal, 100);
+        drop(charge);
+        assert!(grant.now().is_none());
+        // Relaxed: one thread.
+        assert_eq!(workspace.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_query_over_its_limit_gets_701_and_another_one_goes_on() {
+        let (workspace, first) = grant(1 << 20);
+        let second = grant_of(&workspace);
+        let mut big = first.charge(0);
+        let mut small = second.charge(0);
+        assert!(big.add(1 << 19).is_ok());
+        assert_eq!(big.add(1 << 20).unwrap_err().number, 701);
+        assert!(small.add(1 << 19).is_ok());
+    }
+
+    /// Grants that have taken all there is, and one more.
+    fn full(wait_max: Duration) -> (Arc<Workspace>, Vec<Charge>, Arc<Grant>) {
+        let mut workspace = Workspace::new(4 << 20, 1 << 20);
+        workspace.wait_max = wait_max;
+        let workspace = Arc::new(workspace);
+        let hold = |_| {
+            let mut charge = grant_of(&workspace).charge(0);
+            assert!(charge.add(1 << 20).is_ok());
+            charge
+        };
+        // Three quarters of the memory.
+        let held = (0..3).map(hold).collect();
+        let next = grant_of(&workspace);
+        (workspace, held, next)
+    }
+
+    #[test]
+    fn a_query_that_waits_too_long_gets_8645() {
+        let (workspace, held, next) = full(Duration::from_millis(20));
+        let error = next.charge(0).add(1).unwrap_err();
+        assert_eq!((error.number, error.severity), (8645, 17));
+        let now = workspace.now();
+        assert_eq!((now.timed_out, now.holding, now.waiting, now.used), (1, 3, 0, 3 << 20));
+        drop(held);
+        assert_eq!((workspace.now().holding, workspace.now().used), (0, 0));
+        assert!(next.charge(0).add(1).is_ok());
+    }
+
+    #[test]
+    fn a_query_that_holds_memory_does_not_wait_for_more() {
+        let (_workspace, mut held, next) = full(Duration::from_secs(60));
+        held.pop();
+        let mut charge = next.charge(0);
+        assert!(charge.add(1 << 19).is_ok());
+        let other = grant_of(&next.workspace);
+        let mut rest = other.charge(0);
+        assert!(rest.add(1 << 19).is_ok());
+        assert_eq!(charge.add(1 << 18).unwrap_err().number, 701);
+    }
+
+    #[test]
+    fn queries_wait_in_line_and_each_gets_its_memory() {
+        let (workspace, held, _) = full(Duration::from_secs(60));
+        let accounts = Arc::new(sos::ledger::Accounts::default());
+        let threads: Vec<_> = (0..6)
+            .map(|_| {
+                let workspace = Arc::clone(&workspace);
+                let wait = move || {
+                    let mut charge = grant_of(&workspace).charge(0);
+                    charge.add(1 << 20).expect("waits for its turn");
+                };
+                sos::thread::spawn(&accounts, "query", wait).unwrap()
+            })
+            .collect();
+        while workspace.now().waiting < 6 {
+            std::hint::spin_loop();
+        }
+        drop(held);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let now = workspace.now();
+        assert_eq!((now.granted, now.used, now.holding, now.waiting), (9, 0, 0, 0));
+    }
+
+    #[test]
+    fn a_cancelled_query_stops_waiting() {
+        let (workspace, _held, next) = full(Duration::from_secs(60));
+        next.cancel.set();
+        assert!(next.charge(0).add(1).is_err());
+        assert_eq!((workspace.now().waiting, workspace.now().timed_out), (0, 0));
+    }
+}
