@@ -3,6 +3,7 @@
 
 use std::cell::RefCell;
 use std::convert::Infallible;
+use std::ops::ControlFlow;
 
 use types::row::Likeness;
 
@@ -175,6 +176,41 @@ pub(crate) fn add_keys(
             let check = |other: &RowHead| check_free((index, key), other, asker, clock, guard);
             index.add(key, head, guard, check, || {})
         })?;
+    }
+    Ok(())
+}
+
+/// Looks, without adding anything, whether the keys are free that [`add_keys`] would add: for who has found one taken
+/// and tries again. It links nothing that others could meet, so it has nothing to take back and to announce:
+/// two transactions that each want a key of the other would wake each other by that for ever, and no circle of
+/// waits would stand long enough to be found.
+pub(crate) fn check_keys(
+    table: &Table,
+    set: &IndexSet,
+    image: RowImage<'_>,
+    before: Option<(RowImage<'_>, Keys)>,
+    asker: Asker,
+    guard: &Guard,
+) -> Result<(), KeyTaken> {
+    let unique = set.list.iter().filter(|index| index.uniqueness != Uniqueness::NotUnique);
+    for index in unique {
+        let moves =
+            |(before, keys)| may_move(keys, set, index) && key_differs(index, image, before);
+        if !before.is_none_or(moves) {
+            continue;
+        }
+        let mut found = Ok(());
+        with_buffer(|key| {
+            index.extractor.key(image, key);
+            if key.is_empty() {
+                return;
+            }
+            index.find(key, guard, |other| {
+                found = check_free((index, key), other, asker, &table.shared.clock, guard);
+                if found.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+        });
+        found?;
     }
     Ok(())
 }

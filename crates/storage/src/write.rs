@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::hold::{Change, Hold};
 use crate::index::IndexSet;
-use crate::keys::{Asker, KeyChange, KeyTaken, Moves, add_keys, moves, remove_dead_keys};
+use crate::keys::{
+    Asker, KeyChange, KeyTaken, Moves, add_keys, check_keys, moves, remove_dead_keys,
+};
 use crate::reclaim::{Guard, pin};
 use crate::row::{Basis, Keys, RowImage, RowRef};
 use crate::scan::{Bounds, Order, ScanSpec};
@@ -173,10 +175,19 @@ impl Transaction {
     pub fn insert<'t>(&'t self, table: &'t Table, row: RowImage<'_>) -> Result<RowRef<'t>> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
+        let mut has_met = false;
         loop {
             let guard = pin();
             self.admit(table, &guard)?;
             let set = table.index_set(&guard);
+            if has_met
+                && let Err(taken) =
+                    check_keys(table, set, row, None, self.asker(table, &state), &guard)
+            {
+                drop(guard);
+                self.resolve_taken(table, taken)?;
+                continue;
+            }
             let change = Change { row: None, before: None, after: Some(row), minds: Hold::Shared };
             if let Some(other) = held_off(table, set, &state, change) {
                 drop(guard);
@@ -216,6 +227,7 @@ impl Transaction {
                     drop(guard);
                     announce_undo(&state);
                     self.resolve_taken(table, taken)?;
+                    has_met = true;
                 }
             }
         }
@@ -307,6 +319,7 @@ impl Transaction {
     ) -> Result<RowRef<'t>> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
+        let mut has_met = false;
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;
@@ -319,6 +332,13 @@ impl Transaction {
                 }
             };
             let set = row.table.index_set(&guard);
+            let asker = self.asker(row.table, &state);
+            let known = Some((before.image(), keys));
+            if has_met && let Err(taken) = check_keys(row.table, set, image, known, asker, &guard) {
+                drop(guard);
+                self.resolve_taken(row.table, taken)?;
+                continue;
+            }
             let (row_id, held) = (Some(row.id()), Some(before.image()));
             let change =
                 Change { row: row_id, before: held, after: Some(image), minds: Hold::Shared };
@@ -338,7 +358,6 @@ impl Transaction {
                 continue;
             }
             let (table, head) = (row.table, row.head);
-            let asker = self.asker(table, &state);
             // An index that was added meanwhile may not have met the version, nor the one before.
             let is_same_set = std::ptr::eq(set, table.index_set(&guard));
             let known = is_same_set.then(|| (before.image(), keys));
@@ -352,6 +371,7 @@ impl Transaction {
                 drop(guard);
                 announce_undo(&state);
                 self.resolve_taken(table, taken)?;
+                has_met = true;
                 continue;
             }
             if let Some(other) = held_off(table, set, &state, change) {

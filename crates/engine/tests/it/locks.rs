@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::instance::Instance;
 use engine::session::Session;
 
-use crate::client::{Answer, batch, instance, login};
+use crate::client::{Answer, batch, instance, instance_on, login};
 
 /// Longer than any test runs.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -194,6 +194,48 @@ fn a_deadlock_through_a_row_and_a_lock_is_found() {
     let (mut two, answer) = waiting.recv_timeout(PATIENCE).unwrap();
     assert_eq!(answer.errors[0].number, 1205);
     assert_eq!(run(&mut two, "SELECT @@TRANCOUNT"), [[["0"]]]);
+}
+
+/// Each session takes back what it has tried and wakes the other one by that: the circle has to be found all the same,
+/// also where more wait behind them.
+#[test]
+fn a_deadlock_of_keys_is_found() {
+    let instance = instance_on(2, |_| {});
+    let mut sessions: Vec<Session> = (0..4).map(|_| login(&instance)).collect();
+    run(&mut sessions[0], "CREATE DATABASE d");
+    run(&mut sessions[0], "USE d CREATE TABLE t (k int PRIMARY KEY, v int)");
+    sessions.iter_mut().for_each(|session| drop(run(session, "USE d")));
+    for round in 0..30 {
+        let (a, b) = (round * 2, round * 2 + 1);
+        run(&mut sessions[0], &format!("BEGIN TRAN INSERT t VALUES ({a}, 0)"));
+        run(&mut sessions[1], &format!("BEGIN TRAN INSERT t VALUES ({b}, 0)"));
+        let take = |key: i32, own: i32| match round % 2 {
+            0 => format!("INSERT t VALUES ({key}, 1)"),
+            _ => format!("UPDATE t SET k = {key} WHERE k = {own}"),
+        };
+        let texts = [
+            take(b, a),
+            take(a, b),
+            format!("INSERT t VALUES ({a}, 2)"),
+            format!("INSERT t VALUES ({b}, 2)"),
+        ];
+        let waiting = sessions.drain(..).zip(&texts);
+        let waiting: Vec<_> =
+            waiting.map(|(session, text)| spawn(&instance, session, text)).collect();
+        let mut waiting = waiting.into_iter();
+        let mut ended = Vec::new();
+        for _ in 0..2 {
+            let (mut session, answer) = waiting.next().unwrap().recv_timeout(PATIENCE).unwrap();
+            ended.push(answer.errors.first().map_or(0, |error| error.number));
+            run(&mut session, "IF @@TRANCOUNT > 0 COMMIT");
+            sessions.push(session);
+        }
+        // One is the victim; the other one's key is free then, or one of those behind has taken it.
+        assert_eq!(ended.iter().filter(|number| **number == 1205).count(), 1, "{ended:?}");
+        for waiting in waiting {
+            sessions.push(waiting.recv_timeout(PATIENCE).unwrap().0);
+        }
+    }
 }
 
 #[test]
