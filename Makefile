@@ -54,7 +54,7 @@ test: setup build bench-smoke
 	$(PYTEST) tests/drivers
 
 test-quick:
-	cargo test --locked -p types -p tsql -p tds -p storage
+	cargo test --locked -p types -p tsql -p tds -p storage -p catalog -p files -p plan -p functions -p optimizer -p binder -p session
 	cargo test --locked -p engine --test it -- script
 
 slt: setup build
