@@ -29,7 +29,11 @@ pub(super) fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) ->
     }
 }
 
-fn check_filegroup(files: &[DatabaseFile], name: &ast::Ident) -> Result<()> {
+/// Checks a filegroup's name.
+///
+/// # Errors
+/// 1921.
+pub(crate) fn check_filegroup(files: &[DatabaseFile], name: &ast::Ident) -> Result<()> {
     // "default" is the database's own, which is the primary one.
     let known = name.is("PRIMARY")
         || name.is("default")
