@@ -108,7 +108,7 @@ pub(crate) static COMMANDS: &[Command] = &[
 
 /// What WITH may say of a command beside NO_INFOMSGS, which all take; of those of checks, everything is checked, all errors
 /// are told, and nothing has to be locked for it.
-pub const WITH: &[(&str, &[&str])] = &[
+pub(crate) const WITH: &[(&str, &[&str])] = &[
     ("CHECKALLOC", super::check::OPTIONS),
     ("CHECKCATALOG", super::check::OPTIONS),
     ("CHECKDB", super::check::OPTIONS),

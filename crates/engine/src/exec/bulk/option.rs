@@ -32,6 +32,7 @@ pub(crate) struct Options {
     pub(super) keep_identity: bool,
     pub(super) check_constraints: bool,
     pub(super) fire_triggers: bool,
+    pub(super) table_lock: bool,
     encoding: Encoding,
 }
 
@@ -131,6 +132,7 @@ impl Options {
             keep_identity: false,
             check_constraints: false,
             fire_triggers: false,
+            table_lock: false,
             encoding: Encoding::Page(CodePage::Cp437),
         }
     }
@@ -155,8 +157,7 @@ impl Options {
             "KEEPIDENTITY" => self.keep_identity = true,
             "CHECK_CONSTRAINTS" => self.check_constraints = true,
             "FIRE_TRIGGERS" => self.fire_triggers = true,
-            // The lock of a table is that of its rows here.
-            "TABLOCK" => {}
+            "TABLOCK" => self.table_lock = true,
             _ => return Err(Msg::SyntaxNear(word).into()),
         }
         Ok(())

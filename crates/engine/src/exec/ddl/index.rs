@@ -9,6 +9,7 @@ use crate::bind::BinderContext;
 use crate::catalog::name::Name;
 use crate::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
 use crate::exec::Cx;
+use crate::exec::ddl::index_option::INDEX_OPTIONS;
 use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
 use crate::exec::ddl::{created, index_option, refuse, table};
 use crate::exec::fault;
@@ -175,6 +176,11 @@ fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>)
         // These are refused as a whole.
         _ => return Ok(()),
     };
+    // A table may have no index that it could be set for.
+    let known = |name: &str| INDEX_OPTIONS.iter().any(|option| option.0 == name);
+    if let Some(option) = alter.options.iter().find(|option| !known(&option.name)) {
+        return refuse(&format!("the index option {}", option.name));
+    }
     let mut next = TableDef::clone(table);
     let wanted = |name: &str| alter.index.as_ref().is_none_or(|index| Name::same(index, name));
     let mut is_changed = false;
