@@ -488,7 +488,7 @@ pub(crate) const DEFINITIONS: &[Place] = &[
                     "CREATE DATABASE d ON PRIMARY (NAME = a, FILENAME = 'a'), FILEGROUP g CONTAINS FILESTREAM (NAME = b, FILENAME = 'b')",
                 ),
             ),
-            ("FILEGROUP CONTAINS MEMORY_OPTIMIZED_DATA", Nothing(NO_FILES)),
+            ("FILEGROUP CONTAINS MEMORY_OPTIMIZED_DATA [DEFAULT]", Nothing(NO_FILES)),
             (
                 "FILEGROUP DEFAULT",
                 RefusedIn(

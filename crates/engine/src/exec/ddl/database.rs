@@ -85,9 +85,13 @@ fn add_files(
     Ok(())
 }
 
-/// Another default filegroup than PRIMARY would be where tables lie that name none, which the catalog would have to show.
+/// Another default filegroup than PRIMARY would be where tables lie that name none, which the catalog would have to show. Of
+/// memory-optimized data there is one, which is the default of its kind anyhow.
 fn check_default(group: &ast::FileGroup) -> Result<()> {
-    if group.default { refuse("DEFAULT of a filegroup") } else { Ok(()) }
+    match group.default && !is_memory_optimized(group) {
+        true => refuse("DEFAULT of a filegroup"),
+        false => Ok(()),
+    }
 }
 
 fn is_memory_optimized(group: &ast::FileGroup) -> bool {

@@ -273,7 +273,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             // Without a word: an alias type's own, a rowversion never, else as the session or the database
             // has it.
             (false, false) if column.user_type.is_some() => column.ty.nullable,
-            (false, false) if column.computed.is_some() => true,
+            // That of the expression: `ISNULL(a, 0)`, a constant and GETDATE() are never NULL.
+            (false, false) if column.computed.is_some() => column.ty.nullable,
             (false, false) => {
                 column.ty.data_type != DataType::RowVersion && self.is_null_the_default()
             }
