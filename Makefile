@@ -18,6 +18,7 @@
 #                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
 # make support  writes docs/support.md from the engine's test scripts
+# make options  writes docs/options.md from the tables of the engine's tests
 # make permissions  writes docs/permissions.md from the engine's registry and its cases
 # make lint     format and lints
 # make doc      the documentation, with warnings as errors
@@ -36,7 +37,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth permissions
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth options permissions
 build:
 	cargo build --release --locked
 
@@ -153,6 +154,9 @@ bench-smoke:
 
 permissions:
 	CLEARWAY_WRITE_PERMISSIONS=1 cargo test -p engine --test it page_is_what_is_asked
+
+options:
+	CLEARWAY_WRITE_OPTIONS=1 cargo test -p engine --test it options_page
 
 support:
 	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page

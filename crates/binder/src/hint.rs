@@ -175,12 +175,43 @@ fn check_use(names: &[Box<str>]) -> Result<()> {
     unknown.map_or(Ok(()), |name| Err(Msg::InvalidUseHint(name).into()))
 }
 
+/// Hints of which one table may have one of each line: how much a lock is on, and which isolation level it is for. Words of
+/// one entry mean the same.
+const CHOICES: [&[&[TableHintWord]]; 2] = [
+    &[
+        &[TableHintWord::NoLock, TableHintWord::ReadUncommitted],
+        &[TableHintWord::PagLock],
+        &[TableHintWord::ReadCommittedLock],
+        &[TableHintWord::RowLock],
+        &[TableHintWord::TabLock],
+        &[TableHintWord::TabLockX],
+    ],
+    &[
+        &[TableHintWord::HoldLock, TableHintWord::Serializable],
+        &[TableHintWord::NoLock, TableHintWord::ReadUncommitted],
+        &[TableHintWord::ReadCommitted],
+        &[TableHintWord::RepeatableRead],
+    ],
+];
+
+/// Checks that no two hints contradict each other, as the page "Table hints" has it.
+fn check_choices(hints: &[TableHint]) -> Result<()> {
+    let said = |entry: &&&[TableHintWord]| {
+        hints.iter().any(|h| matches!(h.kind, TableHintKind::Word(word) if entry.contains(&word)))
+    };
+    match CHOICES.iter().any(|choice| choice.iter().filter(said).count() > 1) {
+        true => Err(Msg::ConflictingLockHints.into()),
+        false => Ok(()),
+    }
+}
+
 /// Refuses the table hints that are not there: those for INSERT .. SELECT FROM OPENROWSET (BULK ..), of indexes on
 /// views and of spatial indexes.
 ///
 /// # Errors
-/// 40517.
+/// 1047 for two that contradict each other; 40517.
 pub(crate) fn check_table_hints(hints: &[TableHint]) -> Result<()> {
+    check_choices(hints)?;
     for hint in hints {
         let name = match hint.kind {
             TableHintKind::Word(TableHintWord::IgnoreConstraints) => "IGNORE_CONSTRAINTS",

@@ -194,6 +194,11 @@ fn assignment(
 
 fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Result<Bound> {
     binder.session_bound = true;
+    if let Some(name) = &into.filegroup {
+        let files = |name| binder.catalog.database(name).map_or(&[][..], |d| d.files.as_slice());
+        let database = if into.table.is_temporary() { "tempdb" } else { binder.database };
+        catalog::check_filegroup(files(database), name)?;
+    }
     if let (Some(rights), Some(database)) =
         (binder.rights, binder.catalog.database(binder.database))
         && !into.table.is_temporary()

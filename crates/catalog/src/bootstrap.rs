@@ -101,6 +101,7 @@ impl Default for DatabaseOptions {
             compatibility_level: COMPATIBILITY_LEVEL,
             recovery: "FULL".to_owned(),
             scoped: BTreeMap::new(),
+            scoped_secondary: BTreeMap::new(),
             others: BTreeMap::new(),
         }
     }
@@ -114,6 +115,7 @@ pub fn default_files(database: &str) -> Vec<DatabaseFile> {
         path,
         memory_optimized: false,
         log,
+        size: super::FileSize::default(),
     };
     let (data, log) = match database {
         "master" => ("master".to_owned(), "mastlog".to_owned()),

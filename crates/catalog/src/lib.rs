@@ -152,6 +152,39 @@ pub struct DatabaseFile {
     pub memory_optimized: bool,
     /// Whether it is a log file.
     pub log: bool,
+    /// SIZE, MAXSIZE and FILEGROWTH.
+    pub size: FileSize,
+}
+
+/// Sizes of a file as declared: shown, since nothing is stored in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileSize {
+    /// SIZE in pages of 8 KB; 0 where it was not said.
+    pub size: i32,
+    /// MAXSIZE in pages; -1 without a limit.
+    pub max: i32,
+    /// FILEGROWTH in pages, or in percent.
+    pub growth: i32,
+    /// Whether it grows by a percentage.
+    pub is_percent: bool,
+}
+
+impl Default for FileSize {
+    fn default() -> Self {
+        Self { size: 0, max: -1, growth: 0, is_percent: false }
+    }
+}
+
+/// Checks the name of a filegroup of a database that has these files.
+///
+/// # Errors
+/// 1921 if there is none.
+pub fn check_filegroup(files: &[DatabaseFile], name: &str) -> types::Result<()> {
+    // "default" is the database's own, which is the primary one.
+    let known = Name::same(name, "PRIMARY")
+        || Name::same(name, "default")
+        || files.iter().any(|file| !file.log && Name::same(&file.filegroup, name));
+    if known { Ok(()) } else { Err(types::Msg::InvalidDataSpace("filegroup", name).into()) }
 }
 
 /// Options of a database.
@@ -171,6 +204,8 @@ pub struct DatabaseOptions {
     pub recovery: String,
     /// Database scoped configurations that have another value than their default.
     pub scoped: BTreeMap<&'static str, i64>,
+    /// Those set FOR SECONDARY.
+    pub scoped_secondary: BTreeMap<&'static str, i64>,
     /// The other options by upper-case name, with the value that was set.
     pub others: BTreeMap<String, String>,
 }
@@ -352,6 +387,8 @@ pub struct TableDef {
     pub memory_optimized: bool,
     /// DURABILITY = SCHEMA_ONLY; the default is SCHEMA_AND_DATA.
     pub schema_only: bool,
+    /// DATA_COMPRESSION of a heap, as [`ShownOptions::compression`]. A clustered index has its own.
+    pub compression: u8,
     /// Creation time, as `datetime`.
     pub created: types::Value,
     /// Where each column lies in an encoded row.
@@ -449,6 +486,8 @@ pub struct ColumnDef {
     pub trims: bool,
     /// PERSISTED, of a computed column.
     pub persisted: bool,
+    /// NOT FOR REPLICATION of an identity column, as [`CheckDef::not_for_replication`].
+    pub not_for_replication: bool,
 }
 
 impl ColumnDef {
@@ -571,6 +610,8 @@ pub struct CheckDef {
     pub trusted: bool,
     /// Whether the constraint was made by the system's naming.
     pub system_named: bool,
+    /// NOT FOR REPLICATION: shown; there are no agents of replication that it would spare.
+    pub not_for_replication: bool,
 }
 
 /// Statistics that were asked for by name.
@@ -580,6 +621,8 @@ pub struct StatisticsDef {
     pub name: String,
     /// Columns by ordinal.
     pub columns: Vec<u16>,
+    /// NORECOMPUTE.
+    pub no_recompute: bool,
 }
 
 /// A FOREIGN KEY constraint.
@@ -605,6 +648,8 @@ pub struct ForeignKeyDef {
     pub trusted: bool,
     /// Whether the name was made by the system.
     pub system_named: bool,
+    /// As [`CheckDef::not_for_replication`].
+    pub not_for_replication: bool,
 }
 
 /// What happens to rows that refer to a row that is deleted or gets another key.

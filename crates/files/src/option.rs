@@ -41,6 +41,8 @@ pub struct Options {
     pub check_constraints: bool,
     /// FIRE_TRIGGERS: INSERT triggers run.
     pub fire_triggers: bool,
+    /// TABLOCK: the table is locked for the load.
+    pub table_lock: bool,
     encoding: Encoding,
 }
 
@@ -141,6 +143,7 @@ impl Options {
             keep_identity: false,
             check_constraints: false,
             fire_triggers: false,
+            table_lock: false,
             encoding: Encoding::Page(CodePage::Cp437),
         }
     }
@@ -165,8 +168,7 @@ impl Options {
             "KEEPIDENTITY" => self.keep_identity = true,
             "CHECK_CONSTRAINTS" => self.check_constraints = true,
             "FIRE_TRIGGERS" => self.fire_triggers = true,
-            // The lock of a table is that of its rows here.
-            "TABLOCK" => {}
+            "TABLOCK" => self.table_lock = true,
             _ => return Err(Msg::SyntaxNear(word).into()),
         }
         Ok(())

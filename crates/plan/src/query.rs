@@ -171,6 +171,8 @@ pub struct ScanHints {
     pub read_past: bool,
     /// NOLOCK, READUNCOMMITTED: as a snapshot read; no blocking.
     pub read_uncommitted: bool,
+    /// READCOMMITTED: whatever the session's level is.
+    pub read_committed: bool,
     /// REPEATABLEREAD.
     pub repeatable_read: bool,
     /// SERIALIZABLE, HOLDLOCK.

@@ -31,6 +31,8 @@ pub struct Cursor {
     pub updatable: Vec<String>,
     /// FOR UPDATE was said.
     pub for_update: bool,
+    /// TYPE_WARNING, of a cursor whose type takes keys: KEYSET or DYNAMIC.
+    pub warns: bool,
     /// The tables that can be changed through it, since OPEN.
     pub tables: Vec<KeyTable>,
 }

@@ -108,6 +108,7 @@ pub const BOUNDED: &[&str] = &[
     "from::table_sample",
     "name::object_name",
     "name::type_name",
+    "option::move_to",
     "query::optional_paren_string",
     "statement::delayed_durability",
     "table::identity",

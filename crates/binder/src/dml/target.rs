@@ -155,6 +155,8 @@ pub(crate) fn with_hints(
         scan.hints.serializable |= hints.serializable;
         scan.hints.repeatable_read |= hints.repeatable_read;
         scan.hints.snapshot |= hints.snapshot;
+        scan.hints.read_committed |= hints.read_committed;
+        scan.hints.committed_lock |= hints.committed_lock;
     });
     node
 }

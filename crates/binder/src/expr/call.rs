@@ -3,7 +3,7 @@
 
 use tsql::ast;
 use types::value::ColumnType;
-use types::{DataType, Msg, Result, Value};
+use types::{DataType, Length, Msg, Result, Value};
 
 use crate::expr::{bind_expr, case, not_supported, user, window};
 use crate::{Binder, Clause, Level};
@@ -73,8 +73,38 @@ fn bind_function(
             Msg::FunctionArgumentRange(&name, i64::from(fewest), i64::from(most)).into()
         });
     }
+    if let Some(name) = numeric_base_type(binder, function.name, call, &arguments) {
+        return Ok(name);
+    }
     let ty = (function.bind)(&mut arguments)?;
     Ok(Expr::new(ExprKind::Call(function, arguments.into()), ty))
+}
+
+/// `SQL_VARIANT_PROPERTY(1.5, 'BaseType')` is `numeric`: a value does not know by which of its two names its type was
+/// written.
+fn numeric_base_type(
+    binder: &Binder<'_>,
+    function: &str,
+    call: &ast::Call,
+    arguments: &[Expr],
+) -> Option<Expr> {
+    let (written, [value, property]) = (call.arguments.first()?, arguments) else { return None };
+    let is_base_type = || match &property.kind {
+        ExprKind::Constant(said) => {
+            let said = said.as_text(property.ty.collation);
+            said.is_some_and(|said| said.eq_ignore_ascii_case("BaseType"))
+        }
+        _ => false,
+    };
+    if function != "SQL_VARIANT_PROPERTY"
+        || !is_base_type()
+        || !crate::query::traits_of(binder, written, value).numeric
+    {
+        return None;
+    }
+    let ty = ColumnType { data_type: DataType::NVarChar(Length::Limited(128)), ..value.ty };
+    let name = Value::Variant(Box::new((Value::nvarchar("numeric"), ty)));
+    Some(Expr::constant(name, DataType::SqlVariant))
 }
 
 /// What a function's grammar says travels as a first argument. TRIM's side: 0 both, 1 leading,

@@ -22,6 +22,7 @@ pub fn scan_hints(hints: &[TableHint]) -> ScanHints {
             TableHintWord::NoLock | TableHintWord::ReadUncommitted => {
                 resolved.read_uncommitted = true;
             }
+            TableHintWord::ReadCommitted => resolved.read_committed = true,
             TableHintWord::RepeatableRead => resolved.repeatable_read = true,
             TableHintWord::HoldLock | TableHintWord::Serializable => resolved.serializable = true,
             TableHintWord::Snapshot => resolved.snapshot = true,
@@ -33,7 +34,6 @@ pub fn scan_hints(hints: &[TableHint]) -> ScanHints {
             | TableHintWord::KeepIdentity
             | TableHintWord::NoExpand
             | TableHintWord::PagLock
-            | TableHintWord::ReadCommitted
             | TableHintWord::RowLock
             | TableHintWord::TabLock => {}
         }

@@ -26,12 +26,11 @@ use crate::view::source::tables;
 
 /// Options that change nothing about what is checked or told here: everything is checked, all errors
 /// are told, and nothing has to be locked for it.
-const OPTIONS: [&str; 7] = [
+pub(super) const OPTIONS: &[&str] = &[
     "ALL_ERRORMSGS",
     "DATA_PURITY",
     "EXTENDED_LOGICAL_CHECKS",
     "MAXDOP",
-    "NO_INFOMSGS",
     "PHYSICAL_ONLY",
     "TABLOCK",
 ];
@@ -62,7 +61,7 @@ impl Findings {
 /// # Errors
 /// 911 for a database that there is not, 40517 for a repair.
 pub(super) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    check_options(dbcc)?;
+    check_second(dbcc)?;
     let database = find_database(dbcc, cx)?;
     require_database(command, &database, cx)?;
     let quiet = is_quiet(dbcc);
@@ -91,7 +90,7 @@ pub(super) fn database(dbcc: &ast::Dbcc, command: &str, cx: &mut Cx<'_>) -> Resu
 /// # Errors
 /// 2501 for a table that there is not, 40517 for a repair.
 pub(super) fn table(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    check_options(dbcc)?;
+    check_second(dbcc)?;
     let name = dbcc.arguments.first().and_then(word).ok_or(Msg::DbccParameter(1))?;
     let table = find_table(name, cx)?;
     require_table("CHECKTABLE", &table, cx)?;
@@ -113,7 +112,7 @@ pub(super) fn table(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
 /// # Errors
 /// 3853 for an object whose schema, table or type is not there.
 pub(super) fn catalog(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    check_options(dbcc)?;
+    check_second(dbcc)?;
     let database = find_database(dbcc, cx)?;
     require_database("CHECKCATALOG", &database, cx)?;
     let wrong = |attribute: &str, (object, id): (&str, i32), target: &str| {
@@ -316,11 +315,7 @@ fn entry_without_row(table: &TableDef, index: &IndexDef) -> Error {
     Error::custom(8_952, 16, 1, text)
 }
 
-fn check_options(dbcc: &ast::Dbcc) -> Result<(), Stop> {
-    let option = dbcc.options.iter().map(|(name, _)| name.as_ref());
-    if let Some(other) = option.clone().find(|name| !OPTIONS.contains(name)) {
-        return Err(Msg::NotSupported(&format!("DBCC {} WITH {other}", dbcc.command)).into());
-    }
+fn check_second(dbcc: &ast::Dbcc) -> Result<(), Stop> {
     match dbcc.arguments.get(1).map(word) {
         None => Ok(()),
         Some(Some(other)) if other.to_ascii_uppercase().starts_with("REPAIR") => {

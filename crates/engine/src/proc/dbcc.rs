@@ -106,6 +106,32 @@ pub(crate) static COMMANDS: &[Command] = &[
     Command { name: "USEROPTIONS", asks: NOTHING, run: |_, cx| user_options(cx) },
 ];
 
+/// What WITH may say of a command beside NO_INFOMSGS, which all take; of those of checks, everything is checked, all errors
+/// are told, and nothing has to be locked for it.
+pub(crate) const WITH: &[(&str, &[&str])] = &[
+    ("CHECKALLOC", super::check::OPTIONS),
+    ("CHECKCATALOG", super::check::OPTIONS),
+    ("CHECKDB", super::check::OPTIONS),
+    ("CHECKTABLE", super::check::OPTIONS),
+    ("SHOW_STATISTICS", &["DENSITY_VECTOR", "HISTOGRAM", "STAT_HEADER"]),
+    // Rows are counted as they come and go.
+    ("UPDATEUSAGE", &["COUNT_ROWS"]),
+];
+
+/// Refuses what WITH says and the command does not do.
+///
+/// # Errors
+/// 40517.
+fn check_with(command: &str, dbcc: &ast::Dbcc) -> Result<(), Stop> {
+    let known = WITH.iter().find(|with| with.0 == command).map_or(&[][..], |with| with.1);
+    for (option, _) in &dbcc.options {
+        if &**option != "NO_INFOMSGS" && !known.contains(&option.as_ref()) {
+            return Err(Msg::NotSupported(&format!("DBCC {command} WITH {option}")).into());
+        }
+    }
+    Ok(())
+}
+
 /// Runs a command.
 ///
 /// # Errors
@@ -117,6 +143,7 @@ pub(crate) fn run(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
         return Err(Msg::NotSupported(&format!("DBCC {name}")).into());
     };
     require(command.asks, command.name, cx)?;
+    check_with(command.name, dbcc)?;
     (command.run)(dbcc, cx)?;
     let quiet = dbcc.options.iter().any(|(name, _)| name.as_ref() == "NO_INFOMSGS");
     if !quiet {

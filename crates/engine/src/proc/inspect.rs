@@ -58,11 +58,8 @@ struct Open {
 /// Runs `OPENTRAN [(database)]`. There is no log, so there is no LSN to tell.
 ///
 /// # Errors
-/// 911 for a database that there is not; 40517 for TABLERESULTS.
+/// 911 for a database that there is not.
 pub(super) fn open_transaction(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    if let Some((other, _)) = dbcc.options.iter().find(|(name, _)| name.as_ref() != "NO_INFOMSGS") {
-        return Err(Msg::NotSupported(&format!("DBCC OPENTRAN WITH {other}")).into());
-    }
     let database = super::check::find_database(dbcc, cx)?;
     super::dbcc::require_database("OPENTRAN", &database, cx)?;
     let database = database.name.clone();

@@ -24,7 +24,7 @@ const COLUMNS: &[Column<Row>] = &[
     col("is_published", BIT, |_| bit(false)),
     col("is_schema_published", BIT, |_| bit(false)),
     col("is_disabled", BIT, |r| bit(!r.check.enabled)),
-    col("is_not_for_replication", BIT, |_| bit(false)),
+    col("is_not_for_replication", BIT, |r| bit(r.check.not_for_replication)),
     col("is_not_trusted", BIT, |r| bit(!r.check.trusted)),
     col("parent_column_id", INT, |r| int(r.check.column.map_or(0, |c| i32::from(c) + 1))),
     opt("definition", NVMAX, |r| text(&r.check.text.text)),

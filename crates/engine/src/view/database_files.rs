@@ -1,4 +1,4 @@
-//! `sys.database_files`: files as declared. Rows live in memory: no file has a size.
+//! `sys.database_files`: files and their sizes as declared. Rows live in memory: nothing is in a file.
 
 use types::{DataType, Value};
 
@@ -18,13 +18,13 @@ const COLUMNS: &[Column<(i32, DatabaseFile)>] = &[
     opt("physical_name", nv(260), |r| text(&r.1.path)),
     opt("state", TINYINT, |_| Value::TinyInt(0)),
     opt("state_desc", nv(60), |_| text("ONLINE")),
-    col("size", INT, |_| int(0)),
-    col("max_size", INT, |_| int(-1)),
-    col("growth", INT, |_| int(0)),
+    col("size", INT, |r| int(r.1.size.size)),
+    col("max_size", INT, |r| int(r.1.size.max)),
+    col("growth", INT, |r| int(r.1.size.growth)),
     col("is_media_read_only", BIT, |_| bit(false)),
     col("is_read_only", BIT, |_| bit(false)),
     col("is_sparse", BIT, |_| bit(false)),
-    col("is_percent_growth", BIT, |_| bit(false)),
+    col("is_percent_growth", BIT, |r| bit(r.1.size.is_percent)),
     col("is_name_reserved", BIT, |_| bit(false)),
     col("is_persistent_log_buffer", BIT, |_| bit(false)),
     opt("create_lsn", DataType::Decimal { precision: 25, scale: 0 }, |_| Value::Null),

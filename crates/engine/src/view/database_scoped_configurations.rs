@@ -10,14 +10,17 @@ use crate::catalog::scoped::{SCOPED, ScopedConfiguration};
 struct Row {
     configuration: &'static ScopedConfiguration,
     value: i64,
+    for_secondary: Option<i64>,
 }
 
 const COLUMNS: &[Column<Row>] = &[
     col("configuration_id", INT, |r| int(r.configuration.id)),
     col("name", nv(60), |r| text(r.configuration.name)),
-    opt("value", VARIANT, variant),
-    // There is no secondary: it is as the primary.
-    opt("value_for_secondary", VARIANT, |_| Value::Null),
+    opt("value", VARIANT, |r| variant(r.configuration, r.value)),
+    // There is no secondary: this is what was said of one.
+    opt("value_for_secondary", VARIANT, |r| {
+        r.for_secondary.map_or(Value::Null, |value| variant(r.configuration, value))
+    }),
     col("is_value_default", BIT, |r| bit(r.value == r.configuration.default)),
 ];
 
@@ -30,20 +33,21 @@ pub(super) static VIEW: SystemView = SystemView {
     arity: 0,
 };
 
-fn variant(row: &Row) -> Value {
+fn variant(configuration: &ScopedConfiguration, value: i64) -> Value {
     let of = |data_type| ColumnType { data_type, collation: Collation::default(), nullable: true };
-    let (value, data_type) = match row.configuration.is_switch {
-        true => (Value::Bit(row.value != 0), DataType::Bit),
-        false => (i32::try_from(row.value).map_or(Value::Null, Value::Int), DataType::Int),
+    let (value, data_type) = match configuration.is_switch {
+        true => (Value::Bit(value != 0), DataType::Bit),
+        false => (i32::try_from(value).map_or(Value::Null, Value::Int), DataType::Int),
     };
     Value::Variant(Box::new((value, of(data_type))))
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    let set = &scope.database.options.scoped;
+    let options = &scope.database.options;
     let row = |configuration: &'static ScopedConfiguration| {
-        let value = set.get(configuration.name).copied();
-        Row { configuration, value: value.unwrap_or(configuration.default) }
+        let value = options.scoped.get(configuration.name).copied();
+        let for_secondary = options.scoped_secondary.get(configuration.name).copied();
+        Row { configuration, value: value.unwrap_or(configuration.default), for_secondary }
     };
     rows(COLUMNS, SCOPED.iter().map(row))
 }

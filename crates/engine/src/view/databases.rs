@@ -89,7 +89,10 @@ const COLUMNS: &[Column<Row>] = &[
     opt("two_digit_year_cutoff", SMALLINT, |_| Value::Null),
     opt("containment", TINYINT, |_| Value::TinyInt(0)),
     opt("containment_desc", nv(60), |_| text("NONE")),
-    opt("target_recovery_time_in_seconds", INT, |_| Value::Null),
+    opt("target_recovery_time_in_seconds", INT, |r| {
+        let said = r.value("TARGET_RECOVERY_TIME").and_then(|said| said.parse::<i32>().ok());
+        said.map_or(Value::Null, int)
+    }),
     opt("delayed_durability", INT, |r| int(r.delayed_durability())),
     opt("delayed_durability_desc", nv(60), |r| {
         text(["DISABLED", "ALLOWED", "FORCED"][r.delayed_durability()])
@@ -99,13 +102,17 @@ const COLUMNS: &[Column<Row>] = &[
     }),
     opt("is_federation_member", BIT, |_| bit(false)),
     opt("is_remote_data_archive_enabled", BIT, |_| bit(false)),
-    opt("is_mixed_page_allocation_on", BIT, |_| bit(false)),
-    opt("is_temporal_history_retention_enabled", BIT, |_| bit(false)),
+    opt("is_mixed_page_allocation_on", BIT, |r| r.is("MIXED_PAGE_ALLOCATION", false)),
+    opt("is_temporal_history_retention_enabled", BIT, |r| {
+        r.is("TEMPORAL_HISTORY_RETENTION", false)
+    }),
     opt("catalog_collation_type", INT, |_| int(0)),
     opt("catalog_collation_type_desc", nv(60), |_| text("DATABASE_DEFAULT")),
     opt("physical_database_name", SYSNAME, |r| text(&r.database.name)),
     opt("is_result_set_caching_on", BIT, |_| bit(false)),
-    opt("is_accelerated_database_recovery_on", BIT, |_| bit(false)),
+    opt("is_accelerated_database_recovery_on", BIT, |r| {
+        r.is("ACCELERATED_DATABASE_RECOVERY", false)
+    }),
     opt("is_tempdb_spill_to_remote_store", BIT, |_| bit(false)),
     opt("is_stale_page_detection_on", BIT, |_| bit(false)),
     opt("is_memory_optimized_enabled", BIT, |_| bit(true)),

@@ -26,7 +26,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("referenced_object_id", INT, |r| int(r.foreign.referenced)),
     opt("key_index_id", INT, |r| r.key_index.map_or(Value::Null, Value::Int)),
     col("is_disabled", BIT, |r| bit(!r.foreign.enabled)),
-    col("is_not_for_replication", BIT, |_| bit(false)),
+    col("is_not_for_replication", BIT, |r| bit(r.foreign.not_for_replication)),
     col("is_not_trusted", BIT, |r| bit(!r.foreign.trusted)),
     opt("delete_referential_action", TINYINT, |r| Value::TinyInt(action(r.foreign.on_delete).0)),
     opt("delete_referential_action_desc", nv(60), |r| text(action(r.foreign.on_delete).1)),

@@ -56,7 +56,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("seed_value", VARIANT, |r| variant(r.seed, &r.column)),
     opt("increment_value", VARIANT, |r| variant(r.increment, &r.column)),
     opt("last_value", VARIANT, |r| r.last.map_or(Value::Null, |n| variant(n, &r.column))),
-    opt("is_not_for_replication", BIT, |_| bit(false)),
+    opt("is_not_for_replication", BIT, |r| bit(r.column.is(|d| d.not_for_replication))),
 ];
 
 /// The view.

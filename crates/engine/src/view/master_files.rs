@@ -19,13 +19,13 @@ const COLUMNS: &[Column<(i16, i32, DatabaseFile)>] = &[
     opt("physical_name", nv(260), |r| text(&r.2.path)),
     opt("state", TINYINT, |_| Value::TinyInt(0)),
     opt("state_desc", nv(60), |_| text("ONLINE")),
-    col("size", INT, |_| int(0)),
-    col("max_size", INT, |_| int(-1)),
-    col("growth", INT, |_| int(0)),
+    col("size", INT, |r| int(r.2.size.size)),
+    col("max_size", INT, |r| int(r.2.size.max)),
+    col("growth", INT, |r| int(r.2.size.growth)),
     col("is_media_read_only", BIT, |_| bit(false)),
     col("is_read_only", BIT, |_| bit(false)),
     col("is_sparse", BIT, |_| bit(false)),
-    col("is_percent_growth", BIT, |_| bit(false)),
+    col("is_percent_growth", BIT, |r| bit(r.2.size.is_percent)),
     col("is_name_reserved", BIT, |_| bit(false)),
 ];
 

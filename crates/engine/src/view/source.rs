@@ -41,6 +41,8 @@ pub(crate) struct ObjectRow {
     pub(crate) system: bool,
     /// Whether it is a view WITH CHECK OPTION.
     pub(crate) check_option: bool,
+    /// Whether it is a view WITH VIEW_METADATA.
+    pub(crate) view_metadata: bool,
 }
 
 /// Returns `type_desc` of an object type.
@@ -105,6 +107,7 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
         modified: table.created.clone(),
         system: false,
         check_option: false,
+        view_metadata: false,
     };
     rows.push(row(&table.name, table.id, 0, "U"));
     for index in &table.indexes {
@@ -125,6 +128,12 @@ fn push_table(table: &TableDef, rows: &mut Vec<ObjectRow>) {
 pub(crate) fn checks_option(object: &Object) -> bool {
     let Object::View(view) = object else { return false };
     matches!(&view.ast.kind, StatementKind::CreateView(view) if view.check_option)
+}
+
+fn has_view_metadata(object: &Object) -> bool {
+    let Object::View(view) = object else { return false };
+    let StatementKind::CreateView(view) = &view.ast.kind else { return false };
+    view.options.iter().any(|option| **option == *"VIEW_METADATA")
 }
 
 fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
@@ -155,6 +164,7 @@ fn module_row(object: &Object, database: &Database) -> Option<ObjectRow> {
         modified,
         system: false,
         check_option: checks_option(object),
+        view_metadata: has_view_metadata(object),
     })
 }
 
@@ -175,6 +185,7 @@ pub(crate) fn system_objects(session: &SessionState) -> Vec<ObjectRow> {
             modified: started.clone(),
             system: true,
             check_option: false,
+            view_metadata: false,
         }
     };
     super::all().map(row).collect()
@@ -515,6 +526,7 @@ pub(crate) fn table_row(table: &TableDef) -> ObjectRow {
         modified: table.created.clone(),
         system: false,
         check_option: false,
+        view_metadata: false,
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) fn statistics(scope: &Scope<'_>) -> Vec<StatisticsRow> {
             id: number,
             name: named.name.clone(),
             user_created: true,
-            no_recompute: false,
+            no_recompute: named.no_recompute,
             columns: named.columns.iter().map(|ordinal| id(*ordinal)).collect(),
         }));
     }

@@ -159,9 +159,11 @@ impl IndexRow {
         self.place.and_then(|place| self.table.indexes.get(place))
     }
 
-    /// Returns the options that are only shown; those of a heap are as if none was said.
+    /// Returns the options that are only shown; a heap has compression alone.
     pub(crate) fn shown(&self) -> ShownOptions {
-        self.index().map(|index| index.shown).unwrap_or_default()
+        let of_heap =
+            || ShownOptions { compression: self.table.compression, ..ShownOptions::default() };
+        self.index().map_or_else(of_heap, |index| index.shown)
     }
 
     /// Returns the nonclustered columnstore index, if it is that.

@@ -25,7 +25,7 @@ pub(super) const COLUMNS: &[Column<ObjectRow>] = &[
     col("is_schema_published", BIT, |_| bit(false)),
     opt("is_replicated", BIT, |_| bit(false)),
     opt("has_replication_filter", BIT, |_| bit(false)),
-    col("has_opaque_metadata", BIT, |_| bit(false)),
+    col("has_opaque_metadata", BIT, |r| bit(r.view_metadata)),
     col("has_unchecked_assembly_data", BIT, |_| bit(false)),
     col("with_check_option", BIT, |r| bit(r.check_option)),
     col("is_date_correlation_view", BIT, |_| bit(false)),

@@ -128,6 +128,27 @@ fn a_load_belongs_to_the_open_transaction() {
     assert!(rows(&mut session).is_empty());
 }
 
+/// "BULK INSERT (Transact-SQL)": TABLOCK locks the table while it is loaded.
+#[test]
+fn a_load_with_tablock_has_the_table_until_it_is_committed() {
+    let instance = instance();
+    let mut session = login(&instance);
+    run(
+        &mut session,
+        "CREATE TABLE t (id int NOT NULL, name varchar(5), n int); INSERT t VALUES (0, 'x', 0)",
+    );
+    let file = File::new("tablock", b"1\ta\t1\n2\tb\t2\n3\tc\t3\n");
+    let mut other = login(&instance);
+    run(&mut other, "SET LOCK_TIMEOUT 0");
+    for (with, expected) in [("BATCHSIZE = 2", None), ("TABLOCK, BATCHSIZE = 2", Some(1222))] {
+        run(&mut session, "BEGIN TRAN");
+        assert_eq!(load(&mut session, &file, with), [0; 0]);
+        let answer = batch(&mut other, "UPDATE t SET n = 5 WHERE id = 0");
+        assert_eq!(answer.errors.first().map(|e| e.number), expected, "{with}");
+        run(&mut session, "ROLLBACK");
+    }
+}
+
 #[test]
 fn wide_files_are_utf_16() {
     let mut session = session();

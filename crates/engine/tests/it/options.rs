@@ -7,25 +7,13 @@ use tsql::QuotedIdentifier;
 use tsql::ast::{SetOption, StatementKind};
 
 use crate::client::{Answer, batch, instance, login};
+use crate::option_rows::Does;
 use crate::script::scripts;
-
-/// What an option does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Does {
-    /// A script shows it: the script holds this text.
-    Shown(&'static str),
-    /// It is refused when ON; OFF is how it is.
-    OnRefused,
-    /// It is refused whatever it is set to.
-    Refused,
-    /// It is about locks and isolation: `locks.test` and the tests of isolation hold it.
-    Locks,
-}
 
 use Does::{Locks, OnRefused, Refused, Shown};
 
 /// `SET name ON`, as the page "SET statements" and those under it have them.
-const SWITCHES: &[(&str, Does)] = &[
+pub(crate) const SWITCHES: &[(&str, Does)] = &[
     ("ANSI_DEFAULTS", Shown("SET ANSI_DEFAULTS ON")),
     ("ANSI_NULLS", Shown("SET ANSI_NULLS OFF\nSELECT id FROM t WHERE n = NULL")),
     ("ANSI_NULL_DFLT_OFF", Shown("SET ANSI_NULL_DFLT_OFF ON\nCREATE TABLE")),
@@ -54,7 +42,7 @@ const SWITCHES: &[(&str, Does)] = &[
 ];
 
 /// `SET name value`.
-const VALUES: &[(&str, &str, Does)] = &[
+pub(crate) const VALUES: &[(&str, &str, Does)] = &[
     ("CONTEXT_INFO", "0x01", Shown("SET CONTEXT_INFO 0x")),
     ("DATEFIRST", "3", Shown("SET DATEFIRST 3\n")),
     ("DATEFORMAT", "dmy", Shown("SET DATEFORMAT dmy\n")),
@@ -73,7 +61,7 @@ const VALUES: &[(&str, &str, Does)] = &[
 const OTHERS: &[&str] = &["IDENTITY_INSERT", "STATISTICS", "TRAN", "TRANSACTION"];
 
 /// Table hints of one word.
-const TABLE_HINTS: &[(&str, Does)] = &[
+pub(crate) const TABLE_HINTS: &[(&str, Does)] = &[
     ("FORCESCAN", Shown("WITH (FORCESCAN)")),
     ("FORCESEEK", Shown("WITH (FORCESEEK)")),
     ("HOLDLOCK", Locks),
@@ -127,7 +115,8 @@ fn check(name: &str, does: Does, on: &str) {
             assert!(answer.errors.is_empty(), "{off}");
         }
         Refused => check_refused(on, name),
-        Locks => {}
+        Does::RefusedIn(text) => check_refused(text, name),
+        Does::Fails(..) | Does::Nothing(_) | Locks => {}
     }
 }
 
@@ -204,11 +193,11 @@ fn each_query_hint_acts_or_is_advice_or_is_refused() {
 }
 
 /// Options of indexes on rows, with what a script shows of them; advice has no text.
-const INDEXES: &[(&str, &str, &str)] = &[
+pub(crate) const INDEXES: &[(&str, &str, &str)] = &[
     ("ALLOW_PAGE_LOCKS", "OFF", "ALLOW_PAGE_LOCKS = OFF"),
     ("ALLOW_ROW_LOCKS", "OFF", "ALLOW_ROW_LOCKS = OFF"),
     ("BUCKET_COUNT", "64", "BUCKET_COUNT = "),
-    ("COMPRESSION_DELAY", "0", ""),
+    ("COMPRESSION_DELAY", "5", ""),
     ("DATA_COMPRESSION", "PAGE", "DATA_COMPRESSION = PAGE"),
     ("DROP_EXISTING", "OFF", "DROP_EXISTING = ON"),
     ("FILLFACTOR", "80", "FILLFACTOR = 80"),

@@ -54,6 +54,28 @@ pub enum CursorOption {
     TypeWarning,
 }
 
+impl CursorOption {
+    /// Returns it as it is written.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Insensitive => "INSENSITIVE",
+            Self::Scroll => "SCROLL",
+            Self::Local => "LOCAL",
+            Self::Global => "GLOBAL",
+            Self::ForwardOnly => "FORWARD_ONLY",
+            Self::Static => "STATIC",
+            Self::Keyset => "KEYSET",
+            Self::Dynamic => "DYNAMIC",
+            Self::FastForward => "FAST_FORWARD",
+            Self::ReadOnly => "READ_ONLY",
+            Self::ScrollLocks => "SCROLL_LOCKS",
+            Self::Optimistic => "OPTIMISTIC",
+            Self::TypeWarning => "TYPE_WARNING",
+        }
+    }
+}
+
 /// What a cursor may change.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CursorAccess {

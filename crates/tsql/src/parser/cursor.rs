@@ -1,6 +1,6 @@
 //! Cursors: DECLARE, OPEN, FETCH, CLOSE, DEALLOCATE.
 
-use types::Result;
+use types::{Msg, Result};
 
 use super::Parser;
 use crate::ast::{
@@ -101,8 +101,18 @@ impl Parser<'_> {
         start: u32,
     ) -> Result<DeclareCursor> {
         self.expect(Kw::Cursor)?;
+        let of_iso = options.len();
         while !self.at(Kw::For) {
+            let at = self.start();
             let Some(option) = self.cursor_option() else { return Err(self.unexpected()) };
+            if of_iso > 0 || option == CursorOption::Insensitive {
+                return Err(self.error_at(Msg::MixedCursorSyntax, at));
+            }
+            let other = options.iter().find(|other| conflict(**other, option));
+            if let Some(other) = other {
+                let msg = Msg::ConflictingCursorOptions(other.word(), option.word());
+                return Err(self.error_at(msg, at));
+            }
             options.push(option);
         }
         self.expect(Kw::For)?;
@@ -161,4 +171,21 @@ impl Parser<'_> {
         self.advance();
         Some(option)
     }
+}
+
+/// Tells whether two options of DECLARE CURSOR exclude each other, or are the same.
+fn conflict(one: CursorOption, other: CursorOption) -> bool {
+    use CursorOption as Is;
+    /// Of each line one alone may be said.
+    const CHOICES: &[&[CursorOption]] = &[
+        &[Is::Local, Is::Global],
+        &[Is::ForwardOnly, Is::Scroll],
+        &[Is::Static, Is::Keyset, Is::Dynamic, Is::FastForward],
+        &[Is::ReadOnly, Is::ScrollLocks, Is::Optimistic],
+        &[Is::FastForward, Is::Scroll],
+        &[Is::FastForward, Is::ScrollLocks],
+        &[Is::FastForward, Is::Optimistic],
+        &[Is::Static, Is::ScrollLocks],
+    ];
+    one == other || CHOICES.iter().any(|choice| choice.contains(&one) && choice.contains(&other))
 }

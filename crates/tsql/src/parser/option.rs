@@ -92,9 +92,25 @@ impl Parser<'_> {
         self.comma_list(Self::index_option)
     }
 
+    /// Parses `MOVE TO filegroup` of DROP INDEX, if it follows.
+    fn move_to(&mut self) -> Result<Option<NamedOption>> {
+        let start = self.start();
+        if !self.eat_all(&[Kw::Move, Kw::To]) {
+            return Ok(None);
+        }
+        let value = OptionValue::Name(ObjectName::simple(self.filegroup()?));
+        if self.at_kind(TokenKind::LeftParen) {
+            self.parens(Self::ident)?;
+        }
+        Ok(Some(NamedOption { name: "MOVE TO".into(), value, span: self.span_from(start) }))
+    }
+
     /// Parses an option of an index, with its partitions.
     pub(super) fn index_option(&mut self) -> Result<IndexOption> {
-        let NamedOption { name, value, span } = self.named_option()?;
+        let NamedOption { name, value, span } = match self.move_to()? {
+            Some(option) => option,
+            None => self.named_option()?,
+        };
         let mut on_partitions = Vec::new();
         if self.eat_all(&[Kw::On, Kw::Partitions]) {
             on_partitions = self.paren_list(|parser| {

@@ -179,7 +179,7 @@ impl Parser<'_> {
         };
         let mut directives = Vec::new();
         while mode != ForMode::Browse && self.eat_kind(TokenKind::Comma) {
-            directives.push(self.for_directive()?);
+            directives.push(self.for_directive(&mode)?);
         }
         Ok(Some(ForClause { mode, directives, span: self.span_from(start) }))
     }
@@ -206,7 +206,13 @@ impl Parser<'_> {
         }
     }
 
-    fn for_directive(&mut self) -> Result<ForDirective> {
+    /// Parses a directive; those of FOR XML are none of FOR JSON.
+    fn for_directive(&mut self, mode: &ForMode) -> Result<ForDirective> {
+        let of_json = matches!(self.keyword(), Kw::IncludeNullValues | Kw::WithoutArrayWrapper);
+        let is_json = matches!(mode, ForMode::JsonAuto | ForMode::JsonPath);
+        if of_json != is_json && !self.at(Kw::Root) {
+            return Err(self.unexpected());
+        }
         let directive = match self.keyword() {
             Kw::Type => ForDirective::Type,
             Kw::Root => {

@@ -258,6 +258,7 @@ macro_rules! with_messages_from_8000 {
             CursorTableNotIncluded = 16933, 16, "The cursor does not include the table being modified or the table is not updatable through the cursor.";
             CursorNothingChanged = 16947, 16, "No rows were updated or deleted.";
             CursorDirect = 16954, 10, "Executing SQL directly; no cursor.";
+            CursorTypeChanged = 16956, 10, "The created cursor is not of the requested type.";
             CursorForUpdate = 16957, 16, "FOR UPDATE cannot be specified on a READ ONLY cursor.";
             CursorNoRows = 16931, 16, "There are no rows in the current fetch buffer.";
             NotACursorVariable(name: &'a str) = 16948, 16, "The variable '{name}' is not a cursor variable, but it is used in a place where a cursor variable is expected.";

@@ -234,6 +234,7 @@ with_messages_from_8000! {
     ConflictingHints(kind: &'a str) = 1042, 15, "Conflicting {kind} optimizer hints specified.";
     SubqueryNotAllowed = 1046, 15, "Subqueries are not allowed in this context. Only scalar expressions are allowed.";
     ConflictingLockHints = 1047, 15, "Conflicting locking hints specified.";
+    MixedCursorSyntax = 1049, 15, "Mixing old and new syntax to specify cursor options is not allowed.";
     ConflictingCursorOptions(left: &'a str, right: &'a str) = 1048, 15, "Conflicting cursor options {left} and {right}.";
     InvalidName(name: &'a str) = 1055, 15, "'{name}' is an invalid name because it contains a NULL character or an invalid unicode character.";
     TooManySelectItems(max: i64) = 1056, 15, "The number of elements in the select list exceeds the maximum allowed number of {max} elements.";

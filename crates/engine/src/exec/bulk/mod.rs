@@ -18,8 +18,9 @@ use crate::bind::dml::{Triggers, bind_insert_rows};
 use crate::bind::query;
 use crate::catalog::TableDef;
 use crate::exec::ddl::distrust;
-use crate::exec::dml::insert_rows;
+use crate::exec::dml::{hold, insert_rows};
 use crate::exec::run::{Stop, ended, transactions};
+use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
 use crate::sink::Command;
@@ -250,6 +251,9 @@ impl<'a> Load<'a> {
                 Some(active) => Undo::Since(active.savepoint(), cx.session.transaction.descriptor),
                 None => return Err(Msg::InternalError.into()),
             });
+            if self.options.table_lock {
+                in_transaction(cx, &mut |cx| hold(self.table, cx))?;
+            }
         }
         self.batch_count += self.store_in_transaction(rows, cx)?;
         Ok(())

@@ -15,13 +15,13 @@ use tsql::ast::{
 use types::{DataType, Error, Length, Msg, Result};
 
 use super::shape::{Place, Shaper, skipped};
-use super::{created, refuse, table, versioning};
+use super::{created, index_option, refuse, table, versioning};
 use crate::bind::Binder;
 use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
 use crate::catalog::name::Name;
 use crate::catalog::{
-    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, TableDef, create_rows, index_spec,
-    layout_of,
+    ColumnDef, IndexConstraint, IndexDef, IndexFilter, RowShape, ShownOptions, TableDef,
+    create_rows, index_spec, layout_of,
 };
 use crate::exec::{Cx, dml, fault};
 
@@ -52,16 +52,58 @@ pub(super) fn run(alter: &ast::AlterTable, cx: &mut Cx<'_>) -> Result<()> {
         AlterTableAction::Trigger { enable, names } => {
             super::trigger::enable_on(&table, names, *enable, cx)
         }
-        // Rows in memory have neither pages nor fragments: there is nothing to rebuild.
-        AlterTableAction::Rebuild { .. } => Ok(()),
+        AlterTableAction::Rebuild { partition, options } => {
+            index_option::check_partition(partition.as_ref(), "table", &table.name)?;
+            rebuild(&table, options, cx)
+        }
         AlterTableAction::AlterColumnProperty { column, add, property } => match &**property {
             "HIDDEN" => versioned::set_hidden(&table, column, *add, cx),
+            "NOT FOR REPLICATION" => spare_replication(&table, column, *add, cx),
             _ => refuse("ALTER COLUMN .. ADD and DROP"),
         },
         AlterTableAction::AlterIndex { .. } => refuse("ALTER TABLE .. ALTER INDEX"),
         AlterTableAction::Set(options) => versioning::set(&table, options, cx),
         AlterTableAction::Switch { .. } => refuse("ALTER TABLE .. SWITCH"),
     }
+}
+
+/// ALTER TABLE .. REBUILD. Rows in memory have neither pages nor fragments: what is left is what the catalog shows, of the
+/// heap or of the clustered index.
+fn rebuild(table: &Arc<TableDef>, options: &[ast::IndexOption], cx: &mut Cx<'_>) -> Result<()> {
+    let mut next = TableDef::clone(table);
+    let mut of_heap = ShownOptions { compression: table.compression, ..ShownOptions::default() };
+    let clustered = next.indexes.iter_mut().find(|index| index.clustered);
+    let is_heap = clustered.is_none();
+    let shown = clustered.map_or(&mut of_heap, |index| &mut index.shown);
+    let before = *shown;
+    options.iter().try_for_each(|option| index_option::show(shown, option))?;
+    if *shown == before {
+        return Ok(());
+    }
+    if is_heap {
+        next.compression = of_heap.compression;
+    }
+    table::replace(next, cx)
+}
+
+/// `ALTER COLUMN c ADD NOT FOR REPLICATION`, which is about an identity column.
+///
+/// # Errors
+/// 4924 for a column that is not there; 40517 for one that is no identity.
+fn spare_replication(
+    table: &Arc<TableDef>,
+    column: &ast::Ident,
+    add: bool,
+    cx: &mut Cx<'_>,
+) -> Result<()> {
+    let missing = || Msg::AlterColumnNotFound("ALTER TABLE ALTER COLUMN", column, &table.name);
+    let place = table.column(column).ok_or_else(missing)?;
+    let mut next = TableDef::clone(table);
+    match next.columns.get_mut(place) {
+        Some(defined) if defined.identity.is_some() => defined.not_for_replication = add,
+        _ => return refuse("NOT FOR REPLICATION of a column without IDENTITY"),
+    }
+    table::replace(next, cx)
 }
 
 fn place<'a>(table: &'a TableDef, source: &'a str) -> Place<'a> {
@@ -661,6 +703,7 @@ fn alter_column(
     defined.identity = before.identity;
     defined.default.clone_from(&before.default);
     defined.row_guid = before.row_guid;
+    defined.not_for_replication = before.not_for_replication;
     if defined.identity.is_some() {
         defined.ty.nullable = false;
     }

@@ -10,7 +10,7 @@ use types::{Error, Msg, Result};
 
 use crate::catalog::name::Name;
 use crate::catalog::scoped::{OtherValue, SCOPED};
-use crate::catalog::{Database, DatabaseFile, DatabaseOptions, default_files};
+use crate::catalog::{Database, DatabaseFile, DatabaseOptions, FileSize, default_files};
 use crate::exec::Cx;
 use crate::exec::ddl::database_option::set;
 use crate::exec::ddl::{change_database, created, refuse, user_access};
@@ -73,6 +73,7 @@ fn add_files(
     group: &ast::FileGroup,
     log: bool,
 ) -> Result<()> {
+    check_default(group)?;
     let name = group.name.as_deref().unwrap_or("PRIMARY");
     let memory_optimized = is_memory_optimized(group);
     if group.contains.is_some() && !memory_optimized {
@@ -82,6 +83,15 @@ fn add_files(
         files.push(file_of(spec, name, memory_optimized, log)?);
     }
     Ok(())
+}
+
+/// Another default filegroup than PRIMARY would be where tables lie that name none, which the catalog would have to show. Of
+/// memory-optimized data there is one, which is the default of its kind anyhow.
+fn check_default(group: &ast::FileGroup) -> Result<()> {
+    match group.default && !is_memory_optimized(group) {
+        true => refuse("DEFAULT of a filegroup"),
+        false => Ok(()),
+    }
 }
 
 fn is_memory_optimized(group: &ast::FileGroup) -> bool {
@@ -100,17 +110,54 @@ fn file_of(
         path: String::new(),
         memory_optimized,
         log,
+        size: FileSize::default(),
     };
     for option in &spec.options {
         match option.name.as_ref() {
             "NAME" => file.name = word(&option.value),
             "FILENAME" => file.path = word(&option.value),
-            // Sizes of files that nothing is stored in.
-            "SIZE" | "MAXSIZE" | "FILEGROWTH" | "OFFLINE" => {}
+            "SIZE" => file.size.size = pages(option)?,
+            "MAXSIZE" if word(&option.value).eq_ignore_ascii_case("UNLIMITED") => {}
+            "MAXSIZE" => file.size.max = pages(option)?,
+            "FILEGROWTH" => {
+                (file.size.growth, file.size.is_percent) = match &option.value {
+                    OptionValue::Quantity(percent, unit) if **unit == *"%" => {
+                        (i32::try_from(*percent).map_err(|_| wrong(option))?, true)
+                    }
+                    _ => (pages(option)?, false),
+                };
+            }
             other => return refuse(&format!("the file option {other}")),
         }
     }
     Ok(file)
+}
+
+/// Reads a size, in MB unless a unit is said, as pages of 8 KB.
+///
+/// # Errors
+/// 102 for what is no size.
+fn pages(option: &ast::NamedOption) -> Result<i32> {
+    let (count, unit_kb) = match &option.value {
+        OptionValue::Literal(ast::Literal::Int(count)) => (u64::try_from(*count).ok(), 1 << 10),
+        OptionValue::Quantity(count, unit) => {
+            let unit_kb = match &**unit {
+                "KB" => 1,
+                "MB" => 1 << 10,
+                "GB" => 1 << 20,
+                "TB" => 1 << 30,
+                _ => return Err(wrong(option)),
+            };
+            (Some(*count), unit_kb)
+        }
+        _ => return Err(wrong(option)),
+    };
+    let pages = count.and_then(|count| count.checked_mul(unit_kb)).map(|kb| kb.div_ceil(8));
+    pages.and_then(|pages| i32::try_from(pages).ok()).ok_or_else(|| wrong(option))
+}
+
+fn wrong(option: &ast::NamedOption) -> Error {
+    Msg::SyntaxNear(&option.name).into()
 }
 
 pub(super) fn word(value: &OptionValue) -> String {
@@ -171,6 +218,7 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
             Ok(())
         }
         AlterDatabaseAction::AddFileGroup(group) => {
+            check_default(group)?;
             // It shows once it has a file; until then it is an entry without a path.
             database.files.push(DatabaseFile {
                 filegroup: group.name.as_deref().unwrap_or_default().to_owned(),
@@ -178,6 +226,7 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
                 path: String::new(),
                 memory_optimized: is_memory_optimized(group),
                 log: false,
+                size: FileSize::default(),
             });
             Ok(())
         }
@@ -205,8 +254,8 @@ fn change(database: &mut Database, action: &AlterDatabaseAction) -> Result<()> {
         }
         AlterDatabaseAction::ModifyFileGroup(..) => refuse("ALTER DATABASE .. MODIFY FILEGROUP"),
         AlterDatabaseAction::ModifyFile(_) => refuse("ALTER DATABASE .. MODIFY FILE"),
-        AlterDatabaseAction::ScopedConfiguration { option, .. } => {
-            set_scoped(&mut database.options, option)
+        AlterDatabaseAction::ScopedConfiguration { option, for_secondary, .. } => {
+            set_scoped(&mut database.options, option, *for_secondary)
         }
         AlterDatabaseAction::Rename(_) => refuse("ALTER DATABASE .. MODIFY NAME"),
     }
@@ -231,9 +280,13 @@ fn rename(old: &str, new: &str, cx: &mut Cx<'_>) -> Result<()> {
     })
 }
 
-/// ALTER DATABASE SCOPED CONFIGURATION SET. There are no secondaries, which FOR SECONDARY is about: what they
-/// would do is kept nowhere, but it has to be right.
-fn set_scoped(options: &mut DatabaseOptions, option: &ast::NamedOption) -> Result<()> {
+/// ALTER DATABASE SCOPED CONFIGURATION SET. There are no secondaries, which FOR SECONDARY is about: what they would do
+/// is kept for the catalog.
+fn set_scoped(
+    options: &mut DatabaseOptions,
+    option: &ast::NamedOption,
+    for_secondary: bool,
+) -> Result<()> {
     let name = option.name.as_ref();
     let Some(known) = SCOPED.iter().find(|configuration| configuration.name == name) else {
         return refuse(&format!("ALTER DATABASE SCOPED CONFIGURATION SET {name}"));
@@ -242,9 +295,16 @@ fn set_scoped(options: &mut DatabaseOptions, option: &ast::NamedOption) -> Resul
         OptionValue::On if known.is_switch => 1,
         OptionValue::Off if known.is_switch => 0,
         OptionValue::Literal(ast::Literal::Int(n)) if !known.is_switch => i64::from(*n),
-        OptionValue::Name(name) if name.object.is("PRIMARY") => return Ok(()),
+        OptionValue::Name(value) if for_secondary && value.object.is("PRIMARY") => {
+            options.scoped_secondary.remove(known.name);
+            return Ok(());
+        }
         other => return Err(Msg::SyntaxNear(&word(other)).into()),
     };
+    if for_secondary {
+        options.scoped_secondary.insert(known.name, value);
+        return Ok(());
+    }
     if value == known.default {
         options.scoped.remove(known.name);
         return Ok(());

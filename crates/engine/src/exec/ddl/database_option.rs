@@ -11,7 +11,7 @@ use crate::catalog::{DatabaseOptions, UserAccess};
 /// Options that change nothing that a statement could see: how files grow, are checked and shrink, when
 /// statistics are made, how a log is written. Database defaults of SET options are among them, because
 /// a session has its own from login.
-const HARMLESS: [&str; 26] = [
+pub const HARMLESS: [&str; 20] = [
     "ACCELERATED_DATABASE_RECOVERY",
     "ANSI_NULLS",
     "ANSI_NULL_DEFAULT",
@@ -25,23 +25,26 @@ const HARMLESS: [&str; 26] = [
     "AUTO_UPDATE_STATISTICS_ASYNC",
     "CONCAT_NULL_YIELDS_NULL",
     "DATE_CORRELATION_OPTIMIZATION",
-    "DELAYED_DURABILITY",
     "MIXED_PAGE_ALLOCATION",
     "NUMERIC_ROUNDABORT",
-    "ONLINE",
     "OPTIMIZED_LOCKING",
-    "PAGE_VERIFY",
-    "PARAMETERIZATION",
     "QUOTED_IDENTIFIER",
-    "READ_WRITE",
-    "TARGET_RECOVERY_TIME",
     "TEMPORAL_HISTORY_RETENTION",
     "TORN_PAGE_DETECTION",
     "VARDECIMAL_STORAGE_FORMAT",
 ];
 
+/// Harmless ones with the words that they may have.
+pub const WORDS: [(&str, &[&str]); 5] = [
+    ("DELAYED_DURABILITY", &["DISABLED", "ALLOWED", "FORCED"]),
+    ("ONLINE", &[""]),
+    ("PAGE_VERIFY", &["CHECKSUM", "TORN_PAGE_DETECTION", "NONE"]),
+    ("PARAMETERIZATION", &["SIMPLE", "FORCED"]),
+    ("READ_WRITE", &[""]),
+];
+
 /// Options that may be switched off, as they are: what they would switch on is not there.
-const OFF_ONLY: [&str; 13] = [
+pub const OFF_ONLY: [&str; 13] = [
     "CHANGE_TRACKING",
     "CURSOR_CLOSE_ON_COMMIT",
     "DATA_RETENTION",
@@ -58,7 +61,7 @@ const OFF_ONLY: [&str; 13] = [
 ];
 
 /// Options that there are in SQL Server and not here.
-const REFUSED: [&str; 19] = [
+pub const REFUSED: [&str; 19] = [
     "AUTOMATIC_TUNING",
     "DEFAULT_FULLTEXT_LANGUAGE",
     "DEFAULT_LANGUAGE",
@@ -112,8 +115,22 @@ pub(super) fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result
         _ if UserAccess::by_name(name).is_some() => {}
         // FILESTREAM (NON_TRANSACTED_ACCESS = OFF), as scripts of whole databases say.
         "FILESTREAM" if is_off(&option.value) => {}
-        _ if HARMLESS.contains(&name) || (OFF_ONLY.contains(&name) && !on && is("OFF")) => {
+        "TARGET_RECOVERY_TIME" => {
+            options.others.insert(name.to_owned(), seconds(option)?.to_string());
+        }
+        "AUTO_CREATE_STATISTICS" | "ACCELERATED_DATABASE_RECOVERY"
+            if matches!(option.value, OptionValue::OnList(_)) =>
+        {
+            return refuse(&format!("ALTER DATABASE .. SET {name} with a list"));
+        }
+        _ if HARMLESS.contains(&name) && (on || is("OFF")) => {
             options.others.insert(name.to_owned(), said);
+        }
+        _ if OFF_ONLY.contains(&name) && !on && is("OFF") => {
+            options.others.insert(name.to_owned(), said);
+        }
+        _ if WORDS.iter().any(|(known, words)| *known == name && words.iter().any(|w| is(w))) => {
+            options.others.insert(name.to_owned(), said.to_ascii_uppercase());
         }
         "CURSOR_DEFAULT" | "CONTAINMENT" | "FILESTREAM" => {
             return refuse(&format!("ALTER DATABASE .. SET {name} {said}"));
@@ -132,6 +149,19 @@ pub(super) fn set(options: &mut DatabaseOptions, option: &NamedOption) -> Result
 fn is_off(value: &OptionValue) -> bool {
     let OptionValue::List(options) = value else { return false };
     matches!(options.as_slice(), [one] if *one.name == *"NON_TRANSACTED_ACCESS" && one.value == OptionValue::Off)
+}
+
+/// Reads TARGET_RECOVERY_TIME = 5 MINUTES.
+fn seconds(option: &NamedOption) -> Result<u64> {
+    let wrong = || unknown(&option.name);
+    match &option.value {
+        OptionValue::Quantity(count, unit) => match &**unit {
+            "SECOND" | "SECONDS" => Ok(*count),
+            "MINUTE" | "MINUTES" => count.checked_mul(60).ok_or_else(wrong),
+            _ => Err(wrong()),
+        },
+        _ => Err(wrong()),
+    }
 }
 
 fn unknown(name: &str) -> Error {

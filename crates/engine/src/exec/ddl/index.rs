@@ -6,8 +6,9 @@ use tsql::ast::{self, AlterIndexAction};
 use types::{Error, Msg, Result};
 
 use crate::catalog::name::Name;
-use crate::catalog::{IndexConstraint, Object, ShownOptions, TableDef, index_spec};
+use crate::catalog::{IndexConstraint, IndexDef, Object, TableDef, index_spec};
 use crate::exec::Cx;
+use crate::exec::ddl::index_option::INDEX_OPTIONS;
 use crate::exec::ddl::shape::{Place, Shaper, duplicate_index};
 use crate::exec::ddl::{created, index_option, refuse, table};
 use crate::exec::fault;
@@ -150,10 +151,13 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize if is_columnstore => {
             super::columnstore::change(alter, cx)
         }
-        // Other indexes in memory do not fragment: there is nothing to rebuild.
+        // Other indexes in memory do not fragment: there is nothing to rebuild. SET has been done.
         AlterIndexAction::Rebuild | AlterIndexAction::Reorganize => Ok(()),
+        AlterIndexAction::Set if is_column_index || is_columnstore => {
+            refuse("ALTER INDEX .. SET of a columnstore index")
+        }
+        AlterIndexAction::Set => Ok(()),
         AlterIndexAction::Disable => refuse("ALTER INDEX .. DISABLE"),
-        AlterIndexAction::Set => refuse("ALTER INDEX .. SET"),
         AlterIndexAction::Resume | AlterIndexAction::Pause | AlterIndexAction::Abort => {
             refuse("resumable index operations")
         }
@@ -162,24 +166,34 @@ pub(super) fn alter(alter: &ast::AlterIndex, cx: &mut Cx<'_>) -> Result<()> {
 
 /// Keeps the options of ALTER INDEX of an index on rows, or of all of a table.
 fn show_options(alter: &ast::AlterIndex, table: &Arc<TableDef>, cx: &mut Cx<'_>) -> Result<()> {
-    let mut unused = ShownOptions::default();
-    alter.options.iter().try_for_each(|option| index_option::show(&mut unused, option))?;
+    let name = alter.index.as_ref().map_or("ALL", |index| index.as_str());
+    index_option::check_partition(alter.partition.as_ref(), "index", name)?;
+    let set: fn(&mut IndexDef, &ast::IndexOption) -> Result<()> = match alter.action {
+        AlterIndexAction::Rebuild => index_option::rebuild,
+        AlterIndexAction::Set => index_option::change,
+        AlterIndexAction::Reorganize => index_option::reorganize,
+        // These are refused as a whole.
+        _ => return Ok(()),
+    };
+    // A table may have no index that it could be set for.
+    let known = |name: &str| INDEX_OPTIONS.iter().any(|option| option.0 == name);
+    if let Some(option) = alter.options.iter().find(|option| !known(&option.name)) {
+        return refuse(&format!("the index option {}", option.name));
+    }
     let mut next = TableDef::clone(table);
     let wanted = |name: &str| alter.index.as_ref().is_none_or(|index| Name::same(index, name));
+    let mut is_changed = false;
     for index in next.indexes.iter_mut().filter(|index| wanted(&index.name)) {
-        let shown = &mut index.shown;
-        alter.options.iter().try_for_each(|option| index_option::show(shown, option))?;
+        let before = (index.shown, index.ignore_dup_key);
+        alter.options.iter().try_for_each(|option| set(index, option))?;
+        is_changed |= before != (index.shown, index.ignore_dup_key);
     }
-    let is_changed = next.indexes.iter().zip(&table.indexes).any(|(a, b)| a.shown != b.shown);
-    // REORGANIZE takes other options, which were refused; SET is refused as a whole.
-    if alter.action != AlterIndexAction::Rebuild || !is_changed {
-        return Ok(());
-    }
-    table::replace(next, cx)
+    if is_changed { table::replace(next, cx) } else { Ok(()) }
 }
 
 pub(super) fn drop(drop: &ast::DropIndex, cx: &mut Cx<'_>) -> Result<()> {
-    for (index, name, _) in &drop.indexes {
+    for (index, name, options) in &drop.indexes {
+        index_option::check_drop(options)?;
         let found = table::find(name, cx).ok();
         if found.as_ref().is_some_and(|table| table.has_columnstore(index)) {
             super::columnstore::drop(name, cx)?;

@@ -1,6 +1,6 @@
 //! The options of indexes on rows: every one, what it does here, and the values that it may have.
 
-use tsql::ast::{IndexOption, Literal, OptionValue};
+use tsql::ast::{Expr, IndexOption, Literal, OptionValue};
 use types::{Error, Msg, Result};
 
 use super::refuse;
@@ -48,6 +48,56 @@ pub(super) fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     Ok(())
 }
 
+/// Options that ALTER INDEX .. SET takes.
+const CHANGEABLE: [&str; 5] = [
+    "ALLOW_PAGE_LOCKS",
+    "ALLOW_ROW_LOCKS",
+    "IGNORE_DUP_KEY",
+    "OPTIMIZE_FOR_SEQUENTIAL_KEY",
+    "STATISTICS_NORECOMPUTE",
+];
+
+/// Sets an option of ALTER INDEX .. REBUILD.
+///
+/// # Errors
+/// As [`set`], and 1979 for IGNORE_DUP_KEY of the index of a constraint.
+pub(super) fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "DROP_EXISTING" | "BUCKET_COUNT" => return wrong(option),
+        "IGNORE_DUP_KEY" if index.constraint.is_some() => {
+            let text = format!(
+                "Cannot use index option ignore_dup_key to alter index '{}' as it enforces a primary or unique constraint.",
+                index.name
+            );
+            return Err(Error::custom(1979, 16, 1, text));
+        }
+        _ => {}
+    }
+    set(index, option)
+}
+
+/// Sets an option of ALTER INDEX .. SET.
+///
+/// # Errors
+/// As [`rebuild`], and 102 for an option that takes a rebuild.
+pub(super) fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match CHANGEABLE.contains(&option.name.as_ref()) || *option.name == *"COMPRESSION_DELAY" {
+        true => rebuild(index, option),
+        false => wrong(option),
+    }
+}
+
+/// Checks an option of ALTER INDEX .. REORGANIZE. Large values lie with their rows, so that they are compact.
+///
+/// # Errors
+/// 102 for an option that is none of REORGANIZE.
+pub(super) fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
+    match option.name.as_ref() {
+        "LOB_COMPACTION" => is_on(option).map(drop),
+        _ => wrong(option),
+    }
+}
+
 /// Keeps what the catalog shows of an option.
 ///
 /// # Errors
@@ -60,21 +110,68 @@ pub(super) fn show(shown: &mut ShownOptions, option: &IndexOption) -> Result<()>
         "ALLOW_PAGE_LOCKS" => shown.no_page_locks = !is_on(option)?,
         "OPTIMIZE_FOR_SEQUENTIAL_KEY" => shown.is_sequential = is_on(option)?,
         "STATISTICS_NORECOMPUTE" => shown.no_recompute = is_on(option)?,
-        "DATA_COMPRESSION" => {
-            let said = option.value.word().map(str::to_ascii_uppercase);
-            shown.compression = match said.as_deref() {
-                Some("NONE") => 0,
-                Some("ROW") => 1,
-                Some("PAGE") => 2,
-                _ => return wrong(option),
-            };
-        }
+        "DATA_COMPRESSION" => shown.compression = compression(&option.name, &option.value)?,
+        // Switches that are off by themselves: what they would switch on is not there.
+        "STATISTICS_INCREMENTAL" | "XML_COMPRESSION" if !is_on(option)? => {}
+        // Without a delay nothing waits.
+        "COMPRESSION_DELAY" if is_zero(&option.value) => {}
         "DROP_EXISTING" | "SORT_IN_TEMPDB" | "RESUMABLE" => {
             is_on(option)?;
         }
         // ONLINE = ON may have a list, the others are numbers with units.
         "ONLINE" | "MAXDOP" | "MAX_DURATION" => {}
         other => return refuse(&format!("the index option {other}")),
+    }
+    Ok(())
+}
+
+fn is_zero(value: &OptionValue) -> bool {
+    matches!(value, OptionValue::Literal(Literal::Int(0)) | OptionValue::Quantity(0, _))
+}
+
+/// Reads DATA_COMPRESSION: 0 NONE, 1 ROW, 2 PAGE.
+///
+/// # Errors
+/// 102 for another value.
+pub(super) fn compression(name: &str, value: &OptionValue) -> Result<u8> {
+    let said = value.word().map(str::to_ascii_uppercase);
+    match said.as_deref() {
+        Some("NONE") => Ok(0),
+        Some("ROW") => Ok(1),
+        Some("PAGE") => Ok(2),
+        _ => Err(Msg::SyntaxNear(name).into()),
+    }
+}
+
+/// Checks PARTITION = n of REBUILD and REORGANIZE: nothing has partitions.
+///
+/// # Errors
+/// 7729 for a number.
+pub(super) fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Result<()> {
+    if partition.is_none() {
+        return Ok(());
+    }
+    let text = format!(
+        "Cannot specify partition number in the alter {kind} statement as the {kind} '{name}' is not partitioned."
+    );
+    Err(Error::custom(7729, 16, 1, text))
+}
+
+/// Checks the options of DROP INDEX, which are about how long it locks and with how many threads.
+///
+/// # Errors
+/// 40517 for MOVE TO and FILESTREAM_ON, 102 for what is none.
+pub(super) fn check_drop(options: &[IndexOption]) -> Result<()> {
+    for option in options {
+        match (option.name.as_ref(), &option.value) {
+            ("ONLINE", OptionValue::On | OptionValue::Off | OptionValue::OnList(_))
+            | ("MAXDOP", OptionValue::Literal(Literal::Int(_)))
+            | ("DATA_COMPRESSION", _) => {}
+            ("MOVE TO" | "FILESTREAM_ON", _) => {
+                return refuse(&format!("{} of DROP INDEX", option.name));
+            }
+            _ => return wrong(option),
+        }
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ mod alter;
 mod column_index;
 mod columnstore;
 mod database;
-mod database_option;
+pub mod database_option;
 mod ddl_trigger;
 mod drop;
 mod duplicate;
@@ -25,8 +25,8 @@ mod principal;
 pub(crate) mod rename;
 mod sequence;
 mod shape;
-mod statistics;
-mod storage;
+pub mod statistics;
+pub(crate) mod storage;
 mod table;
 mod trigger;
 pub(crate) mod user_access;
@@ -90,8 +90,7 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::AlterDatabase(alter) => database::alter(alter, cx),
         StatementKind::Principal(principal) => principal::run(principal, cx),
         StatementKind::Permission(permission) => permission::run(permission, cx),
-        // Statistics are kept by storage as rows come and go; there is nothing to make by hand.
-        StatementKind::UpdateStatistics(update) => statistics::check_options(&update.options),
+        StatementKind::UpdateStatistics(update) => statistics::update(update, cx),
         StatementKind::CreateStatistics(create) => statistics::create(create, cx),
         StatementKind::AlterSchema(alter) => owner::transfer(alter, cx),
         StatementKind::CreateFunction(create) => function::create(create, statement, cx),

@@ -287,7 +287,7 @@ pub(super) fn create_view(
     }
     for option in &create.options {
         match option.as_ref() {
-            // What is referred to is looked up at each use; browse information tells of tables.
+            // Bound by `references`; browse information is not sent, the catalog tells of it.
             "SCHEMABINDING" | "VIEW_METADATA" => {}
             "ENCRYPTION" => return refuse("WITH ENCRYPTION"),
             other => return Err(Msg::SyntaxNear(other).into()),

@@ -59,6 +59,8 @@ pub(super) struct Shaper<'a, 'b> {
     ansi_nulls: bool,
     memory_optimized: bool,
     schema_only: bool,
+    /// DATA_COMPRESSION of the table.
+    compression: Option<u8>,
     pub(super) columnstore: Option<ColumnstoreDef>,
     pub(super) column_index: Option<ColumnIndexDef>,
     period: Option<Period>,
@@ -89,6 +91,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             ansi_nulls: binder.options.ansi_nulls,
             memory_optimized: false,
             schema_only: false,
+            compression: None,
             columnstore: None,
             column_index: None,
             period: None,
@@ -154,8 +157,11 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 TableOption::Durability(durability) => {
                     self.schema_only = *durability == ast::Durability::SchemaOnly;
                 }
-                // Rows are not compressed: the option is about pages on disk, of which there are none.
-                TableOption::Other(option) if option.name.as_ref() == "DATA_COMPRESSION" => {}
+                // Rows are not compressed, for there are no pages on disk: the option is shown.
+                TableOption::Other(option) if option.name.as_ref() == "DATA_COMPRESSION" => {
+                    self.compression =
+                        Some(index_option::compression(&option.name, &option.value)?);
+                }
                 // It takes two tables: see `versioning.rs`.
                 TableOption::Other(option) if option.name.as_ref() == "SYSTEM_VERSIONING" => {}
                 TableOption::Other(option) => {
@@ -205,6 +211,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
             hidden: false,
             trims: false,
             persisted: matches!(&column.kind, ColumnKind::Computed { persisted: true, .. }),
+            not_for_replication: false,
         };
         self.column_options(&mut defined, &column.options)?;
         self.columns.push(defined);
@@ -232,7 +239,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                     not_null = true;
                 }
                 ColumnOption::RowGuidCol => column.row_guid = true,
-                ColumnOption::NotForReplication => {}
+                ColumnOption::NotForReplication => column.not_for_replication = true,
                 ColumnOption::Constraint(constraint) => {
                     if let ConstraintKind::Key { kind: KeyKind::Primary, .. } = constraint.kind {
                         not_null = true;
@@ -266,7 +273,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             // Without a word: an alias type's own, a rowversion never, else as the session or the database
             // has it.
             (false, false) if column.user_type.is_some() => column.ty.nullable,
-            (false, false) if column.computed.is_some() => true,
+            // That of the expression: `ISNULL(a, 0)`, a constant and GETDATE() are never NULL.
+            (false, false) if column.computed.is_some() => column.ty.nullable,
             (false, false) => {
                 column.ty.data_type != DataType::RowVersion && self.is_null_the_default()
             }
@@ -366,11 +374,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
         own: Option<&[ast::Ident; 1]>,
     ) -> Result<()> {
         match &constraint.kind {
+            ConstraintKind::Key { not_enforced: true, .. } => refuse("NOT ENFORCED"),
             ConstraintKind::Key { kind, structure, columns, options, storage, .. } => {
                 self.check_storage(storage)?;
                 self.key(constraint, *kind, *structure, columns, options, own)
             }
-            ConstraintKind::Check { condition, .. } => {
+            ConstraintKind::Check { condition, not_for_replication } => {
                 let id = self.cell.next_object_id();
                 let column = own.map_or("", |own| own[0].as_str());
                 let (name, system_named) = self.constraint_name(constraint, "CK", column, id);
@@ -387,6 +396,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
                     enabled: true,
                     trusted: true,
                     system_named,
+                    not_for_replication: *not_for_replication,
                 });
                 Ok(())
             }
@@ -671,6 +681,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
                 has_columns: self.columnstore.is_some(),
             },
         )?;
+        let mut indexes = self.indexes;
+        // The option of a table is its clustered index's, if that has none of its own.
+        let clustered = indexes.iter_mut().find(|index| index.clustered);
+        if let (Some(index), Some(compression)) = (clustered, self.compression) {
+            index.shown.compression = index.shown.compression.max(compression);
+        }
         let mut table = TableDef {
             id: self.place.id,
             database_id: self.place.database_id,
@@ -678,13 +694,14 @@ impl<'a, 'b> Shaper<'a, 'b> {
             schema: self.place.schema.1,
             name: self.place.name.to_owned(),
             columns: self.columns,
-            indexes: self.indexes,
+            indexes,
             checks: self.checks,
             foreign_keys: self.foreign_keys,
             statistics: Vec::new(),
             ansi_nulls: self.ansi_nulls,
             memory_optimized: self.memory_optimized,
             schema_only: self.schema_only,
+            compression: self.compression.unwrap_or(0),
             created: self.place.created,
             layout,
             rows,

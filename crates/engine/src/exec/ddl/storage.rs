@@ -5,8 +5,7 @@ use tsql::ast;
 use types::{Msg, Result};
 
 use super::refuse;
-use crate::catalog::name::Name;
-use crate::catalog::{Catalog, ColumnDef, DatabaseFile};
+use crate::catalog::{Catalog, ColumnDef};
 
 /// Checks where a table or an index is said to lie.
 ///
@@ -17,24 +16,16 @@ pub(super) fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) ->
     if let Some((name, column)) = &storage.on {
         match column {
             Some(_) => return Err(Msg::InvalidDataSpace("partition scheme", name).into()),
-            None => check_filegroup(files, name)?,
+            None => crate::catalog::check_filegroup(files, name)?,
         }
     }
     if let Some(name) = &storage.textimage_on {
-        check_filegroup(files, name)?;
+        crate::catalog::check_filegroup(files, name)?;
     }
     match &storage.filestream_on {
         Some(name) if !name.is("NULL") => refuse("FILESTREAM_ON"),
         _ => Ok(()),
     }
-}
-
-fn check_filegroup(files: &[DatabaseFile], name: &ast::Ident) -> Result<()> {
-    // "default" is the database's own, which is the primary one.
-    let known = name.is("PRIMARY")
-        || name.is("default")
-        || files.iter().any(|file| !file.log && Name::same(&file.filegroup, name));
-    if known { Ok(()) } else { Err(Msg::InvalidDataSpace("filegroup", name).into()) }
 }
 
 /// Checks TEXTIMAGE_ON, which is about columns of large values.

@@ -312,6 +312,7 @@ pub(super) fn shape_of_view(
         hidden: false,
         trims: false,
         persisted: false,
+        not_for_replication: false,
     });
     let place = Place {
         id: view.id,
@@ -368,6 +369,7 @@ fn plain_columns<'c>(
             hidden: false,
             trims: false,
             persisted: false,
+            not_for_replication: false,
         });
     }
     Ok(defined)

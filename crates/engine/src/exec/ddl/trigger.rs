@@ -9,6 +9,7 @@ use super::module::{execute_as, present};
 use super::{change_database, ddl_trigger, refuse, table, target};
 use crate::catalog::name::Name;
 use crate::catalog::{ForeignKeyDef, ModuleDef, Object, ReferenceAction, TableDef};
+use crate::compile::function::compile_trigger;
 use crate::exec::Cx;
 
 pub(super) fn create(
@@ -50,13 +51,8 @@ pub(super) fn create(
     }
     let kind = if view.is_some() { "view" } else { "table" };
     check_instead(create, (&table, kind), &to.name, cx)?;
-    let body = crate::compile::function::compile_trigger(
-        cx.session,
-        create,
-        Some(&table),
-        &cx.source,
-        &to.database,
-    )?;
+    let (on, source) = (Some(&*table), &cx.source);
+    let body = compile_trigger(cx.session, create, on, source, &to.database)?;
     crate::exec::run::compile::check_module(cx.session, &body, &to.name)?;
     let execute_as = execute_as(&create.options, &to, cx)?;
     let options = cx.session.options.of_module();

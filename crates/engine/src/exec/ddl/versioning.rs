@@ -178,6 +178,7 @@ fn free_name(database: &Database, current: &TableDef) -> String {
 fn plain(column: &ColumnDef) -> ColumnDef {
     ColumnDef {
         identity: None,
+        not_for_replication: false,
         default: None,
         computed: None,
         row_guid: false,

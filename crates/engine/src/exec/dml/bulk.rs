@@ -208,7 +208,10 @@ fn names_identity(announced: &ast::InsertBulk, table: &TableDef) -> bool {
 }
 
 /// TABLOCK: no other transaction has anything of the table until the load has been committed.
-fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+///
+/// # Errors
+/// Those of a wait for the table.
+pub(crate) fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
     // Those have no locks.
     if table.memory_optimized || table.columnstore.is_some() {
         return Ok(());

@@ -18,7 +18,7 @@ mod update;
 mod version;
 mod write;
 
-pub(crate) use bulk::announce;
+pub(crate) use bulk::{announce, hold};
 pub use bulk::{bulk_insert, set_identity_insert};
 pub(crate) use delete::{run_delete, run_truncate, truncate};
 pub(crate) use insert::Loader;

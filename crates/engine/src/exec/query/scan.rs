@@ -529,7 +529,9 @@ fn level_of(hints: ScanHints, cx: &Cx<'_>) -> IsolationLevel {
         ScanHints { repeatable_read: true, .. } => IsolationLevel::RepeatableRead,
         ScanHints { snapshot: true, .. } => IsolationLevel::Snapshot,
         ScanHints { read_uncommitted: true, .. } => IsolationLevel::ReadUncommitted,
-        ScanHints { committed_lock: true, .. } => IsolationLevel::ReadCommitted,
+        ScanHints { committed_lock: true, .. } | ScanHints { read_committed: true, .. } => {
+            IsolationLevel::ReadCommitted
+        }
         _ => cx.session.isolation,
     }
 }

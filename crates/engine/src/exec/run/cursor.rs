@@ -68,6 +68,14 @@ impl Runner<'_> {
             Some(ast::CursorAccess::Update(columns)) => Some(columns),
             Some(ast::CursorAccess::ReadOnly) | None => None,
         };
+        let refused = [CursorOption::ScrollLocks, CursorOption::Optimistic];
+        if let Some(option) = declaration.options.iter().find(|o| refused.contains(o)) {
+            let what = format!("{} of DECLARE CURSOR", option.word());
+            return Err(Msg::NotSupported(&what).into());
+        }
+        let has = |option| declaration.options.contains(&option);
+        let warns = has(CursorOption::TypeWarning)
+            && (has(CursorOption::Keyset) || has(CursorOption::Dynamic));
         let read_only = matches!(declaration.access, Some(ast::CursorAccess::ReadOnly))
             || declaration.options.iter().any(|o| {
                 matches!(
@@ -109,6 +117,7 @@ impl Runner<'_> {
             read_only,
             updatable: updatable.into_iter().flatten().map(|c| c.to_string()).collect(),
             for_update: updatable.is_some(),
+            warns,
             tables: Vec::new(),
         };
         let list = if local { &mut cx.frame.cursors } else { &mut cx.session.cursors };
@@ -128,13 +137,16 @@ impl Runner<'_> {
             return Err(Msg::CursorAlreadyOpen.into());
         }
         let query = cursor.query.clone();
-        let (read_only, for_update) = (cursor.read_only, cursor.for_update);
+        let (read_only, for_update, warns) = (cursor.read_only, cursor.for_update, cursor.warns);
         let (bound, tables) = match read_only {
             true => (self.bind_cursor(&query, cx)?, Vec::new()),
             false => self.bind_with_keys(&query, cx)?,
         };
         if for_update && tables.is_empty() {
             return Err(Msg::CursorForUpdate.into());
+        }
+        if warns && self.bind_with_keys(&query, cx)?.1.is_empty() {
+            cx.sink.message(&Error::from(Msg::CursorTypeChanged))?;
         }
         let Bound::Select(select) = &bound else {
             return Err(Error::from(Msg::SyntaxNearKeyword("INTO")).into());

@@ -163,6 +163,7 @@ pub(super) fn follow(
 fn of_history(column: &ColumnDef) -> ColumnDef {
     ColumnDef {
         identity: None,
+        not_for_replication: false,
         computed: None,
         row_guid: false,
         generated: None,

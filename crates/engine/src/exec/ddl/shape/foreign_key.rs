@@ -58,8 +58,14 @@ impl Shaper<'_, '_> {
         constraint: &ast::Constraint,
         own: Option<&[ast::Ident; 1]>,
     ) -> Result<()> {
-        let ConstraintKind::ForeignKey { columns, table, referenced, on_delete, on_update, .. } =
-            &constraint.kind
+        let ConstraintKind::ForeignKey {
+            columns,
+            table,
+            referenced,
+            on_delete,
+            on_update,
+            not_for_replication,
+        } = &constraint.kind
         else {
             return Ok(());
         };
@@ -100,6 +106,7 @@ impl Shaper<'_, '_> {
             enabled: true,
             trusted: true,
             system_named,
+            not_for_replication: *not_for_replication,
         });
         Ok(())
     }
