@@ -17,7 +17,7 @@ use sos::ledger::{self, State};
 use sos::sync::{AtomicBool, AtomicU32, Ordering};
 use types::{Collation, DataType, Value};
 
-use crate::catalog::{Catalog, CatalogCell, Login, password};
+use crate::catalog::{Catalog, CatalogCell, Login, PasswordPolicy, password};
 use crate::event::{Events, emit};
 use crate::exec::grant::Workspace;
 use crate::exec::vector::ExecutionMode;
@@ -91,7 +91,7 @@ pub struct Instance {
 }
 
 /// `principal_id` of `sa`.
-const SA_PRINCIPAL: i32 = 1;
+pub(crate) const SA_PRINCIPAL: i32 = 1;
 
 impl Instance {
     /// Makes an instance with its system databases. The machine's and the store's background work is
@@ -111,7 +111,10 @@ impl Instance {
             default_database: "master".to_owned(),
             sysadmin: true,
             roles: Vec::new(),
+            disabled: false,
+            policy: PasswordPolicy::none(),
             created: started.clone(),
+            modified: started.clone(),
         };
         config.sa_password.clear();
         let catalog = Catalog::bootstrap(sa, Collation::default(), &started);

@@ -29,6 +29,7 @@ mod message;
 pub mod name;
 mod owner;
 pub mod password;
+mod password_policy;
 mod property;
 pub(crate) mod scoped;
 mod sequence;
@@ -47,6 +48,8 @@ pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub(crate) use owner::Owned;
+pub use password_policy::PasswordPolicy;
+pub(crate) use password_policy::{Weakness, weakness};
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
@@ -93,8 +96,14 @@ pub struct Login {
     pub sysadmin: bool,
     /// The fixed server roles that it is a member of, sysadmin aside.
     pub roles: Vec<&'static str>,
+    /// Whether it may not log in: ALTER LOGIN .. DISABLE.
+    pub disabled: bool,
+    /// What is asked of its password.
+    pub policy: PasswordPolicy,
     /// Creation time, as `datetime`.
     pub created: types::Value,
+    /// When it was changed last, as `datetime`.
+    pub modified: types::Value,
 }
 
 /// A database.

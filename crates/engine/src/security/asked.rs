@@ -160,7 +160,7 @@ lines! {
         ServerRole => "ALTER SERVER ROLE", "being a member of the role";
         ApplicationRole => "CREATE APPLICATION ROLE", "ALTER ANY APPLICATION ROLE";
         User => "CREATE USER, ALTER USER", "ALTER ANY USER";
-        Login => "CREATE LOGIN, ALTER LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER; one's own password: the old one";
+        Login => "CREATE LOGIN, ALTER LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER; one's own password: the old one, one's own database and language: nothing";
     }
 }
 

@@ -413,29 +413,29 @@ pub(super) static CASES: &[Case] = &[
     case("DROP USER", "DROP USER other_user", &[15151], &[("GRANT ALTER ANY USER TO {u}", &[])]),
     case(
         "CREATE LOGIN, ALTER LOGIN",
-        "CREATE LOGIN made_{d} WITH PASSWORD = 'x'",
+        "CREATE LOGIN made_{d} WITH PASSWORD = 'Secret-1'",
         &[15247],
         &[(LOGINS, &[])],
     ),
     after(
         &[
-            "CREATE LOGIN boss_{d} WITH PASSWORD = 'x'; ALTER SERVER ROLE sysadmin ADD MEMBER boss_{d}",
+            "CREATE LOGIN boss_{d} WITH PASSWORD = 'Secret-1'; ALTER SERVER ROLE sysadmin ADD MEMBER boss_{d}",
         ],
         case(
             "CREATE LOGIN, ALTER LOGIN",
-            "ALTER LOGIN boss_{d} WITH PASSWORD = 'y'",
+            "ALTER LOGIN boss_{d} WITH PASSWORD = 'Secret-2'",
             &[15151],
             &[(LOGINS, &[15151]), (SYSADMIN, &[])],
         ),
     ),
     case(
         "CREATE LOGIN, ALTER LOGIN",
-        "ALTER LOGIN {u} WITH PASSWORD = 'new' OLD_PASSWORD = 'wrong'",
+        "ALTER LOGIN {u} WITH PASSWORD = 'Secret-2' OLD_PASSWORD = 'Wrong-12'",
         &[15151],
-        &[("ALTER LOGIN {u} WITH PASSWORD = 'wrong'", &[])],
+        &[("ALTER LOGIN {u} WITH PASSWORD = 'Wrong-12'", &[])],
     ),
     after(
-        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'Secret-1'"],
         case("DROP LOGIN", "DROP LOGIN gone_{d}", &[15151], &[(LOGINS, &[])]),
     ),
     case(
@@ -521,19 +521,24 @@ pub(super) static CASES: &[Case] = &[
     ),
     case("sp_addlogin", "EXEC sp_addlogin 'l_{d}', 'x'", &[15247], &[(LOGINS, &[])]),
     after(
-        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'Secret-1'"],
         case("sp_droplogin", "EXEC sp_droplogin 'gone_{d}'", &[15151], &[(LOGINS, &[])]),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
-        case("sp_password", "EXEC sp_password NULL, 'y', 'some_{d}'", &[15151], &[(LOGINS, &[])]),
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
+        case(
+            "sp_password",
+            "EXEC sp_password NULL, 'Secret-2', 'some_{d}'",
+            &[15151],
+            &[(LOGINS, &[])],
+        ),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case("sp_defaultdb", "EXEC sp_defaultdb 'some_{d}', 'tempdb'", &[15151], &[(LOGINS, &[])]),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case(
             "sp_adduser",
             "EXEC sp_adduser 'some_{d}'",
@@ -542,7 +547,7 @@ pub(super) static CASES: &[Case] = &[
         ),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case(
             "sp_grantdbaccess",
             "EXEC sp_grantdbaccess 'some_{d}'",
@@ -589,7 +594,7 @@ pub(super) static CASES: &[Case] = &[
         &[(SYSADMIN, &[])],
     ),
     after(
-        &["CREATE LOGIN heir_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN heir_{d} WITH PASSWORD = 'Secret-1'"],
         case(
             "sp_changedbowner",
             "EXEC sp_changedbowner 'heir_{d}'",

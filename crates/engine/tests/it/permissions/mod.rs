@@ -58,7 +58,7 @@ fn numbers(session: &mut Session, text: &str) -> Vec<i32> {
 /// Makes the database and the user of a case; returns the user's session.
 fn prepare(instance: &Arc<Instance>, sa: &mut Session, number: usize, case: &Case) -> Session {
     let fill = |text: &str| fill(text, number);
-    run(sa, &fill("USE master; CREATE DATABASE {d}; CREATE LOGIN {u} WITH PASSWORD = 'secret'"));
+    run(sa, &fill("USE master; CREATE DATABASE {d}; CREATE LOGIN {u} WITH PASSWORD = 'Secret-1'"));
     run(sa, &fill("CREATE USER {u}"));
     run(sa, &fill("USE {d}; CREATE USER {u}"));
     SETUP.iter().chain(case.prepare).for_each(|text| {
@@ -123,7 +123,7 @@ fn each_line_has_a_case_and_each_procedure_a_line() {
 fn views_of_the_server_s_state_take_view_server_state_and_no_others() {
     let instance = instance();
     let mut sa = login(&instance);
-    run(&mut sa, "CREATE LOGIN poor WITH PASSWORD = 'secret'; CREATE USER poor");
+    run(&mut sa, "CREATE LOGIN poor WITH PASSWORD = 'Secret-1'; CREATE USER poor");
     let mut poor = login_as(&instance, "poor");
     let list = "SELECT CASE WHEN v.schema_id = 3 THEN 'INFORMATION_SCHEMA' ELSE 'sys' END, v.name \
                 FROM sys.system_views AS v";
