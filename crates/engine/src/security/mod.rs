@@ -22,6 +22,7 @@ use std::sync::Arc;
 use crate::catalog::name::Name;
 use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind};
 
+pub(crate) use database::VIEW_STATE;
 pub(crate) use definition::grant::{controls, holds_option};
 pub(crate) use guard::{Guard, guard, output_guard};
 pub(crate) use object::{
@@ -31,7 +32,7 @@ pub(crate) use require::{
     Owner, named, require, require_crossing, require_module, require_sequence, require_target,
     require_view,
 };
-pub(crate) use server::needs_server_state;
+pub(crate) use server::{State, state_of};
 
 /// `principal_id` of the server's public role.
 pub(crate) const SERVER_PUBLIC: i32 = 2;

@@ -271,3 +271,54 @@ fn a_login_may_change_its_own_database_and_nothing_that_protects_it() {
         assert_eq!(errors(&mut poor, text), [15151], "{text}");
     }
 }
+
+/// The pages of the views: VIEW DATABASE STATE, which VIEW SERVER STATE implies; sys.dm_db_index_physical_stats: of a
+/// database that the arguments name, of all with VIEW SERVER STATE.
+#[test]
+fn the_state_of_a_database_takes_view_database_state() {
+    let (_instance, mut sa, mut poor) = server();
+    let read = "SELECT COUNT(*) FROM sys.dm_db_partition_stats";
+    let answer = batch(&mut poor, read);
+    let told: Vec<(i32, &str)> =
+        answer.errors.iter().map(|e| (e.number, e.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (262, "VIEW DATABASE STATE permission denied in database 'master'."),
+            (297, "The user does not have permission to perform this action.")
+        ]
+    );
+    let of_master = "SELECT COUNT(*) FROM sys.dm_db_index_physical_stats(DB_ID('master'), NULL, NULL, NULL, NULL)";
+    let of_all = "SELECT COUNT(*) FROM sys.dm_db_index_operational_stats(NULL, NULL, NULL, NULL)";
+    assert_eq!(errors(&mut poor, of_master), [262, 297]);
+    assert_eq!(errors(&mut poor, of_all), [300, 297]);
+    for view in ["dm_db_xtp_memory_consumers", "dm_db_xtp_table_memory_stats"] {
+        run(&mut poor, &format!("SELECT COUNT(*) FROM sys.{view}"));
+    }
+    run(&mut sa, "GRANT VIEW DATABASE STATE TO poor");
+    run(&mut poor, read);
+    run(&mut poor, of_master);
+    assert_eq!(errors(&mut poor, of_all), [300, 297]);
+    assert_eq!(errors(&mut poor, "SELECT COUNT(*) FROM sys.dm_db_index_usage_stats"), [300, 297]);
+    run(&mut sa, "CREATE DATABASE other; USE other; CREATE USER poor; CREATE TABLE t (a int)");
+    assert_eq!(
+        errors(&mut poor, "SELECT COUNT(*) FROM other.sys.dm_db_partition_stats"),
+        [262, 297]
+    );
+    run(&mut sa, "USE master; GRANT VIEW SERVER STATE TO poor");
+    run(&mut poor, of_all);
+    run(&mut poor, "SELECT COUNT(*) FROM other.sys.dm_db_partition_stats");
+}
+
+/// "sp_spaceused": "Permission to execute sp_spaceused is granted to the public role."
+#[test]
+fn space_used_is_for_everybody() {
+    let (_instance, mut sa, mut poor) = server();
+    let all = run(&mut sa, "EXEC sp_spaceused").sets;
+    assert_eq!(run(&mut poor, "EXEC sp_spaceused").sets.len(), all.len());
+    run(&mut sa, "GRANT SELECT ON dbo.t TO poor");
+    assert_eq!(run(&mut poor, "EXEC sp_spaceused 'dbo.t'").sets[0][0][0], "t");
+    for procedure in ["sp_who", "sp_helpdb", "sp_help", "sp_helpfile"] {
+        run(&mut poor, &format!("EXEC {procedure}"));
+    }
+}

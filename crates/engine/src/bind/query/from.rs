@@ -508,7 +508,7 @@ pub(super) fn bind_system_view(
     (view, database, arguments): (&'static SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
 ) -> Result<Node> {
-    security::require_view(binder, view)?;
+    security::require_view(binder, view, database)?;
     let shape = (view.columns)();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {

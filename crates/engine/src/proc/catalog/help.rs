@@ -187,8 +187,9 @@ static DATABASE_SPACE: TextProcedure = TextProcedure {
     ],
     text: "
 DECLARE @reserved bigint, @used bigint, @data bigint
-SELECT @reserved = ISNULL(SUM(p.reserved_page_count), 0) * 8, @used = ISNULL(SUM(p.used_page_count), 0) * 8,
-    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN p.in_row_data_page_count END), 0) * 8 FROM sys.dm_db_partition_stats AS p
+SELECT @reserved = ISNULL(SUM(a.total_pages), 0) * 8, @used = ISNULL(SUM(a.used_pages), 0) * 8,
+    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN a.data_pages END), 0) * 8
+FROM sys.allocation_units AS a JOIN sys.partitions AS p ON p.partition_id = a.container_id
 DECLARE @size varchar(18) = CAST(CAST(@reserved / 1024.0 AS decimal(15, 2)) AS varchar(15)) + ' MB'
 IF @oneresultset = 1
     SELECT DB_NAME() AS database_name, @size AS database_size, CAST('0.00 MB' AS varchar(18)) AS [unallocated space],
