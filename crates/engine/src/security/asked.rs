@@ -61,8 +61,8 @@ lines! {
         Delete => "DELETE", "DELETE, SELECT on what is read";
         Merge => "MERGE", "SELECT, and what its actions ask for";
         Truncate => "TRUNCATE TABLE", "ALTER on the table";
-        InsertBulk => "INSERT BULK", "INSERT";
-        BulkInsert => "BULK INSERT", "ADMINISTER BULK OPERATIONS and INSERT";
+        InsertBulk => "INSERT BULK", "INSERT, and ALTER on the table where there are constraints without CHECK_CONSTRAINTS, triggers without FIRE_TRIGGERS, or values of the identity column";
+        BulkInsert => "BULK INSERT", "ADMINISTER BULK OPERATIONS and INSERT; ALTER on the table as for INSERT BULK";
         ReadText => "READTEXT", "SELECT";
         Declare => "DECLARE", "";
         SetVariable => "SET @variable", "";

@@ -12,6 +12,7 @@ pub mod asked;
 mod database;
 pub(crate) mod definition;
 mod guard;
+mod load;
 mod object;
 mod principal;
 mod require;
@@ -25,6 +26,7 @@ use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalK
 pub(crate) use database::VIEW_STATE;
 pub(crate) use definition::grant::{controls, holds_option};
 pub(crate) use guard::{Guard, guard, output_guard};
+pub(crate) use load::Load;
 pub(crate) use object::{
     Securable, check_object, check_references, has_on_column, has_on_object, is_of_column,
 };

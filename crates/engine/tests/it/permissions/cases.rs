@@ -31,6 +31,7 @@ const fn after(prepare: &'static [&'static str], case: Case) -> Case {
 }
 
 const IN_DBO: &str = "GRANT ALTER ON SCHEMA::dbo TO {u}";
+const INSERT_T: &str = "USE {d}; GRANT INSERT ON t TO {u}";
 const ALTER_T: &str = "GRANT ALTER ON t TO {u}";
 const FILES: &str = "USE master; GRANT ADMINISTER BULK OPERATIONS TO {u}";
 const LOGINS: &str = "USE master; GRANT ALTER ANY LOGIN TO {u}";
@@ -80,7 +81,61 @@ pub(super) static CASES: &[Case] = &[
     ),
     case("TRUNCATE TABLE", "TRUNCATE TABLE t", &[1088], &[(ALTER_T, &[])]),
     case("INSERT BULK", "INSERT BULK t (a int)", &[229], &[("GRANT INSERT ON t TO {u}", &[])]),
-    case("BULK INSERT", "BULK INSERT t FROM '/no/such/file'", &[4834], &[(FILES, &[4860])]),
+    // BULK INSERT, bcp: "ALTER TABLE permission is required if ..".
+    after(
+        &["ALTER TABLE t ADD CONSTRAINT positive CHECK (a > 0)"],
+        case(
+            "INSERT BULK",
+            "INSERT BULK t (a int)",
+            &[229],
+            &[(INSERT_T, &[1088]), (ALTER_T, &[])],
+        ),
+    ),
+    after(
+        &["ALTER TABLE t ADD CONSTRAINT positive CHECK (a > 0)"],
+        case(
+            "INSERT BULK",
+            "INSERT BULK t (a int) WITH (CHECK_CONSTRAINTS)",
+            &[229],
+            &[(INSERT_T, &[])],
+        ),
+    ),
+    case(
+        "INSERT BULK",
+        "INSERT BULK t (id int, a int)",
+        &[229],
+        &[(INSERT_T, &[1088]), (ALTER_T, &[])],
+    ),
+    case(
+        "BULK INSERT",
+        "BULK INSERT t FROM '/no/such/file'",
+        &[4834],
+        &[(FILES, &[229]), (INSERT_T, &[4860])],
+    ),
+    after(
+        &["CREATE TRIGGER ti ON t AFTER INSERT AS PRINT 'added'"],
+        case(
+            "BULK INSERT",
+            "BULK INSERT t FROM '/no/such/file'",
+            &[4834],
+            &[(FILES, &[229]), (INSERT_T, &[1088]), (ALTER_T, &[4860])],
+        ),
+    ),
+    after(
+        &["CREATE TRIGGER ti ON t AFTER INSERT AS PRINT 'added'"],
+        case(
+            "BULK INSERT",
+            "BULK INSERT t FROM '/no/such/file' WITH (FIRE_TRIGGERS)",
+            &[4834],
+            &[(FILES, &[229]), (INSERT_T, &[4860])],
+        ),
+    ),
+    case(
+        "BULK INSERT",
+        "BULK INSERT t FROM '/no/such/file' WITH (KEEPIDENTITY)",
+        &[4834],
+        &[(FILES, &[229]), (INSERT_T, &[1088]), (ALTER_T, &[4860])],
+    ),
     case(
         "READTEXT",
         "DECLARE @p varbinary(16) = 0x00000000000000000000000000000001; READTEXT t.note @p 0 1",
