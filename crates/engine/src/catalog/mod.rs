@@ -8,7 +8,7 @@
 //! negative ones.
 
 pub use crate::security::Class;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use storage::columnstore::ColumnIndexId;
@@ -141,6 +141,8 @@ pub struct Database {
     pub file_formats: BTreeMap<Name, Arc<ExternalFileFormat>>,
     /// Principals that own an object in the place of its schema's owner, by the object's id.
     pub owners: BTreeMap<i32, i32>,
+    /// Modules whose text is not shown: of the copy that a login sees, none of the catalog's own.
+    pub withheld: BTreeSet<i32>,
 }
 
 /// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.

@@ -95,7 +95,7 @@ fn numeric(_: &mut Vec<crate::plan::expr::Expr>) -> Result<types::ColumnType> {
 
 /// The current database.
 pub(super) fn current(cx: &Cx<'_>) -> Option<Arc<Database>> {
-    cx.session.catalog.database(&cx.session.database).map(Arc::clone)
+    cx.session.catalog.database(&cx.session.database).map(|database| cx.session.sees(database))
 }
 
 /// Finds an object by a name of one to three parts; temporary tables are in tempdb.
@@ -111,7 +111,7 @@ fn find(cx: &Cx<'_>, name: &str) -> Option<(Arc<Database>, ObjectRow)> {
         return Some((database, row));
     }
     let database = name.database.as_deref().unwrap_or(&cx.session.database);
-    let database = cx.session.catalog.database(database).map(Arc::clone)?;
+    let database = cx.session.sees(cx.session.catalog.database(database)?);
     let schema = name.schema.as_deref();
     let row = source::find_object(cx.session, &database, schema, &name.object)?;
     Some((database, row))
@@ -130,7 +130,7 @@ fn table_by_id(cx: &Cx<'_>, database: &Database, id: i32) -> Option<Arc<TableDef
 /// The object of an id, in the database of the second argument or the current one.
 fn by_id(cx: &Cx<'_>, values: &[Value]) -> Option<ObjectRow> {
     let database = match whole(values, 1) {
-        Some(n) => cx.session.catalog.database_by_id(i16::try_from(n).ok()?).map(Arc::clone)?,
+        Some(n) => cx.session.sees(cx.session.catalog.database_by_id(i16::try_from(n).ok()?)?),
         None => current(cx)?,
     };
     source::object_by_id(cx.session, &database, id(values, 0)?)

@@ -33,6 +33,7 @@ mod metadata;
 mod number_text;
 mod passphrase;
 mod password;
+mod permission;
 mod pick;
 mod pointer;
 pub(crate) mod principal;
@@ -84,6 +85,7 @@ static SCALARS: &[&[Function]] = &[
     number_text::FUNCTIONS,
     passphrase::FUNCTIONS,
     password::FUNCTIONS,
+    permission::FUNCTIONS,
     pick::FUNCTIONS,
     pointer::FUNCTIONS,
     principal::FUNCTIONS,

@@ -3,10 +3,11 @@
 use types::{DataType, Length, Result, Value};
 
 use crate::catalog::name::Name;
-use crate::catalog::{Login, Principal};
+use crate::catalog::{Login, Principal, PrincipalKind};
 use crate::exec::Cx;
 use crate::func::entry::{flag, int, lookup, of, session, sysname, text, whole};
 use crate::func::{Call, Function};
+use crate::security::memberships;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_NAME", (0, 1), sysname, suser_name),
@@ -22,13 +23,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("IS_MEMBER", (1, 1), int, is_member),
     lookup("IS_ROLEMEMBER", (1, 2), int, is_member),
     lookup("HAS_DBACCESS", (1, 1), int, has_db_access),
-    Function {
-        name: "HAS_PERMS_BY_NAME",
-        arity: (3, 5),
-        bind: int,
-        eval: crate::func::Evaluate::Full(has_permission),
-        deterministic: false,
-    },
 ];
 
 fn login<'c>(cx: &'c Cx<'_>, name: Option<&str>) -> Option<&'c Login> {
@@ -60,9 +54,8 @@ pub(crate) fn own_principal<'c>(cx: &'c Cx<'_>, name: &str) -> Option<&'c Princi
     let database = cx.session.catalog.database(&cx.session.database)?;
     let found = database.principals.get(&Name::new(name)).map(AsRef::as_ref)?;
     let user = user(cx)?;
-    let is_owner = user.id == DBO || user.member_of.contains(&DB_OWNER);
-    let is_member = found.id == PUBLIC || found.id == user.id || user.member_of.contains(&found.id);
-    (is_owner || is_member).then_some(found)
+    let own = memberships(database, user.id);
+    (own.contains(&DB_OWNER) || own.contains(&found.id)).then_some(found)
 }
 
 /// The id of the user that the session is: of `dbo` where it is none.
@@ -76,12 +69,11 @@ pub(crate) fn own_name(cx: &Cx<'_>) -> String {
 }
 
 /// Ids of principals that every database has.
-const PUBLIC: i32 = 0;
 const DBO: i32 = 1;
 const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 
-fn is_sysadmin(cx: &Cx<'_>) -> bool {
+pub(super) fn is_sysadmin(cx: &Cx<'_>) -> bool {
     cx.session.rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
 }
 
@@ -169,10 +161,10 @@ fn is_member(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value
         None => user(cx),
         Some(name) => database.principals.get(&Name::new(&name)).map(AsRef::as_ref),
     };
-    let (Some(role), Some(member)) = (database.principals.get(&Name::new(&role)), member) else {
-        return Ok(Value::Null);
-    };
-    Ok(flag(role.id == PUBLIC || member.member_of.contains(&role.id)))
+    let role = database.principals.get(&Name::new(&role));
+    let role = role.filter(|role| role.kind == PrincipalKind::DatabaseRole);
+    let (Some(role), Some(member)) = (role, member) else { return Ok(Value::Null) };
+    Ok(flag(role.id != member.id && memberships(database, member.id).contains(&role.id)))
 }
 
 fn has_db_access(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -183,40 +175,4 @@ fn has_db_access(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
         .values()
         .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &cx.session.login)));
     Ok(flag(is_sysadmin(cx) || named))
-}
-
-/// A sysadmin may do everything to what there is; what others may is asked of the permissions on the
-/// object or the database.
-fn has_permission(cx: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(permission) = text(call, values, 2) else { return Ok(Value::Null) };
-    if is_sysadmin(cx) {
-        return Ok(flag(true));
-    }
-    let (catalog, rights) = (&cx.session.catalog, &cx.session.rights);
-    let Some(database) = catalog.database(&cx.session.database) else { return Ok(Value::Null) };
-    let permission = permission.to_ascii_uppercase();
-    let Some(name) = text(call, values, 0) else {
-        let of_database = text(call, values, 1).is_some_and(|class| Name::same(&class, "DATABASE"));
-        return Ok(flag(match of_database {
-            true => rights.check_database(database, &permission).is_ok(),
-            false => rights.has_of_server(catalog, &permission),
-        }));
-    };
-    let object = crate::bind::fragment::parse_object_name(&name)
-        .ok()
-        .and_then(|name| database.object(name.schema.as_deref().unwrap_or("dbo"), &name.object));
-    let Some(object) = object else { return Ok(Value::Null) };
-    let schema = database.schemas.get(&Name::new(object.schema()));
-    let ids = (object.id(), schema.map_or(0, |s| s.id));
-    if let Some(column) = text(call, values, 3) {
-        let is_column = text(call, values, 4).is_some_and(|class| Name::same(&class, "COLUMN"));
-        let columns = crate::exec::ddl::columns_of_object(cx.session, database, object)?;
-        let place = columns.iter().position(|name| is_column && Name::same(name, &column));
-        let Some(id) = place.and_then(|place| i32::try_from(place + 1).ok()) else {
-            return Ok(Value::Null);
-        };
-        let has = crate::security::has_on_column(rights, database, ids, id, &permission);
-        return Ok(flag(has));
-    }
-    Ok(flag(crate::security::has_on_object(rights, database, ids, &permission)))
 }

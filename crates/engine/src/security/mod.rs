@@ -16,7 +16,9 @@ mod load;
 mod object;
 mod principal;
 mod require;
+mod rules;
 mod server;
+mod visible;
 
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ use crate::catalog::name::Name;
 use crate::catalog::{Catalog, Database, Login, Permission, Principal, PrincipalKind};
 
 pub(crate) use database::VIEW_STATE;
-pub(crate) use definition::grant::{controls, holds_option};
+pub(crate) use definition::grant::{controls, holds_option, is_denied};
 pub(crate) use guard::{Guard, guard, output_guard};
 pub(crate) use load::Load;
 pub(crate) use object::{
@@ -35,6 +37,7 @@ pub(crate) use require::{
     require_view,
 };
 pub(crate) use server::{State, state_of};
+pub(crate) use visible::Copies;
 
 /// `principal_id` of the server's public role.
 pub(crate) const SERVER_PUBLIC: i32 = 2;
@@ -168,22 +171,27 @@ impl Rights {
             Some(_) => GUEST,
             None => database.principals.values().find(is_it).map_or(GUEST, |u| u.id),
         };
-        let mut ids = vec![PUBLIC, user];
-        if user == DBO {
-            ids.push(DB_OWNER);
-        }
-        let mut next = 1;
-        while let Some(id) = ids.get(next).copied() {
-            next += 1;
-            let roles = database.principals.values().filter(|p| p.id == id);
-            for role in roles.flat_map(|p| &p.member_of) {
-                if !ids.contains(role) {
-                    ids.push(*role);
-                }
+        memberships(database, user)
+    }
+}
+
+/// The principal `public`, a user or role, and all roles that it is a member of, by other roles too.
+pub(crate) fn memberships(database: &Database, principal: i32) -> Vec<i32> {
+    let mut ids = vec![PUBLIC, principal];
+    if principal == DBO {
+        ids.push(DB_OWNER);
+    }
+    let mut next = 1;
+    while let Some(id) = ids.get(next).copied() {
+        next += 1;
+        let roles = database.principals.values().filter(|p| p.id == id);
+        for role in roles.flat_map(|p| &p.member_of) {
+            if !ids.contains(role) {
+                ids.push(*role);
             }
         }
-        ids
     }
+    ids
 }
 
 /// What some rules say together: nothing, yes, or no if one of them denies.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use types::Bytes;
 
+use crate::security::Copies;
 use crate::session::cache::ProgramCache;
 use crate::session::state::{SessionScratch, session_number};
 use crate::session::transaction::TransactionState;
@@ -77,6 +78,7 @@ impl SessionState {
             grant: Arc::clone(&self.grant),
             books: Arc::default(),
             scratch: SessionScratch::default(),
+            copies: Copies::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::event::emit;
 use crate::exec::ddl::user_access;
 use crate::exec::run::option;
 use crate::instance::{Answer, Instance, SessionCounters as Counters};
-use crate::security::Rights;
+use crate::security::{Copies, Rights};
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
 use crate::session::{LoginRequest, Options, SessionState};
@@ -152,6 +152,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         books: Arc::default(),
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),
+        copies: Copies::default(),
     })
 }
 

@@ -8,14 +8,14 @@ use storage::lock::{Acquired, LockKey, LockMode, LockScope, Patience};
 use types::value::ColumnType;
 use types::{Bytes, Collation, ConvertOptions, Error, Msg, Value};
 
-use crate::catalog::{Catalog, ProcedureDef};
+use crate::catalog::{Catalog, Database, ProcedureDef};
 use crate::event::emit;
 use crate::exec::Scratch;
 use crate::exec::grant::Grant;
 use crate::exec::run::{Argument, Cursor};
 use crate::instance::{DatabaseCounters, Instance, SessionCounter, SessionCounters};
 use crate::proc::cursor::ApiCursor;
-use crate::security::Rights;
+use crate::security::{Copies, Rights};
 use crate::session::cache::ProgramCache;
 use crate::session::context::Contexts;
 use crate::session::definition::Definitions;
@@ -140,6 +140,8 @@ pub struct SessionState {
     pub(crate) books: Arc<SessionBooks>,
     /// Buffers that are reused from request to request.
     pub(crate) scratch: SessionScratch,
+    /// What it has been shown of databases.
+    pub(crate) copies: Copies,
 }
 
 /// A session's login, as a pool of connections has it: each reset is a login anew.
@@ -196,9 +198,15 @@ impl SessionState {
         }
     }
 
+    /// Returns what the session sees of the definitions of a database.
+    pub(crate) fn sees(&self, database: &Arc<Database>) -> Arc<Database> {
+        self.copies.of(&self.rights, &self.catalog, database)
+    }
+
     /// Goes by another catalog from now on.
     pub(crate) fn set_catalog(&mut self, catalog: Arc<Catalog>) {
         self.programs.let_go(catalog.version);
+        self.copies.let_go(&catalog);
         self.catalog = catalog;
         self.renew_contexts();
     }

@@ -89,6 +89,7 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         created: scope.session.instance.started.clone(),
         default_database: String::new(),
     };
-    let logins = scope.session.catalog.logins.values().map(login);
+    let session = scope.session;
+    let logins = session.rights.logins_in_sight(&session.catalog).map(login);
     logins.chain(ROLES.into_iter().map(role)).collect()
 }

@@ -42,6 +42,6 @@ pub(super) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let shows_hashes = scope.session.rights.is_all();
-    let logins = scope.session.catalog.logins.values();
+    let logins = scope.session.rights.logins_in_sight(&scope.session.catalog);
     rows(COLUMNS, logins.map(|login| Row(Arc::clone(login), shows_hashes)))
 }

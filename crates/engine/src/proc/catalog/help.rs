@@ -33,9 +33,24 @@ pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
         return Err(Msg::NotCurrentDatabase.into());
     }
     let found = database.zip(parsed).and_then(|(database, name)| {
-        find_object(session, database, name.schema.as_deref(), &name.object)
+        find_object(session, &session.sees(database), name.schema.as_deref(), &name.object)
     });
     found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.database).into())
+}
+
+/// As [`object`], of one that the session may alter.
+///
+/// # Errors
+/// 15165 for one that it may not alter or does not see, 15250 for one of another database.
+pub(super) fn object_to_alter(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
+    const NOT_FOUND: i32 = 15_009;
+    match object(name, cx) {
+        Ok(row) if may_alter(&row, cx) => return Ok(row),
+        Err(Stop::Error(error)) if error.number != NOT_FOUND => return Err(error.into()),
+        Ok(_) | Err(_) => {}
+    }
+    let text = format!("Could not find object '{name}' or you do not have permission.");
+    Err(Error::custom(15_165, 16, 1, text).into())
 }
 
 /// Tells whether the session may alter an object, or the table of a constraint or trigger.
@@ -112,11 +127,7 @@ fn table_of(object: &ObjectRow, cx: &Cx<'_>) -> Option<std::sync::Arc<TableDef>>
 /// Every plan is made anew: those of all objects, not only of the one named.
 fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
-    let found = object(&name, cx)?;
-    if !may_alter(&found, cx) {
-        let text = format!("Could not find object '{name}' or you do not have permission.");
-        return Err(Error::custom(15_165, 16, 1, text).into());
-    }
+    object_to_alter(&name, cx)?;
     cx.session.change_catalog(|_| Ok(()))?;
     cx.session.refresh_catalog();
     let text = format!("Object '{name}' was successfully marked for recompilation.");

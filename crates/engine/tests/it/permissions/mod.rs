@@ -8,6 +8,7 @@
 //! those of its messages for it.
 
 mod cases;
+mod loads;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -21,6 +22,7 @@ use engine::session::Session;
 use crate::client::{Answer, batch, instance, login};
 use crate::security::login_as;
 use cases::{CASES, Case};
+use loads::LOADS;
 
 /// The environment variable that makes the test write the page.
 const WRITE: &str = "CLEARWAY_WRITE_PERMISSIONS";
@@ -73,12 +75,16 @@ fn fill(text: &str, number: usize) -> String {
     text.replace("{d}", &format!("d{number}")).replace("{u}", &format!("u{number}"))
 }
 
+fn all_cases() -> impl Iterator<Item = &'static Case> {
+    CASES.iter().chain(LOADS)
+}
+
 #[test]
 fn each_line_is_refused_without_its_permission_and_runs_with_it() {
     let instance = instance();
     let mut sa = login(&instance);
     let mut wrong = Vec::new();
-    for (number, case) in CASES.iter().enumerate() {
+    for (number, case) in all_cases().enumerate() {
         let mut poor = prepare(&instance, &mut sa, number, case);
         let mut check = |when: &str, poor: &mut Session, wanted: &[i32]| {
             let found = numbers(poor, &fill(case.text, number));
@@ -100,7 +106,7 @@ fn each_line_is_refused_without_its_permission_and_runs_with_it() {
 
 #[test]
 fn each_line_has_a_case_and_each_procedure_a_line() {
-    let shown: BTreeSet<&str> = CASES.iter().map(|case| case.line).collect();
+    let shown: BTreeSet<&str> = all_cases().map(|case| case.line).collect();
     let lines: Vec<Line> = asked::lines().collect();
     let names: BTreeSet<&str> = lines.iter().map(|line| line.name).collect();
     let unknown: Vec<_> = shown.difference(&names).collect();
@@ -195,7 +201,9 @@ with* has the error without rights; *runs with* has the grants of the test.
 - A module asks nothing about data of its own owner: a caller that may execute it may do what it does. An object of another
   owner breaks this chain, and so does one of another database, unless DB_CHAINING is on in both and one login owns both
   objects. Definitions, dynamic SQL, DBCC and the state of the server are asked of the caller always.
-- Metadata is not hidden: who may enter a database sees the names and the texts of what is in it.
+- System views and metadata functions show what one owns or has some permission on, and the texts of modules with ALTER,
+  CONTROL, TAKE OWNERSHIP or VIEW DEFINITION; of users, roles and logins one's own, those of the system, and those that one may
+  manage. DENY VIEW DEFINITION hides. With VIEW DEFINITION in the database, or VIEW ANY DEFINITION, all is shown.
 ";
 
 fn page() -> String {
@@ -221,7 +229,7 @@ fn page() -> String {
 }
 
 fn row(line: &Line) -> String {
-    let cases = || CASES.iter().filter(|case| case.line == line.name);
+    let cases = || all_cases().filter(|case| case.line == line.name);
     let mut refused: Vec<String> = Vec::new();
     for number in cases().filter_map(|case| case.refused.first()) {
         let number = number.to_string();
