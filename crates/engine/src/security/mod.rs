@@ -56,7 +56,7 @@ const DB_DATA_WRITER: i32 = 16_391;
 const DB_DENY_DATA_READER: i32 = 16_392;
 const DB_DENY_DATA_WRITER: i32 = 16_393;
 /// Ids of fixed roles begin here; db_owner is the first.
-const FIXED_ROLE_FIRST: i32 = DB_OWNER;
+pub(crate) const FIXED_ROLE_FIRST: i32 = DB_OWNER;
 
 /// What a permission is about, as `sys.database_permissions.class` numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
