@@ -1,6 +1,7 @@
 //! Failed logins: how long the answers wait, and that nothing else does.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tds::{Encryption, Login7};
@@ -76,4 +77,30 @@ fn answers_wait_after_failures_and_the_scheduler_does_not() {
     ] {
         assert_eq!(count(&mut other, &expression), wanted, "{expression}");
     }
+}
+
+/// Requests that use up quantum after quantum keep no answer, nor any other timer, from its time.
+#[test]
+fn a_busy_scheduler_answers_when_the_time_has_come() {
+    const LATE_AT_MOST: Duration = Duration::from_secs(2);
+    let server = ServerProcess::start(&["--schedulers", "1"]);
+    let address = server.address;
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut busy = Client::log_in(address);
+                while !is_over.load(Ordering::Relaxed) {
+                    busy.batch("DECLARE @i int = 0; WHILE @i < 100000 SET @i += 1");
+                }
+            });
+        }
+        for least_ms in [0, 0, 100, 200] {
+            let (took, errors) = attempt(address, "wrong");
+            assert_eq!(errors, [18456]);
+            let least = Duration::from_millis(least_ms);
+            assert!(took >= least && took < least + LATE_AT_MOST, "{took:?} and not {least:?}");
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
 }

@@ -12,7 +12,7 @@ use types::{Error, Msg, Result};
 use super::Binder;
 use super::query::{Resolved, resolve_table};
 use catalog::name::Name;
-use catalog::security::{Guard, Owner, Rights, Securable, needs_server_state};
+use catalog::security::{Guard, Owner, Rights, Securable, State, state_of};
 use catalog::{DBO, ModuleDef, SequenceDef, TableDef};
 use plan::view::SystemView;
 
@@ -35,19 +35,27 @@ impl<'a> Binder<'a> {
     }
 }
 
-/// Checks that a system view may be read.
+/// Checks that a system view of a database may be read.
 ///
 /// # Errors
-/// 300, which 297 follows, if the login lacks VIEW SERVER STATE.
-pub fn require_view(binder: &Binder<'_>, view: &dyn SystemView) -> Result<()> {
-    if !needs_server_state(view.name()) {
+/// 300 if the login lacks VIEW SERVER STATE, 262 if it lacks VIEW DATABASE STATE; 297 follows both.
+pub fn require_view(binder: &Binder<'_>, view: &dyn SystemView, database: &str) -> Result<()> {
+    let asked = state_of(view.name());
+    if asked == State::None {
         return Ok(());
     }
-    match binder.asked_in_module() {
-        Some(rights) if !rights.views_server_state() => {
+    let Some(rights) = binder.asked_in_module() else { return Ok(()) };
+    match asked {
+        // These functions ask when their arguments have said which database they are about.
+        State::Database if view.name().starts_with("dm_db_index_") => Ok(()),
+        State::Server if !rights.views_server_state() => {
             Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into())
         }
-        _ => Ok(()),
+        State::Database => match binder.catalog.database(database) {
+            Some(database) => rights.check_database_state(database),
+            None => Ok(()),
+        },
+        State::Server | State::None => Ok(()),
     }
 }
 

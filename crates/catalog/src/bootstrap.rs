@@ -1,6 +1,6 @@
 //! The catalog of a fresh instance: the four system databases with their schemas and principals.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sos::memory::{MemoryClerk, with_clerk};
@@ -87,6 +87,7 @@ impl Database {
             data_sources: BTreeMap::new(),
             file_formats: BTreeMap::new(),
             owners: BTreeMap::new(),
+            withheld: BTreeSet::new(),
         }
     }
 }

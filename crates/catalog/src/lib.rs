@@ -8,7 +8,7 @@
 //! negative ones.
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use storage::columnstore::ColumnIndexId;
@@ -30,6 +30,7 @@ pub mod name;
 pub mod options;
 mod owner;
 pub mod password;
+mod password_policy;
 pub mod period;
 mod property;
 pub mod scoped;
@@ -51,6 +52,7 @@ pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use owner::Owned;
+pub use password_policy::{PasswordPolicy, Weakness, weakness};
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
@@ -98,8 +100,14 @@ pub struct Login {
     pub sysadmin: bool,
     /// The fixed server roles that it is a member of, sysadmin aside.
     pub roles: Vec<&'static str>,
+    /// Whether it may not log in: ALTER LOGIN .. DISABLE.
+    pub disabled: bool,
+    /// What is asked of its password.
+    pub policy: PasswordPolicy,
     /// Creation time, as `datetime`.
     pub created: types::Value,
+    /// When it was changed last, as `datetime`.
+    pub modified: types::Value,
 }
 
 /// A database.
@@ -137,6 +145,8 @@ pub struct Database {
     pub file_formats: BTreeMap<Name, Arc<ExternalFileFormat>>,
     /// Principals that own an object in the place of its schema's owner, by the object's id.
     pub owners: BTreeMap<i32, i32>,
+    /// Modules whose text is not shown: of the copy that a login sees, none of the catalog's own.
+    pub withheld: BTreeSet<i32>,
 }
 
 /// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.
@@ -210,6 +220,8 @@ pub struct DatabaseOptions {
     pub others: BTreeMap<String, String>,
 }
 
+/// `principal_id` of the login sa.
+pub const SA_PRINCIPAL: i32 = 1;
 /// `principal_id` of the user dbo, in every database.
 pub const DBO: i32 = 1;
 

@@ -12,6 +12,7 @@ use crate::cache::ProgramCache;
 use crate::state::{SessionScratch, session_number};
 use crate::transaction::TransactionState;
 use crate::{ClientInfo, SessionState};
+use catalog::security::Copies;
 use plan::stats::{Live, Meter};
 
 impl SessionState {
@@ -77,6 +78,7 @@ impl SessionState {
             grant: Arc::clone(&self.grant),
             books: Arc::default(),
             scratch: SessionScratch::default(),
+            copies: Copies::default(),
         }
     }
 }

@@ -101,9 +101,6 @@ pub struct Instance {
     pub started_ms: u64,
 }
 
-/// `principal_id` of `sa`.
-const SA_PRINCIPAL: i32 = 1;
-
 /// How an instance runs its queries: a setting for tests, no part of T-SQL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionMode {
@@ -130,11 +127,14 @@ impl Instance {
             name: "sa".to_owned(),
             password_hash: password::hash(&config.sa_password),
             sid: vec![1],
-            principal_id: SA_PRINCIPAL,
+            principal_id: catalog::SA_PRINCIPAL,
             default_database: "master".to_owned(),
             sysadmin: true,
             roles: Vec::new(),
+            disabled: false,
+            policy: catalog::PasswordPolicy::none(),
             created: started.clone(),
+            modified: started.clone(),
         };
         config.sa_password.clear();
         let catalog = Catalog::bootstrap(sa, Collation::default(), &started, built.event_session);

@@ -23,8 +23,8 @@ use crate::temp::TempTables;
 use crate::transaction::TransactionState;
 use crate::{ClientInfo, IsolationLevel, Options};
 use catalog::name::Name;
-use catalog::security::Rights;
-use catalog::{Catalog, Object, ProcedureDef};
+use catalog::security::{Copies, Rights};
+use catalog::{Catalog, Database, Object, ProcedureDef};
 use plan::program::AskedFor;
 use plan::stats::Meter;
 
@@ -143,6 +143,8 @@ pub struct SessionState {
     pub books: Arc<SessionBooks>,
     /// Buffers that are reused from request to request.
     pub scratch: SessionScratch,
+    /// What it has been shown of databases.
+    pub copies: Copies,
 }
 
 /// A session's login, as a pool of connections has it: each reset is a login anew.
@@ -287,9 +289,15 @@ impl SessionState {
         }
     }
 
+    /// Returns what the session sees of the definitions of a database.
+    pub fn sees(&self, database: &Arc<Database>) -> Arc<Database> {
+        self.copies.of(&self.rights, &self.catalog, database)
+    }
+
     /// Goes by another catalog from now on.
     pub fn set_catalog(&mut self, catalog: Arc<Catalog>) {
         self.programs.let_go(catalog.version);
+        self.copies.let_go(&catalog);
         self.catalog = catalog;
         self.renew_contexts();
     }

@@ -504,7 +504,7 @@ pub(crate) fn bind_system_view(
     (view, database, arguments): (&'static dyn SystemView, &str, Vec<Expr>),
     name: SourceName<'_>,
 ) -> Result<Node> {
-    crate::require::require_view(binder, view)?;
+    crate::require::require_view(binder, view, database)?;
     let shape = view.columns();
     let first = binder.new_registers(shape.len());
     let columns = shape.iter().enumerate().map(|(i, (name, ty))| SourceColumn {

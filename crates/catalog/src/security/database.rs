@@ -35,6 +35,9 @@ const ROLES: [(i32, &[&str]); 4] = [
     (DB_BACKUP_OPERATOR, &["BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"]),
 ];
 
+/// The permission to see the state of a database.
+pub const VIEW_STATE: &str = "VIEW DATABASE STATE";
+
 /// Tells whether a permission of a database implies another: `sys.fn_builtin_permissions` has ALTER cover what makes
 /// and changes things, and CONTROL cover all.
 fn implies(held: &str, asked: &str) -> bool {
@@ -44,6 +47,7 @@ fn implies(held: &str, asked: &str) -> bool {
         "ALTER" => changes,
         "ALTER ANY SCHEMA" => asked == "CREATE SCHEMA",
         "ALTER ANY ROLE" => asked == "CREATE ROLE",
+        VIEW_STATE => asked == VIEW_STATE || asked == "VIEW DATABASE PERFORMANCE STATE",
         held => held == asked,
     }
 }
@@ -78,6 +82,17 @@ impl Rights {
             return Ok(());
         }
         Err(Msg::DatabasePermissionDenied(permission, &database.name).into())
+    }
+
+    /// Checks that the login may see the state of a database.
+    ///
+    /// # Errors
+    /// 262, which 297 follows.
+    pub fn check_database_state(&self, database: &Database) -> Result<()> {
+        match self.views_database_state(database) {
+            true => Ok(()),
+            false => Err(Msg::DatabasePermissionDenied(VIEW_STATE, &database.name).into()),
+        }
     }
 
     /// Tells whether the login owns a database, as `dbo` or as a member of `db_owner`.

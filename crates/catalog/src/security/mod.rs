@@ -13,19 +13,24 @@ mod guard;
 mod object;
 mod owner;
 mod principal;
+mod rules;
 mod server;
+mod visible;
 
 use std::sync::Arc;
 
 use crate::name::Name;
 use crate::{Catalog, Class, DBO, Database, Login, Permission, Principal, PrincipalKind};
 
+pub use database::VIEW_STATE;
 pub use guard::Guard;
 pub use object::{
     Securable, check_object, check_references, has_on_column, has_on_object, is_of_column,
 };
 pub use owner::Owner;
-pub use server::needs_server_state;
+pub use rules::{Bits, DEFINITION, Rules};
+pub use server::{State, state_of};
+pub use visible::Copies;
 
 /// `principal_id` of the server's public role.
 pub const SERVER_PUBLIC: i32 = 2;
@@ -44,7 +49,8 @@ const DB_DATA_WRITER: i32 = 16_391;
 const DB_DENY_DATA_READER: i32 = 16_392;
 const DB_DENY_DATA_WRITER: i32 = 16_393;
 /// Ids of fixed roles begin here; db_owner is the first.
-const FIXED_ROLE_FIRST: i32 = DB_OWNER;
+/// `principal_id` of the first fixed role.
+pub const FIXED_ROLE_FIRST: i32 = DB_OWNER;
 
 /// What a login may do, as of a version of the catalog.
 #[derive(Clone, Debug)]
@@ -145,22 +151,27 @@ impl Rights {
             Some(_) => GUEST,
             None => database.principals.values().find(is_it).map_or(GUEST, |u| u.id),
         };
-        let mut ids = vec![PUBLIC, user];
-        if user == DBO {
-            ids.push(DB_OWNER);
-        }
-        let mut next = 1;
-        while let Some(id) = ids.get(next).copied() {
-            next += 1;
-            let roles = database.principals.values().filter(|p| p.id == id);
-            for role in roles.flat_map(|p| &p.member_of) {
-                if !ids.contains(role) {
-                    ids.push(*role);
-                }
+        memberships(database, user)
+    }
+}
+
+/// The principal `public`, a user or role, and all roles that it is a member of, by other roles too.
+pub fn memberships(database: &Database, principal: i32) -> Vec<i32> {
+    let mut ids = vec![PUBLIC, principal];
+    if principal == DBO {
+        ids.push(DB_OWNER);
+    }
+    let mut next = 1;
+    while let Some(id) = ids.get(next).copied() {
+        next += 1;
+        let roles = database.principals.values().filter(|p| p.id == id);
+        for role in roles.flat_map(|p| &p.member_of) {
+            if !ids.contains(role) {
+                ids.push(*role);
             }
         }
-        ids
     }
+    ids
 }
 
 /// What some rules say together: nothing, yes, or no if one of them denies.

@@ -1,6 +1,10 @@
 //! Who may run as whom, and who may manage principals.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::{Class, DBO, FIXED_ROLE_FIRST, Rights, SERVER_PUBLIC, verdict};
+use crate::SA_PRINCIPAL;
 use crate::{Catalog, Database, Login, Permission, Principal};
 
 impl Rights {
@@ -15,7 +19,7 @@ impl Rights {
     }
 
     /// Tells whether a GRANT on a user or role, or CONTROL of the database, gives a permission.
-    fn is_granted_on(&self, database: &Database, principal: i32, permission: &str) -> bool {
+    pub fn is_granted_on(&self, database: &Database, principal: i32, permission: &str) -> bool {
         let ids = self.principals(database);
         let about = |p: &&Permission| {
             let covers = match p.class {
@@ -51,21 +55,49 @@ impl Rights {
             || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
     }
 
-    /// Tells whether the login may change or drop another: ALTER ANY LOGIN, or ALTER on it; a sysadmin's login takes
-    /// CONTROL SERVER.
-    pub fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
+    /// Tells whether a GRANT on a login gives a permission, or CONTROL SERVER does.
+    pub fn is_granted_on_login(&self, catalog: &Catalog, wanted: &Login, permission: &str) -> bool {
         let Some(own) = self.own_login(catalog) else { return self.all };
         let about = |p: &&Permission| {
             p.class == Class::Principal
                 && p.object_id == wanted.principal_id
-                && (p.permission == "ALTER" || p.permission == "CONTROL")
+                && (p.permission == permission || p.permission == "CONTROL")
                 && (p.principal_id == own.principal_id || p.principal_id == SERVER_PUBLIC)
         };
+        self.all || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
+    }
+
+    /// Tells whether the login may change or drop another: ALTER ANY LOGIN, or ALTER on it; a sysadmin's login takes
+    /// CONTROL SERVER.
+    pub fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         let granted = || {
             self.has_of_server(catalog, "ALTER ANY LOGIN")
-                || verdict(catalog.server_permissions.iter().filter(about)) == Some(true)
+                || self.is_granted_on_login(catalog, wanted, "ALTER")
         };
         self.all || (!Self::of(catalog, &wanted.name).all && granted())
+    }
+
+    /// Returns the logins that catalog views show: all to who may change logins or see definitions, else one's own, those
+    /// that one has a permission on, and `sa`.
+    pub fn logins_in_sight<'c>(
+        &self,
+        catalog: &'c Catalog,
+    ) -> impl Iterator<Item = &'c Arc<Login>> {
+        let sees_all = self.has_of_server(catalog, "ALTER ANY LOGIN")
+            || self.has_of_server(catalog, "VIEW ANY DEFINITION");
+        let own = self.own_login_id(catalog).into_iter();
+        let shown: BTreeSet<i32> = match sees_all {
+            true => BTreeSet::new(),
+            false => {
+                let me: Vec<i32> = own.chain([SERVER_PUBLIC]).collect();
+                let has_on = catalog.server_permissions.iter().filter(|p| {
+                    p.class == Class::Principal && p.granted && me.contains(&p.principal_id)
+                });
+                let on_it = has_on.map(|p| p.object_id).collect::<Vec<_>>();
+                me.into_iter().chain(on_it).chain([SA_PRINCIPAL]).collect()
+            }
+        };
+        catalog.logins.values().filter(move |login| sees_all || shown.contains(&login.principal_id))
     }
 
     /// Tells whether the login is the one named.

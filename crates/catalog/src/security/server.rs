@@ -84,24 +84,55 @@ impl Rights {
     pub fn views_server_state(&self) -> bool {
         self.server_state
     }
+
+    /// Tells whether the login has VIEW DATABASE STATE, which VIEW SERVER STATE implies.
+    pub fn views_database_state(&self, database: &Database) -> bool {
+        self.server_state || self.has_of_database(database, "VIEW DATABASE PERFORMANCE STATE")
+    }
 }
 
-/// Tells whether a view shows the state of the server. Those of sessions and requests show each
-/// session its own; that of the host asks for nothing, as in SQL Server.
-pub fn needs_server_state(view: &str) -> bool {
-    const OPEN: [&str; 6] = [
+/// What a view asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// Nothing: it shows definitions, or each session its own.
+    None,
+    /// VIEW SERVER STATE.
+    Server,
+    /// VIEW DATABASE STATE.
+    Database,
+}
+
+/// Tells what a view asks for, as its page of SQL Server's documentation says. Those of sessions and requests show each
+/// session its own; that of the host asks for nothing.
+pub fn state_of(view: &str) -> State {
+    const OPEN: [&str; 5] = [
         "dm_exec_describe_first_result_set",
         "dm_exec_input_buffer",
         "dm_exec_requests",
         "dm_exec_sessions",
-        "dm_exec_sql_text",
         "dm_os_host_info",
     ];
-    const OF_SERVER: [&str; 11] = [
+    const OF_DATABASE: [&str; 6] = [
+        "dm_db_column_store_row_group_physical_stats",
+        "dm_db_index_operational_stats",
+        "dm_db_index_physical_stats",
+        "dm_db_log_info",
+        "dm_db_partition_stats",
+        "dm_db_xtp_hash_index_stats",
+    ];
+    const OF_SERVER: [&str; 19] = [
+        "dm_database_encryption_keys",
+        "dm_db_file_space_usage",
+        "dm_db_index_usage_stats",
+        "dm_db_log_space_usage",
+        "dm_db_missing_index_",
+        "dm_db_session_space_usage",
+        "dm_db_task_space_usage",
         "dm_exec_",
         "dm_hadr_",
         "dm_io_",
         "dm_os_",
+        "dm_resource_governor_",
         "dm_server_",
         "dm_tran_",
         "dm_xe_",
@@ -110,5 +141,13 @@ pub fn needs_server_state(view: &str) -> bool {
         "fn_xe_",
         "server_event_session",
     ];
-    OF_SERVER.iter().any(|prefix| view.starts_with(prefix)) && !OPEN.contains(&view)
+    if OPEN.contains(&view) {
+        State::None
+    } else if OF_DATABASE.contains(&view) {
+        State::Database
+    } else if OF_SERVER.iter().any(|prefix| view.starts_with(prefix)) {
+        State::Server
+    } else {
+        State::None
+    }
 }

@@ -96,7 +96,10 @@ fn numeric(_: &mut Vec<crate::plan::expr::Expr>) -> Result<types::ColumnType> {
 
 /// The current database.
 pub(super) fn current(cx: &Context<'_>) -> Option<Arc<Database>> {
-    session_of(cx).catalog.database(&session_of(cx).database).map(Arc::clone)
+    session_of(cx)
+        .catalog
+        .database(&session_of(cx).database)
+        .map(|database| session_of(cx).sees(database))
 }
 
 /// Finds an object by a name of one to three parts; temporary tables are in tempdb.
@@ -112,7 +115,7 @@ fn find(cx: &Context<'_>, name: &str) -> Option<(Arc<Database>, ObjectRow)> {
         return Some((database, row));
     }
     let database = name.database.as_deref().unwrap_or(&session_of(cx).database);
-    let database = session_of(cx).catalog.database(database).map(Arc::clone)?;
+    let database = session_of(cx).sees(session_of(cx).catalog.database(database)?);
     let schema = name.schema.as_deref();
     let row = source::find_object(session_of(cx), &database, schema, &name.object)?;
     Some((database, row))
@@ -131,7 +134,9 @@ fn table_by_id(cx: &Context<'_>, database: &Database, id: i32) -> Option<Arc<Tab
 /// The object of an id, in the database of the second argument or the current one.
 fn by_id(cx: &Context<'_>, values: &[Value]) -> Option<ObjectRow> {
     let database = match whole(values, 1) {
-        Some(n) => session_of(cx).catalog.database_by_id(i16::try_from(n).ok()?).map(Arc::clone)?,
+        Some(n) => {
+            session_of(cx).sees(session_of(cx).catalog.database_by_id(i16::try_from(n).ok()?)?)
+        }
         None => current(cx)?,
     };
     source::object_by_id(session_of(cx), &database, id(values, 0)?)

@@ -12,6 +12,7 @@ mod cursor;
 mod files;
 mod message;
 mod metadata;
+mod permission;
 mod pointer;
 pub(crate) mod principal;
 mod property;
@@ -36,6 +37,7 @@ static OF_SESSION: &[&[Function]] = &[
     files::FUNCTIONS,
     message::FUNCTIONS,
     metadata::FUNCTIONS,
+    permission::FUNCTIONS,
     pointer::FUNCTIONS,
     principal::FUNCTIONS,
     property::FUNCTIONS,

@@ -3,11 +3,12 @@
 use types::{DataType, Length, Result, Value};
 
 use crate::catalog::name::Name;
-use crate::catalog::{Login, Principal};
+use crate::catalog::{Login, Principal, PrincipalKind};
 use crate::func::entry::{flag, int, lookup, of, session, sysname, text, whole};
 use crate::func::session::session_of;
 use crate::func::{Call, Function};
 use crate::plan::function::Context;
+use crate::security::memberships;
 
 pub(super) static FUNCTIONS: &[Function] = &[
     lookup("SUSER_NAME", (0, 1), sysname, suser_name),
@@ -23,13 +24,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("IS_MEMBER", (1, 1), int, is_member),
     lookup("IS_ROLEMEMBER", (1, 2), int, is_member),
     lookup("HAS_DBACCESS", (1, 1), int, has_db_access),
-    Function {
-        name: "HAS_PERMS_BY_NAME",
-        arity: (3, 5),
-        bind: int,
-        eval: crate::func::Evaluate::Full(has_permission),
-        deterministic: false,
-    },
 ];
 
 fn login<'c>(cx: &'c Context<'_>, name: Option<&str>) -> Option<&'c Login> {
@@ -61,9 +55,8 @@ pub(crate) fn own_principal<'c>(cx: &'c Context<'_>, name: &str) -> Option<&'c P
     let database = session_of(cx).catalog.database(&session_of(cx).database)?;
     let found = database.principals.get(&Name::new(name)).map(AsRef::as_ref)?;
     let user = user(cx)?;
-    let is_owner = user.id == DBO || user.member_of.contains(&DB_OWNER);
-    let is_member = found.id == PUBLIC || found.id == user.id || user.member_of.contains(&found.id);
-    (is_owner || is_member).then_some(found)
+    let own = memberships(database, user.id);
+    (own.contains(&DB_OWNER) || own.contains(&found.id)).then_some(found)
 }
 
 /// The id of the user that the session is: of `dbo` where it is none.
@@ -77,12 +70,11 @@ pub(crate) fn own_name(cx: &Context<'_>) -> String {
 }
 
 /// Ids of principals that every database has.
-const PUBLIC: i32 = 0;
 const DBO: i32 = 1;
 const GUEST: i32 = 2;
 const DB_OWNER: i32 = 16_384;
 
-fn is_sysadmin(cx: &Context<'_>) -> bool {
+pub(super) fn is_sysadmin(cx: &Context<'_>) -> bool {
     session_of(cx).rights.user().is_none() && login(cx, None).is_some_and(|l| l.sysadmin)
 }
 
@@ -170,10 +162,10 @@ fn is_member(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<
         None => user(cx),
         Some(name) => database.principals.get(&Name::new(&name)).map(AsRef::as_ref),
     };
-    let (Some(role), Some(member)) = (database.principals.get(&Name::new(&role)), member) else {
-        return Ok(Value::Null);
-    };
-    Ok(flag(role.id == PUBLIC || member.member_of.contains(&role.id)))
+    let role = database.principals.get(&Name::new(&role));
+    let role = role.filter(|role| role.kind == PrincipalKind::DatabaseRole);
+    let (Some(role), Some(member)) = (role, member) else { return Ok(Value::Null) };
+    Ok(flag(role.id != member.id && memberships(database, member.id).contains(&role.id)))
 }
 
 fn has_db_access(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
@@ -184,40 +176,4 @@ fn has_db_access(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
         .values()
         .any(|p| p.login.as_ref().is_some_and(|l| Name::same(l, &session_of(cx).login)));
     Ok(flag(is_sysadmin(cx) || named))
-}
-
-/// A sysadmin may do everything to what there is; what others may is asked of the permissions on the
-/// object or the database.
-fn has_permission(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
-    let Some(permission) = text(call, values, 2) else { return Ok(Value::Null) };
-    if is_sysadmin(cx) {
-        return Ok(flag(true));
-    }
-    let (catalog, rights) = (&session_of(cx).catalog, &session_of(cx).rights);
-    let Some(database) = catalog.database(&session_of(cx).database) else { return Ok(Value::Null) };
-    let permission = permission.to_ascii_uppercase();
-    let Some(name) = text(call, values, 0) else {
-        let of_database = text(call, values, 1).is_some_and(|class| Name::same(&class, "DATABASE"));
-        return Ok(flag(match of_database {
-            true => rights.check_database(database, &permission).is_ok(),
-            false => rights.has_of_server(catalog, &permission),
-        }));
-    };
-    let object = crate::bind::fragment::parse_object_name(&name)
-        .ok()
-        .and_then(|name| database.object(name.schema.as_deref().unwrap_or("dbo"), &name.object));
-    let Some(object) = object else { return Ok(Value::Null) };
-    let schema = database.schemas.get(&Name::new(object.schema()));
-    let ids = (object.id(), schema.map_or(0, |s| s.id));
-    if let Some(column) = text(call, values, 3) {
-        let is_column = text(call, values, 4).is_some_and(|class| Name::same(&class, "COLUMN"));
-        let columns = crate::exec::ddl::columns_of_object(session_of(cx), database, object)?;
-        let place = columns.iter().position(|name| is_column && Name::same(name, &column));
-        let Some(id) = place.and_then(|place| i32::try_from(place + 1).ok()) else {
-            return Ok(Value::Null);
-        };
-        let has = crate::security::has_on_column(rights, database, ids, id, &permission);
-        return Ok(flag(has));
-    }
-    Ok(flag(crate::security::has_on_object(rights, database, ids, &permission)))
 }

@@ -18,10 +18,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     lookup("FILEGROUPPROPERTY", (2, 2), int, filegroup_property),
 ];
 
-/// The version of SQL Server's password hashes with SHA-512, which stands before salt and hash.
-const HASH_VERSION: [u8; 2] = [2, 0];
-
-/// There are no password policies: nothing expires, is locked or must be changed.
+/// No login is locked out, and no history of passwords is kept.
 fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let (Some(name), Some(property)) = (text(call, values, 0), text(call, values, 1)) else {
         return Ok(Value::Null);
@@ -29,14 +26,24 @@ fn login_property(cx: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Re
     let Some(login) = session_of(cx).catalog.logins.get(&Name::new(&name)) else {
         return Ok(Value::Null);
     };
+    let policy = &login.policy;
+    let today = crate::catalog::clock::clock().days;
     Ok(match property.to_ascii_lowercase().as_str() {
-        "badpasswordcount" | "isexpired" | "islocked" | "ismustchange" | "historylength" => {
-            wrap_int(0)
+        "islocked" | "historylength" => wrap_int(0),
+        "badpasswordcount" => {
+            let count = session_of(cx).instance.login_failures.streak(&login.name);
+            wrap_int(i32::try_from(count).unwrap_or(i32::MAX))
         }
+        "isexpired" => wrap_int(i32::from(policy.has_expired(today))),
+        "ismustchange" => wrap_int(i32::from(policy.must_change)),
+        "daysuntilexpiration" => policy.days_left(today).map_or(Value::Null, wrap_int),
         "defaultdatabase" => wrap_text(&login.default_database),
         "defaultlanguage" => wrap_text("us_english"),
         "passwordhashalgorithm" => wrap_int(2),
-        "passwordlastsettime" => wrap(login.created.clone(), DataType::DateTime),
+        "passwordlastsettime" => {
+            let set = policy.set.to_value(&DataType::DateTime);
+            set.map_or(Value::Null, |set| wrap(set, DataType::DateTime))
+        }
         "passwordhash" => password_hash(cx, login),
         _ => Value::Null,
     })
@@ -47,9 +54,8 @@ fn password_hash(cx: &Context<'_>, login: &Login) -> Value {
     if !session_of(cx).rights.is_all() {
         return Value::Null;
     }
-    let hash = [&HASH_VERSION[..], &login.password_hash].concat();
     let data_type = DataType::VarBinary(types::Length::Limited(256));
-    wrap(Value::VarBinary(types::Bytes::copy_from(&hash)), data_type)
+    wrap(Value::VarBinary(types::Bytes::copy_from(&login.password_hash)), data_type)
 }
 
 /// The properties of DATABASEPROPERTYEX that are numbers, and the names that only this function has.

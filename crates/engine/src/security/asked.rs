@@ -7,6 +7,7 @@
 
 use tsql::ast::{DropKind, PrincipalKind, StatementKind};
 
+use super::State;
 use crate::proc::dbcc;
 use crate::{func, proc, view};
 
@@ -60,8 +61,8 @@ lines! {
         Delete => "DELETE", "DELETE, SELECT on what is read";
         Merge => "MERGE", "SELECT, and what its actions ask for";
         Truncate => "TRUNCATE TABLE", "ALTER on the table";
-        InsertBulk => "INSERT BULK", "INSERT";
-        BulkInsert => "BULK INSERT", "ADMINISTER BULK OPERATIONS and INSERT";
+        InsertBulk => "INSERT BULK", "INSERT, and ALTER on the table where there are constraints without CHECK_CONSTRAINTS, triggers without FIRE_TRIGGERS, or values of the identity column";
+        BulkInsert => "BULK INSERT", "ADMINISTER BULK OPERATIONS and INSERT; ALTER on the table as for INSERT BULK";
         ReadText => "READTEXT", "SELECT";
         Declare => "DECLARE", "";
         SetVariable => "SET @variable", "";
@@ -160,7 +161,7 @@ lines! {
         ServerRole => "ALTER SERVER ROLE", "being a member of the role";
         ApplicationRole => "CREATE APPLICATION ROLE", "ALTER ANY APPLICATION ROLE";
         User => "CREATE USER, ALTER USER", "ALTER ANY USER";
-        Login => "CREATE LOGIN, ALTER LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER; one's own password: the old one";
+        Login => "CREATE LOGIN, ALTER LOGIN", "ALTER ANY LOGIN, or ALTER on the login; a sysadmin's: CONTROL SERVER; one's own password: the old one, one's own database and language: nothing";
     }
 }
 
@@ -278,6 +279,12 @@ pub static FUNCTIONS: &[(&str, &str)] =
 
 /// What the views ask for that show the state of the server.
 const VIEW_STATE: &str = "VIEW SERVER STATE";
+/// What those ask for that show the state of a database.
+const VIEW_DATABASE_STATE: &str = "VIEW DATABASE STATE";
+/// Of the rows that a view shows without it.
+const OR_NOTHING: &str = "VIEW DATABASE STATE; without it there are no rows";
+const OR_READ: &str = "VIEW DATABASE STATE, but for tables that one may SELECT";
+const OF_TABLE: &str = "SELECT on the table; without it there are no rows";
 /// Of these views, the rows that a session sees without it.
 const OWN_SESSION: &str = "VIEW SERVER STATE, but for one's own session";
 
@@ -301,8 +308,14 @@ pub fn lines() -> impl Iterator<Item = Line> {
         name: view.name,
         asks: match view.name {
             "dm_exec_input_buffer" | "dm_exec_requests" | "dm_exec_sessions" => OWN_SESSION,
-            name if catalog::security::needs_server_state(name) => VIEW_STATE,
-            _ => "",
+            "dm_db_stats_properties" => OF_TABLE,
+            "dm_db_xtp_memory_consumers" => OR_NOTHING,
+            "dm_db_xtp_table_memory_stats" => OR_READ,
+            name => match super::state_of(name) {
+                State::Server => VIEW_STATE,
+                State::Database => VIEW_DATABASE_STATE,
+                State::None => "",
+            },
         },
     });
     statements.chain(procedures).chain(commands).chain(functions).chain(views)

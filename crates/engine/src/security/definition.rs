@@ -366,6 +366,11 @@ impl<'a> Asker<'a> {
             "SCHEMA" => database
                 .schema(&name.object)
                 .is_none_or(|schema| rights.has_on_schema(database, schema, TAKE)),
+            "ROLE" => database.principals.get(&Name::new(&name.object)).is_none_or(|role| {
+                rights.owns(database)
+                    || rights.principals(database).contains(&role.owner)
+                    || rights.is_granted_on(database, role.id, TAKE)
+            }),
             "DATABASE" => self
                 .catalog
                 .database(&name.object)

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use types::{Bytes, Error, Msg, Value};
 
 use crate::catalog::name::Name;
-use crate::catalog::{Catalog, password};
+use crate::catalog::security::Copies;
+use crate::catalog::{Catalog, Database, Login, Weakness, password, weakness};
 use crate::exec::ddl::user_access;
 use crate::exec::run::option;
 use crate::security::Rights;
@@ -26,6 +27,8 @@ enum LoginFailure {
     WrongPassword = 8,
     /// 38: the database named can't be opened.
     UnknownDatabase = 38,
+    /// 40: the login's own database can't be opened.
+    UnknownDefault = 40,
 }
 
 impl LoginFailure {
@@ -39,6 +42,11 @@ fn no_database(name: &str, user: &str) -> Vec<Error> {
         Error::from(Msg::CannotOpenDatabase(name)).at_line(1),
         LoginFailure::UnknownDatabase.error(user),
     ]
+}
+
+/// The login's own database is not there, or does not let it in.
+fn no_default(user: &str) -> Vec<Error> {
+    vec![Error::from(Msg::CannotOpenDefault).at_line(1), LoginFailure::UnknownDefault.error(user)]
 }
 
 /// Whether name and password are right, and when the client is answered.
@@ -81,11 +89,9 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
     let catalog = instance.catalog.load();
     let login = catalog.logins.get(&Name::new(&request.user));
     let login = login.ok_or_else(|| vec![LoginFailure::UnknownLogin.error(&request.user)])?;
-    let name =
-        if request.database.is_empty() { &login.default_database } else { &request.database };
+    check_account(login, &request)?;
     let rights = Rights::of(&catalog, &login.name);
-    let database = catalog.database(name).filter(|database| rights.enters(database));
-    let database = database.ok_or_else(|| no_database(name, &request.user))?;
+    let database = first_database(&catalog, login, &rights, &request)?;
     check_language(&request.language)?;
     let (cancel, counters) = (Arc::new(sos::park::Cancel::new()), Arc::<Counters>::default());
     let database_counters = counters.of_database(database.id);
@@ -147,6 +153,7 @@ fn enter(instance: &Arc<Instance>, request: LoginRequest) -> Result<SessionState
         books: Arc::default(),
         meter: Meter::new(Arc::new(Live::new(sos::clock::now_ticks()))),
         scratch: SessionScratch::default(),
+        copies: Copies::default(),
     })
 }
 
@@ -160,26 +167,67 @@ pub(super) fn check_entry(state: &SessionState) -> Result<(), Vec<Error>> {
     }
 }
 
-/// Gives the login the password that its client asked for: LOGIN7 with fChangePassword. There is no policy, so the
+/// Checks what has been said about a login whose password is right: disabled, expired, to be changed. Who gives a new
+/// password with the old one does what is asked.
+fn check_account(login: &Login, request: &LoginRequest) -> Result<(), Vec<Error>> {
+    let user = &request.user;
+    let changes = request.new_password.is_some();
+    let policy = &login.policy;
+    let refused = if login.disabled {
+        Msg::LoginDisabled(user)
+    } else if policy.must_change && !changes {
+        Msg::LoginMustChangePassword(user)
+    } else if !changes && policy.has_expired(crate::catalog::clock::clock().days) {
+        Msg::LoginPasswordExpired(user)
+    } else {
+        return Ok(());
+    };
+    Err(vec![Error::from(refused).at_line(1)])
+}
+
+/// The database that a session begins in: the one that it asks for, or its login's.
+fn first_database<'c>(
+    catalog: &'c Catalog,
+    login: &Login,
+    rights: &Rights,
+    request: &LoginRequest,
+) -> Result<&'c Arc<Database>, Vec<Error>> {
+    let by_default = request.database.is_empty();
+    let name = if by_default { &login.default_database } else { &request.database };
+    let found = catalog.database(name).filter(|database| rights.enters(database));
+    found.ok_or_else(|| match by_default {
+        true => no_default(&request.user),
+        false => no_database(name, &request.user),
+    })
+}
+
+/// Gives the login the password that its client asked for: LOGIN7 with fChangePassword. Without a policy the
 /// only password that is refused is none.
 ///
 /// # Errors
-/// 18464, and 18456 where the old password has been changed meanwhile.
+/// 18464 and 18466, and 18456 where the old password has been changed meanwhile.
 pub(super) fn change_password(
     state: &SessionState,
     old: &str,
     new: &str,
 ) -> Result<(), Vec<Error>> {
     let user = &state.login;
-    if new.is_empty() {
-        return Err(vec![Error::from(Msg::NewPasswordTooShort(user)).at_line(1)]);
+    let checked = state.catalog.logins.get(&Name::new(user)).is_some_and(|l| l.policy.checked);
+    let weak = if checked { weakness(user, new) } else { None };
+    let refused = match weak {
+        None if !new.is_empty() => None,
+        None | Some(Weakness::TooShort) => Some(Msg::NewPasswordTooShort(user)),
+        Some(Weakness::TooSimple) => Some(Msg::NewPasswordTooSimple(user)),
+    };
+    if let Some(refused) = refused {
+        return Err(vec![Error::from(refused).at_line(1)]);
     }
     let hash = password::hash(new);
     let changed = state.instance.catalog.change(|catalog| {
         let login = catalog.logins.get_mut(&Name::new(user));
         match login.filter(|login| password::matches(&login.password_hash, old)) {
             Some(login) => {
-                Arc::make_mut(login).password_hash = hash;
+                Arc::make_mut(login).set_password(hash);
                 Ok(())
             }
             None => Err(LoginFailure::WrongPassword.error(user)),

@@ -63,5 +63,5 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, asked_indexes(scope))
+    rows(COLUMNS, asked_indexes(scope)?)
 }

@@ -70,6 +70,6 @@ fn read(scope: &Scope<'_>) -> Rows {
     let counts = mode.is_some_and(|mode| {
         mode.eq_ignore_ascii_case("SAMPLED") || mode.eq_ignore_ascii_case("DETAILED")
     });
-    let of_disk = asked_indexes(scope).into_iter().filter(|(_, row)| !row.table.memory_optimized);
+    let of_disk = asked_indexes(scope)?.into_iter().filter(|(_, row)| !row.table.memory_optimized);
     rows(COLUMNS, of_disk.map(|(database, index)| Row { database, index, counts }))
 }

@@ -8,6 +8,7 @@ use super::column::{BIGINT, Column, FLOAT, INT, big, col, int, opt, rows, shape,
 use super::source_statistics::statistics;
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Sampled;
+use crate::security::Securable;
 
 const DATETIME2: DataType = DataType::DateTime2(7);
 
@@ -48,6 +49,11 @@ fn read(scope: &Scope<'_>) -> Rows {
         _ => None,
     };
     let (Some(object_id), Some(id)) = (asked(0), asked(1)) else { return Ok(Vec::new()) };
+    let table = scope.database.table_by_id(object_id);
+    let rights = &scope.session.rights;
+    if table.is_some_and(|t| !rights.has(scope.database, &Securable::table(t), "SELECT")) {
+        return Ok(Vec::new());
+    }
     let is_it =
         |row: &super::source_statistics::StatisticsRow| row.object_id == object_id && row.id == id;
     let found = statistics(scope).into_iter().filter(is_it);

@@ -51,6 +51,10 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
+    // SQL Server shows no rows rather than an error.
+    if !scope.session.rights.views_database_state(scope.database) {
+        return Ok(Vec::new());
+    }
     let mut list = Vec::new();
     for table in tables(scope.session, scope.database) {
         if !table.memory_optimized {

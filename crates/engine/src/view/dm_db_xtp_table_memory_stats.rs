@@ -9,6 +9,7 @@ use storage::TableMemory;
 use super::column::{BIGINT, Column, INT, big, col, int, opt, rows, shape};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::TableDef;
+use crate::security::Securable;
 use crate::view::source::tables;
 
 struct Row {
@@ -39,7 +40,12 @@ pub(super) static VIEW: SystemView = SystemView {
 
 fn read(scope: &Scope<'_>) -> Rows {
     let tables = tables(scope.session, scope.database).into_iter();
-    let optimized = tables.filter(|table| table.memory_optimized);
+    let rights = &scope.session.rights;
+    let sees_all = rights.views_database_state(scope.database);
+    let is_seen = |table: &TableDef| {
+        sees_all || rights.has(scope.database, &Securable::table(table), "SELECT")
+    };
+    let optimized = tables.filter(|table| table.memory_optimized && is_seen(table));
     let row = |table: Arc<TableDef>| Row { memory: table.rows.data.memory(), table };
     rows(COLUMNS, optimized.map(row))
 }

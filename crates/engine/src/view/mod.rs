@@ -168,6 +168,7 @@ mod xe;
 pub use crate::plan::view::Rows;
 pub(crate) use columns::generated_always;
 pub(crate) use documented::known_but_missing;
+pub(crate) use source_permissions::permission_type;
 pub(crate) use tables::temporal_type;
 
 use ::types::Value;
@@ -238,7 +239,14 @@ impl SystemView {
         let _observing = of_itself.then(Observing::begin);
         let _label = sos::ledger::labelled(sos::ledger::Label::View);
         match session.catalog.database(database) {
-            Some(database) => (self.rows)(&Scope { session, database, arguments }),
+            // The state of the server or of a database has been asked for as a whole.
+            Some(database) if self.name.starts_with("dm_") => {
+                (self.rows)(&Scope { session, database, arguments })
+            }
+            Some(database) => {
+                let seen = session.sees(database);
+                (self.rows)(&Scope { session, database: &seen, arguments })
+            }
             None => Ok(Vec::new()),
         }
     }

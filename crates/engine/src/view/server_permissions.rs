@@ -1,5 +1,7 @@
 //! `sys.server_permissions`: permissions of the server granted and denied.
 
+use std::collections::BTreeSet;
+
 use types::Value;
 
 use super::column::{
@@ -8,6 +10,7 @@ use super::column::{
 use super::source_permissions::{permission_type, state};
 use super::{Rows, Scope, SystemView};
 use crate::catalog::{Class, Permission};
+use crate::security::SERVER_PUBLIC;
 
 const COLUMNS: &[Column<Permission>] = &[
     col("class", TINYINT, |r| Value::TinyInt(class(r).0)),
@@ -39,5 +42,10 @@ fn class(permission: &Permission) -> (u8, &'static str) {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, scope.session.catalog.server_permissions.iter().cloned())
+    let session = scope.session;
+    let logins = session.rights.logins_in_sight(&session.catalog);
+    let shown: BTreeSet<i32> = logins.map(|login| login.principal_id).collect();
+    let is_shown =
+        |p: &&Permission| p.principal_id == SERVER_PUBLIC || shown.contains(&p.principal_id);
+    rows(COLUMNS, session.catalog.server_permissions.iter().filter(is_shown).cloned())
 }

@@ -18,9 +18,9 @@ const COLUMNS: &[Column<Row>] =
         opt("sid", vb(85), |r| r.sid.as_ref().map_or(Value::Null, |sid| binary(sid))),
         col("type", ch(1), |r| ascii(if r.role { "R" } else { "S" })),
         opt("type_desc", nv(60), |r| text(if r.role { "SERVER_ROLE" } else { "SQL_LOGIN" })),
-        opt("is_disabled", BIT, |_| bit(false)),
+        opt("is_disabled", BIT, |r| bit(r.disabled)),
         col("create_date", DATETIME, |r| r.created.clone()),
-        col("modify_date", DATETIME, |r| r.created.clone()),
+        col("modify_date", DATETIME, |r| r.modified.clone()),
         opt("default_database_name", SYSNAME, |r| text_or_null(&r.default_database)),
         opt("default_language_name", SYSNAME, |r| {
             if r.role { Value::Null } else { text("us_english") }
@@ -48,7 +48,9 @@ struct Row {
     principal_id: i32,
     sid: Option<Vec<u8>>,
     role: bool,
+    disabled: bool,
     created: Value,
+    modified: Value,
     default_database: String,
 }
 
@@ -72,7 +74,9 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         principal_id: l.principal_id,
         sid: Some(l.sid.clone()),
         role: false,
+        disabled: l.disabled,
         created: l.created.clone(),
+        modified: l.modified.clone(),
         default_database: l.default_database.clone(),
     };
     let role = |(principal_id, name): (i32, &str)| Row {
@@ -80,9 +84,12 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         principal_id,
         sid: None,
         role: true,
+        disabled: false,
+        modified: scope.session.instance.started.clone(),
         created: scope.session.instance.started.clone(),
         default_database: String::new(),
     };
-    let logins = scope.session.catalog.logins.values().map(login);
+    let session = scope.session;
+    let logins = session.rights.logins_in_sight(&session.catalog).map(login);
     logins.chain(ROLES.into_iter().map(role)).collect()
 }

@@ -580,8 +580,8 @@ impl ParameterRow {
 pub(crate) struct ModuleRow {
     /// `object_id`
     pub(crate) id: i32,
-    /// Text of the CREATE statement.
-    pub(crate) text: String,
+    /// The text, unless it is withheld.
+    pub(crate) text: Option<String>,
     /// ANSI_NULLS at CREATE.
     pub(crate) ansi_nulls: bool,
     /// QUOTED_IDENTIFIER at CREATE.
@@ -601,7 +601,7 @@ pub(crate) struct ModuleRow {
 fn of_module(module: &ModuleDef) -> ModuleRow {
     ModuleRow {
         id: module.id,
-        text: module.text.clone(),
+        text: Some(module.text.clone()),
         ansi_nulls: module.options.ansi_nulls,
         quoted_identifier: module.options.quoted_identifier,
         native: false,
@@ -621,7 +621,7 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
     let row = |object: &Object| match object {
         Object::Procedure(p) => Some(ModuleRow {
             id: p.id,
-            text: p.text.clone(),
+            text: Some(p.text.clone()),
             ansi_nulls: p.options.ansi_nulls,
             quoted_identifier: p.options.quoted_identifier,
             native: p.native,
@@ -634,7 +634,12 @@ pub(crate) fn modules(database: &Database) -> Vec<ModuleRow> {
         Object::Table(_) | Object::Synonym(_) | Object::Sequence(_) => None,
     };
     let of_objects = database.objects.values().filter_map(row);
-    of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger))).collect()
+    let all = of_objects.chain(database.triggers.values().map(|trigger| of_module(trigger)));
+    let shown = |row: ModuleRow| match database.withheld.contains(&row.id) {
+        true => ModuleRow { text: None, ..row },
+        false => row,
+    };
+    all.map(shown).collect()
 }
 
 /// Returns the modules of the server: its triggers.
@@ -651,7 +656,7 @@ pub(crate) fn statistics_ids(table: &TableDef) -> impl Iterator<Item = i32> {
 
 /// Returns the text of a module.
 pub(crate) fn definition(database: &Database, id: i32) -> Option<String> {
-    modules(database).into_iter().find(|m| m.id == id).map(|m| m.text)
+    modules(database).into_iter().find(|m| m.id == id)?.text
 }
 
 /// Returns the collation's name of a string type, else NULL.

@@ -3,7 +3,7 @@
 use crate::catalog::Permission;
 
 /// Returns the `type` of a permission; none for one that SQL Server has not.
-pub(super) fn permission_type(permission: &str) -> Option<&'static str> {
+pub(crate) fn permission_type(permission: &str) -> Option<&'static str> {
     let found = TYPES.iter().find(|(name, _)| name.eq_ignore_ascii_case(permission));
     found.map(|(_, code)| *code)
 }

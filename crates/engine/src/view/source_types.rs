@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use types::value::ColumnType;
-use types::{DataType, Length, Value};
+use types::{DataType, Length, Msg, Result, Value};
 
 use super::Scope;
 use super::source::{SYSNAME_ID, tables};
@@ -272,7 +272,10 @@ fn pages(bytes: u64) -> u64 {
 
 /// Returns the indexes that the first three arguments of a table function name, with their databases:
 /// database, object and index by their ids; NULL and 0 are all of them, and so is -1 for the index.
-pub(crate) fn asked_indexes(scope: &Scope<'_>) -> Vec<(i16, IndexRow)> {
+///
+/// # Errors
+/// 262 for a database whose state the login may not see, 300 for all of them.
+pub(crate) fn asked_indexes(scope: &Scope<'_>) -> Result<Vec<(i16, IndexRow)>> {
     let argument = |place: usize| match scope.arguments.get(place) {
         Some(Value::SmallInt(id)) => Some(i32::from(*id)),
         Some(Value::Int(id)) => Some(*id),
@@ -283,15 +286,22 @@ pub(crate) fn asked_indexes(scope: &Scope<'_>) -> Vec<(i16, IndexRow)> {
     let object = argument(1).filter(|id| *id != 0);
     let index = argument(2).filter(|id| *id >= 0);
     let mut found = Vec::new();
+    let rights = &scope.session.rights;
+    if database.is_none() && !rights.views_server_state() {
+        return Err(Msg::ServerPermissionDenied("VIEW SERVER STATE").into());
+    }
     for each in scope.session.catalog.databases.values() {
         if !wanted(database, i32::from(each.id)) {
             continue;
+        }
+        if database.is_some() {
+            rights.check_database_state(each)?;
         }
         let rows = index_rows(scope.session, each).into_iter();
         let rows = rows.filter(|row| wanted(object, row.table.id) && wanted(index, row.id()));
         found.extend(rows.map(|row| (each.id, row)));
     }
-    found
+    Ok(found)
 }
 
 /// Returns the indexes of a database's tables, the heap first where no index is clustered.

@@ -6,26 +6,29 @@ use types::Value;
 
 use super::column::{
     BIT, Column, DATETIME, INT, SYSNAME, ascii, binary, bit, ch, col, int, nv, opt, rows, shape,
-    text, unknown, vb,
+    text, vb,
 };
 use super::{Rows, Scope, SystemView};
 use crate::catalog::Login;
 
-const COLUMNS: &[Column<Arc<Login>>] = &[
-    col("name", SYSNAME, |r| text(&r.name)),
-    col("principal_id", INT, |r| int(r.principal_id)),
-    opt("sid", vb(85), |r| binary(&r.sid)),
+/// A login, and whether its hash is shown: to who has CONTROL SERVER.
+struct Row(Arc<Login>, bool);
+
+const COLUMNS: &[Column<Row>] = &[
+    col("name", SYSNAME, |r| text(&r.0.name)),
+    col("principal_id", INT, |r| int(r.0.principal_id)),
+    opt("sid", vb(85), |r| binary(&r.0.sid)),
     col("type", ch(1), |_| ascii("S")),
     opt("type_desc", nv(60), |_| text("SQL_LOGIN")),
-    opt("is_disabled", BIT, |_| bit(false)),
-    col("create_date", DATETIME, |r| r.created.clone()),
-    col("modify_date", DATETIME, |r| r.created.clone()),
-    opt("default_database_name", SYSNAME, |r| text(&r.default_database)),
+    opt("is_disabled", BIT, |r| bit(r.0.disabled)),
+    col("create_date", DATETIME, |r| r.0.created.clone()),
+    col("modify_date", DATETIME, |r| r.0.modified.clone()),
+    opt("default_database_name", SYSNAME, |r| text(&r.0.default_database)),
     opt("default_language_name", SYSNAME, |_| text("us_english")),
     opt("credential_id", INT, |_| Value::Null),
-    opt("is_policy_checked", BIT, |_| bit(false)),
-    opt("is_expiration_checked", BIT, |_| bit(false)),
-    unknown("password_hash", vb(256)),
+    opt("is_policy_checked", BIT, |r| bit(r.0.policy.checked)),
+    opt("is_expiration_checked", BIT, |r| bit(r.0.policy.expires)),
+    opt("password_hash", vb(256), |r| if r.1 { binary(&r.0.password_hash) } else { Value::Null }),
 ];
 
 /// The view.
@@ -38,5 +41,7 @@ pub(super) static VIEW: SystemView = SystemView {
 };
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, scope.session.catalog.logins.values().map(Arc::clone))
+    let shows_hashes = scope.session.rights.is_all();
+    let logins = scope.session.rights.logins_in_sight(&scope.session.catalog);
+    rows(COLUMNS, logins.map(|login| Row(Arc::clone(login), shows_hashes)))
 }

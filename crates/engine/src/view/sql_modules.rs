@@ -9,7 +9,7 @@ use crate::view::source::{ModuleRow, modules};
 /// The columns, which another view shares.
 pub(super) const COLUMNS: &[Column<ModuleRow>] = &[
     col("object_id", INT, |r| int(r.id)),
-    opt("definition", NVMAX, |r| text(&r.text)),
+    opt("definition", NVMAX, |r| r.text.as_deref().map_or(Value::Null, text)),
     opt("uses_ansi_nulls", BIT, |r| bit(r.ansi_nulls)),
     opt("uses_quoted_identifier", BIT, |r| bit(r.quoted_identifier)),
     opt("is_schema_bound", BIT, |r| bit(r.schema_bound)),

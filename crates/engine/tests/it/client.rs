@@ -31,7 +31,7 @@ pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -
     let config = MachineConfig { schedulers, ..MachineConfig::default() };
     let machine = Arc::new(Machine::start(&config).unwrap());
     let mut config = Config {
-        sa_password: "secret".to_owned(),
+        sa_password: "Secret-1".to_owned(),
         server_name: "test".to_owned(),
         memory_max: 1 << 30,
         query_memory_max: 0,
@@ -46,7 +46,7 @@ pub(crate) fn instance_on(schedulers: usize, change: impl FnOnce(&mut Config)) -
 pub(crate) fn login(instance: &Arc<Instance>) -> Session {
     let request = LoginRequest {
         user: "sa".to_owned(),
-        password: "secret".to_owned(),
+        password: "Secret-1".to_owned(),
         new_password: None,
         database: String::new(),
         language: String::new(),

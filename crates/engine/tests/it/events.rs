@@ -415,7 +415,7 @@ fn system_health_is_defined_and_starts_with_the_server() {
 fn who_may_not_define_sessions_is_refused_and_who_may_not_look_sees_none() {
     let instance = instance();
     let mut owner = login(&instance);
-    run(&mut owner, "CREATE LOGIN plain WITH PASSWORD = 'Plain-1!'");
+    run(&mut owner, "CREATE LOGIN plain WITH PASSWORD = 'Secret-1'");
     let refused = |owner: &mut Session, sql: &str| {
         let answer = batch(owner, &format!("EXECUTE AS LOGIN = 'plain' {sql} REVERT"));
         let numbers: Vec<i32> = answer.errors.iter().map(|error| error.number).collect();

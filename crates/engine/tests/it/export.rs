@@ -399,7 +399,7 @@ fn exports_need_permissions_and_reading_needs_select_only() {
     let folder = Folder::new();
     let (instance, mut owner) = exporting(&folder);
     run(&mut owner, &export("e", "SELECT 1 AS x, 2 AS y"));
-    run(&mut owner, "CREATE LOGIN poor WITH PASSWORD = 'secret'; CREATE USER poor");
+    run(&mut owner, "CREATE LOGIN poor WITH PASSWORD = 'Secret-1'; CREATE USER poor");
     let mut poor = login_as(&instance, "poor");
     run(&mut poor, "USE d");
     assert_eq!(error(&mut poor, "SELECT x FROM e").0, 229);

@@ -100,7 +100,7 @@ fn setup(level: &Level, mistake: Option<Mistake>) -> Arc<Instance> {
     let machine = MachineConfig { schedulers: 2, ..MachineConfig::default() };
     let machine = Arc::new(Machine::start(&machine).unwrap());
     let config = Config {
-        sa_password: "secret".to_owned(),
+        sa_password: "Secret-1".to_owned(),
         server_name: "test".to_owned(),
         memory_max: 1 << 30,
         query_memory_max: 0,

@@ -217,7 +217,7 @@ fn a_whole_file_is_one_value() {
 fn reading_files_needs_a_permission() {
     let instance = instance();
     let mut owner = login(&instance);
-    run(&mut owner, "CREATE LOGIN poor WITH PASSWORD = 'secret'");
+    run(&mut owner, "CREATE LOGIN poor WITH PASSWORD = 'Secret-1'");
     let mut poor = login_as(&instance, "poor");
     let sql = format!("SELECT COUNT(*) FROM {} AS f", source("keys_plain.parquet"));
     assert_eq!(error(&mut poor, &sql).0, 4834);

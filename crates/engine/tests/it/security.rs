@@ -10,7 +10,7 @@ use engine::session::{ClientInfo, LoginRequest, Rpc, RpcTarget, Session};
 pub(crate) fn login_as(instance: &Arc<Instance>, user: &str) -> Session {
     let request = LoginRequest {
         user: user.to_owned(),
-        password: "secret".to_owned(),
+        password: "Secret-1".to_owned(),
         new_password: None,
         database: String::new(),
         language: String::new(),
@@ -33,7 +33,7 @@ fn server() -> (Arc<Instance>, Session, Session) {
     let instance = instance();
     let mut sa = login(&instance);
     for text in [
-        "CREATE LOGIN poor WITH PASSWORD = 'secret'; CREATE USER poor",
+        "CREATE LOGIN poor WITH PASSWORD = 'Secret-1'; CREATE USER poor",
         "CREATE TABLE dbo.t (a int)",
         "INSERT dbo.t VALUES (1)",
         "CREATE PROCEDURE dbo.p AS SELECT a FROM dbo.t",
@@ -165,7 +165,7 @@ fn a_database_without_a_user_of_the_login_is_closed_to_it() {
     run(&mut sa, "USE other; CREATE USER poor");
     run(&mut poor, "USE other");
     assert_eq!(errors(&mut poor, "GRANT VIEW SERVER STATE TO poor"), [4613]);
-    assert_eq!(errors(&mut poor, "CREATE LOGIN friend WITH PASSWORD = 'x'"), [15247]);
+    assert_eq!(errors(&mut poor, "CREATE LOGIN friend WITH PASSWORD = 'Secret-1'"), [15247]);
     assert_eq!(errors(&mut poor, "CREATE DATABASE mine"), [262]);
     assert_eq!(errors(&mut sa, "GRANT VIEW SERVER STATE TO poor"), [4621]);
 }
@@ -184,7 +184,7 @@ fn a_failed_login_is_an_event() {
     let (tell, told) = std::sync::mpsc::channel();
     let on = Arc::clone(&instance);
     let attempts = move || {
-        for (user, password) in [("poor", "wrong"), ("nobody", "secret"), ("poor", "secret")] {
+        for (user, password) in [("poor", "wrong"), ("nobody", "Secret-1"), ("poor", "Secret-1")] {
             let request = LoginRequest {
                 user: user.to_owned(),
                 password: password.to_owned(),
@@ -205,4 +205,120 @@ fn a_failed_login_is_an_event() {
     let rows =
         "SELECT name, failure_count, last_state FROM sys.dm_server_login_failures ORDER BY name";
     assert_eq!(run(&mut sa, rows).sets[0], [["nobody", "1", "5"], ["poor", "1", "8"]]);
+}
+
+/// Logs in, and says with which errors that fails.
+fn login_errors(
+    instance: &Arc<Instance>,
+    user: &str,
+    password: &str,
+    new: Option<&str>,
+) -> Vec<i32> {
+    let request = LoginRequest {
+        user: user.to_owned(),
+        password: password.to_owned(),
+        new_password: new.map(str::to_owned),
+        database: String::new(),
+        language: String::new(),
+        client: ClientInfo::default(),
+    };
+    let refused = Session::login(instance, request).err().unwrap_or_default();
+    refused.iter().map(|error| error.number).collect()
+}
+
+/// "ALTER LOGIN": MUST_CHANGE, DISABLE, CHECK_POLICY, DEFAULT_DATABASE, UNLOCK; numbers of "Database Engine events
+/// and errors".
+#[test]
+fn options_of_a_login_are_asked_when_it_logs_in() {
+    let (instance, mut sa, _poor) = server();
+    let log_in = |password, new| login_errors(&instance, "aging", password, new);
+    run(
+        &mut sa,
+        "CREATE LOGIN aging WITH PASSWORD = 'Secret-1' MUST_CHANGE, CHECK_EXPIRATION = ON",
+    );
+    assert_eq!(log_in("Secret-1", None), [18488]);
+    assert_eq!(log_in("Secret-1", Some("short")), [18464]);
+    assert_eq!(log_in("Secret-1", Some("longenough")), [18466]);
+    assert_eq!(log_in("wrong", Some("Secret-2")), [18456]);
+    assert_eq!(log_in("Secret-1", Some("Secret-2")), [0; 0]);
+    assert_eq!(log_in("Secret-2", None), [0; 0]);
+    run(&mut sa, "ALTER LOGIN aging DISABLE");
+    assert_eq!(log_in("Secret-2", None), [18470]);
+    assert_eq!(log_in("wrong", None), [18456]);
+    run(&mut sa, "ALTER LOGIN aging ENABLE; CREATE DATABASE gone");
+    run(&mut sa, "ALTER LOGIN aging WITH DEFAULT_DATABASE = gone; DROP DATABASE gone");
+    assert_eq!(log_in("Secret-2", None), [4064, 18456]);
+    run(&mut sa, "ALTER LOGIN aging WITH DEFAULT_DATABASE = master");
+    let count = "SELECT CAST(LOGINPROPERTY('aging', 'BadPasswordCount') AS int)";
+    assert_eq!(run(&mut sa, count).sets[0][0][0], "2");
+    run(&mut sa, "ALTER LOGIN aging WITH PASSWORD = 'Secret-3' UNLOCK");
+    assert_eq!(run(&mut sa, count).sets[0][0][0], "0");
+    assert_eq!(log_in("Secret-3", None), [0; 0]);
+}
+
+/// "ALTER LOGIN", Permissions: "A principal can change the password, default language, and default database for its own
+/// login."
+#[test]
+fn a_login_may_change_its_own_database_and_nothing_that_protects_it() {
+    let (_instance, _sa, mut poor) = server();
+    run(&mut poor, "ALTER LOGIN poor WITH DEFAULT_DATABASE = tempdb");
+    run(&mut poor, "ALTER LOGIN poor WITH PASSWORD = 'Secret-2' OLD_PASSWORD = 'Secret-1'");
+    for text in [
+        "ALTER LOGIN poor WITH CHECK_POLICY = OFF",
+        "ALTER LOGIN poor WITH PASSWORD = 'Secret-3' OLD_PASSWORD = 'Secret-2' UNLOCK",
+        "ALTER LOGIN poor DISABLE",
+    ] {
+        assert_eq!(errors(&mut poor, text), [15151], "{text}");
+    }
+}
+
+/// The pages of the views: VIEW DATABASE STATE, which VIEW SERVER STATE implies; sys.dm_db_index_physical_stats: of a
+/// database that the arguments name, of all with VIEW SERVER STATE.
+#[test]
+fn the_state_of_a_database_takes_view_database_state() {
+    let (_instance, mut sa, mut poor) = server();
+    let read = "SELECT COUNT(*) FROM sys.dm_db_partition_stats";
+    let answer = batch(&mut poor, read);
+    let told: Vec<(i32, &str)> =
+        answer.errors.iter().map(|e| (e.number, e.message.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (262, "VIEW DATABASE STATE permission denied in database 'master'."),
+            (297, "The user does not have permission to perform this action.")
+        ]
+    );
+    let of_master = "SELECT COUNT(*) FROM sys.dm_db_index_physical_stats(DB_ID('master'), NULL, NULL, NULL, NULL)";
+    let of_all = "SELECT COUNT(*) FROM sys.dm_db_index_operational_stats(NULL, NULL, NULL, NULL)";
+    assert_eq!(errors(&mut poor, of_master), [262, 297]);
+    assert_eq!(errors(&mut poor, of_all), [300, 297]);
+    for view in ["dm_db_xtp_memory_consumers", "dm_db_xtp_table_memory_stats"] {
+        run(&mut poor, &format!("SELECT COUNT(*) FROM sys.{view}"));
+    }
+    run(&mut sa, "GRANT VIEW DATABASE STATE TO poor");
+    run(&mut poor, read);
+    run(&mut poor, of_master);
+    assert_eq!(errors(&mut poor, of_all), [300, 297]);
+    assert_eq!(errors(&mut poor, "SELECT COUNT(*) FROM sys.dm_db_index_usage_stats"), [300, 297]);
+    run(&mut sa, "CREATE DATABASE other; USE other; CREATE USER poor; CREATE TABLE t (a int)");
+    assert_eq!(
+        errors(&mut poor, "SELECT COUNT(*) FROM other.sys.dm_db_partition_stats"),
+        [262, 297]
+    );
+    run(&mut sa, "USE master; GRANT VIEW SERVER STATE TO poor");
+    run(&mut poor, of_all);
+    run(&mut poor, "SELECT COUNT(*) FROM other.sys.dm_db_partition_stats");
+}
+
+/// "sp_spaceused": "Permission to execute sp_spaceused is granted to the public role."
+#[test]
+fn space_used_is_for_everybody() {
+    let (_instance, mut sa, mut poor) = server();
+    let all = run(&mut sa, "EXEC sp_spaceused").sets;
+    assert_eq!(run(&mut poor, "EXEC sp_spaceused").sets.len(), all.len());
+    run(&mut sa, "GRANT SELECT ON dbo.t TO poor");
+    assert_eq!(run(&mut poor, "EXEC sp_spaceused 'dbo.t'").sets[0][0][0], "t");
+    for procedure in ["sp_who", "sp_helpdb", "sp_help", "sp_helpfile"] {
+        run(&mut poor, &format!("EXEC {procedure}"));
+    }
 }

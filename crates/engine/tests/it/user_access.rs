@@ -25,7 +25,7 @@ fn errors(session: &mut Session, text: &str) -> Vec<i32> {
 fn enter(instance: &Arc<Instance>, user: &str, database: &str) -> Result<Session, Vec<i32>> {
     let request = LoginRequest {
         user: user.to_owned(),
-        password: "secret".to_owned(),
+        password: "Secret-1".to_owned(),
         new_password: None,
         database: database.to_owned(),
         language: String::new(),
@@ -130,8 +130,8 @@ fn restricted_user_is_for_owners() {
     let mut sa = login(&instance);
     for text in [
         "CREATE DATABASE d",
-        "CREATE LOGIN poor WITH PASSWORD = 'secret'",
-        "CREATE LOGIN owner WITH PASSWORD = 'secret'",
+        "CREATE LOGIN poor WITH PASSWORD = 'Secret-1'",
+        "CREATE LOGIN owner WITH PASSWORD = 'Secret-1'",
         "USE d",
         "CREATE USER poor; CREATE USER owner; ALTER ROLE db_owner ADD MEMBER owner",
         "USE master",

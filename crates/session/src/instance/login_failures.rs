@@ -215,11 +215,10 @@ impl LoginFailures {
             return Answer::Now;
         }
         let now = catalog::clock::clock().to_value(&DataType::DateTime).unwrap_or(Value::Null);
-        let name: String = login.chars().take(NAME_LENGTH_MAX).collect();
         self.admit_at(
             clock::monotonic_ns(),
             &now,
-            (&name.to_lowercase(), network(address).as_deref()),
+            (&key(login), network(address).as_deref()),
             failed,
         )
     }
@@ -256,6 +255,20 @@ impl LoginFailures {
         until.map_or(Answer::Now, Answer::At)
     }
 
+    /// Forgets that logins of one name have failed in a row: ALTER LOGIN .. UNLOCK. All that there were stay counted.
+    pub fn forgive(&self, login: &str) {
+        if let Some(entry) = self.tables.lock().logins.entries.get_mut(&*key(login)) {
+            entry.streak = 0;
+        }
+    }
+
+    /// Returns how many logins of one name have failed in a row.
+    pub fn streak(&self, login: &str) -> u32 {
+        let now_ns = clock::monotonic_ns();
+        let tables = self.tables.lock();
+        tables.logins.entries.get(&*key(login)).map_or(0, |entry| entry.streak_at(now_ns))
+    }
+
     /// Returns the entries, logins first.
     pub fn rows(&self) -> Vec<FailureRow> {
         let now_ns = clock::monotonic_ns();
@@ -263,6 +276,12 @@ impl LoginFailures {
         let logins = tables.logins.rows(FailureKind::Login, now_ns);
         logins.chain(tables.addresses.rows(FailureKind::Address, now_ns)).collect()
     }
+}
+
+/// The name of a login as it is counted.
+fn key(login: &str) -> String {
+    let name: String = login.chars().take(NAME_LENGTH_MAX).collect();
+    name.to_lowercase()
 }
 
 /// The address as it is counted: of IPv6 the first 64 bits, which one client has all of.
@@ -318,6 +337,20 @@ mod tests {
         let later = |seconds| of.admit_at(SECOND * seconds, &Value::Null, ("sa", None), None);
         assert_eq!(later(31), Answer::At(31 * SECOND + 400_000_000));
         assert_eq!(later(71), Answer::Now);
+    }
+
+    #[test]
+    fn unlocking_forgives_a_login_and_not_its_client() {
+        let of = failures();
+        for _ in 0..8 {
+            fail(&of, SECOND, "sa", "10.0.0.1");
+        }
+        of.forgive("SA");
+        let other = of.admit_at(SECOND, &Value::Null, ("sa", Some("10.0.0.2")), None);
+        assert_eq!(other, Answer::Now);
+        let same = of.admit_at(SECOND, &Value::Null, ("sa", Some("10.0.0.1")), None);
+        assert_eq!(same, Answer::At(SECOND + 400_000_000));
+        assert_eq!(of.count(), 8);
     }
 
     #[test]

@@ -145,7 +145,8 @@ impl Scheduler {
             return Serving::End;
         }
         if self.baton.has_yielded() || self.baton.has_signalled() {
-            // Whoever had the scheduler meanwhile may have left events: a new round begins with them.
+            // Whoever has the scheduler meanwhile may leave events: a new round begins with them.
+            self.begin_round();
             return self.rest(worker);
         }
         self.poll(worker);
@@ -307,6 +308,20 @@ impl Scheduler {
         };
         if !matches!(added, Some(Ok(()))) {
             self.close(token, None);
+        }
+    }
+
+    /// Fires timers and makes due what asks to run again. Requests that use up their quanta ask the poller themselves, so
+    /// that a scheduler which always has some of them may not get to its own for long.
+    fn begin_round(&self) {
+        // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
+        unsafe {
+            self.core.with(|core| {
+                if core.next_deadline().is_some() {
+                    core.fire_timers(clock::monotonic_ns());
+                }
+                core.again_due = core.again.len();
+            });
         }
     }
 

@@ -203,7 +203,14 @@ macro_rules! with_messages_from_8000 {
             PrincipalExists(name: &'a str) = 15023, 16, "User, group, or role '{name}' already exists in the current database.";
             LoginExists(name: &'a str) = 15025, 16, "The server principal '{name}' already exists.";
             InvalidCompatibilityLevel = 15048, 16, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.";
+            LoginHasUser = 15063, 16, "The login already has an account under a different user name.";
             PropertyTooLong = 15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes.";
+            DatabaseNotFoundFor(name: &'a str) = 15010, 16, "The database '{name}' does not exist. Supply a valid database name. To see available databases, use sys.databases.";
+            MustChangeNeedsExpiration = 15099, 16, "The MUST_CHANGE option cannot be used when CHECK_EXPIRATION is OFF.";
+            PasswordTooShort = 15116, 16, "Password validation failed. The password does not meet the operating system policy requirements because it is too short.";
+            PasswordTooSimple = 15118, 16, "Password validation failed. The password does not meet the operating system policy requirements because it is not complex enough.";
+            ExpirationNeedsPolicy = 15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.";
+            PolicyWhileMustChange = 15128, 16, "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.";
             OwnerIsUser = 15110, 16, "The proposed new database owner is already a user or aliased in the database.";
             ConfigurationNotFound(name: &'a str) = 15123, 16, "The configuration option '{name}' does not exist, or it may be an advanced option.";
             ConfigurationValue(value: i64, name: &'a str) = 15129, 16, "'{value}' is not a valid value for configuration option '{name}'.";
@@ -273,6 +280,10 @@ macro_rules! with_messages_from_8000 {
             UntrustedDomain = 18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication.";
             LoginFailed(user: &'a str) = 18456, 14, "Login failed for user '{user}'.";
             NewPasswordTooShort(user: &'a str) = 18464, 14, "Login failed for user '{user}'. Reason: the password was not changed, since the new one is too short.";
+            NewPasswordTooSimple(user: &'a str) = 18466, 14, "Login failed for user '{user}'. Reason: the password was not changed, since the new one is not complex enough.";
+            LoginDisabled(user: &'a str) = 18470, 14, "Login failed for user '{user}'. Reason: The account is disabled.";
+            LoginPasswordExpired(user: &'a str) = 18487, 14, "Login failed for user '{user}'. Reason: The password of the account has expired.";
+            LoginMustChangePassword(user: &'a str) = 18488, 14, "Login failed for user '{user}'. Reason: The password of the account must be changed.";
             LoginLockedOut(user: &'a str) = 18486, 14, "Login failed for user '{user}' because the account is currently locked out. The system administrator can unlock it.";
             EventOutOfMemory = 25601, 17, "The Extended Event engine is out of memory.";
             EventConfiguration(kind: &'a str, name: &'a str, why: &'a str) = 25602, 17, "The {kind}, \"{name}\", encountered a configuration error during initialization. Object cannot be added to the event session. {why}";

@@ -23,6 +23,7 @@ use crate::exec::run::{Stop, ended, transactions};
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
 use crate::plan::statement::Insert;
+use crate::security;
 use crate::sink::Command;
 use files::fields::Field;
 use files::option::{self, Options};
@@ -32,15 +33,21 @@ use text::Wanted;
 /// Runs BULK INSERT.
 ///
 /// # Errors
-/// 4834 without permission, 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
+/// 4834 without ADMINISTER BULK OPERATIONS, 229 without INSERT, 1088 without ALTER where it switches something off, 4860 and 4861 for the file, 4865 when more rows than MAXERRORS were left out, 4832 where the file ends
 /// within a row, those of INSERT.
 pub(crate) fn run(bulk: &ast::BulkInsert, cx: &mut Cx<'_>) -> std::result::Result<(), Stop> {
     if !cx.session.rights.reads_files(&cx.session.catalog) {
         return Err(Msg::BulkNoPermission.into());
     }
     let options = option::parse(&bulk.options, "BULK INSERT")?;
-    transactions::begin_implicit(cx)?;
     let table = find_table(&bulk.table, cx)?;
+    let asked = security::Load {
+        checks: options.check_constraints,
+        fires: options.fire_triggers,
+        keeps_identity: options.keep_identity,
+    };
+    crate::security::check_load(&cx.session.rights, &cx.session.catalog, &table, asked)?;
+    transactions::begin_implicit(cx)?;
     let mut load = Load::new(bulk, &table, &options);
     let before = cx.session.identity_insert;
     if options.keep_identity {

@@ -109,7 +109,7 @@ fn one(kind: DropKind, name: &ast::ObjectName, cx: &mut Cx<'_>) -> Result<bool> 
         DropKind::Database => database(name, cx),
         DropKind::Schema => schema(name, cx),
         DropKind::User | DropKind::Role => super::principal::drop(kind, &name.object, cx),
-        DropKind::Login => super::principal::drop_login(&name.object, cx),
+        DropKind::Login => super::login::drop(&name.object, cx),
         DropKind::Default | DropKind::Rule => refuse("CREATE DEFAULT and CREATE RULE objects"),
         DropKind::Statistics => super::statistics::drop(name, cx),
         DropKind::ServerRole => refuse("server roles"),

@@ -18,6 +18,7 @@ mod filter;
 mod function;
 mod index;
 pub mod index_option;
+mod login;
 mod module;
 mod owner;
 mod permission;

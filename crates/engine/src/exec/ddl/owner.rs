@@ -1,5 +1,5 @@
 //! ALTER SCHEMA .. TRANSFER: another schema for an object or a type; ALTER AUTHORIZATION: another owner
-//! for a schema, an object or a database.
+//! for a schema, a role, an object or a database.
 //!
 //! The text of a module stays as it was, as with sp_rename.
 
@@ -12,13 +12,16 @@ use super::{change_database, refuse, rename, table};
 use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{
-    Class, Database, ModuleDef, Object, Principal, ProcedureDef, Schema, SequenceDef, SynonymDef,
-    TableDef, UserType,
+    Class, Database, ModuleDef, Object, Principal, PrincipalKind, ProcedureDef, Schema,
+    SequenceDef, SynonymDef, TableDef, UserType,
 };
 use crate::exec::Cx;
+use crate::security::FIXED_ROLE_FIRST;
 
 /// `schema_id` of the first schema that a user made.
 const SCHEMA_FIRST: i32 = 5;
+/// `principal_id` of the first role that a user made.
+const ROLE_FIRST: i32 = 5;
 
 fn missing(verb: &str, kind: &str, name: &str) -> Error {
     Msg::PrincipalNotFound(verb, kind, name).into()
@@ -167,6 +170,9 @@ pub(super) fn authorize(alter: &ast::AlterAuthorization, cx: &mut Cx<'_>) -> Res
         (Some("SCHEMA"), Some(owner)) => change_database(cx.session, &current, |database| {
             authorize_schema(database, &name.object, owner)
         }),
+        (Some("ROLE"), Some(owner)) => change_database(cx.session, &current, |database| {
+            authorize_role(database, &name.object, owner)
+        }),
         (Some("DATABASE"), Some(owner)) => authorize_database(&name.object, owner, cx),
         (None | Some("OBJECT"), owner) => change_database(cx.session, &current, |database| {
             authorize_object(database, name, owner)
@@ -200,6 +206,21 @@ fn authorize_schema(database: &mut Database, name: &str, owner: &str) -> Result<
         Class::Object => !ids.contains(&p.object_id),
         Class::Whole | Class::Principal => true,
     });
+    Ok(())
+}
+
+/// What was granted on the role goes.
+fn authorize_role(database: &mut Database, name: &str, owner: &str) -> Result<()> {
+    let owner = principal_id(database, owner)?;
+    let role = database.principals.get_mut(&Name::new(name));
+    let is_own = |p: &&mut Arc<Principal>| {
+        p.kind == PrincipalKind::DatabaseRole && (ROLE_FIRST..FIXED_ROLE_FIRST).contains(&p.id)
+    };
+    let role = role.filter(is_own).ok_or_else(|| missing("find", "role", name))?;
+    let role = Arc::make_mut(role);
+    role.owner = owner;
+    let id = role.id;
+    database.permissions.retain(|p| p.class != Class::Principal || p.object_id != id);
     Ok(())
 }
 

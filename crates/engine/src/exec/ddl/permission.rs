@@ -4,6 +4,7 @@
 //! permission WITH GRANT OPTION grants in its own name, and what it granted goes when it loses the option, which takes
 //! CASCADE.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tsql::ast::{self, PermissionAction};
@@ -16,7 +17,7 @@ use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Object, Permission, PrincipalKind};
 use crate::exec::Cx;
-use crate::security::{Rights, SERVER_PUBLIC, controls, holds_option};
+use crate::security::{Rights, SERVER_PUBLIC, controls, holds_option, is_denied};
 use crate::session::SessionState;
 
 /// Permissions of the server that can be granted.
@@ -110,9 +111,17 @@ fn grantor(
     };
     let Some(name) = &statement.grantor else {
         let controls = controls(statement, rights, catalog, database);
+        // A DENY to a role that one is in takes away what one may grant on.
+        let denied = || {
+            let ids = rights.principals(database);
+            let is_denied = |(permission, column): &(String, i32)| {
+                is_denied(database, &ids, (class, id), (permission, *column))
+            };
+            named.iter().any(is_denied)
+        };
         return match (controls, rights.own_user(database)) {
             (Ok(()), _) => Ok((owner, owner)),
-            (Err(_), Some(own)) if by_option(&[own]) => Ok((own, owner)),
+            (Err(_), Some(own)) if by_option(&[own]) && !denied() => Ok((own, owner)),
             (Err(refused), _) => Err(refused),
         };
     };
@@ -326,31 +335,43 @@ fn is_about(permission: &Permission, rule: &Permission) -> bool {
         && (rule.column_id == 0 || permission.column_id == rule.column_id)
 }
 
-/// Takes back, or denies, what a principal has granted on that has lost the option, and what those have in turn.
+/// Takes back, or denies, what a principal has granted on that has lost the option, and what those have in turn. Each grant
+/// is looked at once: they are found by who granted them, and options that are left are counted.
 fn take_back(rules: &mut Vec<Permission>, rule: &Permission, owner: i32, denies: bool) {
+    let mut by_grantor: BTreeMap<i32, Vec<usize>> = BTreeMap::new();
+    let mut options: BTreeMap<i32, usize> = BTreeMap::new();
+    for (place, granted) in rules.iter().enumerate() {
+        if is_about(granted, rule) && granted.granted {
+            by_grantor.entry(granted.grantor).or_default().push(place);
+            *options.entry(granted.principal_id).or_default() += usize::from(granted.with_option);
+        }
+    }
+    let mut gone = BTreeSet::new();
     let mut lost = vec![rule.principal_id];
-    let mut next = 0;
-    while let Some(principal) = lost.get(next).copied() {
-        next += 1;
-        let keeps = principal == owner
-            || rules.iter().any(|p| {
-                is_about(p, rule) && p.principal_id == principal && p.granted && p.with_option
-            });
-        if keeps {
+    while let Some(principal) = lost.pop() {
+        if principal == owner || options.get(&principal).is_some_and(|left| *left > 0) {
             continue;
         }
-        let theirs = |p: &Permission| is_about(p, rule) && p.granted && p.grantor == principal;
-        for granted in rules.iter_mut().filter(|p| theirs(p)) {
-            if !lost.contains(&granted.principal_id) {
-                lost.push(granted.principal_id);
+        for place in by_grantor.remove(&principal).unwrap_or_default() {
+            let granted = &mut rules[place];
+            if std::mem::take(&mut granted.with_option)
+                && let Some(left) = options.get_mut(&granted.principal_id)
+            {
+                *left -= 1;
             }
-            granted.with_option = false;
+            lost.push(granted.principal_id);
             if denies {
                 (granted.granted, granted.grantor) = (false, rule.grantor);
+            } else {
+                gone.insert(place);
             }
         }
-        rules.retain(|p| !theirs(p));
     }
+    let mut place = 0;
+    rules.retain(|_| {
+        place += 1;
+        !gone.contains(&(place - 1))
+    });
 }
 
 fn of_server(statement: &ast::Permission, cx: &mut Cx<'_>) -> Result<()> {

@@ -1,25 +1,24 @@
-//! Logins, users, roles and permissions.
+//! Users and roles of a database, and who is in a server role.
 //!
-//! Kept and shown in the catalog views; `security.rs` asks them.
+//! Kept and shown in the catalog views; `security` asks them. Logins are in `login.rs`.
 
 use std::sync::Arc;
 
-use tsql::ast::{
-    self, DropKind, LoginOption, PrincipalAction, PrincipalKind as AstKind, UserSource,
-};
+use tsql::ast::{self, DropKind, PrincipalAction, PrincipalKind as AstKind, UserSource};
 use types::{Error, Msg, Result};
 
 use crate::catalog::DBO;
+use crate::catalog::SA_PRINCIPAL;
 use crate::catalog::name::Name;
-use crate::catalog::{Database, Login, Object, Owned, Principal, PrincipalKind, password};
+use crate::catalog::{Class, Database, Object, Owned, Permission, Principal, PrincipalKind};
 use crate::exec::Cx;
-use crate::exec::ddl::{change_database, created, refuse};
-use crate::exec::run::option::{OTHER_LANGUAGES, is_known_language};
+use crate::exec::ddl::{change_database, login, refuse};
 use crate::func::principal::SERVER_ROLES;
 
-/// First `principal_id` of users' own in a database, and of logins.
+/// First `principal_id` of users' own in a database.
 const PRINCIPAL_FIRST: i32 = 5;
-const LOGIN_FIRST: i32 = 267;
+/// The id of no principal.
+const NO_PRINCIPAL: i32 = -1;
 /// Fixed roles have ids from here on.
 const FIXED_ROLE_FIRST: i32 = 16_384;
 
@@ -67,9 +66,13 @@ pub(super) fn run(statement: &ast::PrincipalStatement, cx: &mut Cx<'_>) -> Resul
             if let Some(from) = from {
                 return refuse(&format!("CREATE LOGIN FROM {from}"));
             }
-            create_login(name, options, cx)
+            login::create(name, options, cx)
         }
-        (AstKind::Login, PrincipalAction::AlterLogin(options)) => alter_login(name, options, cx),
+        (AstKind::Login, PrincipalAction::AlterLogin(options)) => login::alter(name, options, cx),
+        (AstKind::Login, PrincipalAction::Enable) => login::set_disabled(name, false, cx),
+        (AstKind::Login, PrincipalAction::Disable) => login::set_disabled(name, true, cx),
+        (AstKind::User, PrincipalAction::Alter(options)) => alter_user(name, options, cx),
+        (AstKind::Role, PrincipalAction::Alter(options)) => alter_role(name, options, cx),
         (AstKind::ServerRole, PrincipalAction::AddMember(member)) => {
             change_server_member(name, member, true, cx)
         }
@@ -114,18 +117,14 @@ fn create_role(name: &str, owner: &Option<ast::Ident>, cx: &mut Cx<'_>) -> Resul
 }
 
 fn create_user(name: &str, login: Option<String>, cx: &mut Cx<'_>) -> Result<()> {
-    if let Some(login) = &login
-        && !cx.session.catalog.logins.contains_key(&Name::new(login))
-    {
-        return Err(Error::custom(
-            15007,
-            16,
-            1,
-            format!("'{login}' is not a valid login or you do not have permission."),
-        ));
+    if let Some(login) = &login {
+        check_login(login, cx)?;
     }
     let current = Arc::clone(&cx.session.database);
     change_database(cx.session, &current, |database| {
+        if let Some(login) = &login {
+            check_free(database, login, NO_PRINCIPAL)?;
+        }
         add(database, name, (PrincipalKind::SqlUser, DBO), login)
     })
 }
@@ -182,7 +181,7 @@ fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) ->
         return Err(no_principal(role));
     };
     if !add && *role == "sysadmin" && Name::same(member, "sa") {
-        return Err(Error::custom(15405, 11, 1, "Cannot use the special principal 'sa'."));
+        return Err(special_principal());
     }
     cx.session.change_catalog(|catalog| {
         let Some(found) = catalog.logins.get_mut(&Name::new(member)) else {
@@ -201,139 +200,116 @@ fn change_server_member(role: &str, member: &str, add: bool, cx: &mut Cx<'_>) ->
     })
 }
 
-/// A password that is written out.
-fn constant(password: &ast::Expr, cx: &Cx<'_>) -> Result<String> {
-    let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
-    let bound = crate::bind::expr::bind_expr(&mut context.binder(), password)?;
-    let text = bound.as_constant().and_then(|v| v.as_text(cx.session.collation()));
-    text.ok_or_else(|| Msg::SyntaxNear("PASSWORD").into())
+/// Changes a user: its name, its login.
+fn alter_user(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Result<()> {
+    for option in options {
+        let word = option.value.word();
+        match (option.name.as_ref(), word) {
+            ("NAME", Some(_)) => {}
+            ("LOGIN", Some(login)) => check_login(login, cx)?,
+            ("DEFAULT_SCHEMA", Some(schema)) if Name::same(schema, "dbo") => {}
+            ("DEFAULT_SCHEMA", _) => return refuse("DEFAULT_SCHEMA other than dbo"),
+            (other @ ("NAME" | "LOGIN"), None) => return Err(Msg::SyntaxNear(other).into()),
+            (other, _) => return refuse(&format!("ALTER USER WITH {other}")),
+        }
+    }
+    let current = Arc::clone(&cx.session.database);
+    change_database(cx.session, &current, |database| {
+        let id = own_principal(database, ("user", PrincipalKind::SqlUser), name)?;
+        for option in options {
+            let Some(word) = option.value.word() else { continue };
+            match option.name.as_ref() {
+                "NAME" => rename(database, id, word)?,
+                "LOGIN" => set_login(database, id, word)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    })
 }
 
-/// Checks the old password where one is given.
+/// Changes a role: its name.
+fn alter_role(name: &str, options: &[ast::NamedOption], cx: &mut Cx<'_>) -> Result<()> {
+    let [option] = options else { return Err(Msg::SyntaxNear("WITH").into()) };
+    let (to, "NAME") = (option.value.word(), option.name.as_ref()) else {
+        return refuse(&format!("ALTER ROLE WITH {}", option.name));
+    };
+    let to = to.ok_or(Msg::SyntaxNear("NAME"))?;
+    let current = Arc::clone(&cx.session.database);
+    change_database(cx.session, &current, |database| {
+        let id = own_principal(database, ("role", PrincipalKind::DatabaseRole), name)?;
+        rename(database, id, to)
+    })
+}
+
+/// The id of a user or role that is not of the system.
 ///
 /// # Errors
-/// 15151 for a wrong one, as for a login that is not there.
-fn check_old_password(name: &str, options: &[LoginOption], cx: &Cx<'_>) -> Result<()> {
-    let Some(login) = cx.session.catalog.logins.get(&Name::new(name)) else { return Ok(()) };
-    for option in options {
-        if let LoginOption::Password { old_password: Some(old), .. } = option
-            && !password::matches(&login.password_hash, &constant(old, cx)?)
-        {
-            return Err(Msg::PrincipalNotFound("alter", "login", name).into());
-        }
+/// 15151 for one that is not there, 15150 for one of the system.
+fn own_principal(
+    database: &Database,
+    (word, kind): (&str, PrincipalKind),
+    name: &str,
+) -> Result<i32> {
+    let found = database.principals.get(&Name::new(name)).filter(|p| p.kind == kind);
+    let found = found.ok_or(Msg::PrincipalNotFound("alter", word, name))?;
+    if (PRINCIPAL_FIRST..FIXED_ROLE_FIRST).contains(&found.id) {
+        return Ok(found.id);
+    }
+    Err(Error::custom(15150, 16, 1, format!("Cannot alter the {word} '{name}'.")))
+}
+
+/// Gives a principal another name. What refers to it does so by its id.
+fn rename(database: &mut Database, id: i32, to: &str) -> Result<()> {
+    let key = Name::new(to);
+    if database.principals.get(&key).is_some_and(|other| other.id != id) {
+        return Err(exists(to));
+    }
+    let old = database.principals.iter().find(|(_, p)| p.id == id).map(|(key, _)| key.clone());
+    if let Some(mut principal) = old.and_then(|old| database.principals.remove(&old)) {
+        to.clone_into(&mut Arc::make_mut(&mut principal).name);
+        database.principals.insert(key, principal);
     }
     Ok(())
 }
 
-/// The password of a login's options.
-fn password_of(options: &[LoginOption], cx: &Cx<'_>) -> Result<Option<Vec<u8>>> {
-    let mut found = None;
-    for option in options {
-        match option {
-            LoginOption::Password { hashed: true, .. } => {
-                return refuse("PASSWORD = .. HASHED");
-            }
-            // Nothing would make the login change it.
-            LoginOption::Password { must_change: true, .. } => return refuse("MUST_CHANGE"),
-            LoginOption::Password { password, .. } => {
-                found = Some(password::hash(&constant(password, cx)?));
-            }
-            LoginOption::Other(option) => match option.name.as_ref() {
-                // There is no policy that could be checked.
-                "CHECK_POLICY" | "CHECK_EXPIRATION" | "DEFAULT_DATABASE" | "SID" => {}
-                "DEFAULT_LANGUAGE" if option.value.word().is_some_and(is_known_language) => {}
-                "DEFAULT_LANGUAGE" => return refuse(OTHER_LANGUAGES),
-                other => return refuse(&format!("the login option {other}")),
-            },
-        }
+fn set_login(database: &mut Database, id: i32, login: &str) -> Result<()> {
+    check_free(database, login, id)?;
+    let user = database.principals.values_mut().find(|p| p.id == id);
+    if let Some(user) = user {
+        Arc::make_mut(user).login = Some(login.to_owned());
     }
-    Ok(found)
+    Ok(())
 }
 
-fn default_database(options: &[LoginOption]) -> Option<String> {
-    options.iter().find_map(|option| match option {
-        LoginOption::Other(o) if o.name.as_ref() == "DEFAULT_DATABASE" => {
-            o.value.word().map(str::to_owned)
-        }
-        _ => None,
-    })
-}
-
-/// The security id that a login is to have: one of another server, so that users of copied databases find it.
-fn sid_of(options: &[LoginOption]) -> Result<Option<Vec<u8>>> {
-    const SID_BYTES: usize = 16;
-    for option in options {
-        let LoginOption::Other(option) = option else { continue };
-        if *option.name != *"SID" {
-            continue;
-        }
-        let ast::OptionValue::Literal(ast::Literal::Binary(sid)) = &option.value else {
-            return Err(wrong_sid());
-        };
-        return if sid.len() == SID_BYTES { Ok(Some(sid.to_vec())) } else { Err(wrong_sid()) };
+/// Checks that a login may be that of a user.
+///
+/// # Errors
+/// 15007 for one that is not there, 15405 for `sa`, which is dbo everywhere.
+fn check_login(login: &str, cx: &Cx<'_>) -> Result<()> {
+    match cx.session.catalog.logins.get(&Name::new(login)) {
+        None => Err(Msg::InvalidLogin(login).into()),
+        Some(found) if found.principal_id == SA_PRINCIPAL => Err(special_principal()),
+        Some(_) => Ok(()),
     }
-    Ok(None)
 }
 
-fn wrong_sid() -> Error {
-    Error::custom(15419, 16, 1, "Supplied parameter sid should be binary(16).")
-}
-
-fn create_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
-    let sid = sid_of(options)?.unwrap_or_else(|| sos::sys::random_bytes::<16>().to_vec());
-    let Some(password_hash) = password_of(options, cx)? else {
-        return Err(Msg::SyntaxNear("LOGIN").into());
+/// Checks that no other user of the database has the login.
+///
+/// # Errors
+/// 15063.
+fn check_free(database: &Database, login: &str, id: i32) -> Result<()> {
+    let has = |p: &Arc<Principal>| {
+        p.id != id && p.login.as_deref().is_some_and(|other| Name::same(other, login))
     };
-    let default_database = default_database(options).unwrap_or_else(|| "master".to_owned());
-    cx.session.change_catalog(|catalog| {
-        let key = Name::new(name);
-        if catalog.logins.contains_key(&key) {
-            return Err(Error::custom(
-                15025,
-                16,
-                1,
-                format!("The server principal '{name}' already exists."),
-            ));
-        }
-        if catalog.logins.values().any(|login| login.sid == sid) {
-            return Err(Error::custom(15433, 16, 1, "Supplied parameter sid is in use."));
-        }
-        let highest = catalog.logins.values().map(|l| l.principal_id).max();
-        let login = Login {
-            name: name.to_owned(),
-            password_hash,
-            sid,
-            principal_id: highest.map_or(LOGIN_FIRST, |id| (id + 1).max(LOGIN_FIRST)),
-            default_database,
-            sysadmin: false,
-            roles: Vec::new(),
-            created: created(),
-        };
-        catalog.logins.insert(key, Arc::new(login));
-        Ok(())
-    })
+    match database.principals.values().any(has) {
+        true => Err(Msg::LoginHasUser.into()),
+        false => Ok(()),
+    }
 }
 
-fn alter_login(name: &str, options: &[LoginOption], cx: &mut Cx<'_>) -> Result<()> {
-    if sid_of(options)?.is_some() {
-        return Err(Msg::SyntaxNear("SID").into());
-    }
-    check_old_password(name, options, cx)?;
-    let password_hash = password_of(options, cx)?;
-    let database = default_database(options);
-    cx.session.change_catalog(|catalog| {
-        let Some(found) = catalog.logins.get_mut(&Name::new(name)) else {
-            return Err(no_principal(name));
-        };
-        let login = Arc::make_mut(found);
-        if let Some(hash) = password_hash {
-            login.password_hash = hash;
-        }
-        if let Some(database) = database {
-            login.default_database = database;
-        }
-        Ok(())
-    })
+fn special_principal() -> Error {
+    Error::custom(15405, 11, 1, "Cannot use the special principal 'sa'.")
 }
 
 /// Drops a user or role; tells whether it was there.
@@ -385,24 +361,9 @@ pub(super) fn drop(kind: DropKind, name: &str, cx: &mut Cx<'_>) -> Result<bool> 
                 "The role has members. It must be empty before it can be dropped.",
             ));
         }
-        database.permissions.retain(|p| p.principal_id != id);
+        // The next principal may get its id: neither what it has nor what others have on it is left.
+        let is_about = |p: &Permission| p.class == Class::Principal && p.object_id == id;
+        database.permissions.retain(|p| p.principal_id != id && !is_about(p));
         Ok(database.principals.remove(&key).is_some())
-    })
-}
-
-/// Drops a login; tells whether it was there.
-pub(super) fn drop_login(name: &str, cx: &mut Cx<'_>) -> Result<bool> {
-    cx.session.change_catalog(|catalog| {
-        if Name::same(name, "sa") {
-            return Err(Error::custom(15150, 16, 1, "Cannot drop the login 'sa'."));
-        }
-        let owns = |database: &Arc<Database>| {
-            let dbo = database.principals.get(&Name::new("dbo"));
-            dbo.and_then(|dbo| dbo.login.as_deref()).is_some_and(|login| Name::same(login, name))
-        };
-        if catalog.databases.values().any(owns) {
-            return Err(Msg::OwnsDatabases(name).into());
-        }
-        Ok(catalog.logins.remove(&Name::new(name)).is_some())
     })
 }

@@ -23,7 +23,7 @@ use crate::exec::ddl::distrust;
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, StatementResult, fault};
 use crate::plan::statement::{Insert, table_of};
-use crate::security::Securable;
+use crate::security::{Load, Securable};
 use crate::sink::{ColumnInfo, Command};
 use option::Options;
 
@@ -70,7 +70,7 @@ pub fn set_identity_insert(table: &ast::ObjectName, on: bool, cx: &mut Cx<'_>) -
 ///
 /// # Errors
 /// 208 for an unknown table, 207, 264, 271 and 273 for its columns, 206 for types that do not convert, 229 without
-/// permission, 40517 for an unknown option.
+/// INSERT, 1088 without ALTER where the load switches something off, 40517 for an unknown option.
 pub(crate) fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<()> {
     let options = Options::of(announced)?;
     let types: Vec<ColumnType> = {
@@ -83,7 +83,14 @@ pub(crate) fn announce(announced: &ast::InsertBulk, cx: &mut Cx<'_>) -> Result<(
         announced.columns.iter().map(of).collect::<Result<_>>()?
     };
     let insert = plan(announced, &types, &options, cx)?;
-    match order_keys(&options, table_of(&insert.target)) {
+    let table = table_of(&insert.target);
+    let load = Load {
+        checks: options.check_constraints,
+        fires: options.fire_triggers,
+        keeps_identity: names_identity(announced, table),
+    };
+    crate::security::check_load(&cx.session.rights, &cx.session.catalog, table, load)?;
+    match order_keys(&options, table) {
         Ok(_) => Ok(()),
         Err(warning) => fault::sent_message(cx, &warning),
     }

@@ -38,6 +38,7 @@ use crate::plan::depth;
 use crate::plan::program::{Branch, Counted, Leaf, LeafAst, Program, RunHints, Step, StepKind};
 use crate::plan::query::Node;
 use crate::plan::statement::{Bound, Scalar};
+use crate::security;
 use crate::sink::{Command, Disconnected, Done, DoneKind};
 use crate::stats::{Cost, StatementPlace};
 use ::session::event::context::follows_statements;
@@ -63,8 +64,14 @@ pub const NEST_LEVEL_MAX: u32 = 32;
 /// The message that follows the error of a statement whose changes were undone.
 const STATEMENT_TERMINATED: i32 = 3621;
 
-/// The error that names a missing permission of the server: it never comes alone.
-const SERVER_PERMISSION: i32 = 300;
+/// Tells whether an error names a missing permission to see the state of the server or of a database: it never comes
+/// alone.
+fn is_of_state(error: &Error) -> bool {
+    const OF_SERVER: i32 = 300;
+    const OF_DATABASE: i32 = 262;
+    error.number == OF_SERVER
+        || (error.number == OF_DATABASE && error.message.starts_with(security::VIEW_STATE))
+}
 
 /// Reports an error that has undone a bulk load, as that of a statement which changes rows is.
 pub(crate) fn load_failed(error: Error, cx: &mut Cx<'_>) -> Stop {
@@ -151,7 +158,7 @@ impl Runner<'_> {
     /// Passes an error to the TRY block around it, or reports it and says how much it ends.
     fn handle(&self, error: Error, step: &Step, thrown: bool, cx: &mut Cx<'_>) -> Result<(), Stop> {
         let error = self.placed(error, step);
-        if error.number == SERVER_PERMISSION {
+        if is_of_state(&error) {
             return self.refuse(&error, step, cx);
         }
         if cx.session.try_depth > 0 {

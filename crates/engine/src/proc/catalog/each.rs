@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use types::{Error, Msg};
 
-use super::help::object;
+use super::help::object_to_alter;
 use super::{TextProcedure, run};
 use crate::catalog::Object;
 use crate::exec::Cx;
@@ -49,12 +49,11 @@ fn refresh(
     cx: &mut Cx<'_>,
 ) -> Result<i32, Stop> {
     let name = text(arguments, 0, parameter, cx).unwrap_or_default();
-    let found = object(&name, cx)?;
-    let may = super::help::may_alter(&found, cx);
-    if !kinds.contains(&found.code) || found.system || !may {
+    let found = object_to_alter(&name, cx)?;
+    if !kinds.contains(&found.code) || found.system {
         let text = format!("Could not find object '{name}' or you do not have permission.");
         return Err(Error::custom(15_165, 16, 1, text).into());
-    }
+    };
     let database = cx.session.catalog.database(&cx.session.database);
     let view = database.and_then(|d| d.object(&found.schema, &found.name)).and_then(|o| match o {
         Object::View(view) => Some(Arc::clone(view)),

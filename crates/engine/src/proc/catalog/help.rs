@@ -33,9 +33,24 @@ pub(super) fn object(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
         return Err(Msg::NotCurrentDatabase.into());
     }
     let found = database.zip(parsed).and_then(|(database, name)| {
-        find_object(session, database, name.schema.as_deref(), &name.object)
+        find_object(session, &session.sees(database), name.schema.as_deref(), &name.object)
     });
     found.ok_or_else(|| Msg::ObjectInvalidIn(name, &session.database).into())
+}
+
+/// As [`object`], of one that the session may alter.
+///
+/// # Errors
+/// 15165 for one that it may not alter or does not see, 15250 for one of another database.
+pub(super) fn object_to_alter(name: &str, cx: &Cx<'_>) -> Result<ObjectRow, Stop> {
+    const NOT_FOUND: i32 = 15_009;
+    match object(name, cx) {
+        Ok(row) if may_alter(&row, cx) => return Ok(row),
+        Err(Stop::Error(error)) if error.number != NOT_FOUND => return Err(error.into()),
+        Ok(_) | Err(_) => {}
+    }
+    let text = format!("Could not find object '{name}' or you do not have permission.");
+    Err(Error::custom(15_165, 16, 1, text).into())
 }
 
 /// Tells whether the session may alter an object, or the table of a constraint or trigger.
@@ -112,11 +127,7 @@ fn table_of(object: &ObjectRow, cx: &Cx<'_>) -> Option<std::sync::Arc<TableDef>>
 /// Every plan is made anew: those of all objects, not only of the one named.
 fn recompile(arguments: &mut [Argument], cx: &mut Cx<'_>) -> Result<i32, Stop> {
     let name = text(arguments, 0, "@objname", cx).unwrap_or_default();
-    let found = object(&name, cx)?;
-    if !may_alter(&found, cx) {
-        let text = format!("Could not find object '{name}' or you do not have permission.");
-        return Err(Error::custom(15_165, 16, 1, text).into());
-    }
+    object_to_alter(&name, cx)?;
     cx.session.change_catalog(|_| Ok(()))?;
     cx.session.refresh_catalog();
     let text = format!("Object '{name}' was successfully marked for recompilation.");
@@ -187,8 +198,9 @@ static DATABASE_SPACE: TextProcedure = TextProcedure {
     ],
     text: "
 DECLARE @reserved bigint, @used bigint, @data bigint
-SELECT @reserved = ISNULL(SUM(p.reserved_page_count), 0) * 8, @used = ISNULL(SUM(p.used_page_count), 0) * 8,
-    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN p.in_row_data_page_count END), 0) * 8 FROM sys.dm_db_partition_stats AS p
+SELECT @reserved = ISNULL(SUM(a.total_pages), 0) * 8, @used = ISNULL(SUM(a.used_pages), 0) * 8,
+    @data = ISNULL(SUM(CASE WHEN p.index_id < 2 THEN a.data_pages END), 0) * 8
+FROM sys.allocation_units AS a JOIN sys.partitions AS p ON p.partition_id = a.container_id
 DECLARE @size varchar(18) = CAST(CAST(@reserved / 1024.0 AS decimal(15, 2)) AS varchar(15)) + ' MB'
 IF @oneresultset = 1
     SELECT DB_NAME() AS database_name, @size AS database_size, CAST('0.00 MB' AS varchar(18)) AS [unallocated space],

@@ -45,6 +45,30 @@ pub(crate) fn holds_option(
     })
 }
 
+/// Tells whether one of some principals is denied a permission: on the thing, on a column of it that is asked for, on its
+/// schema or in the database.
+pub(crate) fn is_denied(
+    database: &Database,
+    ids: &[i32],
+    (class, id): (Class, i32),
+    (permission, column): (&str, i32),
+) -> bool {
+    let object = if class == Class::Object { database.object_by_id(id) } else { None };
+    let schema = object.and_then(|o| database.schema(o.schema())).map(|schema| schema.id);
+    database.permissions.iter().any(|rule| {
+        let covers = match rule.class {
+            Class::Whole => true,
+            Class::Schema if class == Class::Object => Some(rule.object_id) == schema,
+            of => (of, rule.object_id) == (class, id),
+        };
+        covers
+            && !rule.granted
+            && ids.contains(&rule.principal_id)
+            && (rule.permission == permission || rule.permission == "CONTROL")
+            && (rule.column_id == 0 || rule.column_id == column)
+    })
+}
+
 impl Asker<'_> {
     /// Who holds a permission WITH GRANT OPTION, and who speaks for another, is for the statement itself to look at
     /// closely (`exec/ddl/permission.rs`).

@@ -42,15 +42,20 @@ impl Asker<'_> {
         }
     }
 
-    /// A login may give itself a password if it knows the old one.
+    /// A login may give itself a password if it knows the old one, and another database and language.
     fn alters_login(&self, name: &str, options: &[LoginOption]) -> Result<()> {
         let found = self.catalog.logins.get(&Name::new(name));
         let may = match found {
             Some(login) => {
-                let with_old = |option: &LoginOption| {
-                    matches!(option, LoginOption::Password { old_password: Some(_), .. })
+                let is_own = |option: &LoginOption| match option {
+                    LoginOption::Password { old_password, unlock, must_change, .. } => {
+                        old_password.is_some() && !unlock && !must_change
+                    }
+                    LoginOption::Other(option) => {
+                        matches!(&*option.name, "DEFAULT_DATABASE" | "DEFAULT_LANGUAGE")
+                    }
                 };
-                let own = !options.is_empty() && options.iter().all(with_old);
+                let own = !options.is_empty() && options.iter().all(is_own);
                 (own && self.rights.is_login(self.catalog, login))
                     || self.rights.alters_login(self.catalog, login)
             }

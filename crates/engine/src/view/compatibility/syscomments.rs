@@ -48,7 +48,9 @@ fn read(scope: &Scope<'_>) -> Rows {
     };
     let mut pieces = Vec::new();
     for module in modules(scope.database) {
-        push(&mut pieces, module.id, i32::from(is_procedure(module.id)), &module.text);
+        if let Some(text) = &module.text {
+            push(&mut pieces, module.id, i32::from(is_procedure(module.id)), text);
+        }
     }
     for table in tables(scope.session, scope.database) {
         for check in &table.checks {

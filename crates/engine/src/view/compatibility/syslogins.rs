@@ -53,5 +53,6 @@ impl Row {
 }
 
 fn read(scope: &Scope<'_>) -> Rows {
-    rows(COLUMNS, scope.session.catalog.logins.values().map(|login| Row(Arc::clone(login))))
+    let logins = scope.session.rights.logins_in_sight(&scope.session.catalog);
+    rows(COLUMNS, logins.map(|login| Row(Arc::clone(login))))
 }

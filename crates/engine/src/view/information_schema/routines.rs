@@ -49,7 +49,7 @@ const COLUMNS: &[Column<Row>] = &[
     opt("MAXIMUM_CARDINALITY", BIGINT, |_| Value::Null),
     opt("DTD_IDENTIFIER", SYSNAME, |_| Value::Null),
     opt("ROUTINE_BODY", nv(30), |_| text("SQL")),
-    opt("ROUTINE_DEFINITION", nv(4000), |r| text(&r.definition)),
+    opt("ROUTINE_DEFINITION", nv(4000), |r| r.definition.as_deref().map_or(Value::Null, text)),
     opt("EXTERNAL_NAME", SYSNAME, |_| Value::Null),
     opt("EXTERNAL_LANGUAGE", nv(30), |_| Value::Null),
     opt("PARAMETER_STYLE", nv(30), |_| Value::Null),
@@ -83,7 +83,7 @@ fn read(scope: &Scope<'_>) -> Rows {
 struct Row {
     catalog: String,
     object: ObjectRow,
-    definition: String,
+    definition: Option<String>,
 }
 
 /// Characters of a definition that the column holds.
@@ -92,8 +92,8 @@ const DEFINITION_MAX: usize = 4_000;
 fn items(scope: &Scope<'_>) -> Vec<Row> {
     let routines = objects(scope.session, scope.database).into_iter();
     let row = |object: ObjectRow| {
-        let text = definition(scope.database, object.id).unwrap_or_default();
-        let definition = text.chars().take(DEFINITION_MAX).collect();
+        let text = definition(scope.database, object.id);
+        let definition = text.map(|text| text.chars().take(DEFINITION_MAX).collect());
         Row { catalog: scope.database.name.clone(), object, definition }
     };
     routines.filter(|o| matches!(o.code, "P" | "FN" | "IF" | "TF")).map(row).collect()

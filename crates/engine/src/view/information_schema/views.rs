@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use types::Value;
+
 use super::super::column::{Column, SYSNAME, ascii, col, nv, opt, rows, shape, text, vc};
 use super::super::{Rows, Scope, SystemView};
 use crate::catalog::{ModuleDef, Object};
@@ -11,8 +13,9 @@ const COLUMNS: &[Column<Row>] = &[
     opt("TABLE_CATALOG", SYSNAME, |r| text(&r.catalog)),
     opt("TABLE_SCHEMA", SYSNAME, |r| text(&r.view.schema)),
     col("TABLE_NAME", SYSNAME, |r| text(&r.view.name)),
-    opt("VIEW_DEFINITION", nv(4000), |r| {
-        text(&r.view.text.chars().take(4_000).collect::<String>())
+    opt("VIEW_DEFINITION", nv(4000), |r| match r.withheld {
+        true => Value::Null,
+        false => text(&r.view.text.chars().take(4_000).collect::<String>()),
     }),
     opt("CHECK_OPTION", vc(7), |r| ascii(if r.checked { "CASCADE" } else { "NONE" })),
     col("IS_UPDATABLE", vc(2), |_| ascii("NO")),
@@ -35,6 +38,7 @@ struct Row {
     catalog: String,
     view: Arc<ModuleDef>,
     checked: bool,
+    withheld: bool,
 }
 
 fn items(scope: &Scope<'_>) -> Vec<Row> {
@@ -42,6 +46,11 @@ fn items(scope: &Scope<'_>) -> Vec<Row> {
         Object::View(view) => Some((Arc::clone(view), checks_option(o))),
         _ => None,
     });
-    let row = |(view, checked)| Row { catalog: scope.database.name.clone(), view, checked };
+    let row = |(view, checked): (Arc<ModuleDef>, bool)| Row {
+        catalog: scope.database.name.clone(),
+        withheld: scope.database.withheld.contains(&view.id),
+        view,
+        checked,
+    };
     views.map(row).collect()
 }

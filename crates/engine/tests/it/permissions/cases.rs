@@ -17,7 +17,7 @@ pub(super) struct Case {
     pub(super) grants: &'static [(&'static str, &'static [i32])],
 }
 
-const fn case(
+pub(super) const fn case(
     line: &'static str,
     text: &'static str,
     refused: &'static [i32],
@@ -26,13 +26,14 @@ const fn case(
     Case { line, prepare: &[], text, refused, grants }
 }
 
-const fn after(prepare: &'static [&'static str], case: Case) -> Case {
+pub(super) const fn after(prepare: &'static [&'static str], case: Case) -> Case {
     Case { prepare, ..case }
 }
 
 const IN_DBO: &str = "GRANT ALTER ON SCHEMA::dbo TO {u}";
-const ALTER_T: &str = "GRANT ALTER ON t TO {u}";
-const FILES: &str = "USE master; GRANT ADMINISTER BULK OPERATIONS TO {u}";
+pub(super) const INSERT_T: &str = "USE {d}; GRANT INSERT ON t TO {u}";
+pub(super) const ALTER_T: &str = "GRANT ALTER ON t TO {u}";
+pub(super) const FILES: &str = "USE master; GRANT ADMINISTER BULK OPERATIONS TO {u}";
 const LOGINS: &str = "USE master; GRANT ALTER ANY LOGIN TO {u}";
 const STATE: &str = "USE master; GRANT ALTER SERVER STATE TO {u}";
 const VIEW_STATE: &str = "USE master; GRANT VIEW SERVER STATE TO {u}";
@@ -79,8 +80,6 @@ pub(super) static CASES: &[Case] = &[
         &[("GRANT SELECT ON t TO {u}", &[229]), ("GRANT DELETE ON t TO {u}", &[])],
     ),
     case("TRUNCATE TABLE", "TRUNCATE TABLE t", &[1088], &[(ALTER_T, &[])]),
-    case("INSERT BULK", "INSERT BULK t (a int)", &[229], &[("GRANT INSERT ON t TO {u}", &[])]),
-    case("BULK INSERT", "BULK INSERT t FROM '/no/such/file'", &[4834], &[(FILES, &[4860])]),
     case(
         "READTEXT",
         "DECLARE @p varbinary(16) = 0x00000000000000000000000000000001; READTEXT t.note @p 0 1",
@@ -413,29 +412,29 @@ pub(super) static CASES: &[Case] = &[
     case("DROP USER", "DROP USER other_user", &[15151], &[("GRANT ALTER ANY USER TO {u}", &[])]),
     case(
         "CREATE LOGIN, ALTER LOGIN",
-        "CREATE LOGIN made_{d} WITH PASSWORD = 'x'",
+        "CREATE LOGIN made_{d} WITH PASSWORD = 'Secret-1'",
         &[15247],
         &[(LOGINS, &[])],
     ),
     after(
         &[
-            "CREATE LOGIN boss_{d} WITH PASSWORD = 'x'; ALTER SERVER ROLE sysadmin ADD MEMBER boss_{d}",
+            "CREATE LOGIN boss_{d} WITH PASSWORD = 'Secret-1'; ALTER SERVER ROLE sysadmin ADD MEMBER boss_{d}",
         ],
         case(
             "CREATE LOGIN, ALTER LOGIN",
-            "ALTER LOGIN boss_{d} WITH PASSWORD = 'y'",
+            "ALTER LOGIN boss_{d} WITH PASSWORD = 'Secret-2'",
             &[15151],
             &[(LOGINS, &[15151]), (SYSADMIN, &[])],
         ),
     ),
     case(
         "CREATE LOGIN, ALTER LOGIN",
-        "ALTER LOGIN {u} WITH PASSWORD = 'new' OLD_PASSWORD = 'wrong'",
+        "ALTER LOGIN {u} WITH PASSWORD = 'Secret-2' OLD_PASSWORD = 'Wrong-12'",
         &[15151],
-        &[("ALTER LOGIN {u} WITH PASSWORD = 'wrong'", &[])],
+        &[("ALTER LOGIN {u} WITH PASSWORD = 'Wrong-12'", &[])],
     ),
     after(
-        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'Secret-1'"],
         case("DROP LOGIN", "DROP LOGIN gone_{d}", &[15151], &[(LOGINS, &[])]),
     ),
     case(
@@ -521,19 +520,24 @@ pub(super) static CASES: &[Case] = &[
     ),
     case("sp_addlogin", "EXEC sp_addlogin 'l_{d}', 'x'", &[15247], &[(LOGINS, &[])]),
     after(
-        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN gone_{d} WITH PASSWORD = 'Secret-1'"],
         case("sp_droplogin", "EXEC sp_droplogin 'gone_{d}'", &[15151], &[(LOGINS, &[])]),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
-        case("sp_password", "EXEC sp_password NULL, 'y', 'some_{d}'", &[15151], &[(LOGINS, &[])]),
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
+        case(
+            "sp_password",
+            "EXEC sp_password NULL, 'Secret-2', 'some_{d}'",
+            &[15151],
+            &[(LOGINS, &[])],
+        ),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case("sp_defaultdb", "EXEC sp_defaultdb 'some_{d}', 'tempdb'", &[15151], &[(LOGINS, &[])]),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case(
             "sp_adduser",
             "EXEC sp_adduser 'some_{d}'",
@@ -542,7 +546,7 @@ pub(super) static CASES: &[Case] = &[
         ),
     ),
     after(
-        &["CREATE LOGIN some_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN some_{d} WITH PASSWORD = 'Secret-1'"],
         case(
             "sp_grantdbaccess",
             "EXEC sp_grantdbaccess 'some_{d}'",
@@ -589,7 +593,7 @@ pub(super) static CASES: &[Case] = &[
         &[(SYSADMIN, &[])],
     ),
     after(
-        &["CREATE LOGIN heir_{d} WITH PASSWORD = 'x'"],
+        &["CREATE LOGIN heir_{d} WITH PASSWORD = 'Secret-1'"],
         case(
             "sp_changedbowner",
             "EXEC sp_changedbowner 'heir_{d}'",
@@ -660,11 +664,14 @@ pub(super) static CASES: &[Case] = &[
         &[229],
         &[("GRANT SELECT ON t TO {u}", &[])],
     ),
-    case(
-        "sp_msforeachtable",
-        "EXEC sp_MSforeachtable 'SELECT a FROM ?', @whereand = 'AND o.name = ''t2'''",
-        &[229],
-        &[("GRANT SELECT ON t2 TO {u}", &[])],
+    after(
+        &["GRANT VIEW DEFINITION ON t2 TO {u}"],
+        case(
+            "sp_msforeachtable",
+            "EXEC sp_MSforeachtable 'SELECT a FROM ?', @whereand = 'AND o.name = ''t2'''",
+            &[229],
+            &[("GRANT SELECT ON t2 TO {u}", &[])],
+        ),
     ),
     case(
         "sp_msforeachdb",

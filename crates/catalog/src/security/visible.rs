@@ -1,0 +1,204 @@
+//! Metadata visibility: of what is in a database, a login sees what it owns or has some permission on ("Metadata visibility
+//! configuration" of SQL Server's documentation).
+//!
+//! System views and metadata functions read a copy of the database that has the rest taken out; names in statements are
+//! bound by the whole one, which refuses with an error of its own. Who sees all, reads the database itself; the copy of
+//! another is made once for each version of the database. docs/decisions/0223.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use sos::memory::{MemoryClerk, with_clerk};
+
+use super::rules::{Bits, DEFINITION, Rules};
+use super::{DB_OWNER, FIXED_ROLE_FIRST, Rights};
+use crate::{Catalog, Class, Database, Object, PrincipalKind, PropertyClass, Schema};
+
+/// Copies that a session keeps: of the databases that one statement may name.
+const COPIES_MAX: usize = 4;
+/// Schemas and principals that every database has are below, or from [`FIXED_ROLE_FIRST`] on.
+const OWN_FIRST: i32 = 5;
+
+/// What a session has been shown of databases.
+#[derive(Default)]
+pub struct Copies(RefCell<Vec<Copy>>);
+
+struct Copy {
+    of: Arc<Database>,
+    ids: Vec<i32>,
+    seen: Arc<Database>,
+}
+
+impl Copies {
+    /// Forgets copies of what a catalog has no more.
+    pub fn let_go(&mut self, catalog: &Catalog) {
+        let is_there = |copy: &Copy| {
+            let now = catalog.database_by_id(copy.of.id);
+            now.is_some_and(|now| Arc::ptr_eq(now, &copy.of))
+        };
+        self.0.get_mut().retain(is_there);
+    }
+
+    /// Returns what a login sees of a database.
+    pub fn of(
+        &self,
+        rights: &Rights,
+        catalog: &Catalog,
+        database: &Arc<Database>,
+    ) -> Arc<Database> {
+        if rights.is_all() {
+            return Arc::clone(database);
+        }
+        let ids = rights.principals(database);
+        if ids.contains(&DB_OWNER) {
+            return Arc::clone(database);
+        }
+        let mut copies = self.0.borrow_mut();
+        let is_it = |copy: &&Copy| Arc::ptr_eq(&copy.of, database) && copy.ids == ids;
+        if let Some(copy) = copies.iter().find(is_it) {
+            return Arc::clone(&copy.seen);
+        }
+        let sees_all = rights.has_of_server(catalog, "VIEW ANY DEFINITION");
+        let seen = match Viewer::of(rights, database, &ids) {
+            viewer if sees_all || viewer.rules.sees_all() => Arc::clone(database),
+            viewer => with_clerk(MemoryClerk::Metadata, || Arc::new(viewer.copy())),
+        };
+        copies.retain(|copy| copy.of.id != database.id);
+        copies.truncate(COPIES_MAX - 1);
+        copies.push(Copy { of: Arc::clone(database), ids, seen: Arc::clone(&seen) });
+        seen
+    }
+}
+
+/// Who looks at a database.
+struct Viewer<'v> {
+    rights: &'v Rights,
+    database: &'v Database,
+    ids: &'v [i32],
+    rules: Rules,
+    owners: BTreeMap<i32, i32>,
+}
+
+impl<'v> Viewer<'v> {
+    fn of(rights: &'v Rights, database: &'v Database, ids: &'v [i32]) -> Self {
+        let owners = database.schemas.values().map(|schema| (schema.id, schema.owner)).collect();
+        Self { rights, database, ids, rules: Rules::of(database, ids), owners }
+    }
+
+    /// Makes the copy: each object is looked at once.
+    fn copy(&self) -> Database {
+        let mut copy = self.database.clone();
+        let rights_on = self.objects();
+        let sees = |id: i32| rights_on.get(&id).is_some_and(|bits| *bits != 0);
+        let reads = |id: i32| rights_on.get(&id).is_some_and(|bits| bits & DEFINITION != 0);
+        copy.objects.retain(|_, object| sees(shown_with(object)));
+        let is_module = |object: &&Object| !matches!(object, Object::Table(_));
+        let modules = copy.objects.values().filter(is_module);
+        let withheld = modules.filter(|object| !reads(shown_with(object))).map(Object::id);
+        copy.withheld = withheld.collect();
+        let with_objects: BTreeSet<&str> = copy.objects.values().map(Object::schema).collect();
+        copy.schemas.retain(|_, schema| {
+            self.sees_schema(schema) || with_objects.contains(schema.name.as_str())
+        });
+        let asks = |permission| self.rights.has_of_database(self.database, permission);
+        if !asks("ALTER ANY DATABASE DDL TRIGGER") && !self.rules.defines_all() {
+            copy.triggers.clear();
+        }
+        if !asks("ALTER ANY EXTERNAL DATA SOURCE") && !self.rules.defines_all() {
+            copy.data_sources.clear();
+        }
+        if !asks("ALTER ANY EXTERNAL FILE FORMAT") && !self.rules.defines_all() {
+            copy.file_formats.clear();
+        }
+        self.principals(&mut copy);
+        let hidden = hidden(self.database, &sees);
+        copy.properties.retain(|(of, _), _| match of.class {
+            PropertyClass::ObjectOrColumn | PropertyClass::Parameter | PropertyClass::Index => {
+                !hidden.contains(&of.major_id)
+            }
+            PropertyClass::Database
+            | PropertyClass::Schema
+            | PropertyClass::DatabasePrincipal
+            | PropertyClass::Type => true,
+        });
+        copy
+    }
+
+    /// The permissions that count on each object but triggers, by its id; all for owners.
+    fn objects(&self) -> BTreeMap<i32, Bits> {
+        let ids_of_schemas = self.database.schemas.values().map(|s| (s.name.as_str(), s.id));
+        let ids_of_schemas: BTreeMap<&str, i32> = ids_of_schemas.collect();
+        let of_object = |object: &Object| {
+            let id = object.id();
+            let schema = ids_of_schemas.get(object.schema()).copied().unwrap_or(crate::DBO);
+            let of_schema = self.owners.get(&schema).copied().unwrap_or(crate::DBO);
+            let own = self.database.owners.get(&id).copied().unwrap_or(of_schema);
+            let owns = self.ids.contains(&own) || self.ids.contains(&of_schema);
+            (id, if owns { Bits::MAX } else { self.rules.on(schema, object) })
+        };
+        let objects = self.database.objects.values();
+        objects.filter(|o| !matches!(o, Object::Trigger(_))).map(of_object).collect()
+    }
+
+    fn sees_schema(&self, schema: &Schema) -> bool {
+        !(OWN_FIRST..FIXED_ROLE_FIRST).contains(&schema.id)
+            || self.ids.contains(&schema.owner)
+            || self.rules.names_schema(schema.id)
+    }
+
+    /// Users and roles: one's own, those of the system, and those that one may manage or has something on. Permissions
+    /// show with their grantees.
+    fn principals(&self, copy: &mut Database) {
+        let asks = |permission| self.rights.has_of_database(self.database, permission);
+        let users = asks("ALTER ANY USER") || self.rules.defines_all();
+        let roles = asks("ALTER ANY ROLE") || self.rules.defines_all();
+        let on_it = self.database.permissions.iter().filter(|p| {
+            p.class == Class::Principal && p.granted && self.ids.contains(&p.principal_id)
+        });
+        let on_it: BTreeSet<i32> = on_it.map(|p| p.object_id).collect();
+        copy.principals.retain(|_, principal| {
+            let manages = match principal.kind {
+                PrincipalKind::SqlUser => users,
+                PrincipalKind::DatabaseRole => roles,
+            };
+            manages
+                || !(OWN_FIRST..FIXED_ROLE_FIRST).contains(&principal.id)
+                || self.ids.contains(&principal.id)
+                || self.ids.contains(&principal.owner)
+                || on_it.contains(&principal.id)
+        });
+        let shown: BTreeSet<i32> = copy.principals.values().map(|p| p.id).collect();
+        copy.permissions.retain(|p| {
+            let is_own = self.ids.contains(&p.principal_id);
+            is_own || (p.principal_id >= OWN_FIRST && shown.contains(&p.principal_id))
+        });
+    }
+}
+
+/// The object that decides whether one is seen: of a trigger its table or view.
+fn shown_with(object: &Object) -> i32 {
+    match object {
+        Object::Trigger(trigger) => trigger.parent_id,
+        Object::Table(_)
+        | Object::Procedure(_)
+        | Object::View(_)
+        | Object::Function(_)
+        | Object::Synonym(_)
+        | Object::Sequence(_) => object.id(),
+    }
+}
+
+/// Ids of what is not seen, the constraints of tables too.
+fn hidden(database: &Database, sees: &impl Fn(i32) -> bool) -> BTreeSet<i32> {
+    let mut ids = BTreeSet::new();
+    for object in database.objects.values().filter(|object| !sees(shown_with(object))) {
+        ids.insert(object.id());
+        if let Object::Table(table) = object {
+            ids.extend(table.checks.iter().map(|check| check.id));
+            ids.extend(table.foreign_keys.iter().map(|key| key.id));
+            ids.extend(table.indexes.iter().map(|index| index.constraint_id));
+        }
+    }
+    ids
+}

@@ -1,0 +1,54 @@
+//! What a bulk load asks for beside INSERT: ALTER on the table where it switches something off, as BULK INSERT and bcp of
+//! SQL Server do.
+
+use types::{Msg, Result};
+
+use super::{Rights, Securable};
+use crate::bind::dml::{Event, find_triggers};
+use crate::catalog::{Catalog, TableDef};
+
+/// What a load does to its table beside rows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// CHECK_CONSTRAINTS is said.
+    pub(crate) checks: bool,
+    /// FIRE_TRIGGERS is said.
+    pub(crate) fires: bool,
+    /// Values of an identity column come with the rows.
+    pub(crate) keeps_identity: bool,
+}
+
+impl Load {
+    /// Tells whether the load switches something off that the table has.
+    fn alters(self, catalog: &Catalog, table: &TableDef) -> bool {
+        let has_constraints =
+            table.checks.iter().any(|c| c.enabled) || table.foreign_keys.iter().any(|k| k.enabled);
+        let has_identity = table.columns.iter().any(|column| column.identity.is_some());
+        (!self.checks && has_constraints)
+            || (self.keeps_identity && has_identity)
+            || (!self.fires && find_triggers(catalog, table, Event::Insert).is_some())
+    }
+}
+
+/// Checks that the login may load rows into a table.
+///
+/// # Errors
+/// 229 without INSERT, 1088 without ALTER where the load takes it.
+pub(crate) fn check_load(
+    rights: &Rights,
+    catalog: &Catalog,
+    table: &TableDef,
+    load: Load,
+) -> Result<()> {
+    let is_temporary = table.name.starts_with('#');
+    let Some(database) = catalog.database_by_id(table.database_id) else { return Ok(()) };
+    if is_temporary || rights.is_all() {
+        return Ok(());
+    }
+    let securable = Securable::table(table);
+    rights.check(database, &securable, "INSERT")?;
+    if load.alters(catalog, table) && !rights.has(database, &securable, "ALTER") {
+        return Err(Msg::ObjectNotFound(&table.qualified_name()).into());
+    }
+    Ok(())
+}
