@@ -173,6 +173,7 @@ impl Transaction {
     pub fn insert<'t>(&'t self, table: &'t Table, row: RowImage<'_>) -> Result<RowRef<'t>> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
+        self.wait_for_memory(state.pace)?;
         loop {
             let guard = pin();
             self.admit(table, &guard)?;
@@ -307,6 +308,7 @@ impl Transaction {
     ) -> Result<RowRef<'t>> {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
+        self.wait_for_memory(state.pace)?;
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;

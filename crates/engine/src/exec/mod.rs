@@ -16,6 +16,7 @@ pub mod fault;
 mod frame_tables;
 mod function;
 pub mod grant;
+pub(crate) mod long;
 pub mod query;
 pub mod run;
 pub(crate) mod statement;

@@ -8,6 +8,7 @@ use types::type_rules::BinaryOp;
 use types::value::ColumnType;
 use types::{Collation, DataType, Decimal, Error, Length, Mode, Msg, Result, Value};
 
+use crate::exec::long;
 use crate::func::{Accumulator, AggregateFunction};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
@@ -378,9 +379,9 @@ impl Accumulator for StringAgg {
         if std::mem::replace(&mut self.any, true)
             && let Some(separator) = arguments.get(1).and_then(Value::string_bytes)
         {
-            self.text.extend_from_slice(separator);
+            long::append(&mut self.text, separator)?;
         }
-        self.text.extend_from_slice(text);
+        long::append(&mut self.text, text)?;
         if self.text.len() > self.bytes_max {
             return Err(Error::custom(
                 9829,

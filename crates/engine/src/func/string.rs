@@ -7,7 +7,7 @@ use types::text::{self, LetterCase};
 use types::value::ColumnType;
 use types::{Bytes, Collation, DataType, Error, Length, Mode, Msg, Result, Value};
 
-use crate::exec::Cx;
+use crate::exec::{Cx, long};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::convert::convert_to;
 use crate::plan::expr::Expr;
@@ -370,14 +370,14 @@ fn eval_replace(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<Val
     let (mut out, mut from) = (Vec::new(), 0);
     for found in folded.finder(0) {
         let found = found * width;
-        out.extend_from_slice(&text[from..found]);
-        out.extend_from_slice(given);
+        long::append(&mut out, &text[from..found])?;
+        long::append(&mut out, given)?;
         from = found + step;
         if out.len() > most {
             break;
         }
     }
-    out.extend_from_slice(&text[from..]);
+    long::append(&mut out, &text[from..])?;
     if call.ty.data_type.is_large() && out.len() > most {
         return Err(Error::from(Msg::OutOfMemory));
     }
@@ -425,6 +425,8 @@ fn eval_replicate(_: &mut Cx<'_>, call: &Call<'_>, values: &[Value]) -> Result<V
     if whole_times < times && call.ty.data_type.is_large() && !piece.is_empty() {
         return Err(Error::from(Msg::OutOfMemory));
     }
+    // What is made is copied once.
+    long::ask(piece.len().saturating_mul(2 * whole_times))?;
     let mut out = piece.repeat(whole_times);
     if whole_times < times && !piece.is_empty() {
         out.extend_from_slice(&piece[..(most - out.len()).min(piece.len())]);
