@@ -62,7 +62,7 @@ struct ServeArguments {
     /// Password of sa; else CLEARWAY_SA_PASSWORD, MSSQL_SA_PASSWORD, or a random one
     #[arg(long, value_name = "PASSWORD")]
     sa_password: Option<String>,
-    /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's
+    /// Limit on memory: bytes, or with KB, MB, GB, TB; default three quarters of the machine's or container's
     #[arg(long, value_name = "BYTES")]
     max_memory: Option<String>,
     /// How memory is taken from the system: conventional, locked (never paged out), or large (huge pages)

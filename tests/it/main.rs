@@ -18,6 +18,7 @@ mod lab;
 mod limits;
 mod login_failures;
 mod memory;
+mod memory_limit;
 mod one_cpu;
 mod parameters;
 mod race;

@@ -74,6 +74,11 @@ impl ServerProcess {
         }
     }
 
+    /// Returns the number of its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();

@@ -99,7 +99,7 @@ impl<'o, R: FnMut(&mut [u8]) -> Result<usize>> Text<'o, R> {
                 let row = i64::try_from(self.rows + 1).unwrap_or(i64::MAX);
                 return Err(Error::from(Msg::BulkColumnTooLong(row, 1)).into());
             }
-            sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+            sos::memory::wait_for_room(0, None).map_err(|_| Error::from(Msg::OutOfMemory))?;
         }
     }
 

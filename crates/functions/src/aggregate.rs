@@ -11,6 +11,7 @@ use types::{Collation, DataType, Decimal, Error, Length, Mode, Msg, Result, Valu
 use crate::{Accumulator, AggregateFunction};
 use plan::convert::convert_to;
 use plan::expr::Expr;
+use plan::long;
 
 pub(crate) static FUNCTIONS: &[AggregateFunction] = &[
     AggregateFunction { name: "COUNT", bind: bind_count, start: start_count },
@@ -373,9 +374,9 @@ impl Accumulator for StringAgg {
         if std::mem::replace(&mut self.any, true)
             && let Some(separator) = arguments.get(1).and_then(Value::string_bytes)
         {
-            self.text.extend_from_slice(separator);
+            long::append(&mut self.text, separator)?;
         }
-        self.text.extend_from_slice(text);
+        long::append(&mut self.text, text)?;
         if self.text.len() > self.bytes_max {
             return Err(Error::custom(
                 9829,

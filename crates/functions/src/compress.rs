@@ -12,12 +12,15 @@ use crate::entry::{convert, of, pure};
 use crate::{Call, Function};
 use plan::expr::Expr;
 use plan::function::Context;
+use plan::long;
 
 pub(crate) static FUNCTIONS: &[Function] = &[
     pure("COMPRESS", (1, 1), bind_compress, eval_compress),
     pure("DECOMPRESS", (1, 1), bind_decompress, eval_decompress),
 ];
 
+/// Bytes that are unpacked at once.
+const PIECE_BYTES: usize = 8 << 10;
 /// Longest value of a type.
 const BYTES_MAX: u64 = (1 << 31) - 1;
 
@@ -51,8 +54,16 @@ fn eval_compress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<
 fn eval_decompress(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let input = values[0].string_bytes().unwrap_or_default();
     let mut bytes = Vec::new();
-    let read = MultiGzDecoder::new(input).take(BYTES_MAX + 1).read_to_end(&mut bytes);
-    if read.is_err() || u64::try_from(bytes.len()).is_ok_and(|n| n > BYTES_MAX) {
+    let mut decoder = MultiGzDecoder::new(input).take(BYTES_MAX + 1);
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        match decoder.read(&mut piece) {
+            Ok(0) => break,
+            Ok(count) => long::append(&mut bytes, &piece[..count])?,
+            Err(_) => return Err(Msg::InvalidData("varbinary").into()),
+        }
+    }
+    if u64::try_from(bytes.len()).is_ok_and(|n| n > BYTES_MAX) {
         return Err(Msg::InvalidData("varbinary").into());
     }
     Ok(Value::VarBinary(Bytes::from(bytes)))

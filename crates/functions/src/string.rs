@@ -11,6 +11,7 @@ use crate::{Call, Evaluate, Function};
 use plan::convert::convert_to;
 use plan::expr::Expr;
 use plan::function::Context;
+use plan::long;
 
 type Bind = fn(&mut Vec<Expr>) -> Result<ColumnType>;
 type Eval = fn(&mut Context<'_>, &Call<'_>, &[Value]) -> Result<Value>;
@@ -370,14 +371,14 @@ fn eval_replace(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Resul
     let (mut out, mut from) = (Vec::new(), 0);
     for found in folded.finder(0) {
         let found = found * width;
-        out.extend_from_slice(&text[from..found]);
-        out.extend_from_slice(given);
+        long::append(&mut out, &text[from..found])?;
+        long::append(&mut out, given)?;
         from = found + step;
         if out.len() > most {
             break;
         }
     }
-    out.extend_from_slice(&text[from..]);
+    long::append(&mut out, &text[from..])?;
     if call.ty.data_type.is_large() && out.len() > most {
         return Err(Error::from(Msg::OutOfMemory));
     }
@@ -425,6 +426,8 @@ fn eval_replicate(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Res
     if whole_times < times && call.ty.data_type.is_large() && !piece.is_empty() {
         return Err(Error::from(Msg::OutOfMemory));
     }
+    // What is made is copied once.
+    long::ask(piece.len().saturating_mul(2 * whole_times))?;
     let mut out = piece.repeat(whole_times);
     if whole_times < times && !piece.is_empty() {
         out.extend_from_slice(&piece[..(most - out.len()).min(piece.len())]);

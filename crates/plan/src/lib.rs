@@ -11,6 +11,7 @@ pub mod depth;
 pub mod document;
 pub mod expr;
 pub mod function;
+pub mod long;
 pub mod program;
 pub mod query;
 pub mod safe;

@@ -25,11 +25,10 @@ use std::time::Duration;
 use engine::instance::{Config, Instance};
 use sos::epoch;
 use sos::memory;
-use sos::park::{self, Cancel};
+use sos::park::Cancel;
 use sos::sched::{Machine, MachineConfig, StopOutcome};
 use sos::sync::Arc;
 use sos::sys::{self, Listener};
-use sos::wait::WaitType;
 
 use storage::{Store, StoreOptions};
 
@@ -184,20 +183,25 @@ fn shared(options: &Options, machine: &Arc<Machine>) -> Result<Shared, String> {
 fn instance(config: Config, machine: &Arc<Machine>) -> Result<Arc<Instance>, String> {
     let store = Store::new(StoreOptions::default());
     let (watched, collected) = (Arc::clone(&store), Arc::clone(&store));
+    let collector = Arc::new(memory::Collector::new());
+    let resting = Arc::clone(&collector);
     // An idle server sleeps: the first garbage wakes the collector, which then lets some gather. It does not
     // sleep while it has something to free that others could still see when it was unlinked.
     let wait = move |stopping: &Cancel| {
         if epoch::pending() == 0 {
             watched.wait_for_garbage(stopping);
         }
-        let is_short = sos::memory::check().is_err();
+        let is_short = memory::check().is_err();
         let pause = if is_short { COLLECT_PERIOD_SHORT } else { COLLECT_PERIOD };
-        park::sleep(pause, WaitType::SleepTask, Some(stopping));
+        resting.rest(pause, stopping);
         epoch::collect();
     };
     machine
         .spawn_waiting("row versions", wait, move || {
-            collected.collect();
+            collector.pass(|| {
+                let done = collected.collect();
+                memory::Pass { freed: done.versions + done.rows, left: done.remaining }
+            });
         })
         .map_err(|error| format!("the collector cannot be started: {error}"))?;
     let instance = engine::start(config, Arc::clone(machine), store);

@@ -136,9 +136,9 @@ pub fn parse_memory(text: &str) -> Result<u64, String> {
     Ok(bytes)
 }
 
-/// Returns the limit on memory where none is given: three quarters of the machine's.
+/// Returns the limit on memory where none is given: three quarters of the machine's, or of the container's.
 pub fn default_memory_max() -> u64 {
-    (sos::sys::total_memory_bytes() / 4 * 3).max(MEMORY_BYTES_MIN)
+    (sos::sys::granted_memory_bytes() / 4 * 3).max(MEMORY_BYTES_MIN)
 }
 
 /// Reads a duration: seconds, or a number with `ms`, `s` or `m`.

@@ -17,10 +17,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sos::clock;
+use sos::memory::NoRoom;
 use sos::park::{self, Cancel, Wake};
 use sos::sync::{AtomicU32, AtomicU64, Ordering};
 use sos::wait::WaitType;
+use sos::{clock, memory};
 use types::{Error, Msg, Result, Value};
 
 use super::stop::cancelled;
@@ -282,7 +283,16 @@ impl Grant {
 
     fn take_more(&self, held: u64, bytes: u64) -> Result<()> {
         let used = held.saturating_add(bytes);
-        let fits = used <= self.limit.load(Ordering::Relaxed) && sos::memory::check().is_ok();
+        // A vector that grows is twice as large, beside the old one, before this is asked.
+        let next = usize::try_from(used).unwrap_or(usize::MAX);
+        let is_within = used <= self.limit.load(Ordering::Relaxed);
+        let fits = is_within && {
+            match memory::wait_for_room(next, Some(&self.cancel)) {
+                Ok(()) => true,
+                Err(NoRoom::OverLimit) => false,
+                Err(NoRoom::Cancelled) => return Err(cancelled()),
+            }
+        };
         // What can never fit is not waited for.
         if fits && held == 0 && bytes <= self.workspace.limit {
             self.waits_since.store(clock::now_ticks(), Ordering::Relaxed);

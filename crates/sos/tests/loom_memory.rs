@@ -5,11 +5,12 @@
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
+use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
 use sos::lock::Proven;
-use sos::memory::{SliceOrders, Slices, Steps, WHOLE};
-use sos::sync::Ordering;
+use sos::memory::{Relief, ReliefOrders, SliceOrders, Slices, Steps, WHOLE};
+use sos::sync::{AtomicBool, Ordering};
 
 macro_rules! slice_mutant {
     ($name:ident, $take:ident, $give:ident, $release:ident, $released:ident, $first:literal) => {
@@ -29,6 +30,89 @@ slice_mutant!(WeakGive, Acquire, Relaxed, Acquire, Release, true);
 slice_mutant!(WeakRelease, Acquire, Release, Relaxed, Release, true);
 slice_mutant!(WeakReleased, Acquire, Release, Acquire, Relaxed, true);
 slice_mutant!(ReleasesUntaken, Acquire, Release, Acquire, Release, false);
+
+macro_rules! relief_mutant {
+    ($name:ident, $ask:ident, $begin:ident, $answer:ident, $answered:ident, $first:literal) => {
+        struct $name;
+        impl ReliefOrders for $name {
+            const ASK: Ordering = Ordering::$ask;
+            const BEGIN: Ordering = Ordering::$begin;
+            const ANSWER: Ordering = Ordering::$answer;
+            const ANSWERED: Ordering = Ordering::$answered;
+            const READS_FIRST: bool = $first;
+        }
+    };
+}
+
+relief_mutant!(WeakAsk, Relaxed, Acquire, Release, Acquire, true);
+relief_mutant!(WeakBegin, Release, Relaxed, Release, Acquire, true);
+relief_mutant!(WeakAnswer, Release, Acquire, Relaxed, Acquire, true);
+relief_mutant!(WeakAnswered, Release, Acquire, Release, Relaxed, true);
+relief_mutant!(ReadsLate, Release, Acquire, Release, Acquire, false);
+
+/// One leaves garbage and asks, while a collector is at its passes: when he is answered, it has been freed, and the
+/// memory is his.
+fn relief_model<O: ReliefOrders + Send + Sync + 'static>() {
+    loom::model(|| {
+        let shared = Arc::new((Relief::<O>::new(), AtomicBool::new(false), UnsafeCell::new(0_u32)));
+        let collector = Arc::clone(&shared);
+        let collector = thread::spawn(move || {
+            for _ in 0..2 {
+                collector.0.pass(|| {
+                    if collector.1.load(Ordering::Acquire) {
+                        // SAFETY: what the model is to show: loom finds who is there at the same time.
+                        collector.2.with_mut(|memory| unsafe { *memory += 1 });
+                        collector.1.store(false, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        // SAFETY: as above.
+        shared.2.with_mut(|memory| unsafe { *memory = 7 });
+        shared.1.store(true, Ordering::Release);
+        let ticket = shared.0.ask();
+        if shared.0.is_answered(ticket) {
+            // SAFETY: as above.
+            assert_eq!(shared.2.with(|memory| unsafe { *memory }), 8, "a pass has overlooked it");
+        }
+        collector.join().expect("the collector ends");
+    });
+}
+
+#[test]
+fn who_is_answered_finds_his_garbage_freed() {
+    relief_model::<Proven>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_asks_relaxed_fails() {
+    relief_model::<WeakAsk>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_pass_that_begins_relaxed_fails() {
+    relief_model::<WeakBegin>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_answers_relaxed_fails() {
+    relief_model::<WeakAnswer>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_finds_an_answer_relaxed_fails() {
+    relief_model::<WeakAnswered>();
+}
+
+#[test]
+#[should_panic]
+fn mutant_pass_that_answers_who_asked_meanwhile_fails() {
+    relief_model::<ReadsLate>();
+}
 
 /// One uses a slice, gives it back and takes it again, while the trimmer takes the memory of what is free.
 fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
@@ -86,6 +170,40 @@ fn neighbours_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts:
     });
 }
 
+/// One uses two slices and takes both again, while the trimmer and one who makes room take the memory of what is free: none
+/// of it twice.
+fn releasers_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: [u64; 2]) {
+    let mut builder = Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(move || {
+        let shared = Arc::new((Slices::<O>::new(), [UnsafeCell::new(0_u32), UnsafeCell::new(0)]));
+        shared.0.take(parts[0] | parts[1], steps);
+        shared.0.give(parts[0]);
+        let releasers: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    shared.0.release(steps, |going| {
+                        for at in (0..2).filter(|at| going.slices & parts[*at] != 0) {
+                            // SAFETY: what the model is to show: loom finds who is there at the same time.
+                            shared.1[at].with_mut(|memory| unsafe { *memory = 0 });
+                        }
+                    });
+                })
+            })
+            .collect();
+        shared.0.give(parts[1]);
+        shared.0.take(parts[0], steps);
+        // SAFETY: as above.
+        shared.1[0].with_mut(|memory| unsafe { *memory = 9 });
+        for releaser in releasers {
+            releaser.join().expect("a releaser ends");
+        }
+        // SAFETY: as above.
+        assert_eq!(shared.1[0].with(|memory| unsafe { *memory }), 9);
+    });
+}
+
 /// Two slices.
 const SLICES: [u64; 2] = [0b01, 0b10];
 /// The halves of a unit.
@@ -96,6 +214,18 @@ fn nobody_uses_a_slice_whose_memory_is_going() {
     slices_model::<Proven>();
     neighbours_model::<Proven>(Steps::Slices, SLICES);
     neighbours_model::<Proven>(Steps::Units, HALVES);
+}
+
+#[test]
+fn memory_of_a_slice_goes_once_where_several_make_room() {
+    releasers_model::<Proven>(Steps::Slices, SLICES);
+    releasers_model::<Proven>(Steps::Units, HALVES);
+}
+
+#[test]
+#[should_panic]
+fn mutant_that_makes_room_of_what_the_trimmer_has_fails() {
+    releasers_model::<ReleasesUntaken>(Steps::Slices, SLICES);
 }
 
 #[test]

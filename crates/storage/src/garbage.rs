@@ -43,15 +43,53 @@ unsafe impl Send for Note {}
 
 #[derive(Default)]
 struct Queue {
-    notes: VecDeque<(Timestamp, Note)>,
+    notes: Notes,
     since_horizon: u32,
+}
+
+/// Notes in their order, in pieces: a queue that grows never needs twice its memory at once.
+#[derive(Default)]
+struct Notes {
+    /// None of them is empty but the only one, which stays: the next note goes there.
+    pieces: VecDeque<VecDeque<(Timestamp, Note)>>,
+    len: usize,
+}
+
+impl Notes {
+    fn push(&mut self, note: (Timestamp, Note)) {
+        match self.pieces.back_mut() {
+            Some(piece) if piece.len() < NOTES_PER_PIECE => piece.push_back(note),
+            _ => self.pieces.push_back(VecDeque::from([note])),
+        }
+        self.len += 1;
+    }
+
+    fn first(&self) -> Option<&(Timestamp, Note)> {
+        self.pieces.front()?.front()
+    }
+
+    fn pop(&mut self) -> Option<Note> {
+        let piece = self.pieces.front_mut()?;
+        let (_, note) = piece.pop_front()?;
+        if piece.is_empty() && self.pieces.len() > 1 {
+            self.pieces.pop_front();
+        }
+        self.len -= 1;
+        Some(note)
+    }
+
+    fn retain(&mut self, mut keeps: impl FnMut(&Note) -> bool) {
+        self.pieces.iter_mut().for_each(|piece| piece.retain(|(_, note)| keeps(note)));
+        self.pieces.retain(|piece| !piece.is_empty());
+        self.len = self.pieces.iter().map(VecDeque::len).sum();
+    }
 }
 
 impl Queue {
     /// Adds a note about a table, unless that is forgotten.
     fn push(&mut self, table: &Table, ts: Timestamp, note: Note) {
         if !table.is_forgotten() || is_mutant(Mutant::ForgottenIsNoted) {
-            self.notes.push_back((ts, note));
+            self.notes.push((ts, note));
         }
     }
 
@@ -67,25 +105,16 @@ impl Queue {
     }
 
     fn take_due(&mut self, horizon: Timestamp) -> Option<Note> {
-        let (ts, _) = self.notes.front()?;
+        let (ts, _) = self.notes.first()?;
         if *ts >= horizon {
             return None;
         }
-        let note = self.notes.pop_front().map(|(_, note)| note);
-        self.keep_little();
-        note
-    }
-
-    /// Gives back the room that a burst of notes has taken, when the last one is gone.
-    fn keep_little(&mut self) {
-        if self.notes.is_empty() && self.notes.capacity() > NOTES_KEPT {
-            self.notes = VecDeque::new();
-        }
+        self.notes.pop()
     }
 }
 
-/// Notes that an empty queue has room for at most.
-const NOTES_KEPT: usize = 1_024;
+/// Notes that lie together.
+const NOTES_PER_PIECE: usize = 1_024;
 /// Notes after which a thread computes the horizon afresh.
 const NOTES_PER_HORIZON: u32 = if cfg!(test) { 2 } else { 64 };
 /// Notes that a writer works off for each one it leaves.
@@ -139,23 +168,19 @@ impl Garbage {
         use sos::wait::WaitType;
 
         self.is_unwatched.store(true, Ordering::Relaxed);
-        let must_wait = || self.is_unwatched.load(Ordering::Relaxed);
+        let must_wait = || self.is_unwatched.load(Ordering::Relaxed) && !memory::is_relief_wanted();
         // The queues' locks order this: who leaves a note after this look at its queue sees the flag.
         if self.count() > 0 {
             self.is_unwatched.store(false, Ordering::Relaxed);
             return;
         }
-        let wait =
-            |timeout| park(self.key(), WaitType::SleepTask, must_wait, timeout, Some(cancel));
+        let wait = |timeout| {
+            park(memory::collectors_key(), WaitType::SleepTask, must_wait, timeout, Some(cancel))
+        };
         if wait(Some(Duration::from_nanos(memory::TIDY_NS))) == Wake::TimedOut {
             memory::tidy();
             wait(None);
         }
-    }
-
-    #[cfg(not(any(loom, shuttle)))]
-    fn key(&self) -> usize {
-        std::ptr::from_ref(&self.is_unwatched).addr()
     }
 
     /// Wakes the collector if it sleeps; called after a note was left, that is, after its queue's lock
@@ -171,12 +196,12 @@ impl Garbage {
     fn wake(&self) {
         if self.is_unwatched.swap(false, Ordering::Relaxed) {
             #[cfg(not(any(loom, shuttle)))]
-            sos::park::unpark_all(self.key());
+            sos::park::unpark_all(sos::memory::collectors_key());
         }
     }
 
     fn count(&self) -> usize {
-        self.shards.iter().map(|shard| shard.queue.lock().notes.len()).sum()
+        self.shards.iter().map(|shard| shard.queue.lock().notes.len).sum()
     }
 
     /// Notes that `head` got a new version at `ts`, and works off a little.
@@ -202,7 +227,7 @@ impl Garbage {
     }
 
     fn push(&self, ts: Timestamp, note: Note) {
-        self.shards.own().queue.lock().notes.push_back((ts, note));
+        self.shards.own().queue.lock().notes.push((ts, note));
         self.announce();
     }
 
@@ -230,7 +255,7 @@ impl Garbage {
             for shard in self.shards.iter() {
                 shard.horizon.fetch_max(horizon.0, Ordering::Relaxed);
                 // Bounded by what is there now: working off may leave new notes.
-                let count = shard.queue.lock().notes.len();
+                let count = shard.queue.lock().notes.len;
                 for _ in 0..count {
                     if !shard.work_off(shared, horizon, &mut done) {
                         break;
@@ -249,11 +274,10 @@ impl Garbage {
         purged.forget();
         for shard in self.shards.iter() {
             let mut queue = shard.queue.lock();
-            queue.notes.retain(|(_, note)| match note {
+            queue.notes.retain(|note| match note {
                 Note::Row { table, .. } | Note::Head { table, .. } => !std::ptr::eq(*table, purged),
                 Note::Table(_) | Note::Index(_) => true,
             });
-            queue.keep_little();
         }
     }
 
@@ -261,7 +285,7 @@ impl Garbage {
     #[cfg(all(test, shuttle))]
     pub(crate) fn knows(&self, wanted: &Table) -> bool {
         self.shards.iter().any(|shard| {
-            shard.queue.lock().notes.iter().any(|(_, note)| match note {
+            shard.queue.lock().notes.pieces.iter().flatten().any(|(_, note)| match note {
                 Note::Row { table, .. } | Note::Head { table, .. } => std::ptr::eq(*table, wanted),
                 Note::Table(_) | Note::Index(_) => false,
             })

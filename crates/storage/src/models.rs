@@ -450,6 +450,74 @@ fn values_on_a_new_level_of_a_directory_are_found() {
     prove(levels_come_once, Mutant::LevelReplaced);
 }
 
+/// A transaction that rests between two statements while a writer changes the row and the collector frees what nobody can
+/// see: each of its statements sees one state, twice the same, and no older one than before.
+fn statements_of_one_that_rests() {
+    let (store, table) = table(IndexKind::Hash { bucket_count: 0 });
+    insert(&table, &[0, 0]).unwrap();
+    let writer = {
+        let (store, table) = (Arc::clone(&store), Arc::clone(&table));
+        spawn(move || {
+            for _ in 0..2 {
+                increment(&table);
+                store.collect();
+            }
+        })
+    };
+    let mut tx = store.begin(TransactionOptions::EXPLICIT);
+    let mut before = 0;
+    for _ in 0..2 {
+        let look = || {
+            let row = tx.get(&table, BY_KEY, &[0], Read::COMMITTED).unwrap();
+            row.expect("the row is there at any time").image().bytes[1]
+        };
+        let first = look();
+        assert!(first >= before, "a statement goes back in time");
+        assert_eq!(look(), first, "a statement sees two states");
+        before = first;
+        tx.rest();
+        tx.next_statement();
+    }
+    writer.join().unwrap();
+}
+
+#[test]
+fn one_that_rests_sees_one_state_with_each_statement() {
+    prove(statements_of_one_that_rests, Mutant::SnapshotUnmarked);
+}
+
+/// A table that a resting transaction has written to is dropped: it stays until that has undone what it did.
+fn table_of_one_that_rests() {
+    let store = Store::new(StoreOptions::default());
+    let spec = spec_of(TableId(1), IndexKind::Hash { bucket_count: 0 });
+    let table = store.create_table(TableSpec { kind: TableKind::Ordinary, ..spec }).unwrap();
+    let mut tx = store.begin(TransactionOptions::EXPLICIT);
+    tx.insert(&table, RowImage { bytes: &[0, 0], blobs: &[] }).unwrap();
+    tx.rest();
+    let dropper = {
+        let store = Arc::clone(&store);
+        spawn(move || {
+            store.drop_table(TableId(1));
+            // The horizon is above the time of the note from the second time on.
+            for _ in 0..2 {
+                store.collect();
+            }
+        })
+    };
+    tx.next_statement();
+    assert!(!table.is_forgotten(), "nobody knows the table any more");
+    dropper.join().unwrap();
+    assert!(!table.is_forgotten(), "nobody knows the table any more");
+    tx.rollback();
+    store.collect();
+    assert!(table.is_forgotten(), "the table stays for good");
+}
+
+#[test]
+fn table_stays_for_one_that_rests_and_has_written_to_it() {
+    prove(table_of_one_that_rests, Mutant::WrittenTableFreed);
+}
+
 /// Heads are allocated past several segments while somebody walks over them: each walk sees all that an earlier one
 /// has seen, and no head twice.
 fn heads_are_walked() {

@@ -23,7 +23,7 @@ use crate::time::Timestamp;
 use crate::transaction::{Isolation, Read, RowLock, Transaction, TransactionOptions, WhenOwned};
 use crate::txstate::TxState;
 use crate::version::{Begin, Version, VersionKind};
-use crate::wait::{Blocker, wait_for};
+use crate::wait::{Blocker, is_memory_short, wait_for, wait_for_memory};
 
 /// The newest committed version of a row, and what a writer needs.
 struct Found<'g> {
@@ -42,6 +42,8 @@ enum Attempt {
     KeysChange,
     /// Somebody may hold the row: it takes a transaction to find out.
     Held,
+    /// There is no memory for the new row.
+    Short,
 }
 
 impl Table {
@@ -86,6 +88,7 @@ impl Table {
                 Attempt::Held => {
                     return self.change_held((index, key), options, buffer, &mut change);
                 }
+                Attempt::Short => wait_for_memory(&options.patience())?,
                 Attempt::KeysChange => {
                     match self.change_keys((index, key), options, buffer, &mut change) {
                         Ok(is_changed) => return Ok(is_changed),
@@ -141,7 +144,10 @@ impl Table {
         if is_mutant(Mutant::TimeBeforeLink) {
             begin = Begin::Committed(self.shared.clock.commit());
         }
-        let version = self.new_version(kind, (begin, 0), found.top, image)?;
+        let version = match self.new_version(kind, (begin, 0), found.top, image) {
+            Err(Error::OutOfMemory) if is_memory_short() => return Ok(Attempt::Short),
+            made => made?,
+        };
         set.note_change(found.head);
         let linked = match moved {
             None => found.head.replace_latest(found.top, version.as_ptr()),
@@ -246,6 +252,9 @@ impl Table {
 
     /// Inserts a row, as an autocommit statement of its own.
     pub fn insert_point(&self, options: &TransactionOptions, row: RowImage<'_>) -> Result<RowId> {
+        if is_memory_short() {
+            wait_for_memory(&options.patience())?;
+        }
         loop {
             let guard = pin();
             let set = self.index_set(&guard);

@@ -66,6 +66,12 @@ pub(crate) fn retire_arc<T: Send + Sync + 'static>(guard: &Guard, counted: Arc<T
     let _ = (guard, Arc::into_raw(counted));
 }
 
+/// Lets the calling thread free some of what it has retired.
+pub(crate) fn breathe() {
+    #[cfg(not(any(loom, shuttle)))]
+    sos::epoch::breathe();
+}
+
 /// Pause between two looks at who is still pinned.
 #[cfg(not(any(loom, shuttle)))]
 const LOOK_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);

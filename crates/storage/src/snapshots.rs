@@ -7,7 +7,7 @@
 //! first and reads the slots then) either meets the 1 and gives up, or the snapshot is the later one.
 
 use crate::shards::Shards;
-use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Ordering};
+use crate::sync::{AtomicPtr, AtomicU64, CachePadded, Mutant, Ordering, is_mutant};
 use crate::time::{Clock, Timestamp};
 
 const FREE: u64 = 0;
@@ -41,6 +41,10 @@ impl Slot {
 
     /// Takes a snapshot. What `pinned` needs stays collected-proof too, if it is older.
     pub(crate) fn take(&self, clock: &Clock, pinned: Option<Timestamp>) -> Timestamp {
+        if is_mutant(Mutant::SnapshotUnmarked) {
+            self.release();
+            return clock.snapshot();
+        }
         // SeqCst: pairs with the loads in `horizon`.
         self.word().swap(TAKING, Ordering::SeqCst);
         let snapshot = clock.snapshot();

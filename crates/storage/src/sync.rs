@@ -47,6 +47,10 @@ pub(crate) enum Mutant {
     HoldWithoutLook,
     /// A writer looks for holds before it links its version.
     HoldsSeenBeforeLink,
+    /// A statement reads without a mark that keeps what it sees.
+    SnapshotUnmarked,
+    /// A transaction that rests keeps no table that it has written to.
+    WrittenTableFreed,
     /// Who adds a level to a directory does not look whether another has.
     LevelReplaced,
 }

@@ -17,19 +17,20 @@ use crate::error::{Error, Result};
 use crate::head::RowHead;
 use crate::hold::{Holds, hold_of};
 use crate::index::Index;
-use crate::reclaim::{pin, retire_arc};
+use crate::reclaim::{breathe, pin, retire_arc};
 use crate::row::{Basis, RowRef};
 use crate::scan::{Bounds, Scan, ScanPosition, ScanSpec};
 use crate::snapshots::Slot;
 use crate::store::{Mistake, Store};
-use crate::sync::{Label, labelled};
+use crate::sync::{Label, Mutant, is_mutant, labelled};
 use crate::table::{IndexId, Table, TableId, TableKind};
 use crate::time::{Clock, Timestamp};
 use crate::txstate::{Pace, TxState, TxStatus};
 use crate::validate::{RangeRead, RowRead, validate};
 use crate::version::{Begin, Version};
 use crate::wait::{
-    Blocker, Cancel, Patience, announce_undo, announce_withdrawal, wait_for, wake_waiters,
+    Blocker, Cancel, Patience, announce_undo, announce_withdrawal, ask_for_reserve,
+    is_memory_short, wait_for, wait_for_memory, wake_waiters,
 };
 use crate::write::{Write, WriteKind};
 
@@ -273,6 +274,23 @@ impl Transaction {
         }
     }
 
+    /// Ends a statement while the transaction goes on, for as long as its client likes. What only the statement could see
+    /// is kept no longer for one that has nothing but read, and whose next statement will see the state of its own time:
+    /// so an idle transaction under READ COMMITTED is in nobody's way.
+    pub fn rest(&mut self) {
+        let inner = self.inner.get_mut();
+        inner.statement_snapshot = None;
+        inner.views.clear();
+        drop_copies(&mut inner.copies);
+        // What it has written or holds is in tables, which stay until it has ended.
+        let owns_nothing = inner.state.is_none() || is_mutant(Mutant::WrittenTableFreed);
+        let has_tracked = !inner.reads.is_empty() || !inner.ranges.is_empty();
+        let keeps = !owns_nothing || has_tracked || inner.transaction_snapshot.is_some();
+        if let Some(slot) = inner.slot.take_if(|_| !keeps) {
+            slot.release();
+        }
+    }
+
     /// Sets the lock timeout of the waits to come, in milliseconds.
     pub fn set_lock_timeout(&mut self, lock_timeout_ms: Option<u32>) {
         self.patience.timeout_ms = lock_timeout_ms;
@@ -477,17 +495,23 @@ impl Transaction {
     }
 
     fn undo_from(&mut self, first: usize, locks: Locks) {
-        let guard = pin();
         let writes = &mut self.inner.get_mut().writes;
         let mut kept = Vec::new();
-        for write in writes.drain(first..).rev() {
-            match (write.kind, locks) {
-                (WriteKind::Lock, Locks::Keep) => kept.push(write),
-                (WriteKind::Lock, Locks::Release) => write.release_lock(&guard),
-                (WriteKind::Insert | WriteKind::Update | WriteKind::Delete, _) => {
-                    write.undo(&guard);
+        while writes.len() > first {
+            let from = first.max(writes.len().saturating_sub(UNDONE_AT_ONCE));
+            let guard = pin();
+            for write in writes.drain(from..).rev() {
+                match (write.kind, locks) {
+                    (WriteKind::Lock, Locks::Keep) => kept.push(write),
+                    (WriteKind::Lock, Locks::Release) => write.release_lock(&guard),
+                    (WriteKind::Insert | WriteKind::Update | WriteKind::Delete, _) => {
+                        write.undo(&guard);
+                    }
                 }
             }
+            drop(guard);
+            // Whoever is here may be so for want of memory: what waits to be freed stays little.
+            breathe();
         }
         writes.extend(kept.into_iter().rev());
     }
@@ -577,6 +601,29 @@ impl Transaction {
         unsafe { &*kept }
     }
 
+    /// Waits until there is memory for another row, of which the collector may have to free some; the caller holds no pin.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]; [`Error::Cancelled`].
+    #[inline]
+    pub(crate) fn wait_for_memory(&self, pace: Pace) -> Result<()> {
+        if !is_memory_short() || pace == Pace::Brief {
+            return Ok(());
+        }
+        self.look_from_now();
+        wait_for_memory(&self.patience)
+    }
+
+    /// Has nothing kept that only earlier statements could see: this one has not looked yet.
+    #[cold]
+    fn look_from_now(&self) {
+        let inner = &mut *self.inner.borrow_mut();
+        let has_looked = inner.transaction_snapshot.is_some() || inner.statement_snapshot.is_some();
+        if let (Some(slot), false) = (inner.slot, has_looked) {
+            slot.take(self.clock(), None);
+        }
+    }
+
     /// Returns the store's clock.
     pub(crate) fn clock(&self) -> &Clock {
         &self.store.shared().clock
@@ -659,6 +706,7 @@ impl Transaction {
         if inner.doomed {
             return Err(Error::Doomed);
         }
+        ask_for_writes(&inner.writes)?;
         Ok(Arc::clone(
             inner
                 .state
@@ -704,6 +752,19 @@ impl Transaction {
             && table.kind() == TableKind::MemoryOptimized
             && isolation >= Isolation::RepeatableRead
     }
+}
+
+/// Writes that are undone before some of what they had is freed.
+const UNDONE_AT_ONCE: usize = 1_024;
+/// Writes from which on a list that is full asks for memory before it grows.
+const ASKED_FROM: usize = 16 << 10;
+
+/// Asks for the memory that a list of writes takes when it grows, if it is full: with the old one beside it.
+fn ask_for_writes(writes: &Vec<Write>) -> Result<()> {
+    if writes.len() == writes.capacity() && writes.len() >= ASKED_FROM {
+        return ask_for_reserve(2 * writes.len() * size_of::<Write>());
+    }
+    Ok(())
 }
 
 /// Frees copies that nobody else has seen.

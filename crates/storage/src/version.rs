@@ -103,8 +103,10 @@ impl Version {
         let blobs_len = u16::try_from(image.blobs.len()).map_err(|_| Error::OutOfMemory)?;
         let layout = Self::layout(bytes_len, blobs_len);
         if kind == VersionKind::Data {
-            // Deleting must go on working when memory is short.
             check_memory()?;
+        } else {
+            // Deleting goes on when memory is short: that is what the reserve is for.
+            check_reserve()?;
         }
         // SAFETY: the layout has a size of at least the header's.
         let place = booked(|| unsafe { std::alloc::alloc(layout) }).cast::<Self>();
@@ -228,6 +230,16 @@ unsafe fn blobs_start(version: NonNull<Version>) -> *mut Bytes {
     const { assert!(size_of::<Version>().is_multiple_of(align_of::<Bytes>())) };
     // SAFETY: the caller's promise: the allocation reaches at least to the end of the header.
     unsafe { version.as_ptr().add(1) }.cast()
+}
+
+#[cfg(not(any(loom, shuttle)))]
+fn check_reserve() -> Result<()> {
+    sos::memory::check_reserve().map_err(|_| Error::OutOfMemory)
+}
+
+#[cfg(any(loom, shuttle))]
+fn check_reserve() -> Result<()> {
+    Ok(())
 }
 
 #[cfg(not(any(loom, shuttle)))]

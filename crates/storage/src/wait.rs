@@ -271,3 +271,50 @@ fn closes_circle(waiter: &TxState) -> bool {
 
 /// The longest chain of waiters that is followed.
 const CIRCLE_MAX: u32 = 10_000;
+
+/// Tells whether requests are refused memory.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub(crate) fn is_memory_short() -> bool {
+    sos::memory::check().is_err()
+}
+
+/// Waits until there is room, of which the collector may have to make some. The caller holds no pin, so that what was
+/// unlinked can be freed.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] where there is none; [`Error::Cancelled`].
+#[cfg(not(any(loom, shuttle)))]
+#[cold]
+pub(crate) fn wait_for_memory(patience: &Patience) -> Result<()> {
+    use sos::memory::NoRoom;
+    match sos::memory::wait_for_room(0, patience.cancel.as_deref()) {
+        Ok(()) => Ok(()),
+        Err(NoRoom::OverLimit) => Err(Error::OutOfMemory),
+        Err(NoRoom::Cancelled) => Err(Error::Cancelled),
+    }
+}
+
+/// Asks for memory without which a transaction could not go on to undo what it does.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn ask_for_reserve(bytes: usize) -> Result<()> {
+    sos::memory::reserve_for(bytes).map_err(|_| Error::OutOfMemory)
+}
+
+/// See above.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn ask_for_reserve(_: usize) -> Result<()> {
+    Ok(())
+}
+
+/// A model has memory enough, but where it says that it has not: then whoever may wait does.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn is_memory_short() -> bool {
+    false
+}
+
+/// See above.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn wait_for_memory(_: &Patience) -> Result<()> {
+    Ok(())
+}

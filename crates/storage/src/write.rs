@@ -176,6 +176,7 @@ impl Transaction {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         let mut has_met = false;
+        self.wait_for_memory(state.pace)?;
         loop {
             let guard = pin();
             self.admit(table, &guard)?;
@@ -320,6 +321,7 @@ impl Transaction {
         let _label = labelled(Label::Row);
         let state = self.writing_state()?;
         let mut has_met = false;
+        self.wait_for_memory(state.pace)?;
         loop {
             let guard = pin();
             self.admit(row.table, &guard)?;

@@ -19,7 +19,7 @@ use types::{Bytes, Error, Msg, Result, Value};
 
 use crate::catalog::TableDef;
 use crate::exec::vector::Share;
-use crate::exec::{Cx, fault};
+use crate::exec::{Cx, fault, long};
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::Scan;
 use crate::plan::statement::{Purpose, table_of};
@@ -28,7 +28,7 @@ use ::session::event::emit;
 /// Rows from which an insert is compressed at once: fewer go to the delta store.
 const BULK_ROWS_MIN: usize = 102_400;
 /// Rows between two looks at the limit of memory.
-const ROWS_PER_CHECK: usize = 4_096;
+const ROWS_PER_CHECK: usize = 256;
 
 /// Rows of a group that lie together.
 #[derive(Clone)]
@@ -450,7 +450,7 @@ impl ColumnLoad {
     ) -> Result<()> {
         self.builder.push(row);
         if self.builder.len().is_multiple_of(ROWS_PER_CHECK) {
-            sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+            self.ask_for_memory(table, to, cx)?;
         }
         if self.builder.is_full() {
             self.publish(Trim::None, table, to, cx)?;
@@ -470,7 +470,7 @@ impl ColumnLoad {
         to: To<'_>,
         cx: &mut Cx<'_>,
     ) -> Result<()> {
-        sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+        self.ask_for_memory(table, to, cx)?;
         let room = GROUP_ROWS_MAX - self.builder.len();
         if rows.len() <= room {
             self.builder.append(columns.iter().copied(), rows);
@@ -518,6 +518,18 @@ impl ColumnLoad {
             let stored = transaction.insert(&table.rows.data, RowImage::from(&buffer));
             stored.map_err(|e| fault::raise(cx, e))?;
         }
+        Ok(())
+    }
+
+    /// Asks for what the rows take once more: as vectors that grow, and as segments. Where that is too much, the rows that
+    /// are there become a group.
+    fn ask_for_memory(&mut self, table: &TableDef, to: To<'_>, cx: &mut Cx<'_>) -> Result<()> {
+        let asked = long::wait_for_room(2 * self.builder.memory(), cx);
+        if asked.is_ok() || self.builder.len() < BULK_ROWS_MIN || cx.session.cancel.is_set() {
+            return asked;
+        }
+        self.publish(Trim::Memory, table, to, cx)?;
+        self.builder.shrink();
         Ok(())
     }
 

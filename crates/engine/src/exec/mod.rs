@@ -16,6 +16,7 @@ pub mod fault;
 mod frame_tables;
 mod function;
 pub use crate::session::grant;
+pub(crate) mod long;
 pub mod query;
 pub(crate) mod reset;
 pub mod run;

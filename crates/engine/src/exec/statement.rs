@@ -157,6 +157,7 @@ pub(crate) fn in_transaction<T>(
         if done.is_err() && !transaction.is_doomed() {
             transaction.rollback_to(savepoint);
         }
+        transaction.rest();
         cx.session.transaction.doomed |= transaction.is_doomed();
         cx.session.transaction.active = Some(transaction);
         return done;

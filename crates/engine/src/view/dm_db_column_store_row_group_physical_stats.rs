@@ -45,13 +45,14 @@ fn trim(row: &GroupRow) -> Option<(u8, &'static str)> {
         Trim::None | Trim::Moved | Trim::Reorganize => (1, "NO_TRIM"),
         Trim::BulkLoad => (2, "BULKLOAD"),
         Trim::Rebuild => (6, "RESIDUAL_ROW_GROUP"),
+        Trim::Memory => (5, "MEMORY_LIMITATION"),
     })
 }
 
 /// Returns how the rows came to be compressed; it is not noted of groups that a load has filled.
 fn transition(row: &GroupRow) -> Option<(u8, &'static str)> {
     match row.trim? {
-        Trim::None => None,
+        Trim::None | Trim::Memory => None,
         Trim::BulkLoad => Some((6, "BULKLOAD")),
         Trim::Rebuild => Some((2, "INDEX_BUILD")),
         Trim::Moved => Some((3, "TUPLE_MOVER")),

@@ -78,6 +78,7 @@ impl Facts {
             _ => None,
         });
         let cards = instance.sessions.cards();
+        let open = cards.iter().filter(|card| card.transactions() > 0).count();
         Self {
             totals: instance.sessions.totals(),
             waits: accounts.waits(),
@@ -85,7 +86,8 @@ impl Facts {
             clerks: sos::memory::clerks(),
             connected: count(instance.sessions.count()),
             running: count(cards.iter().filter(|card| card.is_running()).count()),
-            active_transactions: count(instance.store.active_transactions()),
+            // An idle one that has only read has nothing at the store.
+            active_transactions: count(instance.store.active_transactions().max(open)),
             failed_logins: instance.login_failures.count(),
         }
     }

@@ -240,6 +240,18 @@ pub fn collect() {
     });
 }
 
+/// Lets a thread that retires much free some of it on the way: as [`collect`], and also within a worker's request, if it
+/// holds no pin of its own.
+pub fn breathe() {
+    LOCAL.with(|local| {
+        if local.depth.get() == u32::from(local.serving.get()) {
+            local.pin();
+            local.collect();
+            local.unpin();
+        }
+    });
+}
+
 /// Waits until every read-side section that is open now has ended, and every worker has passed a
 /// quiescent point or waits without a pin: whoever pins from then on sees what was written before the
 /// call. `rest` lets time pass between two looks; where it says `false` the wait is given up, and

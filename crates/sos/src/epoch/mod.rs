@@ -19,7 +19,7 @@ mod snapshot;
 pub use board::Board;
 pub use domain::{Domain, Epoch, EpochOrders, Slot};
 #[cfg(not(any(loom, shuttle)))]
-pub use local::{Pin, collect, pending, pin, retire, retire_box, synchronize};
+pub use local::{Pin, breathe, collect, pending, pin, retire, retire_box, synchronize};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use local::{Suspended, enter, leave, quiescent, suspend};
 #[cfg(not(any(loom, shuttle)))]

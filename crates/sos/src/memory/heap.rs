@@ -9,8 +9,9 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
+use super::budget;
 use super::class::UNIT_BYTES;
-use super::slices::{Going, Slices, UNIT_SLICES, WHOLE};
+use super::slices::{Going, Slices, Steps, UNIT_SLICES, WHOLE};
 use super::space::{HEAP, keep, steps};
 use super::tag::{self, TAGGED_BYTES};
 use crate::sync::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
@@ -36,7 +37,8 @@ static UNITS: [Slices; HEAP_BYTES_MAX / UNIT_BYTES] =
 /// trimmer when nobody has.
 static TAGGED: [AtomicU32; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicU32::new(0) }; HEAP_BYTES_MAX / UNIT_BYTES];
-/// Units that the trimmer has taken apart. Written by nobody else.
+/// Units whose pages are small ones: the trimmer has taken them apart, or memory was short when they began. Written by
+/// the two.
 static APART: [AtomicBool; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicBool::new(false) }; HEAP_BYTES_MAX / UNIT_BYTES];
 
@@ -158,7 +160,18 @@ const fn set_of(first: usize, count: usize) -> u64 {
 
 /// Takes slices of a unit, and has memory put behind those that have none, and behind their tags.
 fn take(unit: usize, slices: u64) {
-    let missing = UNITS[unit].take(slices, steps());
+    let lacking = UNITS[unit].lacks(slices).count_ones() as usize;
+    let mut by = steps();
+    if lacking > 0 {
+        budget::grow(lacking * (SLICE_BYTES + TAGS_BYTES));
+        if by == Steps::Units && budget::is_short() && UNITS[unit].is_new() {
+            // It gets its memory slice by slice, as one that was taken apart.
+            prefer_pages(SysCause::PagePopulate, unit_start(unit), UNIT_BYTES, Paging::Small);
+            APART[unit].store(true, Ordering::Relaxed);
+            by = Steps::Slices;
+        }
+    }
+    let missing = UNITS[unit].take(slices, by);
     if missing != 0 {
         // A thread that finds a slice populated may touch it a moment before it is, and takes the fault.
         let (start, bytes) = range_of(unit, missing);
@@ -177,10 +190,15 @@ fn take(unit: usize, slices: u64) {
     }
 }
 
+/// Where a unit begins.
+fn unit_start(unit: usize) -> usize {
+    HEAP.start() + unit * UNIT_BYTES
+}
+
 /// From the first to the last of some slices: address and size.
 fn range_of(unit: usize, slices: u64) -> (usize, usize) {
     let (first, last) = (slices.trailing_zeros() as usize, slices.ilog2() as usize);
-    let start = HEAP.start() + unit * UNIT_BYTES + first * SLICE_BYTES;
+    let start = unit_start(unit) + first * SLICE_BYTES;
     (start, (last + 1 - first) * SLICE_BYTES)
 }
 
@@ -262,18 +280,13 @@ pub(super) fn rejoin() {
 }
 
 fn allow_huge(unit: usize) {
-    prefer_pages(
-        SysCause::MemoryDecommit,
-        HEAP.start() + unit * UNIT_BYTES,
-        UNIT_BYTES,
-        Paging::Huge,
-    );
+    prefer_pages(SysCause::MemoryDecommit, unit_start(unit), UNIT_BYTES, Paging::Huge);
     APART[unit].store(false, Ordering::Relaxed);
 }
 
 /// Gives the memory of slices of a unit back, and of their tags; returns how much the tags had.
 fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
-    let whole = HEAP.start() + unit * UNIT_BYTES;
+    let whole = unit_start(unit);
     if is_first {
         // Else the kernel makes it one again in a while, memory that our books do not have among it.
         prefer_pages(SysCause::MemoryDecommit, whole, UNIT_BYTES, Paging::Small);

@@ -19,6 +19,8 @@ mod budget;
 mod class;
 #[cfg(not(any(loom, shuttle)))]
 mod clerk;
+#[cfg(not(any(loom, shuttle)))]
+mod collector;
 mod depot;
 #[cfg(not(any(loom, shuttle)))]
 pub mod experiment;
@@ -28,6 +30,7 @@ mod extent;
 mod heap;
 #[cfg(not(any(loom, shuttle)))]
 mod pool;
+mod relief;
 mod slices;
 #[cfg(not(any(loom, shuttle)))]
 mod space;
@@ -44,16 +47,22 @@ mod unit;
 mod unit_tests;
 
 pub use depot::{Depot, DepotOrders};
+pub use relief::{Relief, ReliefOrders};
 pub use slices::{Going, SliceOrders, Slices, Steps, WHOLE};
 
 #[cfg(not(any(loom, shuttle)))]
 pub use allocator::Allocator;
 #[cfg(not(any(loom, shuttle)))]
-pub use budget::{OverLimit, check, limit_bytes, set_limit_bytes, used_bytes};
+pub use budget::{
+    OverLimit, check, check_reserve, limit_bytes, reserve_for, room_for, set_limit_bytes,
+    used_bytes,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub use clerk::{ClerkRow, MemoryClerk, clerks, flush, page_allocations, tidy, with_clerk};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use clerk::{close, retire};
+#[cfg(not(any(loom, shuttle)))]
+pub use collector::{Collector, NoRoom, Pass, collectors_key, is_relief_wanted, wait_for_room};
 #[cfg(not(any(loom, shuttle)))]
 pub use extent::Extent;
 #[cfg(not(any(loom, shuttle)))]

@@ -13,7 +13,6 @@
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
 
-use super::MemoryClerk;
 use super::class::{
     CLASSES, PAGE_BYTES, UNIT_BYTES, UNIT_PAGES, class_of, pages_of, pages_of_bytes, rounded,
 };
@@ -22,6 +21,7 @@ use super::experiment::Experiment;
 use super::slices::Steps;
 use super::space::{EXTENTS, MemoryModel, keep, model};
 use super::unit::{Taken, Unit, Units};
+use super::{MemoryClerk, budget};
 use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
@@ -32,8 +32,6 @@ use crate::xe::told;
 const MAGAZINE: usize = 8;
 /// Bytes of one class that a thread keeps at most, unless that is not even one extent.
 const MAGAZINE_BYTES: usize = 512 << 10;
-/// Bytes that a thread keeps at most.
-const RACK_BYTES: usize = 4 << 20;
 /// Bytes of small extents that are taken from the units at once.
 const REFILL_BYTES: usize = 64 << 10;
 
@@ -62,6 +60,8 @@ struct Magazine {
 struct Rack {
     magazines: [Magazine; CLASSES],
     bytes: Cell<usize>,
+    /// Whether it keeps nothing any more.
+    is_closed: Cell<bool>,
 }
 
 thread_local! {
@@ -72,6 +72,7 @@ thread_local! {
                 Magazine { count: Cell::new(0), extents: [const { Cell::new(0) }; MAGAZINE] }
             }; CLASSES],
             bytes: Cell::new(0),
+            is_closed: Cell::new(false),
         }
     };
 }
@@ -92,7 +93,7 @@ impl Rack {
         let magazine = &self.magazines[class];
         let (count, size) = (magazine.count.get(), pages_of(class) * PAGE_BYTES);
         let bytes = self.bytes.get() + size;
-        if count == room(class) || bytes > RACK_BYTES {
+        if count == room(class) || bytes > budget::kept_bytes() || self.is_closed.get() {
             return false;
         }
         magazine.extents[count].set(extent);
@@ -138,6 +139,7 @@ pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
     }
     let pages = pages_of_bytes(bytes);
     let (address, is_zero) = if pages > UNIT_PAGES {
+        budget::grow(pages.next_multiple_of(UNIT_PAGES) * PAGE_BYTES);
         let taken = UNITS.lock().take_run(pages)?;
         provide(&taken);
         (address_of(taken.page), taken.grown >= pages)
@@ -205,9 +207,13 @@ fn hand_over(class: usize, extent: usize) {
     let mut list = [0; MAGAZINE];
     let count = RACK.with(|rack| rack.drain(class, &mut list));
     if count > 0 {
-        // SAFETY: these extents are free, and this thread's.
-        let pack = unsafe { write_pack(&list[..count]) };
-        if !DEPOTS[class].put(pack) {
+        // Where memory is short, who needs some looks for it at the units.
+        let is_kept = !budget::is_short() && {
+            // SAFETY: these extents are free, and this thread's.
+            let pack = unsafe { write_pack(&list[..count]) };
+            DEPOTS[class].put(pack)
+        };
+        if !is_kept {
             give_all(class, &list[..count]);
         }
     }
@@ -263,12 +269,15 @@ unsafe fn read_pack(pack: usize, list: &mut [usize; MAGAZINE]) -> usize {
 
 #[cold]
 fn from_units(class: usize) -> Option<usize> {
-    let wanted = (REFILL_BYTES / (pages_of(class) * PAGE_BYTES)).clamp(1, room(class));
+    let size = pages_of(class) * PAGE_BYTES;
+    let is_short = budget::is_short();
+    let wanted = if is_short { 1 } else { (REFILL_BYTES / size).clamp(1, room(class)) };
+    budget::grow(wanted * size);
     let mut taken = [None; MAGAZINE];
     {
         let mut units = UNITS.lock();
         for place in &mut taken[..wanted] {
-            *place = units.take_slot(class);
+            *place = units.take_slot(class, is_short);
         }
     }
     let mut first = None;
@@ -288,7 +297,7 @@ fn from_units(class: usize) -> Option<usize> {
 #[cold]
 fn from_lock(class: usize) -> Option<usize> {
     // A statement of its own, so that the lock is not held during the call.
-    let taken = UNITS.lock().take_slot(class)?;
+    let taken = UNITS.lock().take_slot(class, false)?;
     provide(&taken);
     Some(address_of(taken.page))
 }
@@ -367,7 +376,7 @@ pub(super) fn flush() {
 /// and its account, nobody would ever find.
 pub(super) fn close() {
     flush();
-    RACK.with(|rack| rack.bytes.set(RACK_BYTES));
+    RACK.with(|rack| rack.is_closed.set(true));
 }
 
 /// Gives what is in the depots back to the units, so that whole units become free.

@@ -112,6 +112,20 @@ impl<O: SliceOrders> Slices<O> {
         }
     }
 
+    /// The slices of these that have no memory.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn lacks(&self, slices: u64) -> u64 {
+        // Relaxed: a measure.
+        slices & !(self.state.load(Ordering::Relaxed) >> UNIT_SLICES)
+    }
+
+    /// Whether nobody uses any, and none has memory.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_new(&self) -> bool {
+        // Relaxed: a measure.
+        self.state.load(Ordering::Relaxed) == 0
+    }
+
     /// Gives slices back, with their memory.
     pub fn give(&self, slices: u64) {
         self.state.fetch_and(!slices, O::GIVE);

@@ -82,7 +82,7 @@ impl Trimmer {
         if IS_BUSY.swap(true, Ordering::Acquire) {
             return;
         }
-        let is_short = super::budget::is_short(EXTENTS.populated());
+        let is_short = super::budget::measure();
         if is_short || self.extents.looks == 0 {
             pool::empty_depots();
         }
@@ -95,6 +95,9 @@ impl Trimmer {
         let excess = self.heap.look(idle, HEAP.populated(), is_short);
         let mut below = usize::MAX;
         trim((idle, excess), |most| heap::release_idle(&mut below, most), stopping);
+        if is_short {
+            super::budget::measure();
+        }
         IS_BUSY.store(false, Ordering::Release);
     }
 }

@@ -216,10 +216,10 @@ impl Units {
         result
     }
 
-    /// Takes a slot of a class.
-    pub(super) fn take_slot(&mut self, class: usize) -> Option<Taken> {
+    /// Takes a slot of a class; if memory is short, without having a whole unit populated for it.
+    pub(super) fn take_slot(&mut self, class: usize, is_short: bool) -> Option<Taken> {
         let index = match self.heads[class] {
-            0 => self.split_free(class)?,
+            0 => self.split_free(class, is_short)?,
             head => head as usize - 1,
         };
         let (pages, steps) = (pages_of(class), self.steps);
@@ -358,11 +358,11 @@ impl Units {
         }
     }
 
-    fn split_free(&mut self, class: usize) -> Option<usize> {
+    fn split_free(&mut self, class: usize, is_short: bool) -> Option<usize> {
         let index = self.find_free(1)?;
         self.mark_used(index, Kind::Split);
         self.split[class] += 1;
-        let is_first = self.split[class] == 1;
+        let is_by_slot = is_short || self.split[class] == 1;
         let steps = self.steps;
         self.change(index, |unit| {
             unit.class = u8::try_from(class).expect("classes are few");
@@ -370,7 +370,7 @@ impl Units {
             // What is no slot counts as taken.
             let slots = UNIT_PAGES / pages_of(class);
             unit.taken = Bits::span(slots, UNIT_PAGES - slots);
-            unit.is_apart |= is_first && steps == Steps::Units && unit.populated.is_empty();
+            unit.is_apart |= is_by_slot && steps == Steps::Units && unit.populated.is_empty();
         });
         self.list(index);
         Some(index)

@@ -28,9 +28,11 @@ struct Model {
     populated: Vec<bool>,
     /// Units whose pages are small ones.
     apart: [bool; UNITS],
-    /// What the trimmer has.
-    going: Option<Idle>,
+    /// What the trimmer has, and who makes room beside it.
+    going: Vec<Idle>,
     steps: Steps,
+    /// Whether memory is short.
+    is_short: bool,
 }
 
 impl Model {
@@ -41,12 +43,13 @@ impl Model {
         unsafe { units.open(table.as_mut_ptr(), UNITS) };
         units.set_steps(steps);
         let (populated, apart) = (vec![false; UNITS * UNIT_PAGES], [false; UNITS]);
-        Self { units, _table: table, held: BTreeMap::new(), populated, apart, going: None, steps }
+        let (held, going) = (BTreeMap::new(), Vec::new());
+        Self { units, _table: table, held, populated, apart, going, steps, is_short: false }
     }
 
     fn take(&mut self, pages: usize, class: Option<usize>) -> bool {
         let taken = match class {
-            Some(class) => self.units.take_slot(class),
+            Some(class) => self.units.take_slot(class, self.is_short),
             None => self.units.take_run(pages),
         };
         let Some(taken) = taken else { return false };
@@ -94,24 +97,34 @@ impl Model {
     fn going_pages(&self) -> Vec<usize> {
         let pages = |idle: &Idle| {
             let page = idle.page;
-            idle.pages
-                .runs()
-                .flat_map(move |(first, count)| page + first..page + first + count)
-                .collect()
+            let runs: Vec<_> = idle.pages.runs().collect();
+            runs.into_iter().flat_map(move |(first, count)| page + first..page + first + count)
         };
-        self.going.as_ref().map_or(Vec::new(), pages)
+        self.going.iter().flat_map(pages).collect()
     }
 
     /// The trimmer takes something, or gives back what it has taken; false if there is nothing.
     fn trim(&mut self) -> bool {
-        if let Some(idle) = self.going.take() {
+        self.trim_among(1)
+    }
+
+    /// As [`Self::trim`], and so many units may be on their way at once.
+    fn trim_among(&mut self, most: usize) -> bool {
+        let before = self.going_pages();
+        let taken = (self.going.len() < most)
+            .then(|| self.units.take_idle(&mut { usize::MAX }, usize::MAX))
+            .flatten();
+        let Some(idle) = taken else {
+            if self.going.is_empty() {
+                return false;
+            }
+            let idle = self.going.remove(0);
             self.units.give_idle(&idle);
             return true;
-        }
-        self.going = self.units.take_idle(&mut { usize::MAX }, usize::MAX);
-        let Some(idle) = self.going else { return false };
-        for page in self.going_pages() {
-            assert!(!self.is_held(page), "the page is free");
+        };
+        self.going.push(idle);
+        for page in self.going_pages().split_off(before.len()) {
+            assert!(!self.is_held(page) && !before.contains(&page), "the page is free");
             assert!(std::mem::take(&mut self.populated[page]), "and has memory");
         }
         let unit = idle.page / UNIT_PAGES;
@@ -134,7 +147,7 @@ impl Model {
         let below = self.held.range(..pages.end);
         let mut here =
             below.rev().take_while(|(first, held)| *first + held.0 > pages.start).peekable();
-        if self.going.is_some_and(|going| going.page == pages.start) {
+        if self.going.iter().any(|going| going.page == pages.start) {
             return 0;
         }
         match here.peek() {
@@ -163,12 +176,13 @@ fn take_and_give_at_random(model: &mut Model) {
     for round in 0..20_000 {
         // For a while more is taken, then more given back.
         let takes = if round / 2_000 % 2 == 0 { 13 } else { 8 };
+        model.is_short = round / 500 % 3 == 0;
         match random.below(20) {
             0 => {
                 let pages = UNIT_PAGES + 1 + random.below(5 * UNIT_PAGES);
                 model.take(pages, None);
             }
-            1 => _ = model.trim(),
+            1 => _ = model.trim_among(1 + random.below(2)),
             kind if kind < takes => {
                 let class = random.below(CLASSES);
                 model.take(pages_of(class), Some(class));
@@ -221,6 +235,18 @@ fn first_unit_of_a_class_is_populated_slot_by_slot_and_others_as_a_whole() {
     assert_eq!((model.units.idle_pages(), &model.apart[..2]), (0, [false, true].as_slice()));
     assert!(model.take(16, Some(class)));
     assert_eq!(model.populated.iter().filter(|&&is| is).count(), UNIT_PAGES + 32);
+}
+
+#[test]
+fn unit_that_begins_when_memory_is_short_is_populated_slot_by_slot() {
+    let mut model = Model::new(Steps::Units);
+    let class = class_of(16);
+    model.is_short = true;
+    for _ in 0..17 {
+        assert!(model.take(16, Some(class)));
+    }
+    let populated = model.populated.iter().filter(|&&is| is).count();
+    assert_eq!((populated, &model.apart[..2]), (17 * 16, [false, true].as_slice()));
 }
 
 #[test]

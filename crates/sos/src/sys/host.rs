@@ -128,6 +128,8 @@ pub struct ProcessMemory {
     pub locked_kb: u64,
     /// In memory and read from files: the binary and its libraries.
     pub file_kb: u64,
+    /// In memory and the process's own: what no file has.
+    pub anonymous_kb: u64,
     /// In huge pages of their own pool.
     pub huge_kb: u64,
 }
@@ -144,6 +146,7 @@ pub fn process_memory() -> Option<ProcessMemory> {
         locked_kb: of("VmLck:")?,
         // Kernels before 4.5 have no such line.
         file_kb: of("RssFile:").unwrap_or(0),
+        anonymous_kb: of("RssAnon:").unwrap_or(0),
         // A kernel without huge pages has no such line, and the process has none.
         huge_kb: of("HugetlbPages:").unwrap_or(0),
     })

@@ -104,6 +104,14 @@ pub fn total_memory_bytes() -> u64 {
     total * unit
 }
 
+/// Bytes of memory that this process may have: the machine's, or what the limits of its control groups leave of it, as in
+/// a container.
+#[must_use]
+pub fn granted_memory_bytes() -> u64 {
+    let machine = total_memory_bytes();
+    super::cgroup::limit_bytes().map_or(machine, |limit| limit.min(machine))
+}
+
 /// Raises the limit of open files as far as the system lets us; returns the limit then.
 pub fn raise_open_files() -> u64 {
     call(SysCause::Process, || {

@@ -85,6 +85,18 @@ impl GroupBuilder {
         Some(segments)
     }
 
+    /// Returns the bytes that the rows take, without what long values hold.
+    pub fn memory(&self) -> usize {
+        self.columns.iter().map(|column| column.memory()).sum()
+    }
+
+    /// Gives up the memory that it has kept for more rows. There are none in it.
+    pub fn shrink(&mut self) {
+        assert!(self.is_empty(), "rows would be lost");
+        self.columns = self.columns.iter().map(|c| Vector::of_type(c.data_type())).collect();
+        self.room = Room::default();
+    }
+
     /// Drops all rows; keeps the memory.
     pub fn clear(&mut self) {
         self.columns.iter_mut().for_each(Vector::clear);

@@ -46,11 +46,13 @@ pub enum Trim {
     Moved,
     /// It was full, and REORGANIZE compressed it.
     Reorganize,
+    /// Memory was short.
+    Memory,
 }
 
 impl Trim {
-    const ALL: [Self; 5] =
-        [Self::None, Self::BulkLoad, Self::Rebuild, Self::Moved, Self::Reorganize];
+    const ALL: [Self; 6] =
+        [Self::None, Self::BulkLoad, Self::Rebuild, Self::Moved, Self::Reorganize, Self::Memory];
 }
 
 /// A compressed row.

@@ -92,7 +92,7 @@ impl<'p> Batches<'p> {
         loop {
             if let Some((path, rows)) = &mut self.rows {
                 let more = rows.next(batch).map_err(|error| damaged(path, &error))?;
-                sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+                crate::exec::long::wait_for_room(0, cx)?;
                 if more {
                     return Ok(true);
                 }

@@ -77,7 +77,7 @@ fn write(
             }
             if writer.rows() / ROWS_PER_LOOK > looked {
                 fault::check_cancel(cx)?;
-                sos::memory::check().map_err(|_| Error::from(Msg::OutOfMemory))?;
+                crate::exec::long::wait_for_room(0, cx)?;
             }
             Ok(if writer.rows() == limit { Flow::Enough } else { Flow::More })
         })?;

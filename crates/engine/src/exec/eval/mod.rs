@@ -11,9 +11,10 @@ use types::comparison::compare;
 use types::value::ColumnType;
 use types::{Collation, Msg, Result, Value};
 
-use crate::exec::Cx;
 use crate::exec::arithmetic::soften;
+use crate::exec::long::Takes;
 use crate::exec::query::{Flow, run_query};
+use crate::exec::{Cx, long};
 use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::{
     CompareOp, Conversion, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier,
@@ -43,6 +44,7 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
         }
         ExprKind::Arithmetic(op, operands) => {
             with_operands(&operands.0, &operands.1, cx, |l, r| {
+                long::ask_for_result(Takes::Joined, &expr.ty.data_type, [l, r].into_iter())?;
                 types::arith::binary(*op, l, r, &expr.ty.data_type)
             })
             .or_else(|error| soften(error, cx))
@@ -181,12 +183,13 @@ fn eval_convert(conversion: &Conversion, to: &ColumnType, cx: &mut Cx<'_>) -> Re
     };
     let options = cx.convert_options();
     let from = &conversion.operand.ty;
+    let convert = |value: &Value| {
+        long::ask_for_result(Takes::Converted, &to.data_type, std::iter::once(value))?;
+        types::convert(value, from, to, style, conversion.mode, &options)
+    };
     let converted = match in_place(&conversion.operand, cx) {
-        Some(value) => types::convert(value, from, to, style, conversion.mode, &options),
-        None => {
-            let value = eval(&conversion.operand, cx)?;
-            types::convert(&value, from, to, style, conversion.mode, &options)
-        }
+        Some(value) => convert(value),
+        None => convert(&eval(&conversion.operand, cx)?),
     };
     converted.or_else(|error| soften(error, cx))
 }
@@ -213,6 +216,7 @@ fn eval_call(
         }
         values.push(value);
     }
+    long::ask_for_result(Takes::Called, &ty.data_type, values.iter())?;
     evaluate(cx, &Call { arguments, ty }, &values).or_else(|error| soften(error, cx))
 }
 

@@ -1,0 +1,154 @@
+//! `--max-memory` bounds what the process takes from the operating system, whatever is asked of it: at every moment that is
+//! looked at, and by the kernel's own record.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use crate::client::{Client, error_numbers, errors};
+use crate::server::ServerProcess;
+
+const LIMIT_KB: u64 = 128 << 10;
+
+/// Looks all the time at what the server has in memory of its own (`RssAnon`).
+struct Watch {
+    is_over: Arc<AtomicBool>,
+    peak_kb: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+impl Watch {
+    fn start(server: &ServerProcess) -> Self {
+        let (is_over, peak_kb) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let path = format!("/proc/{}/status", server.id());
+        let (ends, peak) = (Arc::clone(&is_over), Arc::clone(&peak_kb));
+        let thread = thread::spawn(move || {
+            while !ends.load(Ordering::Relaxed) {
+                let text = std::fs::read_to_string(&path).unwrap_or_default();
+                // A server that is gone has none: whoever needs it will say so.
+                peak.fetch_max(kilobytes(&text, "RssAnon:").unwrap_or(0), Ordering::Relaxed);
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        Self { is_over, peak_kb, thread }
+    }
+
+    /// The most since the last call is within the limit.
+    fn check(&self, what: &str) {
+        let peak = self.peak_kb.swap(0, Ordering::Relaxed);
+        assert!((1..=LIMIT_KB).contains(&peak), "{what}: {peak} KB of {LIMIT_KB}");
+    }
+
+    fn end(self, server: &ServerProcess) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.thread.join().expect("nothing else ends it");
+        // What the kernel has noted between two looks, with the pages of the binary.
+        let most = server.kernel_kb("VmHWM");
+        let binary = std::fs::metadata(env!("CARGO_BIN_EXE_clearway")).expect("it is there").len();
+        assert!(most <= LIMIT_KB + binary / 1_024, "{most} KB with the binary's {binary} bytes");
+    }
+}
+
+fn kilobytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.trim().trim_end_matches(" kB").parse().ok()
+}
+
+fn run(client: &mut Client, text: &str) {
+    let tokens = client.batch(text);
+    assert!(errors(&tokens).is_empty(), "{text}: {:?}", error_numbers(&tokens));
+}
+
+fn fill(rows: u32) -> String {
+    format!("INSERT INTO m SELECT value, REPLICATE('x', 1000) FROM GENERATE_SERIES(1, {rows})")
+}
+
+/// A server of so little memory, with a table, and somebody who watches it.
+fn start() -> (ServerProcess, Watch, Client) {
+    let server = ServerProcess::start(&["--schedulers", "2", "--max-memory", "128MB"]);
+    let watch = Watch::start(&server);
+    let mut client = Client::log_in(server.address);
+    run(&mut client, "CREATE TABLE m (id int NOT NULL PRIMARY KEY, v varchar(2000) NOT NULL)");
+    (server, watch, client)
+}
+
+#[test]
+fn rows_fill_the_limit_and_what_was_truncated_is_there_again_at_once() {
+    let (server, watch, mut client) = start();
+    run(&mut client, &fill(60_000));
+    watch.check("60,000 rows");
+    // In one batch, and in two.
+    run(&mut client, &format!("TRUNCATE TABLE m; {}", fill(60_000)));
+    run(&mut client, "TRUNCATE TABLE m");
+    run(&mut client, &fill(60_000));
+    watch.check("60,000 rows after a TRUNCATE");
+    run(&mut client, "TRUNCATE TABLE m");
+    // SQL Server's error 701: "There is insufficient system memory in resource pool" (MSSQLSERVER_701).
+    assert_eq!(error_numbers(&client.batch(&fill(80_000))), [701]);
+    // Neither a sort nor the next INSERT minds what is left of the one that failed.
+    run(&mut client, &sort(100_000));
+    run(&mut client, &fill(60_000));
+    watch.check("an INSERT of 80,000 rows");
+    // Somebody else, who has read in a transaction and is idle, is in nobody's way.
+    let mut idle = Client::log_in(server.address);
+    run(&mut idle, "BEGIN TRANSACTION; DECLARE @n int = (SELECT COUNT(*) FROM m)");
+    run(&mut client, &format!("TRUNCATE TABLE m; {}", fill(60_000)));
+    run(&mut idle, "COMMIT");
+    watch.check("an idle transaction");
+    watch.end(&server);
+}
+
+/// A query that sorts so many rows.
+fn sort(rows: u32) -> String {
+    format!(
+        "DECLARE @n bigint = (SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY value % 1000, value) AS n \
+         FROM GENERATE_SERIES(1, {rows})) AS t)"
+    )
+}
+
+#[test]
+fn whatever_is_asked_the_process_stays_within_the_limit() {
+    let (server, watch, mut client) = start();
+    run(
+        &mut client,
+        "CREATE TABLE c (id int, v bigint, w varchar(100), INDEX i CLUSTERED COLUMNSTORE)",
+    );
+    run(&mut client, &fill(40_000));
+    let million = "GENERATE_SERIES(1, 1000000)";
+    let texts = [
+        sort(300_000),
+        format!("SELECT COUNT(*) FROM (SELECT value, COUNT(*) AS n FROM {million} GROUP BY value) AS t"),
+        format!("SELECT COUNT(*) FROM {million} AS a JOIN {million} AS b ON a.value = b.value"),
+        format!("SELECT value INTO d FROM {million}"),
+        format!(
+            "INSERT INTO c WITH (TABLOCK) SELECT value, value % 1009 * 7919, \
+             CONVERT(varchar(100), value * 7) FROM {million}"
+        ),
+        "SELECT LEN(STRING_AGG(CONVERT(varchar(max), REPLICATE('z', 1000)), ',')) \
+         FROM GENERATE_SERIES(1, 100000)"
+            .to_owned(),
+        "DECLARE @a varchar(max) = REPLICATE(CONVERT(varchar(max), 'x'), 15000000); \
+         SELECT LEN(@a + @a + @a + @a), LEN(REPLACE(@a, 'x', 'yyyyyyyyyy')), LEN(CONVERT(nvarchar(max), @a))"
+            .to_owned(),
+    ];
+    for text in &texts {
+        let numbers = error_numbers(&client.batch(text));
+        assert!(matches!(numbers[..], [] | [701]), "{text}: {numbers:?}");
+        watch.check(text);
+    }
+    let mut clients: Vec<_> = (0..200).map(|_| Client::log_in(server.address)).collect();
+    watch.check("200 connections");
+    for client in clients.iter_mut().take(20) {
+        client.send(&tds::client::batch(&sort(100_000), client.settings));
+    }
+    for client in clients.iter_mut().take(20) {
+        let numbers = error_numbers(&client.response());
+        // 8645 is the wait for a grant that took too long.
+        assert!(matches!(numbers[..], [] | [701 | 8645]), "{numbers:?}");
+    }
+    watch.check("20 sorts");
+    run(&mut client, "TRUNCATE TABLE m");
+    run(&mut client, &sort(100_000));
+    watch.end(&server);
+}
