@@ -19,6 +19,7 @@ struct Watch {
 }
 
 impl Watch {
+    #[expect(clippy::disallowed_methods, reason = "a test has no machine to run threads on")]
     fn start(server: &ServerProcess) -> Self {
         let (is_over, peak_kb) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let path = format!("/proc/{}/status", server.id());

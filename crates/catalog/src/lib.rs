@@ -22,6 +22,7 @@ pub mod clock;
 mod ddl_event;
 mod event_session;
 mod external;
+mod file;
 mod filter;
 mod lookup;
 mod merge;
@@ -32,6 +33,7 @@ mod owner;
 pub mod password;
 mod password_policy;
 pub mod period;
+mod principal;
 mod property;
 pub mod scoped;
 pub mod security;
@@ -48,11 +50,13 @@ pub use event_session::{
     Choice, EventDef, EventSessionDef, EventSessionOptions, EventTargetDef, PARTITIONS, RETENTIONS,
 };
 pub use external::{ExternalDataSource, ExternalFileFormat, ExternalPlace};
+pub use file::{DatabaseFile, FileSize, check_filegroup};
 pub use filter::{ColumnTest, IndexFilter, Test};
 pub use message::{MessageKey, UserMessage, UserMessages};
 use name::Name;
 pub use owner::Owned;
 pub use password_policy::{PasswordPolicy, Weakness, weakness};
+pub use principal::{Class, DBO, Login, Permission, Principal, PrincipalKind, SA_PRINCIPAL};
 pub use property::{ExtendedProperty, PropertyClass, Securable};
 pub use sequence::{Counter, SequenceCache, SequenceDef};
 pub use settings::{Settings, TraceFlags};
@@ -81,33 +85,6 @@ pub struct Catalog {
     pub event_sessions: BTreeMap<Name, Arc<EventSessionDef>>,
     /// Triggers ON ALL SERVER by name.
     pub triggers: BTreeMap<Name, Arc<ModuleDef>>,
-}
-
-/// A login.
-#[derive(Clone, Debug)]
-pub struct Login {
-    /// Its name.
-    pub name: String,
-    /// Salted SHA2-512 of the password: 4 bytes of salt and the hash over UTF-16LE password and salt.
-    pub password_hash: Vec<u8>,
-    /// Security id.
-    pub sid: Vec<u8>,
-    /// Principal id; 1 is `sa`.
-    pub principal_id: i32,
-    /// Default database.
-    pub default_database: String,
-    /// Whether it may do everything.
-    pub sysadmin: bool,
-    /// The fixed server roles that it is a member of, sysadmin aside.
-    pub roles: Vec<&'static str>,
-    /// Whether it may not log in: ALTER LOGIN .. DISABLE.
-    pub disabled: bool,
-    /// What is asked of its password.
-    pub policy: PasswordPolicy,
-    /// Creation time, as `datetime`.
-    pub created: types::Value,
-    /// When it was changed last, as `datetime`.
-    pub modified: types::Value,
 }
 
 /// A database.
@@ -149,54 +126,6 @@ pub struct Database {
     pub withheld: BTreeSet<i32>,
 }
 
-/// A file or filegroup as declared; Clearway stores nothing in it, `sys.database_files` shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DatabaseFile {
-    /// Filegroup.
-    pub filegroup: String,
-    /// Logical name.
-    pub name: String,
-    /// Path as declared.
-    pub path: String,
-    /// Whether the filegroup is for memory-optimized data.
-    pub memory_optimized: bool,
-    /// Whether it is a log file.
-    pub log: bool,
-    /// SIZE, MAXSIZE and FILEGROWTH.
-    pub size: FileSize,
-}
-
-/// Sizes of a file as declared: shown, since nothing is stored in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FileSize {
-    /// SIZE in pages of 8 KB; 0 where it was not said.
-    pub size: i32,
-    /// MAXSIZE in pages; -1 without a limit.
-    pub max: i32,
-    /// FILEGROWTH in pages, or in percent.
-    pub growth: i32,
-    /// Whether it grows by a percentage.
-    pub is_percent: bool,
-}
-
-impl Default for FileSize {
-    fn default() -> Self {
-        Self { size: 0, max: -1, growth: 0, is_percent: false }
-    }
-}
-
-/// Checks the name of a filegroup of a database that has these files.
-///
-/// # Errors
-/// 1921 if there is none.
-pub fn check_filegroup(files: &[DatabaseFile], name: &str) -> types::Result<()> {
-    // "default" is the database's own, which is the primary one.
-    let known = Name::same(name, "PRIMARY")
-        || Name::same(name, "default")
-        || files.iter().any(|file| !file.log && Name::same(&file.filegroup, name));
-    if known { Ok(()) } else { Err(types::Msg::InvalidDataSpace("filegroup", name).into()) }
-}
-
 /// Options of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseOptions {
@@ -219,11 +148,6 @@ pub struct DatabaseOptions {
     /// The other options by upper-case name, with the value that was set.
     pub others: BTreeMap<String, String>,
 }
-
-/// `principal_id` of the login sa.
-pub const SA_PRINCIPAL: i32 = 1;
-/// `principal_id` of the user dbo, in every database.
-pub const DBO: i32 = 1;
 
 /// The highest id of a system database.
 pub const SYSTEM_DATABASE_LAST: i16 = 4;
@@ -266,89 +190,6 @@ pub struct Schema {
     pub name: String,
     /// Owner's principal id.
     pub owner: i32,
-}
-
-/// A database user or role.
-#[derive(Clone, Debug)]
-pub struct Principal {
-    /// `principal_id`
-    pub id: i32,
-    /// Its name as created.
-    pub name: String,
-    /// User or role.
-    pub kind: PrincipalKind,
-    /// Login of a user.
-    pub login: Option<String>,
-    /// Roles that this is a member of, by principal id.
-    pub member_of: Vec<i32>,
-    /// Default schema of a user.
-    pub default_schema: String,
-    /// Owner of a role.
-    pub owner: i32,
-}
-
-impl Principal {
-    /// The parts that a user without a login has in its SID, behind `S-1-9-3`.
-    fn own_sid_parts(&self, database: i16) -> [u32; 4] {
-        [u32::from(database.unsigned_abs()), self.id.unsigned_abs(), 0, 0]
-    }
-
-    /// The SID of a user without a login, as SUSER_SNAME() shows it.
-    pub fn own_sid_text(&self, database: i16) -> String {
-        let [a, b, c, d] = self.own_sid_parts(database);
-        format!("S-1-9-3-{a}-{b}-{c}-{d}")
-    }
-
-    /// The SID of a user without a login.
-    pub fn own_sid(&self, database: i16) -> Vec<u8> {
-        let mut sid = vec![1, 5, 0, 0, 0, 0, 0, 9];
-        let parts = std::iter::once(3).chain(self.own_sid_parts(database));
-        sid.extend(parts.flat_map(u32::to_le_bytes));
-        sid
-    }
-}
-
-/// Kinds of database principal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum PrincipalKind {
-    SqlUser,
-    DatabaseRole,
-}
-
-/// What a permission is about, as `sys.database_permissions.class` numbers it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Class {
-    /// The database, or the server: 0 or 100.
-    #[default]
-    Whole,
-    /// An object: 1.
-    Object,
-    /// A schema: 3.
-    Schema,
-    /// A user or role of a database, or a login: 4 or 101.
-    Principal,
-}
-
-/// A GRANT or DENY in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Permission {
-    /// What it is about.
-    pub class: Class,
-    /// Id of the object or schema; 0 for the whole.
-    pub object_id: i32,
-    /// Id of the one column of the object that it is about; 0 for all of it.
-    pub column_id: i32,
-    /// Grantee.
-    pub principal_id: i32,
-    /// Such as `SELECT`, `EXECUTE`.
-    pub permission: String,
-    /// GRANT (true) or DENY (false).
-    pub granted: bool,
-    /// WITH GRANT OPTION.
-    pub with_option: bool,
-    /// Who granted or denied it.
-    pub grantor: i32,
 }
 
 /// An object of a schema.

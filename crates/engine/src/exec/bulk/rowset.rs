@@ -9,7 +9,7 @@ use files::open::{Bytewise, damaged, open_parquet, read};
 use parquet_io::{ParquetFile, Rows};
 use sos::lock::{SpinClass, SpinLock};
 use types::batch::{Batch, Vector};
-use types::{Bytes, DataType, Error, Msg, Result, Value};
+use types::{Bytes, DataType, Msg, Result, Value};
 
 use crate::exec::Cx;
 use crate::exec::eval::truth;
