@@ -17,6 +17,7 @@
 # make differential  10,000 statements made at random, against DuckDB, and 100,000 checks of Clearway against itself
 #                    (NoREC, TLP); SEED=N repeats a run
 # make drivers  only the tests through real drivers
+# make touch-times  seconds from touching a file to a running binary, for each crate
 # make support  writes docs/support.md from the engine's test scripts
 # make options  writes docs/options.md from the tables of the engine's tests
 # make permissions  writes docs/permissions.md from the engine's registry and its cases
@@ -37,7 +38,7 @@ CENSUS_ENV = RUSTC_BOOTSTRAP=1 RUSTC_WRAPPER=$(CURDIR)/tests/census-rustc.sh \
 	RUSTFLAGS="--cfg census -Cforce-frame-pointers=yes" \
 	CFLAGS="-fsanitize=thread -fno-omit-frame-pointer --param=tsan-instrument-func-entry-exit=0"
 
-.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth options permissions
+.PHONY: build setup test test-quick drivers bench bench-books bench-ledger bench-events bench-tpch bench-aggregate bench-hashbytes bench-columnstore bench-smoke race race-setup soak slt differential lint doc models histories census fuzz support growth options permissions touch-times
 build:
 	cargo build --release --locked
 
@@ -160,3 +161,6 @@ options:
 
 support:
 	CLEARWAY_WRITE_SUPPORT=1 cargo test -p engine --test it support_page
+
+touch-times:
+	tests/touch-times.sh

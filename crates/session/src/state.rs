@@ -28,7 +28,7 @@ use catalog::{Catalog, Database, Object, ProcedureDef};
 use plan::program::AskedFor;
 use plan::stats::Meter;
 
-/// Everything about a session that statements read and change. Owned by [`crate::Session`];
+/// Everything about a session that statements read and change. Owned by the engine's `Session`;
 /// lent to the executor through its `Cx`.
 pub struct SessionState {
     /// The instance.

@@ -93,7 +93,7 @@ pub(crate) fn check_indexed(binder: &Binder<'_>, table: &TableDef, statement: &s
     if needs { check_options(binder, statement) } else { Ok(()) }
 }
 
-/// As [`check_indexed`], of whatever needs the options.
+/// As `check_indexed`, of whatever needs the options.
 ///
 /// # Errors
 /// 1934.

@@ -91,7 +91,7 @@ pub(crate) fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> O
     find(binder.catalog, table, event)
 }
 
-/// As [`triggers`], by the catalog alone.
+/// As `triggers`, by the catalog alone.
 pub fn find(catalog: &Catalog, table: &TableDef, event: Event) -> Option<Triggers> {
     if table.id < 0 {
         return None;

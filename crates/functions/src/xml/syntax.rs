@@ -104,7 +104,7 @@ pub enum Expr {
     Path(Start, Vec<Step>),
     /// `primary[predicate]`
     Filter(Box<Expr>, Vec<Expr>),
-    /// A function of the library, by its place in [`super::library::FUNCTIONS`].
+    /// A function of the library, by its place in `super::library::FUNCTIONS`.
     Call(&'static super::library::Function, Vec<Expr>),
     /// `<a b="c">..</a>`
     Element(Box<Constructor>),
