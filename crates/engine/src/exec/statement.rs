@@ -4,6 +4,7 @@
 use storage::{Error as StorageError, Scope, Transaction, TransactionOptions};
 use types::{Msg, Result, Value};
 
+use crate::catalog::TableDef;
 use crate::exec::eval::{eval, truth};
 use crate::exec::query::{Flow, encode_seek_key, load, run_output};
 use crate::exec::{Cx, StatementResult, arithmetic, dml, fault, trigger};
@@ -101,17 +102,22 @@ pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
 }
 
 /// Tells whether a point statement may run on the row itself: no transaction is open.
-pub(crate) fn is_free(cx: &Cx<'_>) -> bool {
+fn is_alone(cx: &Cx<'_>) -> bool {
     // Whoever wants to know what the operators do gets operators.
-    cx.transaction.is_none()
-        && cx.session.transaction.count == 0
-        && cx.profile.is_none()
-        && cx.session.isolation != IsolationLevel::Snapshot
+    cx.transaction.is_none() && cx.session.transaction.count == 0 && cx.profile.is_none()
+}
+
+/// Tells whether a point statement may change a row of a table in place. A memory-optimized one is read committed by any
+/// statement outside of a transaction, whatever the level of the session or of an atomic block (`read_mode`).
+pub(crate) fn is_free(table: &TableDef, cx: &Cx<'_>) -> bool {
+    is_alone(cx) && (cx.session.isolation != IsolationLevel::Snapshot || table.memory_optimized)
 }
 
 /// Tells whether a point statement may read the newest committed row at once.
-fn may_look(cx: &Cx<'_>) -> bool {
-    is_free(cx) && cx.session.isolation == IsolationLevel::ReadCommitted
+fn may_look(root: &Node, cx: &Cx<'_>) -> bool {
+    let is_optimized =
+        || matches!(root, Node::Scan(scan) if table_of(&scan.table).memory_optimized);
+    is_alone(cx) && (cx.session.isolation == IsolationLevel::ReadCommitted || is_optimized())
 }
 
 /// Options of a transaction of storage as the session has set them.
@@ -303,7 +309,7 @@ fn run_select(select: &Select, cx: &mut Cx<'_>) -> Result<StatementResult> {
     fault::sent(cx, sent)?;
     let mut rows = 0;
     let limit = row_limit(cx);
-    if select.course == Course::Point && may_look(cx) {
+    if select.course == Course::Point && may_look(&select.query.root, cx) {
         count_point(cx);
         if read_point(&select.query.root, cx)? {
             send_row(&select.query, cx)?;
@@ -374,7 +380,7 @@ fn cut_large(query: &Query, output: &mut [Value], bytes_max: i32) {
 fn run_assign(select: &SelectAssign, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, select.registers);
     let mut rows = 0;
-    if select.course == Course::Point && may_look(cx) {
+    if select.course == Course::Point && may_look(&select.root, cx) {
         count_point(cx);
         if read_point(&select.root, cx)? {
             assign(select, cx)?;

@@ -24,7 +24,7 @@ pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementRe
     cx.fires = trigger::fires(&delete.output)
         || trigger::may_cascade_to(table_of(&delete.target), &cx.session.catalog);
     let mut collected = Collected::default();
-    let rows = if delete.course == Course::Point && is_free(cx) {
+    let rows = if delete.course == Course::Point && is_free(table_of(&delete.target), cx) {
         collected.reset(&delete.output, cx);
         count_point(cx);
         let gone = run_point(delete, cx);

@@ -31,7 +31,9 @@ use ::catalog::period;
 pub fn run_insert(insert: &Insert, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, insert.registers);
     cx.fires = trigger::fires(&insert.output);
-    if insert.course == crate::plan::statement::Course::Point && is_free(cx) {
+    if insert.course == crate::plan::statement::Course::Point
+        && is_free(table_of(&insert.target), cx)
+    {
         count_point(cx);
         let result = run_point(insert, cx);
         count_point_end(cx, result.as_ref().ok().map(|done| done.rows));

@@ -28,7 +28,7 @@ pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementRe
     prepare(cx, update.registers);
     cx.fires = trigger::fires(&update.output)
         || trigger::may_cascade_to(table_of(&update.target), &cx.session.catalog);
-    let rows = if update.course == Course::Point && is_free(cx) {
+    let rows = if update.course == Course::Point && is_free(table_of(&update.target), cx) {
         count_point(cx);
         let rows = run_point(update, cx);
         count_point_end(cx, rows.as_ref().ok().copied());
