@@ -218,8 +218,9 @@ pub(super) fn as_declared(
     declared: &ColumnType,
     session: &SessionState,
 ) -> Result<(ColumnType, Value), Stop> {
-    let of_strings = from.data_type.is_string() && declared.data_type.is_string();
-    let collation = if of_strings { from.collation } else { session.collation() };
+    // The database's collation is looked up by name: only for text that is made of something else.
+    let is_made = declared.data_type.is_string() && !from.data_type.is_string();
+    let collation = if is_made { session.collation() } else { from.collation };
     let to = ColumnType { collation, nullable: true, ..*declared };
     if to.data_type == from.data_type {
         return Ok((to, value));
