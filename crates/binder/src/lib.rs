@@ -3,8 +3,9 @@
 //! Pure: it reads the catalog and the session's names, and changes neither. One [`Binder`] binds one
 //! leaf of a program (a data statement, or one expression of a control statement).
 //!
-//! - `expr.rs` binds scalar expressions (types, implicit conversions, functions, subqueries);
-//! - `query.rs` binds SELECT; `dml.rs` the data-changing statements;
+//! - `expr/` binds scalar expressions (types, implicit conversions, functions, subqueries);
+//! - `query/` binds SELECT, `dml/` the data-changing statements;
+//! - `require.rs` checks what a statement asks of the login's rights;
 //! - `program.rs` compiles a batch's control flow and variables.
 #![forbid(unsafe_code)]
 

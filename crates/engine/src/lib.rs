@@ -1,7 +1,9 @@
-//! The relational engine: sessions, catalog, binder, plans, execution and system views.
+//! The relational engine: what a client may ask of a session ([`session`]), both executors ([`exec`]), definitions,
+//! system procedures ([`proc`]) and system views ([`view`]).
 //!
 //! It knows no wire format: requests come in as values, results leave through
-//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), bind ([`bind`]), run ([`exec`]).
+//! [`sink::ResultSink`]. The life of a statement: parse (`tsql`), bind ([`bind`]), run ([`exec`]). Catalog, binder, plans
+//! and the state of sessions are crates of their own, which are re-exported here.
 #![forbid(unsafe_code)]
 
 pub use ::binder as bind;

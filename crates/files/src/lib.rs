@@ -1,5 +1,10 @@
-//! Text files of data: how BULK INSERT and OPENROWSET(BULK ..) are told to read them, and how rows and fields are taken
-//! from their bytes. What becomes of the rows is the executor's.
+//! Data files on the server, as BULK INSERT and OPENROWSET(BULK ..) read them.
+//!
+//! - `option.rs` reads the options of a statement;
+//! - `open.rs` opens text and Parquet files;
+//! - `text.rs` reads a text file in pieces, `fields.rs` takes rows and fields from its bytes.
+//!
+//! The executor stores the rows.
 #![forbid(unsafe_code)]
 
 pub mod fields;

@@ -165,7 +165,7 @@ pub struct Rpc<'a> {
     pub parameters: &'a mut [RpcParameter],
     /// Whether more RPCs follow in the same message.
     pub more: bool,
-    /// The call as it came, where [`wants_data_stream`] says that somebody asks.
+    /// The call as it came, where [`wants_data_stream`] says that an event session asks for it.
     pub stream: Option<&'a [u8]>,
 }
 

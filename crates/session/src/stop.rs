@@ -8,7 +8,7 @@ use plan::sink::Disconnected;
 /// Why a program stops before its end.
 #[derive(Debug)]
 pub enum Stop {
-    /// An error that nobody has handled yet: on its way to a CATCH block or to its report.
+    /// An error that is not handled yet: on its way to a CATCH block or to its report.
     Error(Error),
     /// The same, raised by THROW: ends the batch even where the error alone would not.
     Thrown(Error),

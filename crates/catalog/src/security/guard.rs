@@ -23,7 +23,7 @@ impl Guard {
     /// Checks that a column may be read.
     ///
     /// # Errors
-    /// 230; 229 where no column may be read and nobody has asked for the object.
+    /// 230; 229 where no column may be read and the object itself was not checked before.
     pub fn check_read(&self, place: usize, column: &str) -> Result<()> {
         if self.whole {
             let Self { database, schema, name, .. } = self;

@@ -53,7 +53,7 @@ pub(crate) fn compile_batch(session: &mut SessionState, text: &str) -> Result<Ar
     )
 }
 
-/// Compiles a text with parameters. The time is nobody's statement.
+/// Compiles a text with parameters. The time counts for no statement.
 pub(crate) fn compile_text(
     session: &mut SessionState,
     text: &str,
@@ -66,7 +66,7 @@ pub(crate) fn compile_text(
     })
 }
 
-/// Compiles something: on the clerk of plans, in nobody's time.
+/// Compiles something: its memory is on the clerk of plans, its time counts for no statement.
 pub(crate) fn compiling<R>(
     session: &mut SessionState,
     compile: impl FnOnce(&SessionState) -> Result<R, Stop>,

@@ -1,9 +1,10 @@
-//! The executor: runs bound plans against storage, row by row.
+//! The executors: run bound plans against storage.
 //!
-//! - `eval.rs` evaluates expressions;
-//! - `query/` has one file per operator: each pushes its rows, as filled registers, to the one above;
+//! - `eval/` evaluates expressions;
+//! - `vector/` runs queries that read many rows, in batches of columns;
+//! - `query/` runs the others row by row and has one file per operator: each pushes its rows, as filled registers, to the one above;
 //! - `dml/` changes rows; `ddl/` changes the catalog;
-//! - `run.rs` runs the steps of a program: control flow, errors, transactions.
+//! - `run/` runs the steps of a program: control flow, errors, transactions.
 
 pub mod arithmetic;
 pub(crate) mod bulk;

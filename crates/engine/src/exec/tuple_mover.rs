@@ -39,7 +39,7 @@ pub fn move_tuples(instance: &Instance, stopping: &Cancel) {
         if stopping.is_set() {
             return;
         }
-        // What keeps it from moving is looked at again the next time: there is nobody to tell.
+        // A move that fails is tried again at the next pass. No client waits for it, so no error is sent.
         if is_due(table) {
             let _ = compress_closed(&instance.store, table, Trim::Moved, stopping);
         }

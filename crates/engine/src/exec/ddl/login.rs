@@ -98,7 +98,7 @@ impl Wanted {
         Ok(PasswordPolicy { checked, expires, must_change, set: before.set })
     }
 
-    /// The hash of the password, once it is checked. Nobody can check what is hashed.
+    /// The hash of the password, once it is checked. A hash that is given cannot be checked.
     ///
     /// # Errors
     /// 15116 and 15118.
