@@ -659,3 +659,11 @@ pub struct UserType {
     /// Definition of a table type.
     pub table: Option<tsql::ast::CreateTable>,
 }
+
+/// Makes a random `uniqueidentifier`.
+pub fn new_guid() -> types::Value {
+    let mut bytes = sos::sys::random_bytes::<16>();
+    bytes[7] = (bytes[7] & 0x0F) | 0x40;
+    bytes[8] = (bytes[8] & 0x3F) | 0x80;
+    types::Value::UniqueIdentifier(bytes)
+}

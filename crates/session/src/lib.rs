@@ -17,6 +17,7 @@ pub mod cursor;
 pub mod deferred;
 pub mod definition;
 pub mod event;
+pub mod frame;
 pub mod grant;
 pub mod helper;
 pub mod instance;

@@ -14,7 +14,6 @@ pub(crate) mod definition_trigger;
 pub mod dml;
 pub mod eval;
 pub mod fault;
-mod frame_tables;
 mod function;
 pub use crate::session::grant;
 pub(crate) mod long;
@@ -31,7 +30,7 @@ use std::sync::Arc;
 
 use types::Value;
 
-pub use frame_tables::FrameTables;
+pub use ::session::frame::{Frame, FrameTables};
 pub use statement::{run_bound, run_scalar};
 pub use tuple_mover::move_tuples;
 
@@ -168,27 +167,6 @@ impl EvalContext for Cx<'_> {
     fn frame(&self) -> &dyn Any {
         &*self.frame
     }
-}
-
-/// A batch's or procedure's variables.
-#[derive(Default)]
-pub struct Frame {
-    /// Scalars by slot.
-    pub variables: Vec<Value>,
-    /// Table variables by slot; their definitions are in the program.
-    pub tables: FrameTables,
-    /// Object id of the procedure that runs; 0 in a batch.
-    pub procedure_id: i32,
-    /// Last identity value inserted in this scope: SCOPE_IDENTITY().
-    pub scope_identity: Option<Value>,
-    /// What COLUMNS_UPDATED() gives, in a trigger.
-    pub updated: Option<Vec<u8>>,
-    /// What RETURN gave, in a function.
-    pub result: Value,
-    /// LOCAL cursors.
-    pub cursors: Vec<run::Cursor>,
-    /// How many WHILE loops the running statement is in.
-    pub loops: u32,
 }
 
 /// What a data statement did.
