@@ -134,7 +134,7 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
 pub(crate) fn truncate(truncate: &tsql::ast::Truncate, cx: &mut Cx<'_>) -> Result<()> {
     let table = {
         let database = std::sync::Arc::clone(&cx.session.database);
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         bind_truncate(&mut context.binder(), truncate)?
     };
     run_truncate(&table, cx)?;

@@ -222,7 +222,7 @@ impl Wake {
             |ordinal: usize| key.columns.iter().any(|column| usize::from(*column) == ordinal);
         let database = Arc::clone(&cx.session.database);
         let mut row = {
-            let context = crate::session::binding::bare_context(cx.session, &database);
+            let context = metadata::binding::bare_context(cx.session, &database);
             new_row(&mut context.binder(), child, &register, &changes)?
         };
         // Of this one the statement itself takes care: the new parent may not be there yet.
@@ -316,7 +316,7 @@ fn defaults(
     let database = Arc::clone(&cx.session.database);
     let mut bound = Vec::with_capacity(key.columns.len());
     for column in &key.columns {
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         bound.push(default_value(&mut context.binder(), &child.columns[usize::from(*column)])?);
     }
     let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;
