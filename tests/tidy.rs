@@ -27,6 +27,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("binder", 7),
     ("session", 8),
     ("metadata", 9),
+    ("compile", 10),
     ("views", 10),
     ("engine", 12),
     ("server", 13),

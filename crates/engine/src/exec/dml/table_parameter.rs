@@ -14,7 +14,7 @@ use crate::bind::dml::bind_table_rows;
 use crate::catalog::name::Name;
 use crate::catalog::{TableRows, UserType};
 use crate::exec::run::{Argument, Stop, TableArgument};
-use crate::exec::{Cx, Frame, FrameTables, ddl};
+use crate::exec::{Cx, Frame, FrameTables};
 use crate::session::{SessionState, TableParameter};
 use crate::sink::ResultSink;
 
@@ -92,7 +92,7 @@ fn rows_of(
     let (table, insert) = {
         let context = metadata::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
-        let table = ddl::table_of_type(cx.session, &binder, name, wanted)?;
+        let table = ::compile::table::table_of_type(cx.session, &binder, name, wanted)?;
         // No columns: a table without rows.
         if sent.columns.is_empty() {
             return Ok(Arc::clone(&table.rows));
