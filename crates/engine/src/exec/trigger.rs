@@ -10,7 +10,7 @@ use storage::{RowImage, Transaction};
 use types::row::RowBuffer;
 use types::{Error, Msg, Result, Value};
 
-use crate::bind::dml::{Event, find_triggers};
+use crate::catalog::row_trigger::{Event, triggers_of};
 use crate::catalog::{Catalog, ForeignKeyDef, ModuleDef, ReferenceAction, TableDef, TableRows};
 use crate::exec::fault::{self, Interruption};
 use crate::exec::run::{Stop, enter};
@@ -108,7 +108,7 @@ fn firing_after(
     key: &ForeignKeyDef,
     event: Event,
 ) -> Option<Firing> {
-    let (after, _) = find_triggers(catalog, table, event).filter(|(after, _)| !after.is_empty())?;
+    let (after, _) = triggers_of(catalog, table, event).filter(|(after, _)| !after.is_empty())?;
     let mut updated = vec![0; table.columns.len().div_ceil(8)];
     for column in key.columns.iter().filter(|_| event == Event::Update) {
         updated[usize::from(*column) / 8] |= 1 << (column % 8);

@@ -21,8 +21,7 @@ mod session;
 pub(crate) mod system;
 
 pub(crate) use functions::{
-    Accumulator, AggregateFunction, Call, Evaluate, Function, Total, date, entry, finish_total,
-    json, sha256, xml, zones_now,
+    Call, Evaluate, Function, Total, date, entry, finish_total, sha256, xml, zones_now,
 };
 pub(crate) use server::PRODUCT_VERSION;
 

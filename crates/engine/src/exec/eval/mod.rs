@@ -15,10 +15,10 @@ use crate::exec::arithmetic::soften;
 use crate::exec::long::Takes;
 use crate::exec::query::{Flow, run_query};
 use crate::exec::{Cx, long};
-use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::{
     CompareOp, Conversion, Expr, ExprKind, LikeArguments, QuantifiedSubquery, Quantifier,
 };
+use crate::plan::function::{Call, Evaluate, Function};
 use crate::plan::query::Query;
 
 pub(crate) use once::{Kept, keep, kept};

@@ -13,7 +13,7 @@ use crate::exec::Cx;
 use crate::exec::arithmetic::soften;
 use crate::exec::eval::{eval, truth};
 use crate::exec::grant::Charge;
-use crate::func::Accumulator;
+use crate::plan::function::Accumulator;
 use crate::plan::query::{Aggregate, AggregateCall};
 
 /// What the state of one aggregate takes, its accumulator with it, as far as that does not grow.

@@ -8,9 +8,8 @@
 use storage::columnstore::Place;
 use storage::{RowId, Table};
 
-use crate::bind::query::sample_portion;
 use crate::exec::Cx;
-use crate::plan::query::{SampleSize, Scan};
+use crate::plan::query::{SampleSize, Scan, sample_portion};
 
 /// Places of one page.
 const PAGE_ROWS: u64 = 64;

@@ -13,7 +13,7 @@ use crate::exec::Cx;
 use crate::exec::arithmetic::soften;
 use crate::exec::eval::eval;
 use crate::exec::grant::Charge;
-use crate::func::AggregateFunction;
+use crate::plan::function::AggregateFunction;
 use crate::plan::query::{FrameBound, Nulls, Window, WindowCall, WindowFrame, WindowFunction};
 
 pub(super) fn run<'p>(

@@ -5,7 +5,6 @@ use types::{Msg, Result, Value};
 
 use super::Row;
 use super::xml::{Place, XSI, escape, text_of};
-use crate::func::entry::whole;
 use crate::plan::document::{ExplicitColumn, ExplicitDirective, ExplicitFormat};
 
 /// Text under construction.
@@ -29,8 +28,8 @@ impl<'f> ExplicitWriter<'f> {
     /// # Errors
     /// 6803 for a Tag of NULL, 6833 for a parent that is not open, 6806 for a tag that no column has.
     pub(super) fn row(&mut self, row: &Row<'_>) -> Result<()> {
-        let tag = whole(row.values, 0).ok_or(Msg::XmlExplicitTag)?;
-        let parent = whole(row.values, 1).filter(|parent| *parent != 0);
+        let tag = row.values.first().and_then(Value::as_whole).ok_or(Msg::XmlExplicitTag)?;
+        let parent = row.values.get(1).and_then(Value::as_whole).filter(|parent| *parent != 0);
         let depth = match parent {
             None => 0,
             Some(parent) => {

@@ -3,7 +3,7 @@
 use types::Result;
 
 use super::{Row, Writer};
-use crate::func::json::{push_string, push_value};
+use crate::plan::document::text::{push_string, push_value};
 use crate::plan::document::{JsonFormat, JsonMember};
 
 /// Text under construction.

@@ -3,7 +3,7 @@
 use types::{DataType, Result, Value};
 
 use super::{Row, Writer};
-use crate::func::json::{base64, xsd_text};
+use crate::plan::document::text::{base64, xsd_text};
 use crate::plan::document::{XmlElement, XmlFormat, XmlMember};
 
 /// The name space of `xsi:nil`.

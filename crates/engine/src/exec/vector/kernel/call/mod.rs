@@ -12,8 +12,8 @@ use types::{Result, Value};
 
 use super::step::{Scope, Step, fill};
 use crate::exec::Cx;
-use crate::func::{Call, Evaluate, Function};
 use crate::plan::expr::Expr;
+use crate::plan::function::{Call, Evaluate, Function};
 
 /// What a loop of a function's own reads.
 struct Inputs<'a> {
