@@ -18,7 +18,7 @@ use types::value::ColumnType;
 use types::{Bytes, Error, Msg, Result, Value};
 
 use crate::catalog::TableDef;
-use crate::exec::vector::Share;
+use crate::exec::parallel::Share;
 use crate::exec::{Cx, fault, long};
 use crate::plan::expr::{CompareOp, Expr, ExprKind};
 use crate::plan::query::Scan;

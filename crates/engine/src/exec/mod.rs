@@ -17,6 +17,7 @@ pub mod fault;
 mod function;
 pub use crate::session::grant;
 pub(crate) mod long;
+pub(crate) mod parallel;
 pub mod query;
 pub(crate) mod reset;
 pub mod run;
@@ -87,7 +88,7 @@ pub struct Cx<'a> {
     /// Rows of recursive CTEs' last round, by id.
     pub work_tables: Vec<(u32, Arc<Vec<Vec<Value>>>)>,
     /// What it knows of parallelism.
-    pub(crate) parallel: vector::Parallel,
+    pub(crate) parallel: parallel::Parallel,
     /// What subqueries gave that are run once in a statement, by number.
     pub(crate) kept: Vec<Option<eval::Kept>>,
 }
@@ -116,7 +117,7 @@ impl<'a> Cx<'a> {
             profile: None,
             work_tables: Vec::new(),
             kept: Vec::new(),
-            parallel: vector::Parallel::default(),
+            parallel: parallel::Parallel::default(),
             fires: false,
             pending: Vec::new(),
             cascaded: Vec::new(),

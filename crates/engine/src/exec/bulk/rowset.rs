@@ -13,7 +13,7 @@ use types::{Bytes, DataType, Msg, Result, Value};
 
 use crate::exec::Cx;
 use crate::exec::eval::truth;
-use crate::exec::vector::Share;
+use crate::exec::parallel::Share;
 use crate::plan::query::{BulkFile, BulkFormat, BulkScan, GroupTest};
 
 /// Files that are read, by their numbers in a scan: whoever reads a part of one finds it open, if somebody has it

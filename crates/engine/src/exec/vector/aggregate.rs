@@ -11,13 +11,14 @@ use types::{DataType, Result, Value};
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
-use super::parallel::{Desk, Help, Region, Role, Tables, lead, pieces_of_aggregate};
+use super::parallel::{Desk, Help, Tables, lead, pieces_of_aggregate};
 use super::pushdown::Pushdown;
 use super::restrict::Restriction;
 use super::table::KeyTable;
 use super::total::{Groups, Totals};
 use super::{Flow, Input, Operator, Receive, Rows, Stage, compile, stream, with};
 use crate::exec::grant::Charge;
+use crate::exec::parallel::{Region, Role};
 use crate::exec::query::{RowState, STATE_BYTES};
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, ExprKind, Register};
@@ -180,11 +181,12 @@ struct Collecting<'p>(&'p Aggregate);
 impl<'p> Help<'p> for Collecting<'p> {
     type Out = Partial;
 
-    fn help<'h>(&self, cx: &mut Cx<'_>, rows: &mut Rows<'h>, _: &Desk<'_>) -> Result<Partial>
+    fn help<'h>(&self, cx: &mut Cx<'_>, rows: &mut Rows<'h>, desk: &Desk<'_>) -> Result<Partial>
     where
         'p: 'h,
     {
         let mut grouping: Grouping<'h> = Grouping::new(self.0);
+        grouping.input.adopt(desk.tables);
         grouping.collect(cx, rows)?;
         let typed = |state: State| match state {
             State::Typed(totals, _) => totals,

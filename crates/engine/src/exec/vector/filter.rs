@@ -70,6 +70,10 @@ impl<'p> Operator<'p> for Filter<'p> {
         self.input.open(cx, rows, tables)
     }
 
+    fn adopt(&mut self, tables: &Tables) {
+        self.input.adopt(tables);
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
@@ -163,6 +167,10 @@ impl<'p> Operator<'p> for Compute<'p> {
 
     fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
         self.input.open(cx, rows, tables)
+    }
+
+    fn adopt(&mut self, tables: &Tables) {
+        self.input.adopt(tables);
     }
 
     fn run(

@@ -28,7 +28,7 @@ use self::probe::{Probe, Scratch};
 use super::interner::Unknown;
 use super::kernel::{Kernel, cannot_fail};
 use super::keys::{KeyRows, Keys, NullKeys};
-use super::parallel::Tables;
+use super::parallel::{Tables, table_of};
 use super::restrict::Restriction;
 use super::store::Store;
 use super::table::KeyTable;
@@ -68,6 +68,8 @@ pub(super) struct HashJoin<'p> {
     is_safe: bool,
     right_keys: Vec<Kernel<'p>>,
     probe: Probe<'p>,
+    /// The table that the leader has built, for a helper.
+    published: Option<Arc<Published>>,
     /// Whether the right input has been read.
     is_built: bool,
     course: Course,
@@ -107,8 +109,20 @@ impl<'p> HashJoin<'p> {
         let right_keys = kernels(|pair| &pair.1, right.layout());
         let is_safe = is_safe(join, keys);
         let course = course(join, keys);
-        let is_built = false;
-        Self { join, left, right, layout, keys, is_safe, right_keys, probe, is_built, course }
+        let (is_built, published) = (false, None);
+        Self {
+            join,
+            left,
+            right,
+            layout,
+            keys,
+            is_safe,
+            right_keys,
+            probe,
+            published,
+            is_built,
+            course,
+        }
     }
 
     /// Finds out which left rows have a match, where only those matter.
@@ -123,7 +137,7 @@ impl<'p> HashJoin<'p> {
 
     /// Takes over a table that another worker has built, or builds one; tells the left input about it.
     fn prepare(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<Vec<Restriction>> {
-        let restrictions = match cx.parallel.table_of(self.join) {
+        let restrictions = match self.published.take() {
             Some(published) => {
                 self.probe.keys = published.keys.clone();
                 self.probe.table = Arc::clone(&published.built);
@@ -213,6 +227,11 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         self.left.open(cx, rows, tables)
     }
 
+    fn adopt(&mut self, tables: &Tables) {
+        self.published = table_of(tables, self.join);
+        self.left.adopt(tables);
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,
@@ -220,7 +239,7 @@ impl<'p> Operator<'p> for HashJoin<'p> {
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
         if !self.is_built {
-            let is_shared = cx.parallel.table_of(self.join).is_some();
+            let is_shared = self.published.is_some();
             match self.course {
                 Course::Exchanged if !is_shared => return self.run_exchanged(cx, rows, receive),
                 Course::LeftAside if !is_shared => return self.run_left_first(cx, rows, receive),

@@ -223,6 +223,10 @@ impl<'p> Operator<'p> for IndexJoin<'p> {
         self.left.open(cx, rows, tables)
     }
 
+    fn adopt(&mut self, tables: &Tables) {
+        self.left.adopt(tables);
+    }
+
     fn run(
         &mut self,
         cx: &mut Cx<'_>,

@@ -51,12 +51,13 @@ use restrict::Restriction;
 use super::query::{Flow, Rows};
 use crate::exec::Cx;
 use crate::exec::dml::Loader;
+use crate::exec::parallel::Role;
 use crate::exec::query::{ReceiveBatch, ReceiveColumns};
 use crate::plan::expr::{Expr, Register};
 use crate::plan::query::{JoinMethod, Node};
 use crate::plan::walk::{self, Registers};
 
-pub(crate) use parallel::{Degree, Parallel, Receiver, Regions, Role, Share, regions_of};
+pub(crate) use parallel::{Degree, Receiver, regions_of};
 
 pub use ::session::instance::ExecutionMode;
 pub(crate) use choice::is_chosen;
@@ -82,6 +83,9 @@ trait Operator<'p> {
     fn open(&mut self, _: &mut Cx<'_>, _: &mut Rows<'p>, _: &mut Tables) -> Result<()> {
         Ok(())
     }
+
+    /// Takes over, before a helper runs it, what the leader has prepared by `open`.
+    fn adopt(&mut self, _: &Tables) {}
 
     /// Is told, before it runs, of rows that it may leave out. Who does not know better keeps them.
     fn restrict(&mut self, _: &Restriction) {}
@@ -243,6 +247,10 @@ impl<'p> Operator<'p> for Profiled<'p> {
 
     fn open(&mut self, cx: &mut Cx<'_>, rows: &mut Rows<'p>, tables: &mut Tables) -> Result<()> {
         self.inner.open(cx, rows, tables)
+    }
+
+    fn adopt(&mut self, tables: &Tables) {
+        self.inner.adopt(tables);
     }
 
     fn run(

@@ -8,12 +8,13 @@ use sos::sched::{Bell, Crew};
 use storage::Reader;
 use types::{Error, Msg, Result, Value};
 
-use super::plan::{Piece, Region, definition_of};
-use super::{Share, Tables};
+use super::Tables;
+use super::plan::{Piece, definition_of};
 use crate::catalog::TableRows;
 use crate::exec::eval::{Kept, eval};
 use crate::exec::fault::Interruption;
 use crate::exec::grant::STEP_BYTES;
+use crate::exec::parallel::{Region, Share};
 use crate::exec::query::{Flow, Rows, column_view, read_mode, table_data};
 use crate::exec::{Cx, Frame, FrameTables};
 use crate::explain::Profile;
@@ -41,6 +42,8 @@ pub(in crate::exec::vector) trait Help<'p>: Sync {
 pub(in crate::exec::vector) struct Desk<'d> {
     pub(super) bell: &'d Bell,
     pub(super) share: &'d Arc<Share>,
+    /// The hash tables that the leader has built.
+    pub(in crate::exec::vector) tables: &'d Tables,
 }
 
 /// Leads a region: `lead` does the leader's part, helpers theirs. `pieces` is what they evaluate and read. Returns
@@ -67,7 +70,7 @@ pub(in crate::exec::vector) fn lead<'p, H: Help<'p>>(
         // Without memory for helpers it may do alone.
         return if cx.session.cancel.is_set() { Err(error) } else { Ok(None) };
     }
-    let share = Arc::new(Share::new(region.driver, tables));
+    let share = Arc::new(Share::new(region.driver));
     let errand = Errand::of(cx);
     let transaction = rows.transaction;
     let seats: Vec<_> = (0..count)
@@ -78,7 +81,8 @@ pub(in crate::exec::vector) fn lead<'p, H: Help<'p>>(
     let work = |number: usize, bell: &Bell| {
         let Some(seat) = seats[number].lock().take() else { return };
         let mut stops = Stops { share: &share, bell, is_armed: true };
-        let returned = seat.work(number, &errand, help, &Desk { bell, share: &share });
+        let returned =
+            seat.work(number, &errand, help, &Desk { bell, share: &share, tables: &tables });
         stops.is_armed = returned.done.is_err();
         *returns[number].lock() = Some(returned);
     };

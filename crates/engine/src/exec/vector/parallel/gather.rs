@@ -7,9 +7,10 @@ use sos::wait::WaitType;
 use types::Result;
 use types::batch::{BATCH_ROWS, Batch, Vector};
 
+use super::Tables;
 use super::crew::{Desk, Help, lead};
-use super::plan::{Region, pipeline};
-use super::{Share, Tables};
+use super::plan::pipeline;
+use crate::exec::parallel::{Region, Share};
 use crate::exec::vector::restrict::Restriction;
 use crate::exec::vector::{Flow, Input, Operator, Receive, Rows, compile};
 use crate::exec::{Cx, fault};
@@ -118,6 +119,7 @@ impl<'p> Help<'p> for Filling<'_, 'p> {
     {
         let needed: Registers = self.layout.iter().copied().collect();
         let mut operator: Input<'h> = compile(self.node, &needed);
+        operator.adopt(desk.tables);
         self.restrictions.iter().for_each(|restriction| operator.restrict(restriction));
         let place = |register: &Register| {
             let place = operator.layout().iter().position(|other| other == register);

@@ -5,9 +5,10 @@ use types::Result;
 
 use super::Tables;
 use super::crew::{Desk, Help, lead};
-use super::plan::{Region, pipeline};
+use super::plan::pipeline;
 use crate::exec::Cx;
 use crate::exec::dml::Loader;
+use crate::exec::parallel::Region;
 use crate::exec::vector::{Flow, Input, Operator, Receive, Rows, compile};
 use crate::plan::query::Node;
 use crate::plan::walk::Registers;
@@ -61,6 +62,7 @@ impl<'p> Help<'p> for Loading<'_, '_, 'p> {
         'p: 'h,
     {
         let mut operator: Input<'h> = compile(self.node, self.needed);
+        operator.adopt(desk.tables);
         let layout = operator.layout().to_vec();
         let mut load = self.loader.begin();
         operator.run(cx, rows, &mut |cx, _, batch| {

@@ -23,111 +23,23 @@ mod plan;
 
 use std::sync::Arc;
 
-use sos::sync::{AtomicBool, AtomicUsize, Ordering};
-use storage::Parts;
-
 use super::hash_join::Published;
 use crate::exec::Cx;
-use crate::exec::bulk::rowset::OpenFiles;
-use crate::plan::program::RunHints;
 use crate::plan::query::{Join, Node};
 
 pub(super) use crew::{Desk, Help, lead};
 pub(super) use gather::Gather;
 pub(super) use load::Load;
-pub(crate) use plan::{Degree, Receiver, Regions, Role, regions_of};
-pub(super) use plan::{Region, pieces_of_aggregate};
-
-/// What a context knows of parallelism.
-#[derive(Clone, Default)]
-pub(crate) struct Parallel {
-    /// Hints of the statement that act when it runs.
-    pub(crate) hints: RunHints,
-    /// Whether what receives the rows changes variables that the statement may read.
-    pub(crate) assigns: bool,
-    /// Whether the tree that is planned next is loaded into a columnstore.
-    pub(super) loads: bool,
-    /// Whether this is a helper's context: it asks for no help.
-    is_helper: bool,
-    /// The regions of the tree that runs.
-    regions: Option<Arc<Regions>>,
-    /// What the workers of the region that runs share.
-    share: Option<Arc<Share>>,
-}
+pub(super) use plan::pieces_of_aggregate;
+pub(crate) use plan::{Degree, Receiver, regions_of};
 
 /// Hash tables that are built, by the address of their join.
 pub(super) type Tables = Vec<(usize, Arc<Published>)>;
 
-/// What the workers of a region share.
-pub(crate) struct Share {
-    /// The address of the driving scan.
-    driver: usize,
-    parts: Arc<Parts>,
-    /// The next part of the row groups.
-    groups: AtomicUsize,
-    /// The files whose row groups they are.
-    files: OpenFiles,
-    is_stopped: AtomicBool,
-    tables: Tables,
-}
-
-impl Share {
-    fn new(driver: usize, tables: Tables) -> Self {
-        Self {
-            driver,
-            parts: Arc::default(),
-            groups: AtomicUsize::new(0),
-            files: OpenFiles::default(),
-            is_stopped: AtomicBool::new(false),
-            tables,
-        }
-    }
-
-    /// The parts of the driving scan's heap.
-    pub(crate) fn parts(&self) -> &Arc<Parts> {
-        &self.parts
-    }
-
-    /// The files of the driving scan, as far as somebody reads them.
-    pub(crate) const fn files(&self) -> &OpenFiles {
-        &self.files
-    }
-
-    /// Takes the number of a part of the row groups that nobody has taken yet; none once somebody has stopped.
-    pub(crate) fn next_part(&self) -> Option<usize> {
-        // Relaxed: only uniqueness is asked for.
-        (!self.is_stopped()).then(|| self.groups.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// Tells whether the others need not go on.
-    pub(crate) fn is_stopped(&self) -> bool {
-        // Relaxed: what has happened is told by other means.
-        self.is_stopped.load(Ordering::Relaxed)
-    }
-
-    fn stop(&self) {
-        self.is_stopped.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Parallel {
-    /// What the workers share whose driving scan this is.
-    pub(super) fn share_of<S>(&self, scan: &S) -> Option<Arc<Share>> {
-        let share = self.share.as_ref()?;
-        (share.driver == std::ptr::from_ref(scan).addr()).then(|| Arc::clone(share))
-    }
-
-    /// The table of a join of the region that runs, if the leader has built it.
-    pub(super) fn table_of(&self, join: &Join) -> Option<Arc<Published>> {
-        let at = std::ptr::from_ref(join).addr();
-        let tables = &self.share.as_ref()?.tables;
-        tables.iter().find(|table| table.0 == at).map(|table| Arc::clone(&table.1))
-    }
-
-    /// The region that begins at an operator.
-    pub(super) fn region(&self, at: usize, role: Role) -> Option<plan::Region> {
-        self.regions.as_ref()?.find(at, role)
-    }
+/// Finds the table of a join, if the leader of the region has built it.
+pub(super) fn table_of(tables: &Tables, join: &Join) -> Option<Arc<Published>> {
+    let at = std::ptr::from_ref(join).addr();
+    tables.iter().find(|table| table.0 == at).map(|table| Arc::clone(&table.1))
 }
 
 /// Runs a tree with its regions planned.

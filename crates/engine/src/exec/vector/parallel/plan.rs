@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use crate::catalog::Catalog;
 use crate::exec::Cx;
+use crate::exec::parallel::{Regions, Role, Root};
 use crate::exec::vector::choice::reads;
 use crate::exec::vector::hash_join::{Course, course};
 use crate::exec::vector::index_join;
@@ -29,53 +30,6 @@ const DRIVER_ROWS_MIN: u64 = if cfg!(debug_assertions) { 16 } else { 32_768 };
 /// What a row costs in SQL Server's plans, in what it costs here: 'cost threshold for parallelism' is in their
 /// unit, where reading a row is 0.0000011.
 const COST_FACTOR: f64 = 11.0;
-
-/// What a region is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Its rows are gathered.
-    Gather,
-    /// Its aggregates are merged.
-    Aggregate,
-    /// Its rows go into a columnstore.
-    Load,
-}
-
-/// The regions of a tree.
-#[derive(Debug)]
-pub(crate) struct Regions {
-    /// Schedulers that may work at one.
-    pub(crate) degree: usize,
-    roots: Vec<Root>,
-}
-
-/// Where a region ends: the node that is gathered, or the aggregate.
-#[derive(Clone, Copy, Debug)]
-struct Root {
-    at: usize,
-    role: Role,
-    driver: usize,
-}
-
-/// A region.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::exec::vector) struct Region {
-    pub(super) degree: usize,
-    pub(super) driver: usize,
-}
-
-impl Regions {
-    /// Returns the region that ends here.
-    pub(super) fn find(&self, at: usize, role: Role) -> Option<Region> {
-        let root = self.roots.iter().find(|root| root.at == at && root.role == role)?;
-        Some(Region { degree: self.degree, driver: root.driver })
-    }
-
-    /// Tells whether a region ends here.
-    pub(crate) fn has(&self, at: usize, role: Role) -> bool {
-        self.find(at, role).is_some()
-    }
-}
 
 /// On how many schedulers a statement may run, and from what cost on.
 #[derive(Clone, Copy, Debug)]
