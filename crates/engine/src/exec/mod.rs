@@ -8,13 +8,18 @@
 
 pub mod arithmetic;
 pub(crate) mod bulk;
+mod bulk_insert;
 pub mod columnstore;
 pub mod ddl;
 pub(crate) mod definition_trigger;
 pub mod dml;
 pub mod eval;
+mod export;
 pub mod fault;
 mod function;
+pub mod host;
+pub mod insert_bulk;
+mod into;
 pub use crate::session::grant;
 pub(crate) mod long;
 pub(crate) mod parallel;
@@ -22,7 +27,10 @@ pub mod query;
 pub(crate) mod reset;
 pub mod run;
 pub(crate) mod statement;
+pub(crate) mod table_parameter;
 mod trigger;
+mod trigger_body;
+mod truncate;
 mod tuple_mover;
 pub mod vector;
 
@@ -32,6 +40,7 @@ use std::sync::Arc;
 use types::Value;
 
 pub use ::session::frame::{Frame, FrameTables};
+pub use host::Host;
 pub use statement::{run_bound, run_scalar};
 pub use tuple_mover::move_tuples;
 
@@ -47,6 +56,8 @@ const REGISTERS_KEPT_MAX: usize = 64;
 
 /// What the running statement can reach.
 pub struct Cx<'a> {
+    /// Where the executor asks for what is done above it.
+    pub host: &'static dyn Host,
     /// The session.
     pub session: &'a mut SessionState,
     /// Variables and tables of the running batch or procedure.
@@ -96,11 +107,13 @@ pub struct Cx<'a> {
 impl<'a> Cx<'a> {
     /// Makes one with an empty register file.
     pub fn new(
+        host: &'static dyn Host,
         session: &'a mut SessionState,
         frame: &'a mut Frame,
         sink: &'a mut dyn ResultSink,
     ) -> Self {
         Self {
+            host,
             session,
             frame,
             sink,

@@ -30,7 +30,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let done = match bound {
         Bound::Select(select) => run_select(select, cx),
         Bound::SelectAssign(select) => run_assign(select, cx),
-        Bound::SelectInto(into) => dml::run_select_into(into, cx),
+        Bound::SelectInto(into) => cx.host.select_into(into, cx),
         Bound::Insert(insert) => dml::run_insert(insert, cx),
         Bound::Update(update) => dml::run_update(update, cx),
         Bound::Delete(delete) => dml::run_delete(delete, cx),
@@ -249,6 +249,7 @@ fn lend<T>(
     work: &mut dyn FnMut(&mut Cx<'_>) -> Result<T>,
 ) -> Result<T> {
     let mut inner = Cx {
+        host: cx.host,
         session: &mut *cx.session,
         frame: &mut *cx.frame,
         sink: &mut *cx.sink,

@@ -5,12 +5,12 @@
 
 use types::{Error, Msg, Result, Value};
 
-use super::converted;
-use super::text::{self, Wanted};
+use super::field::converted;
 use crate::exec::query::Flow;
 use crate::exec::{Cx, fault};
 use crate::plan::query::{BulkScan, TextFormat};
 use files::fields::Field;
+use files::text::{self, Wanted};
 
 /// Gives the rows of the file: the columns that are read are in their registers when `receive` is called.
 ///

@@ -7,7 +7,6 @@ use types::{Error, Msg, Result};
 use super::output::Collected;
 use super::update::{Target, limit_of};
 use super::{Private, reference, version};
-use crate::bind::dml::bind_truncate;
 use crate::exec::eval::truth;
 use crate::exec::query::{Flow, Rows, encode_seek_key, load, run};
 use crate::exec::statement::{
@@ -125,20 +124,6 @@ fn run_rows(delete: &Delete, cx: &mut Cx<'_>, collected: &mut Collected) -> Resu
     drop(rows);
     private.commit(cx)?;
     Ok(count)
-}
-
-/// Binds and runs TRUNCATE TABLE.
-///
-/// # Errors
-/// 4701 for an unknown table, 4712 for one that foreign keys refer to.
-pub(crate) fn truncate(truncate: &tsql::ast::Truncate, cx: &mut Cx<'_>) -> Result<()> {
-    let table = {
-        let database = std::sync::Arc::clone(&cx.session.database);
-        let context = crate::session::binding::bare_context(cx.session, &database);
-        bind_truncate(&mut context.binder(), truncate)?
-    };
-    run_truncate(&table, cx)?;
-    Ok(())
 }
 
 /// Runs TRUNCATE TABLE: all rows go and the identity starts again.

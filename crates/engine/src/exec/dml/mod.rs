@@ -4,36 +4,29 @@
 //! - `version.rs` keeps the earlier versions of rows of system-versioned tables;
 //! - `output.rs` collects OUTPUT rows, which leave when the statement has succeeded.
 
-mod bulk;
 mod delete;
-mod export;
 mod insert;
 mod instead;
-mod into;
 mod merge;
 mod output;
 mod reference;
-mod table_parameter;
 mod update;
 mod version;
 mod write;
 
-pub(crate) use bulk::{announce, hold};
-pub use bulk::{bulk_insert, set_identity_insert};
-pub(crate) use delete::{run_delete, run_truncate, truncate};
+pub(crate) use delete::{run_delete, run_truncate};
 pub(crate) use insert::Loader;
 pub use insert::{insert_rows, run_insert};
 pub(crate) use instead::run_instead;
-pub(crate) use into::run_select_into;
 pub(crate) use merge::run_merge;
 pub(crate) use reference::{Late, check_late};
-pub(crate) use table_parameter::make_table;
 pub(crate) use update::run_update;
 pub(crate) use write::{display, value_of};
 
-use storage::Transaction;
-use types::Result;
+use storage::{Hold, Transaction, WhenOwned};
+use types::{Msg, Result};
 
+use crate::catalog::TableDef;
 use crate::exec::query::{Flow, run_node};
 use crate::exec::statement::{in_transaction, prepare};
 use crate::exec::{Cx, fault};
@@ -54,6 +47,20 @@ pub(crate) fn validate(validation: &Validation, cx: &mut Cx<'_>) -> Result<()> {
             Ok(Flow::More)
         })
     })
+}
+
+/// TABLOCK: no other transaction has anything of the table until the load has been committed.
+///
+/// # Errors
+/// Those of a wait for the table.
+pub(crate) fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
+    // Those have no locks.
+    if table.memory_optimized || table.columnstore.is_some() {
+        return Ok(());
+    }
+    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
+    let held = transaction.hold_table(&table.rows.data, Hold::Exclusive, WhenOwned::Wait);
+    held.map_err(|error| fault::raise(cx, error))
 }
 
 /// Changes to table variables do not belong to the user's transaction: a transaction of their own.

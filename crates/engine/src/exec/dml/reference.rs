@@ -12,7 +12,6 @@ use types::{DataType, Error, Msg, Result, Value};
 
 use super::version;
 use super::write::{Verb, complete};
-use crate::bind::dml::{default_value, new_row};
 use crate::catalog::{ColumnDef, ForeignKeyDef, IndexKind, ReferenceAction, TableDef};
 use crate::exec::eval::eval;
 use crate::exec::{Cx, fault, trigger};
@@ -220,11 +219,7 @@ impl Wake {
         let register = |ordinal: usize| Register(at(ordinal));
         let changes =
             |ordinal: usize| key.columns.iter().any(|column| usize::from(*column) == ordinal);
-        let database = Arc::clone(&cx.session.database);
-        let mut row = {
-            let context = crate::session::binding::bare_context(cx.session, &database);
-            new_row(&mut context.binder(), child, &register, &changes)?
-        };
+        let mut row = cx.host.new_row(child, &register, &changes, cx)?;
         // Of this one the statement itself takes care: the new parent may not be there yet.
         row.foreign.retain(|lookup| lookup.constraint != key.name);
         cx.reserve(at(child.columns.len()));
@@ -313,11 +308,9 @@ fn defaults(
     verb: Verb,
     cx: &mut Cx<'_>,
 ) -> Result<Vec<Value>> {
-    let database = Arc::clone(&cx.session.database);
     let mut bound = Vec::with_capacity(key.columns.len());
     for column in &key.columns {
-        let context = crate::session::binding::bare_context(cx.session, &database);
-        bound.push(default_value(&mut context.binder(), &child.columns[usize::from(*column)])?);
+        bound.push(cx.host.default_value(&child.columns[usize::from(*column)], cx)?);
     }
     let values = bound.iter().map(|expr| eval(expr, cx)).collect::<Result<Vec<Value>>>()?;
     if !values.iter().any(Value::is_null) {

@@ -56,7 +56,7 @@ pub fn eval(expr: &Expr, cx: &mut Cx<'_>) -> Result<Value> {
         }
         ExprKind::Convert(conversion) => eval_convert(conversion, &expr.ty, cx),
         ExprKind::Call(function, arguments) => eval_call(function, arguments, &expr.ty, cx),
-        ExprKind::CallUser(call) => crate::exec::function::call_scalar(call, cx),
+        ExprKind::CallUser(call) => cx.host.call_scalar(call, cx),
         ExprKind::NextValue(sequence) => sequence.take(),
         ExprKind::ScalarSubquery(query) => eval_scalar_subquery(query, cx),
         ExprKind::Once(number, operand) => once::once(*number, operand, cx),

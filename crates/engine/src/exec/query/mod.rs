@@ -30,9 +30,7 @@ use types::{Msg, Result, Value};
 use crate::catalog::TableRows;
 use crate::exec::dml::{Loader, value_of};
 use crate::exec::eval::{eval, truth};
-use crate::exec::function::call_table;
 use crate::exec::statement::in_transaction;
-use crate::exec::vector;
 use crate::exec::{Cx, fault};
 use crate::plan::expr::{Expr, ExprKind, Register};
 use crate::plan::query::{
@@ -171,18 +169,19 @@ pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<
     let Some(transaction) = cx.transaction else { return run_query(query, cx, each) };
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
-    if !vector::is_chosen(root, cx) {
+    if !cx.host.takes_batches(root, cx) {
         run(root, cx, &mut rows, &mut |cx, _| each(cx))?;
         return Ok(());
     }
-    let needed = vector::with(&Registers::default(), output.iter().map(|c| &c.expr));
+    let needed = walk::with(&Registers::default(), output.iter().map(|c| &c.expr));
     let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
     let Some(columns) = columns else {
-        vector::run(root, &needed, cx, &mut rows, &mut |cx, _| each(cx))?;
+        cx.host.run_in_batches((root, &needed), cx, &mut rows, &mut |cx, _| each(cx))?;
         return Ok(());
     };
     let mut values = Vec::with_capacity(columns.len());
-    vector::run_columns((root, &columns), &needed, cx, &mut rows, &mut |cx, batch, places| {
+    let wanted = (&columns[..], &needed);
+    cx.host.run_columns(root, wanted, cx, &mut rows, &mut |cx, batch, places| {
         for row in batch.selection.iter() {
             values.clear();
             for (place, register) in places.iter().zip(&columns) {
@@ -214,13 +213,14 @@ pub(crate) fn run_batches(
     let columns: Option<Vec<Register>> = output.iter().map(bare).collect();
     let chosen = (columns, cx.transaction);
     let (Some(columns), Some(transaction)) = chosen else { return run_rows(query, cx, receive) };
-    if !vector::is_chosen(root, cx) {
+    if !cx.host.takes_batches(root, cx) {
         return run_rows(query, cx, receive);
     }
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
     let needed = columns.iter().copied().collect();
-    vector::run_columns((root, &columns), &needed, cx, &mut rows, &mut |cx, batch, places| {
+    let wanted = (&columns[..], &needed);
+    cx.host.run_columns(root, wanted, cx, &mut rows, &mut |cx, batch, places| {
         let places = places.iter().copied().collect::<Option<Vec<usize>>>();
         receive(cx, Output::Batch(batch, &places.ok_or(Msg::InternalError)?))
     })?;
@@ -260,12 +260,12 @@ pub(crate) fn load_in_batches(
     receive: ReceiveBatch<'_>,
 ) -> Result<bool> {
     let Some(transaction) = cx.transaction else { return Ok(false) };
-    if !vector::is_chosen(node, cx) {
+    if !cx.host.takes_batches(node, cx) {
         return Ok(false);
     }
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
-    vector::load_batches((node, loader), &walk::fills(node).0, cx, &mut rows, receive)?;
+    cx.host.load_batches(node, loader, cx, &mut rows, receive)?;
     Ok(true)
 }
 
@@ -286,12 +286,12 @@ fn run_tree(
     };
     let tables = cx.frame.tables.clone();
     let mut rows = Rows { transaction, tables: &tables, current: SmallVec::new() };
-    if vector::is_chosen(node, cx) {
+    if cx.host.takes_batches(node, cx) {
         let needed = match output {
-            Some(columns) => vector::with(&Registers::default(), columns.iter().map(|c| &c.expr)),
+            Some(columns) => walk::with(&Registers::default(), columns.iter().map(|c| &c.expr)),
             None => walk::fills(node).0,
         };
-        vector::run(node, &needed, cx, &mut rows, &mut |cx, _| receive(cx))?;
+        cx.host.run_in_batches((node, &needed), cx, &mut rows, &mut |cx, _| receive(cx))?;
         return Ok(());
     }
     run(node, cx, &mut rows, &mut |cx, _| receive(cx))?;
@@ -440,7 +440,7 @@ fn run_user_function<'p>(
     rows: &mut Rows<'p>,
     receive: Receive<'_, 'p>,
 ) -> Result<Flow> {
-    for row in call_table(function, cx)? {
+    for row in cx.host.call_table(function, cx)? {
         for (register, value) in function.registers.iter().zip(row) {
             cx.registers[register.index()] = value;
         }

@@ -13,7 +13,7 @@ use super::join::encode;
 use super::{ENTRY_BYTES, Flow, Receive, Rows, run as run_node};
 use crate::exec::eval::{Kept, keep, kept, truth};
 use crate::exec::grant::Charge;
-use crate::exec::{Cx, fault, vector};
+use crate::exec::{Cx, fault};
 use crate::plan::query::{Node, Spool};
 
 /// What a statement keeps of a spool.
@@ -120,9 +120,9 @@ fn build<'p>(spool: &'p Spool, cx: &mut Cx<'_>, rows: &mut Rows<'p>) -> Result<T
         }
         Ok(Flow::More)
     };
-    if vector::is_chosen(&spool.input, cx) {
+    if cx.host.takes_batches(&spool.input, cx) {
         let needed = spool.live.registers.iter().copied().collect();
-        vector::run(&spool.input, &needed, cx, rows, &mut add)?;
+        cx.host.run_in_batches((&spool.input, &needed), cx, rows, &mut add)?;
     } else {
         run_node(&spool.input, cx, rows, &mut add)?;
     }

@@ -53,9 +53,9 @@ use crate::exec::Cx;
 use crate::exec::dml::Loader;
 use crate::exec::parallel::Role;
 use crate::exec::query::{ReceiveBatch, ReceiveColumns};
-use crate::plan::expr::{Expr, Register};
+use crate::plan::expr::Register;
 use crate::plan::query::{JoinMethod, Node};
-use crate::plan::walk::{self, Registers};
+use crate::plan::walk::{Registers, with};
 
 pub(crate) use parallel::{Degree, Receiver, regions_of};
 
@@ -281,13 +281,6 @@ impl<'p> Operator<'p> for Profiled<'p> {
         }
         flow
     }
-}
-
-/// Returns a set with what expressions read added to it.
-pub(crate) fn with<'e>(needed: &Registers, exprs: impl IntoIterator<Item = &'e Expr>) -> Registers {
-    let mut all = needed.clone();
-    exprs.into_iter().for_each(|expr| all.extend(&walk::reads(expr)));
-    all
 }
 
 /// What an operator does to each batch on its way up.

@@ -14,6 +14,7 @@ use crate::catalog::TableRows;
 use crate::exec::eval::{Kept, eval};
 use crate::exec::fault::Interruption;
 use crate::exec::grant::STEP_BYTES;
+use crate::exec::host::Host;
 use crate::exec::parallel::{Region, Share};
 use crate::exec::query::{Flow, Rows, column_view, read_mode, table_data};
 use crate::exec::{Cx, Frame, FrameTables};
@@ -174,6 +175,7 @@ impl Errand {
 
 /// What a helper is given.
 struct Seat<'t> {
+    host: &'static dyn Host,
     session: SessionState,
     reader: Reader<'t>,
     variables: Vec<Value>,
@@ -199,6 +201,7 @@ struct Return<T> {
 impl<'t> Seat<'t> {
     fn new(cx: &Cx<'_>, reader: Reader<'t>) -> Self {
         Self {
+            host: cx.host,
             session: cx.session.helper(),
             reader,
             variables: cx.frame.variables.clone(),
@@ -256,7 +259,7 @@ impl<'t> Seat<'t> {
         };
         let tables = frame.tables.clone();
         let mut heard = Heard::default();
-        let mut cx = Cx::new(&mut self.session, &mut frame, &mut heard);
+        let mut cx = Cx::new(self.host, &mut self.session, &mut frame, &mut heard);
         cx.registers = std::mem::take(&mut self.registers);
         cx.kept = std::mem::take(&mut self.kept);
         cx.now = self.now;

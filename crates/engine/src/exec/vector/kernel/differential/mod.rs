@@ -106,7 +106,8 @@ impl Lab {
     fn with_cx<R>(&mut self, registers: u32, run: impl FnOnce(&mut Cx<'_>, &Table) -> R) -> R {
         let mut frame = Frame::default();
         let mut sink = Silent;
-        let mut cx = Cx::new(self.session.state_mut(), &mut frame, &mut sink);
+        let mut cx =
+            Cx::new(crate::exec::host::HOST, self.session.state_mut(), &mut frame, &mut sink);
         cx.reserve(registers);
         // The clock is read once a statement; here, all evaluations are of one.
         cx.now = Some(Moment { days: 738_944, ticks: 432_001_234_567, offset: 0 });

@@ -22,7 +22,7 @@ use crate::sink::Command;
 const ROWS_PER_LOOK: u64 = 256;
 
 /// Runs the statement; a failure leaves neither a file nor a table.
-pub(super) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result<StatementResult> {
+pub(crate) fn run(into: &SelectInto, export: &Export, cx: &mut Cx<'_>) -> Result<StatementResult> {
     if cx.session.transaction.count > 0 {
         return Err(Msg::NotInTransaction("CREATE EXTERNAL TABLE AS SELECT").into());
     }

@@ -17,7 +17,7 @@ use ::session::instance::SessionCounter;
 pub(crate) fn run_select_into(into: &SelectInto, cx: &mut Cx<'_>) -> Result<StatementResult> {
     let mark = cx.session.mark_definitions();
     let done = match &into.export {
-        Some(export) => super::export::run(into, export, cx),
+        Some(export) => crate::exec::export::run(into, export, cx),
         None => make_and_fill(into, cx),
     };
     cx.session.end_definition(&mark, done.is_err());

@@ -8,18 +8,16 @@ mod option;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use storage::{Hold, WhenOwned};
 use tsql::ast;
 use types::value::ColumnType;
 use types::{DataType, Error, Length, Msg, Result, Value};
 
-use super::insert::insert_rows;
-use super::write::display;
 use crate::bind::dml::{Nulls, Triggers, bind_bulk_rows};
 use crate::bind::query;
 use crate::bind::types::DefaultLength;
 use crate::catalog::TableDef;
 use crate::exec::ddl::distrust;
+use crate::exec::dml::{display, hold, insert_rows};
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, StatementResult, fault};
 use crate::plan::statement::{Insert, table_of};
@@ -170,7 +168,7 @@ fn plan(
 
 /// The type in which values arrive: those of a fixed length may be shorter than that, and are padded as others are;
 /// the old large types are the new ones.
-pub(super) fn arriving(of: &ColumnType) -> ColumnType {
+pub(crate) fn arriving(of: &ColumnType) -> ColumnType {
     let data_type = match of.data_type {
         DataType::Char(n) => DataType::VarChar(Length::Limited(n)),
         DataType::NChar(n) => DataType::NVarChar(Length::Limited(n)),
@@ -212,20 +210,6 @@ fn names_identity(announced: &ast::InsertBulk, table: &TableDef) -> bool {
         ordinal.is_some_and(|ordinal| table.columns[ordinal].identity.is_some())
     };
     announced.columns.iter().any(is_identity)
-}
-
-/// TABLOCK: no other transaction has anything of the table until the load has been committed.
-///
-/// # Errors
-/// Those of a wait for the table.
-pub(crate) fn hold(table: &TableDef, cx: &mut Cx<'_>) -> Result<()> {
-    // Those have no locks.
-    if table.memory_optimized || table.columnstore.is_some() {
-        return Ok(());
-    }
-    let Some(transaction) = cx.transaction else { return Err(Msg::InternalError.into()) };
-    let held = transaction.hold_table(&table.rows.data, Hold::Exclusive, WhenOwned::Wait);
-    held.map_err(|error| fault::raise(cx, error))
 }
 
 /// Returns the ordinals of the columns that ORDER names, and which are descending, if that is the order of the

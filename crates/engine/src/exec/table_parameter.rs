@@ -8,11 +8,12 @@ use std::sync::Arc;
 use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
-use super::bulk::arriving;
-use super::insert::insert_rows;
 use crate::bind::dml::bind_table_rows;
 use crate::catalog::name::Name;
 use crate::catalog::{TableRows, UserType};
+use crate::exec::dml::insert_rows;
+use crate::exec::host::HOST;
+use crate::exec::insert_bulk::arriving;
 use crate::exec::run::{Argument, Stop, TableArgument};
 use crate::exec::{Cx, Frame, FrameTables, ddl};
 use crate::session::{SessionState, TableParameter};
@@ -33,7 +34,7 @@ pub(crate) fn make_table(
     let Some(TableArgument::Sent(sent)) = argument.table.take() else { return Ok(()) };
     check_type(&sent, ordinal, wanted, session)?;
     let mut frame = Frame::default();
-    let mut cx = Cx::new(session, &mut frame, sink);
+    let mut cx = Cx::new(HOST, session, &mut frame, sink);
     match rows_of(*sent, parameter, wanted, &mut cx) {
         Ok(rows) => {
             argument.table = Some(TableArgument::Rows(rows, Some(Arc::clone(wanted))));
@@ -108,7 +109,7 @@ fn rows_of(
     let mut frame = Frame { tables, ..Frame::default() };
     // @@IDENTITY tells nothing of the rows of a parameter.
     let identity = cx.session.last_identity.take();
-    let mut inner = Cx::new(cx.session, &mut frame, cx.sink);
+    let mut inner = Cx::new(cx.host, cx.session, &mut frame, cx.sink);
     let inserted = insert_rows(&insert, &sent.rows, &mut inner);
     cx.session.last_identity = identity;
     match inserted {
