@@ -26,11 +26,13 @@ const LAYERS: &[(&str, u8)] = &[
     ("optimizer", 6),
     ("binder", 7),
     ("session", 8),
-    ("engine", 9),
-    ("server", 10),
-    ("console", 10),
-    ("lab", 10),
-    ("race", 10),
+    ("executor", 9),
+    ("vectorized", 10),
+    ("engine", 11),
+    ("server", 12),
+    ("console", 12),
+    ("lab", 12),
+    ("race", 12),
 ];
 
 /// Crates that may contain unsafe code.

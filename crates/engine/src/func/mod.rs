@@ -20,9 +20,7 @@ mod server;
 mod session;
 pub(crate) mod system;
 
-pub(crate) use functions::{
-    Call, Evaluate, Function, Total, date, entry, finish_total, sha256, xml, zones_now,
-};
+pub(crate) use functions::{Call, Evaluate, Function, entry, xml, zones_now};
 pub(crate) use server::PRODUCT_VERSION;
 
 use crate::plan::view::{Library, SystemView};
