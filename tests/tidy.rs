@@ -26,13 +26,15 @@ const LAYERS: &[(&str, u8)] = &[
     ("optimizer", 6),
     ("binder", 7),
     ("session", 8),
+    ("metadata", 9),
     ("executor", 9),
+    ("views", 10),
     ("vectorized", 10),
-    ("engine", 11),
-    ("server", 12),
-    ("console", 12),
-    ("lab", 12),
-    ("race", 12),
+    ("engine", 12),
+    ("server", 13),
+    ("console", 13),
+    ("lab", 13),
+    ("race", 13),
 ];
 
 /// Crates that may contain unsafe code.

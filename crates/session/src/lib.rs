@@ -9,7 +9,6 @@
 #![forbid(unsafe_code)]
 
 pub mod argument;
-pub mod binding;
 pub mod cache;
 pub mod class;
 pub mod context;

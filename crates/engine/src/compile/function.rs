@@ -166,6 +166,6 @@ pub(crate) fn returned_table(
     elements: &[ast::TableElement],
     database: &str,
 ) -> Result<Arc<TableDef>> {
-    let context = crate::session::binding::bare_context(session, database);
+    let context = metadata::binding::bare_context(session, database);
     crate::exec::ddl::table_variable(session, &context.binder(), variable, elements)
 }

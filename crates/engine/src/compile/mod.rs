@@ -147,7 +147,7 @@ pub(crate) fn compile_statements(
 ) -> types::Result<Program> {
     session.counters.count(SessionCounter::Compilations);
     let _label = ledger::labelled(Label::Bind);
-    let context = crate::session::binding::bare_context(session, database);
+    let context = metadata::binding::bare_context(session, database);
     let mut binder = context.binder();
     let make_table = |binder: &Binder<'_>,
                       variable: &tsql::ast::Variable,
@@ -247,7 +247,7 @@ pub(crate) fn program_parameters(
                 parameters.variables.push(variable);
             }
             Some(user_type) => {
-                let context = crate::session::binding::bare_context(session, database);
+                let context = metadata::binding::bare_context(session, database);
                 let binder = context.binder();
                 let definition =
                     crate::exec::ddl::table_of_type(session, &binder, &name, user_type)?;

@@ -143,7 +143,7 @@ fn event_data(occurrence: &Occurrence, text: &str, cx: &mut Cx<'_>) -> String {
         .to_value(&DataType::DateTime)
         .and_then(|time| types::date::format(&time, &DataType::DateTime, style))
         .unwrap_or_default();
-    let user = crate::func::principal::own_name(cx);
+    let user = metadata::function::principal::own_name(cx);
     let session = &cx.session;
     let switch = |on: bool| if on { "ON" } else { "OFF" };
     let mut out = String::from("<EVENT_INSTANCE>");

@@ -13,7 +13,7 @@ use crate::plan::expr::{Expr, Register, UserCall};
 use crate::plan::query::{Node, UserFunctionScan};
 use crate::plan::statement::{Firing, NewRow, SelectInto};
 use crate::plan::walk::{self, Registers};
-use crate::session::binding::bare_context;
+use metadata::binding::bare_context;
 
 /// This engine, as the executor sees it.
 pub(crate) static HOST: &dyn Host = &Engine;

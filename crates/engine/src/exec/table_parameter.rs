@@ -91,7 +91,7 @@ fn rows_of(
 ) -> Result<Arc<TableRows>> {
     let database = Arc::clone(&cx.session.database);
     let (table, insert) = {
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
         let table = ddl::table_of_type(cx.session, &binder, name, wanted)?;
         // No columns: a table without rows.

@@ -13,7 +13,7 @@ use crate::exec::dml::run_truncate;
 pub(crate) fn truncate(truncate: &tsql::ast::Truncate, cx: &mut Cx<'_>) -> Result<()> {
     let table = {
         let database = std::sync::Arc::clone(&cx.session.database);
-        let context = crate::session::binding::bare_context(cx.session, &database);
+        let context = metadata::binding::bare_context(cx.session, &database);
         bind_truncate(&mut context.binder(), truncate)?
     };
     run_truncate(&table, cx)?;

@@ -22,7 +22,7 @@ use crate::exec::columnstore::Blocks;
 use crate::exec::run::{Stop, interrupted};
 use crate::exec::statement::in_transaction;
 use crate::exec::{Cx, fault};
-use crate::view::source::tables;
+use metadata::objects::tables;
 
 /// Options that change nothing about what is checked or told here: everything is checked, all errors
 /// are told, and nothing has to be locked for it.
@@ -368,7 +368,7 @@ pub(super) fn find_table(name: &str, cx: &Cx<'_>) -> Result<Arc<TableDef>, Stop>
     };
     let parsed = parse_object_name(name).map_err(|_| missing())?;
     let database = Arc::clone(&cx.session.database);
-    let context = crate::session::binding::bare_context(cx.session, &database);
+    let context = metadata::binding::bare_context(cx.session, &database);
     match query::resolve_table(&mut context.binder(), &parsed) {
         Ok(query::Resolved::Table(table)) => Ok(table),
         _ => Err(missing()),

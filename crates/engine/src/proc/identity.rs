@@ -11,7 +11,7 @@ use crate::catalog::TableDef;
 use crate::exec::Cx;
 use crate::exec::run::{Capture, Stop};
 use crate::proc::sql::{prepare, run_prepared};
-use crate::view::source::last_identity;
+use metadata::objects::last_identity;
 
 /// Runs `CHECKIDENT ('table' [, NORESEED | RESEED [, value]])`.
 ///

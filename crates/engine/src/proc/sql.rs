@@ -112,7 +112,7 @@ pub(super) fn parse_parameters(declared: &str, session: &SessionState) -> Result
     if declared.trim().is_empty() {
         return Ok(parameters);
     }
-    let context = crate::session::binding::bare_context(session, &session.database);
+    let context = metadata::binding::bare_context(session, &session.database);
     let binder = context.binder();
     let declared = crate::bind::fragment::parse_parameters(declared)?;
     for (ordinal, parameter) in declared.into_iter().enumerate() {

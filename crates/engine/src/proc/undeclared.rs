@@ -198,7 +198,7 @@ impl Found<'_> {
             match &step.kind {
                 StepKind::Data(leaf) => {
                     let LeafAst::Statement(statement) = &leaf.ast else { continue };
-                    let context = crate::session::binding::context_of(session, self.program);
+                    let context = metadata::binding::context_of(session, self.program);
                     let mut binder = context.binder();
                     binder.level = crate::opt::Level::None;
                     binder.given.clone_from(&self.nulls);

@@ -141,7 +141,7 @@ pub(super) fn create_table(create: &ast::CreateExternalTable, cx: &mut Cx<'_>) -
         return Err(Msg::ExternalOptions("CREATE EXTERNAL TABLE").into());
     }
     let columns = {
-        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let each = create.columns.iter().map(|column| defined(&binder, column));
         each.collect::<Result<Vec<_>>>()?

@@ -4,11 +4,11 @@
 use tsql::ast;
 use types::{ConvertOptions, Family, Mode, Msg, Result, Value};
 
-use super::level_of;
 use crate::bind::Binder;
 use crate::bind::expr::bind_condition;
 use crate::catalog::{ColumnDef, ColumnTest, Test};
 use crate::plan::expr::{Expr, ExprKind};
+use metadata::binding::level_of;
 
 /// The index whose clause it is, for messages.
 pub(super) struct Filtered<'a> {

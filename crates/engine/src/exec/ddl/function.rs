@@ -93,7 +93,7 @@ fn routine(
     null_on_null: bool,
     cx: &Cx<'_>,
 ) -> Result<Routine> {
-    let context = crate::session::binding::bare_context(cx.session, &to.database);
+    let context = metadata::binding::bare_context(cx.session, &to.database);
     let binder = context.binder();
     let parameters = parameters(&create.parameters, &binder, cx)?;
     let (mut returns, mut table) = (None, None);
@@ -131,7 +131,7 @@ fn check_body(
     let body = match &create.body {
         FunctionBody::Scalar { body, .. } | FunctionBody::Multi { body, .. } => body,
         FunctionBody::Inline { with, query } => {
-            let context = crate::session::binding::bare_context(cx.session, &to.database);
+            let context = metadata::binding::bare_context(cx.session, &to.database);
             let mut binder = context.binder();
             let null = |ty: ColumnType| Expr::new(ExprKind::Constant(types::Value::Null), ty);
             let given: Vec<Given> =

@@ -38,7 +38,7 @@ pub(super) fn create(create: &ast::CreateIndex, cx: &mut Cx<'_>) -> Result<()> {
     }
     let replaced = replaced(&table, &create.index)?;
     let mut index = {
-        let context = crate::session::binding::bare_context(cx.session, &cx.session.database);
+        let context = metadata::binding::bare_context(cx.session, &cx.session.database);
         let binder = context.binder();
         let instance = &cx.session.instance;
         let place = Place {

@@ -39,16 +39,14 @@ use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, StatementKind};
 use types::{Error, Msg, Result, Value};
 
-use crate::bind::{Binder, Level, Source, SourceColumn};
-use crate::catalog::{ColumnDef, Database, TableDef, UserType};
+use crate::bind::Binder;
+use crate::catalog::{Database, TableDef, UserType};
 use crate::exec::Cx;
-use crate::plan::expr::Register;
 use crate::session::SessionState;
-use crate::sink::Traits;
 
 pub(crate) use drop::missing as drop_refused;
 use duplicate::duplicate_key;
-pub(crate) use permission::{columns_of_object, is_of_server};
+pub(crate) use permission::is_of_server;
 pub(crate) use table::{check_name_free, create_from_columns, distrust, image_of};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
@@ -175,43 +173,6 @@ pub fn table_of_type(
         return Err(Msg::CannotFindType(1, &user_type.name).into());
     };
     table::variable(session, binder, name, &definition.elements)
-}
-
-/// A query level with one table's columns in registers from `first` on: for the expressions of
-/// computed columns and constraints.
-pub(crate) fn level_of(alias: &str, columns: &[ColumnDef], first: u32) -> Level {
-    let columns = (first..).zip(columns).map(|(register, column)| SourceColumn {
-        name: column.name.clone().into(),
-        ty: column.ty,
-        register: Register(register),
-        used: false,
-        traits: Traits::default(),
-    });
-    let source = Source {
-        alias: alias.into(),
-        schema: None,
-        columns: columns.collect(),
-        ..Source::default()
-    };
-    Level { sources: vec![source], ..Level::default() }
-}
-
-/// Returns the columns of a table that a condition of its own reads.
-pub(crate) fn columns_read(
-    session: &SessionState,
-    table: &TableDef,
-    condition: &ast::Condition,
-) -> Vec<u16> {
-    let context = crate::session::binding::bare_context(session, &session.database);
-    let mut binder = context.binder();
-    binder.levels.push(level_of(&table.name, &table.columns, 0));
-    binder.registers = u32::try_from(table.columns.len()).unwrap_or(u32::MAX);
-    let Ok(bound) = crate::bind::expr::bind_condition(&mut binder, condition) else {
-        return Vec::new();
-    };
-    let read = crate::plan::walk::reads(&bound);
-    let ordinals = 0..u16::try_from(table.columns.len()).unwrap_or(u16::MAX);
-    ordinals.filter(|ordinal| read.contains(Register(u32::from(*ordinal)))).collect()
 }
 
 /// Where a new object goes: database, schema and name.

@@ -221,7 +221,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     /// A computed column's type is that of its expression over the columns before it.
     fn computed_type(&self, expr: &ast::Expr) -> Result<ColumnType> {
         let mut binder = self.binder.child();
-        binder.levels.push(super::level_of(self.place.name, &self.columns, 0));
+        binder.levels.push(metadata::binding::level_of(self.place.name, &self.columns, 0));
         binder.registers = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
         Ok(crate::bind::expr::bind_expr(&mut binder, expr)?.ty)
     }

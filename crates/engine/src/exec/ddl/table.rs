@@ -15,8 +15,8 @@ use crate::exec::ddl::{change_database, created, refuse, storage, target, versio
 use crate::exec::fault;
 use crate::session::SessionState;
 use crate::sink::Traits;
-use crate::view::source::view_columns;
 use ::session::instance::SessionCounter;
+use metadata::objects::view_columns;
 
 /// `database_id` of tempdb.
 const TEMPDB: i16 = 2;
@@ -180,7 +180,7 @@ fn shape(
     place: Place<'_>,
     content: Content<'_>,
 ) -> Result<TableDef> {
-    let context = crate::session::binding::bare_context(session, database);
+    let context = metadata::binding::bare_context(session, database);
     let binder = context.binder();
     let instance = &session.instance;
     let shaper = Shaper::new(&binder, &instance.catalog, &instance.store, place);

@@ -129,7 +129,7 @@ impl Runner<'_> {
         {
             return self.bind_positioned(statement, cursor, cx);
         }
-        let context = crate::session::binding::context_of(cx.session, self.program);
+        let context = metadata::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         match bind_as(&mut binder, leaf, self.program) {
             Ok(bound) => Ok((bound, binder.session_bound || binder.unchained.get())),
@@ -148,11 +148,11 @@ impl Runner<'_> {
         cx: &mut Cx<'_>,
     ) -> Result<(Bound, bool)> {
         let table = {
-            let context = crate::session::binding::context_of(cx.session, self.program);
+            let context = metadata::binding::context_of(cx.session, self.program);
             positioned::table_of(statement, &mut context.binder())?
         };
         let (statement, given) = positioned::on_key(statement, cursor, table, cx)?;
-        let context = crate::session::binding::context_of(cx.session, self.program);
+        let context = metadata::binding::context_of(cx.session, self.program);
         let mut binder = context.binder();
         binder.given = given;
         let bound = crate::bind::bind_statement(&mut binder, &statement)?;

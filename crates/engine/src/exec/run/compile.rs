@@ -201,12 +201,8 @@ impl<'s> Pass<'s> {
         }
         let failed = {
             let place = (database, at);
-            let context = crate::session::binding::context_ahead(
-                self.session,
-                self.program,
-                place,
-                &self.made,
-            );
+            let context =
+                metadata::binding::context_ahead(self.session, self.program, place, &self.made);
             let mut binder = context.binder();
             match bind_as(&mut binder, leaf, self.program) {
                 Ok(bound) => {
@@ -256,7 +252,7 @@ impl<'s> Pass<'s> {
         let Some(database) = self.database else { return };
         let place = (database, step.span.start);
         let context =
-            crate::session::binding::context_ahead(self.session, self.program, place, &self.made);
+            metadata::binding::context_ahead(self.session, self.program, place, &self.made);
         let checked = check_target(&mut context.binder(), &insert.target, &insert.columns);
         let mistake = checked.err().filter(|error| self.is_mistake(error));
         self.errors.extend(mistake.map(|error| error.at_line(step.line)));

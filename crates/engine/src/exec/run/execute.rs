@@ -333,7 +333,7 @@ impl Runner<'_> {
             ExecuteTarget::Name(name) => name,
             ExecuteTarget::Variable(slot) => {
                 let value = cx.frame.variables[slot.0 as usize].clone();
-                let text = super::message::text_of(&value, cx.session).unwrap_or_default();
+                let text = metadata::format::text_of(&value, cx.session).unwrap_or_default();
                 parsed = crate::bind::fragment::parse_procedure_name(&text)
                     .map_err(|_| not_found(&text))?;
                 &parsed
@@ -436,7 +436,7 @@ impl Runner<'_> {
         let mut text = String::new();
         for part in &call.parts {
             let value = self.value(part, cx)?;
-            text.push_str(&super::message::text_of(&value, cx.session).unwrap_or_default());
+            text.push_str(&metadata::format::text_of(&value, cx.session).unwrap_or_default());
         }
         let Some(who) = &call.run_as else { return run_text(&text, cx) };
         let who = self.who(who, cx)?;

@@ -49,7 +49,7 @@ impl Runner<'_> {
     ) -> Result<u64, Stop> {
         cx.session.refresh_catalog();
         let bound = {
-            let context = crate::session::binding::context_of(cx.session, self.program);
+            let context = metadata::binding::context_of(cx.session, self.program);
             let mut binder = context.binder();
             let into = (&step.target, &step.columns[..]);
             let columns = (&set.types[..], &set.untyped[..]);

@@ -54,7 +54,6 @@ pub(crate) use execute::{
     resolve_procedure,
 };
 pub(crate) use level::{enter, report_scope};
-pub(crate) use message::{format_message, user_message};
 pub(crate) use other::interrupted;
 
 /// Nesting of procedures, functions and triggers: error 217 beyond it.

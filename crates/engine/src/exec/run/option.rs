@@ -5,12 +5,12 @@ use types::convert::DateFormat;
 use types::{Bytes, Msg, Value};
 
 use crate::exec::Cx;
-use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop};
 use crate::explain::Explain;
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::IsolationLevel;
 use crate::sink::EnvChange;
+use metadata::format::text_of;
 
 /// What a client asks for that asks for German.
 pub(crate) const OTHER_LANGUAGES: &str = "languages other than us_english";

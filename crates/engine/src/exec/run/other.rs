@@ -6,12 +6,12 @@ use types::{Error, Msg};
 use crate::exec::ddl::user_access::check_entry;
 use crate::exec::fault::Interruption;
 use crate::exec::run::cursor::close_at_end;
-use crate::exec::run::message::text_of;
 use crate::exec::run::{Runner, Stop, ended, transactions};
 use crate::exec::{Cx, definition_trigger};
 use crate::plan::program::{Leaf, LeafAst};
 use crate::sink::{Command, EnvChange};
 use ::session::event::emit::checkpoint;
+use metadata::format::text_of;
 
 impl Runner<'_> {
     pub(super) fn other(&self, statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<(), Stop> {
