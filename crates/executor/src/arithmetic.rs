@@ -20,7 +20,7 @@ pub struct MadeNull {
 }
 
 /// Tells whether an error is one of arithmetic: an overflow, a division by zero, a function without a value.
-pub fn is_arithmetic(error: &Error) -> bool {
+pub(crate) fn is_arithmetic(error: &Error) -> bool {
     matches!(error.number, 220 | 232 | 8115 | DIVISION | DOMAIN)
 }
 
@@ -34,7 +34,7 @@ pub fn ends_batch(error: &Error, cx: &Cx<'_>) -> bool {
 /// # Errors
 /// The error, where it does not.
 #[cold]
-pub fn soften(error: Error, cx: &mut Cx<'_>) -> Result<Value> {
+pub(crate) fn soften(error: Error, cx: &mut Cx<'_>) -> Result<Value> {
     if !is_arithmetic(&error) || cx.session.options.arithmetic_failure() != ArithmeticFailure::Null
     {
         return Err(error);

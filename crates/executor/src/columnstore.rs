@@ -431,7 +431,7 @@ impl ColumnLoad {
     }
 
     /// As [`Self::begin`], for a helper: what is too little for a group by itself is the leader's.
-    pub fn of_helper(table: &TableDef) -> Self {
+    pub(crate) fn of_helper(table: &TableDef) -> Self {
         let types: Vec<ColumnType> = table.columns.iter().map(|column| column.ty).collect();
         let (rows_min, trim) = (BULK_ROWS_MIN, Trim::BulkLoad);
         Self { builder: GroupBuilder::new(&types), rows_min, trim }
@@ -462,7 +462,7 @@ impl ColumnLoad {
     ///
     /// # Errors
     /// As [`Self::add`].
-    pub fn add_batch(
+    pub(crate) fn add_batch(
         &mut self,
         columns: &[&Vector],
         rows: &Selection,

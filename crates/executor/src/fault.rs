@@ -66,6 +66,7 @@ pub fn row_passed(cx: &mut Cx<'_>) -> types::Result<()> {
 
 /// Lets others have the scheduler when the quantum is over, which is also when an attention is received,
 /// and stops the statement if the client asked for it.
+#[inline]
 pub fn check_cancel(cx: &mut Cx<'_>) -> types::Result<()> {
     sos::sched::yield_if_quantum_due();
     if !cx.session.cancel.is_set() {
@@ -82,6 +83,7 @@ pub fn interruption(error: &Error, cx: &mut Cx<'_>) -> Option<Interruption> {
 }
 
 /// Stops the statement if what was sent found no receiver.
+#[inline]
 pub fn sent(cx: &mut Cx<'_>, sent: Sent) -> types::Result<()> {
     sent.map_err(|_| {
         cx.interrupted = Some(Interruption::Disconnected);

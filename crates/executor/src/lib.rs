@@ -24,7 +24,7 @@ pub mod query;
 pub mod reset;
 pub mod statement;
 pub mod transactions;
-pub mod trigger;
+mod trigger;
 pub mod tuple_mover;
 
 use std::any::Any;
@@ -82,13 +82,13 @@ pub struct Cx<'a> {
     /// Source of the running program: spans of the statement refer to it.
     pub source: String,
     /// Whether the statement fires triggers, and what it has for them.
-    pub fires: bool,
+    pub(crate) fires: bool,
     /// Triggers that fire when it has changed its rows.
-    pub pending: Vec<trigger::Pending>,
+    pub(crate) pending: Vec<trigger::Pending>,
     /// Rows that foreign keys have changed in its course, for the triggers of their tables.
-    pub cascaded: Vec<trigger::Cascaded>,
+    pub(crate) cascaded: Vec<trigger::Cascaded>,
     /// Foreign keys that can be checked only when the statement has changed all its rows.
-    pub late: Vec<dml::Late>,
+    pub(crate) late: Vec<dml::Late>,
     /// What the operators of the statement do, where somebody wants to know.
     pub profile: Option<Box<Profile>>,
     /// Rows of recursive CTEs' last round, by id.
@@ -101,6 +101,7 @@ pub struct Cx<'a> {
 
 impl<'a> Cx<'a> {
     /// Makes one with an empty register file.
+    #[inline]
     pub fn new(
         host: &'static dyn Host,
         session: &'a mut SessionState,
@@ -189,6 +190,7 @@ pub struct StatementResult {
 
 impl Cx<'_> {
     /// Makes room for a statement's registers.
+    #[inline]
     pub fn reserve(&mut self, registers: u32) {
         let registers = registers as usize;
         if self.registers.len() < registers {
@@ -197,6 +199,7 @@ impl Cx<'_> {
     }
 
     /// Takes the buffers that the session keeps between requests.
+    #[inline]
     pub fn take_buffers(&mut self) {
         let kept = &mut self.session.scratch;
         std::mem::swap(&mut self.registers, &mut kept.registers);
@@ -205,6 +208,7 @@ impl Cx<'_> {
 
     /// Gives the session its buffers back. Registers become NULL and stay: no value keeps memory alive
     /// in an idle connection, and the next request need not make them.
+    #[inline]
     pub fn keep_buffers(&mut self) {
         self.registers.truncate(REGISTERS_KEPT_MAX);
         self.registers.iter_mut().for_each(Value::clear);
@@ -213,23 +217,26 @@ impl Cx<'_> {
     }
 
     /// Takes the buffers of the context around this one for the length of a call.
+    #[inline]
     pub fn lend_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
         std::mem::swap(&mut self.registers, registers);
         std::mem::swap(&mut self.scratch, scratch);
     }
 
     /// Gives them back.
+    #[inline]
     pub fn return_buffers(&mut self, registers: &mut Vec<Value>, scratch: &mut Scratch) {
         self.lend_buffers(registers, scratch);
     }
 
     /// Returns the statement's time, UTC: the clock is read at the first call.
+    #[inline]
     pub fn now(&mut self) -> types::date::Moment {
         *self.now.get_or_insert_with(clock)
     }
 
     /// Returns when the transaction began that the statement is in, as the columns of a period have it.
-    pub fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
+    pub(crate) fn transaction_time(&mut self, data_type: &types::DataType) -> Value {
         let began = *self.session.transaction.time.get_or_insert_with(clock);
         catalog::period::of(began, data_type)
     }
@@ -242,6 +249,7 @@ impl Cx<'_> {
     }
 
     /// Returns the session's settings that conversions go by.
+    #[inline]
     pub fn convert_options(&self) -> types::ConvertOptions {
         self.session.convert_options()
     }

@@ -129,7 +129,7 @@ impl Share {
     }
 
     /// Takes the number of a part of the row groups that nobody has taken yet; none once somebody has stopped.
-    pub fn next_part(&self) -> Option<usize> {
+    pub(crate) fn next_part(&self) -> Option<usize> {
         // Relaxed: only uniqueness is asked for.
         (!self.is_stopped()).then(|| self.groups.fetch_add(1, Ordering::Relaxed))
     }

@@ -67,7 +67,7 @@ pub struct GroupReads {
 
 impl Profile {
     /// Notes how many row groups a scan reads and passes over.
-    pub fn count_row_groups(&mut self, scan: &BulkScan, read: usize, skipped: usize) {
+    pub(crate) fn count_row_groups(&mut self, scan: &BulkScan, read: usize, skipped: usize) {
         let groups = self.groups.entry(std::ptr::from_ref(scan).addr()).or_default();
         groups.name.clone_from(&scan.name);
         groups.read += read;

@@ -56,7 +56,7 @@ pub fn run_bound(bound: &Bound, cx: &mut Cx<'_>) -> Result<StatementResult> {
 }
 
 /// A statement outside of a transaction has a time of its own: what the last one's was is forgotten.
-pub fn begin_time(cx: &mut Cx<'_>) {
+pub(crate) fn begin_time(cx: &mut Cx<'_>) {
     if cx.transaction.is_none() && cx.session.transaction.count == 0 {
         cx.session.transaction.time = None;
         cx.session.transaction.renewals = 0;
@@ -79,6 +79,7 @@ pub fn run_scalar(scalar: &Scalar, cx: &mut Cx<'_>) -> Result<Value> {
 
 /// Makes room for a statement's registers. What earlier statements left in them is not cleared: every
 /// register is filled before it is read.
+#[inline]
 pub fn prepare(cx: &mut Cx<'_>, registers: u32) {
     let registers = registers as usize;
     if cx.registers.len() < registers {
@@ -88,12 +89,12 @@ pub fn prepare(cx: &mut Cx<'_>, registers: u32) {
 
 /// Counts the transaction of a statement that runs on the row itself: a store to a line of the
 /// session's own.
-pub fn count_point(cx: &Cx<'_>) {
+pub(crate) fn count_point(cx: &Cx<'_>) {
     cx.session.database_counters.transactions.add(1);
 }
 
 /// Counts that it wrote or failed, if it did: another one.
-pub fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
+pub(crate) fn count_point_end(cx: &Cx<'_>, rows: Option<u64>) {
     match rows {
         Some(0) => {}
         Some(_) => cx.session.database_counters.writes.add(1),
@@ -109,7 +110,7 @@ fn is_alone(cx: &Cx<'_>) -> bool {
 
 /// Tells whether a point statement may change a row of a table in place. A memory-optimized one is read committed by any
 /// statement outside of a transaction, whatever the level of the session or of an atomic block (`read_mode`).
-pub fn is_free(table: &TableDef, cx: &Cx<'_>) -> bool {
+pub(crate) fn is_free(table: &TableDef, cx: &Cx<'_>) -> bool {
     is_alone(cx) && (cx.session.isolation != IsolationLevel::Snapshot || table.memory_optimized)
 }
 

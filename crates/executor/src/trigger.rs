@@ -15,7 +15,7 @@ use catalog::{Catalog, ForeignKeyDef, ReferenceAction, TableDef};
 use plan::statement::{Firing, OutputClause, OutputTarget};
 
 /// Triggers that a statement has to fire.
-pub struct Pending {
+pub(crate) struct Pending {
     firing: Arc<Firing>,
     /// The new rows' values and then the old rows'.
     rows: Vec<Vec<Value>>,
@@ -32,18 +32,18 @@ fn firing_of(clauses: &[OutputClause]) -> Option<&Arc<Firing>> {
 }
 
 /// Tells whether a statement fires triggers.
-pub fn fires(clauses: &[OutputClause]) -> bool {
+pub(crate) fn fires(clauses: &[OutputClause]) -> bool {
     firing_of(clauses).is_some()
 }
 
 /// Tells whether an INSTEAD OF trigger takes the statement's place; its own statements act on the table.
-pub fn is_instead(clauses: &[OutputClause], cx: &Cx<'_>) -> bool {
+pub(crate) fn is_instead(clauses: &[OutputClause], cx: &Cx<'_>) -> bool {
     let instead = firing_of(clauses).and_then(|firing| firing.instead.as_ref());
     instead.is_some_and(|trigger| trigger.id != cx.frame.procedure_id)
 }
 
 /// As [`is_instead`], of what MERGE does to a row: `INSERT`, `UPDATE` or `DELETE`.
-pub fn is_instead_of(clauses: &[OutputClause], action: &str, cx: &Cx<'_>) -> bool {
+pub(crate) fn is_instead_of(clauses: &[OutputClause], action: &str, cx: &Cx<'_>) -> bool {
     clauses.iter().any(|clause| match &clause.target {
         OutputTarget::Triggers(firing) if firing.event == action => {
             firing.instead.as_ref().is_some_and(|trigger| trigger.id != cx.frame.procedure_id)
@@ -56,13 +56,13 @@ pub fn is_instead_of(clauses: &[OutputClause], action: &str, cx: &Cx<'_>) -> boo
 }
 
 /// Notes the rows for the triggers, which fire when the statement has done its part.
-pub fn note(firing: &Arc<Firing>, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) {
+pub(crate) fn note(firing: &Arc<Firing>, rows: Vec<Vec<Value>>, cx: &mut Cx<'_>) {
     let instead = firing.instead.as_ref().is_some_and(|t| t.id != cx.frame.procedure_id);
     cx.pending.push(Pending { firing: Arc::clone(firing), rows, instead });
 }
 
 /// Rows of a table that foreign keys have changed in the course of a statement.
-pub struct Cascaded {
+pub(crate) struct Cascaded {
     table: i32,
     event: Event,
     /// The table's triggers for it, if it has any.
@@ -71,7 +71,7 @@ pub struct Cascaded {
 }
 
 /// Notes a row that a foreign key has changed: as it was and, unless it is gone, as it is.
-pub fn note_cascaded(
+pub(crate) fn note_cascaded(
     (table, key): (&Arc<TableDef>, &ForeignKeyDef),
     old: RowImage<'_>,
     new: Option<RowImage<'_>>,
@@ -120,7 +120,7 @@ fn firing_after(
 }
 
 /// Tells whether foreign keys that follow a change of a table come to tables that have triggers.
-pub fn may_cascade_to(table: &TableDef, catalog: &Catalog) -> bool {
+pub(crate) fn may_cascade_to(table: &TableDef, catalog: &Catalog) -> bool {
     if !table.referenced {
         return false;
     }
@@ -152,7 +152,7 @@ pub fn may_cascade_to(table: &TableDef, catalog: &Catalog) -> bool {
 
 /// Puts the triggers of tables that foreign keys came to before those of the statement's own table: the
 /// table that was reached last comes first.
-pub fn in_order(cascaded: Vec<Cascaded>, own: Vec<Pending>) -> Vec<Pending> {
+pub(crate) fn in_order(cascaded: Vec<Cascaded>, own: Vec<Pending>) -> Vec<Pending> {
     if cascaded.is_empty() {
         return own;
     }
@@ -163,7 +163,7 @@ pub fn in_order(cascaded: Vec<Cascaded>, own: Vec<Pending>) -> Vec<Pending> {
 }
 
 /// Fires what is noted, in the transaction of the statement; gives it back unless a trigger ended it.
-pub fn fire(cx: &mut Cx<'_>, transaction: Transaction) -> (Option<Transaction>, Result<()>) {
+pub(crate) fn fire(cx: &mut Cx<'_>, transaction: Transaction) -> (Option<Transaction>, Result<()>) {
     let pending = std::mem::take(&mut cx.pending);
     let before = cx.session.transaction.count;
     cx.session.transaction.count = before.max(1);

@@ -2,4 +2,4 @@
 
 pub mod field;
 pub mod rowset;
-pub mod scan;
+pub(crate) mod scan;

@@ -17,7 +17,7 @@ use plan::query::{BulkScan, TextFormat};
 /// # Errors
 /// 4860 and 4861 for the file, 4832 where it ends within a row, 4865 for more rows that do not convert than MAXERRORS allows,
 /// 4866 for a row of other fields.
-pub fn run(
+pub(crate) fn run(
     scan: &BulkScan,
     format: &TextFormat,
     cx: &mut Cx<'_>,

@@ -16,7 +16,7 @@ use plan::sink::Command;
 use plan::statement::{Course, Delete, table_of};
 
 /// Runs DELETE.
-pub fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
+pub(crate) fn run_delete(delete: &Delete, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, delete.registers);
     cx.fires = trigger::fires(&delete.output)
         || trigger::may_cascade_to(table_of(&delete.target), &cx.session.catalog);

@@ -9,7 +9,7 @@ use plan::statement::Instead;
 use types::Result;
 
 /// Hands the rows to the trigger.
-pub fn run_instead(instead: &Instead, cx: &mut Cx<'_>) -> Result<StatementResult> {
+pub(crate) fn run_instead(instead: &Instead, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, instead.registers);
     cx.fires = true;
     let mut collected = Collected::default();

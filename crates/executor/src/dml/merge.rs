@@ -20,7 +20,7 @@ use plan::sink::Command;
 use plan::statement::{Merge, MergeAction, MergeClause, MergeInsert, MergeWhen, SetRow, table_of};
 
 /// Runs MERGE.
-pub fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResult> {
+pub(crate) fn run_merge(merge: &Merge, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, merge.registers);
     cx.fires = trigger::fires(&merge.output)
         || trigger::may_cascade_to(table_of(&merge.target), &cx.session.catalog);

@@ -14,14 +14,16 @@ mod update;
 mod version;
 mod write;
 
-pub use delete::{run_delete, run_truncate};
+pub(crate) use delete::run_delete;
+pub use delete::run_truncate;
 pub use insert::Loader;
 pub use insert::{insert_rows, run_insert};
-pub use instead::run_instead;
-pub use merge::run_merge;
-pub use reference::{Late, check_late};
-pub use update::run_update;
-pub use write::{display, value_of};
+pub(crate) use instead::run_instead;
+pub(crate) use merge::run_merge;
+pub(crate) use reference::{Late, check_late};
+pub(crate) use update::run_update;
+pub use write::display;
+pub(crate) use write::value_of;
 
 use storage::{Hold, Transaction, WhenOwned};
 use types::{Msg, Result};

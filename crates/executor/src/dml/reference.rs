@@ -261,7 +261,7 @@ impl Wake {
 
 /// A foreign key whose rows are looked at once the statement has changed all that it changes: as SQL Server
 /// does, where one statement makes both the referring and the referenced row, or lets both go.
-pub struct Late {
+pub(crate) struct Late {
     key: ForeignKeyDef,
     /// The database of both tables.
     database: i16,
@@ -324,7 +324,7 @@ fn defaults(
 ///
 /// # Errors
 /// 547 for the first that refers to no row, or is referred to and gone.
-pub fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
+pub(crate) fn check_late(late: &[Late], cx: &mut Cx<'_>) -> Result<()> {
     let catalog = Arc::clone(&cx.session.catalog);
     for Late { key, database, child, values, verb } in late {
         let Some(database) = catalog.database_by_id(*database) else { continue };

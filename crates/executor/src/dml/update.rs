@@ -24,7 +24,7 @@ use plan::sink::Command;
 use plan::statement::{Assignment, Course, SetRow, Update, table_of};
 
 /// Runs UPDATE.
-pub fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
+pub(crate) fn run_update(update: &Update, cx: &mut Cx<'_>) -> Result<StatementResult> {
     prepare(cx, update.registers);
     cx.fires = trigger::fires(&update.output)
         || trigger::may_cascade_to(table_of(&update.target), &cx.session.catalog);

@@ -34,7 +34,12 @@ impl Verb {
 }
 
 /// Evaluates the value of a column; one that is cut is error 2628 with the column's name.
-pub fn value_of(expr: &Expr, table: &TableDef, ordinal: usize, cx: &mut Cx<'_>) -> Result<Value> {
+pub(crate) fn value_of(
+    expr: &Expr,
+    table: &TableDef,
+    ordinal: usize,
+    cx: &mut Cx<'_>,
+) -> Result<Value> {
     match eval(expr, cx) {
         Err(error) if error.number == 8152 => Err(truncation(expr, table, ordinal, cx)),
         other => other,

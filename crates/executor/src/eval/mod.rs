@@ -127,6 +127,7 @@ pub fn truth(expr: &Expr, cx: &mut Cx<'_>) -> Result<Truth> {
 }
 
 /// Returns the value of an operand that need not be computed.
+#[inline]
 pub fn in_place<'v>(expr: &'v Expr, cx: &'v Cx<'_>) -> Option<&'v Value> {
     match &expr.kind {
         ExprKind::Constant(value) => Some(value),

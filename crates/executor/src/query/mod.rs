@@ -42,9 +42,10 @@ pub use aggregate::{STATE_BYTES, State as RowState};
 pub use buffer::Keys as SortKeys;
 pub use number::Numbering;
 pub use scan::{
-    blocks, column_index, column_view, data_of as table_data, encode_seek_key, index_blocks, load,
-    only_looks, open, read_mode, when_owned,
+    blocks, column_index, column_view, data_of as table_data, index_blocks, load, only_looks, open,
+    read_mode,
 };
+pub(crate) use scan::{encode_seek_key, when_owned};
 pub use spool::Spooled;
 pub use window::Input as WindowInput;
 
@@ -106,6 +107,7 @@ impl<'p> Rows<'p> {
     }
 
     /// Returns the current row of a scan; `None` for the missing side of an outer join.
+    #[inline]
     pub fn get(&self, number: u32) -> Option<Current<'p>> {
         self.current.get(number as usize).copied().flatten()
     }
@@ -153,7 +155,7 @@ pub enum Output<'o> {
 ///
 /// # Errors
 /// As [`run_query`].
-pub fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<'_>) -> Result<()> {
+pub(crate) fn run_output(query: &Query, cx: &mut Cx<'_>, receive: ReceiveValues<'_>) -> Result<()> {
     let Query { root, output } = query;
     let each = &mut |cx: &mut Cx<'_>| {
         let mut values = std::mem::take(&mut cx.scratch.output);
@@ -242,7 +244,7 @@ fn bare(column: &OutputColumn) -> Option<Register> {
 }
 
 /// As [`run_query`], for a tree of operators.
-pub fn run_node(
+pub(crate) fn run_node(
     node: &Node,
     cx: &mut Cx<'_>,
     receive: &mut dyn FnMut(&mut Cx<'_>) -> Result<Flow>,
@@ -252,7 +254,7 @@ pub fn run_node(
 
 /// Runs a tree in vector mode and gives its batches with the registers that their columns stand for; helpers give
 /// theirs to the loader. `false`, and nothing is done, if row mode suits it better.
-pub fn load_in_batches(
+pub(crate) fn load_in_batches(
     node: &Node,
     loader: &Loader<'_>,
     cx: &mut Cx<'_>,

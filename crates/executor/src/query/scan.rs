@@ -444,7 +444,7 @@ fn encode_bounds(
 }
 
 /// Evaluates and encodes the leading key columns of an index over `out`; `false` if one is NULL.
-pub fn encode_seek_key(
+pub(crate) fn encode_seek_key(
     definition: &TableDef,
     index: usize,
     key: &[Expr],
@@ -608,7 +608,7 @@ fn database_of<'c>(table: &TableDef, cx: &'c Cx<'_>) -> Option<&'c catalog::Data
 }
 
 /// What a writer does about rows that another transaction owns.
-pub fn when_owned(hints: ScanHints) -> WhenOwned {
+pub(crate) fn when_owned(hints: ScanHints) -> WhenOwned {
     if hints.read_past {
         WhenOwned::Skip
     } else if hints.no_wait {
