@@ -258,7 +258,7 @@ impl<'t> Blocks<'t> {
     }
 
     /// Moves to the next block.
-    pub fn next(&mut self) -> storage::Result<Option<Block<'t>>> {
+    pub fn next_block(&mut self) -> storage::Result<Option<Block<'t>>> {
         loop {
             let rows = self.current.map_or(0, |group| group.rows());
             let first = self.next.saturating_mul(BLOCK_ROWS);

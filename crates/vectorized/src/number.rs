@@ -108,7 +108,7 @@ impl<'p> Call<'p> {
 
 /// Returns the key of a row; nothing where none are made, since there is nothing to order by.
 fn key_at(keys: &SortKeys, place: usize) -> &[u8] {
-    if keys.len() == 0 { &[] } else { keys.get(place) }
+    if keys.is_empty() { &[] } else { keys.get(place) }
 }
 
 impl<'p> Stage<'p> for Number<'p> {

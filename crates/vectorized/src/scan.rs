@@ -130,7 +130,7 @@ impl<'p> TableScan<'p> {
         rows: &mut Rows<'p>,
         receive: Receive<'_, 'p>,
     ) -> Result<Flow> {
-        while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+        while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
             fault::check_cancel(cx)?;
             if let Some(profile) = &mut cx.profile {
                 profile.count_reads(self.scan, block.live.len() as u64);

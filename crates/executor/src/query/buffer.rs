@@ -154,6 +154,11 @@ impl Keys {
         self.ends.len()
     }
 
+    /// Tells whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Keeps only the keys at `places`, in that order.
     pub fn retain(&mut self, places: &[usize]) {
         let mut kept = Self::default();

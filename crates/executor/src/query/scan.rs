@@ -235,7 +235,7 @@ fn walk_blocks<'p>(
     let sample = Sampling::of(scan, table, cx);
     let of = |ordinal: u16| Vector::with_capacity_for(&definition.columns[usize::from(ordinal)].ty);
     let mut vectors: Vec<Vector> = scan.columns.iter().map(|column| of(column.0)).collect();
-    while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+    while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
         for ((ordinal, _), vector) in scan.columns.iter().zip(&mut vectors) {
             block.read(usize::from(*ordinal), vector);
         }
