@@ -35,6 +35,7 @@ mod password_policy;
 pub mod period;
 mod principal;
 mod property;
+pub mod row_trigger;
 pub mod scoped;
 pub mod security;
 mod sequence;

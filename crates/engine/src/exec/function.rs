@@ -100,7 +100,7 @@ fn run<T>(
     let lease = session.meter.suspend();
     let outer = session.options.enter_module(module.options);
     let mut silent = Silent;
-    let mut inner = Cx::new(session, &mut frame, &mut silent);
+    let mut inner = Cx::new(cx.host, session, &mut frame, &mut silent);
     inner.transaction = cx.transaction;
     let outcome = Runner { program: &program, procedure: &module.name }.run(&mut inner);
     let (fault, interrupted) = (inner.fault.take(), inner.interrupted.take());

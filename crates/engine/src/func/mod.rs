@@ -1,9 +1,6 @@
 //! The library: scalar functions, system views and system procedures by name, as the binder finds them.
 
-pub(crate) use functions::{
-    Accumulator, AggregateFunction, Call, Evaluate, Function, Total, date, entry, finish_total,
-    json, sha256, xml,
-};
+pub(crate) use functions::{Function, xml};
 pub(crate) use metadata::function::PRODUCT_VERSION;
 
 use crate::plan::view::{Library, SystemView};

@@ -238,7 +238,7 @@ fn check_blocks(
     let mut blocks = opened.map_err(|e| fault::raise(cx, e))?;
     let of = |column: &crate::catalog::ColumnDef| Vector::with_capacity_for(&column.ty);
     let mut vectors: Vec<Vector> = table.columns.iter().map(of).collect();
-    while let Some(block) = blocks.next().map_err(|e| fault::raise(cx, e))? {
+    while let Some(block) = blocks.next_block().map_err(|e| fault::raise(cx, e))? {
         fault::check_cancel(cx)?;
         for (ordinal, vector) in vectors.iter_mut().enumerate() {
             block.read(ordinal, vector);

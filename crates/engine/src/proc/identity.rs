@@ -94,7 +94,7 @@ fn extreme(
     let text = format!("SELECT CAST({function}([{}]) AS bigint) FROM {from}", quote(column));
     let entry = prepare(&Value::nvarchar(&text), &Value::Null, cx.session)?;
     let mut capture = Capture::default();
-    run_prepared(entry, &mut [], &mut Cx::new(cx.session, cx.frame, &mut capture))?;
+    run_prepared(entry, &mut [], &mut Cx::new(cx.host, cx.session, cx.frame, &mut capture))?;
     Ok(capture.rows.first().and_then(|row| match row.first() {
         Some(Value::BigInt(n)) => Some(*n),
         _ => None,

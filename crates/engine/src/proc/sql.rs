@@ -194,7 +194,7 @@ pub(super) fn make_tables(
         let variable = &program.table_variables[table_place(program, position, &argument.name)?];
         let wanted = variable.user_type.as_ref().ok_or(Msg::InternalError)?;
         let of = (variable.name.as_str(), wanted);
-        crate::exec::dml::make_table(argument, position, of, cx.session, cx.sink)?;
+        crate::exec::table_parameter::make_table(argument, position, of, cx.session, cx.sink)?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use sos::ledger::{self, Label, SessionBooks};
 use storage::lock::LockScope;
 use types::{Error, Msg};
 
+use crate::exec::host::HOST;
 use crate::exec::run::{Runner, Stop, transactions};
 use crate::exec::{Cx, Frame};
 use crate::explain::Explain;
@@ -162,7 +163,7 @@ impl Session {
         frame: &mut Frame,
         sink: &mut Deferred<'_>,
     ) -> Result<(), Stop> {
-        let mut cx = Cx::new(&mut self.state, frame, sink);
+        let mut cx = Cx::new(HOST, &mut self.state, frame, sink);
         cx.take_buffers();
         // Batches are one scope: SCOPE_IDENTITY() in the next one still gives what this one inserted.
         cx.frame.scope_identity = cx.session.scope_identity.take();

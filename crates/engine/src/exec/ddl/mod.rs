@@ -69,7 +69,7 @@ fn run_booked(statement: &ast::Statement, cx: &mut Cx<'_>) -> Result<()> {
         StatementKind::AlterTable(alter) => {
             alter::run(alter, cx).or_else(|error| told_twice(error, None, cx))
         }
-        StatementKind::Truncate(truncate) => crate::exec::dml::truncate(truncate, cx),
+        StatementKind::Truncate(truncate) => crate::exec::truncate::truncate(truncate, cx),
         StatementKind::CreateIndex(create) => index::create(create, cx),
         StatementKind::AlterIndex(alter) => index::alter(alter, cx),
         StatementKind::DropIndex(drop) => index::drop(drop, cx),

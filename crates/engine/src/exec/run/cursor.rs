@@ -153,7 +153,7 @@ impl Runner<'_> {
         };
         let mut capture = Capture::default();
         {
-            let mut inner = Cx::new(cx.session, cx.frame, &mut capture);
+            let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut capture);
             crate::exec::run_bound(&bound, &mut inner)?;
         }
         let rows = capture.rows;

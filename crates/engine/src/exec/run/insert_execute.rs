@@ -21,7 +21,7 @@ impl Runner<'_> {
         }
         let mut captured = Captured { inner: &mut *cx.sink, sets: Vec::new() };
         let outcome = {
-            let mut inner = Cx::new(cx.session, cx.frame, &mut captured);
+            let mut inner = Cx::new(cx.host, cx.session, cx.frame, &mut captured);
             match &step.source {
                 InsertedCall::Procedure(call) => self.execute(call, &mut inner),
                 InsertedCall::Text(parts) => self.execute_string(parts, &mut inner),

@@ -36,7 +36,7 @@ pub(crate) fn enter(
     let outer = program.switches_database.then(|| std::sync::Arc::clone(&session.database));
     let contexts = session.enter_contexts();
     let outcome = {
-        let mut inner = Cx::new(session, frame, cx.sink);
+        let mut inner = Cx::new(cx.host, session, frame, cx.sink);
         inner.lend_buffers(&mut cx.registers, &mut cx.scratch);
         let outcome = Runner { program, procedure }.run(&mut inner);
         inner.return_buffers(&mut cx.registers, &mut cx.scratch);

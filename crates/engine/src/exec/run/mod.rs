@@ -25,7 +25,6 @@ mod other;
 use ::compile::positioned;
 mod read_text;
 mod result_sets;
-pub(crate) mod transaction;
 mod wait;
 
 use types::value::ColumnType;
@@ -45,10 +44,10 @@ use ::session::event::context::follows_statements;
 use ::session::event::emit;
 use ::session::event::emit::error::Receiver;
 
-pub(crate) use self::transaction as transactions;
 pub(crate) use crate::session::argument::{Argument, TableArgument};
 pub use crate::session::cursor::Cursor;
 pub use crate::session::stop::{ErrorClass, Outcome, Run, Stop};
+pub use ::executor::transactions;
 pub(crate) use cursor::Capture;
 pub(crate) use execute::{
     Invocation, check_execute, convert_argument, find_parameter, invoke, not_found,

@@ -47,7 +47,7 @@ impl Runner<'_> {
             }
             SetOption::DeadlockPriority(priority) => self.deadlock_priority(priority, cx),
             SetOption::IdentityInsert { table, on } => {
-                crate::exec::dml::set_identity_insert(table, *on, cx)?;
+                crate::exec::insert_bulk::set_identity_insert(table, *on, cx)?;
                 Ok(())
             }
             SetOption::Offsets { on: false, .. } | SetOption::FipsFlagger(None) => Ok(()),

@@ -27,10 +27,10 @@ impl Runner<'_> {
             StatementKind::Use(name) => use_database(name, cx)?,
             StatementKind::Dbcc(dbcc) => crate::proc::dbcc::run(dbcc, cx)?,
             StatementKind::Kill(kill) => self.kill(kill, cx)?,
-            StatementKind::BulkInsert(bulk) => return crate::exec::bulk::run(bulk, cx),
+            StatementKind::BulkInsert(bulk) => return crate::exec::bulk_insert::run(bulk, cx),
             StatementKind::InsertBulk(bulk) => {
                 transactions::begin_implicit(cx)?;
-                crate::exec::dml::announce(bulk, cx)?;
+                crate::exec::insert_bulk::announce(bulk, cx)?;
                 cx.session.pending_bulk = Some((**bulk).clone());
             }
             // Nothing is written that a checkpoint would shorten.
