@@ -6,6 +6,7 @@
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
+use crate::SessionState;
 use crate::template::TemplateCache;
 use catalog::ProcedureDef;
 use plan::program::Program;
@@ -101,4 +102,12 @@ impl ProgramCache {
         // The mask keeps it below PLACES.
         usize::try_from(hash & (PLACES as u64 - 1)).unwrap_or(0)
     }
+}
+
+/// Empties the plan caches of the instance and of this session, with the statistics of what they had.
+pub fn free_programs(session: &mut SessionState) {
+    session.instance.programs.clear();
+    session.instance.templates.clear();
+    session.instance.statistics.evict_all();
+    session.programs.clear();
 }
