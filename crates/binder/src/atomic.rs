@@ -65,7 +65,7 @@ pub fn check_atomic_options(options: &[AtomicOption]) -> Result<IsolationLevel, 
     }
 }
 
-/// Tells whether a text has a word in it; too often yes does no harm.
+/// Returns whether a text has a word in it; too often yes does no harm.
 fn mentions(text: &str, word: &str) -> bool {
     text.as_bytes().windows(word.len()).any(|w| w.eq_ignore_ascii_case(word.as_bytes()))
 }

@@ -661,7 +661,7 @@ fn check_gotos(statements: &[ast::Statement], labels: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether a statement switches SHOWPLAN: it has to be alone in its batch.
+/// Returns whether a statement switches SHOWPLAN: it has to be alone in its batch.
 pub fn sets_plans(kind: &StatementKind) -> bool {
     let StatementKind::SetOption(option) = kind else { return false };
     let ast::SetOption::Switch { options, .. } = &**option else { return false };

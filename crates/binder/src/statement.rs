@@ -227,7 +227,7 @@ fn into_table(binder: &mut Binder<'_>, mut query: Query, into: &ast::Into) -> Re
     Ok(Bound::SelectInto(SelectInto { query, target, columns, export: None, registers }))
 }
 
-/// Tells whether the columns of a query may hand on their identity property: there is one table, and its
+/// Returns whether the columns of a query may hand on their identity property: there is one table, and its
 /// rows are neither grouped nor united with others.
 fn is_of_one_table(root: &Node) -> bool {
     let mut nodes = vec![root];
@@ -243,7 +243,7 @@ fn is_of_one_table(root: &Node) -> bool {
     true
 }
 
-/// Tells whether a column is listed once.
+/// Returns whether a column is listed once.
 fn is_once(query: &Query, column: &OutputColumn) -> bool {
     query.output.iter().filter(|other| walk::same(&other.expr, &column.expr)).count() == 1
 }

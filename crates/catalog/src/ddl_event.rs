@@ -111,17 +111,17 @@ impl DdlEvent {
         std::iter::successors(Self::find(self.group), |group| Self::find(group.group))
     }
 
-    /// Tells whether a trigger that watches this sees an event.
+    /// Returns whether a trigger that watches this sees an event.
     pub fn covers(&self, event: &Self) -> bool {
         self.name == event.name || event.groups().any(|group| group.name == self.name)
     }
 
-    /// Tells whether it is a group.
+    /// Returns whether it is a group.
     pub fn is_group(&self) -> bool {
         DDL_EVENTS.iter().any(|event| event.group == self.name)
     }
 
-    /// Tells whether it happens in databases, so that a trigger of a database can watch it.
+    /// Returns whether it happens in databases, so that a trigger of a database can watch it.
     pub fn is_of_database(&self) -> bool {
         self.name == OF_DATABASE || self.groups().any(|group| group.name == OF_DATABASE)
     }

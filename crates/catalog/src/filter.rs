@@ -38,12 +38,12 @@ pub enum Test {
 }
 
 impl IndexFilter {
-    /// Tells whether the index has a row.
+    /// Returns whether the index has a row.
     pub fn admits(&self, row: &RowView<'_>) -> bool {
         self.tests.iter().all(|test| test.test.holds(&row.get(usize::from(test.column))))
     }
 
-    /// Tells whether the clause reads a column.
+    /// Returns whether the clause reads a column.
     pub fn reads(&self, column: u16) -> bool {
         self.tests.iter().any(|test| test.column == column)
     }

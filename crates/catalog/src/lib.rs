@@ -287,7 +287,7 @@ pub struct ColumnIndexDef {
 }
 
 impl ColumnIndexDef {
-    /// Tells whether it has all of these columns.
+    /// Returns whether it has all of these columns.
     pub fn covers(&self, mut ordinals: impl Iterator<Item = u16>) -> bool {
         ordinals.all(|ordinal| self.columns.contains(&ordinal))
     }

@@ -108,7 +108,7 @@ impl Database {
         })
     }
 
-    /// Tells whether foreign keys of other tables refer to one.
+    /// Returns whether foreign keys of other tables refer to one.
     pub fn is_referenced_by_others(&self, id: i32) -> bool {
         self.tables().any(|t| t.id != id && t.foreign_keys.iter().any(|k| k.referenced == id))
     }
@@ -126,7 +126,7 @@ impl Database {
         self.objects.insert((Name::new(object.schema()), Name::new(object.name())), object);
     }
 
-    /// Tells whether a constraint or object of this schema has the name: they share one name space.
+    /// Returns whether a constraint or object of this schema has the name: they share one name space.
     pub fn is_name_taken(&self, schema: &str, name: &str) -> bool {
         self.object(schema, name).is_some()
             || self.tables().any(|t| {
@@ -155,12 +155,12 @@ impl TableDef {
         keys.chain(checks).chain(foreign).chain(defaults.map(|d| d.name.as_str()))
     }
 
-    /// Tells whether some index leaves duplicates out instead of refusing them.
+    /// Returns whether some index leaves duplicates out instead of refusing them.
     pub fn has_ignore_dup_key(&self) -> bool {
         self.indexes.iter().any(|i| i.ignore_dup_key)
     }
 
-    /// Tells whether the index with this id in storage leaves duplicates out.
+    /// Returns whether the index with this id in storage leaves duplicates out.
     pub fn ignores_duplicates(&self, index: storage::IndexId) -> bool {
         self.indexes.iter().any(|i| i.ignore_dup_key && i.storage_id() == index)
     }

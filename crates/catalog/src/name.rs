@@ -23,7 +23,7 @@ impl Name {
         name.chars().map(fold).collect()
     }
 
-    /// Tells whether two identifiers are the same name.
+    /// Returns whether two identifiers are the same name.
     #[inline]
     pub fn same(a: &str, b: &str) -> bool {
         // Most names that are compared differ in their first letter.

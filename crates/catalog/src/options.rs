@@ -130,7 +130,7 @@ pub enum ArithmeticFailure {
 }
 
 impl Options {
-    /// Tells whether statements are compiled only: NOEXEC and PARSEONLY.
+    /// Returns whether statements are compiled only: NOEXEC and PARSEONLY.
     pub fn skips_statements(&self) -> bool {
         self.no_exec || self.parse_only
     }
@@ -195,7 +195,7 @@ impl Options {
         }
     }
 
-    /// Tells whether conversions and arithmetic do what they do under the ANSI options: what kernels and
+    /// Returns whether conversions and arithmetic do what they do under the ANSI options: what kernels and
     /// helpers on other schedulers take for granted.
     pub fn computes_as_usual(&self) -> bool {
         self.ansi_warnings && !self.numeric_round_abort
@@ -276,13 +276,13 @@ impl Explain {
     /// All that an operator has to be counted for.
     pub const COUNTS: Self = Self(8 | 32 | 64);
 
-    /// Tells whether anything is wanted.
+    /// Returns whether anything is wanted.
     #[inline]
     pub fn is_any(self) -> bool {
         self.0 != 0
     }
 
-    /// Tells whether any of these is wanted.
+    /// Returns whether any of these is wanted.
     pub fn has(self, options: Self) -> bool {
         self.0 & options.0 != 0
     }
@@ -292,7 +292,7 @@ impl Explain {
         Self(self.0 | Self::XML.0)
     }
 
-    /// Tells whether statements are shown and not run.
+    /// Returns whether statements are shown and not run.
     pub fn shows_plans(self) -> bool {
         self.has(Self::PLANS)
     }

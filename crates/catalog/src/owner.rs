@@ -48,7 +48,7 @@ impl Database {
         self.owners = owners;
     }
 
-    /// Tells whether chains of ownership go into and out of the database: DB_CHAINING, which is on in master, tempdb
+    /// Returns whether chains of ownership go into and out of the database: DB_CHAINING, which is on in master, tempdb
     /// and msdb.
     pub fn is_chained(&self) -> bool {
         let by_default = matches!(self.id, 1 | 2 | 4);

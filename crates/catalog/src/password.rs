@@ -17,12 +17,12 @@ pub fn hash(password: &str) -> Vec<u8> {
 /// Bytes of a SHA2-512.
 const DIGEST_LENGTH: usize = 64;
 
-/// Tells whether some bytes have the form of a hash.
+/// Returns whether some bytes have the form of a hash.
 pub fn is_hash(bytes: &[u8]) -> bool {
     bytes.starts_with(&HEADER) && bytes.len() == HEADER.len() + SALT_LENGTH + DIGEST_LENGTH
 }
 
-/// Tells whether a password belongs to a hash. Takes as long for a wrong one as for the right one.
+/// Returns whether a password belongs to a hash. Takes as long for a wrong one as for the right one.
 pub fn matches(hash: &[u8], password: &str) -> bool {
     let Some(salt) = hash.get(HEADER.len()..HEADER.len() + SALT_LENGTH) else { return false };
     let computed = with_salt(password, salt);

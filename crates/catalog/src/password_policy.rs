@@ -61,7 +61,7 @@ impl PasswordPolicy {
         self.expires.then(|| (AGE_MAX_DAYS - age).max(0))
     }
 
-    /// Tells whether the password has expired.
+    /// Returns whether the password has expired.
     pub fn has_expired(&self, today: i32) -> bool {
         self.days_left(today) == Some(0)
     }

@@ -37,7 +37,7 @@ pub fn order(one: &Value, other: &Value) -> Ordering {
     compare(one, other, Collation::default()).unwrap_or(Ordering::Equal)
 }
 
-/// Tells whether a moment is earlier than another of the same type.
+/// Returns whether a moment is earlier than another of the same type.
 pub fn is_before(one: &Value, other: &Value) -> bool {
     order(one, other) == Ordering::Less
 }

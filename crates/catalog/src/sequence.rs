@@ -159,7 +159,7 @@ impl SequenceDef {
         (next != self.start && (self.minimum..=self.maximum).contains(&last)).then_some(last)
     }
 
-    /// Tells whether all values have been given.
+    /// Returns whether all values have been given.
     pub fn is_exhausted(&self) -> bool {
         // Relaxed: a statistic.
         self.counter.exhausted.load(Ordering::Relaxed)

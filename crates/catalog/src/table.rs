@@ -141,20 +141,20 @@ impl IndexDef {
         IndexId(self.id.unsigned_abs())
     }
 
-    /// Tells whether no two rows of the table have the same values of its columns.
+    /// Returns whether no two rows of the table have the same values of its columns.
     pub fn is_key(&self) -> bool {
         self.unique && self.filter.is_none()
     }
 }
 
 impl TableDef {
-    /// Tells whether it has a clustered columnstore index of this name.
+    /// Returns whether it has a clustered columnstore index of this name.
     pub fn has_columnstore(&self, name: &str) -> bool {
         let is_same = |index: &super::ColumnstoreDef| super::name::Name::same(&index.name, name);
         self.columnstore.as_ref().is_some_and(is_same)
     }
 
-    /// Tells whether it has a nonclustered columnstore index of this name.
+    /// Returns whether it has a nonclustered columnstore index of this name.
     pub fn has_column_index(&self, name: &str) -> bool {
         let is_same = |index: &super::ColumnIndexDef| super::name::Name::same(&index.name, name);
         self.column_index.as_ref().is_some_and(is_same)

@@ -63,12 +63,12 @@ impl TableDef {
         }
     }
 
-    /// Tells whether it keeps the earlier versions of another table's rows.
+    /// Returns whether it keeps the earlier versions of another table's rows.
     pub fn is_history(&self) -> bool {
         matches!(self.versioning, Versioning::History { .. })
     }
 
-    /// Tells whether it is one of the two tables of a system-versioned one.
+    /// Returns whether it is one of the two tables of a system-versioned one.
     pub fn is_versioned(&self) -> bool {
         !matches!(self.versioning, Versioning::Off)
     }

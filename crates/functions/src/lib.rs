@@ -97,7 +97,7 @@ pub fn find_table(name: &str) -> Option<&'static TableFunction> {
     TABLES.iter().flat_map(|list| list.iter()).find(|f| f.name == name)
 }
 
-/// Tells whether the first argument is a date part such as `day`, which reads as a column name.
+/// Returns whether the first argument is a date part such as `day`, which reads as a column name.
 pub fn takes_date_part(name: &str) -> bool {
     matches!(
         name,

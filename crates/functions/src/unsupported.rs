@@ -68,7 +68,7 @@ pub const NAMES: &[&str] = &[
     "VERIFYSIGNEDBYCERT",
 ];
 
-/// Tells whether a function that is not in the library is one of SQL Server.
+/// Returns whether a function that is not in the library is one of SQL Server.
 pub fn is_known(name: &str) -> bool {
     NAMES.binary_search(&name).is_ok()
 }

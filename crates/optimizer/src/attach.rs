@@ -78,7 +78,7 @@ fn choose(
     if by_loop <= by_hash { Method::Loop } else { Method::Hash }
 }
 
-/// Tells whether a hint asks for a look-up that the input's own predicates do not give.
+/// Returns whether a hint asks for a look-up that the input's own predicates do not give.
 fn wants_seek(node: &Node) -> bool {
     match node {
         Node::Scan(scan) => !seek::takes_hinted_path(scan),
@@ -173,7 +173,7 @@ fn drop_carried(scan: &mut Scan, left: &Node) {
     scan.residual = join_conjuncts(checks);
 }
 
-/// Tells whether the scan that fills a column checks this of it: then it is true, or the column is NULL by an
+/// Returns whether the scan that fills a column checks this of it: then it is true, or the column is NULL by an
 /// outer join.
 fn is_met(node: &Node, conjunct: &Expr, key: &Expr) -> bool {
     let ExprKind::Column(register) = key.kind else { return false };
@@ -217,7 +217,7 @@ pub(crate) fn push_more(node: Node, conjuncts: Vec<Expr>) -> Node {
     }
 }
 
-/// Tells whether a conjunct is an equality between the two sides.
+/// Returns whether a conjunct is an equality between the two sides.
 pub(crate) fn is_equi(
     conjunct: &Expr,
     left: &Registers,

@@ -46,7 +46,7 @@ pub(crate) fn part(
     conjuncts.into_iter().partition(|c| walk::reads(c).intersection(all).is_subset(readable))
 }
 
-/// Tells whether it matters how often an expression is evaluated: it makes random values, takes a value
+/// Returns whether it matters how often an expression is evaluated: it makes random values, takes a value
 /// of a sequence or calls a user's function.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
@@ -60,7 +60,7 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
     found
 }
 
-/// Tells whether a conjunct over keys holds for all values that a grouping takes for equal, or for none: equal texts
+/// Returns whether a conjunct over keys holds for all values that a grouping takes for equal, or for none: equal texts
 /// may differ in case and blanks, floats in the sign of 0, binary values in zeros at the end, points in time in their
 /// offset. A comparison under the key's own collation and IS NULL do not see that; functions may.
 pub(crate) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
@@ -86,13 +86,13 @@ pub(crate) fn treats_equals_alike(conjunct: &Expr, keys: &Registers) -> bool {
     true
 }
 
-/// Tells whether an operand of a comparison is a column that compares as grouping does.
+/// Returns whether an operand of a comparison is a column that compares as grouping does.
 fn compares(operand: &Expr, collation: Collation) -> bool {
     matches!(operand.kind, ExprKind::Column(_))
         && (!operand.ty.data_type.is_string() || operand.ty.collation == collation)
 }
 
-/// Tells whether a type has values that are equal and not the same.
+/// Returns whether a type has values that are equal and not the same.
 fn has_unlike_equals(data_type: &DataType) -> bool {
     matches!(
         data_type,
@@ -180,7 +180,7 @@ pub(crate) fn free(query: &Query) -> Registers {
     read.difference(&made)
 }
 
-/// Tells whether a value can be NULL; columns are looked up among what the nodes give.
+/// Returns whether a value can be NULL; columns are looked up among what the nodes give.
 pub(crate) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
     match &expr.kind {
         ExprKind::Constant(value) => value.is_null(),
@@ -197,7 +197,7 @@ pub(crate) fn is_nullable(expr: &Expr, nodes: &[&Node]) -> bool {
     }
 }
 
-/// Tells whether a node gives no NULL in a register: a column that is NOT NULL, on no side of an outer
+/// Returns whether a node gives no NULL in a register: a column that is NOT NULL, on no side of an outer
 /// join that may be missing.
 pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
     match node {
@@ -241,7 +241,7 @@ pub(crate) fn is_never_null(node: &Node, register: Register) -> bool {
     }
 }
 
-/// Tells whether a predicate is never true where all of these registers are NULL.
+/// Returns whether a predicate is never true where all of these registers are NULL.
 pub(crate) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
     match &predicate.kind {
         ExprKind::And(all) => all.iter().any(|e| rejects_null(e, registers)),
@@ -264,7 +264,7 @@ pub(crate) fn rejects_null(predicate: &Expr, registers: &Registers) -> bool {
     }
 }
 
-/// Tells whether an expression is NULL where all of these registers are.
+/// Returns whether an expression is NULL where all of these registers are.
 fn is_strict(expr: &Expr, registers: &Registers) -> bool {
     match &expr.kind {
         ExprKind::Column(register) => registers.contains(*register),

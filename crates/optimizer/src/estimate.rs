@@ -513,7 +513,7 @@ fn of_limit(limit: &Limit) -> Estimate {
     Estimate { rows, cpu: input.cpu * share, ..input }
 }
 
-/// Tells whether an operator gives its first row before it has seen all of its input.
+/// Returns whether an operator gives its first row before it has seen all of its input.
 fn streams(node: &Node) -> bool {
     match node {
         Node::Filter(inner) => streams(&inner.0),

@@ -67,7 +67,7 @@ fn whole(conversion: &Conversion, to: &ColumnType) -> Option<Value> {
     }
 }
 
-/// Tells whether a text is `yyyy-mm-dd`.
+/// Returns whether a text is `yyyy-mm-dd`.
 fn is_year_month_day(text: &[u8]) -> bool {
     let is_part = |(place, byte): (usize, &u8)| match place {
         4 | 7 => *byte == b'-',

@@ -195,7 +195,7 @@ impl Family {
     }
 }
 
-/// Tells whether an expression has one value for all rows of a statement.
+/// Returns whether an expression has one value for all rows of a statement.
 fn is_fixed(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) => true,

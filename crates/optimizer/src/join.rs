@@ -340,7 +340,7 @@ fn equal((left, right): (Expr, Expr)) -> Expr {
     Expr { kind, ty: super::unnest::bit() }
 }
 
-/// Tells whether a semi-join is expected to leave few of an input's rows.
+/// Returns whether a semi-join is expected to leave few of an input's rows.
 fn is_selective(semi: &Semi, relation: &Relation) -> bool {
     if semi.kind == JoinKind::Anti {
         return false;

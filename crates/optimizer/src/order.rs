@@ -65,7 +65,7 @@ pub(crate) fn provide(node: &mut Node, keys: &[SortKey]) -> bool {
     }
 }
 
-/// Tells whether no two rows of a node agree in all of these registers.
+/// Returns whether no two rows of a node agree in all of these registers.
 pub(crate) fn is_unique(node: &Node, registers: &Registers) -> bool {
     match node {
         Node::OneRow | Node::Empty => true,

@@ -103,7 +103,7 @@ impl Predicate {
         Self { expr: Some(expr), places, share, key, columns }
     }
 
-    /// Tells whether it is an equality between the two sets.
+    /// Returns whether it is an equality between the two sets.
     fn joins(&self, left: u64, right: u64) -> bool {
         self.key.is_some_and(|(a, b)| {
             (a & !left == 0 && b & !right == 0) || (b & !left == 0 && a & !right == 0)
@@ -359,7 +359,7 @@ impl Search<'_> {
         Some(entry(cost + product + unasked, method))
     }
 
-    /// Tells whether a hint asks that the one table of a set be looked up, and nothing does so yet.
+    /// Returns whether a hint asks that the one table of a set be looked up, and nothing does so yet.
     fn wants_seek(&self, set: u64) -> bool {
         self.hints.paths
             && set.count_ones() == 1

@@ -66,7 +66,7 @@ impl Optimizer<'_> {
         *self.once - 1
     }
 
-    /// Tells whether a query gives the same whenever it is run in the statement.
+    /// Returns whether a query gives the same whenever it is run in the statement.
     fn is_constant(&self, query: &Query) -> bool {
         if !is_closed(query) || is_query_volatile(query) || has_open_work_table(&query.root) {
             return false;
@@ -185,7 +185,7 @@ impl Optimizer<'_> {
         (closed && apart).then_some(Grouped { node, on, value })
     }
 
-    /// Tells whether grouping all rows once costs less than running the query for each row outside.
+    /// Returns whether grouping all rows once costs less than running the query for each row outside.
     fn pays(&mut self, input: &Node, others: &[Expr], query: &Query, grouped: &Node) -> bool {
         if self.depth >= TRIAL_LEVELS_MAX || self.trials >= TRIALS_MAX {
             return true;
@@ -268,7 +268,7 @@ fn with_zeros(expr: &Expr, aggregate: &Aggregate) -> Expr {
     expr
 }
 
-/// Tells whether a node reads the working table of a recursion around it: other rows each round.
+/// Returns whether a node reads the working table of a recursion around it: other rows each round.
 fn has_open_work_table(node: &Node) -> bool {
     let mut ids = Vec::new();
     let mut read = Vec::new();

@@ -104,7 +104,7 @@ fn all_rows(table: &TableDef, path: Path) -> Access {
     }
 }
 
-/// Tells whether the scans of a statement's tree go the ways that hints ask for.
+/// Returns whether the scans of a statement's tree go the ways that hints ask for.
 pub fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
     let Some(root) = root_of(bound).filter(|_| level == super::Level::Full) else {
         return true;
@@ -119,7 +119,7 @@ pub fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
     true
 }
 
-/// Tells whether a scan goes the way that a hint asks for.
+/// Returns whether a scan goes the way that a hint asks for.
 pub(crate) fn takes_hinted_path(scan: &Scan) -> bool {
     let (taken, seeks) = match &scan.access {
         Access::Full => (None, false),
@@ -163,7 +163,7 @@ fn best_of(table: &TableDef, sargs: &[Sarg], path: Path) -> Option<Best> {
     })
 }
 
-/// Tells whether every row that meets the comparisons is in a filtered index.
+/// Returns whether every row that meets the comparisons is in a filtered index.
 fn implies(sargs: &[Sarg], filter: &IndexFilter) -> bool {
     filter.tests.iter().all(|test| {
         sargs.iter().filter(|sarg| sarg.column == test.column).any(|sarg| match &test.test {

@@ -108,7 +108,7 @@ fn bound_of(conjunct: &Expr) -> Option<Bound<'_>> {
     }
 }
 
-/// Tells whether two bounds of one column leave no value between them.
+/// Returns whether two bounds of one column leave no value between them.
 fn contradict(conjuncts: &[Expr]) -> bool {
     let bounds: Vec<Bound<'_>> = conjuncts.iter().filter_map(bound_of).collect();
     let exclude = |a: &Bound<'_>, b: &Bound<'_>| {

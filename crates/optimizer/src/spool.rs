@@ -120,7 +120,7 @@ impl Optimizer<'_> {
         Some(Node::Spool(Box::new(Spool { number, input, keys, rest, live })))
     }
 
-    /// Tells whether a conjunct is the same for a row whenever it is asked in the statement, and has an
+    /// Returns whether a conjunct is the same for a row whenever it is asked in the statement, and has an
     /// answer for every row.
     fn is_closed(&self, conjunct: &Expr, own: &Registers) -> bool {
         let mut reads_variable = false;

@@ -18,7 +18,7 @@ pub(crate) fn settle(window: &mut Window) {
     window.streams = window.calls.iter().all(numbers) && in_order(window);
 }
 
-/// Tells whether a streaming window gives its rows in the order of these keys.
+/// Returns whether a streaming window gives its rows in the order of these keys.
 pub(crate) fn gives(window: &Window, keys: &[SortKey]) -> bool {
     if !window.streams {
         return false;
@@ -33,7 +33,7 @@ pub(crate) fn gives(window: &Window, keys: &[SortKey]) -> bool {
     window.calls.iter().any(|call| by_number(call) || by_keys(call))
 }
 
-/// Tells whether a call asks of a row only how many came before it, and which of them equal it.
+/// Returns whether a call asks of a row only how many came before it, and which of them equal it.
 fn numbers(call: &WindowCall) -> bool {
     match call.function {
         WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank => true,
@@ -78,7 +78,7 @@ fn is_start(keys: &[SortKey], of: &[SortKey]) -> bool {
     keys.len() <= of.len() && keys.iter().zip(of).all(same)
 }
 
-/// Tells whether a key is the same for every row and cannot fail: `(SELECT NULL)`.
+/// Returns whether a key is the same for every row and cannot fail: `(SELECT NULL)`.
 fn is_constant(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Constant(_) | ExprKind::Variable(_) => true,

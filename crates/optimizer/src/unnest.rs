@@ -206,7 +206,7 @@ pub(crate) fn lift(node: Node, outside: &Registers, lifted: &mut Vec<Expr>) -> N
     }
 }
 
-/// Tells whether a query reads no register of the rows around it.
+/// Returns whether a query reads no register of the rows around it.
 pub(crate) fn is_closed(query: &Query) -> bool {
     free(query).is_empty()
 }

@@ -67,7 +67,7 @@ fn relax_aggregate(aggregate: &mut Aggregate) {
     relax(&mut aggregate.input, order);
 }
 
-/// Tells whether an aggregate gives the same whatever the order of its rows; a sum of floats does not.
+/// Returns whether an aggregate gives the same whatever the order of its rows; a sum of floats does not.
 fn is_same_in_any_order(call: &AggregateCall) -> bool {
     match call.function.name {
         "COUNT" | "COUNT_BIG" | "MIN" | "MAX" => true,

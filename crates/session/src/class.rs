@@ -16,7 +16,7 @@ pub enum ErrorClass {
 }
 
 impl ErrorClass {
-    /// Tells whether an error of binding is that of the text and of the objects that exist: it keeps the batch from
+    /// Returns whether an error of binding is that of the text and of the objects that exist: it keeps the batch from
     /// running.
     ///
     /// Not so a table that is missing (208), which the batch may make first, a permission, which is asked for where

@@ -175,7 +175,7 @@ impl Instance {
         self.events.start_all(self.catalog.load().event_sessions.values())
     }
 
-    /// Tells whether a table with a period has ever been made.
+    /// Returns whether a table with a period has ever been made.
     pub fn has_periods(&self) -> bool {
         // Relaxed: a transaction that begins beside it asks for its time when it needs it.
         self.periods.load(Ordering::Relaxed)

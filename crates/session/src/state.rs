@@ -302,7 +302,7 @@ impl SessionState {
         self.renew_contexts();
     }
 
-    /// Tells whether the running statement is one of a procedure: DONEINPROC and not DONE.
+    /// Returns whether the running statement is one of a procedure: DONEINPROC and not DONE.
     pub fn in_procedure(&self) -> bool {
         self.in_rpc || self.nest_level > 0
     }

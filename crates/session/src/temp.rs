@@ -105,7 +105,7 @@ impl TempTables {
         self.scopes.clear();
     }
 
-    /// Tells whether there is none.
+    /// Returns whether there is none.
     pub fn is_empty(&self) -> bool {
         self.scopes.iter().all(Vec::is_empty)
     }

@@ -270,7 +270,7 @@ pub(crate) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TableS
     }
 }
 
-/// Tells whether a name is that of a view or of a common table expression.
+/// Returns whether a name is that of a view or of a common table expression.
 pub(crate) fn is_view(binder: &mut Binder<'_>, name: &ObjectName) -> bool {
     let is_cte = |simple: &Ident| binder.ctes.iter().any(|cte| Name::same(&cte.name, simple));
     name.as_simple().is_some_and(is_cte)

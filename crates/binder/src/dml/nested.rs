@@ -69,7 +69,7 @@ pub fn of(insert: &ast::Insert) -> Result<Option<Nested<'_>>> {
     Ok(Some(Nested { query, spec, statement, alias }))
 }
 
-/// Tells whether a source is a nested statement.
+/// Returns whether a source is a nested statement.
 pub fn is_nested(table: &ast::TableRef) -> bool {
     matches!(table.kind, TableRefKind::Dml { .. })
 }

@@ -218,7 +218,7 @@ pub fn computed_at_read(
     Ok(computed)
 }
 
-/// Tells whether a statement on the table can be a point statement: nothing else is looked at.
+/// Returns whether a statement on the table can be a point statement: nothing else is looked at.
 pub(crate) fn is_simple(row: &NewRow) -> bool {
     let plain = |e: &Expr| !plan::walk::has_subquery(e);
     row.foreign.is_empty()

@@ -251,7 +251,7 @@ pub(crate) fn require_columns(
     changed.try_for_each(|(place, column)| guard.check_change(place, &column.name))
 }
 
-/// Tells whether a source of the innermost level is a query and no table, view or table variable.
+/// Returns whether a source of the innermost level is a query and no table, view or table variable.
 fn is_query(binder: &Binder<'_>, source: usize) -> bool {
     let source = binder.levels.last().and_then(|level| level.sources.get(source));
     source.is_some_and(|source| source.table.is_none() && source.view.is_none())

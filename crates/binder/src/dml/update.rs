@@ -94,7 +94,7 @@ fn value(assignment: &mut Assignment) -> Option<&mut Expr> {
     }
 }
 
-/// Tells whether an item of the SET list names a column.
+/// Returns whether an item of the SET list names a column.
 pub(crate) fn names(assignment: &Assignment, ordinal: usize) -> bool {
     match assignment {
         Assignment::Column(column, _)
@@ -412,7 +412,7 @@ pub(crate) fn output_reads(output: &[OutputClause], used: &mut Registers) {
     }
 }
 
-/// Tells whether OUTPUT leaves a statement a point statement: nothing, or rows to the client.
+/// Returns whether OUTPUT leaves a statement a point statement: nothing, or rows to the client.
 pub(crate) fn is_simple_output(output: &[OutputClause]) -> bool {
     output.iter().all(|o| {
         matches!(o.target, OutputTarget::Client(_))

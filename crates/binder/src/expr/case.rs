@@ -83,7 +83,7 @@ fn branch(operand: Expr) -> (Expr, Expr) {
     (not(is_null(operand.clone())), operand)
 }
 
-/// Tells whether an operand may be evaluated twice.
+/// Returns whether an operand may be evaluated twice.
 fn is_cheap(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Constant(_) | ExprKind::Variable(_) | ExprKind::Column(_))
 }

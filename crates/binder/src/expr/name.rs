@@ -80,7 +80,7 @@ fn may_be_same(candidate: &str, first: u8) -> bool {
     letter == first || !letter.is_ascii() || !first.is_ascii()
 }
 
-/// Tells whether a qualifier means this source: its alias, or its table by one or more name parts.
+/// Returns whether a qualifier means this source: its alias, or its table by one or more name parts.
 pub fn names_source(qualifier: &ObjectName, source: &Source) -> bool {
     if qualifier.database.is_some() || qualifier.schema.is_some() {
         let Some(schema) = &source.schema else { return false };

@@ -234,7 +234,7 @@ pub(crate) fn bind_external(
     add_scan(binder, name, scan, files)
 }
 
-/// Tells whether values of both types come in vectors of one kind, lengths aside.
+/// Returns whether values of both types come in vectors of one kind, lengths aside.
 fn same_vectors(one: DataType, other: DataType) -> bool {
     match (one, other) {
         (DataType::VarChar(_), DataType::VarChar(_))
@@ -394,7 +394,7 @@ fn chosen_columns(
     Ok(bound)
 }
 
-/// Tells whether values of a type may take more than 8,000 bytes in UTF-8.
+/// Returns whether values of a type may take more than 8,000 bytes in UTF-8.
 fn may_be_long(wanted: &DataType) -> bool {
     /// UTF-16 units whose characters surely fit: three bytes each.
     const UNITS_MAX: u16 = 8_000 / 3;

@@ -19,7 +19,7 @@ pub(crate) fn predicates(root: &Node) -> Vec<Expr> {
     found
 }
 
-/// Tells whether a view's tree joins tables.
+/// Returns whether a view's tree joins tables.
 pub(crate) fn is_joined(root: &Node) -> bool {
     let mut joined = false;
     let mut nodes = vec![root];

@@ -100,7 +100,7 @@ fn recursion<'q>(
     (!steps.is_empty()).then_some((anchors, steps))
 }
 
-/// Tells whether a SELECT has the name in its FROM.
+/// Returns whether a SELECT has the name in its FROM.
 fn mentions(body: &QueryBody, name: &str) -> bool {
     fn refers(table: &ast::TableRef, name: &str) -> bool {
         match &table.kind {

@@ -38,7 +38,7 @@ const ROLES: [(i32, &[&str]); 4] = [
 /// The permission to see the state of a database.
 pub const VIEW_STATE: &str = "VIEW DATABASE STATE";
 
-/// Tells whether a permission of a database implies another: `sys.fn_builtin_permissions` has ALTER cover what makes
+/// Returns whether a permission of a database implies another: `sys.fn_builtin_permissions` has ALTER cover what makes
 /// and changes things, and CONTROL cover all.
 fn implies(held: &str, asked: &str) -> bool {
     let changes = asked.starts_with("CREATE ") || asked.starts_with("ALTER ANY ");
@@ -53,7 +53,7 @@ fn implies(held: &str, asked: &str) -> bool {
 }
 
 impl Rights {
-    /// Tells whether the login has a permission of the database itself, such as CREATE TABLE.
+    /// Returns whether the login has a permission of the database itself, such as CREATE TABLE.
     pub fn has_of_database(&self, database: &Database, permission: &str) -> bool {
         if self.all {
             return true;
@@ -95,17 +95,17 @@ impl Rights {
         }
     }
 
-    /// Tells whether the login owns a database, as `dbo` or as a member of `db_owner`.
+    /// Returns whether the login owns a database, as `dbo` or as a member of `db_owner`.
     pub fn owns(&self, database: &Database) -> bool {
         self.all || self.principals(database).contains(&DB_OWNER)
     }
 
-    /// Tells whether the login may change a database: ALTER on it, or ALTER ANY DATABASE.
+    /// Returns whether the login may change a database: ALTER on it, or ALTER ANY DATABASE.
     pub fn alters_database(&self, catalog: &Catalog, database: &Database) -> bool {
         self.has_of_database(database, "ALTER") || self.has_of_server(catalog, "ALTER ANY DATABASE")
     }
 
-    /// Tells whether the login has a permission on a schema: as its owner, by a GRANT on it or on the database, or
+    /// Returns whether the login has a permission on a schema: as its owner, by a GRANT on it or on the database, or
     /// by a role.
     pub fn has_on_schema(&self, database: &Database, schema: &Schema, permission: &str) -> bool {
         if self.all {

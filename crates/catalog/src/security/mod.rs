@@ -92,7 +92,7 @@ impl Rights {
         if self.user.is_some() { self.clone() } else { Self::of(catalog, &self.login) }
     }
 
-    /// Tells whether the session runs as a user of a database and not as its login.
+    /// Returns whether the session runs as a user of a database and not as its login.
     #[inline]
     pub fn is_user(&self, database: i16, user: i32) -> bool {
         self.user == Some((database, user))
@@ -121,7 +121,7 @@ impl Rights {
         self.principals(database).get(1).copied().filter(|id| *id != GUEST)
     }
 
-    /// Tells whether nothing is forbidden.
+    /// Returns whether nothing is forbidden.
     #[inline]
     pub fn is_all(&self) -> bool {
         self.all
@@ -133,7 +133,7 @@ impl Rights {
         if self.all { 0 } else { self.id }
     }
 
-    /// Tells whether the login may enter a database: it has a user there, or guests are let in.
+    /// Returns whether the login may enter a database: it has a user there, or guests are let in.
     pub fn enters(&self, database: &Database) -> bool {
         const WITH_GUEST: [&str; 3] = ["master", "tempdb", "msdb"];
         let has_guest = WITH_GUEST.iter().any(|name| Name::same(name, &database.name));

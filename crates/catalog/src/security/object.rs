@@ -56,7 +56,7 @@ impl Rights {
         Err(Error::from(denied).with_state(5))
     }
 
-    /// Tells whether the login has a permission on an object.
+    /// Returns whether the login has a permission on an object.
     pub fn has(&self, database: &Database, object: &Securable<'_>, permission: &str) -> bool {
         if self.all {
             return true;
@@ -91,7 +91,7 @@ impl Rights {
         })
     }
 
-    /// Tells whether a permission is given on one column at least.
+    /// Returns whether a permission is given on one column at least.
     pub fn has_some_column(
         &self,
         database: &Database,
@@ -103,7 +103,7 @@ impl Rights {
         rules.any(|p| self.has_column(database, object, p.column_id, permission))
     }
 
-    /// Tells whether a permission is given on a column: what is said of the column counts before what is
+    /// Returns whether a permission is given on a column: what is said of the column counts before what is
     /// said of the whole object, of which a DENY does not take back a GRANT on a column.
     pub fn has_column(
         &self,
@@ -133,12 +133,12 @@ impl Rights {
         }
     }
 
-    /// Tells whether the login may change what an object is.
+    /// Returns whether the login may change what an object is.
     pub fn alters(&self, database: &Database, object: &Object) -> bool {
         self.all || self.has(database, &Securable::of(database, object), "ALTER")
     }
 
-    /// Tells whether the login may drop an object: CONTROL on it, or ALTER on its schema.
+    /// Returns whether the login may drop an object: CONTROL on it, or ALTER on its schema.
     pub fn drops(&self, database: &Database, object: &Object) -> bool {
         let in_schema = || database.schema(object.schema());
         self.all
@@ -146,7 +146,7 @@ impl Rights {
             || in_schema().is_some_and(|schema| self.has_on_schema(database, schema, "ALTER"))
     }
 
-    /// Tells whether the login owns a table or may define things in its database: what DBCC asks of who checks or
+    /// Returns whether the login owns a table or may define things in its database: what DBCC asks of who checks or
     /// reseeds a table.
     pub fn keeps(&self, database: &Database, table: &TableDef) -> bool {
         let ids = self.principals(database);
@@ -156,21 +156,21 @@ impl Rights {
     }
 }
 
-/// Tells whether one of these principals owns an object or the schema that it is in.
+/// Returns whether one of these principals owns an object or the schema that it is in.
 fn owns(database: &Database, ids: &[i32], object: &Securable<'_>) -> bool {
     let own = database.owner_of(object.id, object.schema_id);
     let of_schema = database.owner_of_schema(object.schema_id);
     ids.contains(&own) || ids.contains(&of_schema)
 }
 
-/// Tells whether a permission is about one column of an object.
+/// Returns whether a permission is about one column of an object.
 pub fn is_of_column(permission: &Permission, object_id: i32) -> bool {
     permission.class == Class::Object
         && permission.object_id == object_id
         && permission.column_id != 0
 }
 
-/// Tells whether a login has a permission on a column of an object.
+/// Returns whether a login has a permission on a column of an object.
 pub fn has_on_column(
     rights: &Rights,
     database: &Database,
@@ -182,7 +182,7 @@ pub fn has_on_column(
     rights.all || rights.has_column(database, &object, column_id, permission)
 }
 
-/// Tells whether a login has a permission on an object.
+/// Returns whether a login has a permission on an object.
 pub fn has_on_object(
     rights: &Rights,
     database: &Database,

@@ -42,7 +42,7 @@ impl Owner {
         Self::of(catalog, module.database_id, (id, schema_id))
     }
 
-    /// Tells whether a chain that has come to one owner goes on to another: to the same one; in another database, where
+    /// Returns whether a chain that has come to one owner goes on to another: to the same one; in another database, where
     /// DB_CHAINING is on in both and the owners are one login.
     pub fn reaches(self, catalog: &Catalog, other: Self) -> bool {
         if self.database == other.database {

@@ -110,17 +110,17 @@ impl Rules {
         if denied & VIEW != 0 { 0 } else { granted & !denied & possible(object) }
     }
 
-    /// Tells whether everything in the database is defined in sight.
+    /// Returns whether everything in the database is defined in sight.
     pub fn defines_all(&self) -> bool {
         self.whole.granted & !self.whole.denied & (VIEW | CONTROL) != 0
     }
 
-    /// Tells whether nothing is hidden.
+    /// Returns whether nothing is hidden.
     pub fn sees_all(&self) -> bool {
         self.defines_all() && !self.denies
     }
 
-    /// Tells whether something is granted on a schema, or on all of them.
+    /// Returns whether something is granted on a schema, or on all of them.
     pub fn names_schema(&self, schema: i32) -> bool {
         let own = self.schemas.get(&schema).copied().unwrap_or_default();
         let denied = self.whole.denied | own.denied;

@@ -25,7 +25,7 @@ const IMPLIED: [(&str, &[&str]); 6] = [
     ("CREATE ANY EVENT SESSION", &["ALTER ANY EVENT SESSION"]),
 ];
 
-/// Tells whether a login has a permission of the server by a role or a GRANT, and is not denied it.
+/// Returns whether a login has a permission of the server by a role or a GRANT, and is not denied it.
 pub(super) fn has(catalog: &Catalog, login: &Login, permission: &str) -> bool {
     let own = |p: &&Permission| {
         p.class == Class::Whole
@@ -46,46 +46,46 @@ pub(super) fn has(catalog: &Catalog, login: &Login, permission: &str) -> bool {
 }
 
 impl Rights {
-    /// Tells whether the login has a permission of the server.
+    /// Returns whether the login has a permission of the server.
     pub fn has_of_server(&self, catalog: &Catalog, permission: &str) -> bool {
         self.all || self.own_login(catalog).is_some_and(|login| has(catalog, login, permission))
     }
 
-    /// Tells whether the login may empty caches and clear statistics: ALTER SERVER STATE.
+    /// Returns whether the login may empty caches and clear statistics: ALTER SERVER STATE.
     pub fn alters_state(&self, catalog: &Catalog) -> bool {
         self.has_of_server(catalog, "ALTER SERVER STATE")
     }
 
-    /// Tells whether the login may make databases.
+    /// Returns whether the login may make databases.
     pub fn makes_databases(&self, catalog: &Catalog) -> bool {
         let in_master = |master: &Database| self.has_of_database(master, "CREATE DATABASE");
         self.has_of_server(catalog, "CREATE ANY DATABASE")
             || catalog.database("master").is_some_and(|master| in_master(master))
     }
 
-    /// Tells whether the login is a member of a fixed server role, as a sysadmin is of all.
+    /// Returns whether the login is a member of a fixed server role, as a sysadmin is of all.
     pub fn is_in_server_role(&self, catalog: &Catalog, role: &str) -> bool {
         self.all || self.own_login(catalog).is_some_and(|login| login.roles.contains(&role))
     }
 
-    /// Tells whether the login may read files: by ADMINISTER BULK OPERATIONS.
+    /// Returns whether the login may read files: by ADMINISTER BULK OPERATIONS.
     pub fn reads_files(&self, catalog: &Catalog) -> bool {
         self.has_of_server(catalog, "ADMINISTER BULK OPERATIONS")
     }
 
-    /// Tells whether the login may read and write what the data sources of a database name: by ADMINISTER DATABASE
+    /// Returns whether the login may read and write what the data sources of a database name: by ADMINISTER DATABASE
     /// BULK OPERATIONS there, which its owners have, or as [`Self::reads_files`].
     pub fn uses_data_sources(&self, catalog: &Catalog, database: &Database) -> bool {
         self.has_of_database(database, "ADMINISTER DATABASE BULK OPERATIONS")
             || self.reads_files(catalog)
     }
 
-    /// Tells whether the login has VIEW SERVER STATE.
+    /// Returns whether the login has VIEW SERVER STATE.
     pub fn views_server_state(&self) -> bool {
         self.server_state
     }
 
-    /// Tells whether the login has VIEW DATABASE STATE, which VIEW SERVER STATE implies.
+    /// Returns whether the login has VIEW DATABASE STATE, which VIEW SERVER STATE implies.
     pub fn views_database_state(&self, database: &Database) -> bool {
         self.server_state || self.has_of_database(database, "VIEW DATABASE PERFORMANCE STATE")
     }

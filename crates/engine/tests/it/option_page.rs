@@ -37,7 +37,7 @@ fn tests() -> Vec<(String, String)> {
     scripts().into_iter().chain(modules).map(named).collect()
 }
 
-/// Tells whether a module may show what an option does: the tables of options may not.
+/// Returns whether a module may show what an option does: the tables of options may not.
 fn is_test(path: &Path) -> bool {
     let name = path.file_name().unwrap().to_string_lossy();
     name.ends_with(".rs") && !name.starts_with("option")
@@ -170,12 +170,12 @@ fn words_of(name: &str) -> impl Iterator<Item = &str> {
     name.split(move |c| !is_word(c)).filter(|word| !word.is_empty())
 }
 
-/// Tells whether a row is about what begins with a word: `CACHE`, `MINVALUE` of `MAXVALUE, MINVALUE`.
+/// Returns whether a row is about what begins with a word: `CACHE`, `MINVALUE` of `MAXVALUE, MINVALUE`.
 fn begins(name: &str, word: &str) -> bool {
     name.split(", ").any(|part| words_of(part).next() == Some(word))
 }
 
-/// Tells whether the parser knows all of a batch.
+/// Returns whether the parser knows all of a batch.
 fn is_parsed(text: &str) -> bool {
     let unknown = |statement: &Statement| matches!(statement.kind, StatementKind::Unsupported(_));
     // What starts another statement belongs to none of the text's.

@@ -63,7 +63,7 @@ fn look(session: &Session, text: &str, see: &mut dyn FnMut(&Node)) {
     }
 }
 
-/// Tells whether all rows of the one side meet all rows of the other.
+/// Returns whether all rows of the one side meet all rows of the other.
 fn is_product(join: &Join) -> bool {
     match &join.method {
         JoinMethod::Hash(keys) => keys.is_empty() && join.on.is_none(),

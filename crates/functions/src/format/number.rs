@@ -265,12 +265,12 @@ fn general(
 }
 
 impl Digits {
-    /// Tells whether it is below zero.
+    /// Returns whether it is below zero.
     pub(crate) fn is_negative(&self) -> bool {
         self.negative
     }
 
-    /// Tells whether it is zero.
+    /// Returns whether it is zero.
     pub(crate) fn is_zero(&self) -> bool {
         self.digits.is_empty()
     }

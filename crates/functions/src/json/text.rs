@@ -57,7 +57,7 @@ impl Node {
         }
     }
 
-    /// Tells whether this is an array or object.
+    /// Returns whether this is an array or object.
     pub fn is_structure(&self) -> bool {
         matches!(self.kind, Kind::Array(_) | Kind::Object(_))
     }

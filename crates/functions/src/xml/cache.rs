@@ -62,7 +62,7 @@ impl XmlCache {
     }
 }
 
-/// Tells whether two values are one: shared ones by address, short ones by content.
+/// Returns whether two values are one: shared ones by address, short ones by content.
 fn same(left: &Bytes, right: &Bytes) -> bool {
     match (left.as_shared(), right.as_shared()) {
         (Some(a), Some(b)) => Arc::ptr_eq(a, b),

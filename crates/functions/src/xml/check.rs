@@ -90,7 +90,7 @@ impl<'q> Checker<'q> {
         Err(Msg::XQuerySingleton(self.method, function, "xdt:untypedAtomic").into())
     }
 
-    /// Tells whether an expression may give more than one item.
+    /// Returns whether an expression may give more than one item.
     fn many(&self, expr: &Expr) -> bool {
         match expr {
             Expr::Sequence(all) => all.len() > 1 || all.iter().any(|e| self.many(e)),

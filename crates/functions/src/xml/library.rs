@@ -241,7 +241,7 @@ pub(crate) fn too_deep() -> Error {
     Msg::NestedTooDeeply.into()
 }
 
-/// Tells whether two items are one node.
+/// Returns whether two items are one node.
 pub(crate) fn same_node(left: &Item, right: &Item) -> bool {
     match (left, right) {
         (Item::Node(a, m), Item::Node(b, n)) => Arc::ptr_eq(a, b) && m == n,

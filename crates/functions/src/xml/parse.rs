@@ -295,7 +295,7 @@ impl<'t> Parser<'t> {
         self.or()
     }
 
-    /// Tells whether a `$` stands behind the word.
+    /// Returns whether a `$` stands behind the word.
     fn variable_follows(&self) -> bool {
         self.rest().trim_start_matches(is_name_part).trim_start().starts_with('$')
     }
@@ -540,7 +540,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    /// Tells whether what follows is a primary expression and not a step.
+    /// Returns whether what follows is a primary expression and not a step.
     fn primary_follows(&mut self) -> bool {
         self.space();
         let rest = self.rest();

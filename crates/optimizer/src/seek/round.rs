@@ -75,7 +75,7 @@ fn is_number(ty: &ColumnType) -> bool {
     type_rules::as_decimal(&ty.data_type).is_some()
 }
 
-/// Tells whether one exact numeric type has all values of another.
+/// Returns whether one exact numeric type has all values of another.
 fn holds(wide: &DataType, narrow: &DataType) -> bool {
     match (type_rules::as_decimal(wide), type_rules::as_decimal(narrow)) {
         (Some(wide), Some(own)) => wide.1 >= own.1 && wide.0 - wide.1 >= own.0 - own.1,

@@ -14,7 +14,7 @@ const MODULES: [&str; 3] = [
     "5B2DA06D-898A-43C8-9309-39BBBE93EBBD",
 ];
 
-/// Tells whether a GUID is of a module that holds packages, or of a package.
+/// Returns whether a GUID is of a module that holds packages, or of a package.
 pub fn is_module(guid: &str) -> bool {
     let packages = packages().map(|package| package.guid);
     MODULES.into_iter().chain(packages).any(|known| known.eq_ignore_ascii_case(guid))

@@ -79,7 +79,7 @@ pub struct Changing<'e> {
 }
 
 impl Changing<'_> {
-    /// Tells whether a session runs.
+    /// Returns whether a session runs.
     pub fn is_running(&self, name: &str) -> bool {
         self.running.iter().any(|spec| spec.name == name)
     }

@@ -119,7 +119,7 @@ impl SessionCard {
         self.facts.lock().clone()
     }
 
-    /// Tells whether a request runs.
+    /// Returns whether a request runs.
     pub fn is_running(&self) -> bool {
         self.live.is_running()
     }

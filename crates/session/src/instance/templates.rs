@@ -36,7 +36,7 @@ impl Default for SharedTemplates {
 }
 
 impl SharedTemplates {
-    /// Tells whether another text of this kind was compiled before, and remembers this one. Sessions that
+    /// Returns whether another text of this kind was compiled before, and remembers this one. Sessions that
     /// compile the same text at the same time are no reason for a template.
     pub fn was_seen(&self, kind: ProgramKey, text: ProgramKey) -> bool {
         let (ProgramKey::Text(kind), ProgramKey::Text(text)) = (kind, text) else { return false };

@@ -141,7 +141,7 @@ struct Watched<'a> {
 }
 
 impl Call<'_> {
-    /// Tells whether what comes back in OUTPUT parameters is to be kept for the call's end.
+    /// Returns whether what comes back in OUTPUT parameters is to be kept for the call's end.
     pub fn asks_for_outputs(&self) -> bool {
         self.watched.is_some() && context::wants_output_parameters()
     }
