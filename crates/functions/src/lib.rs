@@ -1,8 +1,8 @@
-//! The function library: one registry entry per function, by name. Functions that tell of the session are not here but
-//! in the engine.
+//! The function library: one registry entry per function, by name. Functions that read the session
+//! are in the engine.
 //!
-//! A scalar function has one row implementation here; vector kernels of the executor are
-//! optimisations that a differential test holds against it.
+//! A scalar function has one implementation for single rows here. The executor's vector kernels are
+//! optimisations, which a differential test compares with it.
 #![forbid(unsafe_code)]
 #![expect(
     clippy::ptr_arg,
@@ -74,7 +74,7 @@ pub static SCALARS: &[&[Function]] = &[
     zone::FUNCTIONS,
 ];
 
-/// All aggregates.
+/// All aggregates, one list per file.
 pub static AGGREGATES: &[&[AggregateFunction]] =
     &[aggregate::FUNCTIONS, approximate::AGGREGATES, json::AGGREGATES];
 

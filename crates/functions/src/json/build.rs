@@ -12,7 +12,7 @@ use plan::query::Node;
 /// Functions whose result is JSON already.
 const JSON_FUNCTIONS: &[&str] = &["JSON_QUERY", "JSON_MODIFY", "JSON_OBJECT", "JSON_ARRAY"];
 
-/// Tells in which form the value of an expression is: what makes JSON makes no text of it.
+/// Returns whether an expression's value is JSON already, so that it is not quoted again.
 pub fn form_of(expr: &Expr) -> Form {
     let is_json = match &expr.kind {
         ExprKind::Call(function, _) => JSON_FUNCTIONS.contains(&function.name),
@@ -24,7 +24,7 @@ pub fn form_of(expr: &Expr) -> Form {
     if is_json { Form::Json } else { Form::Text }
 }
 
-/// Writes text as it stands between the quotes of JSON.
+/// Appends text with the escapes that a JSON string needs, without quotes.
 pub fn escape(text: &str, out: &mut String) {
     for c in text.chars() {
         match c {
@@ -45,17 +45,17 @@ pub fn escape(text: &str, out: &mut String) {
     }
 }
 
-/// Writes a string of JSON.
+/// Appends a JSON string with its quotes.
 pub fn push_string(text: &str, out: &mut String) {
     out.push('"');
     escape(text, out);
     out.push('"');
 }
 
-/// Writes a value of a type as JSON.
+/// Appends a value of a type as JSON.
 ///
 /// # Errors
-/// Those of converting the value to text.
+/// Errors of the conversion to text.
 pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) -> Result<()> {
     match value {
         Value::Null => out.push_str("null"),
@@ -90,7 +90,7 @@ pub fn push_value(value: &Value, ty: &ColumnType, form: Form, out: &mut String) 
 
 fn number(value: &Value, ty: &ColumnType) -> Result<String> {
     let style = match value {
-        // Money with all four decimals.
+        // Money has all four decimals.
         Value::Money(_) => 2,
         Value::Float(_) => 2,
         Value::Real(_) => 1,
@@ -109,11 +109,11 @@ fn as_text(value: &Value, ty: &ColumnType, style: i32) -> Result<String> {
     Ok(text.as_text(to.collation).unwrap_or_default())
 }
 
-/// The form of XML Schema, which JSON and XML share: ISO 8601 with a `T`, without a fraction of zero,
-/// UTC as `Z`; two's decimals of floats in full.
+/// Returns the form of XML Schema, which JSON and XML share: ISO 8601 with a `T`, without a
+/// fraction of zero, UTC as `Z`; floats with all digits.
 ///
 /// # Errors
-/// Those of converting the value to text.
+/// Errors of the conversion to text.
 pub fn xsd_text(value: &Value, ty: &ColumnType) -> Result<String> {
     let style = match value {
         Value::DateTime { .. }
@@ -151,7 +151,7 @@ fn is_moment(value: &Value) -> bool {
     )
 }
 
-/// The base 64 form of bytes (RFC 4648, with padding).
+/// Returns the base 64 form of bytes (RFC 4648, with padding).
 pub fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
@@ -166,7 +166,7 @@ pub fn base64(bytes: &[u8]) -> String {
     out
 }
 
-/// The bytes that a base 64 text stands for; `None` if it is none.
+/// Returns the bytes of a base 64 text; `None` if it is malformed.
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(text.len() / 4 * 3);
     let (mut word, mut bits) = (0_u32, 0);
@@ -189,19 +189,19 @@ pub fn from_base64(text: &str) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// What JSON_OBJECT and JSON_ARRAY do with a NULL.
+/// The treatment of NULL by JSON_OBJECT and JSON_ARRAY.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnNull {
-    /// Write `null`.
+    /// NULL ON NULL: write `null`.
     Null,
-    /// Leave it out.
+    /// ABSENT ON NULL: skip it.
     Absent,
 }
 
-/// JSON_OBJECT: names and values in turn.
+/// Returns the object of JSON_OBJECT; arguments alternate between names and values.
 ///
 /// # Errors
-/// 13644-like: a name that is NULL is refused as an invalid parameter.
+/// 13644 for a name that is NULL.
 pub(crate) fn object(arguments: &[Expr], values: &[Value], on_null: OnNull) -> Result<String> {
     let mut out = "{".to_owned();
     for (names, pair) in arguments.chunks(2).zip(values.chunks(2)) {
@@ -223,10 +223,10 @@ pub(crate) fn object(arguments: &[Expr], values: &[Value], on_null: OnNull) -> R
     Ok(out)
 }
 
-/// JSON_ARRAY.
+/// Returns the array of JSON_ARRAY.
 ///
 /// # Errors
-/// Those of converting the values to text.
+/// Errors of the conversions to text.
 pub(crate) fn array(arguments: &[Expr], values: &[Value], on_null: OnNull) -> Result<String> {
     let mut out = "[".to_owned();
     for (expr, value) in arguments.iter().zip(values) {
