@@ -302,8 +302,7 @@ impl std::fmt::Debug for TableDef {
 }
 
 /// The rows of a table and its counters, shared by all definitions of one table. A table variable
-/// has
-/// one for each execution of its batch or procedure.
+/// has one for each execution of its batch or procedure.
 pub struct TableRows {
     /// The storage that holds the rows.
     pub data: Arc<storage::Table>,

@@ -69,8 +69,7 @@ fn compare_chars(a: &str, b: &str) -> Ordering {
 }
 
 /// A name, or a pair of schema and object name: the borrowed key by which maps of names are
-/// searched
-/// without allocating.
+/// searched without allocating.
 pub(super) trait Parts {
     /// Returns the first name, and the second one of a pair.
     fn parts(&self) -> (&str, &str);

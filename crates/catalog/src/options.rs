@@ -198,8 +198,7 @@ impl Options {
     }
 
     /// Returns whether conversions and arithmetic behave as under the ANSI options, which kernels
-    /// and
-    /// helpers on other schedulers assume.
+    /// and helpers on other schedulers assume.
     pub fn computes_as_usual(&self) -> bool {
         self.ansi_warnings && !self.numeric_round_abort
     }

@@ -49,8 +49,7 @@ impl Database {
     }
 
     /// Returns whether ownership chains may enter and leave the database: DB_CHAINING, which is ON
-    /// in
-    /// master, tempdb and msdb.
+    /// in master, tempdb and msdb.
     pub fn is_chained(&self) -> bool {
         let by_default = matches!(self.id, 1 | 2 | 4);
         let said = self.options.others.get("DB_CHAINING");

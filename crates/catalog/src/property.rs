@@ -64,8 +64,7 @@ impl Database {
     }
 
     /// Removes the properties and permissions of a dropped column, and renumbers those of the
-    /// columns
-    /// after it.
+    /// columns after it.
     pub fn forget_column(&mut self, table_id: i32, column_id: i32) {
         let of_table = |p: &Permission| p.class == Class::Object && p.object_id == table_id;
         self.permissions.retain(|p| !(of_table(p) && p.column_id == column_id));

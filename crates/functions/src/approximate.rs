@@ -34,8 +34,7 @@ pub(crate) static AGGREGATES: &[AggregateFunction] = &[
 ];
 
 /// Returns whether the key of an aggregate's WITHIN GROUP becomes its last argument; as a `float`
-/// if
-/// `Some(true)`.
+/// if `Some(true)`.
 pub fn takes_key(name: &str) -> Option<bool> {
     match name {
         "APPROX_PERCENTILE_CONT" => Some(true),

@@ -1,8 +1,7 @@
 //! Functions over sets of characters: TRIM, LTRIM, RTRIM and TRANSLATE.
 //!
 //! A character is one of the code page or one UTF-16 unit. Characters that are equal in the
-//! collation
-//! are treated as the same.
+//! collation are treated as the same.
 
 use std::collections::HashMap;
 

@@ -48,8 +48,7 @@ fn bytes(value: &Value) -> &[u8] {
 }
 
 /// Returns part of a binary value from a 1-based offset; a length of 0 means all. NULL if the
-/// offset
-/// is outside the value.
+/// offset is outside the value.
 fn part(_: &mut Context<'_>, _: &Call<'_>, values: &[Value]) -> Result<Value> {
     let all = bytes(&values[1]);
     let place = |at| whole(values, at).and_then(|n| usize::try_from(n).ok());

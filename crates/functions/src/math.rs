@@ -1,6 +1,5 @@
 //! Mathematical functions. Those that keep their argument's type compute in it; the others compute
-//! in
-//! `float`, and a result that no float can represent is error 3623 or 8115.
+//! in `float`, and a result that no float can represent is error 3623 or 8115.
 
 use types::value::ColumnType;
 use types::{DataType, Decimal, Error, Msg, Result, Value};

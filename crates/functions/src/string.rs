@@ -1,6 +1,5 @@
 //! String functions. Strings are stored in their wire encoding, so positions and lengths count
-//! bytes of
-//! a code page or UTF-16 units, as in SQL Server.
+//! bytes of a code page or UTF-16 units, as in SQL Server.
 
 #![expect(clippy::ptr_arg, reason = "binders share a signature, and some add arguments")]
 
@@ -273,8 +272,7 @@ impl Folded {
         let fold = |v: &Value| match collation.is_case_sensitive() {
             true => v.clone(),
             // Offsets in the folded text are offsets in the text, except where the upper case of a
-            // UTF-8 letter
-            // has another length.
+            // UTF-8 letter has another length.
             false => match text::fold(v, LetterCase::Upper, collation) {
                 folded if raw(&folded).len() == raw(v).len() => folded,
                 _ => v.clone(),

@@ -1,6 +1,5 @@
 //! Functions of SQL Server that Clearway lacks: calling one is error 40517 with its name, rather
-//! than
-//! an unknown name.
+//! than an unknown name.
 
 /// Names in upper case, sorted.
 pub const NAMES: &[&str] = &[

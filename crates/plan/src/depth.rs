@@ -16,8 +16,7 @@ pub const EXPR_BYTES: usize = if cfg!(debug_assertions) { 8 << 10 } else { 3 << 
 /// Upper limit of the stack that any pass takes per operator, in bytes.
 pub const NODE_BYTES: usize = if cfg!(debug_assertions) { 40 << 10 } else { 8 << 10 };
 /// A tree that needs at most this much stack is run without a check: wherever a statement may
-/// begin,
-/// the reserve of the stack is four times as large.
+/// begin, the reserve of the stack is four times as large.
 const SHALLOW_BYTES: usize = sos::thread::STACK_BYTES / 32;
 /// Upper limit of subqueries of a statement that become joins; the others run where they are
 /// written.

@@ -1,8 +1,7 @@
 //! Bound FOR JSON and FOR XML: all rows of a query as one text.
 //!
 //! A row becomes an object or element for each of the format's levels: one for PATH and RAW, one
-//! for
-//! each table for AUTO, where a change in a level's own columns begins a new one.
+//! for each table for AUTO, where a change in a level's own columns begins a new one.
 
 use crate::expr::Register;
 use crate::query::Query;

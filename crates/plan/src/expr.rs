@@ -158,8 +158,7 @@ pub struct QuantifiedSubquery {
     /// One column, converted to the type of `operand`.
     pub query: Query,
     /// Number under which the query's values are stored for the statement, where it reads no
-    /// register
-    /// of the surrounding query.
+    /// register of the surrounding query.
     pub once: Option<u32>,
 }
 

@@ -106,8 +106,7 @@ impl Rights {
     }
 
     /// Returns whether the login has a permission on a schema: as its owner, by a GRANT on it or on
-    /// the
-    /// database, or through a role.
+    /// the database, or through a role.
     pub fn has_on_schema(&self, database: &Database, schema: &Schema, permission: &str) -> bool {
         if self.all {
             return true;

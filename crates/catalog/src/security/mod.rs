@@ -60,8 +60,7 @@ pub struct Rights {
     all: bool,
     server_state: bool,
     /// Database and user id while the session runs as a database user (EXECUTE AS USER, or a
-    /// module's
-    /// clause). Server permissions do not apply then.
+    /// module's clause). Server permissions do not apply then.
     user: Option<(i16, i32)>,
 }
 

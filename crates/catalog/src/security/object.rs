@@ -149,8 +149,7 @@ impl Rights {
     }
 
     /// Returns whether the login owns a table or may run DDL in its database, which DBCC needs to
-    /// check
-    /// or reseed it.
+    /// check or reseed it.
     pub fn keeps(&self, database: &Database, table: &TableDef) -> bool {
         let ids = self.principals(database);
         self.all

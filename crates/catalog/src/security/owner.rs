@@ -44,8 +44,7 @@ impl Owner {
     }
 
     /// Returns whether an ownership chain continues from this owner to another: if they are the
-    /// same, or
-    /// one login's in two databases with DB_CHAINING ON.
+    /// same, or one login's in two databases with DB_CHAINING ON.
     pub fn reaches(self, catalog: &Catalog, other: Self) -> bool {
         if self.database == other.database {
             return self.principal == other.principal;

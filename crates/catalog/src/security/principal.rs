@@ -9,8 +9,7 @@ use crate::{Catalog, Database, Login, Permission, Principal};
 
 impl Rights {
     /// Returns whether EXECUTE AS USER is allowed: as oneself, as any user for the database's
-    /// owner, or
-    /// by IMPERSONATE.
+    /// owner, or by IMPERSONATE.
     pub fn may_be_user(&self, database: &Database, user: &Principal) -> bool {
         if self.owns(database) {
             return true;
@@ -70,8 +69,7 @@ impl Rights {
     }
 
     /// Returns whether the login may alter or drop another one: by ALTER ANY LOGIN, or ALTER on it;
-    /// for a
-    /// sysadmin's login, CONTROL SERVER is needed.
+    /// for a sysadmin's login, CONTROL SERVER is needed.
     pub fn alters_login(&self, catalog: &Catalog, wanted: &Login) -> bool {
         let granted = || {
             self.has_of_server(catalog, "ALTER ANY LOGIN")
@@ -109,8 +107,7 @@ impl Rights {
     }
 
     /// Returns whether the login may change a role's members: by ALTER ANY ROLE, or ALTER on the
-    /// role;
-    /// for a fixed role, only as owner of the database.
+    /// role; for a fixed role, only as owner of the database.
     pub fn alters_role(&self, database: &Database, role: &Principal) -> bool {
         let is_fixed = role.id >= FIXED_ROLE_FIRST;
         self.owns(database)

@@ -5,8 +5,7 @@ use super::{Class, Rights, SERVER_PUBLIC, verdict};
 use crate::{Catalog, Database, Login, Permission};
 
 /// Fixed server roles with their permissions, as the documentation of server-level roles lists
-/// them;
-/// sysadmin has all permissions.
+/// them; sysadmin has all permissions.
 const ROLES: [(&str, &[&str]); 7] = [
     ("bulkadmin", &["ADMINISTER BULK OPERATIONS"]),
     ("dbcreator", &["ALTER ANY DATABASE"]),
@@ -18,8 +17,7 @@ const ROLES: [(&str, &[&str]); 7] = [
 ];
 
 /// Permissions implied by others, as `sys.fn_builtin_permissions` lists them. CONTROL SERVER
-/// implies
-/// all.
+/// implies all.
 const IMPLIED: [(&str, &[&str]); 6] = [
     ("CREATE ANY DATABASE", &["ALTER ANY DATABASE"]),
     ("VIEW ANY DATABASE", &["ALTER ANY DATABASE"]),

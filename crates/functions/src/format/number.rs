@@ -1,8 +1,7 @@
 //! Numbers by .NET's standard and custom format strings.
 //!
 //! A number is its decimal digits and the position of its point, so that every type formats
-//! exactly.
-//! `float` has 15 digits and `real` has 7, as in .NET.
+//! exactly. `float` has 15 digits and `real` has 7, as in .NET.
 
 use types::Value;
 

@@ -252,8 +252,7 @@ fn numbers(document: &Document) -> Vec<i64> {
 }
 
 /// Returns the rows of the edge table: every node at or below those that match the pattern,
-/// followed
-/// by the values of attributes, which are separate nodes here.
+/// followed by the values of attributes, which are separate nodes here.
 fn edge_rows(cx: &mut Context<'_>, values: &[Value]) -> Result<Vec<Vec<Value>>> {
     let opened = open(cx, values)?;
     let document = &opened.prepared.document;
