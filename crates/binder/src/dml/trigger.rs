@@ -1,4 +1,4 @@
-//! The triggers that a statement fires: bound as an OUTPUT of whole rows that goes to them.
+//! Triggers that a statement fires: bound as an OUTPUT of whole rows to the triggers.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use plan::query::{OutputColumn, TableSource};
 use plan::sink::Traits;
 use plan::statement::{Firing, OutputClause, OutputTarget};
 
-/// What a statement does to rows.
+/// The change that a trigger is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// INSERT, or the INSERT of a MERGE.
@@ -24,7 +24,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// Returns the keyword.
+    /// Returns the T-SQL keyword.
     pub fn name(self) -> &'static str {
         match self {
             Self::Insert => "INSERT",
@@ -34,17 +34,17 @@ impl Event {
     }
 }
 
-/// Where the columns of the new and of the old row are; `None` where there is no such row.
+/// Registers of the new and the old row's columns; `None` if there is no such row.
 pub(crate) struct Images<'r> {
     pub inserted: Option<&'r dyn Fn(usize) -> Register>,
     pub deleted: Option<&'r dyn Fn(usize) -> Register>,
 }
 
-/// Adds what fires the enabled triggers of the target, if it has any for the event. `named` are the
-/// columns that the statement names.
+/// Adds the enabled triggers of the target for an event, if there are any. `named` are the columns
+/// that the statement names.
 ///
 /// # Errors
-/// 334 for OUTPUT to the client beside triggers.
+/// 334 if the statement also has OUTPUT to the client.
 pub(crate) fn add(
     binder: &Binder<'_>,
     target: &TableSource,
@@ -86,12 +86,12 @@ pub(crate) fn add(
 /// AFTER triggers in order, and the INSTEAD OF trigger.
 pub(super) type Triggers = (Vec<Arc<ModuleDef>>, Option<Arc<ModuleDef>>);
 
-/// Finds the enabled triggers of a table for an event, in the order in which they were made.
+/// Finds the enabled triggers of a table for an event, in the order of their creation.
 pub(crate) fn triggers(binder: &Binder<'_>, table: &TableDef, event: Event) -> Option<Triggers> {
     find(binder.catalog, table, event)
 }
 
-/// As `triggers`, by the catalog alone.
+/// Like `triggers`, with only a catalog.
 pub fn find(catalog: &Catalog, table: &TableDef, event: Event) -> Option<Triggers> {
     if table.id < 0 {
         return None;

@@ -8,7 +8,7 @@ use types::convert::DateFormat;
 pub(crate) struct Culture {
     /// Name as in .NET, such as `en-US`.
     pub(crate) name: &'static str,
-    /// Decimal separator.
+    /// Decimal separator, such as a point.
     pub(crate) point: &'static str,
     /// Separator between groups of three digits.
     pub(crate) group: &'static str,

@@ -51,7 +51,7 @@ pub(crate) const COLUMNS: TableFunction = TableFunction {
 /// A document that sp_xml_preparedocument has parsed.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The parsed document.
+    /// The document that was parsed.
     pub document: Arc<Document>,
     /// Prefixes that patterns may use, with their URIs.
     pub namespaces: Vec<(String, String)>,

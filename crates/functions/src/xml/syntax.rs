@@ -34,7 +34,7 @@ pub enum External {
 pub enum Change {
     /// `insert what into|before|after where`
     Insert {
-        /// Nodes to insert.
+        /// Nodes to be inserted.
         what: Expr,
         /// Node next to which, or into which, they are inserted.
         target: Expr,
@@ -65,7 +65,7 @@ pub enum Place {
     After,
 }
 
-/// An XQuery expression.
+/// An expression of XQuery.
 #[derive(Debug)]
 pub enum Expr {
     /// `a, b`; empty for `()`.

@@ -4,9 +4,8 @@
 //!   receive ends      statement       statement               send ends
 //!      │ decode, bind │ 1             │ 2                     │
 //!      ├──────────────┴───────────────┼───────────────────────┤
-//!      begin          start(1)        start(2)                end      time belongs to who began last
-//!      begin          start(1)        start(2)                end      time is counted for the
-//!      last to begin
+//!      begin          start(1)        start(2)                end    (time counts for the latest)
+//! ```
 //!
 //! Time goes on between two statements, so a statement ends where the next one begins, and the last
 //! one ends with the request: the parts add up to the whole. The first one begins and the last one
