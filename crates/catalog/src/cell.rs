@@ -1,8 +1,8 @@
 //! `CatalogCell`: the current catalog snapshot, and the only way to change it.
 //!
-//! Readers compare [`CatalogCell::version`] with the version they hold and take the lock only when it
-//! differs. A change builds the next snapshot aside, one change at a time, and then swaps it in; a
-//! change that fails leaves nothing behind.
+//! Readers compare [`CatalogCell::version`] with the version they hold and take the lock only when
+//! it differs. A change builds the next snapshot aside, one change at a time, and then swaps it in;
+//! a change that fails leaves nothing behind.
 
 use std::sync::Arc;
 

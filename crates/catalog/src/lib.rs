@@ -183,8 +183,8 @@ impl UserAccess {
 /// A schema of a database.
 #[derive(Clone, Debug)]
 pub struct Schema {
-    /// `schema_id`: 1 dbo, 2 guest, 3 INFORMATION_SCHEMA, 4 sys, 5 and more the user's, 16384 and more the fixed
-    /// roles'.
+    /// `schema_id`: 1 dbo, 2 guest, 3 INFORMATION_SCHEMA, 4 sys, 5 and more the user's, 16384 and
+    /// more the fixed roles'.
     pub id: i32,
     /// Name in the spelling of CREATE.
     pub name: String,

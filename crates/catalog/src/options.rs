@@ -167,7 +167,8 @@ impl Options {
         outer
     }
 
-    /// Returns the options as the bits of `@@OPTIONS`, as sp_configure 'user options' documents them.
+    /// Returns the options as the bits of `@@OPTIONS`, as sp_configure 'user options' documents
+    /// them.
     pub fn bits(&self) -> i32 {
         let bits = [
             (self.implicit_transactions, 2),

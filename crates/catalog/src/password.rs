@@ -1,5 +1,5 @@
-//! Password hashes: `0x0200`, 4 bytes of salt, SHA2-512 of the password in UTF-16LE and the salt, the
-//! format of SQL Server's `sys.sql_logins.password_hash` since 2012.
+//! Password hashes: `0x0200`, 4 bytes of salt, SHA2-512 of the password in UTF-16LE and the salt,
+//! the format of SQL Server's `sys.sql_logins.password_hash` since 2012.
 
 use sha2::{Digest, Sha512};
 

@@ -13,7 +13,8 @@ pub const DBO: i32 = 1;
 pub struct Login {
     /// Name of the login.
     pub name: String,
-    /// Salted SHA2-512 of the password: 4 bytes of salt and the hash over UTF-16LE password and salt.
+    /// Salted SHA2-512 of the password: 4 bytes of salt and the hash over UTF-16LE password and
+    /// salt.
     pub password_hash: Vec<u8>,
     /// Security identifier, 16 bytes or more.
     pub sid: Vec<u8>,

@@ -42,8 +42,8 @@ fn bind_hash(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     Ok(of(DataType::VarBinary(Length::Limited(8_000))))
 }
 
-/// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm that
-/// does not exist gives NULL, as documented.
+/// Hashes the bytes as stored: `varchar` in its code page, `nvarchar` in UTF-16LE. An algorithm
+/// that does not exist gives NULL, as documented.
 fn eval_hash(_: &mut Context<'_>, call: &Call<'_>, values: &[Value]) -> Result<Value> {
     let algorithm = text(call, values, 0).unwrap_or_default();
     let input = values[1].string_bytes().unwrap_or_default();

@@ -34,7 +34,8 @@ fn bind_whole(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     Ok(of(DataType::NVarChar(Length::Max)))
 }
 
-/// `fn_varbintohexsubstring(@fsetprefix bit, @pbinin varbinary(max), @startoffset int, @cbytesin int)`
+/// `fn_varbintohexsubstring(@fsetprefix bit, @pbinin varbinary(max), @startoffset int, @cbytesin
+/// int)`
 fn bind_part(arguments: &mut Vec<Expr>) -> Result<types::ColumnType> {
     convert(arguments, 0, DataType::Bit)?;
     convert(arguments, 1, DataType::VarBinary(Length::Max))?;

@@ -38,7 +38,8 @@ enum Rule {
     Never,
     /// Europe since 1996: from the last Sunday of March to the last of October, at 01:00 UTC.
     Europe,
-    /// North America since 2007: from the second Sunday of March to the first of November, at 02:00.
+    /// North America since 2007: from the second Sunday of March to the first of November, at
+    /// 02:00.
     America,
     /// South-eastern Australia since 2008: from the first Sunday of October to the first of April.
     Australia,

@@ -75,8 +75,8 @@ pub fn inputs_mut(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
     }
 }
 
-/// Calls `change` for each expression of an operator, not for those of its inputs. The outputs of the
-/// queries of a set operation, a recursion and a document are the operator's own.
+/// Calls `change` for each expression of an operator, not for those of its inputs. The outputs of
+/// the queries of a set operation, a recursion and a document are the operator's own.
 pub fn expressions_mut(node: &mut Node, change: &mut dyn FnMut(&mut Expr)) {
     match node {
         Node::OneRow | Node::Empty | Node::Bulk(_) | Node::WorkTable(..) => {}

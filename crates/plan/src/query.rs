@@ -440,7 +440,8 @@ pub struct Aggregate {
     pub input: Node,
     /// Grouping keys and the registers that hold a group's key.
     pub keys: Vec<(Expr, Register)>,
-    /// Grouping sets as lists of indexes into `keys`; one set with all of them for a plain GROUP BY.
+    /// Grouping sets as lists of indexes into `keys`; one set with all of them for a plain GROUP
+    /// BY.
     pub sets: Vec<Vec<u16>>,
     /// Whether there is no GROUP BY: returns one row even for an empty input.
     pub scalar: bool,

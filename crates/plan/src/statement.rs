@@ -117,8 +117,8 @@ pub struct Scalar {
 /// Whether a statement needs a storage transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Course {
-    /// It touches one row by a whole unique key and has no subquery: outside of a transaction it runs
-    /// on the row itself ([`storage::Table::read_point`] and its kin).
+    /// It touches one row by a whole unique key and has no subquery: outside of a transaction it
+    /// runs on the row itself ([`storage::Table::read_point`] and related functions).
     Point,
     /// Any other statement: it needs a transaction.
     General,

@@ -1,5 +1,5 @@
-//! The session's transaction: `@@TRANCOUNT`, `XACT_STATE()`, savepoints, and the storage transaction
-//! that carries the rows.
+//! The session's transaction: `@@TRANCOUNT`, `XACT_STATE()`, savepoints, and the storage
+//! transaction that carries the rows.
 
 use crate::definition::DefinitionMark;
 

@@ -1,5 +1,6 @@
 //! The dynamic management views have the documented columns, with the documented types, in the
-//! documented order: `tests/golden/views.txt` against what a SELECT announces and `sys.all_columns`.
+//! documented order: `tests/golden/views.txt` against what a SELECT announces and
+//! `sys.all_columns`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

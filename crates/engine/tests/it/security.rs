@@ -226,8 +226,8 @@ fn login_errors(
     refused.iter().map(|error| error.number).collect()
 }
 
-/// "ALTER LOGIN": MUST_CHANGE, DISABLE, CHECK_POLICY, DEFAULT_DATABASE, UNLOCK; numbers of "Database Engine events
-/// and errors".
+/// "ALTER LOGIN": MUST_CHANGE, DISABLE, CHECK_POLICY, DEFAULT_DATABASE, UNLOCK; numbers of
+/// "Database Engine events and errors".
 #[test]
 fn options_of_a_login_are_asked_when_it_logs_in() {
     let (instance, mut sa, _poor) = server();
@@ -256,8 +256,8 @@ fn options_of_a_login_are_asked_when_it_logs_in() {
     assert_eq!(log_in("Secret-3", None), [0; 0]);
 }
 
-/// "ALTER LOGIN", Permissions: "A principal can change the password, default language, and default database for its own
-/// login."
+/// "ALTER LOGIN", Permissions: "A principal can change the password, default language, and default
+/// database for its own login."
 #[test]
 fn a_login_may_change_its_own_database_and_nothing_that_protects_it() {
     let (_instance, _sa, mut poor) = server();
@@ -272,8 +272,9 @@ fn a_login_may_change_its_own_database_and_nothing_that_protects_it() {
     }
 }
 
-/// The pages of the views: VIEW DATABASE STATE, which VIEW SERVER STATE implies; sys.dm_db_index_physical_stats: of a
-/// database that the arguments name, of all with VIEW SERVER STATE.
+/// The pages of the views: VIEW DATABASE STATE, which VIEW SERVER STATE implies;
+/// sys.dm_db_index_physical_stats: of a database that the arguments name, of all with VIEW SERVER
+/// STATE.
 #[test]
 fn the_state_of_a_database_takes_view_database_state() {
     let (_instance, mut sa, mut poor) = server();

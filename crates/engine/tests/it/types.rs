@@ -92,8 +92,8 @@ fn described_results_are_those_that_are_sent() {
     assert!(failures.is_empty(), "\n{failures}");
 }
 
-/// "A message string can be up to 8,000 characters long if it is a non-Unicode string, and 4,000 characters long if
-/// it is a Unicode string." (PRINT)
+/// "A message string can be up to 8,000 characters long if it is a non-Unicode string, and 4,000
+/// characters long if it is a Unicode string." (PRINT)
 #[test]
 fn print_gives_8000_characters_or_4000_of_unicode() {
     let mut session = login(&instance());
@@ -102,7 +102,8 @@ fn print_gives_8000_characters_or_4000_of_unicode() {
     assert_eq!(length("PRINT REPLICATE(CAST(N'a' AS nvarchar(max)), 9000)"), 4_000);
 }
 
-/// The flags of COLMETADATA: `[MS-TDS] 2.2.7.4`. A column of a table may be updated, an expression is computed.
+/// The flags of COLMETADATA: `[MS-TDS] 2.2.7.4`. A column of a table may be updated, an expression
+/// is computed.
 #[test]
 fn columns_of_tables_are_updatable_and_expressions_are_not() {
     let mut session = login(&instance());

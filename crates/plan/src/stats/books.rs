@@ -201,7 +201,8 @@ impl ProgramBooks {
 
     /// Evicts the program from all caches.
     pub(super) fn evict(&self) {
-        // Relaxed: a session that sees it late runs the program once more, as if it had begun before.
+        // Relaxed: a session that sees it late runs the program once more, as if it had begun
+        // before.
         self.evicted.store(true, Ordering::Relaxed);
     }
 

@@ -1,4 +1,5 @@
-//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock, xml_deadlock_report.
+//! Locks: lock_acquired, lock_released, lock_cancel, lock_timeout, lock_deadlock,
+//! xml_deadlock_report.
 
 use std::fmt::Write;
 use std::hash::BuildHasher;
