@@ -3,8 +3,8 @@
 //!
 //! The nested statement is bound like any other; its OUTPUT then goes to the outer INSERT, whose
 //! SELECT is bound over a row of that OUTPUT. In other places of FROM a nested statement is an
-//! error, with a specific number for each: `bind/query/from.rs` calls [`refuse_joined`] and the
-//! related functions.
+//! error, with a specific number for each place: the code that binds the place tests for it by
+//! [`is_nested`].
 
 use std::sync::Arc;
 

@@ -86,7 +86,7 @@ pub(crate) fn add_target(
             if name.as_simple().is_some_and(is_cte) {
                 return bind_named_source(binder, name, None, &target.hints);
             }
-            // The statement's permission was checked in `bind/statement.rs`.
+            // The statement's permission was checked in `statement.rs`.
             let rights = binder.rights.take();
             let node = bind_named_source(binder, name, None, &target.hints);
             binder.rights = rights;

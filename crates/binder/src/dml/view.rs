@@ -67,7 +67,7 @@ pub(crate) fn through(
     name: &ObjectName,
     named: &[Ident],
 ) -> Result<Through> {
-    // The statement's permission on the view was checked in `bind/statement.rs`.
+    // The statement's permission on the view was checked in `statement.rs`.
     let rights = binder.rights.take();
     let known = in_level(binder, None, |binder| known(binder, name));
     binder.rights = rights;

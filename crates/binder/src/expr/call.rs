@@ -141,7 +141,7 @@ fn json_kind(argument: &ast::Expr) -> Result<Expr> {
     Ok(Expr::constant(Value::Int(place), DataType::Int))
 }
 
-/// Converts a date part, a bare word, to an integer constant: its index in [`DatePart`].
+/// Converts a date part, a bare word, to an integer constant: its index in `functions::date`.
 fn date_part(function: &str, argument: &ast::Expr) -> Result<Expr> {
     let ast::ExprKind::Column(column) = &argument.kind else {
         return Err(Msg::InvalidParameter(1, &function.to_ascii_lowercase()).into());

@@ -318,7 +318,7 @@ struct Source;
 /// The only instance of [`Source`].
 static SOURCE: Source = Source;
 
-/// Runs code for a client's request; actions on this thread are answered by [`Source`].
+/// Runs code for a client's request; actions on this thread are answered from its context.
 #[inline]
 pub fn serve<R>(run: impl FnOnce() -> R) -> R {
     sos::xe::supplied_by(&SOURCE, run)
