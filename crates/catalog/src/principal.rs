@@ -16,7 +16,7 @@ pub struct Login {
     /// Salted SHA2-512 of the password: 4 bytes of salt and the hash over UTF-16LE password and
     /// salt.
     pub password_hash: Vec<u8>,
-    /// Security identifier, 16 bytes or more.
+    /// Security identifier of the login.
     pub sid: Vec<u8>,
     /// Principal id; 1 is `sa`.
     pub principal_id: i32,

@@ -40,7 +40,7 @@ pub enum SequenceCache {
     Default,
     /// `CACHE n`: the number of values.
     Numbers(i32),
-    /// `NO CACHE`: every value is written to disk.
+    /// `NO CACHE`: SQL Server writes each value to disk.
     Off,
 }
 

@@ -18,7 +18,7 @@ use plan::walk::{self, Registers};
 /// Extra cost of a cross product, so that it is used only as a last resort.
 const PRODUCT: f64 = 1e6;
 
-/// Cost factor of a method that a hint did not ask for.
+/// Extra cost of a method or scan that a hint advises against.
 const UNASKED: f64 = 1e3;
 
 /// An input of the joins, already optimized.

@@ -241,8 +241,8 @@ impl SessionState {
         self.drop_globals();
     }
 
-    /// Drops the `##` tables and temporary procedures that the session has created; those in use by
-    /// an open transaction stay until the next call.
+    /// Drops the `##` tables and temporary procedures that the session has created. Inside a
+    /// transaction it drops none; the next call does.
     fn drop_globals(&mut self) {
         if self.transaction.count > 0 {
             return;

@@ -201,7 +201,7 @@ pub(crate) enum OnNull {
 /// Returns the object of JSON_OBJECT; arguments alternate between names and values.
 ///
 /// # Errors
-/// 13644 for a name that is NULL.
+/// 1023 for a name that is NULL.
 pub(crate) fn object(arguments: &[Expr], values: &[Value], on_null: OnNull) -> Result<String> {
     let mut out = "{".to_owned();
     for (names, pair) in arguments.chunks(2).zip(values.chunks(2)) {

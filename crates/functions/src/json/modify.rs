@@ -12,7 +12,8 @@ use super::text::{Kind, Node};
 /// error and the second writes `null`.
 ///
 /// # Errors
-/// 13608 if the path leads nowhere in strict mode, or `append` finds no array.
+/// 13608 if the path leads nowhere in strict mode, 13624 if the whole text is not the array to
+/// append to.
 pub(crate) fn modify(text: &str, root: &Node, path: &Path, value: Option<&str>) -> Result<String> {
     let Some((last, parents)) = path.steps.split_last() else {
         return match (value, path.append) {
