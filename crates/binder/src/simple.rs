@@ -72,8 +72,8 @@ pub fn template(
     Some((Template::new(text, &places)?, made))
 }
 
-/// Appends the values of a program's parameters to a vector; `None` if a constant has another type
-/// than its parameter.
+/// Returns the values of a program's parameters, in the memory of the given vector; `None` if a
+/// constant has another type than its parameter.
 ///
 /// # Errors
 /// Errors of the constants.
