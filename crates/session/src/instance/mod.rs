@@ -1,5 +1,5 @@
-//! `Instance`: one engine with everything that it holds. There are no globals, so that two instances
-//! live in one process.
+//! `Instance`: one engine with all its state. There are no globals, so that two instances can run
+//! in one process.
 
 mod card;
 mod counters;
@@ -36,34 +36,35 @@ pub use programs::SharedPrograms;
 pub use sessions::{Nudge, OnNudge, SessionTotals, Sessions};
 pub use templates::SharedTemplates;
 
-/// How an instance is set up.
+/// Settings of an instance.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Password of `sa`.
+    /// Initial password of `sa`.
     pub sa_password: String,
-    /// Name that `@@SERVERNAME` gives.
+    /// Name that `@@SERVERNAME` returns.
     pub server_name: String,
-    /// Limit on memory, in bytes.
+    /// Limit of the instance's memory, in bytes.
     pub memory_max: u64,
-    /// Limit on what one query takes of it for rows that it keeps, in bytes; 0 is a quarter of all.
+    /// Limit of the memory that one query may use for buffered rows, in bytes; 0 for a quarter of
+    /// the instance's.
     pub query_memory_max: u64,
-    /// What stands between a statement and its metadata.
+    /// How statements look up metadata.
     pub lock_mode: LockMode,
-    /// How much plans are optimized: less than everything is for tests.
+    /// Level of optimization; less than full is for tests.
     pub optimizer: plan::Level,
 }
 
-/// What the engine, which is above, has built in.
+/// Built-in items, which crates above this one provide.
 pub struct Built {
     /// Functions, views and procedures by name.
     pub library: &'static dyn Library,
-    /// The event session that a fresh instance has.
+    /// The event session of a fresh instance.
     pub event_session: Arc<EventSessionDef>,
 }
 
-/// An engine.
+/// One engine with all its state.
 pub struct Instance {
-    /// How it was set up; the password is not kept.
+    /// Its settings; the password is erased.
     pub config: Config,
     /// Clock, schedulers, workers, statistics.
     pub machine: Arc<sos::sched::Machine>,
@@ -71,29 +72,30 @@ pub struct Instance {
     pub store: Arc<storage::Store>,
     /// The catalog snapshot and its version.
     pub catalog: CatalogCell,
-    /// Who is connected.
+    /// Open sessions, by id.
     pub sessions: Sessions,
-    /// Who has failed to log in, and how long the next answers wait.
+    /// Failed logins, and the delay of the next answers.
     pub login_failures: LoginFailures,
-    /// Programs of all sessions.
+    /// Compiled programs of all sessions.
     pub programs: SharedPrograms,
-    /// Programs with parameters, made of texts that differ in constants.
+    /// Parameterised programs for texts that differ only in constants.
     pub templates: SharedTemplates,
-    /// What was counted of statements and procedures.
+    /// Execution statistics of statements and procedures.
     pub statistics: Arc<Statistics>,
-    /// The ledger at earlier moments.
+    /// Snapshots of the ledger at earlier times.
     pub history: History,
-    /// What queries take for the rows that they keep.
+    /// Memory that queries use to buffer rows.
     pub workspace: Arc<Workspace>,
-    /// What statements and logins look up under a lock; none in the default mode.
+    /// Tables in which statements and logins look up metadata under a lock; `None` in the default
+    /// mode.
     pub metadata: Option<MetadataCache>,
-    /// Functions, views and procedures that are built in.
+    /// Built-in functions, views and procedures.
     pub library: &'static dyn Library,
-    /// Event sessions that run.
+    /// Event sessions that are running.
     pub events: Events,
-    /// Row or vector mode, where a test forces one.
+    /// Row or vector mode, if a test forces one.
     execution_mode: AtomicU32,
-    /// Whether a table with a period has been made: only then do transactions note when they begin.
+    /// Whether any table has a period: only then do transactions record their start time.
     periods: AtomicBool,
     /// Start time, as `datetime`.
     pub started: Value,
@@ -101,21 +103,21 @@ pub struct Instance {
     pub started_ms: u64,
 }
 
-/// How an instance runs its queries: a setting for tests, no part of T-SQL.
+/// The execution mode of queries: a setting for tests, without T-SQL syntax.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ExecutionMode {
-    /// As the number of rows says.
+    /// Chosen by the number of rows.
     #[default]
     Automatic,
-    /// All in row mode.
+    /// Row mode for all operators.
     Row,
-    /// In vector mode whatever can be.
+    /// Vector mode for every operator that has it.
     Vector,
 }
 
 impl Instance {
-    /// Makes an instance with its system databases. The machine's and the store's background work is
-    /// the caller's to start.
+    /// Returns an instance with its system databases. The caller starts the background work of the
+    /// machine and the store.
     pub fn new(
         mut config: Config,
         built: Built,
@@ -167,28 +169,29 @@ impl Instance {
         instance
     }
 
-    /// Starts the event sessions that are to run from the start of the server on.
+    /// Starts the event sessions with STARTUP_STATE = ON.
     ///
     /// # Errors
-    /// What keeps one from it.
+    /// The reason why one cannot start.
     pub fn start_event_sessions(&self) -> Result<(), String> {
         self.events.start_all(self.catalog.load().event_sessions.values())
     }
 
-    /// Tells whether a table with a period has ever been made.
+    /// Returns whether a table with a period was ever created.
     pub fn has_periods(&self) -> bool {
-        // Relaxed: a transaction that begins beside it asks for its time when it needs it.
+        // Relaxed: a transaction that misses a concurrent change reads its start time when it needs
+        // it.
         self.periods.load(Ordering::Relaxed)
     }
 
-    /// Notes that there is a table with a period.
+    /// Notes that a table with a period exists.
     pub fn note_periods(&self) {
         self.periods.store(true, Ordering::Relaxed);
     }
 
-    /// Returns how queries run.
+    /// Returns the execution mode of queries.
     pub fn execution_mode(&self) -> ExecutionMode {
-        // Relaxed: it says nothing about any other memory.
+        // Relaxed: it orders no other memory.
         match self.execution_mode.load(Ordering::Relaxed) {
             1 => ExecutionMode::Row,
             2 => ExecutionMode::Vector,
@@ -196,18 +199,19 @@ impl Instance {
         }
     }
 
-    /// Makes statements with parameters of the first text of a kind, not of the second; for tests.
+    /// Parameterises the first text of a kind, instead of the second; for tests.
     pub fn parameterize_at_once(&self) {
         self.templates.make_at_once();
     }
 
-    /// Forces a mode on all queries opened from now on; for tests.
+    /// Sets the execution mode of queries that are opened from now on; for tests.
     pub fn set_execution_mode(&self, mode: ExecutionMode) {
         self.execution_mode.store(mode as u32, Ordering::Relaxed);
     }
 
-    /// Has plans of an older catalog let go where tables that were dropped are still in somebody's hands: in the
-    /// caches, and in sessions that may be idle for long. For a background task, every few seconds.
+    /// Drops plans of older catalogs if any of them still refers to a dropped table: in the shared
+    /// caches, and in sessions that may be idle for long. Called by a background task every few
+    /// seconds.
     pub fn let_go_of_dropped(&self) {
         if self.store.take_held() {
             let version = self.catalog.version();
@@ -217,7 +221,7 @@ impl Instance {
         }
     }
 
-    /// Keeps where the time has gone until now; for a background task, every [`PERIOD_SECONDS`].
+    /// Records where time has gone so far; called by a background task every [`PERIOD_SECONDS`].
     pub fn remember(&self) {
         let before = ledger::to(State::Observing);
         self.history.remember(&Remembered::of(self.machine.accounts().close()));

@@ -1,7 +1,7 @@
-//! `ResultSink`: the one way by which results leave the engine, as a stream of calls.
+//! `ResultSink`: the only interface through which results leave the engine, as a stream of calls.
 //!
-//! The server implements it over TDS tokens, tests over a vector. Calls come in the order of the wire:
-//! `columns`, `row`*, `done` per result; messages anywhere between; at the end of a procedure
+//! The server implements it over TDS tokens, tests over a vector. Calls come in the order of the
+//! wire: `columns`, `row`*, `done` per result; messages anywhere between; at the end of a procedure
 //! `return_status`, `return_value`*, `done`.
 
 mod command;
@@ -11,31 +11,31 @@ use smol_str::SmolStr;
 use types::value::ColumnType;
 use types::{Error, Value};
 
-/// The receiver went away or will take no more: execution stops, nothing is reported.
+/// The receiver is gone or accepts no more: execution stops, and nothing is reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disconnected;
 
-/// The result of handing something to a [`ResultSink`].
+/// The result of a call to a [`ResultSink`].
 pub type Sent = Result<(), Disconnected>;
 
-/// What a column is beside its type.
+/// Properties of a column besides its type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traits {
     /// It has the identity property.
     pub identity: bool,
-    /// It is a `decimal` by the name of `numeric`, which clients have as another type.
+    /// It is a `decimal` declared as `numeric`, which is another type to clients.
     pub numeric: bool,
-    /// It is HIDDEN in its table: `*` leaves it out.
+    /// It is HIDDEN in its table: `*` omits it.
     pub hidden: bool,
-    /// It is the literal NULL in every row and has no type of its own: it takes that of what it meets, and is sent
-    /// as `int`.
+    /// It is the literal NULL in every row, without a type: it takes the type of the column it is
+    /// combined with, and is sent as `int`.
     pub untyped: bool,
-    /// It is a column of a table that is not computed, perhaps behind views and derived tables.
+    /// It is a non-computed column of a table, perhaps through views and derived tables.
     pub stored: bool,
 }
 
 impl Traits {
-    /// Those of a column of a table.
+    /// Returns the traits of a table's column.
     pub fn of(column: &catalog::ColumnDef) -> Self {
         let hidden = column.hidden;
         let identity = column.identity.is_some();
@@ -43,13 +43,14 @@ impl Traits {
         Self { identity, numeric: column.numeric, hidden, untyped: false, stored }
     }
 
-    /// Those of a column whose value comes from there, and that is no identity of its own.
+    /// Returns the traits of a column whose value comes from this one and that is not an identity
+    /// itself.
     #[must_use]
     pub fn derived(self) -> Self {
         Self { identity: false, ..self }
     }
 
-    /// Those of a NULL without a type.
+    /// Returns the traits of an untyped NULL.
     pub fn of_null() -> Self {
         Self { untyped: true, ..Self::default() }
     }
@@ -62,14 +63,14 @@ pub struct ColumnInfo {
     pub name: SmolStr,
     /// Type, collation and nullability.
     pub column_type: ColumnType,
-    /// What it is beside that.
+    /// Properties besides the type.
     pub traits: Traits,
     /// Whether a client may update it: false for an expression.
     pub updatable: bool,
 }
 
-/// Columns of a result, made once when a statement is compiled. The server keeps the encoded form of
-/// a shape per connection, keyed by `id`, so that a cached plan encodes no metadata.
+/// Columns of a result, created once when a statement is compiled. The server caches each shape's
+/// encoded metadata per connection by `id`, so that a cached plan encodes no metadata.
 #[derive(Debug)]
 pub struct ResultShape {
     /// Unique in the process.
@@ -92,9 +93,9 @@ pub enum DoneKind {
 /// The end of a statement, procedure or batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Which token.
+    /// DONE, DONEINPROC or DONEPROC.
     pub kind: DoneKind,
-    /// What ended.
+    /// The kind of statement that ended.
     pub command: Command,
     /// Rows returned or changed, where there is a count to report (NOCOUNT OFF).
     pub rows: Option<u64>,
@@ -107,18 +108,18 @@ pub struct Done {
 /// A change of the session's environment that the client's driver has to learn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvChange<'a> {
-    /// The current database.
+    /// The current database changed.
     Database {
-        /// After the change.
+        /// Name after the change.
         new: &'a str,
-        /// Before the change.
+        /// Name before the change.
         old: &'a str,
     },
-    /// The language.
+    /// SET LANGUAGE changed the language.
     Language {
-        /// After the change.
+        /// Language after the change.
         new: &'a str,
-        /// Before the change.
+        /// Language before the change.
         old: &'a str,
     },
     /// A transaction began; its descriptor comes back with every request that runs in it.
@@ -145,8 +146,9 @@ pub trait ResultSink {
     fn return_value(&mut self, ordinal: u16, column: &ColumnInfo, value: &Value) -> Sent;
     /// Reports a change of the environment.
     fn env_change(&mut self, change: &EnvChange<'_>) -> Sent;
-    /// Writes a message into the server's log: RAISERROR WITH LOG. A receiver without a log keeps none.
+    /// Writes a message to the server's log: RAISERROR WITH LOG. A receiver without a log ignores
+    /// it.
     fn log(&mut self, _message: &Error) {}
-    /// Pushes out what is buffered: before a long wait, and for RAISERROR WITH NOWAIT.
+    /// Sends what is buffered: before a long wait, and for RAISERROR WITH NOWAIT.
     fn flush(&mut self) -> Sent;
 }

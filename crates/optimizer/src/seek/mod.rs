@@ -1,10 +1,10 @@
-//! Picks the index by which a table is read, from the conjuncts of its predicate.
+//! Chooses the index by which a table is read, from the conjuncts of its predicate.
 //!
-//! `column = key` on all columns of a hash index, or on a prefix of a range index, seeks; a comparison
-//! of the next column of a range index bounds it. Where the column is converted to the type of the
-//! other side (an `int` column and a `bigint` parameter), the key is brought to the column's type
-//! instead, NULL if it does not fit, and the comparison stays to be checked on the row. A bound is rounded
-//! (`round.rs`), where both are exact numbers or moments.
+//! `column = key` on all columns of a hash index, or on a prefix of a range index, is a seek; a
+//! comparison of the next column of a range index bounds it. If the column is converted to the type
+//! of the other side (an `int` column and a `bigint` parameter), the key is converted to the
+//! column's type instead, NULL if it does not fit, and the comparison is still checked on the row.
+//! A bound is rounded (`round.rs`) if both sides are exact numbers or dates.
 
 mod round;
 
@@ -21,38 +21,38 @@ use plan::statement::{Bound, table_of};
 use plan::walk::{self, Registers};
 use plan::watch::root_of;
 
-/// A comparison of a column with something that is known when the scan is opened.
+/// A comparison of a column with a value known when the scan is opened ("search argument").
 struct Sarg {
-    /// Place among the conjuncts.
+    /// Index of its conjunct.
     conjunct: usize,
     /// Ordinal of the column.
     column: u16,
-    /// With the column on the left.
+    /// Operator, with the column on the left.
     op: CompareOp,
-    /// The other side, of the column's type.
+    /// The other side, converted to the column's type.
     key: Expr,
-    /// Whether the key is compared as the column is stored: a path by it gives no row too many.
+    /// Whether the key is compared as the column is stored: a seek returns no row too many.
     exact: bool,
-    /// Whether a path by it gives all rows, as the bound of a range.
+    /// Whether the key, as the bound of a range, misses no row.
     bounds: bool,
-    /// Whether the conjunct says no more than that, so that nothing of it is left to be checked.
+    /// Whether the seek replaces the whole conjunct, so that nothing is left to check.
     whole: bool,
 }
 
-/// The best index for a scan.
+/// The best index for a scan, with its keys.
 pub(crate) struct Best {
     pub index: usize,
-    /// Sargs that give the equal key columns, in key order.
+    /// Search arguments for the equal key columns, in key order.
     equals: Vec<usize>,
     lower: Option<usize>,
     upper: Option<usize>,
     /// Number of equal key columns.
     pub equal: usize,
-    /// Whether there is one row at most.
+    /// Whether at most one row can match.
     pub unique: bool,
 }
 
-/// Gives a scan its access path and what is left of the predicate.
+/// Sets the access path of a scan, and the rest of its predicate.
 pub(crate) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     let mut conjuncts = conjuncts;
     if let Some(predicate) = scan.predicate.take() {
@@ -81,8 +81,8 @@ pub(crate) fn choose(mut scan: Scan, conjuncts: Vec<Expr>) -> Scan {
     scan
 }
 
-/// All rows: in the order of the index that a hint names, or of the clustered one where an ordinary table
-/// has one.
+/// Returns the access to all rows: in the order of a hinted index, or of the clustered index of an
+/// ordinary table.
 fn all_rows(table: &TableDef, path: Path) -> Access {
     let whole = |index| Access::Range {
         index,
@@ -104,7 +104,7 @@ fn all_rows(table: &TableDef, path: Path) -> Access {
     }
 }
 
-/// Tells whether the scans of a statement's tree go the ways that hints ask for.
+/// Returns whether the scans of a statement's tree follow their hints.
 pub fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
     let Some(root) = root_of(bound).filter(|_| level == super::Level::Full) else {
         return true;
@@ -119,7 +119,7 @@ pub fn takes_hinted_paths(level: super::Level, bound: &Bound) -> bool {
     true
 }
 
-/// Tells whether a scan goes the way that a hint asks for.
+/// Returns whether a scan follows its hint.
 pub(crate) fn takes_hinted_path(scan: &Scan) -> bool {
     let (taken, seeks) = match &scan.access {
         Access::Full => (None, false),
@@ -130,7 +130,7 @@ pub(crate) fn takes_hinted_path(scan: &Scan) -> bool {
     };
     match scan.hints.path {
         Path::Any | Path::Scan => true,
-        // All rows of a hash index are all rows of the table.
+        // A hash index contains all rows of the table.
         Path::Index(index) => {
             let hinted = &table_of(&scan.table).indexes[usize::from(index)];
             taken == Some(index) || hinted.kind == IndexKind::Hash && hinted.filter.is_none()
@@ -139,7 +139,7 @@ pub(crate) fn takes_hinted_path(scan: &Scan) -> bool {
     }
 }
 
-/// Finds the best index without changing the scan.
+/// Finds the best index, leaving the scan unchanged.
 pub(crate) fn best(scan: &Scan, conjuncts: &[Expr]) -> Option<Best> {
     let mut all = conjuncts.to_vec();
     if let Some(predicate) = scan.predicate.clone() {
@@ -163,7 +163,7 @@ fn best_of(table: &TableDef, sargs: &[Sarg], path: Path) -> Option<Best> {
     })
 }
 
-/// Tells whether every row that meets the comparisons is in a filtered index.
+/// Returns whether a filtered index contains every row that satisfies the comparisons.
 fn implies(sargs: &[Sarg], filter: &IndexFilter) -> bool {
     filter.tests.iter().all(|test| {
         sargs.iter().filter(|sarg| sarg.column == test.column).any(|sarg| match &test.test {
@@ -192,7 +192,7 @@ fn candidate(place: usize, index: &IndexDef, sargs: &[Sarg]) -> Option<Best> {
     }
     let mut equals = Vec::new();
     for &(column, _) in &index.keys {
-        // An exact comparison first: nothing is left to check on the row.
+        // An exact comparison is preferred: nothing is left to check on the row.
         let of = |exact| {
             let fits =
                 |s: &Sarg| s.column == column && s.op == CompareOp::Equal && s.exact == exact;
@@ -217,7 +217,7 @@ fn candidate(place: usize, index: &IndexDef, sargs: &[Sarg]) -> Option<Best> {
                 CompareOp::Less | CompareOp::LessOrEqual => false,
                 CompareOp::Equal | CompareOp::NotEqual => continue,
             };
-            // A descending column is stored inverted: its bounds change sides.
+            // A descending column is stored inverted, so its bounds are swapped.
             if low == descending { upper = upper.or(Some(i)) } else { lower = lower.or(Some(i)) }
         }
     }
@@ -252,7 +252,7 @@ fn access(
     Access::Range { index, prefix: key, lower, upper, backward: false }
 }
 
-/// Finds the comparisons of the scan's columns with values known when it is opened.
+/// Returns the comparisons of the scan's columns with values known when it is opened.
 fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
     let own: Registers = scan.columns.iter().map(|c| c.1).collect();
     let table = table_of(&scan.table);
@@ -289,14 +289,14 @@ fn sargs(scan: &Scan, conjuncts: &[Expr]) -> Vec<Sarg> {
     found
 }
 
-/// Brings a key to the type of a column; NULL if it does not fit.
+/// Converts a key to the type of a column; NULL if it does not fit.
 fn tried(key: &Expr, ty: &ColumnType) -> Expr {
     let conversion = Conversion { operand: key.clone(), style: None, mode: Mode::Try };
     Expr { kind: ExprKind::Convert(Box::new(conversion)), ty: *ty }
 }
 
-/// `column IN (key)` is a comparison with the key. IN a longer list lies between the least and the greatest of
-/// it: a path for who asks for a seek; whoever does not is better off with a scan.
+/// `column IN (key)` is a comparison with the key. IN with a longer list becomes a range from its
+/// minimum to its maximum, but only for a hint that requests a seek; otherwise a scan is better.
 fn list_sargs(
     (conjunct, operand, list): (usize, &Expr, &[Expr]),
     collation: types::Collation,
@@ -326,7 +326,7 @@ fn list_sargs(
     }
 }
 
-/// Returns the column that an expression is, and whether it is compared as it is.
+/// Returns the column of an expression, and whether it is compared without a conversion.
 fn column_of(scan: &Scan, expr: &Expr) -> Option<(u16, bool)> {
     match &expr.kind {
         ExprKind::Column(register) => {
@@ -343,13 +343,13 @@ fn column_of(scan: &Scan, expr: &Expr) -> Option<(u16, bool)> {
     }
 }
 
-/// Returns the collation by which values of a type are told apart.
+/// Returns the collation in which an index distinguishes values of a type.
 pub(crate) fn key_collation(ty: &ColumnType) -> types::Collation {
     if ty.data_type.is_string() { ty.collation } else { types::Collation::default() }
 }
 
-/// Returns the scan of a statement that touches one row by a whole unique key and evaluates no
-/// subquery on its way.
+/// Returns the scan of a statement that reads one row by a whole unique key and evaluates no
+/// subquery on the way.
 pub fn is_point(node: &Node) -> Option<&Scan> {
     let Node::Scan(scan) = node else { return None };
     let TableSource::Table(table) = &scan.table else { return None };
