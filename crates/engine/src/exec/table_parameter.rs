@@ -15,7 +15,7 @@ use crate::exec::dml::insert_rows;
 use crate::exec::host::HOST;
 use crate::exec::insert_bulk::arriving;
 use crate::exec::run::{Argument, Stop, TableArgument};
-use crate::exec::{Cx, Frame, FrameTables, ddl};
+use crate::exec::{Cx, Frame, FrameTables};
 use crate::session::{SessionState, TableParameter};
 use crate::sink::ResultSink;
 
@@ -93,7 +93,7 @@ fn rows_of(
     let (table, insert) = {
         let context = metadata::binding::bare_context(cx.session, &database);
         let mut binder = context.binder();
-        let table = ddl::table_of_type(cx.session, &binder, name, wanted)?;
+        let table = ::compile::table::table_of_type(cx.session, &binder, name, wanted)?;
         // No columns: a table without rows.
         if sent.columns.is_empty() {
             return Ok(Arc::clone(&table.rows));

@@ -24,7 +24,7 @@ pub(crate) fn run(
     (firing, rows): (&Firing, &[Vec<Value>]),
     cx: &mut Cx<'_>,
 ) -> Result<()> {
-    let program = crate::compile::function::take_trigger(cx.session, trigger, Some(&firing.table))
+    let program = ::compile::function::take_trigger(cx.session, trigger, Some(&firing.table))
         .map_err(|s| raised(s, cx))?;
     let mut frame = Frame::for_program(cx.session, &program).map_err(|s| raised(s, cx))?;
     let width = firing.table.columns.len();
@@ -52,7 +52,7 @@ pub(crate) fn run(
     cx.session.leave_module(switched);
     cx.session.trigger_level -= 1;
     cx.session.options.xact_abort = xact_abort;
-    crate::compile::function::keep_function(cx.session, trigger, program);
+    ::compile::function::keep_function(cx.session, trigger, program);
     outcome.map(drop).map_err(|stop| raised(stop, cx))
 }
 

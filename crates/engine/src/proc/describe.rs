@@ -50,7 +50,7 @@ pub(crate) fn first_result_of(
     session: &SessionState,
 ) -> Result<Option<Arc<ResultShape>>, Stop> {
     let parameters = parse_parameters(declared, session)?;
-    let program = crate::compile::parse_and_compile(session, statement, parameters)?;
+    let program = ::compile::parse_and_compile(session, statement, parameters)?;
     first_result(&program, session)
 }
 

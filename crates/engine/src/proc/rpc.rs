@@ -59,7 +59,7 @@ pub(crate) fn run(
     };
     // Once for a version of the catalog: the key that it is kept under is of this login.
     check_execute(session, &procedure, None)?;
-    let program = crate::compile::take_program_of(session, &procedure)?;
+    let program = ::compile::take_program_of(session, &procedure)?;
     let call = Callee { key, text: name.as_bytes().into(), procedure, program };
     run_stored(call, rpc.parameters, session, sink)
 }

@@ -155,7 +155,7 @@ fn attempt(
         all.insert(0, declared.to_owned());
     }
     let parameters = parse_parameters(&all.join(", "), session)?;
-    let program = crate::compile::parse_and_compile(session, statement, parameters)?;
+    let program = ::compile::parse_and_compile(session, statement, parameters)?;
     let nulls = match stand_in {
         StandIn::Text => Vec::new(),
         StandIn::Null => {

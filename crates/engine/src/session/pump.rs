@@ -131,7 +131,7 @@ impl Session {
         self.state.counters.count(SessionCounter::PlanLookups);
         let entry = match found.filter(|e| &*e.text == text.as_bytes()) {
             Some(entry) => entry,
-            None => match crate::compile::template::choose(&mut self.state, key, text)? {
+            None => match ::compile::template::choose(&mut self.state, key, text)? {
                 Chosen::Own(program) => {
                     // A batch is its program's source.
                     let text = Arc::clone(&program.source).into();
@@ -153,7 +153,7 @@ impl Session {
         let mut frame = Frame { variables: values, ..Frame::default() };
         let outcome = self.run_program(&program, &mut frame, sink);
         self.state.scratch.keep_variables(frame.variables);
-        crate::compile::template::put_back(&mut self.state, program, back);
+        ::compile::template::put_back(&mut self.state, program, back);
         outcome
     }
 

@@ -14,8 +14,7 @@ use tsql::ast::{
 };
 use types::{DataType, Error, Length, Msg, Result};
 
-use super::shape::{Place, Shaper, skipped};
-use super::{created, index_option, refuse, table, versioning};
+use super::{table, versioning};
 use crate::bind::Binder;
 use crate::bind::dml::{Rewrite, bind_rewrite, bind_validation};
 use crate::catalog::name::Name;
@@ -24,6 +23,10 @@ use crate::catalog::{
     create_rows, index_spec, layout_of,
 };
 use crate::exec::{Cx, dml, fault};
+use ::compile::refuse;
+use ::compile::shape::index_option;
+use ::compile::shape::{Place, Shaper, skipped};
+use ::compile::table::created;
 
 /// `object_id`s of constraints stand in several places; a name finds one of them.
 enum Named {

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use tsql::ast::{self, LoginOption, NamedOption, OptionValue};
 use types::{Error, Msg, Result, Value};
 
-use super::{created, principal, refuse};
+use super::principal;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Login, PasswordPolicy, Permission, password, weakness};
 use crate::exec::Cx;
 use crate::exec::run::option::{OTHER_LANGUAGES, is_known_language};
+use ::compile::refuse;
+use ::compile::table::created;
 
 /// First `principal_id` of logins that users make.
 const LOGIN_FIRST: i32 = 267;

@@ -14,10 +14,8 @@ mod duplicate;
 pub(crate) mod event;
 pub(crate) mod event_session;
 pub(crate) mod external;
-mod filter;
 mod function;
 mod index;
-pub mod index_option;
 mod login;
 mod module;
 mod owner;
@@ -25,29 +23,25 @@ mod permission;
 mod principal;
 pub(crate) mod rename;
 mod sequence;
-mod shape;
 pub mod statistics;
-pub(crate) mod storage;
 mod table;
 mod trigger;
 pub(crate) mod user_access;
 mod versioning;
 
-use std::sync::Arc;
-
 use sos::memory::{MemoryClerk, with_clerk};
 use tsql::ast::{self, StatementKind};
-use types::{Error, Msg, Result, Value};
+use types::{Error, Msg, Result};
 
-use crate::bind::Binder;
-use crate::catalog::{Database, TableDef, UserType};
+use crate::catalog::Database;
 use crate::exec::Cx;
 use crate::session::SessionState;
 
+use ::compile::refuse;
 pub(crate) use drop::missing as drop_refused;
 use duplicate::duplicate_key;
 pub(crate) use permission::is_of_server;
-pub(crate) use table::{check_name_free, create_from_columns, distrust, image_of};
+pub(crate) use table::{check_name_free, create_from_columns, distrust};
 
 /// Runs a definition; `cx.statement_text` is its text and `cx.source` what its spans refer to.
 ///
@@ -142,39 +136,6 @@ fn not_permitted() -> Error {
     crate::security::definition::not_permitted()
 }
 
-fn refuse<T>(what: &str) -> Result<T> {
-    Err(Msg::NotSupported(what).into())
-}
-
-/// Makes the definition of `DECLARE @t TABLE (..)`.
-///
-/// # Errors
-/// As for CREATE TABLE.
-pub fn table_variable(
-    session: &SessionState,
-    binder: &Binder<'_>,
-    variable: &ast::Variable,
-    elements: &[ast::TableElement],
-) -> Result<Arc<TableDef>> {
-    table::variable(session, binder, &variable.name, elements)
-}
-
-/// Makes the definition of a variable or parameter of a table type.
-///
-/// # Errors
-/// As for CREATE TABLE.
-pub fn table_of_type(
-    session: &SessionState,
-    binder: &Binder<'_>,
-    name: &str,
-    user_type: &UserType,
-) -> Result<Arc<TableDef>> {
-    let Some(definition) = &user_type.table else {
-        return Err(Msg::CannotFindType(1, &user_type.name).into());
-    };
-    table::variable(session, binder, name, &definition.elements)
-}
-
 /// Where a new object goes: database, schema and name.
 struct Target {
     database: String,
@@ -218,11 +179,6 @@ fn change_database<T>(
         }
         None => Err(Msg::DatabaseNotFound(name).into()),
     })
-}
-
-/// The present time as `datetime`, for `create_date`.
-fn created() -> Value {
-    crate::catalog::clock::clock().to_value(&types::DataType::DateTime).unwrap_or(Value::Null)
 }
 
 /// The error for an object that a statement names and that is not there, or not for this login.

@@ -16,7 +16,9 @@ use crate::catalog::{
     UserType,
 };
 use crate::exec::Cx;
-use crate::exec::ddl::{Target, change_database, created, refuse, target};
+use crate::exec::ddl::{Target, change_database, target};
+use ::compile::refuse;
+use ::compile::table::created;
 
 /// First `user_type_id` and `schema_id` of users' own.
 const USER_TYPE_FIRST: i32 = 257;
@@ -97,7 +99,7 @@ fn define_procedure(create: &ast::CreateProcedure, to: &Target, cx: &mut Cx<'_>)
     if native {
         check_native(create)?;
     }
-    crate::compile::check_body(cx.session, create, &parameters, &cx.source)?;
+    ::compile::check_body(cx.session, create, &parameters, &cx.source)?;
     let execute_as = execute_as(&create.options, to, cx)?;
     let options = cx.session.options.of_module();
     let instance = Arc::clone(&cx.session.instance);
@@ -378,7 +380,8 @@ pub(super) fn create_type(create: &ast::CreateType, cx: &mut Cx<'_>) -> Result<(
             };
             let context = metadata::binding::bare_context(cx.session, &to.database);
             // Built once to find mistakes now.
-            let shape = super::table::variable(cx.session, &context.binder(), &to.name, elements)?;
+            let shape =
+                ::compile::table::variable(cx.session, &context.binder(), &to.name, elements)?;
             cx.session.instance.store.drop_table(shape.rows.data.id());
             (None, Some(definition))
         }

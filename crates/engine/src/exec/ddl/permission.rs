@@ -10,13 +10,14 @@ use std::sync::Arc;
 use tsql::ast::{self, PermissionAction};
 use types::{Error, Msg, Result};
 
+use super::change_database;
 use super::principal::no_principal;
-use super::{change_database, refuse};
 use crate::catalog::DBO;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Object, Permission, PrincipalKind};
 use crate::exec::Cx;
 use crate::security::{Rights, SERVER_PUBLIC, controls, holds_option, is_denied};
+use ::compile::refuse;
 
 /// Permissions of the server that can be granted.
 const SERVER_PERMISSIONS: [&str; 17] = [

@@ -12,7 +12,8 @@ use crate::catalog::SA_PRINCIPAL;
 use crate::catalog::name::Name;
 use crate::catalog::{Class, Database, Object, Owned, Permission, Principal, PrincipalKind};
 use crate::exec::Cx;
-use crate::exec::ddl::{change_database, login, refuse};
+use crate::exec::ddl::{change_database, login};
+use ::compile::refuse;
 use metadata::function::principal::SERVER_ROLES;
 
 /// First `principal_id` of users' own in a database.

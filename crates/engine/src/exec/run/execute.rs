@@ -370,7 +370,7 @@ impl Runner<'_> {
             return Err(proc::missing(name));
         };
         check_execute(cx.session, &procedure, self.program.owner)?;
-        let program = crate::compile::take_program_of(cx.session, &procedure)?;
+        let program = ::compile::take_program_of(cx.session, &procedure)?;
         let mut places = Vec::new();
         let mut call = Invocation::bind(cx.session, procedure, program, arguments, &mut places)?;
         let outcome = invoke(&mut call, cx);
@@ -380,7 +380,8 @@ impl Runner<'_> {
                 argument.value = call.parameter(*place).clone();
             }
         }
-        crate::compile::keep_program_of(cx.session, call);
+        let Invocation { procedure, program, .. } = call;
+        ::compile::keep_program_of(cx.session, procedure, program);
         outcome
     }
 
@@ -450,7 +451,7 @@ impl Runner<'_> {
 
 /// Runs text one level deeper.
 pub(crate) fn run_text(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    let program = match crate::compile::compile_batch(cx.session, text) {
+    let program = match ::compile::compile_batch(cx.session, text) {
         Ok(program) => program,
         Err(Stop::Error(error)) => return scope_ended(report_scope(error, cx)),
         Err(stop) => return Err(stop),

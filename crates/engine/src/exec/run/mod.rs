@@ -22,7 +22,7 @@ mod level;
 mod message;
 pub(crate) mod option;
 mod other;
-mod positioned;
+use ::compile::positioned;
 mod read_text;
 mod result_sets;
 mod wait;

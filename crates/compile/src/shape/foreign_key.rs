@@ -7,11 +7,9 @@ use types::value::ColumnType;
 use types::{Error, Msg, Result};
 
 use super::Shaper;
-use crate::catalog::name::Name;
-use crate::catalog::{
-    ColumnDef, ForeignKeyDef, IndexConstraint, IndexDef, ReferenceAction, TableDef,
-};
-use crate::security;
+use ::catalog::name::Name;
+use ::catalog::security;
+use ::catalog::{ColumnDef, ForeignKeyDef, IndexConstraint, IndexDef, ReferenceAction, TableDef};
 
 /// A foreign key as far as it is known.
 struct New<'k> {
@@ -26,7 +24,7 @@ struct New<'k> {
 
 /// The names of the foreign keys among the elements of a temporary table, which has none: the table's where
 /// they have no name.
-pub(in crate::exec::ddl) fn skipped<'a>(
+pub fn skipped<'a>(
     elements: &'a [ast::TableElement],
     table: &'a str,
 ) -> impl Iterator<Item = &'a str> {
@@ -53,7 +51,7 @@ impl Shaper<'_, '_> {
     ///
     /// # Errors
     /// 1753 to 1785 and 8139 for mistakes, 229 and 230 without REFERENCES.
-    pub(super) fn foreign_key(
+    pub fn foreign_key(
         &mut self,
         constraint: &ast::Constraint,
         own: Option<&[ast::Ident; 1]>,

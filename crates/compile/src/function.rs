@@ -5,16 +5,16 @@ use std::sync::Arc;
 use tsql::ast::{self, FunctionBody, StatementKind};
 use types::{Msg, Result};
 
-use crate::bind::program::{Body, Parameters};
-use crate::catalog::{ModuleDef, Routine, TableDef};
-use crate::exec::run::Stop;
-use crate::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
-use crate::security::Owner;
-use crate::session::SessionState;
-use crate::session::{Entry, ProgramKey};
+use ::binder::program::{Body, Parameters};
+use ::catalog::security::Owner;
+use ::catalog::{ModuleDef, Routine, TableDef};
+use ::plan::program::{self as plan, Program, RoutineKind, TableVariableDef};
+use ::session::SessionState;
+use ::session::stop::Stop;
+use ::session::{Entry, ProgramKey};
 
 /// Moves a function's program out of the session's cache, or compiles it.
-pub(crate) fn take_function(
+pub fn take_function(
     session: &mut SessionState,
     module: &Arc<ModuleDef>,
 ) -> Result<Arc<Program>, Stop> {
@@ -32,13 +32,8 @@ pub(crate) fn take_function(
     let StatementKind::CreateFunction(create) = &module.ast.kind else {
         return Err(Msg::InternalError.into());
     };
-    let mut program = crate::compile::function::compile_function(
-        session,
-        create,
-        routine,
-        &module.text,
-        &database,
-    )?;
+    let mut program =
+        crate::function::compile_function(session, create, routine, &module.text, &database)?;
     program.routine = Some(plan::Routine::of(module, RoutineKind::Function));
     program.owner = Some(Owner::of_module(&session.catalog, module));
     let program = Arc::new(program);
@@ -47,7 +42,7 @@ pub(crate) fn take_function(
 }
 
 /// Puts a function's program back after its call.
-pub(crate) fn keep_function(session: &mut SessionState, module: &ModuleDef, program: Arc<Program>) {
+pub fn keep_function(session: &mut SessionState, module: &ModuleDef, program: Arc<Program>) {
     let key = ProgramKey::Procedure(module.id);
     session.programs.put(key, Entry { procedure: None, text: Arc::from([]), program });
 }
@@ -56,15 +51,14 @@ pub(crate) fn keep_function(session: &mut SessionState, module: &ModuleDef, prog
 ///
 /// # Errors
 /// As for the body of a procedure.
-pub(crate) fn compile_function(
+pub fn compile_function(
     session: &SessionState,
     create: &ast::CreateFunction,
     routine: &Routine,
     text: &str,
     database: &str,
 ) -> Result<Program> {
-    let mut parameters =
-        crate::compile::program_parameters(session, &routine.parameters, database)?;
+    let mut parameters = crate::program_parameters(session, &routine.parameters, database)?;
     parameters.body = Body::Function(routine.returns);
     let body = match &create.body {
         FunctionBody::Scalar { body, .. } => body,
@@ -86,18 +80,12 @@ pub(crate) fn compile_function(
             return Err(Msg::InternalError.into());
         }
     };
-    crate::compile::compile_statements(
-        session,
-        vec![body.clone()],
-        text.into(),
-        parameters,
-        database,
-    )
+    crate::compile_statements(session, vec![body.clone()], text.into(), parameters, database)
 }
 
 /// Moves a trigger's program out of the session's cache, or compiles it; `table` is what it is on, if
 /// that is a table or view.
-pub(crate) fn take_trigger(
+pub fn take_trigger(
     session: &mut SessionState,
     module: &Arc<ModuleDef>,
     table: Option<&TableDef>,
@@ -116,7 +104,7 @@ pub(crate) fn take_trigger(
         return Err(Msg::InternalError.into());
     };
     let mut program =
-        crate::compile::function::compile_trigger(session, create, table, &module.text, &database)?;
+        crate::function::compile_trigger(session, create, table, &module.text, &database)?;
     program.routine = Some(plan::Routine::of(module, RoutineKind::Trigger));
     program.owner = Some(Owner::of_module(&session.catalog, module));
     let program = Arc::new(program);
@@ -128,7 +116,7 @@ pub(crate) fn take_trigger(
 ///
 /// # Errors
 /// As for the body of a procedure.
-pub(crate) fn compile_trigger(
+pub fn compile_trigger(
     session: &SessionState,
     create: &ast::CreateTrigger,
     table: Option<&TableDef>,
@@ -141,7 +129,7 @@ pub(crate) fn compile_trigger(
     let mut parameters = Parameters::default();
     let names = ["inserted", "deleted"].into_iter();
     for (name, table) in names.flat_map(|name| table.map(|table| (name, table))) {
-        let definition = crate::exec::ddl::image_of(session, name, table)?;
+        let definition = crate::table::image_of(session, name, table)?;
         let name = name.to_owned();
         let image_of = Some(table.id);
         parameters.tables.push(TableVariableDef {
@@ -153,19 +141,19 @@ pub(crate) fn compile_trigger(
             ordinal: 0,
         });
     }
-    crate::compile::compile_statements(session, body.clone(), text.into(), parameters, database)
+    crate::compile_statements(session, body.clone(), text.into(), parameters, database)
 }
 
 /// Makes the definition of the table that a multi-statement function returns.
 ///
 /// # Errors
 /// As for CREATE TABLE.
-pub(crate) fn returned_table(
+pub fn returned_table(
     session: &SessionState,
     variable: &ast::Variable,
     elements: &[ast::TableElement],
     database: &str,
 ) -> Result<Arc<TableDef>> {
     let context = metadata::binding::bare_context(session, database);
-    crate::exec::ddl::table_variable(session, &context.binder(), variable, elements)
+    crate::table::table_variable(session, &context.binder(), variable, elements)
 }

@@ -1,10 +1,21 @@
-//! Compiling: texts and bodies of modules become programs, by way of the caches of sessions and instance.
+//! From text to programs: compiles batches, dynamic SQL and the bodies of modules, by way of the caches of sessions and
+//! instance; makes table definitions of their syntax.
 //!
-//! Batches and procedures are here; functions and triggers in `function.rs`; texts that differ in constants only in
-//! `template.rs`.
+//! - batches and procedures are here, functions and triggers in `function.rs`, texts that differ in constants only in
+//!   `template.rs` (simple parameterization);
+//! - `leaf.rs` binds the leaves of a program, `check.rs` all of them before its first statement runs;
+//! - `shape/` and `table.rs` make the definitions of tables, columns, keys and indexes.
+//!
+//! It runs nothing and changes no catalog. Start at [`compile_text`].
+#![forbid(unsafe_code)]
 
-pub(crate) mod function;
-pub(crate) mod template;
+pub mod check;
+pub mod function;
+pub mod leaf;
+pub mod positioned;
+pub mod shape;
+pub mod table;
+pub mod template;
 
 use std::sync::Arc;
 
@@ -13,19 +24,18 @@ use sos::memory::{MemoryClerk, with_clerk};
 use types::Msg;
 use types::value::ColumnType;
 
-use crate::bind::Binder;
-use crate::bind::program::{Body, Parameters, compile};
-use crate::catalog::ProcedureDef;
-use crate::exec::run::Invocation;
-use crate::plan::program::Program;
-use crate::security::Owner;
-use crate::session::stop::Stop;
-use crate::session::{Entry, ProgramKey, SessionState};
-use crate::stats::{Identity, Module, Origin};
+use ::binder::Binder;
+use ::binder::program::{Body, Parameters, compile};
+use ::catalog::ProcedureDef;
+use ::catalog::security::Owner;
+use ::plan::program::Program;
+use ::plan::stats::{Identity, Module, Origin};
 use ::session::instance::SessionCounter;
+use ::session::stop::Stop;
+use ::session::{Entry, ProgramKey, SessionState};
 
 /// Finds a batch's program among those of all sessions, or compiles it. `sent` is the text.
-pub(crate) fn compile_shared(
+pub fn compile_shared(
     session: &mut SessionState,
     key: ProgramKey,
     text: &str,
@@ -36,16 +46,15 @@ pub(crate) fn compile_shared(
         return Ok(program);
     }
     session.counters.count(SessionCounter::PlanMisses);
-    let program =
-        crate::compile::compile_text(session, text, Parameters::default(), Origin::Batch)?;
+    let program = crate::compile_text(session, text, Parameters::default(), Origin::Batch)?;
     session.instance.programs.put(key, sent, &program);
     Ok(program)
 }
 
 /// Compiles dynamic SQL, by way of the shared cache.
-pub(crate) fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Program>, Stop> {
+pub fn compile_batch(session: &mut SessionState, text: &str) -> Result<Arc<Program>, Stop> {
     session.counters.count(SessionCounter::PlanLookups);
-    crate::compile::compile_shared(
+    crate::compile_shared(
         session,
         session.text_key(&[text.as_bytes()]),
         text,
@@ -54,20 +63,20 @@ pub(crate) fn compile_batch(session: &mut SessionState, text: &str) -> Result<Ar
 }
 
 /// Compiles a text with parameters. The time counts for no statement.
-pub(crate) fn compile_text(
+pub fn compile_text(
     session: &mut SessionState,
     text: &str,
     parameters: Parameters,
     origin: Origin,
 ) -> Result<Arc<Program>, Stop> {
-    crate::compile::compiling(session, |state| {
-        let program = crate::compile::parse_and_compile(state, text, parameters);
-        program.map(|program| crate::compile::register(state, program, origin))
+    crate::compiling(session, |state| {
+        let program = crate::parse_and_compile(state, text, parameters);
+        program.map(|program| crate::register(state, program, origin))
     })
 }
 
 /// Compiles something: its memory is on the clerk of plans, its time counts for no statement.
-pub(crate) fn compiling<R>(
+pub fn compiling<R>(
     session: &mut SessionState,
     compile: impl FnOnce(&SessionState) -> Result<R, Stop>,
 ) -> Result<R, Stop> {
@@ -81,7 +90,7 @@ pub(crate) fn compiling<R>(
 }
 
 /// Gives a program its books.
-pub(crate) fn register(session: &SessionState, program: Program, origin: Origin) -> Arc<Program> {
+pub fn register(session: &SessionState, program: Program, origin: Origin) -> Arc<Program> {
     let options = [u8::from(session.options.quoted_identifier), session.options.meaning().byte()];
     let database_id = session.catalog.database(&program.database).map_or(0, |d| d.id);
     let source = Arc::clone(&program.source);
@@ -93,7 +102,7 @@ pub(crate) fn register(session: &SessionState, program: Program, origin: Origin)
 ///
 /// # Errors
 /// Those of its syntax and variables.
-pub(crate) fn parse_and_compile(
+pub fn parse_and_compile(
     session: &SessionState,
     text: &str,
     parameters: Parameters,
@@ -102,7 +111,7 @@ pub(crate) fn parse_and_compile(
         let _label = ledger::labelled(Label::Parse);
         tsql::parse(text, session.quotes())?
     };
-    Ok(crate::compile::compile_statements(
+    Ok(crate::compile_statements(
         session,
         batch.statements,
         text.into(),
@@ -112,7 +121,7 @@ pub(crate) fn parse_and_compile(
 }
 
 /// Parses a text that is cut into tokens.
-pub(crate) fn parse(
+pub fn parse(
     session: &SessionState,
     text: &str,
     tokens: tsql::Tokens,
@@ -122,23 +131,27 @@ pub(crate) fn parse(
 }
 
 /// Compiles a parsed batch.
-pub(crate) fn compile_batch_of(
+pub fn compile_batch_of(
     session: &SessionState,
     batch: tsql::ast::Batch,
     text: &str,
 ) -> types::Result<Arc<Program>> {
     let parameters = Parameters::default();
-    let program = crate::compile::compile_statements(
+    let program = crate::compile_statements(
         session,
         batch.statements,
         text.into(),
         parameters,
         &session.database,
     )?;
-    Ok(crate::compile::register(session, program, Origin::Batch))
+    Ok(crate::register(session, program, Origin::Batch))
 }
 
-pub(crate) fn compile_statements(
+/// Compiles parsed statements; `source` is the text that their spans refer to.
+///
+/// # Errors
+/// Those of variables, labels and table variables. What needs tables is bound later.
+pub fn compile_statements(
     session: &SessionState,
     statements: Vec<tsql::ast::Statement>,
     source: Arc<str>,
@@ -152,35 +165,30 @@ pub(crate) fn compile_statements(
     let make_table = |binder: &Binder<'_>,
                       variable: &tsql::ast::Variable,
                       elements: &[tsql::ast::TableElement]| {
-        crate::exec::ddl::table_variable(session, binder, variable, elements)
+        crate::table::table_variable(session, binder, variable, elements)
     };
     compile(statements, source, parameters, &mut binder, &make_table)
 }
 
 /// Compiles the body of a procedure that is being created, to find its mistakes now.
-pub(crate) fn check_body(
+pub fn check_body(
     session: &SessionState,
     create: &tsql::ast::CreateProcedure,
-    parameters: &[crate::catalog::ParameterDef],
+    parameters: &[::catalog::ParameterDef],
     source: &str,
 ) -> types::Result<()> {
     let tsql::ast::RoutineBody::Statements(body) = &create.body else {
         return Err(Msg::NotSupported("EXTERNAL NAME procedures").into());
     };
-    let parameters = crate::compile::program_parameters(session, parameters, &session.database)?;
+    let parameters = crate::program_parameters(session, parameters, &session.database)?;
     let (name, source) = (&create.name.object, source.into());
-    let program = crate::compile::compile_statements(
-        session,
-        body.clone(),
-        source,
-        parameters,
-        &session.database,
-    )?;
-    crate::exec::run::compile::check_module(session, &program, name)
+    let program =
+        crate::compile_statements(session, body.clone(), source, parameters, &session.database)?;
+    crate::check::check_module(session, &program, name)
 }
 
 /// Moves a procedure's program out of the session's cache, or compiles it.
-pub(crate) fn take_program_of(
+pub fn take_program_of(
     session: &mut SessionState,
     procedure: &Arc<ProcedureDef>,
 ) -> Result<Arc<Program>, Stop> {
@@ -197,10 +205,10 @@ pub(crate) fn take_program_of(
     session.meter.pause();
     let module = Module { database_id: procedure.database_id, object_id: procedure.id };
     let program = with_clerk(MemoryClerk::ObjectPlans, || {
-        let program = crate::compile::compile_procedure(session, procedure);
+        let program = crate::compile_procedure(session, procedure);
         let owner = Some(Owner::of_procedure(&session.catalog, procedure));
         let program = program.map(|program| Program { owner, ..program });
-        program.map(|program| crate::compile::register(session, program, Origin::Procedure(module)))
+        program.map(|program| crate::register(session, program, Origin::Procedure(module)))
     });
     session.meter.unpause();
     let program = program?;
@@ -209,8 +217,11 @@ pub(crate) fn take_program_of(
 }
 
 /// Puts a procedure's program back after its call.
-pub(crate) fn keep_program_of(session: &mut SessionState, call: Invocation) {
-    let Invocation { procedure, program, .. } = call;
+pub fn keep_program_of(
+    session: &mut SessionState,
+    procedure: Arc<ProcedureDef>,
+    program: Arc<Program>,
+) {
     let key = ProgramKey::Procedure(procedure.id);
     let entry = Entry { procedure: Some(procedure), text: Arc::from([]), program };
     session.programs.put(key, entry);
@@ -222,8 +233,8 @@ fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result
     };
     let database = session.catalog.database_by_id(procedure.database_id);
     let database = database.map_or_else(|| session.database.to_string(), |d| d.name.clone());
-    let parameters = crate::compile::program_parameters(session, &procedure.parameters, &database)?;
-    Ok(crate::compile::compile_statements(
+    let parameters = crate::program_parameters(session, &procedure.parameters, &database)?;
+    Ok(crate::compile_statements(
         session,
         body.clone(),
         procedure.text.as_str().into(),
@@ -232,9 +243,13 @@ fn compile_procedure(session: &SessionState, procedure: &ProcedureDef) -> Result
     )?)
 }
 
-pub(crate) fn program_parameters(
+/// Returns the parameters of a procedure as variables and table variables of its program.
+///
+/// # Errors
+/// As for CREATE TABLE, of table types.
+pub fn program_parameters(
     session: &SessionState,
-    defined: &[crate::catalog::ParameterDef],
+    defined: &[::catalog::ParameterDef],
     database: &str,
 ) -> types::Result<Parameters> {
     let mut parameters = Parameters { body: Body::Procedure, ..Parameters::default() };
@@ -243,16 +258,15 @@ pub(crate) fn program_parameters(
         match &parameter.table_type {
             None => {
                 let ty: ColumnType = parameter.ty;
-                let variable = crate::plan::program::VariableDef { name, ty, cursor: false, at: 0 };
+                let variable = ::plan::program::VariableDef { name, ty, cursor: false, at: 0 };
                 parameters.variables.push(variable);
             }
             Some(user_type) => {
                 let context = metadata::binding::bare_context(session, database);
                 let binder = context.binder();
-                let definition =
-                    crate::exec::ddl::table_of_type(session, &binder, &name, user_type)?;
+                let definition = crate::table::table_of_type(session, &binder, &name, user_type)?;
                 let user_type = Some(Arc::clone(user_type));
-                let table = crate::plan::program::TableVariableDef {
+                let table = ::plan::program::TableVariableDef {
                     name,
                     definition,
                     user_type,
@@ -265,4 +279,12 @@ pub(crate) fn program_parameters(
         }
     }
     Ok(parameters)
+}
+
+/// Returns the error of what is not supported.
+///
+/// # Errors
+/// 40517, always.
+pub fn refuse<T>(what: &str) -> types::Result<T> {
+    Err(Msg::NotSupported(what).into())
 }

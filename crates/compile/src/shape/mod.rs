@@ -1,10 +1,15 @@
 //! From the elements of CREATE TABLE to the definition of a table: columns, keys, indexes, constraints.
 
 mod column;
+pub mod column_index;
+pub mod columnstore;
+mod filter;
 mod foreign_key;
+pub mod index_option;
 mod period;
+pub mod storage;
 
-pub(super) use foreign_key::skipped;
+pub use foreign_key::skipped;
 
 use std::sync::Arc;
 
@@ -15,44 +20,48 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{ConvertOptions, DataType, Error, Msg, Result, Value};
 
-use super::filter::{self, Filtered};
-use super::index_option;
-use crate::bind::Binder;
-use crate::bind::types::DefaultLength;
-use crate::catalog::name::Name;
-use crate::catalog::{
+use ::binder::Binder;
+use ::binder::types::DefaultLength;
+use ::catalog::name::Name;
+use ::catalog::security::Rights;
+use ::catalog::{
     CatalogCell, CheckDef, ColumnDef, ColumnIndexDef, ColumnstoreDef, DefaultDef, ForeignKeyDef,
     Generated, IndexConstraint, IndexDef, IndexFilter, IndexKind, ModuleText, Period, RowShape,
     ShownOptions, TableDef, Versioning, create_rows, layout_of,
 };
-use crate::security::Rights;
+use filter::Filtered;
 
 /// Columns that a table may have.
 const COLUMNS_MAX: usize = 1024;
 
 /// What a table is made for.
-pub(super) struct Place<'a> {
+pub struct Place<'a> {
     /// `object_id`
-    pub(super) id: i32,
+    pub id: i32,
     /// Database.
-    pub(super) database_id: i16,
+    pub database_id: i16,
     /// Schema: id and name.
-    pub(super) schema: (i32, String),
+    pub schema: (i32, String),
     /// Name.
-    pub(super) name: &'a str,
+    pub name: &'a str,
     /// Text that spans refer to.
-    pub(super) source: &'a str,
+    pub source: &'a str,
     /// Creation time.
-    pub(super) created: Value,
+    pub created: Value,
 }
 
 /// Builds definitions.
-pub(super) struct Shaper<'a, 'b> {
-    pub(super) binder: &'a Binder<'b>,
-    pub(super) cell: &'a CatalogCell,
-    pub(super) store: &'a Arc<storage::Store>,
-    pub(super) place: Place<'a>,
-    pub(super) columns: Vec<ColumnDef>,
+pub struct Shaper<'a, 'b> {
+    /// Binds expressions of defaults, checks and computed columns.
+    pub binder: &'a Binder<'b>,
+    /// Gives out object ids and storage ids.
+    pub cell: &'a CatalogCell,
+    /// Where the rows will be.
+    pub store: &'a Arc<::storage::Store>,
+    /// Id, schema and name of the table.
+    pub place: Place<'a>,
+    /// The columns so far, in order.
+    pub columns: Vec<ColumnDef>,
     indexes: Vec<IndexDef>,
     checks: Vec<CheckDef>,
     foreign_keys: Vec<ForeignKeyDef>,
@@ -61,8 +70,10 @@ pub(super) struct Shaper<'a, 'b> {
     schema_only: bool,
     /// DATA_COMPRESSION of the table.
     compression: Option<u8>,
-    pub(super) columnstore: Option<ColumnstoreDef>,
-    pub(super) column_index: Option<ColumnIndexDef>,
+    /// The clustered columnstore index, if there is one.
+    pub columnstore: Option<ColumnstoreDef>,
+    /// The nonclustered columnstore index, if there is one.
+    pub column_index: Option<ColumnIndexDef>,
     period: Option<Period>,
     /// Columns that were there before the statement.
     adopted: usize,
@@ -73,10 +84,11 @@ pub(super) struct Shaper<'a, 'b> {
 }
 
 impl<'a, 'b> Shaper<'a, 'b> {
-    pub(super) fn new(
+    /// Makes one for a table that has no columns yet.
+    pub fn new(
         binder: &'a Binder<'b>,
         cell: &'a CatalogCell,
-        store: &'a Arc<storage::Store>,
+        store: &'a Arc<::storage::Store>,
         place: Place<'a>,
     ) -> Self {
         Self {
@@ -102,12 +114,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Asks for REFERENCES where a foreign key is made.
-    pub(super) fn asking(self, rights: &'a Rights) -> Self {
+    pub fn asking(self, rights: &'a Rights) -> Self {
         Self { rights: (!rights.is_all()).then_some(rights), ..self }
     }
 
     /// Fails with 1702 as soon as there is a column too many.
-    pub(super) fn check_width(&self) -> Result<()> {
+    pub fn check_width(&self) -> Result<()> {
         match self.columns.get(COLUMNS_MAX) {
             None => Ok(()),
             Some(column) => {
@@ -121,11 +133,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     ///
     /// # Errors
     /// 2705, 2715, 8110, 8111, 1750 .. for mistakes; 40517 for options that are not supported.
-    pub(super) fn build(
-        mut self,
-        elements: &[TableElement],
-        options: &[TableOption],
-    ) -> Result<TableDef> {
+    pub fn build(mut self, elements: &[TableElement], options: &[TableOption]) -> Result<TableDef> {
         self.options(options)?;
         for element in elements {
             if let TableElement::Column(column) = element {
@@ -145,7 +153,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     ///
     /// # Errors
     /// 701 if there is no memory.
-    pub(super) fn build_of(mut self, columns: Vec<ColumnDef>) -> Result<TableDef> {
+    pub fn build_of(mut self, columns: Vec<ColumnDef>) -> Result<TableDef> {
         self.columns = columns;
         self.finish()
     }
@@ -173,7 +181,11 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(())
     }
 
-    pub(super) fn column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
+    /// Adds a column with its options.
+    ///
+    /// # Errors
+    /// 2705 for a name twice; else those of its type, default and constraints.
+    pub fn column(&mut self, column: &ast::ColumnDefinition) -> Result<()> {
         let name = column.name.as_str();
         if self.columns.iter().any(|c| Name::same(&c.name, name)) {
             return Err(Msg::DuplicateColumn(name, self.place.name).into());
@@ -182,8 +194,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let (ty, user_type, computed) = match &column.kind {
             ColumnKind::Typed(type_name) => {
                 let ty = self.binder.resolve_type(type_name, DefaultLength::Declaration)?;
-                let system =
-                    crate::bind::types::system_type(type_name, DefaultLength::Declaration)?;
+                let system = ::binder::types::system_type(type_name, DefaultLength::Declaration)?;
                 let user_type = system.is_none().then(|| {
                     let schema = type_name.name.schema.as_deref().unwrap_or("dbo");
                     (schema.to_owned(), type_name.name.object.to_string())
@@ -223,7 +234,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
         let mut binder = self.binder.child();
         binder.levels.push(metadata::binding::level_of(self.place.name, &self.columns, 0));
         binder.registers = u32::try_from(self.columns.len()).unwrap_or(u32::MAX);
-        Ok(crate::bind::expr::bind_expr(&mut binder, expr)?.ty)
+        Ok(::binder::expr::bind_expr(&mut binder, expr)?.ty)
     }
 
     fn column_options(&mut self, column: &mut ColumnDef, options: &[ColumnOption]) -> Result<()> {
@@ -348,7 +359,11 @@ impl<'a, 'b> Shaper<'a, 'b> {
         (name, true)
     }
 
-    pub(super) fn element(&mut self, element: &TableElement) -> Result<()> {
+    /// Adds a column, a constraint, an index or a period.
+    ///
+    /// # Errors
+    /// Those of the element.
+    pub fn element(&mut self, element: &TableElement) -> Result<()> {
         match element {
             TableElement::Column(column) => {
                 let own = [column.name.clone()];
@@ -368,7 +383,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Adds a constraint; `own` is the column that it stands behind.
-    pub(super) fn constraint(
+    pub fn constraint(
         &mut self,
         constraint: &ast::Constraint,
         own: Option<&[ast::Ident; 1]>,
@@ -451,12 +466,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Adds an index; `own` is the column that it stands behind.
-    pub(super) fn index(
-        &mut self,
-        index: &ast::InlineIndex,
-        own: Option<&[ast::Ident; 1]>,
-    ) -> Result<()> {
-        if super::columnstore::is_any(index) {
+    pub fn index(&mut self, index: &ast::InlineIndex, own: Option<&[ast::Ident; 1]>) -> Result<()> {
+        if columnstore::is_any(index) {
             return self.add_columnstore(index);
         }
         let keys = match own {
@@ -493,7 +504,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
 
     /// Checks the SET options for an index that goes by an expression: the session's, and the table's.
     fn check_index_settings(&self) -> Result<()> {
-        crate::bind::dml::check_options(self.binder, "CREATE INDEX")?;
+        ::binder::dml::check_options(self.binder, "CREATE INDEX")?;
         if self.ansi_nulls {
             return Ok(());
         }
@@ -530,8 +541,12 @@ impl<'a, 'b> Shaper<'a, 'b> {
         Ok(IndexFilter { text, tests })
     }
 
-    pub(super) fn check_storage(&self, storage: &ast::Storage) -> Result<()> {
-        super::storage::check(self.binder.catalog, self.place.database_id, storage)
+    /// Checks ON filegroup and TEXTIMAGE_ON.
+    ///
+    /// # Errors
+    /// 1921 for an unknown filegroup.
+    pub fn check_storage(&self, storage: &ast::Storage) -> Result<()> {
+        storage::check(self.binder.catalog, self.place.database_id, storage)
     }
 
     fn index_of(
@@ -608,7 +623,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Goes on from a table that exists.
-    pub(super) fn adopt_columns(&mut self, table: &TableDef) {
+    pub fn adopt_columns(&mut self, table: &TableDef) {
         self.columns.clone_from(&table.columns);
         self.ansi_nulls = table.ansi_nulls;
         self.memory_optimized = table.memory_optimized;
@@ -617,7 +632,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Goes on from the whole definition of a table that exists.
-    pub(super) fn adopt(&mut self, table: &TableDef) {
+    pub fn adopt(&mut self, table: &TableDef) {
         self.adopt_columns(table);
         self.indexes.clone_from(&table.indexes);
         self.checks.clone_from(&table.checks);
@@ -628,7 +643,7 @@ impl<'a, 'b> Shaper<'a, 'b> {
     ///
     /// # Errors
     /// 13509 for a generated column without a period.
-    pub(super) fn changed(self, table: &TableDef) -> Result<TableDef> {
+    pub fn changed(self, table: &TableDef) -> Result<TableDef> {
         self.check_generated()?;
         Ok(TableDef {
             columns: self.columns,
@@ -641,13 +656,13 @@ impl<'a, 'b> Shaper<'a, 'b> {
     }
 
     /// Makes the definition of one column alone.
-    pub(super) fn one_column(mut self, column: &ast::ColumnDefinition) -> Result<ColumnDef> {
+    pub fn one_column(mut self, column: &ast::ColumnDefinition) -> Result<ColumnDef> {
         self.column(column)?;
         self.columns.pop().ok_or_else(|| Msg::InternalError.into())
     }
 
     /// Returns the index added last.
-    pub(super) fn take_index(&mut self) -> Option<IndexDef> {
+    pub fn take_index(&mut self) -> Option<IndexDef> {
         self.indexes.pop()
     }
 
@@ -712,8 +727,8 @@ impl<'a, 'b> Shaper<'a, 'b> {
             period: self.period,
             versioning: Versioning::Off,
         };
-        let checked = super::columnstore::check(&table);
-        if let Err(error) = checked.and_then(|()| super::column_index::check(&mut table)) {
+        let checked = columnstore::check(&table);
+        if let Err(error) = checked.and_then(|()| column_index::check(&mut table)) {
             self.store.drop_table(table.rows.data.id());
             return Err(error);
         }
@@ -725,7 +740,8 @@ fn refuse<T>(what: &str) -> Result<T> {
     Err(Msg::NotSupported(what).into())
 }
 
-pub(super) fn duplicate_index(index: &str, table: &str) -> Error {
+/// The error of an index whose name another index or statistics of the table has: 1913.
+pub fn duplicate_index(index: &str, table: &str) -> Error {
     Error::custom(
         1913,
         16,
@@ -764,5 +780,17 @@ fn identity(column: &ColumnDef, bounds: Option<&(Literal, Literal)>) -> Result<(
                 format!("Identity column '{}' contains invalid SEED or INCREMENT.", column.name),
             )),
         },
+    }
+}
+
+impl Shaper<'_, '_> {
+    /// Makes the definition of an index on a table that exists.
+    ///
+    /// # Errors
+    /// 1911 for an unknown column, 1919 for one of a type that has no order.
+    pub fn index_on(mut self, table: &TableDef, index: &ast::InlineIndex) -> Result<IndexDef> {
+        self.adopt_columns(table);
+        self.index(index, None)?;
+        self.take_index().ok_or_else(|| Msg::InternalError.into())
     }
 }

@@ -4,8 +4,8 @@ use tsql::ast::{Expr, IndexOption, Literal, OptionValue};
 use types::{Error, Msg, Result};
 
 use super::refuse;
-use crate::bind::hint::Effect;
-use crate::catalog::{IndexDef, ShownOptions};
+use ::binder::hint::Effect;
+use ::catalog::{IndexDef, ShownOptions};
 
 /// Options by name, as the page "CREATE INDEX" lists them. What is advice is about how an index is built, which nothing
 /// waits for here; what is only shown is about pages and locks of pages.
@@ -35,7 +35,7 @@ pub const INDEX_OPTIONS: &[(&str, Effect)] = &[
 ///
 /// # Errors
 /// As [`check`].
-pub(super) fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+pub fn set(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "BUCKET_COUNT" => {
             if let OptionValue::Literal(Literal::Int(count)) = option.value {
@@ -61,7 +61,7 @@ const CHANGEABLE: [&str; 5] = [
 ///
 /// # Errors
 /// As [`set`], and 1979 for IGNORE_DUP_KEY of the index of a constraint.
-pub(super) fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+pub fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "DROP_EXISTING" | "BUCKET_COUNT" => return wrong(option),
         "IGNORE_DUP_KEY" if index.constraint.is_some() => {
@@ -80,7 +80,7 @@ pub(super) fn rebuild(index: &mut IndexDef, option: &IndexOption) -> Result<()> 
 ///
 /// # Errors
 /// As [`rebuild`], and 102 for an option that takes a rebuild.
-pub(super) fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
+pub fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match CHANGEABLE.contains(&option.name.as_ref()) || *option.name == *"COMPRESSION_DELAY" {
         true => rebuild(index, option),
         false => wrong(option),
@@ -91,7 +91,7 @@ pub(super) fn change(index: &mut IndexDef, option: &IndexOption) -> Result<()> {
 ///
 /// # Errors
 /// 102 for an option that is none of REORGANIZE.
-pub(super) fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
+pub fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "LOB_COMPACTION" => is_on(option).map(drop),
         _ => wrong(option),
@@ -102,7 +102,7 @@ pub(super) fn reorganize(_: &mut IndexDef, option: &IndexOption) -> Result<()> {
 ///
 /// # Errors
 /// 40517 for an option that is not there, 129 for a FILLFACTOR out of range, 102 for a value of another kind.
-pub(super) fn show(shown: &mut ShownOptions, option: &IndexOption) -> Result<()> {
+pub fn show(shown: &mut ShownOptions, option: &IndexOption) -> Result<()> {
     match option.name.as_ref() {
         "FILLFACTOR" => shown.fill_factor = fill_factor(option)?,
         "PAD_INDEX" => shown.is_padded = is_on(option)?,
@@ -133,7 +133,7 @@ fn is_zero(value: &OptionValue) -> bool {
 ///
 /// # Errors
 /// 102 for another value.
-pub(super) fn compression(name: &str, value: &OptionValue) -> Result<u8> {
+pub fn compression(name: &str, value: &OptionValue) -> Result<u8> {
     let said = value.word().map(str::to_ascii_uppercase);
     match said.as_deref() {
         Some("NONE") => Ok(0),
@@ -147,7 +147,7 @@ pub(super) fn compression(name: &str, value: &OptionValue) -> Result<u8> {
 ///
 /// # Errors
 /// 7729 for a number.
-pub(super) fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Result<()> {
+pub fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) -> Result<()> {
     if partition.is_none() {
         return Ok(());
     }
@@ -161,7 +161,7 @@ pub(super) fn check_partition(partition: Option<&Expr>, kind: &str, name: &str) 
 ///
 /// # Errors
 /// 40517 for MOVE TO and FILESTREAM_ON, 102 for what is none.
-pub(super) fn check_drop(options: &[IndexOption]) -> Result<()> {
+pub fn check_drop(options: &[IndexOption]) -> Result<()> {
     for option in options {
         match (option.name.as_ref(), &option.value) {
             ("ONLINE", OptionValue::On | OptionValue::Off | OptionValue::OnList(_))

@@ -4,19 +4,19 @@
 use tsql::ast;
 use types::{ConvertOptions, Family, Mode, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::expr::bind_condition;
-use crate::catalog::{ColumnDef, ColumnTest, Test};
-use crate::plan::expr::{Expr, ExprKind};
+use ::binder::Binder;
+use ::binder::expr::bind_condition;
+use ::catalog::{ColumnDef, ColumnTest, Test};
+use ::plan::expr::{Expr, ExprKind};
 use metadata::binding::level_of;
 
 /// The index whose clause it is, for messages.
 pub(super) struct Filtered<'a> {
-    pub(super) index: &'a str,
-    pub(super) table: &'a str,
-    pub(super) columns: &'a [ColumnDef],
+    pub index: &'a str,
+    pub table: &'a str,
+    pub columns: &'a [ColumnDef],
     /// How constants are converted: the session's SET DATEFORMAT.
-    pub(super) options: ConvertOptions,
+    pub options: ConvertOptions,
 }
 
 /// Binds the clause.

@@ -4,8 +4,8 @@ use tsql::ast::Ident;
 use types::{DataType, Msg, Result};
 
 use super::Shaper;
-use crate::catalog::name::Name;
-use crate::catalog::{ColumnDef, Generated, Period};
+use ::catalog::name::Name;
+use ::catalog::{ColumnDef, Generated, Period};
 
 /// Checks a column by itself; tells whether it takes no NULL because it is generated.
 ///
@@ -32,7 +32,7 @@ impl Shaper<'_, '_> {
     /// # Errors
     /// 13508 for a second period; 13501 and 13504 to 13507 for columns that can't be its ends, 13513 for ends
     /// of different precision, 13587 for one that takes NULL.
-    pub(super) fn add_period(&mut self, start: &Ident, end: &Ident) -> Result<()> {
+    pub fn add_period(&mut self, start: &Ident, end: &Ident) -> Result<()> {
         if self.period.is_some() {
             return Err(Msg::PeriodTwice.into());
         }
@@ -84,7 +84,7 @@ impl Shaper<'_, '_> {
     ///
     /// # Errors
     /// 13502 and 13503 for two of a kind, 13509 without a period.
-    pub(super) fn check_generated(&self) -> Result<()> {
+    pub fn check_generated(&self) -> Result<()> {
         let count = |which| self.columns.iter().filter(|c| c.generated == Some(which)).count();
         let (starts, ends) = (count(Generated::RowStart), count(Generated::RowEnd));
         if starts > 1 {

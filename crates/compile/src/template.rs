@@ -16,24 +16,20 @@ use tsql::Tokens;
 use tsql::ast::Literal;
 use types::{Msg, Value};
 
-use crate::bind::simple;
-use crate::explain::Explain;
-use crate::plan::program::Program;
-use crate::session::options::Meaning;
-use crate::session::stop::Stop;
-use crate::session::template::{Back, Call, Chosen, Kept, Kind, Known, put, take};
-use crate::session::{ProgramKey, SessionState};
-use crate::stats::Origin;
+use ::binder::simple;
+use ::catalog::options::Explain;
+use ::plan::program::Program;
+use ::plan::stats::Origin;
 use ::session::instance::SessionCounter;
+use ::session::options::Meaning;
+use ::session::stop::Stop;
+use ::session::template::{Back, Call, Chosen, Kept, Kind, Known, put, take};
+use ::session::{ProgramKey, SessionState};
 
 /// Finds what a text runs that the session has no program for, or compiles it.
-pub(crate) fn choose(
-    session: &mut SessionState,
-    key: ProgramKey,
-    text: &str,
-) -> Result<Chosen, Stop> {
+pub fn choose(session: &mut SessionState, key: ProgramKey, text: &str) -> Result<Chosen, Stop> {
     let version = session.catalog.version;
-    if let Some(call) = crate::compile::template::known_text(session, key, text) {
+    if let Some(call) = crate::template::known_text(session, key, text) {
         return Ok(Chosen::Kind(call));
     }
     if let Some(program) = session.instance.programs.get(key, version, text.as_bytes()) {
@@ -41,8 +37,7 @@ pub(crate) fn choose(
     }
     // The parser says what is wrong with a longer one.
     if u32::try_from(text.len()).is_err() {
-        return crate::compile::compile_shared(session, key, text, &text.as_bytes().into())
-            .map(Chosen::Own);
+        return crate::compile_shared(session, key, text, &text.as_bytes().into()).map(Chosen::Own);
     }
     let mut tokens = Tokens::of(text);
     // Under ANSI_NULLS OFF a parameter is compared as a constant is not.
@@ -51,15 +46,14 @@ pub(crate) fn choose(
     let shape = if shown { None } else { tokens.shape(text) };
     let kind = shape.map(|shape| session.text_key(&[b"kind", &shape.to_le_bytes()]));
     if let Some(kind) = kind
-        && let Some(call) =
-            crate::compile::template::of_kind(session, (kind, key), text, &mut tokens)
+        && let Some(call) = crate::template::of_kind(session, (kind, key), text, &mut tokens)
     {
         return Ok(Chosen::Kind(call));
     }
     session.counters.count(SessionCounter::PlanMisses);
     let again = kind.filter(|kind| session.instance.templates.was_seen(*kind, key));
-    let (program, template) = crate::compile::compiling(session, |state| {
-        let batch = crate::compile::parse(state, text, tokens)?;
+    let (program, template) = crate::compiling(session, |state| {
+        let batch = crate::parse(state, text, tokens)?;
         let template = again.and_then(|_| {
             let place = (&*state.catalog, &*state.database);
             simple::template(place, &batch, text)
@@ -68,11 +62,10 @@ pub(crate) fn choose(
             Some((template, parameters)) => {
                 let text = template.parameterized();
                 let origin = Origin::Template(parameters.declared.as_str().into());
-                let program =
-                    crate::compile::parse_and_compile(state, &text, parameters.parameters)?;
-                Ok((crate::compile::register(state, program, origin), Some(template)))
+                let program = crate::parse_and_compile(state, &text, parameters.parameters)?;
+                Ok((crate::register(state, program, origin), Some(template)))
             }
-            None => Ok((crate::compile::compile_batch_of(state, batch, text)?, None)),
+            None => Ok((crate::compile_batch_of(state, batch, text)?, None)),
         }
     })?;
     match (kind, template) {
@@ -81,7 +74,7 @@ pub(crate) fn choose(
             let made = Kind { template: Arc::clone(&template), program };
             session.instance.templates.put(kind, made.clone());
             let quotes = session.quotes();
-            let values = crate::compile::template::parameter_values(
+            let values = crate::template::parameter_values(
                 session,
                 template.own_values(quotes)?,
                 &made.program,
@@ -132,8 +125,7 @@ fn of_kind(
         }
     };
     let literals = template.values(tokens, text, session.quotes()).ok()?;
-    let values =
-        crate::compile::template::parameter_values(session, literals, &program).ok().flatten()?;
+    let values = crate::template::parameter_values(session, literals, &program).ok().flatten()?;
     if last != text_key {
         let back = Back::Kind(kind, template, text_key);
         return Some(Call { program, values, back });
@@ -156,7 +148,7 @@ fn parameter_values(
 }
 
 /// Puts a program back that has run.
-pub(crate) fn put_back(session: &mut SessionState, program: Arc<Program>, back: Back) {
+pub fn put_back(session: &mut SessionState, program: Arc<Program>, back: Back) {
     match back {
         Back::Text(key, text, values) => {
             put(&mut session.programs.templates.texts, key, Known { text, program, values });

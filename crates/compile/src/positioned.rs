@@ -12,21 +12,16 @@ use tsql::ast::{
 use types::value::ColumnType;
 use types::{DataType, Msg, Result, Value};
 
-use crate::bind::Binder;
-use crate::bind::query::{Resolved, resolve_table};
-use crate::catalog::TableDef;
-use crate::catalog::name::Name;
-use crate::exec::Cx;
-use crate::exec::run::cursor;
-use crate::plan::expr::{Expr, ExprKind};
-use crate::plan::program::{Leaf, LeafAst};
-use crate::session::cursor::KeyTable;
+use ::binder::Binder;
+use ::binder::query::{Resolved, resolve_table};
+use ::catalog::TableDef;
+use ::catalog::name::Name;
+use ::plan::expr::{Expr, ExprKind};
+use ::plan::program::{Leaf, LeafAst};
+use ::session::cursor::{Cursor, KeyTable};
 
 /// Adds the keys of the tables to a cursor's query; `None` for a query whose rows are no rows of tables.
-pub(super) fn with_keys(
-    query: &Statement,
-    binder: &mut Binder<'_>,
-) -> Option<(Statement, Vec<KeyTable>)> {
+pub fn with_keys(query: &Statement, binder: &mut Binder<'_>) -> Option<(Statement, Vec<KeyTable>)> {
     let mut query = query.clone();
     let StatementKind::Select(select) = &mut query.kind else { return None };
     if select.query.for_clause.is_some() {
@@ -119,10 +114,10 @@ fn is_comparable(data_type: &DataType) -> bool {
 }
 
 /// A statement on the row of a cursor, as one on its key: with the values of the key by name.
-pub(super) type Positioned = (Statement, Vec<(String, Expr)>);
+pub type Positioned = (Statement, Vec<(String, Expr)>);
 
 /// Returns the cursor that a statement's WHERE CURRENT OF names.
-pub(super) fn cursor_of(statement: &Statement) -> Option<&ast::CursorRef> {
+pub fn cursor_of(statement: &Statement) -> Option<&ast::CursorRef> {
     let filter = match &statement.kind {
         StatementKind::Update(update) => update.filter.as_ref(),
         StatementKind::Delete(delete) => delete.filter.as_ref(),
@@ -135,7 +130,7 @@ pub(super) fn cursor_of(statement: &Statement) -> Option<&ast::CursorRef> {
 }
 
 /// Tells whether a leaf is a positioned statement.
-pub(super) fn is_positioned(leaf: &Leaf) -> bool {
+pub fn is_positioned(leaf: &Leaf) -> bool {
     matches!(&leaf.ast, LeafAst::Statement(statement) if cursor_of(statement).is_some())
 }
 
@@ -143,14 +138,7 @@ pub(super) fn is_positioned(leaf: &Leaf) -> bool {
 ///
 /// # Errors
 /// 16916, 16917, 16929, 16931 for the cursor, 16933 for the table, 16932 for a column of SET.
-pub(super) fn on_key(
-    statement: &Statement,
-    cursor: &ast::CursorRef,
-    table: i32,
-    cx: &mut Cx<'_>,
-) -> Result<Positioned> {
-    let name = cursor::name_of(cursor).to_owned();
-    let cursor = cursor::find(cursor, cx).map_err(|_| Msg::CursorNotFound(&name))?;
+pub fn on_key(statement: &Statement, cursor: &Cursor, table: i32) -> Result<Positioned> {
     let (row, tables, updatable) = cursor.current()?;
     let key = tables.iter().find(|key| key.id == table).ok_or(Msg::CursorTableNotIncluded)?;
     let mut statement = statement.clone();
@@ -220,7 +208,7 @@ fn check_columns(set: &[ast::SetItem], updatable: &[String]) -> Result<()> {
 }
 
 /// Finds the table that a positioned statement names, perhaps by an alias of its FROM.
-pub(super) fn table_of(statement: &Statement, binder: &mut Binder<'_>) -> Result<i32> {
+pub fn table_of(statement: &Statement, binder: &mut Binder<'_>) -> Result<i32> {
     let (target, from): (&Target, &[TableRef]) = match &statement.kind {
         StatementKind::Update(update) => (&update.target, &update.from),
         StatementKind::Delete(delete) => (&delete.target, &delete.from),
@@ -229,7 +217,7 @@ pub(super) fn table_of(statement: &Statement, binder: &mut Binder<'_>) -> Result
     let TargetKind::Name(name) = &target.kind else {
         return Err(Msg::CursorTableNotIncluded.into());
     };
-    let aliased = name.as_simple().and_then(|alias| crate::bind::require::named(from, alias));
+    let aliased = name.as_simple().and_then(|alias| ::binder::require::named(from, alias));
     match resolve_table(binder, aliased.unwrap_or(name))? {
         Resolved::Table(table) => Ok(table.id),
         Resolved::View(..) | Resolved::System(..) => Err(Msg::CursorTableNotIncluded.into()),

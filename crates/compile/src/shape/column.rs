@@ -3,7 +3,7 @@
 use types::value::ColumnType;
 use types::{DataType, Length};
 
-use crate::catalog::ColumnDef;
+use ::catalog::ColumnDef;
 
 /// Tells whether a column has nothing that SPARSE can't be together with.
 pub(super) fn may_be_sparse(column: &ColumnDef) -> bool {

@@ -5,22 +5,22 @@ use tsql::ast;
 use types::{Msg, Result};
 
 use super::refuse;
-use crate::catalog::{Catalog, ColumnDef};
+use ::catalog::{Catalog, ColumnDef};
 
 /// Checks where a table or an index is said to lie.
 ///
 /// # Errors
 /// 1921 for a filegroup or a partition scheme that does not exist; 40517 for FILESTREAM.
-pub(super) fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) -> Result<()> {
+pub fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) -> Result<()> {
     let files = catalog.database_by_id(database).map_or(&[][..], |found| found.files.as_slice());
     if let Some((name, column)) = &storage.on {
         match column {
             Some(_) => return Err(Msg::InvalidDataSpace("partition scheme", name).into()),
-            None => crate::catalog::check_filegroup(files, name)?,
+            None => ::catalog::check_filegroup(files, name)?,
         }
     }
     if let Some(name) = &storage.textimage_on {
-        crate::catalog::check_filegroup(files, name)?;
+        ::catalog::check_filegroup(files, name)?;
     }
     match &storage.filestream_on {
         Some(name) if !name.is("NULL") => refuse("FILESTREAM_ON"),
@@ -32,7 +32,7 @@ pub(super) fn check(catalog: &Catalog, database: i16, storage: &ast::Storage) ->
 ///
 /// # Errors
 /// 1709 if there is none.
-pub(super) fn check_large(columns: &[ColumnDef], storage: &ast::Storage) -> Result<()> {
+pub fn check_large(columns: &[ColumnDef], storage: &ast::Storage) -> Result<()> {
     let is_large = |column: &ColumnDef| {
         let ty = column.ty.data_type;
         ty.is_large() || ty == types::DataType::Xml
