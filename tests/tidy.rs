@@ -28,6 +28,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("session", 8),
     ("metadata", 9),
     ("compile", 10),
+    ("ddl", 11),
     ("executor", 9),
     ("views", 10),
     ("vectorized", 10),

@@ -7,7 +7,6 @@
 //! - `run/` runs the steps of a program: control flow, errors.
 
 mod bulk_insert;
-pub mod ddl;
 pub(crate) mod definition_trigger;
 #[cfg(test)]
 mod differential;
@@ -19,8 +18,8 @@ mod into;
 pub mod run;
 pub(crate) mod table_parameter;
 mod trigger_body;
-mod truncate;
 
+pub use ::ddl;
 pub use ::executor::{
     Cx, Frame, FrameTables, Host, Profile, Scratch, StatementResult, arithmetic, bulk, columnstore,
     dml, eval, fault, grant, long, move_tuples, parallel, profile, query, reset, run_bound,

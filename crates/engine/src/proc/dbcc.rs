@@ -199,15 +199,8 @@ pub(super) fn require_table(command: &str, table: &TableDef, cx: &Cx<'_>) -> Res
 }
 
 fn free_plan_cache(_: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
-    free_programs(cx);
+    ::session::cache::free_programs(cx.session);
     Ok(())
-}
-
-pub(crate) fn free_programs(cx: &mut Cx<'_>) {
-    cx.session.instance.programs.clear();
-    cx.session.instance.templates.clear();
-    cx.session.instance.statistics.evict_all();
-    cx.session.programs.clear();
 }
 
 /// `DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans' ..)`: plans are the one cache that there is.
@@ -218,7 +211,7 @@ fn free_system_cache(dbcc: &ast::Dbcc, cx: &mut Cx<'_>) -> Result<(), Stop> {
     if !of_plans.iter().any(|cache| cache.eq_ignore_ascii_case(name)) {
         return Err(Msg::NotSupported(&format!("DBCC FREESYSTEMCACHE ('{name}')")).into());
     }
-    free_programs(cx);
+    ::session::cache::free_programs(cx.session);
     Ok(())
 }
 

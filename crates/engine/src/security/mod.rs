@@ -3,12 +3,9 @@
 //! are bound is `binder::require`.
 
 pub mod asked;
-pub(crate) mod definition;
-mod load;
 
 pub(crate) use catalog::security::{
-    DB_SECURITY_ADMIN, FIXED_ROLE_FIRST, Owner, Rights, SERVER_PUBLIC, Securable, State,
-    VIEW_STATE, check_object, has_on_column, state_of,
+    Owner, Rights, Securable, State, VIEW_STATE, check_object, has_on_column, state_of,
 };
-pub(crate) use definition::grant::{controls, holds_option, is_denied};
-pub(crate) use load::{Load, check_load};
+pub(crate) use ddl::require as definition;
+pub(crate) use ddl::require::load::{Load, check_load};

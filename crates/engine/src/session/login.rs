@@ -8,7 +8,6 @@ use crate::catalog::name::Name;
 use crate::catalog::security::Copies;
 use crate::catalog::{Catalog, Database, Login, Weakness, password, weakness};
 use crate::exec::ddl::user_access;
-use crate::exec::run::option;
 use crate::security::Rights;
 use crate::session::cache::ProgramCache;
 use crate::session::state::SessionScratch;
@@ -244,10 +243,10 @@ fn look_up(instance: &Instance, user: &str, version: u64) {
 }
 
 fn check_language(language: &str) -> Result<(), Vec<Error>> {
-    if language.is_empty() || option::is_known_language(language) {
+    if language.is_empty() || ::catalog::options::is_known_language(language) {
         return Ok(());
     }
-    Err(vec![Error::from(Msg::NotSupported(option::OTHER_LANGUAGES)).at_line(1)])
+    Err(vec![Error::from(Msg::NotSupported(::catalog::options::OTHER_LANGUAGES)).at_line(1)])
 }
 
 /// Takes as long for a login that there is not as for one that there is.

@@ -10,10 +10,9 @@ use crate::explain::Explain;
 use crate::plan::program::{Leaf, LeafAst};
 use crate::session::IsolationLevel;
 use crate::sink::EnvChange;
+use ::catalog::options::{OTHER_LANGUAGES, is_known_language};
 use metadata::format::text_of;
 
-/// What a client asks for that asks for German.
-pub(crate) const OTHER_LANGUAGES: &str = "languages other than us_english";
 /// Longest CONTEXT_INFO, in bytes.
 const CONTEXT_INFO_MAX: usize = 128;
 
@@ -193,11 +192,6 @@ fn date_format(text: &str) -> Result<DateFormat, Stop> {
         "dym" => DateFormat::Dym,
         _ => return Err(Msg::SetDateFormat(text).into()),
     })
-}
-
-/// Tells whether a language is the one that there is.
-pub(crate) fn is_known_language(name: &str) -> bool {
-    name.eq_ignore_ascii_case("us_english") || name.eq_ignore_ascii_case("english")
 }
 
 fn set_language(text: &str, cx: &mut Cx<'_>) -> Result<(), Stop> {
