@@ -1,5 +1,5 @@
 //! External data sources, file formats and tables, but for the rows of CREATE EXTERNAL TABLE .. AS SELECT, which
-//! `exec/dml/export.rs` writes.
+//! `exec/export.rs` writes.
 //!
 //! A data source is a folder of the server, so that whoever makes one must be allowed to read and write its files
 //! (ADMINISTER BULK OPERATIONS); who uses it stays in that folder.
