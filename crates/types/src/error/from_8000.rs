@@ -1,4 +1,4 @@
-//! The messages numbered 8000 and above, which join the registry of `messages.rs`.
+//! The messages numbered 8000 and above, which join the registry of `messages/mod.rs`.
 
 /// Puts the messages from 8000 on in front of those that follow, and declares them all.
 macro_rules! with_messages_from_8000 {

@@ -1,4 +1,4 @@
-//! The messages of system-versioned temporal tables, which join the registry of `messages.rs`.
+//! The messages of system-versioned temporal tables, which join the registry of `messages/mod.rs`.
 
 /// Puts the messages of temporal tables in front of those that follow, and declares them all.
 macro_rules! with_temporal_messages {

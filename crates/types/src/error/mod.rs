@@ -1,6 +1,7 @@
 //! Errors as a client sees them: number, severity, state, line, text.
 //!
-//! The registry of messages is [`Msg`], in `error/messages.rs`, `error/from_8000.rs` and `error/temporal.rs`.
+//! The registry of messages is [`Msg`], in `error/messages/mod.rs`, `error/from_8000.rs` and
+//! `error/temporal.rs`.
 
 #[macro_use]
 mod registry;

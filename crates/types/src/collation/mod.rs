@@ -2,7 +2,7 @@
 //!
 //! A collation is sixteen bits: a base of the registry below (language, version, code page) and the
 //! sensitivities that its name's suffix spells out. `collation/weights.rs` turns characters into
-//! weights, `order.rs` compares and makes sort keys, `like.rs` matches, `code_page.rs` decodes.
+//! weights, `order.rs` compares and makes sort keys, `like/mod.rs` matches, `code_page.rs` decodes.
 //!
 //! Two simplifications against SQL Server, both of order and not of equality: a string that ends is
 //! below any that goes on (SQL Server puts those that go on with a control character first), and `-`
