@@ -56,7 +56,7 @@ fn rule(from: &DataType, to: &DataType) -> Rule {
     }
 }
 
-/// The deprecated large types convert only within one kind.
+/// The deprecated large types convert to few others: `text` to strings and XML, `image` to binary.
 fn large_rule(from: &DataType, to: &DataType) -> Rule {
     let is_text = |of: &DataType| of.is_string();
     let is_bytes = |of: &DataType| of.family() == Family::Binary;
