@@ -1,4 +1,4 @@
-//! Servers by the names that sqlcmd gives them, and what is encrypted on the way there.
+//! Resolves server names as sqlcmd accepts them, and decides whether a connection is encrypted.
 
 use std::net::{SocketAddr, ToSocketAddrs};
 
@@ -6,7 +6,7 @@ use crate::link::Encrypt;
 
 const PORT_DEFAULT: u16 = 1433;
 
-/// The address of a server: `host`, `host,port`, `tcp:host,port`, or `.` for this machine.
+/// Resolves a server's name: `host`, `host,port`, `tcp:host,port`, or `.` for this machine.
 ///
 /// # Errors
 /// One line that says what is wrong with the name.
@@ -27,7 +27,7 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| wrong("the name has no address"))
 }
 
-/// The address of an agent: `host:port`, or a port of this machine alone.
+/// Resolves an agent's address: `host:port`, or a port of this machine alone.
 ///
 /// # Errors
 /// One line that says what is wrong with it.
@@ -40,7 +40,8 @@ pub fn of_agent(name: &str) -> Result<SocketAddr, String> {
     found.next().ok_or_else(|| wrong("the name has no address"))
 }
 
-/// What is encrypted where nobody has said: passwords leave this machine in plain text only if somebody does.
+/// Returns the encryption to use: the one asked for, else plain text to this machine and TLS to any
+/// other. A password leaves this machine in plain text only if the user asks for that.
 pub fn encryption(asked: Option<Encrypt>, address: SocketAddr) -> Encrypt {
     asked.unwrap_or(if address.ip().is_loopback() { Encrypt::Off } else { Encrypt::On })
 }

@@ -1,13 +1,13 @@
-//! The report as one HTML file: throughput and latencies over time and over connections, the law's fit with its
-//! residuals, and the server's counters beside the client's.
+//! The report as one HTML file: throughput and latencies over time and over connections, the
+//! scalability law's fit with its residuals, and the server's counters beside the client's.
 
 use super::report::{Level, Report, users};
 use crate::html::{Chart, Series, Style, escape, page, table};
 
-/// Counters of each group that are shown.
+/// Most counters shown of each group.
 const COUNTERS_MAX: usize = 12;
 
-/// The whole report.
+/// Returns the whole report as HTML.
 pub(super) fn render(report: &Report<'_>) -> String {
     let mut body = String::new();
     let facts: Vec<_> =
