@@ -148,7 +148,7 @@ fn a_sweep_fits_the_law_and_an_open_loop_tells_both_latencies() {
     assert!(found.contains("Universal Scalability Law"), "{found}");
     let open = ["-Qselect 1", "-n", "4", "--rate", "200", "--duration", "1s"];
     let found = report(&stress(&server, &open));
-    assert!(found.contains("as a closed loop would tell it"), "{found}");
+    assert!(found.contains("as a closed loop would report it"), "{found}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
     }
     let (host, port) = match name.split_once(',') {
         Some((host, port)) => {
-            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is no number"))?)
+            (host.trim(), port.trim().parse().map_err(|_| wrong("the port is not a number"))?)
         }
         None => (name.trim(), PORT_DEFAULT),
     };
@@ -32,7 +32,7 @@ pub fn resolve(server: &str) -> Result<SocketAddr, String> {
 /// # Errors
 /// One line that says what is wrong with it.
 pub fn of_agent(name: &str) -> Result<SocketAddr, String> {
-    let wrong = |why: &str| format!("'{name}' is no address of an agent: {why}");
+    let wrong = |why: &str| format!("'{name}' is not the address of an agent: {why}");
     let (host, port) = name.rsplit_once(':').unwrap_or(("127.0.0.1", name));
     let port: u16 = port.trim().parse().map_err(|_| wrong("expected host:port, or a port"))?;
     let host = host.trim().trim_start_matches('[').trim_end_matches(']');

@@ -83,7 +83,7 @@ impl Connection {
     fn wait(&self, direction: Direction) -> Result<()> {
         match self.wait_until(direction, clock::monotonic_ns() + PATIENCE_NS)? {
             true => Ok(()),
-            false => Err("the server is silent".to_owned()),
+            false => Err("the server does not answer".to_owned()),
         }
     }
 
@@ -149,7 +149,7 @@ impl Connection {
     /// Sends a request and waits for the packets of its answer.
     pub(crate) fn ask(&mut self, request: &[u8], buffer: &mut [u8]) -> Result<Vec<u8>> {
         let answer = self.ask_until(request, buffer, clock::monotonic_ns() + PATIENCE_NS)?;
-        answer.ok_or_else(|| "the server is silent".to_owned())
+        answer.ok_or_else(|| "the server does not answer".to_owned())
     }
 
     /// Sends a request and waits for the packets of its answer; `None` when the deadline comes

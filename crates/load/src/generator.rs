@@ -208,7 +208,7 @@ fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     }
     poller.wait(events, Timeout::After(PATIENCE_NS));
     // A signal ends a wait as well, but this process handles none.
-    if events.has_next() { Ok(()) } else { Err("the server is silent".to_owned()) }
+    if events.has_next() { Ok(()) } else { Err("the server does not answer".to_owned()) }
 }
 
 fn index_of(token: u64) -> usize {

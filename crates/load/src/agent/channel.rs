@@ -44,7 +44,7 @@ impl Token {
         let text = text.trim();
         match text.len() >= TOKEN_MIN {
             true => Ok(Self(text.as_bytes().to_vec())),
-            false => Err(format!("a token has {TOKEN_MIN} characters at least")),
+            false => Err(format!("a token must have at least {TOKEN_MIN} characters")),
         }
     }
 }
@@ -94,7 +94,7 @@ impl Channel {
         let mut channel = Self::greet(socket, Side::Coordinator, token, end_ns)?;
         channel.put(&[])?;
         let proof = channel.take(end_ns).map_err(|why| match why.as_str() {
-            CLOSED => "it hung up: is its token another one?".to_owned(),
+            CLOSED => "it closed the connection: is its token a different one?".to_owned(),
             _ => why,
         })?;
         channel.proved(&proof).map(|()| channel)
@@ -112,7 +112,11 @@ impl Channel {
 
     fn proved(&mut self, proof: &[u8]) -> Result<(), String> {
         self.payload_max = MESSAGE_MAX;
-        if proof.is_empty() { Ok(()) } else { Err("its proof is none".to_owned()) }
+        if proof.is_empty() {
+            Ok(())
+        } else {
+            Err("its first message does not prove the token".to_owned())
+        }
     }
 
     fn greet(socket: Socket, side: Side, token: &Token, end_ns: u64) -> Result<Self, String> {
@@ -132,13 +136,13 @@ impl Channel {
         channel.flush()?;
         let magic = channel.exactly(MAGIC.len(), end_ns)?;
         if magic != MAGIC {
-            return Err(format!("it is no {} of this program", channel.peer_name()));
+            return Err(format!("it is not the {} of this program", channel.peer_name()));
         }
         let length = channel.exactly(1, end_ns)?[0];
         let version = channel.exactly(usize::from(length), end_ns)?;
         if version != VERSION.as_bytes() {
             let theirs = String::from_utf8_lossy(&version);
-            return Err(format!("it is version {theirs}, and this is {VERSION}"));
+            return Err(format!("it is version {theirs}, this is version {VERSION}"));
         }
         let theirs = channel.exactly(NONCE_BYTES, end_ns)?;
         let seed = match side {
@@ -236,7 +240,7 @@ impl Channel {
         // All bytes are compared, so that the time does not show how many were right.
         let wrong = mac.iter().zip(expected).fold(0, |wrong, (a, b)| wrong | (a ^ b));
         if wrong != 0 {
-            return Err("its token is another one".to_owned());
+            return Err("its token is a different one".to_owned());
         }
         self.taken += 1;
         let payload = payload.to_vec();
@@ -268,7 +272,7 @@ impl Channel {
     }
 }
 
-const CLOSED: &str = "it has hung up";
+const CLOSED: &str = "it has closed the connection";
 
 fn wait(socket: &Socket, direction: Direction, end_ns: u64) -> Result<(), String> {
     match poll_fd(socket, direction, Some(end_ns)) {

@@ -210,7 +210,7 @@ impl Member {
             News::Ready => Ok(()),
             News::Refused(why) => Err(of_agent(&self.name, &why)),
             News::Pong | News::Second(..) | News::Done(_) => {
-                Err(of_agent(&self.name, "it answers what nobody asked"))
+                Err(of_agent(&self.name, "it sent an unexpected message"))
             }
         }
     }
@@ -292,7 +292,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
                     self.end();
                 }
             }
-            News::Done(_) | News::Ready => self.lose(index, "it answers what nobody asked"),
+            News::Done(_) | News::Ready => self.lose(index, "it sent an unexpected message"),
             News::Refused(why) => self.lose(index, &why),
         }
     }
@@ -322,7 +322,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
         let _ = self.whole.latencies.add(&part.latencies);
         self.whole.wall_ns = self.whole.wall_ns.max(part.at_ns);
         self.whole.fault(&format!(
-            "agent {} was lost; what its {} seconds told is in the first line only",
+            "agent {} was lost; its {} seconds count in the first line only",
             member.name, part.seconds
         ));
         let trouble = of_agent(&member.name, &format!("lost after {} s: {why}", part.seconds));
@@ -340,7 +340,7 @@ impl<'a, F: FnMut(&Second) -> bool> Run<'a, F> {
                 None => is_late(part.heard_ns, SILENCE_MAX),
             };
             if is_lost {
-                self.lose(index, "it is silent");
+                self.lose(index, "it does not answer");
             }
         }
     }

@@ -159,11 +159,15 @@ impl News {
     }
 }
 
-const UNKNOWN: &str = "a message that nobody knows";
+const UNKNOWN: &str = "a message is unknown";
 
 /// Returns a message, if the reader has no bytes left.
 fn whole<T>(reader: &Reader<'_>, message: T) -> Result<T> {
-    if reader.bytes.is_empty() { Ok(message) } else { Err("a message goes on too long".to_owned()) }
+    if reader.bytes.is_empty() {
+        Ok(message)
+    } else {
+        Err("a message has bytes behind its end".to_owned())
+    }
 }
 
 fn put_job(writer: &mut Writer, job: &Job) {

@@ -154,7 +154,7 @@ fn serve(
     let mut channel = Channel::answer(socket, &shared.token)?;
     let Order::Job(job, index, shares) = Order::decode(&channel.take(deadline(SILENCE_MAX))?)?
     else {
-        return Err("its first word is no job".to_owned());
+        return Err("its first message is not a job".to_owned());
     };
     if shared.is_taken.swap(true, Ordering::Relaxed) {
         let why = "it works for another coordinator".to_owned();
@@ -232,7 +232,7 @@ impl<'a> Service<'a> {
                     drop(fleet.take());
                     let pace = match self.settings.pace {
                         Pace::Open { .. } if rate > 0.0 && rate.is_finite() => Pace::Open { rate },
-                        Pace::Open { .. } => return Err("a rate that is none".to_owned()),
+                        Pace::Open { .. } => return Err("a rate is not valid".to_owned()),
                         closed @ Pace::Closed { .. } => closed,
                     };
                     let settings = Settings { connections, pace, ..self.settings.clone() };
@@ -269,7 +269,7 @@ impl<'a> Service<'a> {
                 return Err(STOPPED.to_owned());
             }
             if clock::monotonic_ns() > end_ns {
-                return Err("the coordinator is silent".to_owned());
+                return Err("the coordinator does not answer".to_owned());
             }
             poll_fd(channel.socket(), Direction::Readable, Some(deadline(LOOK)))
                 .map_err(|error| error.to_string())?;
@@ -338,9 +338,11 @@ impl Ears<'_> {
                         self.cut = Some(Err(why));
                     }
                 }
-                Ok(Some(_)) => self.cut = Some(Err("an order in the midst of a run".to_owned())),
+                Ok(Some(_)) => {
+                    self.cut = Some(Err("an order is not allowed during a run".to_owned()))
+                }
                 Ok(None) if clock::monotonic_ns() > self.heard_ns + nanoseconds(patience) => {
-                    self.cut = Some(Err("the coordinator is silent".to_owned()));
+                    self.cut = Some(Err("the coordinator does not answer".to_owned()));
                 }
                 Ok(None) => break,
                 Err(why) => self.cut = Some(Err(format!("the coordinator is gone: {why}"))),

@@ -115,7 +115,7 @@ impl Reader<'_> {
         let length = self.length()?;
         let (text, rest) = self.bytes.split_at(length);
         self.bytes = rest;
-        String::from_utf8(text.to_vec()).map_err(|_| "a text is none".to_owned())
+        String::from_utf8(text.to_vec()).map_err(|_| "a text is not UTF-8".to_owned())
     }
 
     pub(super) fn maybe(&mut self) -> Result<Option<u64>, String> {
@@ -139,7 +139,7 @@ impl Reader<'_> {
             let count = self.number()?;
             histogram
                 .record_n(value, count)
-                .map_err(|error| format!("a histogram that is none: {error}"))?;
+                .map_err(|error| format!("a histogram is malformed: {error}"))?;
         }
         Ok(histogram)
     }

@@ -45,7 +45,7 @@ pub fn parse_folded(text: &str) -> Result<BTreeMap<String, u64>> {
             Some((stack.trim().to_owned(), weight.parse::<u64>().ok()?))
         });
         let (stack, weight) =
-            parsed.ok_or_else(|| format!("line {} is no folded stack", number + 1))?;
+            parsed.ok_or_else(|| format!("line {} is not a folded stack", number + 1))?;
         *folds.entry(stack).or_default() += weight;
     }
     Ok(folds)

@@ -92,7 +92,7 @@ fn sums(client: &mut Client, kind: Kind) -> Result<Sums> {
         Some(((id, text(row.get(1)), text(row.get(2))), sum))
     };
     let rows = client.rows(&question)?.into_iter().map(row).collect::<Option<Sums>>();
-    rows.ok_or_else(|| format!("sys.{view} has other columns than this program knows"))
+    rows.ok_or_else(|| format!("sys.{view} does not have the expected columns"))
 }
 
 /// Returns the functions of stacks, innermost first.

@@ -138,7 +138,7 @@ fn parameter(name: &str, spec: &Spec) -> Result<Parameter, String> {
         }
         other => {
             return Err(format!(
-                "type '{other}' is none of int, bigint, nvarchar, varbinary, uniqueidentifier"
+                "type '{other}' is not one of int, bigint, nvarchar, varbinary, uniqueidentifier"
             ));
         }
     };
@@ -198,7 +198,7 @@ fn string(spec: &Spec) -> Result<(DataType, Source), String> {
 }
 
 fn list(values: Vec<Value>) -> Result<Source, String> {
-    if values.is_empty() { Err("values has none".to_owned()) } else { Ok(Source::List(values)) }
+    if values.is_empty() { Err("'values' is empty".to_owned()) } else { Ok(Source::List(values)) }
 }
 
 fn length_type(most: i64, limit: i64) -> Length {
@@ -220,7 +220,7 @@ impl Spec {
             ("values", self.values.is_some()),
         ];
         match said.iter().find(|(name, is_said)| *is_said && !known.contains(name)) {
-            Some((name, _)) => Err(format!("'{name}' says nothing here")),
+            Some((name, _)) => Err(format!("'{name}' has no meaning here")),
             None => Ok(()),
         }
     }
@@ -247,7 +247,7 @@ impl Spec {
         let count = to.abs_diff(from).saturating_add(1);
         match self.draw.as_str() {
             "" | "uniform" | "sequence" if self.skew.is_some() => {
-                Err("'skew' is for zipf".to_owned())
+                Err("'skew' is only for draw = 'zipf'".to_owned())
             }
             "" | "uniform" => Ok(Draw::Uniform(from, to)),
             "sequence" => Ok(Draw::Sequence { from, to, next: AtomicU64::new(0), step: 1 }),
@@ -258,7 +258,7 @@ impl Spec {
                     false => Err("'skew' must be above 0".to_owned()),
                 }
             }
-            other => Err(format!("draw '{other}' is none of uniform, zipf, sequence")),
+            other => Err(format!("draw '{other}' is not one of uniform, zipf, sequence")),
         }
     }
 }

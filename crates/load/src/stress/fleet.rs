@@ -194,7 +194,7 @@ impl Fleet {
         if let Some(why) = failed {
             return Err(why);
         }
-        let mut whole = whole.ok_or("a thread has ended without a word")?;
+        let mut whole = whole.ok_or("a thread has ended without a result")?;
         whole.seconds = seconds.done;
         Ok(whole)
     }

@@ -94,7 +94,7 @@ impl Report<'_> {
             }
         }
         if self.is_open {
-            put_latencies(text, "all, as a closed loop would tell it", &tally.service);
+            put_latencies(text, "all, as a closed loop would report it", &tally.service);
         }
         put_latencies(text, "logins", &tally.logins);
         if let Some(rate) = self.per_minute(tally) {

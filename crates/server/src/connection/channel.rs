@@ -47,7 +47,7 @@ impl Channel {
         ServerConnection::new(config).map(|tls| Self::Tls(Box::new(tls))).map_err(End::Tls)
     }
 
-    /// Tells whether bytes are packets as they are.
+    /// Returns whether bytes are packets as they are.
     pub(super) const fn is_plain(&self) -> bool {
         matches!(self, Self::Plain)
     }

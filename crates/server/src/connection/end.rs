@@ -37,7 +37,7 @@ pub(crate) enum End {
 }
 
 impl End {
-    /// Tells whether the log should know.
+    /// Returns whether the log should know.
     pub(crate) const fn is_noteworthy(&self) -> bool {
         match self {
             Self::Closed

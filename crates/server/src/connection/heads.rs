@@ -34,7 +34,7 @@ impl Heads {
         self.known.get_mut(place)
     }
 
-    /// Tells whether a place that does not know the head that comes shall learn it.
+    /// Returns whether a place that does not know the head that comes shall learn it.
     pub(super) fn wants(&self, place: usize) -> bool {
         match self.known.get(place) {
             Some(known) => known.misses >= MISSES_MAX,

@@ -73,7 +73,7 @@ impl Link {
         }
     }
 
-    /// Tells whether the machine wants the connection to end.
+    /// Returns whether the machine wants the connection to end.
     pub(super) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::Relaxed)
     }
@@ -91,7 +91,7 @@ impl Link {
         self.is_stopping().then_some(End::Stopping)
     }
 
-    /// Tells whether what waits on the socket cancels the request: an attention, or the end of the
+    /// Returns whether what waits on the socket cancels the request: an attention, or the end of the
     /// stream. Reads nothing off it.
     fn asks_to_cancel(&self) -> bool {
         let mut front = [0; 5];

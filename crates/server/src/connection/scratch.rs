@@ -112,7 +112,7 @@ impl Names {
         &self.bytes[start..end]
     }
 
-    /// Tells whether the parameter at a 0-based place was sent as `numeric`.
+    /// Returns whether the parameter at a 0-based place was sent as `numeric`.
     pub(crate) fn is_numeric(&self, ordinal: usize) -> bool {
         self.ends.get(ordinal).is_some_and(|&(_, numeric)| numeric)
     }

@@ -112,11 +112,7 @@ pub(crate) fn run(arguments: &SoakArguments) -> Result<ExitCode> {
     let (before, warm_cycles) = (soak.held()?, soak.cycles);
     soak.go_on(arguments)?;
     let after = soak.held()?;
-    say(&format!(
-        "{} loads, {} of them cancelled in their midst",
-        soak.cycles - warm_cycles,
-        soak.cut
-    ));
+    say(&format!("{} loads, {} of them cancelled half-way", soak.cycles - warm_cycles, soak.cut));
     let loads = f64::from(soak.cycles - warm_cycles);
     let verdicts =
         [is_as_before(&before, &after), is_nothing_left(&before, &after, loads), is_booked(&after)];

@@ -27,7 +27,7 @@ static FIELDS: &[Field] = &[
     Field::new("number", FieldType::UInt64, "A number"),
     Field::new("text", FieldType::UnicodeString, "A text"),
 ];
-static QUIET: Event = Event::new(&PACKAGE, "quiet", "Nobody asks for it", FIELDS);
+static QUIET: Event = Event::new(&PACKAGE, "quiet", "No session collects it", FIELDS);
 static FILED: Event = Event::new(&PACKAGE, "filed", "Goes into a file", FIELDS);
 
 /// Probes of a round, and rounds.
@@ -78,8 +78,8 @@ pub(super) fn measure() -> Result<Vec<Figure>> {
         let _ = sender.send(measured);
     };
     let thread = sos::thread::spawn(&accounts, "measured", run).map_err(|e| e.to_string())?;
-    let figures = receiver.recv().map_err(|_| "what measures has ended".to_owned())?;
-    thread.join().map_err(|_| "what measures has panicked".to_owned())?;
+    let figures = receiver.recv().map_err(|_| "the measuring thread has ended".to_owned())?;
+    thread.join().map_err(|_| "the measuring thread has panicked".to_owned())?;
     figures
 }
 
@@ -160,7 +160,7 @@ fn disabled() -> Figure {
     });
     let ns = median(&rounds.collect::<Vec<_>>());
     Figure {
-        name: "an event that nobody asks for",
+        name: "an event that no session collects",
         asked: "1 ns at most",
         measured: format!("{ns:.2} ns"),
         value: ns,
