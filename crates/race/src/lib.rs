@@ -1,5 +1,5 @@
-//! `clearway race`: the same logical work on Clearway and on every peer found on this machine, in turns, by one
-//! client of our own.
+//! `clearway race`: the same logical work on Clearway and on every peer found on this machine, in
+//! turns, by one client of our own.
 //!
 //! ```text
 //!   peer::find ─► PeerProcess (own folder, port, CPU) ─┐
@@ -7,7 +7,8 @@
 //!           Protocol: that as bytes of one server ─────┘
 //! ```
 //!
-//! Work on many rows at once (`bulk`) is between Clearway, DuckDB and TDS servers: one statement at a time.
+//! Work on many rows at once (`bulk`) is between Clearway, DuckDB and TDS servers: one statement at
+//! a time.
 //!
 //! docs/race.md says what is the same for all of them, and what is not.
 #![forbid(unsafe_code)]

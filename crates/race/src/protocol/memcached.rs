@@ -1,4 +1,5 @@
-//! memcached by its text protocol. It has no session: no one request of its reads and locks.
+//! memcached by its text protocol. It takes no part in sessions: none of its requests can both read
+//! and lock.
 
 use super::{Protocol, line_bytes, number, shown};
 use crate::Result;
@@ -80,7 +81,7 @@ impl Protocol for Memcached {
     }
 }
 
-/// What follows a value.
+/// The bytes behind a value.
 const END: &[u8] = b"\r\nEND\r\n";
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
 
     #[test]
     fn answers_are_read() {
-        // This value has line ends in it.
+        // This value contains line ends.
         let value = (0..200).map(|key| item(key, 0)).find(|item| item.contains(&b'\n')).unwrap();
         let hit = [b"VALUE k 0 500\r\n", value, END].concat();
         for answer in [&hit[..], b"END\r\n", b"STORED\r\n", b"41\r\n", b"SERVER_ERROR full\r\n"] {
