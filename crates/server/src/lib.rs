@@ -154,8 +154,8 @@ fn listen(address: SocketAddr) -> Result<Listener, String> {
         io::ErrorKind::AddrInUse => {
             format!("{address} is in use; choose another with --port or --listen")
         }
-        io::ErrorKind::PermissionDenied => format!("{address} may not be listened on"),
-        io::ErrorKind::AddrNotAvailable => format!("{address} is no address of this machine"),
+        io::ErrorKind::PermissionDenied => format!("no permission to listen on {address}"),
+        io::ErrorKind::AddrNotAvailable => format!("{address} is not an address of this machine"),
         // A foreign type: any other system error.
         _ => format!("{address}: {error}"),
     })

@@ -121,7 +121,7 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let number: u64 = digits
         .parse()
         .map_err(|_| "expected a number of bytes, or one with KB, MB, GB or TB".to_owned())?;
-    number.checked_mul(factor).ok_or_else(|| "that is more than fits 64 bits".to_owned())
+    number.checked_mul(factor).ok_or_else(|| "it must fit 64 bits".to_owned())
 }
 
 /// Parses a limit on memory: as [`parse_bytes`], but not less than [`MEMORY_BYTES_MIN`].
