@@ -294,8 +294,8 @@ fn what_is_no_agent_or_another_version_is_one_line() {
     let server = ServerProcess::start(&[]);
     let old = [&b"CLWYLOAD"[..], &[5], b"0.0.9", &[7; 16]].concat();
     for (answer, named) in [
-        (old, "it is version 0.0.9, and this is "),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it is not the agent of this program"),
+        (old, "it is version 0.0.9, this is "),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n".to_vec(), "it is not this program's agent"),
     ] {
         let address = listener(answer);
         let output = stress(&server, &address, &["-Qselect 1", "-r1"]);

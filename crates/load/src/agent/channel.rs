@@ -136,7 +136,7 @@ impl Channel {
         channel.flush()?;
         let magic = channel.exactly(MAGIC.len(), end_ns)?;
         if magic != MAGIC {
-            return Err(format!("it is not the {} of this program", channel.peer_name()));
+            return Err(format!("it is not this program's {}", channel.peer_name()));
         }
         let length = channel.exactly(1, end_ns)?[0];
         let version = channel.exactly(usize::from(length), end_ns)?;
