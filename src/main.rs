@@ -94,7 +94,7 @@ struct ServeArguments {
     /// Private key of the certificate in PEM form
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<std::path::PathBuf>,
-    /// off, on (for clients that ask), required, or strict (TDS 8.0 only)
+    /// Encryption: off, on (for clients that ask), required, or strict (TDS 8.0 only)
     #[arg(long, value_name = "POLICY", default_value = "on")]
     encryption: String,
     /// Time limit from accept to the end of the login: seconds, or with ms, s, m

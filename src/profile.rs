@@ -54,8 +54,8 @@ pub(crate) struct ProfileArguments {
     /// blue
     #[arg(long, value_name = "FILE")]
     base: Option<PathBuf>,
-    /// off, on (TLS in TDS) or strict (TDS 8.0); default on, and off to this machine. Certificates
-    /// are not checked
+    /// Encryption: off, on (TLS in TDS) or strict (TDS 8.0); default on, or off to this machine.
+    /// Certificates are not checked
     #[arg(long, value_name = "HOW")]
     encrypt: Option<EncryptName>,
     /// Seconds that the login and each answer may take

@@ -60,20 +60,20 @@ pub enum Command {
 pub const HELP: &str = "\
 GO [n]                     sends the batch, n times
 :r FILE                    reads a file as if it were typed here
-:setvar NAME [VALUE]       sets a variable, used as $(NAME); without a value forgets it
+:setvar NAME [VALUE]       sets a variable, used as $(NAME); without a value removes it
 :listvar                   lists the variables
 :out FILE|stdout|stderr    where results go
 :error FILE|stdout|stderr  where the tool's own errors go
 :connect SERVER [-U LOGIN] [-P PASSWORD] [-d DATABASE]
 :on error exit|ignore      whether the first error ends the run
 :list                      shows the batch so far
-reset                      forgets it
+reset                      discards the batch so far
 exit | exit() | exit(QUERY)  ends; with (), sends the batch first; the query's first value is the exit code
 quit                       ends at once
 !! COMMAND                 runs a command of the operating system's shell
-:format table|plain|csv|json
-:timing on|off             says how long each batch took
-Ctrl-C cancels what is running.
+:format table|plain|csv|json  the format of results
+:timing on|off             prints how long each batch took
+Ctrl-C cancels the running batch.
 ";
 
 /// Commands that need no colon.
@@ -139,7 +139,7 @@ fn command(word: &str, rest: &str) -> Result<Command, String> {
             "off" => Command::Timing(false),
             _ => return Err("expected on or off".to_owned()),
         },
-        _ => return Err("there is no such command; :help lists them".to_owned()),
+        _ => return Err("unknown command; :help lists the commands".to_owned()),
     })
 }
 

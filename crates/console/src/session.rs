@@ -127,7 +127,7 @@ impl Session {
                 (None, Some(Stop::Terminate), _) => ending = Some(End::Terminated),
                 (None, None, true) => ending = Some(End::TimedOut),
                 (Some(_), _, true) | (Some(_), Some(_), _) => {
-                    return Err("the server does not stop what was cancelled".to_owned());
+                    return Err("the server does not acknowledge the cancel".to_owned());
                 }
                 (_, None, false) => {
                     if !has_more {

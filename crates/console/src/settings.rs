@@ -100,7 +100,7 @@ impl Connect {
                     let seconds = value()?.parse().map_err(|_| ":connect: -l needs seconds")?;
                     self.timeout = (seconds > 0).then(|| Duration::from_secs(seconds));
                 }
-                _ => return Err(format!(":connect: there is no {word}")),
+                _ => return Err(format!(":connect: unknown option {word}")),
             }
         }
         Ok(self)

@@ -98,7 +98,9 @@ fn verdict(finding: &Finding) -> String {
     if finding.experiment.is_control {
         return format!("the control: {cpu:.2} times the CPU (1 is expected)");
     }
-    format!("the old way takes {cpu:.2} times the CPU; the new one does {rate:.2} times as much")
+    format!(
+        "the old implementation takes {cpu:.2} times the CPU; the new one does {rate:.2} times the work"
+    )
 }
 
 /// Returns a finding as text for a terminal.

@@ -144,7 +144,7 @@ impl Bench {
             return Err(format!("{}: error {number}: {text}", experiment.name));
         }
         if tally.troubles() > 0 || units < 1.0 {
-            return Err(format!("{}: the server did not take the load", experiment.name));
+            return Err(format!("{}: the server did not accept the load", experiment.name));
         }
         let side = &mut self.side;
         side.units += units;

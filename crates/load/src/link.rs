@@ -294,7 +294,7 @@ impl Link {
             Phase::Busy => self.scan(bytes),
             Phase::Prelogin if message_bytes(&self.held).is_some() => self.take_prelogin(),
             Phase::LogIn if message_bytes(&self.held).is_some() => self.take_login(),
-            Phase::Ready => Err(Fault::new("an answer to nothing")),
+            Phase::Ready => Err(Fault::new("an answer without a request")),
             _ => Ok(Step::Waiting),
         }
     }

@@ -140,7 +140,7 @@ mod tests {
         book.check(release, &Reply::of_changed(1)).unwrap();
         let ask = book.next(Work::Session);
         assert_eq!(ask, Ask::Lock { key: 1 });
-        assert!(book.check(ask, &locked(9)).is_err(), "a cookie that nobody gave");
+        assert!(book.check(ask, &locked(9)).is_err(), "a cookie that was never given");
     }
 
     #[test]

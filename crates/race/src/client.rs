@@ -119,7 +119,7 @@ impl Client {
     pub(crate) fn prove_lock(&mut self) -> Result<()> {
         let Self { lanes, buffer, .. } = self;
         let [first, .., second] = &mut lanes[..] else {
-            return Err("there are not two connections".to_owned());
+            return Err("fewer than two connections".to_owned());
         };
         let mut expect = |lane: &mut Lane, ask: Ask, is_right: &dyn Fn(&Reply<'_>) -> bool| {
             let answer = lane.ask_once(ask, buffer)?;
@@ -159,7 +159,7 @@ impl Client {
             let reply = lane.protocol.read(ask, &answer)?;
             if reply.number != Some(added + 1) {
                 return Err(format!(
-                    "{added} additions were acknowledged, but: {}",
+                    "{added} increments were acknowledged, but: {}",
                     wrong(ask, &reply)
                 ));
             }
@@ -372,7 +372,7 @@ fn log_in(target: &Target, buffer: &mut [u8]) -> Result<Link> {
     wait_for(link.socket(), Direction::Writable)?;
     while link.advance(buffer, false).map_err(|fault| fault.text)? != Step::LoggedIn {
         if clock::monotonic_ns() > end_ns {
-            return Err("the login takes too long".to_owned());
+            return Err("the login took too long".to_owned());
         }
         wait_for(link.socket(), Direction::Readable)?;
     }
@@ -398,7 +398,7 @@ fn wait_for(socket: &Socket, direction: Direction) -> Result<()> {
     let ready = poll_fd(socket, direction, Some(clock::deadline_ns(PATIENCE)));
     match ready.map_err(|error| format!("poll: {error}"))? {
         true => Ok(()),
-        false => Err("the server is silent".to_owned()),
+        false => Err("the server does not answer".to_owned()),
     }
 }
 
@@ -415,5 +415,5 @@ fn wait(poller: &Poller, events: &mut Events, idle: Idle) -> Result<()> {
     }
     let patience_ns = u64::try_from(PATIENCE.as_nanos()).unwrap_or(u64::MAX);
     poller.wait(events, Timeout::After(patience_ns));
-    if events.has_next() { Ok(()) } else { Err("the server is silent".to_owned()) }
+    if events.has_next() { Ok(()) } else { Err("the server does not answer".to_owned()) }
 }

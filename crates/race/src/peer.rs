@@ -189,10 +189,7 @@ impl Peer {
             answer.rows().first().and_then(|row| row.first()?.as_text(Collation::default()));
         let (books, cpu) = match Counters::read(&mut asker).cpu_ms() {
             Some(_) => (Books::Server(asker), "CPU by its sys.dm_os_sys_info"),
-            None => (
-                Books::Nobody,
-                "it does not say what CPU it uses, so that there is no figure of it",
-            ),
+            None => (Books::Nobody, "it does not report its CPU time, so there is no figure"),
         };
         let encrypted = match target.encrypt {
             Encrypt::Off => "in plain text",
@@ -201,7 +198,7 @@ impl Peer {
         };
         let near = match target.address.ip().is_loopback() {
             true => "on this machine",
-            false => "elsewhere, so that the network is in its latencies",
+            false => "on another machine: latencies include the network",
         };
         let login = target.login.clone();
         let make: Maker = Box::new(move || Box::new(Tds::new(login.clone())));
@@ -209,8 +206,8 @@ impl Peer {
             name: format!("tds {}", target.address),
             kind: None,
             version: version.unwrap_or_default().lines().next().unwrap_or("unknown").to_owned(),
-            command: "not started by us, so not pinned either".to_owned(),
-            settings: format!("{near}, {encrypted}; what it keeps on disk we do not know; {cpu}"),
+            command: "already running, so not pinned to a CPU".to_owned(),
+            settings: format!("{near}, {encrypted}; its use of the disk is unknown; {cpu}"),
             client: Client::open(&Way::Tds(target.clone()), &make, CONNECTIONS, idle)?,
             books,
         })
@@ -227,7 +224,7 @@ impl Peer {
             Books::Kernel(process) => process.cpu_ns().map(Some),
             Books::Server(asker) => {
                 let ms = Counters::read(asker).cpu_ms().and_then(|ms| u64::try_from(ms).ok());
-                Ok(Some(ms.ok_or("the server does not say what CPU it has used")? * 1_000_000))
+                Ok(Some(ms.ok_or("the server does not report its CPU time")? * 1_000_000))
             }
             Books::Nobody => Ok(None),
         }

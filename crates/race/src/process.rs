@@ -216,7 +216,7 @@ pub(crate) fn spawn(command: &mut Command, place: Place) -> Result<Child> {
 
 fn last_line(text: &str) -> String {
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
-    line.unwrap_or("it says nothing").trim().to_owned()
+    line.unwrap_or("it has no output").trim().to_owned()
 }
 
 /// A process of a process tree.

@@ -141,7 +141,7 @@ pub fn run(settings: &Settings, tell: &mut dyn FnMut(&str), is_cut: &dyn Fn() ->
         if is_cut() {
             break;
         }
-        tell(&format!("{}: proving that nothing is lost", peer.name));
+        tell(&format!("{}: checking that nothing was lost", peer.name));
         let proved = peer.client.prove().and_then(|()| peer.client.tear_down());
         if let Err(why) = proved {
             race.failures.push((peer.name, why));

@@ -607,7 +607,7 @@ impl<W: Deref<Target = Work>> Driver<W> {
                     self.lose(index, &Fault { number: None, text });
                 }
                 State::Cancelled if waited_ns > login_ns => {
-                    let text = "the server does not stop what was cancelled".to_owned();
+                    let text = "the server does not acknowledge the cancel".to_owned();
                     self.lose(index, &Fault { number: None, text });
                 }
                 _ => {}

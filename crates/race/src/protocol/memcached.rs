@@ -14,7 +14,7 @@ impl Protocol for Memcached {
     }
 
     fn opened(&mut self, _step: usize, answer: &[u8]) -> Result<()> {
-        Err(format!("an answer to nothing: {}", shown(answer)))
+        Err(format!("an answer without a request: {}", shown(answer)))
     }
 
     fn setup(&self) -> Vec<Vec<u8>> {
@@ -43,7 +43,7 @@ impl Protocol for Memcached {
                 out.extend_from_slice(format!("incr c:{counter} 1\r\n").as_bytes());
             }
             Ask::Lock { .. } | Ask::Release { .. } => {
-                unreachable!("nobody asks memcached for a session: see Kind::races")
+                unreachable!("memcached takes no part in sessions: see Kind::races")
             }
         }
     }

@@ -49,7 +49,7 @@ impl Protocol for Redis {
     }
 
     fn opened(&mut self, _step: usize, answer: &[u8]) -> Result<()> {
-        Err(format!("an answer to nothing: {}", shown(answer)))
+        Err(format!("an answer without a request: {}", shown(answer)))
     }
 
     fn preparing(&self) -> Vec<Vec<u8>> {
@@ -182,7 +182,7 @@ fn put(out: &mut Vec<u8>, words: &[&[u8]]) {
 
 fn whole(answer: &[u8]) -> Result<Resp<'_>> {
     let parsed = parse(answer, DEPTH_MAX)?;
-    parsed.map(|(value, _)| value).ok_or_else(|| "half an answer".to_owned())
+    parsed.map(|(value, _)| value).ok_or_else(|| "the answer is incomplete".to_owned())
 }
 
 /// Parses the first value and returns its length; `None` if it is not whole.
