@@ -128,7 +128,7 @@ impl Tally {
         self.requests() as f64 * 1e9 / self.wall_ns.max(1) as f64
     }
 
-    /// Returns the share of a CPU that each thread of the load used.
+    /// Returns the CPU that the load's threads used together, in units of one CPU.
     #[expect(clippy::cast_precision_loss, reason = "a share is for readers")]
     pub fn own_cpu_share(&self) -> f64 {
         self.own_cpu_ns as f64 / self.wall_ns.max(1) as f64

@@ -31,7 +31,7 @@ pub(super) struct Link {
     stopping: AtomicBool,
     /// Whether another session has killed this one.
     killed: AtomicBool,
-    /// Counters of received and sent bytes.
+    /// Counts of receives and sends.
     pub(super) traffic: Arc<Traffic>,
 }
 

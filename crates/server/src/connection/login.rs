@@ -261,8 +261,8 @@ impl Side {
         Ok(())
     }
 
-    /// Refuses a login. The client receives the error and, if so, that the database does not exist,
-    /// but not the reason for a failed password check; the log has that.
+    /// Refuses a login and sends the client the errors. 18456 is sent with state 1, which hides the
+    /// reason; the log has the real state.
     fn refuse(&mut self, errors: &[Error], settings: WireSettings, io: &mut Io) -> Result<(), End> {
         io.writer.begin(WireSettings { packet_size: PACKET_SIZE_DEFAULT, ..settings });
         for error in errors {

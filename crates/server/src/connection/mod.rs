@@ -313,8 +313,8 @@ impl Task for Connection {
 }
 
 impl Side {
-    /// Labels the work after a receive that is not the reading of a request, the default label of
-    /// every receive.
+    /// Labels the work after a receive as login work before the login is over; every receive begins
+    /// with the label for reading a request.
     fn label_work(&self) {
         if !matches!(self.stage, Stage::Open(_)) {
             ledger::label(Label::Login);

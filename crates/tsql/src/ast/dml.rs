@@ -289,7 +289,7 @@ pub struct BulkColumn {
     pub name: Ident,
     /// Its type on the wire.
     pub data_type: TypeName,
-    /// COLLATE behind the type; `None` is the column's own.
+    /// COLLATE behind the type; `None` without it.
     pub collation: Option<Ident>,
     /// `NULL` is `Some(true)`, `NOT NULL` is `Some(false)`.
     pub nullable: Option<bool>,

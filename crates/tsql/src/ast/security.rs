@@ -7,7 +7,7 @@ use super::{Expr, Ident, NamedOption, ObjectName, Span};
 pub struct PrincipalStatement {
     /// The class of the principal.
     pub kind: PrincipalKind,
-    /// Its name; `None` is CURRENT, as in ALTER USER.
+    /// Name of the principal.
     pub name: Ident,
     /// CREATE or a change, with its parts.
     pub action: PrincipalAction,
