@@ -8,7 +8,6 @@
 pub use census;
 
 pub mod epoch;
-pub mod errand;
 pub mod lock;
 pub mod sync;
 
@@ -23,7 +22,6 @@ pub mod ledger;
 pub mod memory;
 pub mod park;
 pub mod sampler;
-#[cfg(not(loom))]
 pub mod sched;
 pub mod stack;
 #[cfg(not(any(loom, shuttle)))]

@@ -1,22 +1,15 @@
 //! The loop that a scheduler's holder runs: events, tasks, timers, mail, and sleep in the poller.
 
-use std::io;
-
-use super::activity::Standing;
-use super::baton::{Baton, Grant, Passed};
-use super::books::SchedulerBooks;
-use super::core::{Core, HolderCell, Resting, Token};
-use super::crew::Sent;
-use super::machine::{Phase, Shared};
-use super::task::{Connection, Interrupt, Next, Ready, TaskWaker};
-use super::worker::Worker;
+use super::connections::{Core, Resting, Token};
+use super::{Connection, Mail, Next, Phase, Ready, Scheduler, SentItem, TaskWaker, Worker};
 use crate::clock;
 use crate::epoch;
 use crate::ledger::{self, State};
-use crate::lock::{SpinClass, SpinLock};
 use crate::memory::{self, TIDY_NS};
-use crate::sync::{Arc, AtomicBool, AtomicU64, CachePadded, Ordering, Weak};
-use crate::sys::{self, Event, EventFd, Events, Poller, Timeout};
+use crate::sched::activity::Standing;
+use crate::sched::handover::baton::Grant;
+use crate::sync::{Arc, Ordering};
+use crate::sys::Timeout;
 use crate::thread;
 use crate::wait::WaitType;
 
@@ -29,95 +22,15 @@ const COLLECT_NS: u64 = 5_000_000;
 /// request, and only its own thread can give that back.
 const TIDY_STEPS_NS: [u64; 3] = [TIDY_NS, 9 * TIDY_NS, 30 * TIDY_NS];
 
-/// What other threads send to the holder.
-pub(super) enum Mail {
-    Adopt(Connection),
-    Wake(Token),
-    Errand(Arc<Sent>),
-}
-
-/// The right to run on one CPU, and the connections that run there.
-pub(super) struct Scheduler {
-    pub(super) id: u32,
-    pub(super) cpu: Option<usize>,
-    pub(super) shared: Arc<Shared>,
-    pub(super) baton: Baton,
-    core: HolderCell<Core>,
-    poller: Poller,
-    kick: EventFd,
-    mail: CachePadded<SpinLock<Vec<Mail>>>,
-    /// Connections, the ones still in the mail included.
-    pub(super) connections: AtomicU64,
-    pub(super) workers: AtomicU64,
-    pub(super) books: CachePadded<SchedulerBooks>,
-    /// When tasks were first seen to wait for a worker, in ticks, while nobody holds the scheduler; the
-    /// monitor's.
-    pub(super) queued: SpinLock<Vec<u64>>,
-    /// What workers that have ended spent on a CPU and waiting for one, in ns.
-    pub(super) ended_cpu_ns: AtomicU64,
-    pub(super) ended_delay_ns: AtomicU64,
-    /// Set when the last connection has gone after the machine began to stop.
-    ended: AtomicBool,
-    me: Weak<Self>,
-}
-
 enum Serving {
     On,
     End,
 }
 
 impl Scheduler {
-    pub(super) fn new(id: u32, cpu: Option<usize>, shared: Arc<Shared>) -> io::Result<Arc<Self>> {
-        let (poller, kick) = (Poller::new()?, EventFd::new()?);
-        poller.add(&kick, Token::KICK.0)?;
-        Ok(Arc::new_cyclic(|me| Self {
-            me: Weak::clone(me),
-            id,
-            cpu,
-            shared,
-            baton: Baton::new(),
-            core: HolderCell::new(Core::new()),
-            poller,
-            kick,
-            mail: CachePadded::new(SpinLock::new(SpinClass::SosScheduler, Vec::new())),
-            connections: AtomicU64::new(0),
-            workers: AtomicU64::new(0),
-            books: CachePadded::default(),
-            queued: SpinLock::new(SpinClass::SosScheduler, Vec::new()),
-            ended_cpu_ns: AtomicU64::new(0),
-            ended_delay_ns: AtomicU64::new(0),
-            ended: AtomicBool::new(false),
-        }))
-    }
-
-    /// Sends something to the holder, waking it if it sleeps.
-    pub(super) fn send(&self, mail: Mail) {
-        self.mail.lock().push(mail);
-        self.baton.announce_mail(|| self.kick.signal());
-    }
-
-    /// Keeps the kernel's books on the calling worker, which ends.
-    pub(super) fn keep_times(&self) {
-        if let Some(times) = sys::run_times(sys::thread_id()) {
-            self.ended_cpu_ns.fetch_add(times.on_cpu_ns, Ordering::Relaxed);
-            self.ended_delay_ns.fetch_add(times.runnable_ns, Ordering::Relaxed);
-        }
-    }
-
-    /// Wakes the holder to look at the machine's phase.
-    pub(super) fn nudge(&self) {
-        self.baton.announce_mail(|| self.kick.signal());
-    }
-
-    /// Whether the machine is stopping and the last connection has gone.
-    pub(super) fn has_ended(&self) -> bool {
-        // Acquire: pairs with the Release in `close_down`.
-        self.ended.load(Ordering::Acquire)
-    }
-
     /// Runs the loop; the calling worker holds the scheduler. Returns when the worker shall end.
-    pub(super) fn serve(&self, worker: &Worker) {
-        self.books.held_by(worker.activity.number());
+    pub(in crate::sched) fn serve(&self, worker: &Worker) {
+        self.counters.held_by(worker.activity.number());
         ledger::to(State::Scheduling);
         epoch::enter();
         while let Serving::On = self.round(worker) {}
@@ -140,7 +53,7 @@ impl Scheduler {
         if self.baton.take_mail_flag() {
             self.read_mail();
         }
-        self.run_errands(worker);
+        self.run_work_items(worker);
         if self.shared.phase() != Phase::Running && self.close_down() {
             return Serving::End;
         }
@@ -183,7 +96,7 @@ impl Scheduler {
             Some(Err(_)) => {}
             Some(Ok(mut resting)) => {
                 worker.begin_request();
-                self.books.step();
+                self.counters.step();
                 let run = || resting.task.run(ready, &resting.waker);
                 // The worker may have given the scheduler up in between; it holds it again now.
                 let next = thread::contain(run).unwrap_or_else(|message| {
@@ -197,10 +110,21 @@ impl Scheduler {
         }
     }
 
-    /// Takes the next errand of another scheduler's request.
-    pub(super) fn next_errand(&self) -> Option<Arc<Sent>> {
+    /// Runs the work items that requests of other schedulers have sent.
+    fn run_work_items(&self, worker: &Worker) {
+        while let Some(sent) = self.next_work_item() {
+            worker.begin_request();
+            self.counters.step();
+            sent.run();
+            ledger::task_returned();
+            crate::stack::give_back();
+            epoch::quiescent();
+        }
+    }
+
+    fn next_work_item(&self) -> Option<Arc<SentItem>> {
         // SAFETY: called by the loop, which holds the scheduler; the closure only pops.
-        unsafe { self.core.with(|core| core.errands.pop_front()) }
+        unsafe { self.core.with(|core| core.work_items.pop_front()) }
     }
 
     fn put_back(&self, token: Token, resting: Resting, next: Next, ready: Ready) {
@@ -262,7 +186,7 @@ impl Scheduler {
         };
         let grant = idle(worker, State::Idle, || self.baton.rest(&worker.seat, deadline_ns));
         if grant == Some(Grant::Scheduler) {
-            self.books.held_by(worker.activity.number());
+            self.counters.held_by(worker.activity.number());
         }
         epoch::enter();
         match grant {
@@ -272,7 +196,7 @@ impl Scheduler {
     }
 
     #[cold]
-    fn read_mail(&self) {
+    pub(super) fn read_mail(&self) {
         let letters = std::mem::take(&mut *self.mail.lock());
         for letter in letters {
             match letter {
@@ -282,8 +206,8 @@ impl Scheduler {
                     self.core.with(|core| core.again.push_back((token, Ready::WOKEN)));
                 },
                 // SAFETY: as above.
-                Mail::Errand(sent) => unsafe {
-                    self.core.with(|core| core.errands.push_back(sent));
+                Mail::WorkItem(sent) => unsafe {
+                    self.core.with(|core| core.work_items.push_back(sent));
                 },
             }
         }
@@ -327,14 +251,14 @@ impl Scheduler {
 
     /// Fires timers and asks the poller for events, sleeping if there is nothing else to do.
     fn poll(&self, worker: &Worker) {
-        self.books.step();
+        self.counters.step();
         // SAFETY: called by the loop, which holds the scheduler; the closures do not give it up.
         let (ready, deadline_ns) = unsafe {
             self.core.with(|core| {
                 let deadline_ns = core.next_deadline();
                 if let Some(deadline_ns) = deadline_ns {
                     let now_ns = clock::monotonic_ns();
-                    self.books.note_timers(clock::now_ticks());
+                    self.counters.note_timers(clock::now_ticks());
                     core.fire_timers(now_ns);
                     (core.has_ready(), Some(deadline_ns.saturating_sub(now_ns)))
                 } else {
@@ -356,7 +280,7 @@ impl Scheduler {
         let mut fetched = 1;
         idle(worker, State::Polling, || {
             self.baton.poll(|| {
-                self.books.count_idle();
+                self.counters.count_idle();
                 // SAFETY: as above: sleeping in the poller does not give the scheduler up.
                 fetched = unsafe { self.core.with(|core| core.fetch(&self.poller, timeout)) };
             });
@@ -399,83 +323,6 @@ impl Scheduler {
         self.shared.announce_end();
         true
     }
-
-    /// Asks the running requests to stop on behalf of a scheduler that nobody holds, because all the
-    /// workers there may be are waiting.
-    pub(super) fn stop_waiting(&self) {
-        if !self.baton.take_if_free() {
-            return;
-        }
-        // SAFETY: this thread holds the scheduler now; the closure does not give it up.
-        let interrupts = unsafe { self.core.with(|core| core.running()) };
-        for interrupt in interrupts {
-            interrupt.stop();
-        }
-        self.baton.abandon();
-    }
-
-    /// Does for a scheduler that nobody holds what cannot wait for a worker: delivers attentions, takes
-    /// connections in, and makes a worker if there may be one again. Returns how many tasks wait for a
-    /// worker; none if somebody holds it.
-    pub(super) fn tend(self: &Arc<Self>) -> Option<usize> {
-        if !self.baton.take_if_free() {
-            return None;
-        }
-        if self.has_ended() {
-            self.baton.abandon();
-            return None;
-        }
-        if self.baton.take_mail_flag() {
-            self.read_mail();
-        }
-        // SAFETY: this thread holds the scheduler now; the closure does not give it up.
-        let (interrupts, queued) = unsafe { self.core.with(|core| core.take_stock(&self.poller)) };
-        for interrupt in interrupts {
-            interrupt.interrupt();
-        }
-        if queued == 0 || !Worker::hire(self) {
-            self.baton.abandon();
-        }
-        Some(queued)
-    }
-
-    /// Gives the scheduler to somebody else because the calling worker must wait.
-    pub(super) fn hand_over(self: &Arc<Self>) {
-        if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
-            self.books.held_by_nobody();
-            self.baton.abandon();
-            // Nobody serves the connections now: attentions are the monitor's to deliver.
-            self.shared.monitor.wake();
-        }
-    }
-
-    /// Takes the scheduler back after a wait.
-    pub(super) fn take_back(&self, worker: &Worker) {
-        self.baton.take(&worker.seat, || self.kick.signal());
-        self.books.held_by(worker.activity.number());
-        worker.renew_quantum();
-    }
-
-    /// The running request has used up its quantum: interrupts are delivered, and if another task is
-    /// ready it gets the scheduler. True if it did, and the caller has it back now.
-    pub(super) fn end_quantum(self: &Arc<Self>, worker: &Worker) -> bool {
-        // SAFETY: the caller is a worker in the middle of a request, so it holds the scheduler.
-        let interrupts = unsafe { self.core.with(|core| core.look_around(&self.poller)) };
-        for interrupt in interrupts {
-            interrupt.interrupt();
-        }
-        // SAFETY: as above.
-        let ready = unsafe { self.core.with(|core| core.has_ready()) }
-            || self.baton.has_signalled()
-            || self.baton.has_yielded()
-            || self.baton.has_mail();
-        self.books.step();
-        if ready {
-            self.baton.offer(&worker.seat, || Worker::hire(self));
-            self.books.held_by(worker.activity.number());
-        }
-        ready
-    }
 }
 
 /// Has nothing to do until `rest` returns. Booked as a wait, as SQL Server does, of an idle type.
@@ -489,70 +336,4 @@ fn idle<R>(worker: &Worker, state: State, rest: impl FnOnce() -> R) -> R {
     let ticks = ledger::now_at_edge().saturating_sub(started);
     ledger::with_current(|account| account.book_wait(WaitType::WorkDispatcher, ticks, 0));
     rested
-}
-
-/// Turns what the kernel reports into reasons to run.
-fn reasons(event: Event) -> Ready {
-    if event.hangup { Ready::READABLE.and(Ready::HANGUP) } else { Ready::READABLE }
-}
-
-impl Core {
-    fn next_ready(&mut self) -> Option<(Token, Ready)> {
-        for event in &mut self.events {
-            let token = Token(event.token);
-            if token != Token::KICK {
-                return Some((token, reasons(event)));
-            }
-        }
-        // What asks to run again during this round waits for the next: the poller comes first.
-        if self.again_due == 0 {
-            return None;
-        }
-        self.again_due -= 1;
-        self.again.pop_front()
-    }
-
-    /// Asks the poller for events and begins a new round; returns how many there are.
-    fn fetch(&mut self, poller: &Poller, timeout: Timeout) -> usize {
-        // Edges are reported once: an event that is thrown away is lost.
-        debug_assert!(!self.events.has_next(), "a round ends with its last event");
-        poller.wait(&mut self.events, timeout);
-        self.again_due = self.again.len();
-        self.events.len()
-    }
-
-    /// Fetches events and queues the tasks they are for; returns how to reach those that are running,
-    /// and how many others wait.
-    fn take_stock(&mut self, poller: &Poller) -> (Vec<Arc<dyn Interrupt>>, usize) {
-        let interrupts = self.look_around(poller);
-        for event in self.events.by_ref() {
-            let token = Token(event.token);
-            if token == Token::KICK || self.again.iter().any(|(other, _)| *other == token) {
-                // Whoever is queued reads all that has come.
-                continue;
-            }
-            self.again.push_back((token, reasons(event)));
-        }
-        (interrupts, self.again.len())
-    }
-
-    /// Fetches events if there are none left, and takes out those of tasks that are running.
-    fn look_around(&mut self, poller: &Poller) -> Vec<Arc<dyn Interrupt>> {
-        let mut interrupts = Vec::new();
-        let mut events = std::mem::replace(&mut self.events, Events::with_capacity(0));
-        if !events.has_next() {
-            poller.wait(&mut events, Timeout::None);
-        }
-        events.retain(|event| {
-            let Some(slot) = self.slot(Token(event.token)) else { return false };
-            if slot.resting.is_some() {
-                return true;
-            }
-            slot.pending = slot.pending.and(reasons(event));
-            interrupts.extend(slot.interrupt.clone());
-            false
-        });
-        self.events = events;
-        interrupts
-    }
 }

@@ -1,11 +1,10 @@
 //! What a scheduler's holder owns: its connections, the events it has not worked on yet, its timers.
 
-use std::cell::UnsafeCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::crew::Sent;
 use super::task::{Interrupt, Ready, Task, TaskWaker};
+use crate::sched::crew::SentItem;
 use crate::sync::Arc;
 use crate::sys::Events;
 
@@ -14,11 +13,11 @@ const EVENTS_MAX: usize = if cfg!(test) { 4 } else { 64 };
 
 /// Names a connection of a scheduler; never reused while an event may still carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Token(pub(super) u64);
+pub(in crate::sched) struct Token(pub(super) u64);
 
 impl Token {
     /// The token of the scheduler's own event descriptor.
-    pub(super) const KICK: Self = Self(u64::MAX);
+    pub(in crate::sched) const KICK: Self = Self(u64::MAX);
 
     fn new(index: usize, generation: u32) -> Self {
         let index = u64::try_from(index).expect("an index fits into 64 bits");
@@ -31,20 +30,20 @@ impl Token {
 }
 
 /// A task at rest, with the waker it is given.
-pub(super) struct Resting {
-    pub(super) task: Box<dyn Task>,
-    pub(super) waker: TaskWaker,
+pub(in crate::sched) struct Resting {
+    pub(in crate::sched) task: Box<dyn Task>,
+    pub(in crate::sched) waker: TaskWaker,
 }
 
 /// A connection's place.
-pub(super) struct Slot {
+pub(in crate::sched) struct Slot {
     generation: u32,
     /// The task, unless a worker is running it: then it is on that worker's stack.
-    pub(super) resting: Option<Resting>,
-    pub(super) interrupt: Option<Arc<dyn Interrupt>>,
+    pub(in crate::sched) resting: Option<Resting>,
+    pub(in crate::sched) interrupt: Option<Arc<dyn Interrupt>>,
     /// What came while the task was running.
-    pub(super) pending: Ready,
-    pub(super) deadline_ns: Option<u64>,
+    pub(in crate::sched) pending: Ready,
+    pub(in crate::sched) deadline_ns: Option<u64>,
 }
 
 impl Slot {
@@ -54,35 +53,35 @@ impl Slot {
 }
 
 /// The holder's data.
-pub(super) struct Core {
-    pub(super) events: Events,
+pub(in crate::sched) struct Core {
+    pub(in crate::sched) events: Events,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Tasks to run after the events, and why.
-    pub(super) again: VecDeque<(Token, Ready)>,
+    pub(in crate::sched) again: VecDeque<(Token, Ready)>,
     /// How many of them belong to the present round.
-    pub(super) again_due: usize,
-    /// Errands of other schedulers' requests.
-    pub(super) errands: VecDeque<Arc<Sent>>,
+    pub(in crate::sched) again_due: usize,
+    /// Work items of requests that run on other schedulers.
+    pub(in crate::sched) work_items: VecDeque<Arc<SentItem>>,
     /// Deadlines; one that its slot no longer has is stale.
     timers: BinaryHeap<Reverse<(u64, Token)>>,
 }
 
 impl Core {
-    pub(super) fn new() -> Self {
+    pub(in crate::sched) fn new() -> Self {
         Self {
             events: Events::with_capacity(EVENTS_MAX),
             slots: Vec::new(),
             free: Vec::new(),
             again: VecDeque::new(),
             again_due: 0,
-            errands: VecDeque::new(),
+            work_items: VecDeque::new(),
             timers: BinaryHeap::new(),
         }
     }
 
     /// Makes a place for a connection; `make` is told its token.
-    pub(super) fn insert(
+    pub(in crate::sched) fn insert(
         &mut self,
         interrupt: Arc<dyn Interrupt>,
         make: impl FnOnce(Token) -> Resting,
@@ -106,14 +105,14 @@ impl Core {
 
     /// The connection of a token, unless it is gone.
     #[inline]
-    pub(super) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
+    pub(in crate::sched) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(token.index())?;
         let index = token.index();
         (Token::new(index, slot.generation) == token && !slot.is_free()).then_some(slot)
     }
 
     /// Forgets a connection.
-    pub(super) fn remove(&mut self, token: Token) -> Option<Resting> {
+    pub(in crate::sched) fn remove(&mut self, token: Token) -> Option<Resting> {
         let slot = self.slot(token)?;
         slot.generation = slot.generation.wrapping_add(1);
         slot.interrupt = None;
@@ -125,21 +124,21 @@ impl Core {
     }
 
     /// The connections whose tasks are at rest.
-    pub(super) fn resting(&self) -> Vec<Token> {
+    pub(in crate::sched) fn resting(&self) -> Vec<Token> {
         let slots = self.slots.iter().enumerate();
         let resting = slots.filter(|(_, slot)| !slot.is_free() && slot.resting.is_some());
         resting.map(|(index, slot)| Token::new(index, slot.generation)).collect()
     }
 
     /// How to reach the connections whose tasks are running.
-    pub(super) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
+    pub(in crate::sched) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
         let running = self.slots.iter().filter(|slot| slot.resting.is_none());
         running.filter_map(|slot| slot.interrupt.clone()).collect()
     }
 
     /// Sets or clears a connection's deadline.
     #[inline]
-    pub(super) fn set_deadline(&mut self, token: Token, deadline_ns: Option<u64>) {
+    pub(in crate::sched) fn set_deadline(&mut self, token: Token, deadline_ns: Option<u64>) {
         let Some(slot) = self.slot(token) else { return };
         if slot.deadline_ns == deadline_ns {
             return;
@@ -149,7 +148,7 @@ impl Core {
     }
 
     /// The next deadline, stale ones dropped.
-    pub(super) fn next_deadline(&mut self) -> Option<u64> {
+    pub(in crate::sched) fn next_deadline(&mut self) -> Option<u64> {
         while let Some(&Reverse((deadline, token))) = self.timers.peek() {
             if self.slot(token).is_some_and(|slot| slot.deadline_ns == Some(deadline)) {
                 return Some(deadline);
@@ -160,7 +159,7 @@ impl Core {
     }
 
     /// Queues the tasks whose deadline has passed.
-    pub(super) fn fire_timers(&mut self, now_ns: u64) {
+    pub(in crate::sched) fn fire_timers(&mut self, now_ns: u64) {
         while self.next_deadline().is_some_and(|deadline| deadline <= now_ns) {
             let Some(Reverse((_, token))) = self.timers.pop() else { return };
             if let Some(slot) = self.slot(token) {
@@ -171,30 +170,7 @@ impl Core {
     }
 
     /// Whether another task is ready, as far as is known without polling.
-    pub(super) fn has_ready(&self) -> bool {
+    pub(in crate::sched) fn has_ready(&self) -> bool {
         self.events.has_next() || !self.again.is_empty()
-    }
-}
-
-/// A cell that only the holder of the scheduler may open.
-pub(super) struct HolderCell<T>(UnsafeCell<T>);
-
-// SAFETY: at most one thread holds the scheduler, and the baton's lock orders one holder's accesses
-// before the next one's.
-unsafe impl<T: Send> Sync for HolderCell<T> {}
-
-impl<T> HolderCell<T> {
-    pub(super) fn new(value: T) -> Self {
-        Self(UnsafeCell::new(value))
-    }
-
-    /// Opens the cell for the length of `use_it`.
-    ///
-    /// # Safety
-    /// The calling thread holds the scheduler, and `use_it` neither gives it up nor opens the cell.
-    #[inline]
-    pub(super) unsafe fn with<R>(&self, use_it: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the caller's promise makes this the only reference.
-        use_it(unsafe { &mut *self.0.get() })
     }
 }

@@ -26,7 +26,7 @@ impl Seat {
     /// Sleeps until the worker is told something or the deadline (monotonic ns) has passed, which it tells; what
     /// the worker is told waits for who asks.
     #[cfg(not(shuttle))]
-    pub(super) fn is_left_alone_until(&self, deadline_ns: u64) -> bool {
+    pub(in crate::sched) fn is_left_alone_until(&self, deadline_ns: u64) -> bool {
         self.grant.wait(Some(deadline_ns)) == 0
     }
 }

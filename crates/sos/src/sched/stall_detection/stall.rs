@@ -46,17 +46,17 @@ const STALLS_MAX: usize = if cfg!(test) { 4 } else { 256 };
 
 /// The latest stalls. Written by the monitor alone.
 #[derive(Debug)]
-pub(super) struct Stalls {
+pub(in crate::sched) struct Stalls {
     ring: SpinLock<VecDeque<(u64, Stall)>>,
 }
 
 impl Stalls {
-    pub(super) fn new() -> Self {
+    pub(in crate::sched) fn new() -> Self {
         Self { ring: SpinLock::new(SpinClass::SosThreadList, VecDeque::new()) }
     }
 
     /// Adds a stall under a number that rises, or brings the one of that number up to date.
-    pub(super) fn put(&self, number: u64, stall: Stall) {
+    pub(in crate::sched) fn put(&self, number: u64, stall: Stall) {
         let mut ring = self.ring.lock();
         if let Some((_, kept)) = ring.iter_mut().rev().find(|(other, _)| *other == number) {
             *kept = stall;
@@ -69,7 +69,7 @@ impl Stalls {
     }
 
     /// The stalls, oldest first.
-    pub(super) fn read(&self) -> Vec<Stall> {
+    pub(in crate::sched) fn read(&self) -> Vec<Stall> {
         self.ring.lock().iter().map(|(_, stall)| stall.clone()).collect()
     }
 }

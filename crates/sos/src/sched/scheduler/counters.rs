@@ -5,7 +5,7 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// A scheduler's counters.
 #[derive(Debug, Default)]
-pub(super) struct SchedulerBooks {
+pub(in crate::sched) struct SchedulerCounters {
     /// Ledger number of the worker that holds it; 0 if nobody does.
     holder: AtomicU32,
     progress: AtomicU64,
@@ -40,50 +40,50 @@ fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-impl SchedulerBooks {
+impl SchedulerCounters {
     /// Counts a step of the loop.
     #[inline]
-    pub(super) fn step(&self) {
+    pub(in crate::sched) fn step(&self) {
         bump(&self.progress);
     }
 
     /// Notes who holds it now.
-    pub(super) fn held_by(&self, number: u32) {
+    pub(in crate::sched) fn held_by(&self, number: u32) {
         bump(&self.progress);
         bump(&self.switches);
         self.holder.store(number, Ordering::Relaxed);
     }
 
     /// Notes that nobody holds it.
-    pub(super) fn held_by_nobody(&self) {
+    pub(in crate::sched) fn held_by_nobody(&self) {
         self.holder.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn count_idle(&self) {
+    pub(in crate::sched) fn count_idle(&self) {
         bump(&self.idle_switches);
     }
 
-    pub(super) fn count_preemptive(&self) {
+    pub(in crate::sched) fn count_preemptive(&self) {
         bump(&self.preemptive_switches);
     }
 
-    pub(super) fn count_refused_hire(&self) {
+    pub(in crate::sched) fn count_refused_hire(&self) {
         bump(&self.refused_hires);
     }
 
-    pub(super) fn note_timers(&self, ticks: u64) {
+    pub(in crate::sched) fn note_timers(&self, ticks: u64) {
         self.timer_ticks.store(ticks, Ordering::Relaxed);
     }
 
-    pub(super) fn progress(&self) -> u64 {
+    pub(in crate::sched) fn progress(&self) -> u64 {
         self.progress.load(Ordering::Relaxed)
     }
 
-    pub(super) fn holder(&self) -> u32 {
+    pub(in crate::sched) fn holder(&self) -> u32 {
         self.holder.load(Ordering::Relaxed)
     }
 
-    pub(super) fn read(&self) -> SchedulerCounts {
+    pub(in crate::sched) fn read(&self) -> SchedulerCounts {
         SchedulerCounts {
             holder: self.holder(),
             progress: self.progress(),

@@ -8,15 +8,13 @@
 //! It also tends the schedulers that nobody holds, because all the workers there may be are waiting:
 //! attentions must reach them all the same, and the requests that wait for a worker are counted.
 
-use super::activity::Activity;
-use super::machine::Shared;
-use super::scheduler::Scheduler;
-use super::stall::{Stall, StallKind};
+use super::stall::{Stall, StallKind, Stalls};
 use crate::clock;
 use crate::ledger::{self, State};
 use crate::memory;
-use crate::park::WakeWord;
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::sched::activity::Activity;
+use crate::sched::scheduler::{Scheduler, Shared};
+use crate::sync::Arc;
 use crate::sys;
 use crate::wait::WaitType;
 use crate::xe::told;
@@ -32,35 +30,10 @@ const TIDY_TICKS: u32 = 18;
 /// What stands still for less is no stall.
 const STALL_NS: u64 = 10_000_000;
 
-/// How others reach the monitor.
-#[derive(Debug, Default)]
-pub(super) struct MonitorBell {
-    word: WakeWord,
-    stop: AtomicBool,
-}
-
-impl MonitorBell {
-    /// Has it look now.
-    pub(super) fn wake(&self) {
-        self.word.set(1);
-    }
-
-    /// Ends it.
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    fn sleep_until(&self, deadline_ns: u64) {
-        self.word.wait(Some(deadline_ns));
-        // A bell between the two is heard: what it announced is looked at after this.
-        self.word.reset();
-    }
-}
-
 /// The monitor's own memory.
-pub(super) struct Monitor {
+pub(in crate::sched) struct Monitor {
     shared: Arc<Shared>,
+    stalls: Arc<Stalls>,
     watched: Vec<Watched>,
     quiet: u32,
     /// Number of the next stall.
@@ -91,7 +64,11 @@ enum Found {
 }
 
 impl Monitor {
-    pub(super) fn new(shared: &Arc<Shared>, schedulers: &[Arc<Scheduler>]) -> Self {
+    pub(in crate::sched) fn new(
+        shared: &Arc<Shared>,
+        schedulers: &[Arc<Scheduler>],
+        stalls: &Arc<Stalls>,
+    ) -> Self {
         let watched = |scheduler: &Arc<Scheduler>| Watched {
             scheduler: Arc::clone(scheduler),
             progress: 0,
@@ -99,14 +76,14 @@ impl Monitor {
             stall: None,
         };
         let watched = schedulers.iter().map(watched).collect();
-        Self { shared: Arc::clone(shared), watched, quiet: 0, next: 0, late: None }
+        let (shared, stalls) = (Arc::clone(shared), Arc::clone(stalls));
+        Self { shared, stalls, watched, quiet: 0, next: 0, late: None }
     }
 
     /// Watches until the machine stops.
-    pub(super) fn run(mut self) {
+    pub(in crate::sched) fn run(mut self) {
         let bell = &Arc::clone(&self.shared).monitor;
-        // Acquire: pairs with the Release in `stop`.
-        while !bell.stop.load(Ordering::Acquire) {
+        while !bell.is_stopped() {
             let period = if self.quiet < QUIET_TICKS { TICK_NS } else { PAUSE_NS };
             let due_ns = clock::monotonic_ns() + period;
             self.sleep(due_ns);
@@ -164,7 +141,7 @@ impl Monitor {
         if episode.stall.looks.is_power_of_two() {
             told::stall(&episode.stall);
         }
-        self.shared.stalls.put(episode.number, episode.stall.clone());
+        self.stalls.put(episode.number, episode.stall.clone());
         episode
     }
 
@@ -191,7 +168,7 @@ impl Monitor {
     #[cold]
     fn note_stall(&mut self, index: usize, still_ns: u64) {
         let watched = &mut self.watched[index];
-        let (id, holder) = (watched.scheduler.id, watched.scheduler.books.holder());
+        let (id, holder) = (watched.scheduler.id, watched.scheduler.counters.holder());
         let known = watched.stall.take();
         let episode = known.or_else(|| {
             let holder = self.shared.roster.find(holder)?;
@@ -222,7 +199,7 @@ fn describe(shared: &Shared, scheduler: u32, holder: &Arc<Activity>, still_ns: u
 
 impl Watched {
     fn look(&mut self, now_ns: u64) -> Found {
-        let progress = self.scheduler.books.progress();
+        let progress = self.scheduler.counters.progress();
         let found = if self.scheduler.baton.is_polling() || self.scheduler.has_ended() {
             Found::Asleep
         } else if self.scheduler.baton.is_unattended() {

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::os::fd::BorrowedFd;
 
-use super::core::Token;
-use super::scheduler::{Mail, Scheduler};
+use super::connections::Token;
+use super::{Mail, Scheduler};
 use crate::sync::Arc;
 
 /// Why a task runs. Several reasons may come together.
@@ -95,8 +95,8 @@ impl fmt::Debug for Connection {
 /// durable, or work that was finished elsewhere.
 #[derive(Clone)]
 pub struct TaskWaker {
-    pub(super) scheduler: Arc<Scheduler>,
-    pub(super) token: Token,
+    pub(in crate::sched) scheduler: Arc<Scheduler>,
+    pub(in crate::sched) token: Token,
 }
 
 impl TaskWaker {
