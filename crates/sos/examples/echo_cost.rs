@@ -1,6 +1,6 @@
-//! What a request costs through the machine, beside a bare epoll loop: CPU time and system calls per
-//! request, 64 connections, 150 bytes in, 120 out. Client and server on different CPUs if there are
-//! two. `cargo run --release -p sos --example echo_cost`
+//! What a request costs through the machine, beside a bare epoll loop: CPU time and system calls
+//! per request, 64 connections, 150 bytes in, 120 out. Client and server on different CPUs if there
+//! are two. `cargo run --release -p sos --example echo_cost`
 #![expect(clippy::print_stdout, reason = "it is a measuring tool")]
 
 use std::net::{Ipv4Addr, SocketAddr};

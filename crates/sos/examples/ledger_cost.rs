@@ -1,5 +1,5 @@
-//! What the ledger's calls cost, in ns: the least of many rounds. Beside it, one reading of the clock.
-//! `cargo run --release -p sos --example ledger_cost`
+//! What the ledger's calls cost, in ns: the least of many rounds. Beside it, one reading of the
+//! clock. `cargo run --release -p sos --example ledger_cost`
 #![expect(clippy::print_stdout, reason = "it is a measuring tool")]
 
 use std::hint::black_box;

@@ -1,5 +1,5 @@
-//! The machine of Clearway: clock, schedulers and workers, locks, waits, the ledger, system calls and
-//! memory.
+//! The machine of Clearway: clock, schedulers and workers, locks, waits, the ledger, system calls
+//! and memory.
 //!
 //! No SQL. This is the only crate with threads, clocks, atomics and locks. Under `cfg(loom)` and
 //! `cfg(shuttle)` only the parts that a model checker runs are compiled.

@@ -1,4 +1,5 @@
-//! The allocator under one lock: a mode for experiments, switched on for a process and so in one of its own.
+//! The allocator under one lock: a mode for experiments, switched on for a process and so in one of
+//! its own.
 #![cfg(not(any(loom, shuttle)))]
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Models of the locks and of reclamation, checked by loom under every interleaving and every
-//! reordering that the memory model allows; and mutants with one ordering too weak, which must fail,
-//! so that we know that the models can see.
+//! reordering that the memory model allows; and mutants with one ordering too weak, which must
+//! fail, so that we know that the models can see.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom --target-dir target/loom`
 #![cfg(loom)]
@@ -165,8 +165,8 @@ depot_mutant!(WeakFree, Relaxed, Acquire, true);
 depot_mutant!(WeakTake, Release, Relaxed, true);
 depot_mutant!(NotAtOnce, Release, Relaxed, false);
 
-/// Packs are numbers here, and what an extent's memory holds is a cell of its own. Each thread takes
-/// a pack or makes one, writes into it, and puts it down.
+/// Packs are numbers here, and what an extent's memory holds is a cell of its own. Each thread
+/// takes a pack or makes one, writes into it, and puts it down.
 fn depot_model<O: DepotOrders + Send + Sync + 'static>() {
     check(|| {
         let cells = || [UnsafeCell::new(0), UnsafeCell::new(0)];

@@ -1,6 +1,6 @@
 //! Models of what Extended Events rest on, checked by loom: partitions that threads claim and the
-//! dispatcher drains ([`TryCell`]), and subscriptions that a stopping session takes back from threads
-//! that fire ([`Board`]); and mutants, which must fail.
+//! dispatcher drains ([`TryCell`]), and subscriptions that a stopping session takes back from
+//! threads that fire ([`Board`]); and mutants, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_events --target-dir target/loom`
 #![cfg(loom)]
@@ -115,7 +115,8 @@ struct Session {
 // SAFETY: the model is about who touches the cell when; loom checks it.
 unsafe impl Sync for Session {}
 
-/// A thread fires, twice, while another stops the session: nobody uses it once it has been taken back.
+/// A thread fires, twice, while another stops the session: nobody uses it once it has been taken
+/// back.
 fn stop_against_fire<O: EpochOrders + Send + Sync + 'static>() {
     let board = Arc::new(Board::<Session, O>::new(Session { cell: UnsafeCell::new(1) }));
     let emitter = {

@@ -1,5 +1,5 @@
-//! Models of the heap's units, checked by loom: nobody uses a slice whose memory is going; and mutants, which must
-//! fail.
+//! Models of the heap's units, checked by loom: nobody uses a slice whose memory is going; and
+//! mutants, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_memory --target-dir target/loom`
 #![cfg(loom)]
@@ -50,8 +50,8 @@ relief_mutant!(WeakAnswer, Release, Acquire, Relaxed, Acquire, true);
 relief_mutant!(WeakAnswered, Release, Acquire, Release, Relaxed, true);
 relief_mutant!(ReadsLate, Release, Acquire, Release, Acquire, false);
 
-/// One leaves garbage and asks, while a collector is at its passes: when he is answered, it has been freed, and the
-/// memory is his.
+/// One leaves garbage and asks, while a collector is at its passes: when he is answered, it has
+/// been freed, and the memory is his.
 fn relief_model<O: ReliefOrders + Send + Sync + 'static>() {
     loom::model(|| {
         let shared = Arc::new((Relief::<O>::new(), AtomicBool::new(false), UnsafeCell::new(0_u32)));
@@ -60,7 +60,8 @@ fn relief_model<O: ReliefOrders + Send + Sync + 'static>() {
             for _ in 0..2 {
                 collector.0.pass(|| {
                     if collector.1.load(Ordering::Acquire) {
-                        // SAFETY: what the model is to show: loom finds who is there at the same time.
+                        // SAFETY: what the model is to show: loom finds who is there at the same
+                        // time.
                         collector.2.with_mut(|memory| unsafe { *memory += 1 });
                         collector.1.store(false, Ordering::Relaxed);
                     }
@@ -114,7 +115,8 @@ fn mutant_pass_that_answers_who_asked_meanwhile_fails() {
     relief_model::<ReadsLate>();
 }
 
-/// One uses a slice, gives it back and takes it again, while the trimmer takes the memory of what is free.
+/// One uses a slice, gives it back and takes it again, while the trimmer takes the memory of what
+/// is free.
 fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
     loom::model(|| {
         let shared = Arc::new((Slices::<O>::new(), UnsafeCell::new(0_u32)));
@@ -137,8 +139,8 @@ fn slices_model<O: SliceOrders + Send + Sync + 'static>() {
     });
 }
 
-/// One uses a part of a unit and takes another, while the trimmer takes the memory of what is free of it: slice by slice,
-/// or of a huge page, whose second half it takes apart from the first.
+/// One uses a part of a unit and takes another, while the trimmer takes the memory of what is free
+/// of it: slice by slice, or of a huge page, whose second half it takes apart from the first.
 fn neighbours_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: [u64; 2]) {
     loom::model(move || {
         let shared = Arc::new((Slices::<O>::new(), [UnsafeCell::new(0_u32), UnsafeCell::new(0)]));
@@ -170,8 +172,8 @@ fn neighbours_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts:
     });
 }
 
-/// One uses two slices and takes both again, while the trimmer and one who makes room take the memory of what is free: none
-/// of it twice.
+/// One uses two slices and takes both again, while the trimmer and one who makes room take the
+/// memory of what is free: none of it twice.
 fn releasers_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: [u64; 2]) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
@@ -185,7 +187,8 @@ fn releasers_model<O: SliceOrders + Send + Sync + 'static>(steps: Steps, parts: 
                 thread::spawn(move || {
                     shared.0.release(steps, |going| {
                         for at in (0..2).filter(|at| going.slices & parts[*at] != 0) {
-                            // SAFETY: what the model is to show: loom finds who is there at the same time.
+                            // SAFETY: what the model is to show: loom finds who is there at the
+                            // same time.
                             shared.1[at].with_mut(|memory| unsafe { *memory = 0 });
                         }
                     });

@@ -1,7 +1,9 @@
-//! Models of the ring by which a thread's samples reach the collector ([`Ring`]), checked by loom: what is
-//! taken out is whole, in order and there once, and the rest is counted; and mutants, which must fail.
+//! Models of the ring by which a thread's samples reach the collector ([`Ring`]), checked by loom:
+//! what is taken out is whole, in order and there once, and the rest is counted; and mutants, which
+//! must fail.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir target/loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_sampler --target-dir
+//! target/loom`
 #![cfg(loom)]
 
 use loom::model::Builder;

@@ -1,6 +1,6 @@
-//! Models of the tree in which each call stack is kept once ([`StackTable`]), checked by loom: threads
-//! that keep the same stack, or others that want the same node, while one looks; and a mutant, which must
-//! fail.
+//! Models of the tree in which each call stack is kept once ([`StackTable`]), checked by loom:
+//! threads that keep the same stack, or others that want the same node, while one looks; and a
+//! mutant, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_stack --target-dir target/loom`
 #![cfg(loom)]

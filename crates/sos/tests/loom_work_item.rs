@@ -1,7 +1,8 @@
-//! Models of items, checked by loom: what an errand refers to is never used once its sender knows that nobody runs;
-//! and mutants, which must fail.
+//! Models of items, checked by loom: what an errand refers to is never used once its sender knows
+//! that nobody runs; and mutants, which must fail.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_work_item --target-dir target/loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_work_item --target-dir
+//! target/loom`
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
@@ -34,7 +35,8 @@ fn model<O: WorkItemOrders + 'static>(helpers: usize) {
                 let sender = Arc::clone(&sender);
                 thread::spawn(move || {
                     sender.items[number].run::<O>(&sender.running, || {
-                        // SAFETY: what the model is to show: loom finds who is there at the same time.
+                        // SAFETY: what the model is to show: loom finds who is there at the same
+                        // time.
                         sender.work[number].with_mut(|work| unsafe { *work += 1 });
                     });
                 })

@@ -1,8 +1,9 @@
-//! Models of the parking lot, of the latch's queue and of the baton under shuttle: random schedules in
-//! which no wake-up may be lost, writers are alone and one worker at a time holds a scheduler; and
-//! mutants that must fail.
+//! Models of the parking lot, of the latch's queue and of the baton under shuttle: random schedules
+//! in which no wake-up may be lost, writers are alone and one worker at a time holds a scheduler;
+//! and mutants that must fail.
 //!
-//! `RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir target/shuttle`
+//! `RUSTFLAGS="--cfg shuttle" cargo test -p sos --release --test shuttle --target-dir
+//! target/shuttle`
 #![cfg(shuttle)]
 
 use shuttle::sync::atomic::{AtomicBool, AtomicU32};

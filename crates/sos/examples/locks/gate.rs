@@ -1,5 +1,5 @@
-//! Two threads, each tied to a CPU, that measure the same thing at the same time; and the proof that
-//! both really ran: the kernel's books say how long each was on its CPU.
+//! Two threads, each tied to a CPU, that measure the same thing at the same time; and the proof
+//! that both really ran: the kernel's books say how long each was on its CPU.
 
 use std::time::Duration;
 
@@ -123,14 +123,15 @@ fn second_thread(gate: &Gate, work: &impl Work, plan: Plan, cpu: usize) {
     }
 }
 
-/// Nanoseconds that the calling thread has been on a CPU: the same sum that schedstat shows, but brought
-/// up to date, while schedstat waits for the next tick of 4 ms.
+/// Nanoseconds that the calling thread has been on a CPU: the same sum that schedstat shows, but
+/// brought up to date, while schedstat waits for the next tick of 4 ms.
 fn on_cpu() -> u64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap_or(0)
 }
 
-/// Runs a window; returns what was done, the part of it that the thread had its CPU, and its length in nanoseconds.
+/// Runs a window; returns what was done, the part of it that the thread had its CPU, and its length
+/// in nanoseconds.
 fn timed(work: &impl Work, form: usize, thread: usize, until: u64) -> (Done, f64, f64) {
     let id = sys::thread_id();
     let runnable = || sys::run_times(id).unwrap_or_default().runnable_ns;

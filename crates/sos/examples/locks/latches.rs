@@ -1,8 +1,8 @@
 //! Reader/writer latches with few and with many threads, at several shares of writes.
 //!
-//! A read looks at eight words, a write changes them, which takes some 50 ns; between two operations a
-//! thread has 50 ns of work of its own. The words must be equal whenever somebody reads them, and in
-//! the end there must have been as many writes as the threads have counted.
+//! A read looks at eight words, a write changes them, which takes some 50 ns; between two
+//! operations a thread has 50 ns of work of its own. The words must be equal whenever somebody
+//! reads them, and in the end there must have been as many writes as the threads have counted.
 
 use sos::clock;
 use sos::ledger::{Accounts, State};
@@ -303,9 +303,9 @@ fn print(threads: usize, writes: u32, speeds: &[Vec<Speed>; FORMS.len()]) {
         let per_cpu = speeds[form].iter().map(|speed| speed.per_cpu_second).collect();
         row("million operations per CPU second", per_cpu).print();
     }
-    // By CPU time, for with more threads than CPUs none is idle, and a neighbour on the machine takes as much
-    // of the clock's time as it likes; and paired by round. Beside one other at a time: the better one of two
-    // numbers that vary is better than either.
+    // By CPU time, for with more threads than CPUs none is idle, and a neighbour on the machine
+    // takes as much of the clock's time as it likes; and paired by round. Beside one other at a
+    // time: the better one of two numbers that vary is better than either.
     let of = |other: usize| -> Vec<f64> {
         let pairs = speeds[0].iter().zip(&speeds[other]);
         pairs.map(|(ours, other)| ours.per_cpu_second / other.per_cpu_second).collect()

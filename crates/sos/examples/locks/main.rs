@@ -1,8 +1,8 @@
 //! Measures the locks of the machine layer beside others; `bench locks` and `bench model` start it.
 //!
 //! `locks lookups|latches|line [--rounds N] [--ms MS]` prints one JSON object per row and line.
-//! Everything is interleaved: each round measures every form once, so that a neighbour on the machine
-//! hits all of them; rows give the median of the rounds.
+//! Everything is interleaved: each round measures every form once, so that a neighbour on the
+//! machine hits all of them; rows give the median of the rounds.
 
 mod gate;
 mod latches;

@@ -4,8 +4,8 @@
 //!   edge: wall[state] += now - since;  was I off the CPU?;  state = next;  since = now
 //! ```
 //!
-//! `since` is zero while an edge is being written, and different after each: a reader that finds the
-//! same value before and after has read whole books ([`super::whole`]).
+//! `since` is zero while an edge is being written, and different after each: a reader that finds
+//! the same value before and after has read whole books ([`super::whole`]).
 
 use std::mem::MaybeUninit;
 
@@ -34,8 +34,8 @@ use crate::xe::{Emitter, Hub};
 /// Of each part of a long request one in so many is a timed unit: as of short requests.
 const LONG_UNIT_PARTS: u32 = 64;
 
-/// What one thread did in one state, in ticks. The time on a CPU is what is left of `wall`. Parts may
-/// be below zero by a microsecond, which the next one makes good: they are two's complements.
+/// What one thread did in one state, in ticks. The time on a CPU is what is left of `wall`. Parts
+/// may be below zero by a microsecond, which the next one makes good: they are two's complements.
 #[derive(Debug, Default)]
 pub(super) struct StateCell {
     pub(super) wall: Counter,
@@ -62,7 +62,8 @@ pub(super) struct Samples {
     pub(super) turns: Ratio<TURN_PARTS>,
     /// Labels of background work, which is always timed.
     pub(super) background: [Counter; Label::COUNT],
-    /// Until when the present part of a long request is a timed unit, in ticks; zero outside of one.
+    /// Until when the present part of a long request is a timed unit, in ticks; zero outside of
+    /// one.
     window: Counter,
     /// Running time of long requests under labels that did not change: known, not sampled.
     pub(super) long: [Counter; Label::COUNT],
@@ -122,8 +123,9 @@ pub struct Account {
     pub(super) spread: SpinLock<Option<Box<Spread>>>,
 }
 
-/// Memory for the account of a thread that is about to start, from the heap of the thread that starts it: what each
-/// heap has to take for its first block of such a size would do for a dozen threads.
+/// Memory for the account of a thread that is about to start, from the heap of the thread that
+/// starts it: what each heap has to take for its first block of such a size would do for a dozen
+/// threads.
 pub(crate) struct Room {
     account: Arc<MaybeUninit<Account>>,
     recorder: Box<MaybeUninit<Recorder>>,
@@ -296,8 +298,9 @@ impl Account {
         Label::ALL[self.label.load(Ordering::Relaxed) as usize % Label::COUNT]
     }
 
-    /// The sampler's handler has taken so many ticks of the present stay. The kernel has cleared the
-    /// sentinel's word to deliver the signal, or it is made to look so: the next edge sets it right.
+    /// The sampler's handler has taken so many ticks of the present stay. The kernel has cleared
+    /// the sentinel's word to deliver the signal, or it is made to look so: the next edge sets it
+    /// right.
     pub(crate) fn observed(&self, ticks: u64) {
         self.observed.add(ticks);
         if self.is_armed() {
@@ -406,7 +409,8 @@ impl Account {
     #[inline]
     pub(super) fn book(&self, at: usize, wall: u64) {
         self.since.set(0);
-        // Release: pairs with the Acquire fence of the reader, so that who sees an edge sees the zero.
+        // Release: pairs with the Acquire fence of the reader, so that who sees an edge sees the
+        // zero.
         fence(Ordering::Release);
         self.cells[at].wall.add(wall);
         self.tops[usize::from(TOP_OF[at])].add(wall);
@@ -440,8 +444,8 @@ impl Account {
         }
     }
 
-    /// Books a stay in the running state. That of a long request is a timed unit at first, and known
-    /// after that, for as long as its label stays.
+    /// Books a stay in the running state. That of a long request is a timed unit at first, and
+    /// known after that, for as long as its label stays.
     fn book_running(&self, label: usize, on_cpu: u64, now: u64) {
         let window = self.samples.window.get();
         if window == 0 || now <= window {
@@ -484,7 +488,8 @@ impl Account {
         result
     }
 
-    /// Runs the receive that begins a request. Unless that is timed, the receive belongs to the turn.
+    /// Runs the receive that begins a request. Unless that is timed, the receive belongs to the
+    /// turn.
     #[inline]
     pub(super) fn receive<R>(&self, call: impl FnOnce() -> R) -> R {
         match self.at() {
@@ -510,8 +515,9 @@ impl Account {
 
     #[inline]
     fn begin_running(&self) {
-        // What follows a receive is the reading of what it has brought, until somebody says otherwise.
-        // Before the edge, whose own work, where a thread was preempted, has that label too.
+        // What follows a receive is the reading of what it has brought, until somebody says
+        // otherwise. Before the edge, whose own work, where a thread was preempted, has that label
+        // too.
         self.label.store(Label::Decode as u32, Ordering::Relaxed);
         self.edge(RUNNING);
     }
@@ -574,8 +580,8 @@ impl Account {
         }
     }
 
-    /// A request that runs long enters its next part. Each part is timed at its beginning, and on from
-    /// there until its label changes: so a scan is known as well as many lookups are.
+    /// A request that runs long enters its next part. Each part is timed at its beginning, and on
+    /// from there until its label changes: so a scan is known as well as many lookups are.
     pub(super) fn next_part(&self) {
         if self.at() != RUNNING {
             return;
@@ -587,8 +593,8 @@ impl Account {
         self.timed.store(1, Ordering::Relaxed);
     }
 
-    /// Counts down to the next timed request. The gaps are random, 64 on average, so that no pattern
-    /// of the load falls in step with them.
+    /// Counts down to the next timed request. The gaps are random, 64 on average, so that no
+    /// pattern of the load falls in step with them.
     #[inline]
     fn next_is_timed(&self) -> bool {
         let left = self.countdown.load(Ordering::Relaxed).wrapping_sub(1);
@@ -678,8 +684,8 @@ impl Account {
         self.booked().plus(&Spent::of(stay))
     }
 
-    /// The running sums by kind, up to the last edge. A correction may have taken more off a sum than
-    /// it had, for now: modulo 2^64.
+    /// The running sums by kind, up to the last edge. A correction may have taken more off a sum
+    /// than it had, for now: modulo 2^64.
     #[inline]
     pub(super) fn booked(&self) -> Spent {
         Spent::of(std::array::from_fn(|top| self.tops[top].get()))

@@ -1,5 +1,5 @@
-//! Clearing statistics, as DBCC SQLPERF asks, without writing anybody's account: sums are shown less
-//! what they were then, and maxima belong to an era that their owners notice.
+//! Clearing statistics, as DBCC SQLPERF asks, without writing anybody's account: sums are shown
+//! less what they were then, and maxima belong to an era that their owners notice.
 
 use super::Counter;
 use crate::registry::registry;

@@ -1,5 +1,5 @@
-//! Closing the books: all time of all threads by category and name, and how it compares with what the
-//! kernel says of the same threads.
+//! Closing the books: all time of all threads by category and name, and how it compares with what
+//! the kernel says of the same threads.
 //!
 //! ```text
 //!   sum over rows of wall   =  the time of all threads
@@ -243,7 +243,8 @@ impl Accounts {
             fold.add(ended, &ended.read_past());
             (live.to_vec(), fold)
         });
-        // Each in a block of its own: of all together a heap would take half a megabyte, and this is done each second.
+        // Each in a block of its own: of all together a heap would take half a megabyte, and this
+        // is done each second.
         let own = threads.iter().map(|a| Box::new(fold.add(a, &a.read()))).collect();
         (threads, own, fold)
     }

@@ -63,8 +63,8 @@ impl Grown {
     /// What has been gained, which counts as put into rows from now on.
     fn grow(&mut self, totals: &Totals) -> Growth {
         let mut cells = [Sums::default(); CELLS];
-        // The end of a request takes what ran since its last send into the turn, without an edge: what
-        // has been put under running by then is not gained once more.
+        // The end of a request takes what ran since its last send into the turn, without an edge:
+        // what has been put under running by then is not gained once more.
         let sum = |of: Sums| of.on_cpu + of.runnable + of.blocked;
         let put_early = sum(self.cells[RUNNING]).saturating_sub(sum(totals.cell(RUNNING)));
         for (at, grown) in self.cells.iter_mut().enumerate() {
@@ -77,8 +77,8 @@ impl Grown {
         Growth { cells, background, long }
     }
 
-    /// The rows of an interval. Before the first timed request running time is kept back, unless the
-    /// rows are going to be shown: then it has no label, and stays so.
+    /// The rows of an interval. Before the first timed request running time is kept back, unless
+    /// the rows are going to be shown: then it has no label, and stays so.
     fn interval(&mut self, growth: &Growth, shared: &Shared, is_shown: bool) -> Rows {
         let mut rows = Rows::default();
         let [of_running, of_turns] = &mut self.leaned;
@@ -95,8 +95,8 @@ impl Grown {
 }
 
 /// Brings a cell's parts nearer to what they should be, as far as its time has grown: a part that
-/// turns out to have been too large waits until the others have made up for it; so much of its time as
-/// another cell has had early waits for that. Returns the gain.
+/// turns out to have been too large waits until the others have made up for it; so much of its time
+/// as another cell has had early waits for that. Returns the gain.
 fn gain(grown: &mut Sums, wanted: Sums, early: u64) -> Sums {
     let sum = |of: &Sums| of.on_cpu + of.runnable + of.blocked;
     let time = sum(&wanted).saturating_sub(sum(grown)).saturating_sub(early);
@@ -146,8 +146,8 @@ pub(super) struct Found<'a> {
     pub(super) residuals: [u64; 2],
 }
 
-/// The largest difference to the scheduler's books that two foldings in a row have found: one alone may
-/// have been in the middle of an edge.
+/// The largest difference to the scheduler's books that two foldings in a row have found: one alone
+/// may have been in the middle of an edge.
 #[derive(Debug, Default)]
 struct Residual {
     last: Option<u64>,
@@ -212,8 +212,9 @@ impl AllGrown {
     }
 
     /// Kernel time that no wrapper has named: what the kernel counts for these threads, which it
-    /// samples at each tick, less what the wrappers have booked. It comes out of the interval's user
-    /// rows, if it is more than twice its standard error; what they do not have, the next ones give.
+    /// samples at each tick, less what the wrappers have booked. It comes out of the interval's
+    /// user rows, if it is more than twice its standard error; what they do not have, the next ones
+    /// give.
     fn take_unwrapped(&mut self, interval: &mut Rows, totals: &Totals, counted: u64) {
         let tick = clock::ns_to_ticks(sys::tick_ns()) as f64;
         let (on_cpu, _) = totals.on_cpu_and_runnable();
@@ -237,8 +238,8 @@ impl AllGrown {
         self.sampled.1.max(tick * tick)
     }
 
-    /// The rows of all threads, foreign ones included, and the differences to the scheduler's books:
-    /// the largest so far.
+    /// The rows of all threads, foreign ones included, and the differences to the scheduler's
+    /// books: the largest so far.
     pub(super) fn rows(&mut self, foreign: &[sys::ForeignThread], has_unwrapped: bool) -> Rows {
         let mut rows = self.all.rows.clone();
         if has_unwrapped {

@@ -55,8 +55,8 @@ thread_local! {
     static CURRENT: Cell<*const Account> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Books a wait of what waits without a thread, such as a connection whose answer is due later; the thread that goes on
-/// with it calls this. `ticks` are those of [`crate::clock`].
+/// Books a wait of what waits without a thread, such as a connection whose answer is due later; the
+/// thread that goes on with it calls this. `ticks` are those of [`crate::clock`].
 pub fn book_wait(wait_type: WaitType, ticks: u64) {
     with_current(|account| account.book_wait(wait_type, ticks, 0));
 }
@@ -70,7 +70,8 @@ pub fn with_current<R>(f: impl FnOnce(&Account) -> R) -> R {
     f(unsafe { &*current })
 }
 
-/// As [`with_current`], but opens no account for a thread that has none: for what the allocator calls.
+/// As [`with_current`], but opens no account for a thread that has none: for what the allocator
+/// calls.
 #[inline]
 pub(crate) fn if_open(f: impl FnOnce(&Account)) {
     // SAFETY: as in `with_current`.
@@ -141,8 +142,9 @@ pub(crate) fn run_thread(accounts: &Accounts, name: &str, room: Room, body: impl
     memory::close();
 }
 
-/// Accounts of a thread that was not started here; closed when it ends. There may be several, one for
-/// each machine that took the thread in: an earlier one may still be in use further up the stack.
+/// Accounts of a thread that was not started here; closed when it ends. There may be several, one
+/// for each machine that took the thread in: an earlier one may still be in use further up the
+/// stack.
 struct Kept(RefCell<Vec<(Arc<Account>, Weak<Accounts>)>>);
 
 impl Kept {
@@ -336,8 +338,8 @@ pub(crate) fn call<R>(cause: SysCause, call: impl FnOnce() -> R) -> R {
     with_current(|account| account.call(cause, call))
 }
 
-/// Says which statement the calling thread runs, by a number of the caller's choice; 0 for none. One
-/// relaxed store.
+/// Says which statement the calling thread runs, by a number of the caller's choice; 0 for none.
+/// One relaxed store.
 #[inline]
 pub fn set_statement(statement: u64) {
     if !IS_OFF {

@@ -131,8 +131,8 @@ fn rounded(value: f64) -> u64 {
 pub(super) struct Rows(BTreeMap<(Category, &'static str), (Sums, Option<f64>)>);
 
 impl Rows {
-    /// Puts every cell's parts where the table at the top says. Returns the running time of requests
-    /// on a CPU, which is not put anywhere yet.
+    /// Puts every cell's parts where the table at the top says. Returns the running time of
+    /// requests on a CPU, which is not put anywhere yet.
     pub(super) fn add(&mut self, growth: &Growth, turn: &Split<'_, TURN_PARTS>) -> u64 {
         let mut running = growth.cells[RUNNING].on_cpu;
         running -= self.put_known(&growth.long) + growth.long[0];

@@ -1,8 +1,8 @@
 //! `Ratio`: what fully timed requests say about the ones that are not.
 //!
-//! Each timed unit has a total x and parts y_i. The share of part i is estimated as sum(y_i)/sum(x),
-//! the classical ratio estimator; its standard error is
-//! `sqrt(sum((y - r x)^2) / (n (n - 1))) / mean(x)` (Cochran, Sampling Techniques, 6.4).
+//! Each timed unit has a total x and parts y_i. The share of part i is estimated as
+//! sum(y_i)/sum(x), the classical ratio estimator; its standard error is `sqrt(sum((y - r x)^2) /
+//! (n (n - 1))) / mean(x)` (Cochran, Sampling Techniques, 6.4).
 
 use super::Counter;
 

@@ -28,8 +28,8 @@ impl Account {
         self.recorder.as_deref()
     }
 
-    /// Books what the sampler has taken of a stay as observation; returns how much that was. A sample
-    /// between the two accesses is lost to the books: a microsecond.
+    /// Books what the sampler has taken of a stay as observation; returns how much that was. A
+    /// sample between the two accesses is lost to the books: a microsecond.
     pub(super) fn move_observed(&self, at: usize, wall: u64) -> u64 {
         let observed = self.observed.get().min(wall);
         self.observed.set(0);

@@ -47,8 +47,8 @@ impl SessionBooks {
         }
     }
 
-    /// Adds what others have spent and waited for in the session's work; the thread that serves the session
-    /// only, when they have ended.
+    /// Adds what others have spent and waited for in the session's work; the thread that serves the
+    /// session only, when they have ended.
     pub fn absorb(&self, other: &Self) {
         self.add(&other.spent());
         let Some(theirs) = other.waits.get() else { return };

@@ -24,8 +24,8 @@ impl Spent {
     #[inline]
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
-        // A correction may have lowered one sum and raised another: modulo 2^64, so that what is added
-        // up later is right again.
+        // A correction may have lowered one sum and raised another: modulo 2^64, so that what is
+        // added up later is right again.
         Self { ticks: std::array::from_fn(|i| self.ticks[i].wrapping_sub(earlier.ticks[i])) }
     }
 

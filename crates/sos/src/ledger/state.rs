@@ -114,8 +114,8 @@ impl State {
     }
 }
 
-/// Whether a system call made in this cell's state has a cell of its own. In the others the state says
-/// more about the time than the call does.
+/// Whether a system call made in this cell's state has a cell of its own. In the others the state
+/// says more about the time than the call does.
 #[inline]
 pub(super) const fn yields_to_kernel(cell: usize) -> bool {
     matches!(cell, RUNNING | TURN | SCHEDULING | BACKGROUND)

@@ -1,4 +1,5 @@
-//! What a thread books that was off its CPU: how much of its stay it ran, stood ready, or was blocked.
+//! What a thread books that was off its CPU: how much of its stay it ran, stood ready, or was
+//! blocked.
 //!
 //! ```text
 //!   edge: the sentinel has tripped ─┬─ a short wait: blocked, until the next look says better
@@ -6,10 +7,10 @@
 //!                                      waits since the last look
 //! ```
 //!
-//! A look is two system calls, 2 to 8 us. A worker under load sleeps for microseconds in many of its
-//! polls, and the monitor for a millisecond at a time: waits of one kind share a look. All that they
-//! and a stay after them were off the CPU is known exactly then; only how it divides between the two
-//! is reckoned, from what such waits ran on a CPU before.
+//! A look is two system calls, 2 to 8 us. A worker under load sleeps for microseconds in many of
+//! its polls, and the monitor for a millisecond at a time: waits of one kind share a look. All that
+//! they and a stay after them were off the CPU is known exactly then; only how it divides between
+//! the two is reckoned, from what such waits ran on a CPU before.
 
 use super::Counter;
 use super::account::Account;
@@ -28,8 +29,8 @@ const DEFERRED_MAX: u64 = 16;
 /// A longer wait has a look of its own: its cost does not matter, and readers see it split.
 const DEFERRED_NS_MAX: u64 = 2_000_000;
 
-/// A shorter stay that was sampled is not looked into: it was hardly switched as well. What it was off the
-/// CPU nevertheless, the next look finds.
+/// A shorter stay that was sampled is not looked into: it was hardly switched as well. What it was
+/// off the CPU nevertheless, the next look finds.
 const SAMPLED_NS_MAX: u64 = 100_000;
 
 /// Waits of one kind in which a thread was off its CPU, since it last looked into the scheduler's
@@ -107,11 +108,11 @@ impl Account {
         unsafe { &*self.word.load(Ordering::Relaxed) }
     }
 
-    /// Books the present stay, during which the thread was off its CPU, unless the sampler made it look
-    /// so. Returns what of the stay was on a CPU, and the time.
+    /// Books the present stay, during which the thread was off its CPU, unless the sampler made it
+    /// look so. Returns what of the stay was on a CPU, and the time.
     ///
-    /// The books are opened after the look: it takes long, and who is preempted in it must not leave a
-    /// sleep that has its time already but not yet as blocked.
+    /// The books are opened after the look: it takes long, and who is preempted in it must not
+    /// leave a sleep that has its time already but not yet as blocked.
     #[cold]
     pub(super) fn hit(&self, at: usize, wall: u64, now: u64) -> (u64, u64) {
         if matches!(self.watch.source(), Source::Schedstat | Source::WallOnly) {
@@ -234,8 +235,8 @@ impl Account {
         Split { runnable, blocked: off.blocked.wrapping_sub(blocked), ..off }
     }
 
-    /// Reads the scheduler's books and the clock with no switch in between. Whatever happens after that
-    /// is another hit.
+    /// Reads the scheduler's books and the clock with no switch in between. Whatever happens after
+    /// that is another hit.
     pub(super) fn look(&self) -> Option<Look> {
         for _ in 0..LOOKS_MAX {
             self.armed.set(self.watch.arm(self.own_word()));
@@ -250,8 +251,8 @@ impl Account {
         None
     }
 
-    /// Moves what was not on a CPU, or was in spite of waiting, to where [`Spent`](super::Spent) shows
-    /// it.
+    /// Moves what was not on a CPU, or was in spite of waiting, to where [`Spent`](super::Spent)
+    /// shows it.
     fn correct_tops(&self, at: usize, runnable: u64, blocked: u64, on_cpu: u64) {
         let top = &self.tops[usize::from(TOP_OF[at])];
         let runnable_top = &self.tops[Top::Runnable as usize];

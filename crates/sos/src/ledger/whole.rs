@@ -13,9 +13,11 @@ use crate::sys::{self, KernelCounts, RunTimes};
 const READ_TRIES: u32 = 64;
 /// How often a reader looks for a moment without an edge to read the scheduler's books in.
 const BESIDE_TRIES: u32 = 8;
-/// A reader that takes longer over the scheduler's books was preempted, and they are of an earlier moment.
+/// A reader that takes longer over the scheduler's books was preempted, and they are of an earlier
+/// moment.
 const BESIDE_NS_MAX: u64 = 100_000;
-/// By how much a thread that runs may seem to have been off its CPU, between one reading and the next.
+/// By how much a thread that runs may seem to have been off its CPU, between one reading and the
+/// next.
 const BEHIND_NS: u64 = 200_000;
 
 /// A copy of an account's cells, in ticks, the stay in progress included.
@@ -174,7 +176,8 @@ impl Account {
                 cell.blocked.add(blocked);
             }
             let spread = before.up_to(&whole.wall);
-            // Of the same moment as the parts below; where another reader was ahead, the books are not.
+            // Of the same moment as the parts below; where another reader was ahead, the books are
+            // not.
             whole.is_beside &= spread.wall == whole.wall;
             whole.wall = spread.wall;
             *slot = Some(Box::new(spread));
@@ -192,8 +195,8 @@ impl Whole {
         self.stay_on_cpu = stay;
     }
 
-    /// Where the scheduler's books are of another moment, the stay in progress is what its state says:
-    /// a sleep of a second must not look like work because it ended just now.
+    /// Where the scheduler's books are of another moment, the stay in progress is what its state
+    /// says: a sleep of a second must not look like work because it ended just now.
     fn guess_stay(&mut self) {
         if State::of_index(self.at).waits() {
             let stay = std::mem::take(&mut self.stay_on_cpu);
@@ -253,9 +256,9 @@ impl Spread {
     }
 
     /// The runnable and the blocked part of each cell's growth, such that the sums of all cells are
-    /// those of the scheduler's books; `spread` are the sums so far. What was not on a CPU among the
-    /// states that run is runnable as far as there was waiting for a CPU, and blocked beyond that; the
-    /// rest of the waiting for a CPU came at the end of waits.
+    /// those of the scheduler's books; `spread` are the sums so far. What was not on a CPU among
+    /// the states that run is runnable as far as there was waiting for a CPU, and blocked beyond
+    /// that; the rest of the waiting for a CPU came at the end of waits.
     fn share(&self, wall: &[u64; CELLS], times: RunTimes, spread: [u64; 2]) -> [(u64, u64); CELLS] {
         let grown: [u64; CELLS] = std::array::from_fn(|at| wall[at].saturating_sub(self.wall[at]));
         let waits = |at: usize| State::of_index(at).waits();

@@ -5,8 +5,8 @@
 //!                └── more threads than CPUs ────────────┘
 //! ```
 //!
-//! The time belongs to [`State::Spin`]. Nothing else is written to the books while the lock is held: the slow path returns a [`Booking`], which
-//! the guard books once it has freed the lock.
+//! The time belongs to [`State::Spin`]. Nothing else is written to the books while the lock is
+//! held: the slow path returns a [`Booking`], which the guard books once it has freed the lock.
 
 use super::SpinClass;
 #[cfg(not(any(loom, shuttle)))]
@@ -155,7 +155,8 @@ impl Contention {
 
 #[cfg(not(any(loom, shuttle)))]
 impl Course {
-    /// Tells sessions of events that the waiter offers its CPU or sleeps, and once in a while that it has waited for long.
+    /// Tells sessions of events that the waiter offers its CPU or sleeps, and once in a while that
+    /// it has waited for long.
     fn tell(&mut self, now: u64) {
         let told = told::Backoff {
             address: self.address,

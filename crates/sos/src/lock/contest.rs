@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The first looks ([`Brief`]) read no clock and change no state, which would take longer than most
-//! latches are held: they are booked as so many pauses of known length. As with spinlocks, nothing but
-//! the state is written to the books before the latch has been freed.
+//! latches are held: they are booked as so many pauses of known length. As with spinlocks, nothing
+//! but the state is written to the books before the latch has been freed.
 
 use super::LatchClass;
 use super::latch_word::Wanted;
@@ -71,12 +71,12 @@ mod real {
         park_ticks: u64,
     }
 
-    /// Looks of a thread that has found the latch taken, or has lost a race for it, before it waits in
-    /// earnest.
+    /// Looks of a thread that has found the latch taken, or has lost a race for it, before it waits
+    /// in earnest.
     const LOOKS_MAX: u32 = 6;
-    /// The time before the first of them, at least one PAUSE; twice as long before each further one.
-    /// Who stays away after a lost race as well lets the other thread work on a cache line that it has:
-    /// two that never pause pass it to and fro.
+    /// The time before the first of them, at least one PAUSE; twice as long before each further
+    /// one. Who stays away after a lost race as well lets the other thread work on a cache line
+    /// that it has: two that never pause pass it to and fro.
     const LOOK_NS: u32 = 40;
     /// The favour of readers never stays away for longer than this, or than ending it costs.
     const AWAY_NS_MAX: u64 = 100_000_000;
@@ -268,8 +268,8 @@ mod real {
 #[cfg(any(loom, shuttle))]
 pub(super) use model::{Brief, Contest, away_max, now};
 
-/// Under a model checker no time passes: who cannot have the latch lets another thread run, and under
-/// shuttle parks at once.
+/// Under a model checker no time passes: who cannot have the latch lets another thread run, and
+/// under shuttle parks at once.
 #[cfg(any(loom, shuttle))]
 mod model {
     use super::{Booking, LatchClass, Wanted};

@@ -91,8 +91,8 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
     fn leave(&self, next: impl Fn(LatchWord) -> LatchWord) {
         loop {
             let word = self.load();
-            // Release: pairs with the Acquire of whoever takes the word. It fails when a woken thread
-            // has just said that it is there.
+            // Release: pairs with the Acquire of whoever takes the word. It fails when a woken
+            // thread has just said that it is there.
             let (free, failed) = (O::FREE, Ordering::Relaxed);
             if self.word.compare_exchange(word.0, next(word).0, free, failed).is_ok() {
                 return;

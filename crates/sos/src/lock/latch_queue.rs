@@ -68,7 +68,8 @@ fn now() -> u64 {
     crate::clock::now_ticks()
 }
 
-/// Whether somebody who waits since `since` has waited too long, and the last hand-over is as long ago.
+/// Whether somebody who waits since `since` has waited too long, and the last hand-over is as long
+/// ago.
 #[cfg(not(shuttle))]
 fn is_due(since: u64, handed_at: u64) -> bool {
     let ticks = now().saturating_sub(since.max(handed_at));

@@ -1,5 +1,5 @@
-//! Locks: `SpinLock` and `RwSpin` never give up the CPU's owner, `RwLatch` parks, `VersionLatch` lets
-//! readers proceed without writing at all.
+//! Locks: `SpinLock` and `RwSpin` never give up the CPU's owner, `RwLatch` parks, `VersionLatch`
+//! lets readers proceed without writing at all.
 //!
 //! The uncontended path of each counts and times nothing. The slow path books collisions, spins,
 //! time, backoffs and sleeps on the calling thread's own account, by the class of the lock.

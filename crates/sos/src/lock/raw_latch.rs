@@ -9,13 +9,13 @@
 //! * *optimistic*: reads the version and checks it afterwards, for data that may be read while
 //!   being written.
 //!
-//! Who finds the latch taken looks again a few times, which is all that most need, and reads no clock
-//! for it. After that it books what it does: it spins for 2 us at most, not at all while more threads
-//! than CPUs want to run, and then parks. Barging is allowed: a latch that is freed is free for whoever
-//! comes first, for a woken thread takes microseconds to come, and while one is on its way no other is
-//! woken. But the head of a queue that has waited for 0.75 ms gets the latch handed over. Readers go in
-//! batches: a writer that leaves lets all parked readers in, the last reader wakes a writer, and while a
-//! writer is parked new readers hold back.
+//! Who finds the latch taken looks again a few times, which is all that most need, and reads no
+//! clock for it. After that it books what it does: it spins for 2 us at most, not at all while more
+//! threads than CPUs want to run, and then parks. Barging is allowed: a latch that is freed is free
+//! for whoever comes first, for a woken thread takes microseconds to come, and while one is on its
+//! way no other is woken. But the head of a queue that has waited for 0.75 ms gets the latch handed
+//! over. Readers go in batches: a writer that leaves lets all parked readers in, the last reader
+//! wakes a writer, and while a writer is parked new readers hold back.
 
 use std::marker::PhantomData;
 
@@ -145,7 +145,8 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         readers::enter::<O>(row?, self.address(), still).map(Hold::Shown)
     }
 
-    /// The first attempt has failed: another reader came in between, or a writer is in for a moment.
+    /// The first attempt has failed: another reader came in between, or a writer is in for a
+    /// moment.
     #[cold]
     fn read_again<'r>(
         &self,

@@ -1,9 +1,9 @@
 //! Visible readers: the two sides of a lock whose readers write nothing shared.
 //!
-//! A reader shows the lock's address in its own [`Row`] and then looks whether the lock still favours
-//! readers; a writer ends that and then looks through the rows. Dekker's pattern: each side needs a
-//! fence between its store and its loads. With membarrier(2) the writer's system call stands for the
-//! fences of all readers, and theirs costs nothing.
+//! A reader shows the lock's address in its own [`Row`] and then looks whether the lock still
+//! favours readers; a writer ends that and then looks through the rows. Dekker's pattern: each side
+//! needs a fence between its store and its loads. With membarrier(2) the writer's system call
+//! stands for the fences of all readers, and theirs costs nothing.
 
 #[cfg(not(any(loom, shuttle)))]
 use crate::sync::{AtomicBool, OnceLock};
@@ -57,8 +57,8 @@ pub(super) fn leave<O: ReaderOrders>(slot: Shown<'_>) {
     slot.store(0, O::LEAVE);
 }
 
-/// Waits until no row shows a read of the lock at `address`, which no longer favours readers. `pause`
-/// lets time pass.
+/// Waits until no row shows a read of the lock at `address`, which no longer favours readers.
+/// `pause` lets time pass.
 pub(super) fn wait_out<O: ReaderOrders>(rows: &[Row], address: usize, mut pause: impl FnMut()) {
     for row in rows {
         while row.shows(address, O::SCAN) {

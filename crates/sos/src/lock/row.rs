@@ -1,11 +1,12 @@
 //! `Row`: what each thread shows of itself to those who wait for locks.
 //!
-//! A row is one thread's own pair of cache lines: the locks that it reads under their bias, whether it
-//! sleeps in the kernel, and what it waits for. Only the thread itself writes its row, so showing
-//! something costs a plain store; whoever wants to know scans the rows, which is rare.
+//! A row is one thread's own pair of cache lines: the locks that it reads under their bias, whether
+//! it sleeps in the kernel, and what it waits for. Only the thread itself writes its row, so
+//! showing something costs a plain store; whoever wants to know scans the rows, which is rare.
 //!
-//! The visible readers follow "BRAVO: Biased Locking for Reader-Writer Locks" (Dice and Kogan, 2019),
-//! with a row per thread instead of a hash of thread and lock, so that no slot is ever shared.
+//! The visible readers follow "BRAVO: Biased Locking for Reader-Writer Locks" (Dice and Kogan,
+//! 2019), with a row per thread instead of a hash of thread and lock, so that no slot is ever
+//! shared.
 
 #[cfg(not(any(loom, shuttle)))]
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64};

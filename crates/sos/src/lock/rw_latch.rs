@@ -53,9 +53,9 @@ impl<T> RwLatch<T> {
         T: Copy,
     {
         if let Some(version) = self.raw.optimistic() {
-            // SAFETY: the pointer is valid and aligned. A writer may change the value meanwhile: then
-            // the copy may be torn, which is no value yet and is thrown away below. Volatile, so that
-            // the compiler reads once, here.
+            // SAFETY: the pointer is valid and aligned. A writer may change the value meanwhile:
+            // then the copy may be torn, which is no value yet and is thrown away below. Volatile,
+            // so that the compiler reads once, here.
             let copy = unsafe { self.value.get().cast::<MaybeUninit<T>>().read_volatile() };
             if self.raw.validate(version) {
                 // SAFETY: nobody wrote while it was copied, so it is what the last writer left.

@@ -1,7 +1,8 @@
 //! A reader/writer spinlock in three forms that can be told apart only by their cost.
 //!
 //! The exclusive and the one-word form stay for comparison: they are what a metadata cache looked
-//! like before and after it was first repaired. The distributed form has a file of its own. One word:
+//! like before and after it was first repaired. The distributed form has a file of its own. One
+//! word:
 //!
 //! | bit 31 (writer) | bit 30 (writer waits) | the rest | meaning                           |
 //! |-----------------|-----------------------|----------|-----------------------------------|

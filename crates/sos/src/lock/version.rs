@@ -1,4 +1,5 @@
-//! A latch for index nodes: readers write nothing, and check afterwards that no writer came between.
+//! A latch for index nodes: readers write nothing, and check afterwards that no writer came
+//! between.
 //!
 //! | bits     | meaning                                                        |
 //! |----------|----------------------------------------------------------------|
@@ -50,7 +51,8 @@ impl<O: VersionOrders> VersionLatch<O> {
         Self { word: AtomicU64::new(0), orders: PhantomData }
     }
 
-    /// Begins to read: waits out a writer, and returns the version to check with [`Self::validate`].
+    /// Begins to read: waits out a writer, and returns the version to check with
+    /// [`Self::validate`].
     #[inline]
     pub fn read(&self) -> Result<u64, ObsoleteError> {
         // Acquire: pairs with the Release of `VersionGuard`'s drop.

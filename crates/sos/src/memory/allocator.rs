@@ -1,8 +1,8 @@
 //! The process's allocator: extents above 10 KB, mimalloc below, with every byte booked on a clerk.
 //!
-//! A block is taken for the thread's current clerk, and every block says whose it is: an extent in the table
-//! of pages (`pool.rs`), a smaller one in the table of the heap (`tag.rs`). It goes back to that clerk whoever
-//! frees it, and stays with it when it grows.
+//! A block is taken for the thread's current clerk, and every block says whose it is: an extent in
+//! the table of pages (`pool.rs`), a smaller one in the table of the heap (`tag.rs`). It goes back
+//! to that clerk whoever frees it, and stays with it when it grows.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -15,9 +15,10 @@ use super::tag::{self, TAGGED_BYTES};
 use super::{MemoryClerk, heap, pool, signed, with_clerk};
 use crate::ledger;
 
-/// Blocks of this size and more are extents: for larger ones than these 10 KB mimalloc takes 512 KB at once
-/// (`MI_SMALL_MAX_OBJ_SIZE`), of which one block keeps all. Below, mimalloc is better: its blocks do not all begin
-/// at the same place of a page, where columns that are read together would shun the same cache lines.
+/// Blocks of this size and more are extents: for larger ones than these 10 KB mimalloc takes 512 KB
+/// at once (`MI_SMALL_MAX_OBJ_SIZE`), of which one block keeps all. Below, mimalloc is better: its
+/// blocks do not all begin at the same place of a page, where columns that are read together would
+/// shun the same cache lines.
 const EXTENTS_FROM_BYTES: usize = (10 << 10) + 1;
 /// The strictest alignment that extents have.
 const EXTENT_ALIGN_BYTES: usize = 8 << 10;
@@ -45,15 +46,16 @@ fn heap_of(clerk: MemoryClerk) -> *mut c_void {
     if clerk == MemoryClerk::Xtp { heap::rows() } else { ptr::null_mut() }
 }
 
-/// Takes a block from mimalloc. Its function for aligned blocks takes a larger one and moves into it,
-/// whenever the free list of the size happens to be empty; few layouts need it.
+/// Takes a block from mimalloc. Its function for aligned blocks takes a larger one and moves into
+/// it, whenever the free list of the size happens to be empty; few layouts need it.
 ///
 /// # Safety
 /// As [`GlobalAlloc::alloc`]; the layout is one of [`placed`].
 #[inline]
 unsafe fn take(clerk: MemoryClerk, layout: Layout) -> *mut u8 {
     let (heap, bytes, align) = (heap_of(clerk), layout.size(), layout.align());
-    // All blocks are aligned to as much by themselves, which mimalloc asserts (`mi_page_malloc_zero`).
+    // All blocks are aligned to as much by themselves, which mimalloc asserts
+    // (`mi_page_malloc_zero`).
     let block = match (heap.is_null(), align <= TAGGED_BYTES) {
         // SAFETY: gives a block of this size or null.
         (true, true) => unsafe { mi_malloc(bytes) },
@@ -98,8 +100,9 @@ unsafe fn retake(clerk: MemoryClerk, block: *mut u8, layout: Layout) -> *mut u8 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
 
-/// What mimalloc is asked for: at least what has a tag of its own. Memory that all threads read gets whole
-/// cache lines, so that what the thread that made it writes later is never on one of them.
+/// What mimalloc is asked for: at least what has a tag of its own. Memory that all threads read
+/// gets whole cache lines, so that what the thread that made it writes later is never on one of
+/// them.
 #[inline]
 fn placed(clerk: MemoryClerk, layout: Layout) -> Layout {
     if clerk.is_read_by_all() {
@@ -119,7 +122,8 @@ unsafe fn alloc_block(layout: Layout, zeroed: Zeroed) -> *mut u8 {
     let clerk = current();
     let whole = placed(clerk, layout);
     let block = match zeroed {
-        // SAFETY: at least as large and as aligned as the caller's layout, which is not of size zero.
+        // SAFETY: at least as large and as aligned as the caller's layout, which is not of size
+        // zero.
         Zeroed::No => unsafe { take(clerk, whole) },
         // SAFETY: as above.
         Zeroed::Yes => unsafe { take_zeroed(clerk, whole) },
@@ -204,8 +208,8 @@ enum Zeroed {
     Yes,
 }
 
-// SAFETY: every call is handed on to mimalloc with a layout at least as large and as aligned, or to the
-// pool; which of them has a block is told by its address.
+// SAFETY: every call is handed on to mimalloc with a layout at least as large and as aligned, or to
+// the pool; which of them has a block is told by its address.
 unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

@@ -1,17 +1,19 @@
-//! The limit of memory: what the process takes from the operating system stays within it, and a request that asks before
-//! it grows gets error 701 rather than the process an abort.
+//! The limit of memory: what the process takes from the operating system stays within it, and a
+//! request that asks before it grows gets error 701 rather than the process an abort.
 //!
 //! ```text
 //!   0                                                        soft                      limit
 //!   ├── in use ──┬── lost: rounding, ──┬─ others: ─┬─ free ───┤ reserve: for who does not ┤
 //!   │   (clerks) │   magazines, pages  │  stacks   │          │ ask, or asked too late    │
 //! ```
-//! All of the line is resident. Who has memory put behind addresses says so first ([`grow`]): where that would pass the
-//! soft limit, free memory goes back to the system instead, whoever keeps it. Where none is left, requests are refused
-//! ([`check`]), and the reserve is for those that cannot be.
+//! All of the line is resident. Who has memory put behind addresses says so first ([`grow`]): where
+//! that would pass the soft limit, free memory goes back to the system instead, whoever keeps it.
+//! Where none is left, requests are refused ([`check`]), and the reserve is for those that cannot
+//! be.
 //!
-//! What is lost is known only by looking ([`look`]): once a second, and near the soft limit with each part of the memory
-//! that is taken. In between one number stands for it: how much may be in use ([`ROOM`]).
+//! What is lost is known only by looking ([`look`]): once a second, and near the soft limit with
+//! each part of the memory that is taken. In between one number stands for it: how much may be in
+//! use ([`ROOM`]).
 
 use std::fmt;
 
@@ -37,12 +39,14 @@ const BACK_PART: u64 = 256;
 
 static USED: CachePadded<AtomicI64> = CachePadded::new(AtomicI64::new(0));
 static LIMIT: AtomicU64 = AtomicU64::new(u64::MAX);
-/// Memory of the process that is neither extents nor heap: stacks, variables, tables. As the trimmer last found it.
+/// Memory of the process that is neither extents nor heap: stacks, variables, tables. As the
+/// trimmer last found it.
 static OTHERS: AtomicU64 = AtomicU64::new(0);
 /// From so much resident memory on it is looked at what is lost.
 static LOOK_FROM: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// What every request reads, on a line of its own that is written only when an answer changes, or once a second.
+/// What every request reads, on a line of its own that is written only when an answer changes, or
+/// once a second.
 struct Answers {
     /// Whether requests are refused.
     is_over: AtomicBool,
@@ -103,7 +107,8 @@ fn soft_bytes() -> u64 {
 
 /// Bytes that the process has in memory, without what it has from files.
 fn resident_bytes() -> u64 {
-    // Relaxed, here and below: numbers that order nothing, and are as old as the last populating thread.
+    // Relaxed, here and below: numbers that order nothing, and are as old as the last populating
+    // thread.
     EXTENTS.populated() + HEAP.populated() + OTHERS.load(Ordering::Relaxed)
 }
 
@@ -113,7 +118,8 @@ pub fn check() -> Result<(), OverLimit> {
     if ANSWERS.is_over.load(Ordering::Relaxed) { look_for(0) } else { Ok(()) }
 }
 
-/// Whether who gives memory back in the end may go on to take some of the reserve: one relaxed load of the same line.
+/// Whether who gives memory back in the end may go on to take some of the reserve: one relaxed load
+/// of the same line.
 ///
 /// # Errors
 /// It is used up.
@@ -163,8 +169,8 @@ fn look_for(bytes: u64) -> Result<(), OverLimit> {
     if look_at(bytes) { Ok(()) } else { Err(OverLimit) }
 }
 
-/// Looks at what is lost, and decides anew whether requests are refused; returns whether so many bytes more are
-/// within the soft limit.
+/// Looks at what is lost, and decides anew whether requests are refused; returns whether so many
+/// bytes more are within the soft limit.
 fn look_at(bytes: u64) -> bool {
     let (used, soft) = (USED.load(Ordering::Relaxed), soft_bytes());
     let idle = pool::idle_bytes() + heap::idle_bytes();
@@ -183,7 +189,8 @@ fn set(answer: &AtomicBool, value: bool) {
     }
 }
 
-/// Says that so many bytes are about to get memory. Called with no lock held, and from within the allocator.
+/// Says that so many bytes are about to get memory. Called with no lock held, and from within the
+/// allocator.
 #[inline]
 pub(super) fn grow(bytes: usize) {
     let after = resident_bytes().saturating_add(bytes as u64);
@@ -192,7 +199,8 @@ pub(super) fn grow(bytes: usize) {
     }
 }
 
-/// Gives free memory back to the system until so many bytes more are within the soft limit, if there is so much.
+/// Gives free memory back to the system until so many bytes more are within the soft limit, if
+/// there is so much.
 #[cold]
 fn make_room(bytes: u64) {
     let (limit, soft) = (limit_bytes(), soft_bytes());
@@ -235,8 +243,8 @@ fn set_short(is_short: bool) {
     set(&ANSWERS.is_short, is_short);
 }
 
-/// Measures, for the trimmer: what the process has beside extents and heap, and what is lost. Returns whether memory
-/// is short.
+/// Measures, for the trimmer: what the process has beside extents and heap, and what is lost.
+/// Returns whether memory is short.
 pub(super) fn measure() -> bool {
     measure_others();
     look_at(0);

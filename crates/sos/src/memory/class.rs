@@ -1,6 +1,6 @@
-//! Sizes of extents: 8 KB times 1 to 8, then four steps to each doubling, up to 2 MB. A size between two
-//! steps takes the larger one, at most a quarter more than it asked for; above 2 MB an extent is a run
-//! of whole units, and only the pages asked for are ever populated.
+//! Sizes of extents: 8 KB times 1 to 8, then four steps to each doubling, up to 2 MB. A size
+//! between two steps takes the larger one, at most a quarter more than it asked for; above 2 MB an
+//! extent is a run of whole units, and only the pages asked for are ever populated.
 
 /// Bytes of the smallest extent; all others are multiples of it.
 pub(super) const PAGE_BYTES: usize = 8 << 10;

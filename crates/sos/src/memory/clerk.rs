@@ -45,7 +45,8 @@ registry! {
         LogPool => "MEMORYCLERK_SQLLOGPOOL",
         /// Extended events.
         ExtendedEvents => "MEMORYCLERK_XE_BUFFER",
-        /// What the system put there: the binary's own pages and variables, and those of its libraries.
+        /// What the system put there: the binary's own pages and variables, and those of its
+        /// libraries.
         Host => "MEMORYCLERK_HOST",
     }
 }
@@ -144,8 +145,8 @@ fn flush_pages_taken() {
     PAGES_TAKEN.fetch_add(PAGES_TAKEN_HELD.replace(0), Ordering::Relaxed);
 }
 
-/// Returns how often 8 KB or more were allocated since the start: exact but for what other threads still
-/// hold back, at most 15 each.
+/// Returns how often 8 KB or more were allocated since the start: exact but for what other threads
+/// still hold back, at most 15 each.
 #[must_use]
 pub fn page_allocations() -> u64 {
     flush_pages_taken();
@@ -168,8 +169,8 @@ pub fn flush() {
     flush_books();
 }
 
-/// As [`flush`], and gives back the extents that the thread keeps for itself: when a task in the background has done its
-/// part and waits for the next.
+/// As [`flush`], and gives back the extents that the thread keeps for itself: when a task in the
+/// background has done its part and waits for the next.
 pub(crate) fn retire() {
     super::pool::flush();
     flush_books();
@@ -181,8 +182,9 @@ pub(crate) fn close() {
     flush_books();
 }
 
-/// Gives back what the calling thread keeps for itself, and lets others have what room is left beside its blocks: of a
-/// thread that has had nothing to do for a while ([`super::TIDY_NS`]) and may have again.
+/// Gives back what the calling thread keeps for itself, and lets others have what room is left
+/// beside its blocks: of a thread that has had nothing to do for a while ([`super::TIDY_NS`]) and
+/// may have again.
 pub fn tidy() {
     super::heap::abandon();
     retire();

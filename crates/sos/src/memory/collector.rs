@@ -1,8 +1,8 @@
-//! The collectors of the process, who free what nobody needs any more, and the wait of those who are refused memory
-//! meanwhile: wait type `MEMORY_ALLOCATION_EXT`.
+//! The collectors of the process, who free what nobody needs any more, and the wait of those who
+//! are refused memory meanwhile: wait type `MEMORY_ALLOCATION_EXT`.
 //!
-//! A wait ends with room, or when a pass has freed nothing and nothing is left, or when for [`PATIENCE`] nothing that is
-//! left could be freed: somebody still sees it.
+//! A wait ends with room, or when a pass has freed nothing and nothing is left, or when for
+//! [`PATIENCE`] nothing that is left could be freed: somebody still sees it.
 
 use std::time::Duration;
 
@@ -20,7 +20,8 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const WAIT_MAX: Duration = Duration::from_secs(10);
 /// Time between two passes that free nothing.
 const PAUSE: Duration = Duration::from_millis(5);
-/// Looks at whether what was unlinked can be freed, of a pass that somebody waits for, and time between them.
+/// Looks at whether what was unlinked can be freed, of a pass that somebody waits for, and time
+/// between them.
 const LOOKS: u32 = 20;
 const LOOK_PAUSE: Duration = Duration::from_micros(100);
 
@@ -40,8 +41,8 @@ pub enum NoRoom {
     Cancelled,
 }
 
-/// Asks for so many bytes more within the limit; if there is no room, waits for what the collectors can free. The caller
-/// holds nothing that a collector waits for.
+/// Asks for so many bytes more within the limit; if there is no room, waits for what the collectors
+/// can free. The caller holds nothing that a collector waits for.
 ///
 /// # Errors
 /// There is none, or the client gave up.

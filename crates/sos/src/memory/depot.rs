@@ -6,8 +6,8 @@
 //! | p     | the pack that begins at `p` belongs to nobody  | 0, by the one who takes it         |
 //!
 //! A pack is written before it is put and read after it is taken; from the one to the other its new
-//! owner must see what the old one wrote, which the two orderings are for. A place holds no more than
-//! an address, and whoever takes it swaps a zero in: there is no moment at which two have it.
+//! owner must see what the old one wrote, which the two orderings are for. A place holds no more
+//! than an address, and whoever takes it swaps a zero in: there is no moment at which two have it.
 
 use std::marker::PhantomData;
 

@@ -6,8 +6,8 @@
 //! | decommit-per-segment | free memory goes back to the system after each segment | `kernel`, `decommit` and `page_populate`; released bytes |
 //! | allocator-lock | every extent is taken and given under one exclusive lock | `spin`, `SOS_LARGEPAGE_ALLOCATOR` |
 //!
-//! All are off unless the command line says so; off, they cost one relaxed load of a line that nobody
-//! writes.
+//! All are off unless the command line says so; off, they cost one relaxed load of a line that
+//! nobody writes.
 
 use super::clerk::book;
 use super::{MemoryClerk, pool, trimmer};
@@ -97,8 +97,8 @@ impl Drop for HashPage {
     }
 }
 
-/// Gives all memory that is free back to the system, on the calling thread, in the mode that wants it
-/// after each segment.
+/// Gives all memory that is free back to the system, on the calling thread, in the mode that wants
+/// it after each segment.
 #[inline]
 pub fn after_segment() {
     if Experiment::DecommitPerSegment.is_on() {

@@ -1,10 +1,11 @@
-//! mimalloc's part of the memory: which slices of it are in use, and which have memory behind them. It is two heaps of
-//! mimalloc's, one for rows of tables and one for all else, which have no page in common.
+//! mimalloc's part of the memory: which slices of it are in use, and which have memory behind them.
+//! It is two heaps of mimalloc's, one for rows of tables and one for all else, which have no page
+//! in common.
 //!
-//! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating system for
-//! anything but memory that is not there yet: what is given back keeps its memory, to be used again. The
-//! trimmer takes the memory of slices that nobody has asked for; of a huge page when an eighth of it is free at least
-//! ([`super::slices`]).
+//! mimalloc asks for slices and gives them back by one call, [`commit`]. Neither asks the operating
+//! system for anything but memory that is not there yet: what is given back keeps its memory, to be
+//! used again. The trimmer takes the memory of slices that nobody has asked for; of a huge page
+//! when an eighth of it is free at least ([`super::slices`]).
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -19,8 +20,9 @@ use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
 
 /// mimalloc takes memory in steps of this.
 const SLICE_BYTES: usize = 64 << 10;
-/// What mimalloc is given first, and at most at once: its tables are in proportion, and it looks through
-/// what it has from the start. A second heap's table of 1 GB would be a block of 192 KB, for which it takes 4 MB.
+/// What mimalloc is given first, and at most at once: its tables are in proportion, and it looks
+/// through what it has from the start. A second heap's table of 1 GB would be a block of 192 KB,
+/// for which it takes 4 MB.
 const SHARE_BYTES: usize = 256 << 20;
 const SHARE_BYTES_MAX: usize = 8 << 30;
 /// What mimalloc takes at least (`MI_ARENA_MIN_SIZE`).
@@ -32,13 +34,13 @@ pub(super) const HEAP_BYTES_MAX: usize = 512 << 30;
 static UNITS: [Slices; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { Slices::new() }; HEAP_BYTES_MAX / UNIT_BYTES];
 
-/// Of each unit, the slices whose part of the table of tags is populated: a page for each slice that was ever
-/// in use, since a huge page brings many that never are. Written by who has a slice of the unit, and by the
-/// trimmer when nobody has.
+/// Of each unit, the slices whose part of the table of tags is populated: a page for each slice
+/// that was ever in use, since a huge page brings many that never are. Written by who has a slice
+/// of the unit, and by the trimmer when nobody has.
 static TAGGED: [AtomicU32; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicU32::new(0) }; HEAP_BYTES_MAX / UNIT_BYTES];
-/// Units whose pages are small ones: the trimmer has taken them apart, or memory was short when they began. Written by
-/// the two.
+/// Units whose pages are small ones: the trimmer has taken them apart, or memory was short when
+/// they began. Written by the two.
 static APART: [AtomicBool; HEAP_BYTES_MAX / UNIT_BYTES] =
     [const { AtomicBool::new(false) }; HEAP_BYTES_MAX / UNIT_BYTES];
 
@@ -50,8 +52,8 @@ const _: () = assert!(UNIT_SLICES * SLICE_BYTES == UNIT_BYTES, "slices make up a
 unsafe extern "C" {
     fn mi_heap_new() -> *mut c_void;
     fn mi_theap_get_default() -> *mut c_void;
-    // Not of mimalloc's public functions: a thread's part of a heap, if it has one, and what mimalloc does with it
-    // itself when a thread ends.
+    // Not of mimalloc's public functions: a thread's part of a heap, if it has one, and what
+    // mimalloc does with it itself when a thread ends.
     fn _mi_heap_theap_get_peek(heap: *const c_void) -> *mut c_void;
     fn _mi_theap_collect_abandon(heap: *mut c_void);
     fn mi_option_set(option: c_int, value: std::ffi::c_long);
@@ -82,8 +84,9 @@ pub(super) fn open() {
     ROWS.store(unsafe { mi_heap_new() }, Ordering::Relaxed);
 }
 
-/// mimalloc's heap for rows of tables: pages of their own. Rows come and go by the ten thousand; what else there is
-/// of their sizes, a few hundred blocks that stay for long, would be strewn over all pages that they ever took.
+/// mimalloc's heap for rows of tables: pages of their own. Rows come and go by the ten thousand;
+/// what else there is of their sizes, a few hundred blocks that stay for long, would be strewn over
+/// all pages that they ever took.
 static ROWS: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// The heap for rows of tables; null if there is none of their own.
@@ -93,8 +96,8 @@ pub(super) fn rows() -> *mut c_void {
     ROWS.load(Ordering::Relaxed)
 }
 
-/// Has mimalloc keep what it takes from the system by itself, where that has refused us addresses: nobody but the
-/// trimmer is to give memory back.
+/// Has mimalloc keep what it takes from the system by itself, where that has refused us addresses:
+/// nobody but the trimmer is to give memory back.
 pub(super) fn refused() {
     // SAFETY: as above; -1 is never.
     unsafe { mi_option_set(PURGE_DELAY, -1) };
@@ -173,14 +176,15 @@ fn take(unit: usize, slices: u64) {
     }
     let missing = UNITS[unit].take(slices, by);
     if missing != 0 {
-        // A thread that finds a slice populated may touch it a moment before it is, and takes the fault.
+        // A thread that finds a slice populated may touch it a moment before it is, and takes the
+        // fault.
         let (start, bytes) = range_of(unit, missing);
         HEAP.note_populated(missing.count_ones() as usize * SLICE_BYTES);
         populate(start, bytes, keep());
     }
     let wanted = low(slices);
-    // Relaxed: the slices are this thread's, so the trimmer's reset was before, and seen by the exchange that
-    // took them; its next one comes after they were given back.
+    // Relaxed: the slices are this thread's, so the trimmer's reset was before, and seen by the
+    // exchange that took them; its next one comes after they were given back.
     let untagged = wanted & !TAGGED[unit].fetch_or(wanted, Ordering::Relaxed);
     if untagged != 0 {
         let (start, bytes) = range_of(unit, u64::from(untagged));
@@ -209,11 +213,11 @@ fn with_tags(unit: usize, slices: u64) -> usize {
     slices.count_ones() as usize * SLICE_BYTES + tagged.count_ones() as usize * TAGS_BYTES
 }
 
-/// Gives back the slices that the calling thread keeps and does not use, and lets go of those that it does: any
-/// thread that takes a block of their size goes on with them, this one too.
+/// Gives back the slices that the calling thread keeps and does not use, and lets go of those that
+/// it does: any thread that takes a block of their size goes on with them, this one too.
 ///
-/// A page of 64 KB has blocks of one size, and each thread has its own of each size: twenty threads with a block or two
-/// in each of twenty pages are 25 MB.
+/// A page of 64 KB has blocks of one size, and each thread has its own of each size: twenty threads
+/// with a block or two in each of twenty pages are 25 MB.
 pub(super) fn abandon() {
     // SAFETY: the calling thread's, which is made if it is not there.
     let own = unsafe { mi_theap_get_default() };
@@ -235,7 +239,8 @@ fn units() -> &'static [Slices] {
     &UNITS[..SHARED.load(Ordering::Relaxed) / UNIT_BYTES]
 }
 
-/// Bytes of slices that have memory behind them and are not in use; of huge pages of which at least half is free.
+/// Bytes of slices that have memory behind them and are not in use; of huge pages of which at least
+/// half is free.
 pub(super) fn idle_bytes() -> u64 {
     let steps = steps();
     let idle = units().iter().map(|unit| unit.idle(steps)).enumerate();
@@ -248,8 +253,9 @@ fn low(slices: u64) -> u32 {
     u32::try_from(slices).unwrap_or(u32::MAX)
 }
 
-/// Gives the memory of free slices of the highest unit below `below` that has some, and no more than `most` bytes, back to
-/// the operating system, which then is where to go on; returns how many bytes that were.
+/// Gives the memory of free slices of the highest unit below `below` that has some, and no more
+/// than `most` bytes, back to the operating system, which then is where to go on; returns how many
+/// bytes that were.
 pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     *below = units().len().min(*below);
     let steps = steps();
@@ -270,7 +276,8 @@ pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     0
 }
 
-/// Has the kernel make one huge page again, when it comes by, of units that were taken apart and are full.
+/// Has the kernel make one huge page again, when it comes by, of units that were taken apart and
+/// are full.
 pub(super) fn rejoin() {
     for (unit, slices) in units().iter().enumerate() {
         if APART[unit].load(Ordering::Relaxed) && slices.is_full() {
@@ -288,7 +295,8 @@ fn allow_huge(unit: usize) {
 fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
     let whole = unit_start(unit);
     if is_first {
-        // Else the kernel makes it one again in a while, memory that our books do not have among it.
+        // Else the kernel makes it one again in a while, memory that our books do not have among
+        // it.
         prefer_pages(SysCause::MemoryDecommit, whole, UNIT_BYTES, Paging::Small);
         APART[unit].store(true, Ordering::Relaxed);
     }
@@ -307,7 +315,8 @@ fn let_go(unit: usize, Going { slices, is_first, is_last }: Going) -> usize {
     if is_last {
         allow_huge(unit);
     }
-    // Relaxed: whoever had the slices has given them back, and whoever takes some comes after what ends this.
+    // Relaxed: whoever had the slices has given them back, and whoever takes some comes after what
+    // ends this.
     let tagged = TAGGED[unit].fetch_and(!low(slices), Ordering::Relaxed) & low(slices);
     tagged.count_ones() as usize * TAGS_BYTES
 }

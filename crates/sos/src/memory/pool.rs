@@ -1,5 +1,5 @@
-//! Extents to take and to give: from the thread's own magazine, else from the depot where threads hand
-//! over packs of them, else from the units.
+//! Extents to take and to give: from the thread's own magazine, else from the depot where threads
+//! hand over packs of them, else from the units.
 //!
 //! ```text
 //!   thread: magazine ──full: a pack──► depot ──full──► units ──trimmer──► the operating system
@@ -7,8 +7,8 @@
 //! ```
 //!
 //! A thread that takes and gives in turn writes nothing that others have. The lock of the units is
-//! taken where the depot has nothing or no room, and for what is larger than a unit. Nothing here gives
-//! memory back to the operating system but [`release_idle`], which the trimmer calls.
+//! taken where the depot has nothing or no room, and for what is larger than a unit. Nothing here
+//! gives memory back to the operating system but [`release_idle`], which the trimmer calls.
 
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
@@ -293,7 +293,8 @@ fn from_units(class: usize) -> Option<usize> {
     first
 }
 
-/// Takes one extent as an allocator does that has nothing but a lock: [`Experiment::AllocatorLock`].
+/// Takes one extent as an allocator does that has nothing but a lock:
+/// [`Experiment::AllocatorLock`].
 #[cold]
 fn from_lock(class: usize) -> Option<usize> {
     // A statement of its own, so that the lock is not held during the call.
@@ -313,8 +314,8 @@ pub(super) fn take_bare_page() -> Option<usize> {
     Some(address)
 }
 
-/// Gives such a page back, and its memory to the system unless that is locked. Who takes the page next in
-/// the usual way finds it empty, and takes the fault.
+/// Gives such a page back, and its memory to the system unless that is locked. Who takes the page
+/// next in the usual way finds it empty, and takes the fault.
 ///
 /// # Safety
 /// Nobody uses it any more.
@@ -372,8 +373,8 @@ pub(super) fn flush() {
     }
 }
 
-/// As [`flush`], and from now on the calling thread keeps nothing: what it frees in its last moments, with its locals
-/// and its account, nobody would ever find.
+/// As [`flush`], and from now on the calling thread keeps nothing: what it frees in its last
+/// moments, with its locals and its account, nobody would ever find.
 pub(super) fn close() {
     flush();
     RACK.with(|rack| rack.is_closed.set(true));
@@ -403,8 +404,9 @@ pub(super) fn idle_bytes() -> u64 {
     (UNITS.lock().idle_pages() * PAGE_BYTES) as u64
 }
 
-/// Gives the free memory of the highest unit below `below` that has some, and no more than `most` bytes, back to the
-/// operating system, which then is where to go on; returns how many bytes that were.
+/// Gives the free memory of the highest unit below `below` that has some, and no more than `most`
+/// bytes, back to the operating system, which then is where to go on; returns how many bytes that
+/// were.
 pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     let pages = usize::try_from(most).unwrap_or(usize::MAX) / PAGE_BYTES;
     let idle = loop {
@@ -418,7 +420,8 @@ pub(super) fn release_idle(below: &mut usize, most: u64) -> u64 {
     };
     let start = unit_of(idle.page);
     if idle.is_first {
-        // Else the kernel makes it one again in a while, memory that our books do not have among it.
+        // Else the kernel makes it one again in a while, memory that our books do not have among
+        // it.
         prefer_pages(SysCause::MemoryDecommit, start, UNIT_BYTES, Paging::Small);
     }
     for (first, pages) in idle.pages.runs() {

@@ -4,8 +4,9 @@
 //!   asks          asked + 1 = ticket ──► wakes the collector ──► waits until answered >= ticket
 //!   collector     reads asked ──► a pass: frees what it finds ──► answered = what it read
 //! ```
-//! What was garbage before somebody asked is seen by the pass that answers him: a collector reads the number before it
-//! looks. So who finds no more room then knows that nothing was left, or that others still need it.
+//! What was garbage before somebody asked is seen by the pass that answers him: a collector reads
+//! the number before it looks. So who finds no more room then knows that nothing was left, or that
+//! others still need it.
 //!
 //! Held by `tests/loom_memory.rs`, with mutants that must fail.
 

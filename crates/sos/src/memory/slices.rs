@@ -1,4 +1,5 @@
-//! `Slices`: which slices of one unit of the heap are in use, and which have memory behind them. One word.
+//! `Slices`: which slices of one unit of the heap are in use, and which have memory behind them.
+//! One word.
 //!
 //! | in use | populated | the slice is                                                          |
 //! |--------|-----------|-----------------------------------------------------------------------|
@@ -7,23 +8,26 @@
 //! | no     | yes       | free                                                                  |
 //! | yes    | no        | at the trimmer, until its memory has gone; who wants it waits so long |
 //!
-//! Where the kernel has huge pages a unit is populated as a whole by whoever takes its first slice. When an eighth of it
-//! is free for long the trimmer takes it apart: from then on its slices are populated one by one, until all of them
-//! have gone, or all are in use.
+//! Where the kernel has huge pages a unit is populated as a whole by whoever takes its first slice.
+//! When an eighth of it is free for long the trimmer takes it apart: from then on its slices are
+//! populated one by one, until all of them have gone, or all are in use.
 //!
-//! Held by `tests/loom_memory.rs`: nobody uses a slice whose memory is going, and mutants that must fail.
+//! Held by `tests/loom_memory.rs`: nobody uses a slice whose memory is going, and mutants that must
+//! fail.
 
 use std::marker::PhantomData;
 
 use crate::lock::Proven;
 use crate::sync::{AtomicU64, Ordering, spin_hint};
 
-/// Slices of a unit: a bit each, in the lower half those in use, in the upper half those that are populated.
+/// Slices of a unit: a bit each, in the lower half those in use, in the upper half those that are
+/// populated.
 pub(super) const UNIT_SLICES: usize = 32;
 /// All slices.
 pub const WHOLE: u64 = (1 << UNIT_SLICES) - 1;
-/// A huge page is taken apart when one part of so many is free at least: what one entry of the processor's table is
-/// worth. jemalloc has memory become huge pages when 95 % of it is in use (`hpa_hugification_threshold`).
+/// A huge page is taken apart when one part of so many is free at least: what one entry of the
+/// processor's table is worth. jemalloc has memory become huge pages when 95 % of it is in use
+/// (`hpa_hugification_threshold`).
 pub(super) const FREE_OF_HUGE_PART: usize = 8;
 
 /// How a unit gets its memory, and loses it.
@@ -44,7 +48,8 @@ pub struct Going {
     pub slices: u64,
     /// Whether a unit that has been populated as a whole is taken apart.
     pub is_first: bool,
-    /// Whether nothing stays of a unit that may have been taken apart: its next first slice populates all of it.
+    /// Whether nothing stays of a unit that may have been taken apart: its next first slice
+    /// populates all of it.
     pub is_last: bool,
 }
 
@@ -143,7 +148,8 @@ impl<O: SliceOrders> Slices<O> {
         free(self.state.load(Ordering::Relaxed), steps)
     }
 
-    /// Lets `let_go` take the memory of the slices that [`Self::idle`] tells; returns which these were.
+    /// Lets `let_go` take the memory of the slices that [`Self::idle`] tells; returns which these
+    /// were.
     pub fn release(&self, steps: Steps, let_go: impl FnOnce(Going)) -> u64 {
         // Relaxed: to look whether to try.
         let state = self.state.load(Ordering::Relaxed);
@@ -183,8 +189,8 @@ impl<O: SliceOrders> Default for Slices<O> {
     }
 }
 
-/// What the word becomes when slices are taken, and which of them have to be populated; none while one of them is
-/// at the trimmer.
+/// What the word becomes when slices are taken, and which of them have to be populated; none while
+/// one of them is at the trimmer.
 fn taken(state: u64, slices: u64, steps: Steps) -> Option<(u64, u64)> {
     let (used, populated) = (state & WHOLE, state >> UNIT_SLICES);
     // Where the kernel has huge pages, the first touch populates all of the unit.

@@ -1,9 +1,9 @@
-//! The two ranges of addresses that all memory of the process comes from, reserved before `main`: one for
-//! extents, one for the small allocations of mimalloc. Memory is put behind them by one named, timed
-//! call when it is first needed, and according to the memory model.
+//! The two ranges of addresses that all memory of the process comes from, reserved before `main`:
+//! one for extents, one for the small allocations of mimalloc. Memory is put behind them by one
+//! named, timed call when it is first needed, and according to the memory model.
 //!
-//! A process whose system refuses the ranges runs without them: mimalloc asks for itself, and the page
-//! faults hide where they happen.
+//! A process whose system refuses the ranges runs without them: mimalloc asks for itself, and the
+//! page faults hide where they happen.
 
 use super::class::{PAGE_BYTES, UNIT_BYTES};
 use super::heap::{self, HEAP_BYTES_MAX};
@@ -21,7 +21,8 @@ use crate::sys::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub enum MemoryModel {
-    /// Memory that the machine may take away under pressure, in huge pages where it has them at hand.
+    /// Memory that the machine may take away under pressure, in huge pages where it has them at
+    /// hand.
     #[default]
     Conventional,
     /// As conventional, and locked: it stays in memory.
@@ -64,8 +65,8 @@ pub(super) fn keep() -> Keep {
     if model() == MemoryModel::Conventional { Keep::AsUsual } else { Keep::Locked }
 }
 
-/// Whether the kernel backs whole units by huge pages where it has them: then one touch populates all of
-/// a unit, and the books must say so.
+/// Whether the kernel backs whole units by huge pages where it has them: then one touch populates
+/// all of a unit, and the books must say so.
 static HAS_HUGE_PAGES: AtomicBool = AtomicBool::new(false);
 
 /// How units get their memory.
@@ -77,7 +78,8 @@ pub(super) fn steps() -> Steps {
     }
 }
 
-/// Chooses how memory is taken from now on, at the start of the server, which may use `limit_bytes`.
+/// Chooses how memory is taken from now on, at the start of the server, which may use
+/// `limit_bytes`.
 ///
 /// # Errors
 /// A sentence: the machine does not grant it, and the model stays conventional.
@@ -171,7 +173,8 @@ impl Space {
         self.populated.fetch_sub(bytes as u64, Ordering::Relaxed);
     }
 
-    /// Takes addresses for it: as many as wanted, or half as often as the system refuses, 256 MB at least.
+    /// Takes addresses for it: as many as wanted, or half as often as the system refuses, 256 MB at
+    /// least.
     fn open(&self, wanted: usize) -> bool {
         let mut bytes = wanted.next_multiple_of(UNIT_BYTES);
         while bytes >= 256 << 20 {

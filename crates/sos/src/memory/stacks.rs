@@ -1,5 +1,5 @@
-//! The stacks of threads, as far as they have been touched: memory that the process has beside the two spaces. The kernel
-//! is asked which of their pages are there (mincore(2)).
+//! The stacks of threads, as far as they have been touched: memory that the process has beside the
+//! two spaces. The kernel is asked which of their pages are there (mincore(2)).
 
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys::{self, Paging, SysCause};
@@ -20,7 +20,8 @@ impl StackPlace {
     /// Begins to count the calling thread's stack.
     pub(crate) fn take() -> Self {
         let Some(stack) = sys::stack_bounds() else { return Self(None) };
-        // Where the kernel hands out huge pages unasked, the first touch of a stack would take 2 MB.
+        // Where the kernel hands out huge pages unasked, the first touch of a stack would take 2
+        // MB.
         sys::prefer_pages(SysCause::Thread, stack.low, stack.high - stack.low, Paging::Small);
         // Relaxed, here and below: numbers for a sum, of which one may be there a moment too long.
         let taken = STACKS.iter().position(|place| {

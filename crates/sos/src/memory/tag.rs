@@ -4,11 +4,13 @@
 //!   heap   ├──16──┼──16──┼──16──┼──16──┤   a block begins where no other does: at a multiple of 16
 //!   table  [ Xtp ][      ][ Plan][      ]   the byte of its first 16 says whose it is
 //! ```
-//! Written when a block is taken, read when it is given back: so it goes back to the clerk that it came from,
-//! whoever frees it, and clerks cannot drift apart. A block outside of the heap (a system that refuses to
-//! reserve addresses, a heap that is full) has no byte: [`MemoryClerk::General`] takes it and gives it back.
+//! Written when a block is taken, read when it is given back: so it goes back to the clerk that it
+//! came from, whoever frees it, and clerks cannot drift apart. A block outside of the heap (a
+//! system that refuses to reserve addresses, a heap that is full) has no byte:
+//! [`MemoryClerk::General`] takes it and gives it back.
 //!
-//! The table is a sixteenth of the heap, populated slice by slice as those are taken ([`super::heap`]).
+//! The table is a sixteenth of the heap, populated slice by slice as those are taken
+//! ([`super::heap`]).
 
 use std::ptr;
 
@@ -35,7 +37,8 @@ pub(super) unsafe fn open(table: usize, heap_start: usize) {
 /// Marks a block that was just taken as a clerk's; returns whose it is from now on.
 ///
 /// # Safety
-/// The block is the caller's alone, and has a byte of its own: at least 16 bytes, aligned to as many.
+/// The block is the caller's alone, and has a byte of its own: at least 16 bytes, aligned to as
+/// many.
 #[inline]
 pub(super) unsafe fn mark(block: usize, clerk: MemoryClerk) -> MemoryClerk {
     if !HEAP.has(block) {
@@ -55,8 +58,8 @@ pub(super) unsafe fn owner(block: usize) -> MemoryClerk {
     if !HEAP.has(block) {
         return MemoryClerk::General;
     }
-    // SAFETY: the table has a byte for this address; `mark` wrote it, and who handed the block on to
-    // this thread handed on what was written before.
+    // SAFETY: the table has a byte for this address; `mark` wrote it, and who handed the block on
+    // to this thread handed on what was written before.
     let index = unsafe { tag_of(block).read() };
     MemoryClerk::ALL.get(usize::from(index)).copied().expect("only `mark` writes the table")
 }

@@ -1,9 +1,9 @@
-//! The trimmer: gives memory that has been free for long back to the operating system, on a thread of
-//! its own, so much at a time, and never while it may soon be needed again.
+//! The trimmer: gives memory that has been free for long back to the operating system, on a thread
+//! of its own, so much at a time, and never while it may soon be needed again.
 //!
-//! It looks once a second. What was free at every look of 30 s goes, but for a reserve (a sixteenth of what
-//! was used, 1 MB at least): so a load that takes and frees in turn never meets it. Near the memory limit
-//! it does not wait, and leaves no reserve. Between two steps it waits, which is
+//! It looks once a second. What was free at every look of 30 s goes, but for a reserve (a sixteenth
+//! of what was used, 1 MB at least): so a load that takes and frees in turn never meets it. Near
+//! the memory limit it does not wait, and leaves no reserve. Between two steps it waits, which is
 //! wait type RESERVED_MEMORY_FREE_EXT; the steps are kernel time, cause `decommit`.
 
 use std::time::Duration;
@@ -102,8 +102,8 @@ impl Trimmer {
     }
 }
 
-/// Gives so much of what is idle back, step by step, never more: what is free of a unit at a time by `release`, which
-/// is told how much that may be.
+/// Gives so much of what is idle back, step by step, never more: what is free of a unit at a time
+/// by `release`, which is told how much that may be.
 fn trim((idle, excess): (u64, u64), mut release: impl FnMut(u64) -> u64, stopping: &Cancel) {
     let began = crate::clock::now_ticks();
     let mut gone = 0;
@@ -125,8 +125,8 @@ fn trim((idle, excess): (u64, u64), mut release: impl FnMut(u64) -> u64, stoppin
     }
 }
 
-/// Gives back all that is free, at once and on the calling thread: what the published engine did, and a mode
-/// for experiments only.
+/// Gives back all that is free, at once and on the calling thread: what the published engine did,
+/// and a mode for experiments only.
 pub(super) fn release_all() {
     let mut below = usize::MAX;
     loop {

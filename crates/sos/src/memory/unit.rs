@@ -8,10 +8,11 @@
 //!   split ─take_idle────► its free slots are ──give_idle───────────► split, these not populated
 //! ```
 //!
-//! Where the kernel has huge pages a unit is populated as a whole by its first slot, but for the first unit of a class:
-//! of most classes few extents are ever in use. When an eighth of one is free for long the trimmer takes it apart,
-//! as it does units of the heap ([`super::slices`]): from then on its slots are populated one by one, until all of them
-//! have gone, or all are in use. Slots are handed out lowest first, and so are free units: those that are populated are used
+//! Where the kernel has huge pages a unit is populated as a whole by its first slot, but for the
+//! first unit of a class: of most classes few extents are ever in use. When an eighth of one is
+//! free for long the trimmer takes it apart, as it does units of the heap ([`super::slices`]): from
+//! then on its slots are populated one by one, until all of them have gone, or all are in use.
+//! Slots are handed out lowest first, and so are free units: those that are populated are used
 //! before others.
 //!
 //! No system call and no memory of its own but the table: numbers only, so that a test can hold it
@@ -112,7 +113,8 @@ impl Unit {
 pub(super) struct Taken {
     /// Its number of the first page.
     pub(super) page: usize,
-    /// The first of its pages that is to be populated, and how many are; some between may be already.
+    /// The first of its pages that is to be populated, and how many are; some between may be
+    /// already.
     pub(super) missing: (usize, usize),
     /// Pages that count as populated from now on and did not before.
     pub(super) grown: usize,
@@ -259,7 +261,8 @@ impl Units {
         self.list_or_free(index);
     }
 
-    /// Frees a unit of which no slot is taken, unless the trimmer has a part of it; lists one that has a free slot.
+    /// Frees a unit of which no slot is taken, unless the trimmer has a part of it; lists one that
+    /// has a free slot.
     fn list_or_free(&mut self, index: usize) {
         let unit = *self.unit(index);
         if unit.used == 0 && !unit.is_at_trimmer {
@@ -299,9 +302,9 @@ impl Units {
         self.free(page / UNIT_PAGES, pages.div_ceil(UNIT_PAGES));
     }
 
-    /// Takes the free pages of the highest unit below `below` that has some, and no more than `most`, for the trimmer;
-    /// looks at so many units at most as take some microseconds, since others wait for the lock. Tells in `below` how
-    /// far it came.
+    /// Takes the free pages of the highest unit below `below` that has some, and no more than
+    /// `most`, for the trimmer; looks at so many units at most as take some microseconds, since
+    /// others wait for the lock. Tells in `below` how far it came.
     pub(super) fn take_idle(&mut self, below: &mut usize, most: usize) -> Option<Idle> {
         let (steps, end) = (self.steps, self.end.min(*below));
         let first = if self.idle_pages == 0 { 0 } else { end.saturating_sub(LOOK_UNITS) };

@@ -1,9 +1,10 @@
-//! Which allocations are sampled: points are strewn over the bytes that a thread takes, 512 KiB apart
-//! on average and by chance (a Poisson process), and who takes a byte with a point on it is sampled.
+//! Which allocations are sampled: points are strewn over the bytes that a thread takes, 512 KiB
+//! apart on average and by chance (a Poisson process), and who takes a byte with a point on it is
+//! sampled.
 //!
-//! So a stack's chance grows with its bytes, whether it takes them in large pieces or in small ones. An
-//! allocation of `s` bytes has a point on it with the probability `1 - exp(-s / mean)`; divided by that,
-//! its bytes are those of all that had none.
+//! So a stack's chance grows with its bytes, whether it takes them in large pieces or in small
+//! ones. An allocation of `s` bytes has a point on it with the probability `1 - exp(-s / mean)`;
+//! divided by that, its bytes are those of all that had none.
 
 use std::cell::Cell;
 

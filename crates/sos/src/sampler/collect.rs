@@ -1,4 +1,5 @@
-//! `Sampler`: starts and stops the sampling of a machine's threads, and collects what their rings hold.
+//! `Sampler`: starts and stops the sampling of a machine's threads, and collects what their rings
+//! hold.
 
 use std::io;
 use std::time::Duration;
@@ -12,8 +13,8 @@ use crate::sync::{Arc, AtomicU32, AtomicU64, Ordering};
 use crate::sys;
 use crate::wait::WaitType;
 
-/// Samples per second of CPU time, if nobody says otherwise: a prime, so that no pattern of the load
-/// falls in step with it, and below the ticks of usual kernels.
+/// Samples per second of CPU time, if nobody says otherwise: a prime, so that no pattern of the
+/// load falls in step with it, and below the ticks of usual kernels.
 pub const RATE_HZ: u32 = 97;
 /// The fastest that can be asked for: a kernel's tick is 250 Hz or more.
 pub const RATE_HZ_MAX: u32 = 249;

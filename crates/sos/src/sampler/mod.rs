@@ -7,9 +7,9 @@
 //!                                            4 times a second, and when a view asks: Sampler ◄────┘
 //! ```
 //!
-//! Each record carries the stack's id, the ledger's state and label, and the statement. Nothing that a
-//! request writes here is written by another thread, and no lock is taken on its way. What the handler
-//! takes is booked as observation, not on what it has interrupted.
+//! Each record carries the stack's id, the ledger's state and label, and the statement. Nothing
+//! that a request writes here is written by another thread, and no lock is taken on its way. What
+//! the handler takes is booked as observation, not on what it has interrupted.
 //!
 //! All three estimates are unbiased: each record carries the weight of what it stands for.
 

@@ -36,8 +36,8 @@ pub(crate) struct Recorder {
     random: AtomicU32,
     /// What the handler has taken, in ticks of the clock.
     handler_ticks: Counter,
-    /// When in its first period the timer fires, in 1/2^32: different for each thread, so that short
-    /// lives are sampled in proportion.
+    /// When in its first period the timer fires, in 1/2^32: different for each thread, so that
+    /// short lives are sampled in proportion.
     phase: u32,
 }
 

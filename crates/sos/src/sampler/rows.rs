@@ -78,7 +78,8 @@ pub struct SamplerHealth {
     pub allocation_samples: u64,
     /// Records that found no room in their ring.
     pub lost: u64,
-    /// Places that the books have: a stack, and all else that samples have in common which are added up.
+    /// Places that the books have: a stack, and all else that samples have in common which are
+    /// added up.
     pub places: u64,
     /// Places that they have room for; a sample of another counts at its nearest caller.
     pub places_max: u64,

@@ -1,4 +1,5 @@
-//! `Sums`: what was sampled, added up by place, in a table whose size has a limit and whose samples are not lost at it.
+//! `Sums`: what was sampled, added up by place, in a table whose size has a limit and whose samples
+//! are not lost at it.
 //!
 //! ```text
 //!   place: stack, thread, statement, kind, subject, label ─► hash ─► a slot, or one of those behind it
@@ -6,10 +7,11 @@
 //!   1,024 slots ─► 32,768, three quarters of them used: a new place counts at its caller from then on,
 //!                  15 of 16 used: at the nearest caller of its that has a slot
 //! ```
-//! The second size comes in one step: what a busy server has seen in an hour takes as much memory as what it has seen
-//! in its first minute, and a server without work never gets there.
+//! The second size comes in one step: what a busy server has seen in an hour takes as much memory
+//! as what it has seen in its first minute, and a server without work never gets there.
 //!
-//! Sums only grow, so that two readings can be compared; but for those of ended threads, which become one.
+//! Sums only grow, so that two readings can be compared; but for those of ended threads, which
+//! become one.
 
 use super::recorder::CPU;
 use crate::stack::{self, StackId};
@@ -93,7 +95,8 @@ impl Sums {
         (self.used as u64, OWN_MAX as u64)
     }
 
-    /// Adds samples to those of their place, which gets a slot if fewer than so many are in use; false if it has none.
+    /// Adds samples to those of their place, which gets a slot if fewer than so many are in use;
+    /// false if it has none.
     fn add_at(&mut self, sum: &Sum, used_max: usize) -> bool {
         let at = self.slot_of(&sum.place);
         let slot = &mut self.slots[at];
@@ -148,7 +151,8 @@ impl Sums {
         own.iter().for_each(|sum| self.put_back(sum));
     }
 
-    /// Frees a slot. What follows moves up, so that no search ends before it (Knuth 6.4, algorithm R).
+    /// Frees a slot. What follows moves up, so that no search ends before it (Knuth 6.4, algorithm
+    /// R).
     fn free(&mut self, mut at: usize) {
         let slots = self.slots.len();
         let behind = |one: usize, other: usize| (one + slots - other) % slots;
@@ -171,7 +175,8 @@ impl Sums {
     }
 }
 
-/// The slot of so many that is tried first: the upper half of a product with an odd number, to which all bits have come up.
+/// The slot of so many that is tried first: the upper half of a product with an odd number, to
+/// which all bits have come up.
 fn first_slot(place: &Place, slots: usize) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mix = |word: u64| (word ^ word >> 29).wrapping_mul(ODD);

@@ -1,9 +1,10 @@
-//! Schedulers and workers: which thread runs a request, and what happens when the request must wait.
+//! Schedulers and workers: which thread runs a request, and what happens when the request must
+//! wait.
 //!
-//! A scheduler is the right to run on one CPU, and owns the poller of its connections. A worker is a
-//! thread. One worker at a time holds a scheduler and runs its loop: poll, run each ready task to
-//! completion, repeat. A task that must wait hands the scheduler to another worker, and takes it back
-//! when its wait is over; so the usual request switches no thread.
+//! A scheduler is the right to run on one CPU, and owns the poller of its connections. A worker is
+//! a thread. One worker at a time holds a scheduler and runs its loop: poll, run each ready task to
+//! completion, repeat. A task that must wait hands the scheduler to another worker, and takes it
+//! back when its wait is over; so the usual request switches no thread.
 //!
 //! ```text
 //!            grant                          must wait

@@ -32,8 +32,8 @@ thread_local! {
     static BOUNDS: Cell<Option<Bounds>> = const { Cell::new(None) };
 }
 
-/// Looks up where the calling thread's stack lies. Whoever starts a thread calls this before its body,
-/// since the C library may read a file to find out.
+/// Looks up where the calling thread's stack lies. Whoever starts a thread calls this before its
+/// body, since the C library may read a file to find out.
 pub(crate) fn register() {
     if BOUNDS.get().is_none() {
         let bounds = sys::stack_bounds().map(|stack| Bounds { low: stack.low, high: stack.high });

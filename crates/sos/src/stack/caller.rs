@@ -1,10 +1,10 @@
-//! The caller of a function without a pair: one that was interrupted at its first or last instruction,
-//! or one of the C library's, which keeps none.
+//! The caller of a function without a pair: one that was interrupted at its first or last
+//! instruction, or one of the C library's, which keeps none.
 //!
-//! Its return address is the lowest word of the stack, or the one above if the pair is half made. But
-//! that word may as well be a local of a function that has its pair. So it counts only where it proves
-//! that it is a return address of the function that was interrupted: the bytes before it are a call,
-//! and what they call begins shortly before the interrupted instruction.
+//! Its return address is the lowest word of the stack, or the one above if the pair is half made.
+//! But that word may as well be a local of a function that has its pair. So it counts only where it
+//! proves that it is a return address of the function that was interrupted: the bytes before it are
+//! a call, and what they call begins shortly before the interrupted instruction.
 //!
 //! ```text
 //!   E8 rel32      call a function of ours                     target = address + rel32

@@ -1,4 +1,5 @@
-//! Where the calling thread is: its stack from its own registers, or from those that a signal has found.
+//! Where the calling thread is: its stack from its own registers, or from those that a signal has
+//! found.
 
 use super::StackId;
 use super::bounds::own_bounds;
@@ -16,8 +17,8 @@ pub(crate) struct Registers {
     pub(crate) frame: usize,
 }
 
-/// The calling thread's stack from the caller of this function on, without its first `skip` functions.
-/// Takes about 0.2 us for 30 of them; safe in a signal's handler.
+/// The calling thread's stack from the caller of this function on, without its first `skip`
+/// functions. Takes about 0.2 us for 30 of them; safe in a signal's handler.
 #[inline(never)]
 #[must_use]
 pub fn here(skip: usize) -> StackId {
@@ -43,8 +44,8 @@ pub(crate) fn interrupted(registers: Registers) -> StackId {
     table::keep(found.frames())
 }
 
-/// The stack from the caller of the function on whose frame this is: see [`own_frame`]. That function is
-/// still running, on the calling thread.
+/// The stack from the caller of the function on whose frame this is: see [`own_frame`]. That
+/// function is still running, on the calling thread.
 #[must_use]
 pub(crate) fn above(frame: usize) -> StackId {
     let Some(bounds) = own_bounds() else { return StackId::NONE };
@@ -63,8 +64,9 @@ pub(crate) fn own_frame() -> usize {
 /// Reads a word of the calling thread's stack.
 fn read(address: usize) -> usize {
     let word = std::ptr::with_exposed_provenance::<usize>(address);
-    // SAFETY: the walk asks for aligned words between the stack pointer and the end of the stack of the
-    // calling thread only, which are mapped for as long as it runs; whatever they are, they are plain.
+    // SAFETY: the walk asks for aligned words between the stack pointer and the end of the stack of
+    // the calling thread only, which are mapped for as long as it runs; whatever they are, they are
+    // plain.
     unsafe { word.read_volatile() }
 }
 

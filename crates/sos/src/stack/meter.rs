@@ -1,8 +1,9 @@
 //! The stack meter: how much of the calling thread's stack is left.
 //!
-//! Recursion over what a client sent asks [`has_room`] at each level. The answer costs a load and a comparison as
-//! long as the stack is shallow. The last eighth of a stack is the reserve: code between two questions runs in it, so
-//! no chain of calls without a question may need more than that.
+//! Recursion over what a client sent asks [`has_room`] at each level. The answer costs a load and a
+//! comparison as long as the stack is shallow. The last eighth of a stack is the reserve: code
+//! between two questions runs in it, so no chain of calls without a question may need more than
+//! that.
 //!
 //! ```text
 //!   high ┌────────────┐ the thread's first frame
@@ -41,7 +42,8 @@ struct Limits {
 }
 
 thread_local! {
-    /// Addresses from here on need no closer look; the highest address until the thread has asked once.
+    /// Addresses from here on need no closer look; the highest address until the thread has asked
+    /// once.
     static NEAR: Cell<usize> = const { Cell::new(usize::MAX) };
     static LIMITS: Cell<Option<Limits>> = const { Cell::new(None) };
     /// The bounds that a thread of ours has by its start, where the C library does not know them.
@@ -57,16 +59,16 @@ pub fn has_room() -> bool {
     place() >= NEAR.get() || look(0)
 }
 
-/// Returns whether `bytes` of the calling thread's stack are left above its reserve. A thread whose stack is not known
-/// has none.
+/// Returns whether `bytes` of the calling thread's stack are left above its reserve. A thread whose
+/// stack is not known has none.
 #[inline(never)]
 #[must_use]
 pub fn has_room_for(bytes: usize) -> bool {
     look(bytes)
 }
 
-/// Notes that the calling thread has just begun on a stack of this size. The C library asks the kernel for a stack's
-/// bounds by way of the thread's CPUs, which a sandbox may forbid.
+/// Notes that the calling thread has just begun on a stack of this size. The C library asks the
+/// kernel for a stack's bounds by way of the thread's CPUs, which a sandbox may forbid.
 pub(crate) fn started(bytes: usize) {
     let high = place();
     STARTED.set(Some(sys::StackBounds { low: high.saturating_sub(bytes - START_BYTES), high }));
@@ -109,7 +111,8 @@ fn learn() -> Option<Limits> {
     Some(limits)
 }
 
-/// Gives the memory of the calling thread's stack below the caller back, if it was deep. Called between requests.
+/// Gives the memory of the calling thread's stack below the caller back, if it was deep. Called
+/// between requests.
 #[inline]
 pub(crate) fn give_back() {
     if DEEP.get() {

@@ -1,8 +1,9 @@
 //! Call stacks: walked by frame pointers, within the thread's own stack, and kept once each.
 //!
-//! Every function of the binary keeps its frame pointer (`.cargo/config.toml`), so a stack is a chain
-//! of pairs, and walking it is a load per frame: no table of unwinding is read, no lock is taken and
-//! nothing is allocated. So it may be done in a signal's handler and inside the allocator.
+//! Every function of the binary keeps its frame pointer (`.cargo/config.toml`), so a stack is a
+//! chain of pairs, and walking it is a load per frame: no table of unwinding is read, no lock is
+//! taken and nothing is allocated. So it may be done in a signal's handler and inside the
+//! allocator.
 //!
 //! ```text
 //!   registers ─► fp ─► ┌ the caller's fp ┐ ─► ┌ its caller's fp ┐ ─► ..  up to the thread's first

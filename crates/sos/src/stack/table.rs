@@ -1,15 +1,17 @@
-//! The table of stacks: a tree of callers, in which each is kept once, for good, and a stack is named by its innermost.
+//! The table of stacks: a tree of callers, in which each is kept once, for good, and a stack is
+//! named by its innermost.
 //!
-//! Fixed in size and in the binary's own zeroed memory, so that keeping a stack allocates nothing. A node is one word,
-//! its caller's number and its own address, and its place follows from both: so what is there is found by reading, and
-//! a new one is there for everybody by one compare-and-swap.
+//! Fixed in size and in the binary's own zeroed memory, so that keeping a stack allocates nothing.
+//! A node is one word, its caller's number and its own address, and its place follows from both: so
+//! what is there is found by reading, and a new one is there for everybody by one compare-and-swap.
 //!
 //! ```text
 //!   main ◄─ serve ◄─┬─ read ◄─ decode          node: address (47 bits) | caller's number (17 bits), 0 is free
 //!                   └─ write                   a stack: its addresses from the innermost node up to the root
 //! ```
 //!
-//! Stacks share what they have in common: of 28 addresses that a stack of the server's has, two are its own.
+//! Stacks share what they have in common: of 28 addresses that a stack of the server's has, two are
+//! its own.
 //!
 //! Held by `tests/loom_stack.rs`: threads that keep stacks at once, and a mutant that must fail.
 
@@ -24,7 +26,8 @@ use crate::sync::{AtomicU64, Ordering};
 const NODES: usize = (1 << CALLER_BITS) - FIRST_NODE_ID;
 /// Slots that are tried before the table counts as full.
 const PROBES_MAX: usize = 64;
-/// Ids below are those that have no node: of no stack, which is where the tree begins, and of a full table.
+/// Ids below are those that have no node: of no stack, which is where the tree begins, and of a
+/// full table.
 const FIRST_NODE_ID: usize = 2;
 /// Bits of a node's word for its caller.
 const CALLER_BITS: u32 = 17;
@@ -84,8 +87,8 @@ pub(crate) fn table_bytes() -> u64 {
     crate::sys::resident_within((&raw const TABLE).addr(), size_of_val(&TABLE))
 }
 
-/// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for an
-/// id that has no stack.
+/// Copies a stack's addresses, innermost first, as far as there is room; returns how many. None for
+/// an id that has no stack.
 #[cfg(not(any(loom, shuttle)))]
 pub fn frames(id: StackId, into: &mut [usize]) -> usize {
     TABLE.frames(id, into)
@@ -127,8 +130,9 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         }
     }
 
-    /// The id of a stack, innermost address first, which is kept if it is new: if there is no room for all of it, that of
-    /// its nearest caller which is there. What is no address of code is left out.
+    /// The id of a stack, innermost address first, which is kept if it is new: if there is no room
+    /// for all of it, that of its nearest caller which is there. What is no address of code is left
+    /// out.
     pub fn keep(&self, frames: &[usize]) -> StackId {
         let mut caller = StackId::NONE;
         for address in frames.iter().rev().filter_map(|&address| packed(address)) {
@@ -141,14 +145,15 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         caller
     }
 
-    /// The node of what is called from `caller`, which is made if there is none; none if the table is full.
+    /// The node of what is called from `caller`, which is made if there is none; none if the table
+    /// is full.
     fn node(&self, caller: StackId, address: u64) -> Option<StackId> {
         let word = address << CALLER_BITS | u64::from(caller.number());
         let mut at = place(word, NODES);
         for _ in 0..PROBES_MAX.min(NODES) {
             let node = &self.nodes[at];
-            // Relaxed, here and below: a word is all there is of a node. Who has its number has it from one who saw
-            // the word, and so sees it too.
+            // Relaxed, here and below: a word is all there is of a node. Who has its number has it
+            // from one who saw the word, and so sees it too.
             let mut found = node.load(Ordering::Relaxed);
             if found == 0 {
                 found = self.claim(node, word);
@@ -186,7 +191,8 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
         into.len()
     }
 
-    /// The innermost address of a stack, and the stack that called it; none for an id that has no stack.
+    /// The innermost address of a stack, and the stack that called it; none for an id that has no
+    /// stack.
     fn node_of(&self, id: StackId) -> Option<(usize, StackId)> {
         let at = usize::try_from(id.number()).unwrap_or(0).checked_sub(FIRST_NODE_ID)?;
         let word = self.nodes.get(at)?.load(Ordering::Relaxed);
@@ -196,7 +202,8 @@ impl<const NODES: usize, S: TableSteps> StackTable<NODES, S> {
     }
 }
 
-/// Where a node is looked for first: the upper half of a product with an odd number, to which all bits have come up.
+/// Where a node is looked for first: the upper half of a product with an odd number, to which all
+/// bits have come up.
 fn place(word: u64, nodes: usize) -> usize {
     const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
     let mixed = (word ^ word >> 29).wrapping_mul(ODD) >> 32;
@@ -210,8 +217,8 @@ fn id_of(at: usize) -> StackId {
 /// Instructions lie on multiples of this.
 const INSTRUCTION_ALIGN: usize = if cfg!(target_arch = "aarch64") { 4 } else { 1 };
 
-/// An address in 47 bits: what processes have of x86-64's, and of the 48 of AArch64 by whole instructions. None if it
-/// does not fit.
+/// An address in 47 bits: what processes have of x86-64's, and of the 48 of AArch64 by whole
+/// instructions. None if it does not fit.
 fn packed(address: usize) -> Option<u64> {
     // One behind an instruction is within it; the next one's is one behind it too.
     let packed = address.div_ceil(INSTRUCTION_ALIGN) as u64;

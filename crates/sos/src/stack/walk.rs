@@ -42,8 +42,8 @@ impl Walk {
     }
 }
 
-/// Follows the pairs from `frame` on for as long as each lies above the one before, aligned and within
-/// the bounds. Whatever a pair holds, nothing else is read, and the walk ends.
+/// Follows the pairs from `frame` on for as long as each lies above the one before, aligned and
+/// within the bounds. Whatever a pair holds, nothing else is read, and the walk ends.
 #[inline]
 pub(super) fn walk(frame: usize, bounds: Bounds, read: impl Fn(usize) -> usize, found: &mut Walk) {
     let mut frame = frame;

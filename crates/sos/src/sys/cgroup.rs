@@ -5,14 +5,16 @@
 //!   /proc/self/mountinfo   where groups are files    /sys/fs/cgroup              /sys/fs/cgroup/memory
 //!   the group's folder, and each above it            memory.max                  memory.limit_in_bytes
 //! ```
-//! The smallest of all counts (cgroups(7); Control Group v2 and memory controller v1 of the kernel's documentation).
+//! The smallest of all counts (cgroups(7); Control Group v2 and memory controller v1 of the
+//! kernel's documentation).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{SysCause, call};
 
-/// Bytes that the groups of this process allow it and its neighbours there; none where nothing limits them.
+/// Bytes that the groups of this process allow it and its neighbours there; none where nothing
+/// limits them.
 pub(super) fn limit_bytes() -> Option<u64> {
     limit_under(Path::new("/"))
 }
@@ -67,7 +69,8 @@ impl<'t> Group<'t> {
         folders.filter_map(|folder| read(&folder.join(file))?.trim().parse().ok()).min()
     }
 
-    /// Which group a line of `/proc/self/mountinfo` shows, and where, if it is of this group's hierarchy.
+    /// Which group a line of `/proc/self/mountinfo` shows, and where, if it is of this group's
+    /// hierarchy.
     fn mounted_by(self, line: &str) -> Option<(PathBuf, String)> {
         let (place, kind) = line.split_once(" - ")?;
         let mut kind = kind.split(' ');

@@ -60,7 +60,8 @@ impl RandomReader {
     /// Opens it; its length is what it has now.
     ///
     /// # Errors
-    /// What the system says of it; [`io::ErrorKind::InvalidInput`] for what is no file, such as a folder or a pipe.
+    /// What the system says of it; [`io::ErrorKind::InvalidInput`] for what is no file, such as a
+    /// folder or a pipe.
     pub fn open(path: &str) -> io::Result<Self> {
         call(SysCause::FileRead, || {
             let metadata = fs::metadata(path)?;
@@ -122,7 +123,8 @@ pub fn remove_folder(path: &str) -> io::Result<()> {
     call(SysCause::Control, || fs::remove_dir(path))
 }
 
-/// A file that others see when it is whole: until then it has another name, and without [`Self::keep`] it goes.
+/// A file that others see when it is whole: until then it has another name, and without
+/// [`Self::keep`] it goes.
 #[derive(Debug)]
 pub struct NewFile {
     file: FileWriter,

@@ -1,5 +1,6 @@
 //! A filter that refuses system calls, as many containers have one: for finding out what a server
-//! does without them. It cannot be taken off again, and holds for what the process becomes by `exec`.
+//! does without them. It cannot be taken off again, and holds for what the process becomes by
+//! `exec`.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! What the kernel says of the machine and of this process's memory: CPUs and how they are packaged,
-//! memory, swap, the distribution. Read when a view is, never kept.
+//! What the kernel says of the machine and of this process's memory: CPUs and how they are
+//! packaged, memory, swap, the distribution. Read when a view is, never kept.
 
 use std::fs;
 
@@ -77,7 +77,8 @@ pub fn machine_cpu() -> Option<MachineCpu> {
 fn machine_cpu_of(text: &str) -> Option<MachineCpu> {
     let line = text.lines().next()?.strip_prefix("cpu ")?;
     let fields: Option<Vec<u64>> = line.split_whitespace().map(|f| f.parse().ok()).collect();
-    // user, nice, system, idle, iowait, irq, softirq, steal; guests' time, behind them, is in user's.
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests' time, behind them, is in
+    // user's.
     let fields = fields?;
     let idle_ticks = fields.get(3)? + fields.get(4)?;
     Some(MachineCpu { total_ticks: fields.iter().take(8).sum(), idle_ticks })

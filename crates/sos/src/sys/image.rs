@@ -33,7 +33,8 @@ fn text(pointer: *const libc::c_char) -> Option<String> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: the loader's names are terminated, and stay while the image is loaded; we unload none.
+    // SAFETY: the loader's names are terminated, and stay while the image is loaded; we unload
+    // none.
     let text = unsafe { CStr::from_ptr(pointer) };
     Some(text.to_string_lossy().into_owned())
 }

@@ -1,8 +1,8 @@
 //! Memory of the operating system: ranges of addresses, and what is behind them.
 //!
 //! A page fault is an entry into the kernel that nobody called. So memory is populated by one call,
-//! which has a name and is timed, before anybody touches it; the faults of these calls are counted, and
-//! all others happened where they hide.
+//! which has a name and is timed, before anybody touches it; the faults of these calls are counted,
+//! and all others happened where they hide.
 //!
 //! The allocator calls this, so nothing here allocates, nor opens a thread's account.
 
@@ -45,9 +45,9 @@ pub(crate) fn populate(start: usize, bytes: usize, keep: Keep) {
         // SAFETY: a range that `reserve` made; locking changes no contents.
         let locked = keep == Keep::Locked && unsafe { libc::mlock(range, bytes) } == 0;
         if !locked {
-            // A refusal (Linux before 5.14) leaves the faults to whoever touches the pages first, and
-            // they are counted as such: see `faults`.
-            // SAFETY: as above; populating changes no contents.
+            // A refusal (Linux before 5.14) leaves the faults to whoever touches the pages first,
+            // and they are counted as such: see `faults`. SAFETY: as above; populating changes no
+            // contents.
             let _ = unsafe { libc::madvise(range, bytes, libc::MADV_POPULATE_WRITE) };
         }
         // Relaxed: statistics.
@@ -71,7 +71,8 @@ pub(crate) unsafe fn release(start: usize, bytes: usize) {
     });
 }
 
-/// Gives the whole pages behind addresses back, of memory that was not reserved here. What is read there afterwards is 0.
+/// Gives the whole pages behind addresses back, of memory that was not reserved here. What is read
+/// there afterwards is 0.
 ///
 /// # Safety
 /// Nothing uses what is there; `start` is the start of a page.
@@ -110,7 +111,8 @@ pub(crate) fn resident_stack(low: usize, high: usize) -> u64 {
     count
 }
 
-/// Bytes behind some addresses that are in memory: of what the process has for itself, as far as it was touched.
+/// Bytes behind some addresses that are in memory: of what the process has for itself, as far as it
+/// was touched.
 pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
     /// Pages that are asked for at once.
     const PAGES: usize = 512;
@@ -132,7 +134,8 @@ pub(crate) fn resident_within(start: usize, bytes: usize) -> u64 {
     (count * page) as u64
 }
 
-/// Bytes of the variables of the binary and its libraries that are in memory, those with a value at the start included.
+/// Bytes of the variables of the binary and its libraries that are in memory, those with a value at
+/// the start included.
 pub(crate) fn resident_variables() -> u64 {
     let mut bytes = 0_u64;
     // No system call: the loader's own list. What is asked of the kernel for each is timed there.
@@ -173,8 +176,8 @@ pub(crate) enum Paging {
     Huge,
 }
 
-/// Asks for such pages behind addresses, from now on, as a part of taking memory or of giving it back, which `cause`
-/// says; false if the kernel has no such thing.
+/// Asks for such pages behind addresses, from now on, as a part of taking memory or of giving it
+/// back, which `cause` says; false if the kernel has no such thing.
 pub(crate) fn prefer_pages(cause: SysCause, start: usize, bytes: usize, paging: Paging) -> bool {
     let range = ptr::with_exposed_provenance_mut::<libc::c_void>(start);
     let advice = match paging {
@@ -225,8 +228,8 @@ pub(crate) fn huge_bytes() -> u64 {
     kilobytes.unwrap_or(0) * 1024
 }
 
-/// Raises the limit of locked memory as far as the system lets us; returns it then, none if there is
-/// none: no limit, or the right to lock whatever the limit.
+/// Raises the limit of locked memory as far as the system lets us; returns it then, none if there
+/// is none: no limit, or the right to lock whatever the limit.
 pub(crate) fn raise_locked_limit() -> Option<u64> {
     /// CAP_IPC_LOCK of capabilities(7).
     const MAY_LOCK: u32 = 14;

@@ -125,14 +125,15 @@ pub fn thread_id() -> u32 {
     rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
 }
 
-/// Sleeps while the word is `expected`, until woken or until the deadline (monotonic ns); false at the
-/// deadline.
+/// Sleeps while the word is `expected`, until woken or until the deadline (monotonic ns); false at
+/// the deadline.
 pub(crate) fn futex_wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>) -> bool {
     let deadline = deadline_ns.map(timespec);
     let flags = futex::Flags::PRIVATE;
     let mask = std::num::NonZeroU32::MAX;
     let _asleep = crate::lock::asleep();
-    // FUTEX_WAIT_BITSET takes an absolute monotonic time, so that a spurious wake costs no precision.
+    // FUTEX_WAIT_BITSET takes an absolute monotonic time, so that a spurious wake costs no
+    // precision.
     let result = call(SysCause::Futex, || {
         futex::wait_bitset(word, flags, expected, deadline.as_ref(), mask)
     });

@@ -6,8 +6,8 @@ use std::io;
 use super::process::RunTimes;
 use super::{SysCause, call};
 
-/// Nanoseconds that the living threads of a process have been on a CPU, from their `schedstat`. Exact
-/// for threads that sleep; one that runs is up to a tick behind.
+/// Nanoseconds that the living threads of a process have been on a CPU, from their `schedstat`.
+/// Exact for threads that sleep; one that runs is up to a tick behind.
 pub fn process_cpu_ns(process_id: u32) -> io::Result<u64> {
     call(SysCause::Books, || {
         let mut sum = 0;

@@ -82,8 +82,8 @@ impl Iterator for Events {
     }
 }
 
-/// An epoll instance with edge-triggered members: an event says that something has arrived since the
-/// last one, so that a request costs no `epoll_ctl` and a busy connection no repeated reports.
+/// An epoll instance with edge-triggered members: an event says that something has arrived since
+/// the last one, so that a request costs no `epoll_ctl` and a busy connection no repeated reports.
 #[derive(Debug)]
 pub struct Poller(OwnedFd);
 

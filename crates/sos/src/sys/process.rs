@@ -104,8 +104,8 @@ pub fn total_memory_bytes() -> u64 {
     total * unit
 }
 
-/// Bytes of memory that this process may have: the machine's, or what the limits of its control groups leave of it, as in
-/// a container.
+/// Bytes of memory that this process may have: the machine's, or what the limits of its control
+/// groups leave of it, as in a container.
 #[must_use]
 pub fn granted_memory_bytes() -> u64 {
     let machine = total_memory_bytes();

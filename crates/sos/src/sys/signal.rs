@@ -93,8 +93,8 @@ impl AsFd for StopSignals {
     }
 }
 
-/// Makes a command start with no signal kept from it: a child inherits the mask of whoever starts it, and with that of
-/// [`StopSignals`] it could not be asked to stop.
+/// Makes a command start with no signal kept from it: a child inherits the mask of whoever starts
+/// it, and with that of [`StopSignals`] it could not be asked to stop.
 pub fn clear_signal_mask(command: &mut Command) {
     let clear = || {
         // SAFETY: a signal set is plain data; zero is a valid value of it.
@@ -108,7 +108,8 @@ pub fn clear_signal_mask(command: &mut Command) {
             error => Err(io::Error::from_raw_os_error(error)),
         }
     };
-    // SAFETY: between fork and exec this calls what may be called there (signal-safety(7)) and allocates nothing.
+    // SAFETY: between fork and exec this calls what may be called there (signal-safety(7)) and
+    // allocates nothing.
     unsafe { command.pre_exec(clear) };
 }
 

@@ -70,8 +70,8 @@ impl AsFd for Listener {
 pub struct Socket(Fd);
 
 impl Socket {
-    /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards. For
-    /// clients and tests.
+    /// Connects to an address, waiting for the handshake; the socket is non-blocking afterwards.
+    /// For clients and tests.
     pub fn connect(address: SocketAddr) -> io::Result<Self> {
         let stream = std::net::TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
@@ -79,8 +79,8 @@ impl Socket {
         Ok(Self(OwnedFd::from(stream).into()))
     }
 
-    /// Begins to connect to an address. Until that is done a send would block, and if it fails, the next
-    /// receive says why.
+    /// Begins to connect to an address. Until that is done a send would block, and if it fails, the
+    /// next receive says why.
     pub fn connect_begin(address: SocketAddr) -> io::Result<Self> {
         let family = family_of(address);
         call(SysCause::Control, || {

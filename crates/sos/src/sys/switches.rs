@@ -1,9 +1,10 @@
 //! Noticing that the kernel has taken the calling thread off its CPU: the word that it then changes
 //! (restartable sequences, or the head of a ring of context-switch records), and its books.
 //!
-//! A restartable sequence is announced by a pointer in a word that the thread shares with the kernel.
-//! The kernel clears that pointer when it takes the thread off the CPU outside the sequence. So a
-//! pointer to a sequence that is never run is a sentinel that costs one load to look at.
+//! A restartable sequence is announced by a pointer in a word that the thread shares with the
+//! kernel. The kernel clears that pointer when it takes the thread off the CPU outside the
+//! sequence. So a pointer to a sequence that is never run is a sentinel that costs one load to look
+//! at.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -99,8 +100,8 @@ fn thread_pointer() -> Option<*mut u8> {
     None
 }
 
-/// The calling thread's `rseq_cs` word; none if the thread is not registered. It is the thread's own
-/// and gone with it.
+/// The calling thread's `rseq_cs` word; none if the thread is not registered. It is the thread's
+/// own and gone with it.
 pub(crate) fn sequence_word() -> Option<NonNull<AtomicU64>> {
     // Offsets in `struct rseq`: the CPU's number, negative until registered, and the pointer.
     const CPU_ID: usize = 4;
@@ -167,8 +168,8 @@ unsafe impl Sync for SwitchRing {}
 const RING_BYTES: usize = 2 * 4096;
 
 impl SwitchRing {
-    /// Opens one for the calling thread. Refused where performance events are, and when the limit of
-    /// locked memory is reached.
+    /// Opens one for the calling thread. Refused where performance events are, and when the limit
+    /// of locked memory is reached.
     pub(crate) fn open() -> io::Result<Self> {
         call(SysCause::Books, || {
             let event = open_event()?;

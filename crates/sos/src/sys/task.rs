@@ -4,8 +4,8 @@ use std::fs;
 
 use super::{SysCause, call};
 
-/// CPU time and state of a thread, from `/proc/self/task/TID/stat`. The kernel counts these times by
-/// its own clock tick, usually 10 ms.
+/// CPU time and state of a thread, from `/proc/self/task/TID/stat`. The kernel counts these times
+/// by its own clock tick, usually 10 ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTimes {
     /// In user mode, in ms.

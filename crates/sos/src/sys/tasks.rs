@@ -53,8 +53,8 @@ pub(crate) fn kernel_counts(thread_id: u32) -> Option<KernelCounts> {
     const NS_PER_CLOCK_TICK: u64 = 10_000_000;
     let path = format!("/proc/self/task/{thread_id}/stat");
     let text = call(SysCause::Books, || fs::read_to_string(path)).ok()?;
-    // The name, in parentheses, may contain anything; minflt, majflt and stime are the 8th, 10th and
-    // 13th field after it.
+    // The name, in parentheses, may contain anything; minflt, majflt and stime are the 8th, 10th
+    // and 13th field after it.
     let (_, fields) = text.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
     let field = |n: usize| fields.get(n - 1)?.parse::<u64>().ok();

@@ -1,8 +1,8 @@
 //! A thread's timer of its own CPU time, and the signal by which it says that a period has passed.
 //!
-//! The kernel looks at these timers on its tick, so none fires more often than that: what it missed is
-//! the overrun. A thread that does not run is never disturbed. A call of the kernel that is about to
-//! sleep may be cut short by the signal: the wrappers here take that for a spurious wake.
+//! The kernel looks at these timers on its tick, so none fires more often than that: what it missed
+//! is the overrun. A thread that does not run is never disturbed. A call of the kernel that is
+//! about to sleep may be cut short by the signal: the wrappers here take that for a spurious wake.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -44,8 +44,8 @@ impl CpuTimer {
         if made == 0 { Ok(Self(timer)) } else { Err(io::Error::last_os_error()) }
     }
 
-    /// Has it fire so many times per second of the thread's CPU time, from `phase` of a period on (in
-    /// 1/2^32); 0 stops it.
+    /// Has it fire so many times per second of the thread's CPU time, from `phase` of a period on
+    /// (in 1/2^32); 0 stops it.
     pub(crate) fn set_rate(&self, hz: u32, phase: u32) -> io::Result<()> {
         let period_ns = NS_PER_SECOND.checked_div(u64::from(hz)).unwrap_or(0);
         let first_ns = ((period_ns * u64::from(phase)) >> 32).max(u64::from(hz > 0));
@@ -90,7 +90,8 @@ fn handle_signal() -> io::Result<()> {
     TAKEN.get_or_init(take).map_err(io::Error::from_raw_os_error)
 }
 
-/// What the kernel tells of a timer's signal: `siginfo_t` with the fields of `_timer`, sigaction(2).
+/// What the kernel tells of a timer's signal: `siginfo_t` with the fields of `_timer`,
+/// sigaction(2).
 #[repr(C)]
 struct TimerInfo {
     signal: libc::c_int,
@@ -101,7 +102,8 @@ struct TimerInfo {
     overrun: libc::c_int,
 }
 
-/// Runs between any two instructions of a thread: nothing here locks, allocates or calls the kernel.
+/// Runs between any two instructions of a thread: nothing here locks, allocates or calls the
+/// kernel.
 extern "C" fn on_signal(
     _: libc::c_int,
     info: *const libc::siginfo_t,

@@ -1,23 +1,23 @@
-//! What one thread has counted of one wait type, and the sum over threads as a view shows it.
+//! `WaitCell`: one thread's counters of one wait type. `WaitRow`: their sum, as a view shows it.
 
 use super::WaitType;
 use crate::ledger::Counter;
 
-/// One thread's books on one wait type. Times are in ticks of [`crate::clock`].
+/// One thread's counters of one wait type. Times are in ticks of [`crate::clock`].
 #[derive(Debug, Default)]
 pub struct WaitCell {
-    /// Completed waits.
+    /// The number of completed waits.
     pub count: Counter,
-    /// From the start of the wait until running again.
+    /// Time from the start of each wait until the thread ran again.
     pub ticks: Counter,
-    /// The longest single wait.
+    /// The time of the longest single wait.
     pub ticks_max: Counter,
-    /// The part of `ticks` after the signal.
+    /// The part of `ticks` after the signal that ended the wait.
     pub signal_ticks: Counter,
 }
 
 impl WaitCell {
-    /// Books one wait; called by the owning thread only.
+    /// Counts one wait. Only the owning thread may call it.
     pub fn book(&self, ticks: u64, signal_ticks: u64) {
         self.count.add(1);
         self.ticks.add(ticks);
@@ -25,14 +25,14 @@ impl WaitCell {
         self.ticks_max.raise_to(ticks);
     }
 
-    /// Forgets everything; the owner only.
+    /// Sets all counters to zero. Only the owning thread may call it.
     pub(crate) fn clear(&self) {
         for sum in [&self.count, &self.ticks, &self.ticks_max, &self.signal_ticks] {
             sum.set(0);
         }
     }
 
-    /// Adds another thread's books, which has ended, to these.
+    /// Adds the counters of another thread, which has ended.
     pub(crate) fn absorb(&self, other: &Self) {
         self.count.add(other.count.get());
         self.ticks.add(other.ticks.get());
@@ -41,17 +41,17 @@ impl WaitCell {
     }
 }
 
-/// Folded books of one wait type, as `sys.dm_os_wait_stats` shows them.
+/// The sum over threads for one wait type, as `sys.dm_os_wait_stats` shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitRow {
-    /// The wait type.
+    /// The wait type that the row is about.
     pub wait_type: WaitType,
-    /// Completed waits.
+    /// The number of completed waits.
     pub count: u64,
     /// Total time, in nanoseconds.
     pub wait_ns: u64,
     /// The longest single wait, in nanoseconds.
     pub max_wait_ns: u64,
-    /// The part after the signal, in nanoseconds.
+    /// The part of `wait_ns` after the signal, in nanoseconds.
     pub signal_ns: u64,
 }

@@ -1,5 +1,5 @@
-//! `Action` and `PredicateSource`: what a session may ask about the moment of an event besides its fields;
-//! and how a layer above answers for what this one does not know.
+//! `Action` and `PredicateSource`: what a session may ask about the moment of an event besides its
+//! fields; and how a layer above answers for what this one does not know.
 
 use std::ptr;
 
@@ -106,8 +106,8 @@ by_address!(PredicateSource);
 
 /// What the layer above knows about what its thread is doing: the session, the text, the login.
 ///
-/// It is asked in the midst of anything, an allocation or a wait for a lock included: it must not lock,
-/// allocate, wait or panic, and answers [`Value::Null`] where it cannot read.
+/// It is asked in the midst of anything, an allocation or a wait for a lock included: it must not
+/// lock, allocate, wait or panic, and answers [`Value::Null`] where it cannot read.
 pub trait ActionSource {
     /// Hands what it knows under this number ([`Reader::Caller`]) to `give`, once or not at all.
     fn read(&self, number: u16, give: &mut dyn FnMut(Value<'_>));

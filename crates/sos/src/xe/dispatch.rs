@@ -1,5 +1,5 @@
-//! The dispatcher: takes filled buffers off the partitions and hands their records to the targets, in
-//! the order in which they were fired.
+//! The dispatcher: takes filled buffers off the partitions and hands their records to the targets,
+//! in the order in which they were fired.
 //!
 //! One thread for each instance, there as long as it has a session. It comes by when a session's
 //! latency is over or a buffer is half full. Its time is that of being observed.
@@ -9,8 +9,8 @@
 //!                      what is fired meanwhile is held until the next time ┘   is in both, and goes
 //! ```
 //!
-//! A thread whose partition is full goes to another. So a buffer that is exchanged late may hold an event
-//! that came after one in a buffer that will be exchanged the next time.
+//! A thread whose partition is full goes to another. So a buffer that is exchanged late may hold an
+//! event that came after one in a buffer that will be exchanged the next time.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `Emitter`: a thread's part in Extended Events, kept in its account: its place at the hub's board, its
-//! activity, and the guard against events within events.
+//! `Emitter`: a thread's part in Extended Events, kept in its account: its place at the hub's
+//! board, its activity, and the guard against events within events.
 
 use super::event::Event;
 use super::hub::Hub;
@@ -27,8 +27,8 @@ pub(crate) struct Emitter {
     /// The number of the thread's activity, and how many events it has fired in it.
     activity: Counter,
     fired: Counter,
-    /// The activity that this one goes on with: 1 until an event has told of it, the two halves of its
-    /// GUID, and the number within it.
+    /// The activity that this one goes on with: 1 until an event has told of it, the two halves of
+    /// its GUID, and the number within it.
     is_from: Counter,
     from_activity: [Counter; 2],
     from_sequence: Counter,
@@ -151,9 +151,9 @@ impl Drop for Emitter {
     }
 }
 
-/// Fires an event with its fields in their order, at all sessions of the calling thread's instance that
-/// want it. Neither allocates nor waits, unless a session asks for NO_EVENT_LOSS and the event allows
-/// it. Ask [`super::enabled`] first, before gathering the fields.
+/// Fires an event with its fields in their order, at all sessions of the calling thread's instance
+/// that want it. Neither allocates nor waits, unless a session asks for NO_EVENT_LOSS and the event
+/// allows it. Ask [`super::enabled`] first, before gathering the fields.
 #[cold]
 #[inline(never)]
 pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
@@ -162,8 +162,9 @@ pub fn fire(event: &'static Event, fields: &[Value<'_>]) {
     ledger::if_open(|account| account.emitter().fire(account, event, fields, (frame, None)));
 }
 
-/// As [`fire`], at one session only, by the address that [`Hub::start`] has returned: what only a session
-/// that has just started is told. Nothing happens if it has stopped, or does not want the event.
+/// As [`fire`], at one session only, by the address that [`Hub::start`] has returned: what only a
+/// session that has just started is told. Nothing happens if it has stopped, or does not want the
+/// event.
 #[cold]
 #[inline(never)]
 pub fn fire_at(session: usize, event: &'static Event, fields: &[Value<'_>]) {
@@ -207,8 +208,8 @@ pub struct Activity {
     pub sequence: u32,
 }
 
-/// Returns the present activity of the calling thread, for one that helps it: see [`goes_on_with`]. None if
-/// its events go nowhere.
+/// Returns the present activity of the calling thread, for one that helps it: see [`goes_on_with`].
+/// None if its events go nowhere.
 #[must_use]
 pub fn present_activity() -> Option<Activity> {
     ledger::with_current(|account| {
@@ -219,9 +220,9 @@ pub fn present_activity() -> Option<Activity> {
     })
 }
 
-/// Notes that what the calling thread does in its present activity goes on with one of somebody else's: the
-/// first of its events that a session with TRACK_CAUSALITY takes says so as `attach_activity_id_xfer`.
-/// To be called when the thread has begun a request.
+/// Notes that what the calling thread does in its present activity goes on with one of somebody
+/// else's: the first of its events that a session with TRACK_CAUSALITY takes says so as
+/// `attach_activity_id_xfer`. To be called when the thread has begun a request.
 pub fn goes_on_with(from: Activity) {
     ledger::if_open(|account| {
         let emitter = account.emitter();

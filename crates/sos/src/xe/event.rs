@@ -177,8 +177,8 @@ impl PartialEq for Event {
 
 impl Eq for Event {}
 
-/// Whether any session wants an event: one relaxed load of a word that is written when sessions start
-/// and stop. Ask before gathering what the event carries.
+/// Whether any session wants an event: one relaxed load of a word that is written when sessions
+/// start and stop. Ask before gathering what the event carries.
 #[inline]
 #[must_use]
 pub fn enabled(event: &Event) -> bool {

@@ -1,10 +1,10 @@
 //! `Filling`: the memory of a partition, as records are written into it and taken out of it.
 //!
-//! A session with a file or pairs needs each record: its buffer is handed to the dispatcher when it is half
-//! full. One whose records only a ring buffer sees needs the newest ones, and most of the time nobody to
-//! read them. Its memory is a recorder of its own: segments, of which the oldest is written over once the
-//! others hold all that the ring buffer would keep. The dispatcher has nothing to do until somebody reads.
-//! docs/decisions/0154.
+//! A session with a file or pairs needs each record: its buffer is handed to the dispatcher when it
+//! is half full. One whose records only a ring buffer sees needs the newest ones, and most of the
+//! time nobody to read them. Its memory is a recorder of its own: segments, of which the oldest is
+//! written over once the others hold all that the ring buffer would keep. The dispatcher has
+//! nothing to do until somebody reads. docs/decisions/0154.
 //!
 //! ```text
 //!   handed on   [■■■■■■■■■■│          ]  half full: the dispatcher takes it
@@ -196,8 +196,8 @@ impl Filling {
         }
     }
 
-    /// Takes what it holds, in the order in which it was written: in exchange for another buffer, or as a
-    /// copy of what a recorder has. Returns how many records were written over before.
+    /// Takes what it holds, in the order in which it was written: in exchange for another buffer,
+    /// or as a copy of what a recorder has. Returns how many records were written over before.
     pub(super) fn take(&mut self, spare: &mut (Box<[u8]>, usize)) -> u64 {
         let Some(recorder) = &mut self.recorder else {
             std::mem::swap(&mut self.buffer, &mut spare.0);
@@ -289,7 +289,8 @@ mod tests {
             let mut ring: VecDeque<(usize, usize)> = VecDeque::new();
             for (number, &length) in lengths.iter().enumerate() {
                 let Ok(number) = u8::try_from(number) else { break };
-                // Nothing that is still wanted fits no more: seven segments hold more than 400 bytes.
+                // Nothing that is still wanted fits no more: seven segments hold more than 400
+                // bytes.
                 prop_assert!(write(&mut filling, number, length).is_some());
                 ring.push_back((model.len(), length));
                 model.extend(std::iter::repeat_n(number, length));

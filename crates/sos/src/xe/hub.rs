@@ -175,12 +175,12 @@ impl Hub {
         check(spec)
     }
 
-    /// Starts a session; its dispatcher is a thread of `accounts`, to which this hub belongs. Returns its
-    /// address, as [`SessionReport`] has it and [`super::fire_at`] takes it.
+    /// Starts a session; its dispatcher is a thread of `accounts`, to which this hub belongs.
+    /// Returns its address, as [`SessionReport`] has it and [`super::fire_at`] takes it.
     ///
     /// # Errors
-    /// If the specification is wrong, the session is there already, or memory, a file or a thread is
-    /// refused.
+    /// If the specification is wrong, the session is there already, or memory, a file or a thread
+    /// is refused.
     pub fn start(accounts: &Arc<Accounts>, spec: SessionSpec) -> Result<usize, XeError> {
         let hub = accounts.events();
         let mut inner = hub.inner.write();
@@ -220,7 +220,8 @@ impl Hub {
         Ok(())
     }
 
-    /// Stops a session. Afterwards no thread is inside it, and its targets have all that it published.
+    /// Stops a session. Afterwards no thread is inside it, and its targets have all that it
+    /// published.
     ///
     /// # Errors
     /// If there is none of this name.
@@ -275,8 +276,8 @@ impl Hub {
         found.target_data(target).ok_or_else(none)
     }
 
-    /// Events that were not fired because their thread was in the midst of another one: an allocation
-    /// for a target, for example.
+    /// Events that were not fired because their thread was in the midst of another one: an
+    /// allocation for a target, for example.
     #[must_use]
     pub fn nested_events(&self) -> u64 {
         self.nested.load(Ordering::Relaxed)

@@ -35,7 +35,8 @@ pub(super) struct Layout {
     pub(super) partitions: usize,
     /// Bytes of one buffer.
     pub(super) buffer_bytes: usize,
-    /// Buffers of each partition: the one that is filled, and one that is being dispatched, if any is.
+    /// Buffers of each partition: the one that is filled, and one that is being dispatched, if any
+    /// is.
     pub(super) buffers_each: usize,
     /// Bytes of one buffer for large events; there are two, or none.
     pub(super) large_bytes: usize,

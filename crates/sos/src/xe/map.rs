@@ -1,5 +1,5 @@
-//! `Map`: numbers with names, as `sys.dm_xe_map_values` shows them. Maps of this layer are computed from
-//! its registries, so that they cannot lag behind.
+//! `Map`: numbers with names, as `sys.dm_xe_map_values` shows them. Maps of this layer are computed
+//! from its registries, so that they cannot lag behind.
 
 use super::package::{PACKAGE0, Package, SQLOS};
 use crate::lock::{LatchClass, SpinClass};
@@ -85,7 +85,8 @@ fn key(index: usize) -> u32 {
 const SPIN_KEY_FIRST: u32 = 61;
 const SPIN_KEY_LOCK_HASH: u32 = 187;
 
-/// The key of a class of spinlocks: the published scripts find CMED_HASH_SET at 61, and LOCK_HASH at 187.
+/// The key of a class of spinlocks: the published scripts find CMED_HASH_SET at 61, and LOCK_HASH
+/// at 187.
 #[must_use]
 pub fn spinlock_key(class: SpinClass) -> u32 {
     match class {

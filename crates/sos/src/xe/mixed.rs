@@ -1,4 +1,5 @@
-//! `MixedText`: text with bytes in it, which are shown as hexadecimal digits when somebody reads it.
+//! `MixedText`: text with bytes in it, which are shown as hexadecimal digits when somebody reads
+//! it.
 //!
 //! ```text
 //!   run ..                     run: bytes u32, little endian; its highest bit tells what follows
@@ -6,8 +7,8 @@
 //!     binary   1 │ bytes       shown as 0x and two digits a byte
 //! ```
 //!
-//! A call with a kilobyte of binary data is two kilobytes of digits. An event that tells of it is fired
-//! on the request's time; whoever reads it has his own. docs/decisions/0154.
+//! A call with a kilobyte of binary data is two kilobytes of digits. An event that tells of it is
+//! fired on the request's time; whoever reads it has his own. docs/decisions/0154.
 
 const IS_BINARY: u32 = 1 << 31;
 const LENGTH_BYTES: usize = 4;
@@ -41,7 +42,8 @@ impl MixedText {
         self.bytes.capacity()
     }
 
-    /// Adds what `write` appends to the bytes it is given: UTF-8. It must not touch what is there already.
+    /// Adds what `write` appends to the bytes it is given: UTF-8. It must not touch what is there
+    /// already.
     #[inline]
     pub fn text(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         if self.open.is_none() {

@@ -10,8 +10,9 @@
 //! ```
 //!
 //! What can be collected is declared once, as statics: [`Event`], [`Action`], [`PredicateSource`],
-//! [`Map`], [`Comparator`], [`Target`]. A session is a [`SessionSpec`] of references to them; what it has
-//! come to is a [`SessionReport`]. Nothing here knows SQL: names are resolved above. docs/decisions/0120.
+//! [`Map`], [`Comparator`], [`Target`]. A session is a [`SessionSpec`] of references to them; what
+//! it has come to is a [`SessionReport`]. Nothing here knows SQL: names are resolved above.
+//! docs/decisions/0120.
 
 use crate::stack::{self, FRAMES_MAX, StackId};
 use crate::symbols;
@@ -72,8 +73,8 @@ pub use value::{OwnedValue, Value, guid_text};
 /// Set in the number of a stack that is to be told as addresses: of the action `callstack_rva`.
 pub const STACK_AS_ADDRESSES: u32 = 1 << 31;
 
-/// A call stack as text, the innermost function first, a line each: `module!function+0x..`, or addresses
-/// if its number says so. Looks names up, which may take a while.
+/// A call stack as text, the innermost function first, a line each: `module!function+0x..`, or
+/// addresses if its number says so. Looks names up, which may take a while.
 #[must_use]
 pub fn stack_text(number: u32) -> String {
     let id = StackId::of_number(number & !STACK_AS_ADDRESSES);

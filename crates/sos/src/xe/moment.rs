@@ -14,8 +14,8 @@ use crate::sched;
 use crate::stack;
 use crate::sys;
 
-/// The instant at which an event is fired, on the thread that fires it. What costs something is found
-/// out once, and only if a session asks.
+/// The instant at which an event is fired, on the thread that fires it. What costs something is
+/// found out once, and only if a session asks.
 pub(super) struct Moment<'a> {
     account: &'a Account,
     emitter: &'a Emitter,
@@ -126,8 +126,8 @@ pub fn supplied_by<R>(source: &dyn ActionSource, run: impl FnOnce() -> R) -> R {
         }
     }
     let pointer: *const (dyn ActionSource + '_) = source;
-    // SAFETY: only the lifetime of the trait object changes; `_restore` takes the pointer out before
-    // the borrow ends.
+    // SAFETY: only the lifetime of the trait object changes; `_restore` takes the pointer out
+    // before the borrow ends.
     let pointer: *const (dyn ActionSource + 'static) = unsafe { std::mem::transmute(pointer) };
     let _restore = Restore(SOURCE.replace(Some(pointer)));
     run()

@@ -1,5 +1,5 @@
-//! `Partition`: a part of a session's memory, which the thread that fires claims for the length of one
-//! record; and what became of the events that came to it.
+//! `Partition`: a part of a session's memory, which the thread that fires claims for the length of
+//! one record; and what became of the events that came to it.
 
 use super::filling::{Enough, Filling};
 use super::report::{Drops, EventTotals};
@@ -16,8 +16,8 @@ pub(super) struct Partition {
     pub(super) drops: DropCounts,
 }
 
-/// What became of one event of a session, as far as one partition knows. Written by whichever threads
-/// begin their search for room at it: seldom more than one at a time.
+/// What became of one event of a session, as far as one partition knows. Written by whichever
+/// threads begin their search for room at it: seldom more than one at a time.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) seen: AtomicU64,

@@ -8,8 +8,8 @@
 //!     12 text with bytes in it: u32 + runs (`mixed`)
 //! ```
 //!
-//! The values are the event's fields and then the session's actions. The time is ticks of the clock in
-//! a buffer, and UTC in 100 ns since 0001-01-01 once the dispatcher has had it.
+//! The values are the event's fields and then the session's actions. The time is ticks of the clock
+//! in a buffer, and UTC in 100 ns since 0001-01-01 once the dispatcher has had it.
 
 use super::value::Value;
 
@@ -52,8 +52,8 @@ impl<'a> Encoder<'a> {
         self.at = end;
     }
 
-    /// Writes the first bytes of a word, by one store where there is room for all of it: what is too
-    /// much is written over by what follows, or is behind the end.
+    /// Writes the first bytes of a word, by one store where there is room for all of it: what is
+    /// too much is written over by what follows, or is behind the end.
     #[inline]
     fn put_first(&mut self, word: u128, bytes: usize) {
         let word = word.to_le_bytes();

@@ -82,7 +82,8 @@ impl Drops {
 pub struct EventReport {
     /// Which.
     pub event: &'static Event,
-    /// Where its occurrences have gone. Those lost with a whole buffer still count as published here.
+    /// Where its occurrences have gone. Those lost with a whole buffer still count as published
+    /// here.
     pub totals: EventTotals,
 }
 
@@ -132,7 +133,8 @@ pub struct HistogramSlot {
     pub value: OwnedValue,
     /// How many events.
     pub events: u64,
-    /// The sum of the field that the histogram is weighted by; the number of events if there is none.
+    /// The sum of the field that the histogram is weighted by; the number of events if there is
+    /// none.
     pub weight: u64,
 }
 

@@ -32,8 +32,8 @@ pub struct SessionSpec {
 pub struct EventSpec {
     /// Which.
     pub event: &'static Event,
-    /// Settings that were SET: position in [`Event::settings`], and the value. The others have their
-    /// defaults.
+    /// Settings that were SET: position in [`Event::settings`], and the value. The others have
+    /// their defaults.
     pub settings: Vec<(usize, bool)>,
     /// What is gathered with it.
     pub actions: Vec<&'static Action>,
@@ -69,8 +69,8 @@ pub struct Comparison {
     pub input: PredicateInput,
     /// How.
     pub comparator: &'static Comparator,
-    /// With what. Integers of either sign fit integer operands; text fits a map by its name, a GUID and
-    /// a boolean by their usual texts.
+    /// With what. Integers of either sign fit integer operands; text fits a map by its name, a GUID
+    /// and a boolean by their usual texts.
     pub value: OwnedValue,
 }
 
@@ -125,8 +125,8 @@ pub struct SessionOptions {
     pub retention: Retention,
     /// How long an event may stay in a buffer; none for until the buffer is full.
     pub max_dispatch_latency: Option<Duration>,
-    /// Bytes of the largest event, if it is more than a buffer holds; 0 if not. Two buffers of this size
-    /// come on top of `max_memory`.
+    /// Bytes of the largest event, if it is more than a buffer holds; 0 if not. Two buffers of this
+    /// size come on top of `max_memory`.
     pub max_event_size: u64,
     /// How the memory is split.
     pub partition_mode: PartitionMode,

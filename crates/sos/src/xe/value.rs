@@ -1,9 +1,10 @@
-//! `Value`: what an event's field or an action carries, borrowed from the emitter; and [`OwnedValue`],
-//! what a reader gets.
+//! `Value`: what an event's field or an action carries, borrowed from the emitter; and
+//! [`OwnedValue`], what a reader gets.
 
 use super::mixed;
 
-/// One value on its way through predicates into buffers: nothing is copied before a session wants it.
+/// One value on its way through predicates into buffers: nothing is copied before a session wants
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// There is none: the emitter does not know, or the session did not ask for it.
@@ -18,8 +19,8 @@ pub enum Value<'a> {
     Float(f64),
     /// Text.
     Text(&'a str),
-    /// Text with bytes in it that are shown as digits: what [`mixed::MixedText::runs`] returns. Whoever
-    /// reads it gets text.
+    /// Text with bytes in it that are shown as digits: what [`mixed::MixedText::runs`] returns.
+    /// Whoever reads it gets text.
     Mixed(&'a [u8]),
     /// Bytes; XML is text.
     Bytes(&'a [u8]),
@@ -27,7 +28,8 @@ pub enum Value<'a> {
     Guid([u8; 16]),
     /// A key of the field's map.
     Map(u32),
-    /// An interned call stack: its number, with [`super::STACK_AS_ADDRESSES`] if it is to be told so.
+    /// An interned call stack: its number, with [`super::STACK_AS_ADDRESSES`] if it is to be told
+    /// so.
     Stack(u32),
     /// An activity of TRACK_CAUSALITY: its GUID, and the number within it.
     Activity([u8; 16], u32),

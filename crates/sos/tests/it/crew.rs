@@ -1,4 +1,5 @@
-//! Crews: who is asked, who is revoked, what becomes of a panic, and that a scheduler that helps still serves.
+//! Crews: who is asked, who is revoked, what becomes of a panic, and that a scheduler that helps
+//! still serves.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The ledger against the kernel: the books close for every source, and each injected fault lands in
-//! its own category.
+//! The ledger against the kernel: the books close for every source, and each injected fault lands
+//! in its own category.
 
 use std::time::Duration;
 
@@ -393,9 +393,9 @@ fn beside_schedstat(closure: &Closure) -> [(u64, u64); 2] {
 }
 
 /// The kernel tells of a wait for a CPU when it is over. One that was under way when the books were
-/// closed has been called blocked by then, and no row may shrink: the books owe it, and make good for it
-/// with the time to come. So they are never ahead of the kernel's, and agree with them once the threads
-/// have rested for as long as they had waited.
+/// closed has been called blocked by then, and no row may shrink: the books owe it, and make good
+/// for it with the time to come. So they are never ahead of the kernel's, and agree with them once
+/// the threads have rested for as long as they had waited.
 #[test]
 fn schedstat_books_are_never_ahead_of_the_kernel_and_catch_up_with_it() {
     let accounts = Arc::new(Accounts::new(SourceChoice::Schedstat));

@@ -95,8 +95,8 @@ fn shares_of_labels_agree_with_the_ledger_within_the_sampling_error() {
         assert!(all > 100.0, "{samples:?}");
         for (label, _) in PARTS {
             let share = row(label) as f64 / all_ns as f64;
-            // A kernel that comes late gives one signal for several periods: the error is larger than
-            // that of as many single ones.
+            // A kernel that comes late gives one signal for several periods: the error is larger
+            // than that of as many single ones.
             let error = (share * (1.0 - share) / all).sqrt() * 1.5;
             let found = of(label) / all;
             assert!((found - share).abs() < 4.5 * error, "{label}: {found} {share} +- {error}");

@@ -48,9 +48,9 @@ pub fn work_for(tag: u32) {
     with_current(|activity| activity.set_work(tag));
 }
 
-/// Publishes, until the result is dropped, that the calling thread helps with part `part` (1 or more)
-/// of the work of `tag`. `from` is a reading of the caller's choice, such as the CPU time spent so far,
-/// for readers that want the difference.
+/// Publishes, until the result is dropped, that the calling thread helps with part `part` (1 or
+/// more) of the work of `tag`. `from` is a reading of the caller's choice, such as the CPU time
+/// spent so far, for readers that want the difference.
 #[must_use]
 pub fn help_for(tag: u32, part: u32, from: u64) -> Helping {
     with_current(|activity| {

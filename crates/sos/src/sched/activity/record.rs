@@ -1,5 +1,5 @@
-//! `Activity`: the published record of one thread: which session it works for, what it waits for and
-//! what blocks it.
+//! `Activity`: the published record of one thread: which session it works for, what it waits for
+//! and what blocks it.
 //!
 //! The thread itself is the only writer, with plain stores to its own cache lines: two per request
 //! and a handful per wait. Readers do not stop it: a version number is odd during a change, and a

@@ -5,9 +5,9 @@
 //!        │ lead()                       │ help(number)                    └─────► revoked
 //!        └── revoke what has not begun, wait for what runs ◄───┘ notifies
 //! ```
-//! This folder has the leader's side (`Crew`) and the item that travels (`SentItem`). It knows neither
-//! schedulers nor workers: `machine/crew.rs` chooses the idle schedulers and sends them the items,
-//! and a scheduler's loop runs them.
+//! This folder has the leader's side (`Crew`) and the item that travels (`SentItem`). It knows
+//! neither schedulers nor workers: `machine/crew.rs` chooses the idle schedulers and sends them the
+//! items, and a scheduler's loop runs them.
 
 mod sent;
 
@@ -30,8 +30,8 @@ pub struct Crew<'a> {
 }
 
 impl Crew<'_> {
-    /// Makes `count` work items that call `help` with 0, 1, ..; runs `send` on each and then `lead`.
-    /// Returns what `lead` returns, once no item runs and none can begin.
+    /// Makes `count` work items that call `help` with 0, 1, ..; runs `send` on each and then
+    /// `lead`. Returns what `lead` returns, once no item runs and none can begin.
     ///
     /// # Panics
     /// If a helper panicked.
@@ -42,8 +42,8 @@ impl Crew<'_> {
         lead: impl FnOnce(&Crew<'_>) -> R,
     ) -> R {
         let state = Arc::new(CrewState::new());
-        // SAFETY: `Dismiss` keeps this function from returning or unwinding while an item runs or can
-        // still begin, so `help` is not called after its lifetime.
+        // SAFETY: `Dismiss` keeps this function from returning or unwinding while an item runs or
+        // can still begin, so `help` is not called after its lifetime.
         let help: Help = unsafe { std::mem::transmute(help) };
         let item = |number| {
             let (item, state) = (WorkItem::default(), Arc::clone(&state));

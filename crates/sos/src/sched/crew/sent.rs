@@ -1,4 +1,5 @@
-//! `SentItem`: one work item of a crew on its way to a scheduler, and what all items of a crew share.
+//! `SentItem`: one work item of a crew on its way to a scheduler, and what all items of a crew
+//! share.
 
 use crate::lock::{SpinClass, SpinLock};
 use crate::park;

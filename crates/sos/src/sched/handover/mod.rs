@@ -2,8 +2,8 @@
 //! ([`work_item`]) so that exactly one of them has it.
 //!
 //! Both are state machines over atomics and a spinlock. They know neither schedulers, tasks nor the
-//! ledger, so that model checkers can run them: shuttle the baton (`tests/shuttle.rs`), loom the work
-//! item (`tests/loom_work_item.rs`).
+//! ledger, so that model checkers can run them: shuttle the baton (`tests/shuttle.rs`), loom the
+//! work item (`tests/loom_work_item.rs`).
 
 #[cfg(not(loom))]
 pub mod baton;

@@ -1,5 +1,5 @@
-//! `WorkItem`: a piece of work that a helper thread may run and its sender may revoke, never both; and
-//! `Running`, a count by which the sender knows that no helper runs one of its items.
+//! `WorkItem`: a piece of work that a helper thread may run and its sender may revoke, never both;
+//! and `Running`, a count by which the sender knows that no helper runs one of its items.
 //!
 //! | state   | next                                                           |
 //! |---------|----------------------------------------------------------------|
@@ -7,8 +7,8 @@
 //! | taken   | final: the sender waits until `Running` is zero                |
 //! | revoked | final: what the item refers to may have been freed             |
 //!
-//! A helper counts itself in `Running` before it takes the item: so a sender that finds an item taken
-//! also finds its helper counted.
+//! A helper counts itself in `Running` before it takes the item: so a sender that finds an item
+//! taken also finds its helper counted.
 
 use crate::sync::{AtomicU32, Ordering};
 
@@ -89,7 +89,8 @@ impl WorkItem {
 
     /// Revokes the item, unless a helper has taken it.
     pub fn revoke<O: WorkItemOrders>(&self) {
-        // Failure means that the item is taken or already revoked; the sender does the same for both.
+        // Failure means that the item is taken or already revoked; the sender does the same for
+        // both.
         let _ = self.0.compare_exchange(WAITING, REVOKED, Ordering::AcqRel, O::REVOKE_FAILED);
     }
 }

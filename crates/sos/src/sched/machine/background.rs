@@ -15,7 +15,7 @@ use crate::thread;
 use crate::wait::WaitType;
 
 impl Machine {
-    /// Runs something once on a thread of its own; [`Self::stop`] waits for its end.
+    /// Runs `run` once on a thread of its own; [`Self::stop`] waits for its end.
     pub fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         let of_thread = name.to_owned();
@@ -31,7 +31,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Runs something once per period, on a thread of its own, until the machine stops. A panic ends
+    /// Runs `run` once per period, on a thread of its own, until the machine stops. A panic ends
     /// one run, not the thread.
     pub fn spawn_background(
         &self,
@@ -45,8 +45,8 @@ impl Machine {
         self.spawn_waiting(name, wait, run)
     }
 
-    /// Runs something each time that `wait` returns, on a thread of its own, until the machine stops.
-    /// `wait` is given the flag that says so. A panic ends one run, not the thread.
+    /// Runs `run` each time that `wait` returns, on a thread of its own, until the machine stops.
+    /// `wait` receives the flag that is set then. A panic ends one run, not the thread.
     pub fn spawn_waiting(
         &self,
         name: &str,

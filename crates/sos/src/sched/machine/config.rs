@@ -12,7 +12,7 @@ pub struct MachineConfig {
     pub workers_max: usize,
     /// Whether each scheduler's workers are tied to one CPU.
     pub affinity: Affinity,
-    /// How the ledger tells time on a CPU from time off it.
+    /// How the ledger distinguishes time on a CPU from time off it.
     pub ledger: SourceChoice,
     /// How often the sampler looks at each thread, per second of its CPU time; 0 for never.
     pub sampling_rate_hz: u32,
@@ -21,9 +21,9 @@ pub struct MachineConfig {
 /// Where workers may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Affinity {
-    /// Wherever the kernel puts them.
+    /// On any CPU that the kernel chooses.
     Free,
-    /// On their scheduler's CPU.
+    /// Only on their scheduler's CPU.
     Pinned,
 }
 

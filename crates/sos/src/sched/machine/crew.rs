@@ -2,8 +2,8 @@
 //!
 //! Only schedulers whose holder sleeps in its poller are asked: one with requests to run keeps to
 //! those. A helper runs as a request does: at the end of its quantum it offers its scheduler to
-//! another ready task. An item that no helper has begun when the leader has no more work is revoked,
-//! so that a leader waits only for items that run.
+//! another ready task. An item that no helper has begun when the leader has no more work is
+//! revoked, so that a leader waits only for items that run.
 
 use super::Machine;
 use crate::sched::crew::{Bell, Crew};
@@ -18,8 +18,8 @@ impl Machine {
     }
 
     /// Asks up to `helpers_max` idle schedulers to call `help`, each with a number of its own that
-    /// counts from 0, and calls `lead` on this thread. Returns when `lead` has returned and no helper
-    /// is in `help` any more; a helper that has not begun by then is not called.
+    /// counts from 0, and calls `lead` on this thread. Returns when `lead` has returned and no
+    /// helper is in `help` any more; a helper that has not begun by then is not called.
     ///
     /// # Panics
     /// If a helper panicked.

@@ -58,7 +58,7 @@ impl Machine {
                 |until_ns| sys::poll_two(listener, Direction::Readable, Some(stop), until_ns);
             if matches!(wait(Some(clock::monotonic_ns() + TIDY_NS)), Ok(Polled::TimedOut)) {
                 memory::tidy();
-                // An error shows at the next attempt to accept.
+                // The next attempt to accept reports an error.
                 _ = wait(None);
             }
             Unblocked::Now

@@ -1,8 +1,10 @@
-//! The machine of one instance: its schedulers, background threads and listener, from start to stop.
+//! The machine of one instance: its schedulers, background threads and listener, from start to
+//! stop.
 //!
 //! This file starts it. `config.rs` has its settings, `listener.rs` the thread that accepts
-//! connections, `background.rs` threads with other work, `crew.rs` parallel work on idle schedulers,
-//! `rows.rs` what views show, `shutdown.rs` the stop. It does not know what a connection's task does.
+//! connections, `background.rs` threads with other work, `crew.rs` parallel work on idle
+//! schedulers, `rows.rs` what views show, `shutdown.rs` the stop. It does not know what a
+//! connection's task does.
 
 mod background;
 mod config;
@@ -38,8 +40,8 @@ const BACKGROUND_THREADS: usize = 4;
 /// time that a stop gives the threads to end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(10);
 
-/// Schedulers, workers and background threads of one instance. A handle: clones are the same machine.
-/// It runs until [`Machine::stop`].
+/// Schedulers, workers and background threads of one instance. A handle: clones are the same
+/// machine. It runs until [`Machine::stop`].
 #[derive(Clone)]
 pub struct Machine {
     shared: Arc<Shared>,

@@ -9,33 +9,33 @@ use crate::sys;
 /// One scheduler, as `sys.dm_os_schedulers` shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchedulerRow {
-    /// Its number.
+    /// The scheduler's number, from 0.
     pub id: u32,
-    /// Where it is in memory.
+    /// The memory address of its data.
     pub address: usize,
-    /// The CPU that its workers are tied to.
+    /// The CPU that its workers are pinned to; `None` without affinity.
     pub cpu: Option<usize>,
     /// Whether its worker sleeps, because there is nothing to do.
     pub is_idle: bool,
-    /// Connections assigned to it.
+    /// The number of connections assigned to it.
     pub connections: u64,
-    /// Its workers, idle ones included.
+    /// The number of its workers, idle ones included.
     pub workers: u64,
-    /// Workers that are idle.
+    /// The number of its idle workers.
     pub idle_workers: u64,
-    /// Workers that are ready and wait for it.
+    /// The number of workers that are ready to run and wait for it.
     pub runnable: u64,
-    /// Tasks that wait for a worker, when all the workers there may be are waiting.
+    /// Tasks that wait for a worker, because the limit of workers is reached and all of them wait.
     pub queued: u64,
-    /// Ticks since when each of them has been seen to wait.
+    /// Clock ticks when each of those tasks was first seen to wait.
     pub queued_since: Vec<u64>,
-    /// Workers there may be, if each scheduler had as many.
+    /// The limit of workers divided by the number of schedulers.
     pub workers_ideal: u64,
-    /// What it has counted.
+    /// Its counters since the start.
     pub counts: SchedulerCounts,
-    /// What its workers have spent on a CPU, in ns; none if the kernel does not say.
+    /// The time its workers have spent on a CPU, in ns; `None` if the kernel does not report it.
     pub cpu_ns: Option<u64>,
-    /// What they have waited for a CPU, in ns.
+    /// The time its workers have waited for a CPU, in ns; `None` if the kernel does not report it.
     pub delay_ns: Option<u64>,
 }
 
@@ -70,7 +70,8 @@ impl Machine {
     }
 }
 
-/// What the workers of a scheduler, ended ones included, have spent on a CPU and waiting for one.
+/// The time (ns) that the workers of a scheduler, ended ones included, have spent on a CPU and
+/// waiting for one.
 fn scheduler_times(scheduler: &Scheduler, activities: &[Arc<Activity>]) -> Option<(u64, u64)> {
     let mut cpu_ns = scheduler.ended_cpu_ns.load(Ordering::Relaxed);
     let mut delay_ns = scheduler.ended_delay_ns.load(Ordering::Relaxed);

@@ -20,7 +20,8 @@ pub enum StopOutcome {
 
 impl Machine {
     /// Stops: refuses connections, closes the idle ones, lets requests finish for `grace`, asks the
-    /// rest to stop and waits once more as long, then ends all threads. Not to be called by a worker.
+    /// rest to stop and waits once more as long, then ends all threads. Not to be called by a
+    /// worker.
     pub fn stop(&self, grace: Duration) -> StopOutcome {
         self.shared.set_phase(Phase::Draining);
         self.shared.stopping.set();

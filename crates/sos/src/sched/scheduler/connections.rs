@@ -1,4 +1,4 @@
-//! What a scheduler's holder owns: its connections, the events it has not worked on yet, its timers.
+//! What a scheduler's holder owns: its connections, the events not yet handled, and the timers.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -16,7 +16,7 @@ const EVENTS_MAX: usize = if cfg!(test) { 4 } else { 64 };
 pub(in crate::sched) struct Token(pub(super) u64);
 
 impl Token {
-    /// The token of the scheduler's own event descriptor.
+    /// The token of the scheduler's own event descriptor, by which other threads wake the poller.
     pub(in crate::sched) const KICK: Self = Self(u64::MAX);
 
     fn new(index: usize, generation: u32) -> Self {
@@ -29,19 +29,19 @@ impl Token {
     }
 }
 
-/// A task at rest, with the waker it is given.
+/// A task at rest, with the waker that its `run` receives.
 pub(in crate::sched) struct Resting {
     pub(in crate::sched) task: Box<dyn Task>,
     pub(in crate::sched) waker: TaskWaker,
 }
 
-/// A connection's place.
+/// The place of one connection; reused, under a new generation, after it has gone.
 pub(in crate::sched) struct Slot {
     generation: u32,
     /// The task, unless a worker is running it: then it is on that worker's stack.
     pub(in crate::sched) resting: Option<Resting>,
     pub(in crate::sched) interrupt: Option<Arc<dyn Interrupt>>,
-    /// What came while the task was running.
+    /// Reasons to run that came while the task was running.
     pub(in crate::sched) pending: Ready,
     pub(in crate::sched) deadline_ns: Option<u64>,
 }
@@ -52,18 +52,18 @@ impl Slot {
     }
 }
 
-/// The holder's data.
+/// The data that only the scheduler's holder may touch.
 pub(in crate::sched) struct Core {
     pub(in crate::sched) events: Events,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Tasks to run after the events, and why.
     pub(in crate::sched) again: VecDeque<(Token, Ready)>,
-    /// How many of them belong to the present round.
+    /// How many of `again` belong to the present round.
     pub(in crate::sched) again_due: usize,
     /// Work items of requests that run on other schedulers.
     pub(in crate::sched) work_items: VecDeque<Arc<SentItem>>,
-    /// Deadlines; one that its slot no longer has is stale.
+    /// Deadlines; an entry that differs from its slot's deadline is stale.
     timers: BinaryHeap<Reverse<(u64, Token)>>,
 }
 
@@ -80,7 +80,7 @@ impl Core {
         }
     }
 
-    /// Makes a place for a connection; `make` is told its token.
+    /// Makes a place for a connection; `make` receives its token.
     pub(in crate::sched) fn insert(
         &mut self,
         interrupt: Arc<dyn Interrupt>,
@@ -103,7 +103,7 @@ impl Core {
         token
     }
 
-    /// The connection of a token, unless it is gone.
+    /// The connection of a token; `None` if it has gone.
     #[inline]
     pub(in crate::sched) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(token.index())?;
@@ -111,7 +111,7 @@ impl Core {
         (Token::new(index, slot.generation) == token && !slot.is_free()).then_some(slot)
     }
 
-    /// Forgets a connection.
+    /// Frees a connection's place and returns its task, if that was at rest.
     pub(in crate::sched) fn remove(&mut self, token: Token) -> Option<Resting> {
         let slot = self.slot(token)?;
         slot.generation = slot.generation.wrapping_add(1);

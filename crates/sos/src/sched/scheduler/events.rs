@@ -5,7 +5,7 @@ use super::{Interrupt, Ready};
 use crate::sync::Arc;
 use crate::sys::{Event, Events, Poller, Timeout};
 
-/// Turns what the kernel reports into reasons to run.
+/// Turns a poller event into reasons to run the task.
 fn reasons(event: Event) -> Ready {
     if event.hangup { Ready::READABLE.and(Ready::HANGUP) } else { Ready::READABLE }
 }
@@ -18,7 +18,7 @@ impl Core {
                 return Some((token, reasons(event)));
             }
         }
-        // What asks to run again during this round waits for the next: the poller comes first.
+        // A task that asked to run again during this round waits for the next: the poller is first.
         if self.again_due == 0 {
             return None;
         }
@@ -28,21 +28,21 @@ impl Core {
 
     /// Asks the poller for events and begins a new round; returns how many there are.
     pub(super) fn fetch(&mut self, poller: &Poller, timeout: Timeout) -> usize {
-        // Edges are reported once: an event that is thrown away is lost.
+        // The poller is edge-triggered: an event that is thrown away is lost.
         debug_assert!(!self.events.has_next(), "a round ends with its last event");
         poller.wait(&mut self.events, timeout);
         self.again_due = self.again.len();
         self.events.len()
     }
 
-    /// Fetches events and queues the tasks they are for; returns how to reach those that are running,
-    /// and how many others wait.
+    /// Fetches events and queues the tasks they are for; returns how to reach those that are
+    /// running, and how many others wait.
     pub(super) fn take_stock(&mut self, poller: &Poller) -> (Vec<Arc<dyn Interrupt>>, usize) {
         let interrupts = self.look_around(poller);
         for event in self.events.by_ref() {
             let token = Token(event.token);
             if token == Token::KICK || self.again.iter().any(|(other, _)| *other == token) {
-                // Whoever is queued reads all that has come.
+                // A queued task reads all that has arrived.
                 continue;
             }
             self.again.push_back((token, reasons(event)));

@@ -1,10 +1,10 @@
 //! One scheduler: the right to run on one CPU, its connections, and the workers that take turns.
 //!
-//! `rounds.rs` is the loop that the holder runs; `connections.rs` and `events.rs` what the loop works
-//! on; `task.rs` what a connection must provide; `worker.rs` the threads; `quantum.rs` how long a
-//! request may run before it offers the scheduler; `counters.rs` the numbers that views show;
-//! `shared.rs` what all schedulers of a machine share. This file has the scheduler itself and what
-//! happens when it changes hands.
+//! `rounds.rs` is the loop that the holder runs; `connections.rs` and `events.rs` what the loop
+//! works on; `task.rs` what a connection must provide; `worker.rs` the threads; `quantum.rs` how
+//! long a request may run before it offers the scheduler; `counters.rs` the numbers that views
+//! show; `shared.rs` what all schedulers of a machine share. This file has the scheduler itself and
+//! what happens when it changes hands.
 //!
 //! A scheduler does not know the other schedulers, nor how a task waits (`waiting` does).
 
@@ -37,7 +37,7 @@ pub use task::{Connection, Interrupt, Next, Ready, Task, TaskWaker};
 pub(in crate::sched) use worker::Worker;
 pub(crate) use worker::current_worker;
 
-/// What other threads send to the holder.
+/// A message from another thread to the holder.
 pub(in crate::sched) enum Mail {
     Adopt(Connection),
     Wake(Token),
@@ -54,14 +54,14 @@ pub(in crate::sched) struct Scheduler {
     poller: Poller,
     kick: EventFd,
     mail: CachePadded<SpinLock<Vec<Mail>>>,
-    /// Connections, the ones still in the mail included.
+    /// The number of its connections, those still in the mail included.
     pub(in crate::sched) connections: AtomicU64,
     pub(in crate::sched) workers: AtomicU64,
     pub(in crate::sched) counters: CachePadded<SchedulerCounters>,
-    /// When tasks were first seen to wait for a worker, in ticks, while nobody holds the scheduler; the
-    /// monitor's.
+    /// Clock ticks when each task that waits for a worker was first seen, while no worker holds the
+    /// scheduler. Only the monitor uses it.
     pub(in crate::sched) queued: SpinLock<Vec<u64>>,
-    /// What workers that have ended spent on a CPU and waiting for one, in ns.
+    /// The time that its ended workers spent on a CPU, and waiting for one, in ns.
     pub(in crate::sched) ended_cpu_ns: AtomicU64,
     pub(in crate::sched) ended_delay_ns: AtomicU64,
     /// Set when the last connection has gone after the machine began to stop.
@@ -97,7 +97,7 @@ impl Scheduler {
         }))
     }
 
-    /// Sends something to the holder, waking it if it sleeps.
+    /// Sends mail to the holder, waking it if it sleeps.
     pub(in crate::sched) fn send(&self, mail: Mail) {
         self.mail.lock().push(mail);
         self.baton.announce_mail(|| self.kick.signal());
@@ -111,7 +111,7 @@ impl Scheduler {
         }
     }
 
-    /// Wakes the holder to look at the machine's phase.
+    /// Wakes the holder so that it reads the machine's phase.
     pub(in crate::sched) fn nudge(&self) {
         self.baton.announce_mail(|| self.kick.signal());
     }
@@ -122,8 +122,8 @@ impl Scheduler {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Asks the running requests to stop on behalf of a scheduler that nobody holds, because all the
-    /// workers there may be are waiting.
+    /// Asks the running requests to stop if no worker holds the scheduler, because every worker
+    /// that the limit allows is waiting.
     pub(in crate::sched) fn stop_waiting(&self) {
         if !self.baton.take_if_free() {
             return;
@@ -136,9 +136,9 @@ impl Scheduler {
         self.baton.abandon();
     }
 
-    /// Does for a scheduler that nobody holds what cannot wait for a worker: delivers attentions, takes
-    /// connections in, and makes a worker if there may be one again. Returns how many tasks wait for a
-    /// worker; none if somebody holds it.
+    /// For a scheduler that no worker holds: delivers attentions, adopts connections, and starts a
+    /// worker if the limit allows one again. Returns how many tasks wait for a worker; `None` if a
+    /// worker holds the scheduler.
     pub(in crate::sched) fn tend(self: &Arc<Self>) -> Option<usize> {
         if !self.baton.take_if_free() {
             return None;
@@ -161,12 +161,12 @@ impl Scheduler {
         Some(queued)
     }
 
-    /// Gives the scheduler to somebody else because the calling worker must wait.
+    /// Gives the scheduler to another worker because the calling one must wait.
     pub(in crate::sched) fn hand_over(self: &Arc<Self>) {
         if self.baton.pass() == Passed::Nobody && !Worker::hire(self) {
             self.counters.held_by_nobody();
             self.baton.abandon();
-            // Nobody serves the connections now: attentions are the monitor's to deliver.
+            // No worker serves the connections now: the monitor delivers attentions.
             self.shared.monitor.wake();
         }
     }
@@ -178,8 +178,8 @@ impl Scheduler {
         worker.quantum.renew();
     }
 
-    /// The running request has used up its quantum: interrupts are delivered, and if another task is
-    /// ready it gets the scheduler. True if it did, and the caller has it back now.
+    /// Ends the quantum of the running request: delivers interrupts, and if another task is ready,
+    /// gives it the scheduler and waits to get it back. Returns whether it did.
     pub(in crate::sched) fn end_quantum(self: &Arc<Self>, worker: &Worker) -> bool {
         // SAFETY: the caller is a worker in the middle of a request, so it holds the scheduler.
         let interrupts = unsafe { self.core.with(|core| core.look_around(&self.poller)) };

@@ -69,9 +69,9 @@ impl Quantum {
     }
 }
 
-/// Lets others have the scheduler if this request has had it for its quantum of 4 ms and somebody
-/// else is ready. Also delivers attentions that have arrived meanwhile. Cheap enough for every few
-/// rows: a thread-local countdown, and one clock read in 16 calls.
+/// Yields the scheduler if this request has held it for its quantum of 4 ms and another task is
+/// ready. Also delivers attentions that have arrived since. Cheap enough for every few rows: a
+/// thread-local countdown, and one clock read in 16 calls.
 #[inline]
 pub fn yield_if_quantum_due() {
     Worker::with_current(|worker| {
@@ -88,7 +88,7 @@ fn quantum_over(worker: &Worker) {
     let before = ledger::to(State::Signal(WaitType::SchedulerYield));
     let started = ledger::now_at_edge();
     activity::signalled();
-    // Still pinned, if it is: others may run, but what this request reads stays.
+    // An epoch pin of this request stays: others may run, but nothing that it reads is freed.
     let yielded = worker.scheduler.end_quantum(worker);
     ledger::to(before);
     worker.activity.stand(Standing::Running);

@@ -17,9 +17,9 @@ use crate::wait::WaitType;
 const IDLE_WORKER_NS: u64 = 60_000_000_000;
 /// How long the poller sleeps while retired memory waits to be freed.
 const COLLECT_NS: u64 = 5_000_000;
-/// How long a worker has nothing to do before it tidies up its memory, and how much longer until it does so again: others
-/// free what it has allocated, the collector and whoever lets go of dropped tables, some seconds after its last
-/// request, and only its own thread can give that back.
+/// How long a worker is idle before it returns its free memory, and how much longer until it does
+/// so again. Other threads, such as the collector, free memory that this worker allocated some
+/// seconds after its last request, and only the worker's own thread can return that.
 const TIDY_STEPS_NS: [u64; 3] = [TIDY_NS, 9 * TIDY_NS, 30 * TIDY_NS];
 
 enum Serving {
@@ -28,7 +28,7 @@ enum Serving {
 }
 
 impl Scheduler {
-    /// Runs the loop; the calling worker holds the scheduler. Returns when the worker shall end.
+    /// Runs the loop; the calling worker holds the scheduler. Returns when the worker must end.
     pub(in crate::sched) fn serve(&self, worker: &Worker) {
         self.counters.held_by(worker.activity.number());
         ledger::to(State::Scheduling);
@@ -38,7 +38,7 @@ impl Scheduler {
         ledger::to(State::Idle);
     }
 
-    /// Works on what is ready, one task after the other, then looks for more.
+    /// Runs the ready tasks one after the other, reads mail, then polls for more.
     fn round(&self, worker: &Worker) -> Serving {
         while let Some((token, ready)) = self.next_ready() {
             self.run_task(worker, token, ready);
@@ -58,7 +58,8 @@ impl Scheduler {
             return Serving::End;
         }
         if self.baton.has_yielded() || self.baton.has_signalled() {
-            // Whoever has the scheduler meanwhile may leave events: a new round begins with them.
+            // The worker that gets the scheduler may leave events behind: a new round starts with
+            // them.
             self.begin_round();
             return self.rest(worker);
         }
@@ -66,8 +67,8 @@ impl Scheduler {
         Serving::On
     }
 
-    /// Takes the next task that is ready off the events, then off the ones to run again. The latter
-    /// wait until the events at hand are done.
+    /// Takes the next ready task: from the fetched events, and once those are used up, from the
+    /// tasks that are due to run again.
     #[inline]
     fn next_ready(&self) -> Option<(Token, Ready)> {
         // SAFETY: called by the loop, which holds the scheduler; the closure only reads and pops.
@@ -92,13 +93,14 @@ impl Scheduler {
         match resting {
             None => {}
             Some(Err(interrupt)) if ready.has(Ready::READABLE) => interrupt.interrupt(),
-            // A deadline or a waker: the task is run for it when it is at rest.
+            // A deadline or a waker: the task runs for that reason once it is at rest.
             Some(Err(_)) => {}
             Some(Ok(mut resting)) => {
                 worker.begin_request();
                 self.counters.step();
                 let run = || resting.task.run(ready, &resting.waker);
-                // The worker may have given the scheduler up in between; it holds it again now.
+                // The task may have handed the scheduler over while it ran; the worker holds it
+                // again now.
                 let next = thread::contain(run).unwrap_or_else(|message| {
                     eprintln!("clearway: a connection's task panicked: {message}");
                     Next::Close
@@ -143,7 +145,8 @@ impl Scheduler {
                     reasons = reasons.and(Ready::AGAIN);
                 }
                 if ready.has(Ready::HANGUP) {
-                    // The kernel reports the end of the stream once; the task may not be there yet.
+                    // The kernel reports the end of the stream once; the task may not have read so
+                    // far yet.
                     reasons = reasons.and(Ready::HANGUP);
                 }
                 if reasons != Ready::default() {
@@ -168,7 +171,8 @@ impl Scheduler {
         self.connections.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Gives the scheduler to a worker that is runnable, and rests until there is need again.
+    /// Gives the scheduler to a runnable worker, if there is one, and rests until a worker is
+    /// needed.
     #[cold]
     fn rest(&self, worker: &Worker) -> Serving {
         epoch::leave();
@@ -235,8 +239,9 @@ impl Scheduler {
         }
     }
 
-    /// Fires timers and makes due what asks to run again. Requests that use up their quanta ask the poller themselves, so
-    /// that a scheduler which always has some of them may not get to its own for long.
+    /// Fires timers and makes due the tasks that ask to run again. Requests that use up their
+    /// quanta fetch events themselves, so a scheduler that always has some may not reach `poll` for
+    /// long.
     fn begin_round(&self) {
         // SAFETY: called by the loop, which holds the scheduler; the closure does not give it up.
         unsafe {
@@ -271,7 +276,7 @@ impl Scheduler {
             unsafe { self.core.with(|core| core.fetch(&self.poller, Timeout::None)) };
             return;
         }
-        // While this thread sleeps it must not hold back what others retire.
+        // While this thread sleeps it must not hold back the freeing of what others retire.
         epoch::leave();
         let collect_ns = (epoch::pending() > 0).then_some(COLLECT_NS);
         let tidy_ns = TIDY_STEPS_NS.get(worker.tidied.get()).copied();
@@ -286,7 +291,7 @@ impl Scheduler {
             });
         });
         if fetched == 0 {
-            // A quiet moment: nobody is held up by freeing.
+            // Nothing is ready, so freeing memory now delays no request.
             epoch::collect();
             if first_ns == tidy_ns && tidy_ns.is_some() {
                 memory::tidy();
@@ -325,7 +330,8 @@ impl Scheduler {
     }
 }
 
-/// Has nothing to do until `rest` returns. Booked as a wait, as SQL Server does, of an idle type.
+/// Runs `rest`, in which the worker has nothing to do, and books it as SQL Server does: as a wait
+/// of the idle type `SOS_WORK_DISPATCHER`.
 fn idle<R>(worker: &Worker, state: State, rest: impl FnOnce() -> R) -> R {
     ledger::to(state);
     let started = ledger::now_at_edge();

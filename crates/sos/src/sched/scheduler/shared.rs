@@ -1,5 +1,5 @@
-//! What all schedulers and workers of a machine share: limits, the phase of shutdown, the roster, and
-//! the bell that wakes the monitor. It does not know the machine that owns it.
+//! What all schedulers and workers of a machine share: limits, the phase of shutdown, the roster,
+//! and the bell that wakes the monitor. It does not know the machine that owns it.
 
 use std::io;
 use std::thread::JoinHandle;
@@ -74,7 +74,8 @@ impl Shared {
         self.phase.store(phase as u32, Ordering::Relaxed);
     }
 
-    /// Keeps the handle of a started thread until [`Self::take_handles`]; drops those that have ended.
+    /// Keeps the handle of a started thread until [`Self::take_handles`]; drops those that have
+    /// ended.
     pub(in crate::sched) fn keep_handle(&self, handle: JoinHandle<()>) {
         let mut handles = self.handles.lock();
         handles.retain(|handle| !handle.is_finished());

@@ -1,4 +1,4 @@
-//! Workers: the threads, and what the calling thread knows about itself as one.
+//! Workers: the threads that run tasks, and how the calling thread finds its own worker.
 
 use std::cell::Cell;
 use std::io;
@@ -12,13 +12,13 @@ use crate::sync::{Arc, Ordering};
 use crate::sys;
 use crate::thread;
 
-/// A worker, on its own thread.
+/// A worker. It is a local variable of its thread.
 pub(in crate::sched) struct Worker {
     pub(in crate::sched) scheduler: Arc<Scheduler>,
     pub(in crate::sched) seat: Arc<Seat>,
     pub(in crate::sched) activity: Arc<Activity>,
     pub(super) quantum: Quantum,
-    /// How often it has given its free memory back since it has had nothing to do.
+    /// How often it has returned its free memory since it became idle.
     pub(in crate::sched) tidied: Cell<usize>,
 }
 
@@ -26,7 +26,7 @@ thread_local! {
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
-/// The scheduler and the address of the calling thread's worker, if it is one.
+/// The scheduler number and the address of the calling thread's worker; `None` if it is no worker.
 pub(crate) fn current_worker() -> Option<(u32, usize)> {
     Worker::with_current(|worker| {
         worker.map(|worker| (worker.scheduler.id, std::ptr::from_ref(worker).addr()))
@@ -34,8 +34,8 @@ pub(crate) fn current_worker() -> Option<(u32, usize)> {
 }
 
 impl Worker {
-    /// Starts a worker that holds the scheduler from its first moment. False if there are as many as
-    /// there may be, or the system refuses.
+    /// Starts a worker that holds the scheduler from its first moment. Returns false if the limit
+    /// of workers is reached or the system refuses a thread.
     pub(in crate::sched) fn hire(scheduler: &Arc<Scheduler>) -> bool {
         let hired = Self::try_hire(scheduler);
         if !hired {
@@ -91,7 +91,7 @@ impl Worker {
 
     fn run(self) {
         if let Some(cpu) = self.scheduler.cpu {
-            // Refused, the worker runs anywhere, which costs speed but breaks nothing.
+            // If the system refuses, the worker runs on any CPU, which costs only speed.
             let _ = sys::pin_to_cpu(cpu);
         }
         #[cfg(census)]
@@ -118,7 +118,7 @@ impl Worker {
         run(unsafe { worker.as_ref() })
     }
 
-    /// A new request begins: its quantum too, with the first check.
+    /// Counts a new request and begins its quantum.
     #[inline]
     pub(in crate::sched) fn begin_request(&self) {
         self.activity.count_task();

@@ -1,5 +1,5 @@
-//! Stall detection: the monitor thread, which finds schedulers that do not yield, and the list of the
-//! stalls it found.
+//! Stall detection: the monitor thread, which finds schedulers that do not yield, and the list of
+//! the stalls it found.
 //!
 //! It watches progress counters from outside. It knows neither sessions nor statements, does not
 //! interrupt what it finds, and does not find deadlocks: a waiting worker has handed its scheduler

@@ -1,12 +1,13 @@
-//! The monitor: a thread that wakes every millisecond and finds what has stood still, itself included.
+//! The monitor: a thread that wakes every millisecond and finds schedulers that make no progress.
 //!
-//! It looks at each scheduler's progress counter: one that is not asleep and has not moved for 10 ms
-//! is not yielding. It looks at its own lateness too: if it is woken 10 ms late, so was everybody. When
-//! all schedulers sleep it looks ten times a second only, so that an idle server costs nothing; a
-//! stall at the very end of such a pause is found late, and with the time from then on.
+//! It reads each scheduler's progress counter: a scheduler that is not asleep and whose counter has
+//! not changed for 10 ms is not yielding. It also checks its own lateness: if it wakes 10 ms late,
+//! the whole machine was stalled. When all schedulers sleep it looks only ten times a second, so
+//! that an idle server costs nothing; a stall that begins in such a pause is found late, and its
+//! duration counts from then.
 //!
-//! It also tends the schedulers that nobody holds, because all the workers there may be are waiting:
-//! attentions must reach them all the same, and the requests that wait for a worker are counted.
+//! It also serves the schedulers that no worker holds, because every worker that the limit allows
+//! is waiting: it delivers their attentions and counts the requests that wait for a worker.
 
 use super::stall::{Stall, StallKind, Stalls};
 use crate::clock;
@@ -23,25 +24,25 @@ use crate::xe::told;
 const TICK_NS: u64 = 1_000_000;
 /// How often it looks while nothing does.
 const PAUSE_NS: u64 = 100_000_000;
-/// Looks without anything running before it pauses.
+/// The number of looks at sleeping schedulers after which it looks less often.
 const QUIET_TICKS: u32 = 8;
-/// Looks without anything running, pauses most of them, after which it tidies up its memory.
+/// The number of looks at sleeping schedulers after which it returns its free memory.
 const TIDY_TICKS: u32 = 18;
-/// What stands still for less is no stall.
+/// The least time without progress that counts as a stall.
 const STALL_NS: u64 = 10_000_000;
 
-/// The monitor's own memory.
+/// The state of the monitor between two looks.
 pub(in crate::sched) struct Monitor {
     shared: Arc<Shared>,
     stalls: Arc<Stalls>,
     watched: Vec<Watched>,
     quiet: u32,
-    /// Number of the next stall.
+    /// The number of the latest stall.
     next: u64,
     late: Option<Episode>,
 }
 
-/// What it remembers of a scheduler.
+/// The state of one scheduler at the monitor's last look.
 struct Watched {
     scheduler: Arc<Scheduler>,
     progress: u64,
@@ -101,7 +102,7 @@ impl Monitor {
         ledger::to(State::Wait(WaitType::SleepTask));
         let started = ledger::now_at_edge();
         self.shared.monitor.sleep_until(due_ns);
-        // What the looks cost is the price of being observed.
+        // The monitor's own work is booked as the cost of observation.
         ledger::to(State::Observing);
         let ticks = ledger::now_at_edge().saturating_sub(started);
         ledger::with_current(|account| account.book_wait(WaitType::SleepTask, ticks, 0));
@@ -213,7 +214,7 @@ impl Watched {
         found
     }
 
-    /// Does for a scheduler that nobody holds what cannot wait.
+    /// Serves a scheduler that no worker holds, and records the tasks that wait for a worker.
     #[cold]
     fn tend(&mut self) {
         let Some(queued) = self.scheduler.tend() else { return };
@@ -223,8 +224,8 @@ impl Watched {
         waiting.resize(count, now);
     }
 
-    /// The scheduler is served again: what waited for a worker has waited from when it was first seen
-    /// until now, give or take a millisecond.
+    /// A worker holds the scheduler again: books `THREADPOOL` waits for the tasks that waited for
+    /// it, from when they were first seen until now, to the millisecond.
     fn book_queued(&mut self) {
         let waited = std::mem::take(&mut *self.scheduler.queued.lock());
         let now = clock::now_ticks();

@@ -11,10 +11,10 @@ use crate::sync::Arc;
 use crate::sys::{self, Direction, EventFd, Polled};
 use crate::wait::WaitType;
 
-/// Waits until a descriptor is ready: `Signalled` when it is, or the peer has gone.
+/// Waits until a descriptor is ready: `Signalled` when it is, or when the peer has closed it.
 ///
-/// While a task waits to read its own socket so, what arrives is also reported to its
-/// [`super::Interrupt`], which then must leave it alone.
+/// While a task waits in this way to read its own socket, arriving data is also reported to its
+/// [`crate::sched::Interrupt`], which must then leave the data unread.
 pub fn wait_fd(
     fd: impl AsFd,
     direction: Direction,

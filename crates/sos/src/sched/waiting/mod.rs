@@ -1,4 +1,7 @@
-//! Waiting: the scheduler goes to another worker, the wait is booked, the scheduler comes back.
+//! Waiting: hands the scheduler to another worker, books the wait, and takes the scheduler back.
+//!
+//! Whatever blocks, a lock, a socket or a file, is a closure here; [`crate::park`] waits for
+//! changes in memory by it.
 
 mod descriptor;
 
@@ -12,17 +15,17 @@ use crate::xe::told;
 
 pub use descriptor::wait_fd;
 
-/// When the reason of a wait ended, for the split into resource and signal time.
+/// When the reason of a wait ended: splits the wait into resource time and signal time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unblocked {
     /// The blocking call has just returned by itself.
     Now,
-    /// Another thread ended the wait at these ticks.
+    /// Another thread ended the wait at these clock ticks.
     At(u64),
 }
 
-/// Runs something that blocks the thread, with the scheduler handed over meanwhile, and books it.
-/// On a thread that is no worker it just runs and is booked.
+/// Runs `block`, which blocks the thread, and books the time as a wait. A worker hands its
+/// scheduler over before and takes it back afterwards; other threads have none to hand over.
 pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
     let resource = activity::noted_address();
     told::wait_begins(wait_type, resource);
@@ -51,7 +54,7 @@ pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
     told::wait_ends(wait_type, resource, ticks, signal_ticks);
 }
 
-/// A worker without its scheduler; has it again when dropped.
+/// A worker that has handed its scheduler over; takes it back when dropped.
 struct Away<'a> {
     worker: &'a Worker,
     _suspended: epoch::Suspended,

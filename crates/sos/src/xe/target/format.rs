@@ -10,8 +10,8 @@
 //!   package, event, name, type: bytes u16 │ UTF-8            CRC: CRC-32C (Castagnoli)
 //! ```
 //!
-//! A file carries all its names, so that it is read without the server that wrote it. A file that ends
-//! in the midst of a block was being written, or its disk was full: what comes before is good.
+//! A file carries all its names, so that it is read without the server that wrote it. A file that
+//! ends in the midst of a block was being written, or its disk was full: what comes before is good.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -300,8 +300,8 @@ pub(super) fn failed(path: &str, error: &io::Error) -> XeError {
     XeError::File { path: path.to_owned(), reason: error.to_string() }
 }
 
-/// The files that a path with `*` and `?` in its last part means, in the order of their names; the path
-/// itself if it has neither.
+/// The files that a path with `*` and `?` in its last part means, in the order of their names; the
+/// path itself if it has neither.
 ///
 /// # Errors
 /// If the folder cannot be read.

@@ -1,9 +1,9 @@
-//! `Histogram`: counts and weights by value, kept by the threads that fire: a shard each, folded by the
-//! reader.
+//! `Histogram`: counts and weights by value, kept by the threads that fire: a shard each, folded by
+//! the reader.
 //!
-//! A shard is an open table with linear probing, twice as many places as slots, and the bytes of the
-//! values in an arena of 64 bytes for each slot. What finds no slot, or no room for its value, is
-//! counted as truncated.
+//! A shard is an open table with linear probing, twice as many places as slots, and the bytes of
+//! the values in an arena of 64 bytes for each slot. What finds no slot, or no room for its value,
+//! is counted as truncated.
 
 use std::collections::HashMap;
 
@@ -257,8 +257,8 @@ impl Histogram {
         (self.shards.len() * self.plan.shard_bytes()) as u64
     }
 
-    /// Adds a record to the calling thread's shard, or to the next one that is free. If none is, it is
-    /// truncated: nobody waits here.
+    /// Adds a record to the calling thread's shard, or to the next one that is free. If none is, it
+    /// is truncated: nobody waits here.
     pub(in crate::xe) fn add(&self, own: usize, record: Record<'_>, bucket: Bucket) {
         let Some(value) = record.value_bytes(bucket.source) else { return };
         let weigh = |at| {

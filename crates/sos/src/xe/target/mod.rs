@@ -1,7 +1,7 @@
 //! Targets: where a session's events go.
 //!
-//! A histogram and a counter are kept by the threads that fire, in a shard per partition; the others
-//! get whole records from the dispatcher.
+//! A histogram and a counter are kept by the threads that fire, in a shard per partition; the
+//! others get whole records from the dispatcher.
 
 pub(super) mod file;
 pub(super) mod format;

@@ -90,8 +90,8 @@ impl Ring {
         while self.bytes + cost > self.bytes_max || self.kept.len() >= self.events_max {
             gone = self.give_up_one();
         }
-        // Events are mostly like the one before: the memory and the shape of the one that goes fit, and a
-        // full ring takes the next one without the allocator.
+        // Events are mostly like the one before: the memory and the shape of the one that goes fit,
+        // and a full ring takes the next one without the allocator.
         let fits = |gone: &Kept| {
             (cost..2 * cost).contains(&gone.cost()) && self.bytes + gone.cost() <= self.bytes_max
         };

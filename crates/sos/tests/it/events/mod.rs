@@ -1,5 +1,5 @@
-//! Sessions of Extended Events: what is fired reaches predicates, partitions and targets, within its
-//! bounds, and a session that stops is left by everybody.
+//! Sessions of Extended Events: what is fired reaches predicates, partitions and targets, within
+//! its bounds, and a session that stops is left by everybody.
 
 mod files;
 mod measure;
@@ -507,7 +507,8 @@ fn multiple_event_loss_keeps_the_newest() {
     balance(&report);
     let ring = ring(&accounts, 0);
     assert_eq!(numbers(&ring).last(), Some(&OwnedValue::UInt(9_999)));
-    // Whole buffers make room. A single event goes only where the dispatcher is reading the other buffer just then.
+    // Whole buffers make room. A single event goes only where the dispatcher is reading the other
+    // buffer just then.
     assert!(report.drops.full < 100, "{report:?}");
     accounts.events().stop_all();
 }
