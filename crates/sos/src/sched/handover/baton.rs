@@ -3,8 +3,8 @@
 //! | held | queues          | meaning                                                              |
 //! |------|-----------------|----------------------------------------------------------------------|
 //! | yes  | any             | one worker runs; others wait in `signalled`, `yielded` or `idle`     |
-//! | no   | all but `idle`  | no worker could take it (the limit of workers); the next one whose  |
-//! |      | are empty       | wait ends takes it without queueing                                 |
+//! | no   | all but `idle`  | no worker could take it (the limit of workers); the next one whose   |
+//! |      | are empty       | wait ends takes it without queueing                                  |
 //!
 //! The holder checks the queues between two requests, so a worker that queues need not interrupt
 //! it. Only a holder that sleeps in its poller must be woken ("kicked"). Neither side misses the
