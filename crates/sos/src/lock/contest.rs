@@ -1,4 +1,4 @@
-//! `Contest`: the course of a latch's slow path, and what is booked about it.
+//! `Contest`: the slow path of a latch, and what the ledger counts of it.
 //!
 //! ```text
 //!   a few looks ─► spin, pauses doubling, 2 us in all ─► park ── woken, and overtaken ─► park again,
@@ -6,18 +6,18 @@
 //! ```
 //!
 //! The first looks ([`Brief`]) read no clock and change no state, which would take longer than most
-//! latches are held: they are booked as so many pauses of known length. As with spinlocks, nothing
-//! but the state is written to the books before the latch has been freed.
+//! latches are held: their time is computed from the number of pauses. As with spinlocks, nothing
+//! but the state is written to the ledger before the latch has been freed.
 
 use super::LatchClass;
 use super::latch_word::Wanted;
 
-/// What to do after having waited.
+/// What to do after a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Try to take the latch.
     TryAgain,
-    /// It has been handed over.
+    /// The latch has been handed to this thread.
     Taken,
 }
 
@@ -52,18 +52,18 @@ mod real {
     use crate::wait::WaitType;
     use crate::xe::told;
 
-    /// The first round of pauses, and all of them.
+    /// The length of the first round of pauses, and of all rounds together.
     const ROUND_NS_MIN: u32 = 30;
     const SPIN_NS_MAX: u32 = 2_000;
-    /// Times that a thread offers its CPU before it parks, where threads outnumber the CPUs.
+    /// How often a thread yields its CPU before it parks, if more threads than CPUs want to run.
     const OFFERS_MAX: u32 = 2;
-    /// Yields before a writer that waits for readers in their rows sleeps.
+    /// How often a writer that waits for readers in their rows yields before it sleeps.
     const YIELDS_BEFORE_SLEEP: u32 = 32;
 
     #[derive(Debug)]
     pub(super) struct Costs {
         class: LatchClass,
-        /// How it was wanted, where that was waited for in earnest.
+        /// The mode that was wanted; `None` if the first looks were enough.
         wanted: Option<Wanted>,
         spins: u64,
         spin_ticks: u64,
@@ -71,21 +71,21 @@ mod real {
         park_ticks: u64,
     }
 
-    /// Looks of a thread that has found the latch taken, or has lost a race for it, before it waits
-    /// in earnest.
+    /// How often a thread that has found the latch taken, or has lost a race for it, looks again
+    /// before it enters the slow path.
     const LOOKS_MAX: u32 = 6;
-    /// The time before the first of them, at least one PAUSE; twice as long before each further
-    /// one. Who stays away after a lost race as well lets the other thread work on a cache line
-    /// that it has: two that never pause pass it to and fro.
+    /// The time before the first look, at least one PAUSE; it doubles with each look. Pausing after
+    /// a lost race lets the winner work on the cache line: two threads that never pause pass it to
+    /// and fro.
     const LOOK_NS: u32 = 40;
-    /// The favour of readers never stays away for longer than this, or than ending it costs.
+    /// The favour of readers is suspended at most this long, or as long as revoking it took.
     const AWAY_NS_MAX: u64 = 100_000_000;
 
     pub(in super::super) fn now() -> u64 {
         clock::now_ticks()
     }
 
-    /// The ticks for which the favour of readers may stay away.
+    /// The most ticks for which the favour of readers may be suspended.
     pub(in super::super) fn away_max() -> u64 {
         clock::ns_to_ticks(AWAY_NS_MAX)
     }
@@ -98,7 +98,7 @@ mod real {
     }
 
     impl Brief {
-        /// Lets a moment pass; false when it is time to wait in earnest.
+        /// Pauses for a moment; false when it is time for the slow path.
         pub(in super::super) fn goes_on(&mut self) -> bool {
             if self.looks >= LOOKS_MAX {
                 return false;
@@ -108,7 +108,7 @@ mod real {
             true
         }
 
-        /// Ends: the latch is taken.
+        /// Ends the attempt: the latch is taken.
         pub(in super::super) fn end(self, class: LatchClass) -> Option<Booking> {
             let spins = u64::from(self.pauses);
             let spin_ticks = pause::ticks_of(self.pauses);
@@ -133,7 +133,8 @@ mod real {
     }
 
     impl Contest {
-        /// Begins after the first looks. `owner` is the number of the writer, 0 if there is none.
+        /// Begins after the first looks. `owner` is the ledger number of the writer, 0 if there is
+        /// none.
         pub(in super::super) fn after(
             brief: Brief,
             class: LatchClass,
@@ -164,7 +165,7 @@ mod real {
             self.wanted
         }
 
-        /// Spins for a while; false if that makes no sense any more.
+        /// Spins for a while; false if the time to spin is used up, or spinning is useless.
         pub(in super::super) fn spin(&mut self) -> bool {
             if self.crowded {
                 self.offers += 1;
@@ -180,7 +181,7 @@ mod real {
             true
         }
 
-        /// Lets time pass when there is nobody who would wake this thread.
+        /// Lets time pass when no thread would wake this one.
         pub(in super::super) fn pause(&mut self) {
             if self.spin() {
                 return;
@@ -197,7 +198,7 @@ mod real {
             self.costs.parks > 0
         }
 
-        /// The ticks at which it began.
+        /// The clock ticks when the slow path began.
         pub(in super::super) fn started(&self) -> u64 {
             self.started
         }
@@ -228,12 +229,13 @@ mod real {
             let ticks = clock::now_ticks().saturating_sub(started);
             self.costs.park_ticks += ticks;
             told::latch_resumes(self.costs.class, is_writer, address, ticks);
-            // It may spin again: it may have been woken for a latch that is about to be freed.
+            // It may spin again, because it may have been woken for a latch that is about to be
+            // freed.
             (self.round_ns, self.spun_ns) = (ROUND_NS_MIN, 0);
             decision
         }
 
-        /// Ends: the latch is taken.
+        /// Ends the attempt: the latch is taken.
         pub(in super::super) fn end(mut self) -> Booking {
             ledger::to(self.before);
             let ticks = ledger::now_at_edge().saturating_sub(self.started);
@@ -243,7 +245,7 @@ mod real {
     }
 
     impl Booking {
-        /// Books it on the calling thread's account.
+        /// Adds the costs to the calling thread's account.
         #[cold]
         pub(super) fn book(self) {
             let costs = self.costs;
@@ -268,8 +270,8 @@ mod real {
 #[cfg(any(loom, shuttle))]
 pub(super) use model::{Brief, Contest, away_max, now};
 
-/// Under a model checker no time passes: who cannot have the latch lets another thread run, and
-/// under shuttle parks at once.
+/// Under a model checker no time passes: a thread that cannot have the latch lets another one run,
+/// and under shuttle it parks at once.
 #[cfg(any(loom, shuttle))]
 mod model {
     use super::{Booking, LatchClass, Wanted};
