@@ -2,7 +2,7 @@
 //!
 //! | bits     | name             | meaning                                                            |
 //! |----------|------------------|--------------------------------------------------------------------|
-//! | 0 to 23  | holders          | count of readers; with `WRITER` the writer's thread number          |
+//! | 0 to 23  | holders          | count of readers; with `WRITER` the writer's thread number         |
 //! | 24       | `WRITER`         | one writer                                                         |
 //! | 25       | `HOLD_BACK`      | a writer waits: new readers must wait until it is done             |
 //! | 26       | `READERS_PARKED` | readers are in the queue                                           |

@@ -1,7 +1,8 @@
-//! The events that this layer fires: spinlocks, latches, waits, pages, the scheduler monitor.
+//! The declarations of the events that this crate fires: spinlocks, latches, waits, pages, the
+//! scheduler monitor.
 //!
-//! All are fired where nobody may wait: in the midst of a lock's slow path, of an allocation, of a
-//! hand-over.
+//! All are fired where a thread must not wait: in the slow path of a lock, in an allocation, or in
+//! a hand-over of a scheduler.
 
 use super::event::{Channel, Event};
 use super::field::Field;
@@ -67,12 +68,12 @@ static PAGE_FIELDS: &[Field] = &[
     field("pool_id", UInt32, "The resource pool"),
 ];
 
-/// Pages are taken.
+/// Pages (8 KB and more) are allocated.
 pub static PAGE_ALLOCATED: Event =
     event(&SQLOS, "page_allocated", "Occurs when pages are allocated", PAGE_FIELDS)
         .found_under(Channel::Debug, "memory");
 
-/// Pages are given back.
+/// Pages (8 KB and more) are freed.
 pub static PAGE_FREED: Event =
     event(&SQLOS, "page_freed", "Occurs when pages are freed", PAGE_FIELDS)
         .found_under(Channel::Debug, "memory");
@@ -108,7 +109,7 @@ pub static WAIT_INFO_EXTERNAL: Event = event(
 )
 .found_under(Channel::Debug, "wait");
 
-/// A wait has ended.
+/// A wait has ended; fired once per wait.
 pub static WAIT_COMPLETED: Event = event(
     &SQLOS,
     "wait_completed",
@@ -136,7 +137,7 @@ pub static LATCH_SUSPEND_BEGIN: Event = event(
 )
 .found_under(Channel::Analytic, "latch");
 
-/// A thread that has waited for a latch goes on.
+/// A thread that parked for a latch continues.
 pub static LATCH_SUSPEND_END: Event = event(
     &SQLSERVER,
     "latch_suspend_end",
@@ -150,7 +151,7 @@ pub static LATCH_SUSPEND_END: Event = event(
 )
 .found_under(Channel::Analytic, "latch");
 
-/// A latch that was taken is acquired after all.
+/// A latch is acquired after a wait.
 pub static LATCH_ACQUIRED: Event = event(
     &SQLSERVER,
     "latch_acquired",
@@ -163,7 +164,7 @@ pub static LATCH_ACQUIRED: Event = event(
 )
 .found_under(Channel::Analytic, "latch");
 
-/// The scheduler monitor has found something that stood still.
+/// The scheduler monitor has found a stall.
 pub static SCHEDULER_MONITOR: Event = event(
     &SQLOS,
     "scheduler_monitor",
@@ -194,7 +195,7 @@ pub static QUANTUM_EXCEEDED: Event = event(
 )
 .found_under(Channel::Debug, "scheduling");
 
-/// The trimmer has given memory back to the operating system.
+/// The trimmer has returned memory to the operating system.
 pub static TRIMMER_PASS: Event = event(
     &SQLOS,
     "trimmer_pass",
@@ -208,7 +209,7 @@ pub static TRIMMER_PASS: Event = event(
 )
 .found_under(Channel::Analytic, "memory");
 
-/// The events that this layer fires.
+/// The events that this crate fires.
 pub static SQLOS_EVENTS: &[&Event] = &[
     &SPINLOCK_BACKOFF,
     &SPINLOCK_BACKOFF_WARNING,

@@ -1,7 +1,7 @@
 //! Targets: where a session's events go.
 //!
-//! A histogram and a counter are kept by the threads that fire, in a shard per partition; the
-//! others get whole records from the dispatcher.
+//! The threads that fire update histograms and counters, in a shard per partition; the other
+//! targets get whole records from the dispatcher.
 
 pub(super) mod file;
 pub(super) mod format;
@@ -17,70 +17,70 @@ use super::shape::Shape;
 use super::spec::TargetSpec;
 use crate::sync::Arc;
 
-/// What a target does, whatever it is called.
+/// The kind of a target, independent of its several names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TargetKind {
-    /// Counts by a value.
+    /// Counts events by the value of a field or action.
     Histogram,
-    /// Counts by event.
+    /// Counts the occurrences of each event.
     Counter,
-    /// Keeps the newest.
+    /// Keeps the newest events in memory.
     Ring,
-    /// Writes a file.
+    /// Writes events to files.
     File,
-    /// Looks for begins without an end.
+    /// Finds begin events without an end event.
     Pair,
 }
 
 /// The type of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// A number.
+    /// An unsigned integer.
     UInt64,
-    /// 0 or 1.
+    /// The number 0 or 1.
     Boolean,
-    /// Text.
+    /// Text in quotes.
     Text,
 }
 
-/// A parameter of a target.
+/// A parameter that SET gives a target.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
-    /// Its name.
+    /// The name in statements and views.
     pub name: &'static str,
     /// The type of its value.
     pub parameter_type: ParameterType,
     /// Whether it must be given.
     pub is_mandatory: bool,
-    /// Its value when it is not; none if that depends.
+    /// The value if it is not given; `None` if that depends on the session.
     pub default: Option<&'static str>,
-    /// What it does.
+    /// A description for `sys.dm_xe_objects` and its columns.
     pub description: &'static str,
 }
 
-/// A target, by one of its names.
+/// A target under one of its names.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The package it belongs to.
+    /// The package that it belongs to.
     pub package: &'static Package,
-    /// Its name.
+    /// The name in statements and views.
     pub name: &'static str,
-    /// What it does.
+    /// A description for `sys.dm_xe_objects` and its columns.
     pub description: &'static str,
-    /// The same, to be told by a program.
+    /// The kind of target that the name means.
     pub kind: TargetKind,
-    /// Its parameters.
+    /// The parameters that it accepts.
     pub parameters: &'static [Parameter],
 }
 
 impl Target {
-    /// The position of a parameter.
+    /// The parameter with this name, if it has one.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&'static Parameter> {
         self.parameters.iter().find(|parameter| parameter.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether its work is done by the threads that fire.
+    /// Whether the threads that fire do its work.
     #[must_use]
     pub const fn is_synchronous(&self) -> bool {
         matches!(self.kind, TargetKind::Histogram | TargetKind::Counter)
@@ -163,7 +163,7 @@ const COUNTER_TEXT: &str = "Use the event_counter target to count the occurrence
 const PAIR_TEXT: &str = "Use the pair_matching target to find begins without their ends";
 const FILE_TEXT: &str = "Use the event_file target to save events to files";
 
-/// All targets, under their present and their old names.
+/// All targets, under their present and their former names.
 pub static TARGETS: &[Target] = &[
     target("histogram", TargetKind::Histogram, HISTOGRAM, HISTOGRAM_TEXT),
     target("asynchronous_bucketizer", TargetKind::Histogram, HISTOGRAM, HISTOGRAM_TEXT),
@@ -182,21 +182,21 @@ pub static TARGETS: &[Target] = &[
 ];
 
 impl Target {
-    /// The target of a name, in whatever case.
+    /// The target with a name, ignoring case.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         TARGETS.iter().find(|target| target.name.eq_ignore_ascii_case(name))
     }
 }
 
-/// The parameters of a target, checked against what it has.
+/// The given parameters of a target, checked against those that it accepts.
 #[derive(Debug)]
 pub(super) struct Parameters<'a> {
     spec: &'a TargetSpec,
 }
 
 impl<'a> Parameters<'a> {
-    /// Checks that all are known, and those there that must be.
+    /// Checks that all are known and that no mandatory one is missing.
     pub(super) fn of(spec: &'a TargetSpec) -> Result<Self, XeError> {
         let target = spec.target;
         if let Some((name, _)) = spec.parameters.iter().find(|(n, _)| target.parameter(n).is_none())
@@ -221,19 +221,19 @@ impl<'a> Parameters<'a> {
         Ok(parameters)
     }
 
-    /// What was SET.
+    /// The text that was given; `None` if the parameter was not.
     pub(super) fn text(&self, name: &str) -> Option<&'a str> {
         let mut all = self.spec.parameters.iter();
         all.find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, text)| text.as_str())
     }
 
-    /// The same as a number.
+    /// The given value as a number.
     pub(super) fn number(&self, name: &'static str) -> Result<Option<u64>, XeError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         text.trim().parse().map(Some).map_err(|_| self.refuse(name))
     }
 
-    /// The same as a boolean; false if it was not SET.
+    /// The given value as a boolean; false if it was not given.
     pub(super) fn boolean(&self, name: &'static str) -> Result<bool, XeError> {
         match self.text(name).map(str::trim) {
             None | Some("0") => Ok(false),
@@ -244,7 +244,7 @@ impl<'a> Parameters<'a> {
         }
     }
 
-    /// The error that a parameter cannot have its value.
+    /// The error for an invalid value of a parameter.
     pub(super) fn refuse(&self, name: &'static str) -> XeError {
         let value = self.text(name).unwrap_or_default().to_owned();
         XeError::ParameterValue { target: self.spec.target.name, parameter: name, value }
@@ -254,16 +254,16 @@ impl<'a> Parameters<'a> {
 /// A target that gets whole records from the dispatcher.
 #[derive(Debug)]
 pub(super) enum RecordTarget {
-    /// Keeps the newest.
+    /// The ring buffer.
     Ring(ring::Ring),
-    /// Writes a file.
+    /// The event file.
     File(file::EventFile),
-    /// Matches pairs.
+    /// Pair matching of begin and end events.
     Pairs(pair::Pairs),
 }
 
 impl RecordTarget {
-    /// Takes a record that was fired at this time.
+    /// Gives the target a record with the time at which it was fired.
     pub(super) fn receive(&mut self, shape: &Arc<Shape>, record: Record<'_>, time_100ns: u64) {
         match self {
             Self::Ring(ring) => ring.receive(shape, record, time_100ns),
@@ -272,7 +272,7 @@ impl RecordTarget {
         }
     }
 
-    /// Counts records that came and went before the batch that follows.
+    /// Counts records that were overwritten before the batch that follows.
     pub(super) fn pass_over(&mut self, records: u64) {
         match self {
             Self::Ring(ring) => ring.pass_over(records),
@@ -289,7 +289,7 @@ impl RecordTarget {
         }
     }
 
-    /// What it holds.
+    /// The target's contents for readers.
     pub(super) fn data(&self) -> TargetData {
         match self {
             Self::Ring(ring) => TargetData::Ring(ring.data()),
