@@ -1,5 +1,5 @@
-//! Models of items, checked by loom: what an errand refers to is never used once its sender knows
-//! that nobody runs; and mutants, which must fail.
+//! Models of work items ([`WorkItem`]), checked by loom: what an item refers to is never used after
+//! its sender has found that no helper runs; and mutants, which must fail.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_work_item --target-dir
 //! target/loom`
@@ -12,15 +12,16 @@ use loom::thread;
 use sos::sched::work_item::{ProvenOrders, Running, WorkItem, WorkItemOrders};
 use sos::sync::Ordering;
 
-/// What the items of a sender refer to.
+/// The items of a sender, and the memory that they refer to.
 struct Sender {
     items: [WorkItem; 2],
     running: Running,
-    /// Written by who runs an errand, and by the sender when all have ended.
+    /// Written by the helper that runs an item, and by the sender when all have ended.
     work: [UnsafeCell<u32>; 2],
 }
 
-/// Helpers run items while the sender revokes them, and takes what they refer to away.
+/// Helpers run items while the sender revokes them and then writes to the memory that they refer
+/// to.
 fn model<O: WorkItemOrders + 'static>(helpers: usize) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
@@ -35,8 +36,7 @@ fn model<O: WorkItemOrders + 'static>(helpers: usize) {
                 let sender = Arc::clone(&sender);
                 thread::spawn(move || {
                     sender.items[number].run::<O>(&sender.running, || {
-                        // SAFETY: what the model is to show: loom finds who is there at the same
-                        // time.
+                        // SAFETY: the model is to show this: loom finds accesses that overlap.
                         sender.work[number].with_mut(|work| unsafe { *work += 1 });
                     });
                 })

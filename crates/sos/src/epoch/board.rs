@@ -1,7 +1,7 @@
 //! `Board`: an immutable value that threads may read from anywhere, even inside the allocator or
 //! under a lock; a thread that replaces it waits until no thread reads the old one.
 //!
-//! It has a [`super::Domain`] of its own, because the process's domain has bags and destructors,
+//! It has its own [`super::Domain`], because the process's domain has bags and destructors,
 //! which must not run there. A read costs a fence and two stores to the thread's own cache line; it
 //! takes no lock, allocates nothing and does not wait.
 

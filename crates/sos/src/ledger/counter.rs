@@ -28,7 +28,7 @@ impl Counter {
         }
     }
 
-    /// Returns the value.
+    /// Returns the value, on any thread.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)

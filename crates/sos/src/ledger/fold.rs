@@ -72,13 +72,13 @@ pub struct LedgerRow {
 pub struct ThreadLedger {
     /// The operating system's id of the thread.
     pub thread_id: u32,
-    /// The thread's name.
+    /// The name of the thread.
     pub name: Box<str>,
     /// How its time off the CPU was measured.
     pub source: Source,
     /// Page faults that needed no I/O; `None` if the kernel does not report them.
     pub minor_faults: Option<u64>,
-    /// The thread's rows.
+    /// The thread's time by category and name.
     pub rows: Vec<LedgerRow>,
 }
 
@@ -264,7 +264,7 @@ impl Accounts {
         grown.advance(&found, threads, is_shown);
     }
 
-    /// Whether the kernel's count of its own time can be compared with that of the wrappers.
+    /// Whether the kernel's count of kernel time can be compared with that of the wrappers.
     fn has_unwrapped(&self) -> bool {
         self.source() != Source::WallOnly
     }
@@ -296,19 +296,19 @@ impl Accounts {
         let mut lost = match self.source() {
             Source::Rseq | Source::SwitchRecords => Vec::new(),
             Source::Schedstat => vec![
-                "time ready and blocked is spread over states by their share of each second",
+                "time ready and blocked is divided over states by their share of each second",
                 "per statement and session, time on a CPU includes time ready for one",
             ],
             Source::WallOnly => vec![
-                "the scheduler's books cannot be read: running states include time ready for a CPU, \
+                "the kernel's schedstat cannot be read: running states include time ready for a CPU, \
                  waits include time ready and on a CPU, and nothing is compared with the kernel",
             ],
         };
         if self.source() != Source::WallOnly && fold.blind_threads > 0 {
-            lost.push("some threads could not open their line of the scheduler's books");
+            lost.push("some threads could not open their schedstat file");
         }
         if !self.has_wanted() {
-            lost.push("the source that was asked for does not work here");
+            lost.push("the requested source does not work here");
         }
         lost
     }

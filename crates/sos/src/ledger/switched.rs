@@ -56,7 +56,7 @@ struct Split {
 }
 
 impl Deferred {
-    /// Makes the next wait take a look of its own.
+    /// Makes the next wait look at schedstat instead of being deferred.
     pub(super) fn end(&self) {
         self.waits.set(DEFERRED_MAX);
     }

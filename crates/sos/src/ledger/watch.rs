@@ -33,11 +33,11 @@ registry! {
     pub enum SourceChoice {
         /// The best source that works here.
         Auto => "auto",
-        /// [`Source::Rseq`] at best.
+        /// [`Source::Rseq`], or a lower one.
         Rseq => "rseq",
-        /// [`Source::SwitchRecords`] at best.
+        /// [`Source::SwitchRecords`], or a lower one.
         Switches => "switches",
-        /// [`Source::Schedstat`] at best.
+        /// [`Source::Schedstat`], or a lower one.
         Schedstat => "schedstat",
         /// [`Source::WallOnly`]: only the clock.
         Wall => "wall",

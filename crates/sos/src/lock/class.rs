@@ -58,7 +58,7 @@ registry! {
         Index => "ACCESS_METHODS_HOBT",
         /// A table's row groups.
         RowGroup => "COLUMNSTORE_ROWGROUP",
-        /// The transaction log.
+        /// The log manager: the transaction log.
         Log => "LOG_MANAGER",
         /// The data of a database.
         Database => "DATABASE",

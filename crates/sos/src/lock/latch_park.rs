@@ -39,7 +39,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
 
     /// Clears the mark of a woken thread on its way, when that thread runs: others may be woken
     /// again. If it is overtaken, it parks again. Since others left the queue alone until now, this
-    /// thread wakes whoever must be woken.
+    /// thread wakes those that must be woken.
     fn arrive(&self) {
         if O::SAYS_IT_IS_THERE {
             self.change(LatchWord::awake);

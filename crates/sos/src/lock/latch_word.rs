@@ -33,7 +33,7 @@ pub(super) enum Wanted {
 }
 
 /// Which kinds of threads are in the queue.
-#[cfg_attr(loom, expect(dead_code, reason = "under loom nobody parks"))]
+#[cfg_attr(loom, expect(dead_code, reason = "under loom no thread parks"))]
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Parked {
     pub(super) readers: bool,

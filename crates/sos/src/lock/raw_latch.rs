@@ -372,10 +372,10 @@ impl<O> RawRwLatch<O> {
     }
 
     fn free_write_queued(&self) {
-        unreachable!("nobody is in the queue");
+        unreachable!("no thread is queued");
     }
 
     fn last_reader_left(&self) {
-        unreachable!("nobody is in the queue");
+        unreachable!("no thread is queued");
     }
 }

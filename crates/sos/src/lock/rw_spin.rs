@@ -206,7 +206,7 @@ impl<T> RwSpin<T> {
 #[cfg(not(any(loom, shuttle)))]
 pub(super) use super::row::{all as all_rows, current as current_row};
 
-/// Models use rows of their own.
+/// Models make their own rows.
 #[cfg(any(loom, shuttle))]
 pub(super) fn current_row() -> Option<&'static super::Row> {
     None

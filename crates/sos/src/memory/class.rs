@@ -12,7 +12,7 @@ pub(super) const UNIT_PAGES: usize = UNIT_BYTES / PAGE_BYTES;
 /// The number of size classes.
 pub(super) const CLASSES: usize = class_of(UNIT_PAGES) + 1;
 
-/// Pages up to which each number has a class of its own.
+/// Up to this number of pages, each number has a separate class.
 const EXACT_PAGES: usize = 8;
 
 /// The number of pages that hold `bytes`.

@@ -40,7 +40,7 @@ registry! {
         Xtp => "MEMORYCLERK_XTP",
         /// The storage engine: row groups, delta stores.
         StorageEngine => "MEMORYCLERK_SQLSTORENG",
-        /// Segments of columnstores.
+        /// Segments of columnstore indexes and tables.
         ColumnStore => "CACHESTORE_COLUMNSTOREOBJECTPOOL",
         /// Locks and their owners.
         LockManager => "OBJECTSTORE_LOCK_MANAGER",

@@ -118,7 +118,7 @@ pub struct Pass {
 pub struct Collector(());
 
 impl Collector {
-    /// Registers a collector.
+    /// Registers a collector, so that requests wait for it.
     #[must_use]
     pub fn new() -> Self {
         COLLECTORS.fetch_add(1, Ordering::Relaxed);

@@ -98,7 +98,7 @@ pub fn set_model(wanted: MemoryModel, limit_bytes: u64) -> Result<(), String> {
         ));
     }
     if wanted == MemoryModel::Large && !grants_huge_pages() {
-        return Err("the machine grants no huge pages".to_owned());
+        return Err("the system provides no huge pages".to_owned());
     }
     // Relaxed: memory taken a moment later may still follow the old model.
     MODEL.store(wanted as u32, Ordering::Relaxed);

@@ -39,7 +39,8 @@ pub(super) unsafe fn open(table: usize, heap_start: usize) {
 /// [`MemoryClerk::General`] for a block without a tag.
 ///
 /// # Safety
-/// Only the caller has the block, which has a tag of its own: at least 16 bytes, aligned to 16.
+/// Only the caller has the block, which is large enough for a tag: at least 16 bytes, aligned to
+/// 16.
 #[inline]
 pub(super) unsafe fn mark(block: usize, clerk: MemoryClerk) -> MemoryClerk {
     if !HEAP.has(block) {

@@ -336,7 +336,7 @@ impl Units {
             idle.is_first = steps == Steps::Units && !unit.is_apart;
             unit.taken = unit.taken.with(idle.slots);
             unit.used += page_number(idle.slots.count());
-            // The trimmer tells the kernel before any thread can take a slot and populate it.
+            // The trimmer informs the kernel before any thread can take a slot and populate it.
             (unit.is_apart, unit.is_told) = (steps == Steps::Units, true);
             idle
         }))

@@ -12,7 +12,7 @@
 //! writes only its own thread's memory here and takes no lock. The time of the signal handler is
 //! booked as observation, not on the code that it interrupted.
 //!
-//! All three estimates are unbiased: each record has a weight for what it stands for.
+//! All three estimates are unbiased: each record has a weight, the amount that it represents.
 
 #[cfg(not(any(loom, shuttle)))]
 mod allocation;

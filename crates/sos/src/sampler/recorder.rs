@@ -108,7 +108,7 @@ impl Recorder {
         let weight = if ns >= WAIT_NS {
             ns
         } else if (u64::from(self.draw()) * WAIT_NS) >> 32 < ns {
-            // It also stands for the waits of its length that were not sampled.
+            // Its weight includes the waits of its length that were not sampled.
             WAIT_NS
         } else {
             return;

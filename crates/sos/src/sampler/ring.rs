@@ -17,7 +17,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 const WORDS: usize = 3;
 
-/// One sample.
+/// One sample of any kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// The call stack at the sample.
@@ -30,7 +30,7 @@ pub struct Record {
     pub label: u8,
     /// The statement that ran; 0 for none.
     pub statement: u64,
-    /// The amount that it stands for: periods, ns or bytes.
+    /// The amount that it represents: periods, ns or bytes.
     pub weight: u64,
 }
 

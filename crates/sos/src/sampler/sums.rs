@@ -135,7 +135,7 @@ impl Sums {
         assert!(is_added, "no more places than before");
     }
 
-    /// Moves the sums of a thread to thread 0, which stands for all ended threads.
+    /// Moves the sums of a thread to thread 0, which means all ended threads.
     pub(super) fn end_thread(&mut self, thread: u32) {
         let mut own = Vec::new();
         for at in 0..self.slots.len() {

@@ -7,9 +7,9 @@ use crate::sys;
 /// The range of addresses of a stack that may be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bounds {
-    /// The lowest address.
+    /// The lowest address that may be read.
     pub(super) low: usize,
-    /// One more than the highest address.
+    /// One more than the highest address that may be read.
     pub(super) high: usize,
 }
 

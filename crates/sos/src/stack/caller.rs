@@ -19,7 +19,7 @@ use super::here::Registers;
 /// How far (bytes) after a call's target an instruction is taken to be in the same function.
 const FUNCTION_BYTES_MAX: usize = 16 << 10;
 
-/// Finds the return address of the interrupted function if that has no pair of its own.
+/// Finds the return address of the interrupted function if that has no frame pair.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn find(at: Registers, bounds: Bounds, read: impl Fn(usize) -> usize) -> Option<usize> {
     let slot = at.stack;

@@ -9,8 +9,8 @@
 //!                      └ return address  ┘    └ return address  ┘
 //! ```
 //!
-//! Each address of a stack is one past the instruction that it stands for: for a call, its return
-//! address. To look up a name, subtract one.
+//! Each address of a stack is past the instruction that it means: for a call, the return address.
+//! To look up a name, subtract one.
 
 #[cfg(not(any(loom, shuttle)))]
 mod bounds;

@@ -10,8 +10,8 @@
 //!                   └─ write                   a stack: its addresses from the innermost node up to the root
 //! ```
 //!
-//! Stacks share their common callers: of the 28 addresses of a typical stack of the server, two are
-//! in nodes of its own.
+//! Stacks share their common callers: of the 28 addresses of a typical stack of the server, only
+//! two are in nodes that no other stack has.
 //!
 //! Checked by `tests/loom_stack.rs`: threads that store stacks at once, and a mutant that must
 //! fail.
@@ -305,7 +305,7 @@ mod tests {
         let keep_all = || (0..500).map(|i| keep(&stack(i))).collect::<Vec<_>>();
         let ids: Vec<_> = std::thread::scope(|scope| {
             let threads: Vec<_> = (0..4).map(|_| scope.spawn(keep_all)).collect();
-            threads.into_iter().map(|thread| thread.join().expect("nobody panics")).collect()
+            threads.into_iter().map(|thread| thread.join().expect("no thread panics")).collect()
         });
         assert!(ids.iter().all(|mine| *mine == ids[0]));
         assert!(ids[0].iter().enumerate().all(|(i, &id)| kept(id) == stack(i)));

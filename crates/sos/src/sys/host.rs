@@ -121,7 +121,7 @@ pub fn machine_memory() -> Option<MachineMemory> {
 pub struct ProcessMemory {
     /// Address space in use, resident or not.
     pub reserved_kb: u64,
-    /// The resident memory.
+    /// Memory that is resident, of files or not.
     pub resident_kb: u64,
     /// Memory that is swapped out.
     pub swapped_kb: u64,

@@ -20,7 +20,7 @@ static POPULATE_FAULTS: AtomicU64 = AtomicU64::new(0);
 pub(crate) enum Keep {
     /// Not locked: the system may page them out when memory is short.
     AsUsual,
-    /// Locked with mlock(2).
+    /// Locked in memory with mlock(2).
     Locked,
 }
 
@@ -229,7 +229,7 @@ pub(crate) fn huge_bytes() -> u64 {
 /// Raises the limit of locked memory as far as the system allows; returns the resulting limit, or
 /// `None` if there is no limit or this process may exceed it.
 pub(crate) fn raise_locked_limit() -> Option<u64> {
-    /// CAP_IPC_LOCK of capabilities(7).
+    /// The capability CAP_IPC_LOCK: see capabilities(7).
     const MAY_LOCK: u32 = 14;
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     super::call(SysCause::Process, || {

@@ -80,7 +80,7 @@ registry! {
         Recv => "recv",
         /// Writing to a socket.
         Send => "send",
-        /// Waiting for sockets.
+        /// Waiting for sockets in epoll or poll.
         Poll => "poll",
         /// Changing the polled set or socket options, closing.
         Control => "control",
@@ -106,9 +106,9 @@ registry! {
         FileWrite => "file_write",
         /// Making a file durable.
         FileSync => "fsync",
-        /// Signals, limits, affinity.
+        /// Setting signals, limits, affinity and timers.
         Process => "process",
-        /// Starting a thread.
+        /// Starting a thread, or preparing its stack.
         Thread => "thread",
     }
 }

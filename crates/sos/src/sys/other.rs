@@ -51,7 +51,7 @@ pub struct TaskTimes {
     pub thread_id: u32,
     /// The thread's name, which the kernel cuts to 15 bytes.
     pub name: String,
-    /// The thread's schedstat.
+    /// The kernel scheduler's counters of the thread.
     pub run: RunTimes,
     /// CPU time in user mode and in the kernel, in ticks of the kernel's clock; sampled, not exact.
     pub user_ticks: u64,

@@ -137,7 +137,7 @@ impl Poller {
 /// How long a [`Poller`] waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeout {
-    /// Do not wait.
+    /// Return at once, also without an event.
     None,
     /// Wait up to this many nanoseconds.
     After(u64),

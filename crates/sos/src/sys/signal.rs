@@ -167,6 +167,9 @@ mod tests {
         let mut child = command.spawn().unwrap();
         ask_to_stop(child.id(), Stop::Terminate).unwrap();
         assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGTERM));
-        assert!(ask_to_stop(0, Stop::Interrupt).is_err(), "nobody, and not our own group");
+        assert!(
+            ask_to_stop(0, Stop::Interrupt).is_err(),
+            "0 means no process, and not the own group"
+        );
     }
 }

@@ -24,7 +24,7 @@ fn family_of(address: SocketAddr) -> AddressFamily {
     }
 }
 
-/// A listening socket.
+/// A socket that listens for connections.
 #[derive(Debug)]
 pub struct Listener(Fd);
 

@@ -46,7 +46,7 @@ fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ThreadTimes> {
 /// The address range of a thread's stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackBounds {
-    /// The lowest address.
+    /// The lowest address of the stack.
     pub low: usize,
     /// One more than the highest address.
     pub high: usize,

@@ -11,9 +11,9 @@ use super::value::Value;
 /// Where the value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reader {
-    /// From this crate.
+    /// This crate supplies it.
     Machine(Fact),
-    /// From the code that runs on the thread: its [`ActionSource`] is asked for this number.
+    /// The code that runs on the thread supplies it: its [`ActionSource`] is asked for this number.
     Caller(u16),
 }
 

@@ -5,17 +5,17 @@ use super::field::FieldType;
 /// The operation that compares a value with an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
-    /// `value = operand`.
+    /// True if `value = operand`.
     Equal,
-    /// `value <> operand`.
+    /// True if `value <> operand`.
     NotEqual,
-    /// `value > operand`.
+    /// True if `value > operand`.
     Greater,
-    /// `value >= operand`.
+    /// True if `value >= operand`.
     GreaterEqual,
-    /// `value < operand`.
+    /// True if `value < operand`.
     Less,
-    /// `value <= operand`.
+    /// True if `value <= operand`.
     LessEqual,
     /// The value is a multiple of the operand, which selects one event in that many.
     DividesBy,
@@ -42,9 +42,9 @@ pub enum Operand {
     UInt64,
     /// Values of type float64.
     Float64,
-    /// Text, case-sensitive: `string_*`.
+    /// Text, case-sensitive: the comparators `string_*`.
     Text,
-    /// Text, case-insensitive: `i_string_*`.
+    /// Text, case-insensitive: the comparators `i_string_*`.
     TextInsensitive,
     /// Values of type binary_data.
     Binary,

@@ -110,16 +110,16 @@ impl fmt::Display for XeError {
             Self::AlreadyStarted(name) => write!(f, "event session '{name}' is running already"),
             Self::NotStarted(name) => write!(f, "event session '{name}' is not running"),
             Self::NoEvent => f.write_str("the session has no event"),
-            Self::DuplicateEvent(name) => write!(f, "event '{name}' is there twice"),
-            Self::DuplicateTarget(name) => write!(f, "target '{name}' is there twice"),
+            Self::DuplicateEvent(name) => write!(f, "event '{name}' is specified twice"),
+            Self::DuplicateTarget(name) => write!(f, "target '{name}' is specified twice"),
             Self::CannotBlock { event } => {
-                write!(f, "event '{event}' occurs where nobody may wait: not with NO_EVENT_LOSS")
+                write!(f, "event '{event}' must not wait, so it cannot have NO_EVENT_LOSS")
             }
             Self::PredicateType { event, input, comparator } => {
                 write!(f, "event '{event}': '{input}' cannot be compared by '{comparator}'")
             }
             Self::PredicateValue { event, input, value } => {
-                write!(f, "event '{event}': '{input}' is never '{value}'")
+                write!(f, "event '{event}': '{value}' is no value of '{input}'")
             }
             Self::PredicateTooLong { event, leaves_max } => {
                 write!(f, "event '{event}': a predicate has at most {leaves_max} comparisons")
@@ -131,7 +131,7 @@ impl fmt::Display for XeError {
                 write!(f, "target '{target}' needs its parameter '{parameter}'")
             }
             Self::ParameterValue { target, parameter, value } => {
-                write!(f, "target '{target}': '{parameter}' cannot be '{value}'")
+                write!(f, "target '{target}': '{value}' is no value of '{parameter}'")
             }
             Self::TargetMemory { target, needed, max_memory } => {
                 write!(f, "target '{target}' needs {needed} bytes, and MAX_MEMORY is {max_memory}")

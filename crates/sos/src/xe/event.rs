@@ -77,7 +77,7 @@ pub struct Event {
 static NEXT_NUMBER: AtomicU32 = AtomicU32::new(1);
 
 impl Event {
-    /// Declares an event.
+    /// Declares an event of the channel Analytic, with fields but without settings.
     #[must_use]
     pub const fn new(
         package: &'static Package,

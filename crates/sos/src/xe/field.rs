@@ -34,7 +34,7 @@ pub enum FieldType {
     AnsiString,
     /// `binary_data`, bytes of any length.
     BinaryData,
-    /// `guid`, 16 bytes.
+    /// `guid`, a GUID of 16 bytes.
     Guid,
     /// A point in time: 100 ns since 0001-01-01 UTC.
     Datetime,

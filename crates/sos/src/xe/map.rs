@@ -162,7 +162,7 @@ pub static LATCH_MODE: Map = Map::listed(
 pub static EVENT_OPCODE: Map = Map::listed(
     &PACKAGE0,
     "event_opcode",
-    "Whether something begins or ends",
+    "Whether a wait begins or ends",
     &[(0, "Begin"), (1, "End")],
 );
 
@@ -174,7 +174,7 @@ fn stall(at: usize) -> (u32, &'static str) {
 pub static STALL_KIND: Map = Map::registry(
     &SQLOS,
     "scheduler_monitor_finding",
-    "What the scheduler monitor has found",
+    "Kinds of stalls that the scheduler monitor finds",
     StallKind::COUNT,
     stall,
 );

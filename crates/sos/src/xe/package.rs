@@ -3,7 +3,7 @@
 /// A package, as `sys.dm_xe_packages` shows it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Package {
-    /// The package's name.
+    /// The name, such as `package0` or `sqlos`.
     pub name: &'static str,
     /// The package's GUID, in the usual text form.
     pub guid: &'static str,
@@ -32,5 +32,5 @@ pub static SQLSERVER: Package = Package {
     description: "Extended events for Microsoft SQL Server",
 };
 
-/// All packages.
+/// All packages, in the order of the views.
 pub static PACKAGES: &[&Package] = &[&PACKAGE0, &SQLOS, &SQLSERVER];

@@ -27,7 +27,7 @@ pub(super) trait Sources {
     fn caller(&self, number: u16, give: &mut dyn FnMut(Value<'_>));
 }
 
-/// A compiled predicate.
+/// The compiled predicate of one event.
 #[derive(Debug, Default)]
 pub(super) struct Program {
     tests: Vec<Test>,

@@ -192,9 +192,9 @@ pub struct FileData {
 /// An event as a reader gets it. If it comes from a file, so do the names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRecord {
-    /// The event's package.
+    /// The name of the event's package.
     pub package: Arc<str>,
-    /// The event's name.
+    /// The name of the event in its package.
     pub name: Arc<str>,
     /// When it was fired: UTC in 100 ns since 0001-01-01.
     pub timestamp_100ns: u64,
@@ -215,7 +215,7 @@ pub struct RecordField {
     pub type_name: Arc<str>,
     /// The package of its type.
     pub type_package: Arc<str>,
-    /// The collected value.
+    /// The value that was collected.
     pub value: OwnedValue,
     /// The name of the value, if it is a key of a map.
     pub text: Option<Arc<str>>,

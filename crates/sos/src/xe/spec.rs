@@ -52,11 +52,11 @@ impl EventSpec {
 /// A condition on an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Predicate {
-    /// `left AND right`.
+    /// True if both operands are true.
     And(Box<Predicate>, Box<Predicate>),
-    /// `left OR right`.
+    /// True if one of the operands is true.
     Or(Box<Predicate>, Box<Predicate>),
-    /// `NOT operand`.
+    /// True if the operand is not true.
     Not(Box<Predicate>),
     /// A comparison, the leaf of the tree.
     Compare(Comparison),

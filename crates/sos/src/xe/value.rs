@@ -16,7 +16,7 @@ pub enum Value<'a> {
     UInt(u64),
     /// A floating-point number (`float64`).
     Float(f64),
-    /// Text in UTF-8.
+    /// Text, encoded in UTF-8.
     Text(&'a str),
     /// Text with bytes in it that are shown as digits: the runs of [`mixed::MixedText::runs`].
     /// Readers get text.

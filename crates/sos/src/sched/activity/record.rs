@@ -27,7 +27,7 @@ pub enum Standing {
     Running,
     /// Its wait is over, and it is queued for its scheduler.
     Runnable,
-    /// Waiting; see [`Activity::waiting`].
+    /// In a wait; see [`Activity::waiting`] for its type.
     Waiting,
     /// A worker that has nothing to do.
     Idle,
@@ -122,7 +122,7 @@ impl Activity {
         self.thread_id
     }
 
-    /// The thread's name.
+    /// The name that the thread was started with.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name

@@ -23,7 +23,7 @@ impl Roster {
         OnRoster { roster: self, activity: Arc::clone(activity), _installed: installed }
     }
 
-    /// Copies the list.
+    /// Returns the activities of the threads alive now.
     pub(in crate::sched) fn read(&self) -> Vec<Arc<Activity>> {
         self.present.lock().clone()
     }

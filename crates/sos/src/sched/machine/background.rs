@@ -1,5 +1,5 @@
-//! Background threads: work that runs once, per period, or per event, on a thread of its own until
-//! the machine stops.
+//! Background threads: each runs one piece of work once, per period, or per event, until the
+//! machine stops.
 
 use std::io;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::thread;
 use crate::wait::WaitType;
 
 impl Machine {
-    /// Runs `run` once on a thread of its own; [`Self::stop`] waits for its end.
+    /// Runs `run` once on a new thread; [`Self::stop`] waits for its end.
     pub fn spawn(&self, name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
         let shared = Arc::clone(&self.shared);
         let of_thread = name.to_owned();
@@ -31,7 +31,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Runs `run` once per period, on a thread of its own, until the machine stops. A panic ends
+    /// Runs `run` once per period on a new thread, until the machine stops. A panic ends
     /// one run, not the thread.
     pub fn spawn_background(
         &self,
@@ -45,7 +45,7 @@ impl Machine {
         self.spawn_waiting(name, wait, run)
     }
 
-    /// Runs `run` each time that `wait` returns, on a thread of its own, until the machine stops.
+    /// Runs `run` on a new thread each time that `wait` returns, until the machine stops.
     /// `wait` receives the flag that is set then. A panic ends one run, not the thread.
     pub fn spawn_waiting(
         &self,

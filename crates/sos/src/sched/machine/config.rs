@@ -3,7 +3,7 @@
 use crate::ledger::SourceChoice;
 use crate::sampler;
 
-/// How to build a [`Machine`].
+/// The settings of a [`super::Machine`].
 #[derive(Clone, Debug)]
 pub struct MachineConfig {
     /// Schedulers; 0 for one per CPU that the process may use.

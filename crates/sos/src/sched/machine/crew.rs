@@ -17,9 +17,9 @@ impl Machine {
         self.schedulers.iter().filter(|scheduler| scheduler.baton.is_polling()).count()
     }
 
-    /// Asks up to `helpers_max` idle schedulers to call `help`, each with a number of its own that
-    /// counts from 0, and calls `lead` on this thread. Returns when `lead` has returned and no
-    /// helper is in `help` any more; a helper that has not begun by then is not called.
+    /// Asks up to `helpers_max` idle schedulers to call `help`, each with a different number from 0
+    /// on, and calls `lead` on this thread. Returns when `lead` has returned and no helper
+    /// is in `help` any more; a helper that has not begun by then is not called.
     ///
     /// # Panics
     /// If a helper panicked.

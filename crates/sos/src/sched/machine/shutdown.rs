@@ -9,7 +9,7 @@ use crate::sched::scheduler::Phase;
 use crate::thread;
 use crate::wait::WaitType;
 
-/// How [`Machine::stop`] ended.
+/// Whether [`Machine::stop`] has ended all threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopOutcome {
     /// Every request finished and every thread ended.

@@ -1,4 +1,4 @@
-//! `HolderCell`: data that only the thread which holds the scheduler may open. No lock of its own.
+//! `HolderCell`: data without a lock that only the thread which holds the scheduler may access.
 
 use std::cell::UnsafeCell;
 

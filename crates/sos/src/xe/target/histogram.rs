@@ -233,7 +233,7 @@ fn hash(bytes: &[u8]) -> u64 {
     hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// The histogram target.
+/// The histogram target: its shards and parameters.
 #[derive(Debug)]
 pub(in crate::xe) struct Histogram {
     pub(in crate::xe) plan: HistogramPlan,

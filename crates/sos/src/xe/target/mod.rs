@@ -35,11 +35,11 @@ pub enum TargetKind {
 /// The type of a parameter's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParameterType {
-    /// An unsigned integer.
+    /// An unsigned integer of 64 bits.
     UInt64,
     /// The number 0 or 1.
     Boolean,
-    /// Text in quotes.
+    /// Text, written in quotes.
     Text,
 }
 
@@ -107,46 +107,51 @@ const fn mandatory(
 use ParameterType::{Boolean, Text, UInt64};
 
 static HISTOGRAM: &[Parameter] = &[
-    optional("slots", UInt64, Some("256"), "Groups at most; rounded up to a power of two"),
+    optional(
+        "slots",
+        UInt64,
+        Some("256"),
+        "Maximum number of groups, rounded up to a power of two",
+    ),
     optional("filtering_event_name", Text, None, "The event whose field is the source"),
     optional("source_type", UInt64, Some("1"), "0: the source is a field; 1: it is an action"),
     mandatory("source", Text, "The field or the action by which events are grouped"),
-    optional(
-        "weight",
-        Text,
-        None,
-        "A numeric field whose sum is kept besides the number of events",
-    ),
+    optional("weight", Text, None, "A numeric field to add up besides the number of events"),
 ];
 
 static FILE: &[Parameter] = &[
     mandatory("filename", Text, "Path and name of the file"),
-    optional("max_file_size", UInt64, Some("1024"), "MB after which the next file is begun"),
-    optional("max_rollover_files", UInt64, Some("5"), "Files kept; 0 keeps all"),
+    optional(
+        "max_file_size",
+        UInt64,
+        Some("1024"),
+        "Size of a file in MB, after which the next one begins",
+    ),
+    optional("max_rollover_files", UInt64, Some("5"), "Number of files to keep; 0 keeps all"),
     optional("increment", UInt64, None, "Accepted for old scripts: files grow as they are written"),
     optional("metadatafile", Text, None, "Accepted for old scripts: a file describes itself"),
 ];
 
 static RING: &[Parameter] = &[
-    optional("max_memory", UInt64, None, "KB that it uses at most"),
-    optional("max_events_limit", UInt64, Some("1000"), "Events that it keeps at most"),
-    optional("occurrence_number", UInt64, Some("0"), "Events of each kind that are kept first"),
+    optional("max_memory", UInt64, None, "Maximum memory in KB"),
+    optional("max_events_limit", UInt64, Some("1000"), "Maximum number of events to keep"),
+    optional("occurrence_number", UInt64, Some("0"), "Number of events of each kind to prefer"),
 ];
 
 static PAIR: &[Parameter] = &[
     mandatory("begin_event", Text, "The event that begins a pair"),
-    mandatory("end_event", Text, "The event that ends it"),
-    optional("begin_matching_columns", Text, None, "Fields of the first that must be equal to"),
-    optional("end_matching_columns", Text, None, "these fields of the second"),
-    optional("begin_matching_actions", Text, None, "Actions of the first that must be equal to"),
-    optional("end_matching_actions", Text, None, "these actions of the second"),
+    mandatory("end_event", Text, "The event that ends a pair"),
+    optional("begin_matching_columns", Text, None, "Fields of the begin event to match, in order"),
+    optional("end_matching_columns", Text, None, "Fields of the end event to match, in order"),
+    optional("begin_matching_actions", Text, None, "Actions of the begin event to match, in order"),
+    optional("end_matching_actions", Text, None, "Actions of the end event to match, in order"),
     optional(
         "respond_to_memory_pressure",
         Boolean,
         Some("0"),
-        "1: orphans go when memory is short",
+        "1: begin events are dropped when memory is short",
     ),
-    optional("max_orphans", UInt64, Some("10000"), "Orphans kept at most"),
+    optional("max_orphans", UInt64, Some("10000"), "Maximum number of begin events to keep"),
 ];
 
 const fn target(
@@ -160,7 +165,7 @@ const fn target(
 
 const HISTOGRAM_TEXT: &str = "Use the histogram target to group events by a field or an action";
 const COUNTER_TEXT: &str = "Use the event_counter target to count the occurrences of each event";
-const PAIR_TEXT: &str = "Use the pair_matching target to find begins without their ends";
+const PAIR_TEXT: &str = "Use the pair_matching target to find begin events without an end event";
 const FILE_TEXT: &str = "Use the event_file target to save events to files";
 
 /// All targets, under their present and their former names.
@@ -254,11 +259,11 @@ impl<'a> Parameters<'a> {
 /// A target that gets whole records from the dispatcher.
 #[derive(Debug)]
 pub(super) enum RecordTarget {
-    /// The ring buffer.
+    /// Keeps the newest events in memory.
     Ring(ring::Ring),
-    /// The event file.
+    /// Writes events to files.
     File(file::EventFile),
-    /// Pair matching of begin and end events.
+    /// Matches begin events with end events.
     Pairs(pair::Pairs),
 }
 
