@@ -16,7 +16,7 @@ use crate::xe::{Emitter, Hub};
 /// The accounts of a machine's threads: the living ones, and the sum of those that have ended.
 #[derive(Debug)]
 pub struct Accounts {
-    books: SpinLock<Books>,
+    books: SpinLock<AllAccounts>,
     opened: u64,
     opened_cpu_ns: u64,
     choice: SourceChoice,
@@ -32,7 +32,7 @@ pub struct Accounts {
 
 /// The living and the ended threads, under one lock, so that a thread that ends is counted once.
 #[derive(Debug)]
-struct Books {
+struct AllAccounts {
     live: Vec<Arc<Account>>,
     ended: Box<Account>,
 }
@@ -58,7 +58,7 @@ impl Accounts {
             Emitter::default(),
         ));
         Self {
-            books: SpinLock::new(SpinClass::SosThreadList, Books { live: Vec::new(), ended }),
+            books: SpinLock::new(SpinClass::SosThreadList, AllAccounts { live: Vec::new(), ended }),
             opened: clock::now_ticks(),
             opened_cpu_ns: sys::own_cpu_ns(),
             choice,

@@ -18,7 +18,6 @@
 mod account;
 mod accounts;
 mod clear;
-mod counter;
 mod fold;
 mod growth;
 mod rows;
@@ -33,11 +32,11 @@ mod whole;
 
 use std::cell::{Cell, RefCell};
 
+pub use crate::counter::Counter;
 pub use account::Account;
 pub(crate) use account::Room;
 pub use accounts::{Accounts, LatchRow, SpinRow};
 pub use clear::Statistics;
-pub use counter::Counter;
 pub use fold::{Category, Closure, Ledger, LedgerRow, ThreadLedger};
 pub use session::SessionBooks;
 pub use spent::Spent;

@@ -2,7 +2,7 @@
 //! and one thread's counters of a class.
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::ledger::Counter;
+use crate::counter::Counter;
 use crate::registry::registry;
 
 registry! {

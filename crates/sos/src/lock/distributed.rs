@@ -12,8 +12,8 @@
 //! one-word mode for nine times as long as the revocation took, so that writers lose at most a
 //! tenth.
 
-use super::contention::Booking;
 use super::readers::{self, ReaderOrders, Shown};
+use super::spin_slow_path::SpinCost;
 use super::{LatchOrders, Proven, RawRwSpin, Row, SpinClass, WordMode};
 use crate::sync::{AtomicBool, AtomicU32, AtomicU64, CachePadded, Ordering};
 
@@ -71,7 +71,7 @@ impl<O: ReaderOrders + LatchOrders> RawDistributed<O> {
 
     /// Becomes a reader, spinning while there is a writer. `row` is the calling thread's.
     #[inline]
-    pub fn read<'r>(&self, row: Option<&'r Row>, class: SpinClass) -> (Hold<'r>, Option<Booking>) {
+    pub fn read<'r>(&self, row: Option<&'r Row>, class: SpinClass) -> (Hold<'r>, Option<SpinCost>) {
         if let Some(row) = row
             && self.favours_readers.load(Ordering::Relaxed)
             // Acquire: pairs with the Release in `consider_readers`.
@@ -85,7 +85,7 @@ impl<O: ReaderOrders + LatchOrders> RawDistributed<O> {
     }
 
     #[cold]
-    fn read_counted(&self, class: SpinClass) -> (Hold<'static>, Option<Booking>) {
+    fn read_counted(&self, class: SpinClass) -> (Hold<'static>, Option<SpinCost>) {
         let booking = self.fallback.word.read(class);
         let reads = self.fallback.reads.load(Ordering::Relaxed).wrapping_add(1);
         self.fallback.reads.store(reads, Ordering::Relaxed);
@@ -111,7 +111,11 @@ impl<O: ReaderOrders + LatchOrders> RawDistributed<O> {
     /// Becomes the writer, spinning until the last reader has gone. `rows` are those of all
     /// threads.
     #[cold]
-    pub fn write<'r>(&self, rows: impl FnOnce() -> &'r [Row], class: SpinClass) -> Option<Booking> {
+    pub fn write<'r>(
+        &self,
+        rows: impl FnOnce() -> &'r [Row],
+        class: SpinClass,
+    ) -> Option<SpinCost> {
         let booking = self.fallback.word.write(class);
         // Relaxed: it becomes true only under the word in shared mode, which this thread excludes.
         if !self.favours_readers.load(Ordering::Relaxed) {
@@ -120,15 +124,15 @@ impl<O: ReaderOrders + LatchOrders> RawDistributed<O> {
         let started = now();
         self.favours_readers.store(false, Ordering::Relaxed);
         readers::writer_barrier::<O>();
-        let mut contention = None;
+        let mut slow_path = None;
         readers::wait_out::<O>(rows(), self.address(), || {
-            let begin = || super::contention::Contention::begin(class, 0, self.address());
-            contention.get_or_insert_with(begin).pause();
+            let begin = || super::spin_slow_path::SpinSlowPath::begin(class, 0, self.address());
+            slow_path.get_or_insert_with(begin).pause();
         });
         let ended = now();
         let pause = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
         self.fallback.resume_at.store(ended.saturating_add(pause), Ordering::Relaxed);
-        contention.map(super::contention::Contention::end).or(booking)
+        slow_path.map(super::spin_slow_path::SpinSlowPath::end).or(booking)
     }
 
     /// Ends the write that [`Self::write`] began.

@@ -1,8 +1,8 @@
 //! The part of [`RawRwLatch`] under the lock of a queue's bucket: parking, and how a thread that
 //! frees the latch wakes parked threads or hands the latch to one.
 
-use super::contest::{Contest, Next};
 use super::latch_queue::{Bucket, HANDED, LatchQueues, LatchWaiter, SIGNALLED, wake};
+use super::latch_slow_path::{LatchSlowPath, Next};
 use super::latch_word::{LatchWord, Wanted};
 use super::readers::ReaderOrders;
 use super::{LatchOrders, RawRwLatch, SpinGuard, thread_number};
@@ -23,12 +23,12 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
     }
 
     /// Parks, unless the latch has just become free.
-    pub(super) fn park(&self, contest: &mut Contest) -> Next {
+    pub(super) fn park(&self, slow_path: &mut LatchSlowPath) -> Next {
         let waiter = LatchWaiter::new(thread_number());
-        if !self.enter(contest, &waiter) {
+        if !self.enter(slow_path, &waiter) {
             return Next::TryAgain;
         }
-        match contest.sleep(&waiter, self.address(), self.owner()) {
+        match slow_path.sleep(&waiter, self.address(), self.owner()) {
             HANDED => Next::Taken,
             _ => {
                 self.arrive();
@@ -63,18 +63,18 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
     }
 
     /// Sets the mark in the word and enters the queue, unless the latch admits the thread.
-    fn enter(&self, contest: &Contest, waiter: &Arc<LatchWaiter>) -> bool {
+    fn enter(&self, slow_path: &LatchSlowPath, waiter: &Arc<LatchWaiter>) -> bool {
         let mut bucket = self.queues().bucket(self.address()).lock();
         loop {
             let word = self.load();
-            if O::LOOKS_AGAIN && word.admits(contest.wanted()) {
+            if O::LOOKS_AGAIN && word.admits(slow_path.wanted()) {
                 return false;
             }
-            if self.exchange(word, word.with_parked(contest.wanted())) {
+            if self.exchange(word, word.with_parked(slow_path.wanted())) {
                 break;
             }
         }
-        bucket.enter(self.address(), contest, waiter);
+        bucket.enter(self.address(), slow_path, waiter);
         true
     }
 

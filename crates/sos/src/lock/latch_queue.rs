@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::contest::Contest;
+use super::latch_slow_path::LatchSlowPath;
 use super::latch_word::{Parked, Wanted};
 use super::{SpinClass, SpinLock};
 use crate::park::WakeWord;
@@ -104,11 +104,16 @@ pub(super) struct Bucket {
 }
 
 impl Bucket {
-    pub(super) fn enter(&mut self, address: usize, contest: &Contest, waiter: &Arc<LatchWaiter>) {
-        let (wanted, since) = (contest.wanted(), contest.started());
+    pub(super) fn enter(
+        &mut self,
+        address: usize,
+        slow_path: &LatchSlowPath,
+        waiter: &Arc<LatchWaiter>,
+    ) {
+        let (wanted, since) = (slow_path.wanted(), slow_path.started());
         let entry = Entry { address, wanted, since, waiter: Arc::clone(waiter) };
         // A thread that was woken and overtaken returns to the front.
-        if contest.has_slept() {
+        if slow_path.has_slept() {
             self.entries.push_front(entry);
         } else {
             self.entries.push_back(entry);

@@ -6,13 +6,12 @@
 //! rows and tables are not here but in `storage`.
 
 mod class;
-mod contention;
-mod contest;
 mod distributed;
 #[cfg(not(loom))]
 mod latch_park;
 #[cfg(not(loom))]
 mod latch_queue;
+mod latch_slow_path;
 mod latch_word;
 #[cfg(not(any(loom, shuttle)))]
 mod pause;
@@ -22,6 +21,7 @@ mod row;
 mod rw_latch;
 mod rw_spin;
 mod spin;
+mod spin_slow_path;
 mod try_cell;
 mod version;
 

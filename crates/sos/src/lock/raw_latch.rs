@@ -20,8 +20,8 @@
 
 use std::marker::PhantomData;
 
-use super::contest::{self, Booking, Brief, Contest, Next};
 use super::distributed::Hold;
+use super::latch_slow_path::{self, Brief, LatchCost, LatchSlowPath, Next};
 use super::latch_word::{LatchWord, Wanted};
 use super::readers::{self, ReaderOrders};
 use super::{LatchClass, Proven, Row, thread_number};
@@ -126,7 +126,11 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
 
     /// Becomes a reader, waiting as long as needed. `row` is the calling thread's.
     #[inline]
-    pub fn read<'r>(&self, row: Option<&'r Row>, class: LatchClass) -> (Hold<'r>, Option<Booking>) {
+    pub fn read<'r>(
+        &self,
+        row: Option<&'r Row>,
+        class: LatchClass,
+    ) -> (Hold<'r>, Option<LatchCost>) {
         let word = self.load();
         if word.favours_readers() {
             if let Some(hold) = self.try_shown(row) {
@@ -153,20 +157,20 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         &self,
         row: Option<&'r Row>,
         class: LatchClass,
-    ) -> (Hold<'r>, Option<Booking>) {
+    ) -> (Hold<'r>, Option<LatchCost>) {
         let mut brief = Brief::default();
         while brief.goes_on() {
             if let Some(hold) = self.attempt_read(row) {
                 return (hold, brief.end(class));
             }
         }
-        let mut contest = Contest::after(brief, class, Wanted::Read, self.owner());
+        let mut slow_path = LatchSlowPath::after(brief, class, Wanted::Read, self.owner());
         loop {
             if let Some(hold) = self.attempt_read(row) {
-                return (hold, Some(contest.end()));
+                return (hold, Some(slow_path.end()));
             }
-            if self.wait(&mut contest) == Next::Taken {
-                return (Hold::Counted, Some(contest.end()));
+            if self.wait(&mut slow_path) == Next::Taken {
+                return (Hold::Counted, Some(slow_path.end()));
             }
         }
     }
@@ -203,7 +207,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
                 return false;
             }
         }
-        contest::now() >= resume_at
+        latch_slow_path::now() >= resume_at
     }
 
     /// Becomes a reader unless a writer holds the latch or waits for it.
@@ -223,14 +227,14 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         &self,
         rows: impl FnOnce() -> &'r [Row],
         class: LatchClass,
-    ) -> Option<Booking> {
+    ) -> Option<LatchCost> {
         let word = self.load();
         if word.admits(Wanted::Write) && self.try_take(word) {
             if !word.has_shown_readers() {
                 return None;
             }
-            let contest = Contest::after(Brief::default(), class, Wanted::Write, 0);
-            return Some(self.revoke(contest, rows()));
+            let slow_path = LatchSlowPath::after(Brief::default(), class, Wanted::Write, 0);
+            return Some(self.revoke(slow_path, rows()));
         }
         self.write_again(rows, class)
     }
@@ -253,7 +257,7 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         &self,
         rows: impl FnOnce() -> &'r [Row],
         class: LatchClass,
-    ) -> Option<Booking> {
+    ) -> Option<LatchCost> {
         let mut brief = Brief::default();
         while brief.goes_on() {
             let word = self.load();
@@ -261,44 +265,44 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
                 if !word.has_shown_readers() {
                     return brief.end(class);
                 }
-                let contest = Contest::after(brief, class, Wanted::Write, 0);
-                return Some(self.revoke(contest, rows()));
+                let slow_path = LatchSlowPath::after(brief, class, Wanted::Write, 0);
+                return Some(self.revoke(slow_path, rows()));
             }
         }
-        let mut contest = Contest::after(brief, class, Wanted::Write, self.owner());
+        let mut slow_path = LatchSlowPath::after(brief, class, Wanted::Write, self.owner());
         loop {
             let word = self.load();
             if word.admits(Wanted::Write) && self.try_take(word) {
                 return Some(match word.has_shown_readers() {
-                    true => self.revoke(contest, rows()),
-                    false => contest.end(),
+                    true => self.revoke(slow_path, rows()),
+                    false => slow_path.end(),
                 });
             }
-            if self.wait(&mut contest) == Next::Taken {
+            if self.wait(&mut slow_path) == Next::Taken {
                 fence(Ordering::Release);
                 // The thread that handed it over may have found it in favour of readers.
-                return Some(self.revoke(contest, rows()));
+                return Some(self.revoke(slow_path, rows()));
             }
         }
     }
 
     /// Waits for the readers in their rows to leave; the word keeps new ones out.
     #[cold]
-    fn revoke(&self, mut contest: Contest, rows: &[Row]) -> Booking {
-        let started = contest::now();
+    fn revoke(&self, mut slow_path: LatchSlowPath, rows: &[Row]) -> LatchCost {
+        let started = latch_slow_path::now();
         readers::writer_barrier::<O>();
-        readers::wait_out::<O>(rows, self.address(), || contest.pause());
-        let ended = contest::now();
+        readers::wait_out::<O>(rows, self.address(), || slow_path.pause());
+        let ended = latch_slow_path::now();
         let least = ended.saturating_sub(started).saturating_mul(RESUME_AFTER);
         let before = self.away.load(Ordering::Relaxed);
         // With frequent writers, a brief favour costs more than it saves.
         let was_brief = started.saturating_sub(self.resume_at.load(Ordering::Relaxed)) < before;
-        let longer = before.saturating_mul(2).min(contest::away_max());
+        let longer = before.saturating_mul(2).min(latch_slow_path::away_max());
         let away = if was_brief { longer.max(least) } else { least };
         // Relaxed: only a writer stores these, and readers use them as hints.
         self.away.store(away, Ordering::Relaxed);
         self.resume_at.store(ended.saturating_add(away), Ordering::Relaxed);
-        contest.end()
+        slow_path.end()
     }
 
     /// Ends a read that [`Self::read`] or [`Self::try_read`] began.
@@ -353,8 +357,8 @@ impl<O: LatchOrders + ReaderOrders> RawRwLatch<O> {
         self.load().owner()
     }
 
-    fn wait(&self, contest: &mut Contest) -> Next {
-        if contest.spin() { Next::TryAgain } else { self.park(contest) }
+    fn wait(&self, slow_path: &mut LatchSlowPath) -> Next {
+        if slow_path.spin() { Next::TryAgain } else { self.park(slow_path) }
     }
 }
 
@@ -367,7 +371,7 @@ impl<O: LatchOrders + ReaderOrders> Default for RawRwLatch<O> {
 /// Under loom no thread parks.
 #[cfg(loom)]
 impl<O> RawRwLatch<O> {
-    fn park(&self, _contest: &mut Contest) -> Next {
+    fn park(&self, _slow_path: &mut LatchSlowPath) -> Next {
         Next::TryAgain
     }
 

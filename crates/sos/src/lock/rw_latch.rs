@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 
-use super::contest::{self, Booking};
 use super::distributed::Hold;
+use super::latch_slow_path::{self, LatchCost};
 use super::rw_spin::{all_rows, current_row};
 use super::{LatchClass, RawRwLatch};
 
@@ -88,7 +88,7 @@ impl<T> fmt::Debug for RwLatch<T> {
 pub struct ReadLatchGuard<'a, T> {
     latch: &'a RwLatch<T>,
     hold: Hold<'static>,
-    booking: Option<Booking>,
+    booking: Option<LatchCost>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -97,7 +97,7 @@ pub struct ReadLatchGuard<'a, T> {
 pub struct WriteLatchGuard<'a, T> {
     latch: &'a RwLatch<T>,
     panics_before: bool,
-    booking: Option<Booking>,
+    booking: Option<LatchCost>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -131,7 +131,7 @@ impl<T> Drop for ReadLatchGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         self.latch.raw.free_read(self.hold);
-        contest::book(self.booking.take());
+        latch_slow_path::book(self.booking.take());
     }
 }
 
@@ -142,6 +142,6 @@ impl<T> Drop for WriteLatchGuard<'_, T> {
             super::poisoned(self.latch.class.name());
         }
         self.latch.raw.free_write();
-        contest::book(self.booking.take());
+        latch_slow_path::book(self.booking.take());
     }
 }

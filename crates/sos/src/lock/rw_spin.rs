@@ -16,8 +16,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::contention::{self, Booking, Contention};
 use super::distributed::Hold;
+use super::spin_slow_path::{self, SpinCost, SpinSlowPath};
 use super::{LatchOrders, Proven, RawDistributed, SpinClass, thread_number};
 use crate::sync::{AtomicU32, Ordering};
 
@@ -89,18 +89,18 @@ impl<O: LatchOrders> RawRwSpin<O> {
     /// Becomes a reader, spinning as long as needed. Returns the cost, to be booked after the
     /// release.
     #[inline]
-    pub fn read(&self, class: SpinClass) -> Option<Booking> {
+    pub fn read(&self, class: SpinClass) -> Option<SpinCost> {
         if self.try_read() { None } else { Some(self.read_contended(class)) }
     }
 
     #[cold]
-    fn read_contended(&self, class: SpinClass) -> Booking {
-        let mut contention =
-            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
+    fn read_contended(&self, class: SpinClass) -> SpinCost {
+        let mut slow_path =
+            SpinSlowPath::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
-            contention.pause();
+            slow_path.pause();
             if self.try_read() {
-                return contention.end();
+                return slow_path.end();
             }
         }
     }
@@ -108,20 +108,20 @@ impl<O: LatchOrders> RawRwSpin<O> {
     /// Becomes the writer, spinning as long as needed. Returns the cost, to be booked after the
     /// release.
     #[inline]
-    pub fn write(&self, class: SpinClass) -> Option<Booking> {
+    pub fn write(&self, class: SpinClass) -> Option<SpinCost> {
         if self.try_write() { None } else { Some(self.write_contended(class)) }
     }
 
     #[cold]
-    fn write_contended(&self, class: SpinClass) -> Booking {
-        let mut contention =
-            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
+    fn write_contended(&self, class: SpinClass) -> SpinCost {
+        let mut slow_path =
+            SpinSlowPath::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
             // Relaxed: a hint to readers; the writer that takes the lock clears it.
             self.word.fetch_or(WRITER_WAITING, Ordering::Relaxed);
-            contention.pause();
+            slow_path.pause();
             if self.try_write() {
-                return contention.end();
+                return slow_path.end();
             }
         }
     }
@@ -228,7 +228,7 @@ impl<T> fmt::Debug for RwSpin<T> {
 pub struct ReadGuard<'a, T> {
     lock: &'a RwSpin<T>,
     hold: Hold<'static>,
-    booking: Option<Booking>,
+    booking: Option<SpinCost>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -237,7 +237,7 @@ pub struct ReadGuard<'a, T> {
 pub struct WriteGuard<'a, T> {
     lock: &'a RwSpin<T>,
     panics_before: bool,
-    booking: Option<Booking>,
+    booking: Option<SpinCost>,
     not_send: PhantomData<*const ()>,
 }
 
@@ -274,7 +274,7 @@ impl<T> Drop for ReadGuard<'_, T> {
             Raw::Word(raw) => raw.free_read(),
             Raw::Distributed(raw) => raw.free_read(self.hold),
         }
-        contention::book(self.booking.take());
+        spin_slow_path::book(self.booking.take());
     }
 }
 
@@ -288,6 +288,6 @@ impl<T> Drop for WriteGuard<'_, T> {
             Raw::Word(raw) => raw.free_write(),
             Raw::Distributed(raw) => raw.free_write(),
         }
-        contention::book(self.booking.take());
+        spin_slow_path::book(self.booking.take());
     }
 }

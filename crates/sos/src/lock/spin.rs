@@ -10,7 +10,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::contention::{Booking, Contention};
+use super::spin_slow_path::{SpinCost, SpinSlowPath};
 use super::{Proven, SpinClass, thread_number};
 use crate::sync::{AtomicU32, Ordering};
 
@@ -60,19 +60,19 @@ impl<O: SpinOrders> RawSpin<O> {
 
     /// Takes the lock, spinning until it is free. Returns the cost, to be booked after `free`.
     #[inline]
-    pub fn take(&self, class: SpinClass) -> Option<Booking> {
+    pub fn take(&self, class: SpinClass) -> Option<SpinCost> {
         if self.try_take() { None } else { Some(self.take_contended(class)) }
     }
 
     #[cold]
-    fn take_contended(&self, class: SpinClass) -> Booking {
-        let mut contention =
-            Contention::begin(class, self.owner(), std::ptr::from_ref(self).addr());
+    fn take_contended(&self, class: SpinClass) -> SpinCost {
+        let mut slow_path =
+            SpinSlowPath::begin(class, self.owner(), std::ptr::from_ref(self).addr());
         loop {
-            contention.pause();
+            slow_path.pause();
             // Relaxed: only decides whether the exchange is worth trying.
             if self.word.load(Ordering::Relaxed) == 0 && self.try_take() {
-                return contention.end();
+                return slow_path.end();
             }
         }
     }
@@ -158,7 +158,7 @@ impl<T> fmt::Debug for SpinLock<T> {
 pub struct SpinGuard<'a, T> {
     lock: &'a SpinLock<T>,
     panics_before: bool,
-    booking: Option<Booking>,
+    booking: Option<SpinCost>,
     /// The word has the thread's number, so the guard must stay on the thread.
     not_send: PhantomData<*const ()>,
 }
@@ -168,7 +168,7 @@ unsafe impl<T: Sync> Sync for SpinGuard<'_, T> {}
 
 impl<'a, T> SpinGuard<'a, T> {
     #[inline]
-    fn new(lock: &'a SpinLock<T>, booking: Option<Booking>) -> Self {
+    fn new(lock: &'a SpinLock<T>, booking: Option<SpinCost>) -> Self {
         let panics_before = std::thread::panicking();
         Self { lock, panics_before, booking, not_send: PhantomData }
     }
@@ -198,6 +198,6 @@ impl<T> Drop for SpinGuard<'_, T> {
             super::poisoned(self.lock.class.name());
         }
         self.lock.raw.free();
-        super::contention::book(self.booking.take());
+        super::spin_slow_path::book(self.booking.take());
     }
 }

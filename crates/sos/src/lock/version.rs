@@ -11,7 +11,7 @@
 
 use std::marker::PhantomData;
 
-use super::contention::{self, Contention};
+use super::spin_slow_path::{self, SpinSlowPath};
 use super::{Proven, SpinClass};
 use crate::sync::{AtomicU64, Ordering, fence};
 
@@ -62,8 +62,8 @@ impl<O: VersionOrders> VersionLatch<O> {
 
     #[cold]
     fn read_contended(&self) -> Result<u64, ObsoleteError> {
-        let mut contention =
-            Contention::begin(SpinClass::XtpIndex, 0, std::ptr::from_ref(self).addr());
+        let mut slow_path =
+            SpinSlowPath::begin(SpinClass::XtpIndex, 0, std::ptr::from_ref(self).addr());
         let version = loop {
             let word = self.word.load(Ordering::Acquire);
             if word & OBSOLETE != 0 {
@@ -72,9 +72,9 @@ impl<O: VersionOrders> VersionLatch<O> {
             if word & LOCKED == 0 {
                 break Ok(word);
             }
-            contention.pause();
+            slow_path.pause();
         };
-        contention::book(Some(contention.end()));
+        spin_slow_path::book(Some(slow_path.end()));
         version
     }
 

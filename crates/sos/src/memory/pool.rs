@@ -26,7 +26,7 @@ use crate::lock::{Proven, SpinClass, SpinLock};
 use crate::sync::{AtomicUsize, Ordering};
 use crate::sys::{Paging, SysCause, populate, prefer_pages, release};
 use crate::xe::events::{PAGE_ALLOCATED, PAGE_FREED};
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// The most extents of one class that a thread keeps.
 const MAGAZINE: usize = 8;
@@ -156,7 +156,7 @@ pub(super) fn take(bytes: usize, clerk: MemoryClerk) -> Option<New> {
     };
     // SAFETY: the table has a byte for each page, and only the extent's owner writes this one.
     unsafe { clerk_at(address).write(clerk as u8) };
-    told::pages(&PAGE_ALLOCATED, address, pages, clerk);
+    machine_events::pages(&PAGE_ALLOCATED, address, pages, clerk);
     let start = NonNull::new(ptr::with_exposed_provenance_mut(address))?;
     Some(New { start, is_zero })
 }
@@ -189,7 +189,7 @@ fn clerk_at(address: usize) -> *mut u8 {
 pub(super) unsafe fn give(address: usize, bytes: usize) {
     let pages = pages_of_bytes(bytes);
     // SAFETY: the extent is taken until it is freed below.
-    told::pages(&PAGE_FREED, address, pages, unsafe { clerk_of(address) });
+    machine_events::pages(&PAGE_FREED, address, pages, unsafe { clerk_of(address) });
     if pages > UNIT_PAGES {
         UNITS.lock().give_run(page_of(address), pages);
         return;
@@ -311,7 +311,7 @@ pub(super) fn take_bare_page() -> Option<usize> {
     if model() == MemoryModel::Conventional {
         populate(address, PAGE_BYTES, keep());
     }
-    told::pages(&PAGE_ALLOCATED, address, 1, MemoryClerk::QueryExec);
+    machine_events::pages(&PAGE_ALLOCATED, address, 1, MemoryClerk::QueryExec);
     Some(address)
 }
 
@@ -321,7 +321,7 @@ pub(super) fn take_bare_page() -> Option<usize> {
 /// # Safety
 /// The page is not used any more.
 pub(super) unsafe fn give_bare_page(address: usize) {
-    told::pages(&PAGE_FREED, address, 1, MemoryClerk::QueryExec);
+    machine_events::pages(&PAGE_FREED, address, 1, MemoryClerk::QueryExec);
     if model() == MemoryModel::Conventional {
         // SAFETY: the caller's promise.
         unsafe { release(address, PAGE_BYTES) };

@@ -14,7 +14,7 @@ use super::{heap, pool};
 use crate::park::{self, Cancel};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 use crate::wait::WaitType;
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// The time between two looks.
 pub(crate) const LOOK_PERIOD: Duration = Duration::from_secs(1);
@@ -123,7 +123,7 @@ fn trim((idle, excess): (u64, u64), mut release: impl FnMut(u64) -> u64, stoppin
     }
     RELEASED.fetch_add(gone + step, Ordering::Relaxed);
     if gone + step > 0 {
-        told::trimmed(idle, excess, gone + step, began);
+        machine_events::trimmed(idle, excess, gone + step, began);
     }
 }
 

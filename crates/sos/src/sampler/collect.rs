@@ -4,7 +4,7 @@
 use std::io;
 use std::time::Duration;
 
-use super::rows::{AllocationSample, Books, CpuSample, SamplerHealth, WaitSample};
+use super::rows::{AllocationSample, CpuSample, SampleSums, SamplerHealth, WaitSample};
 use crate::ledger::{self, Account};
 use crate::lock::{SpinClass, SpinLock};
 use crate::memory::{MemoryClerk, with_clerk};
@@ -27,7 +27,7 @@ pub struct Sampler {
     hz: AtomicU32,
     refused: AtomicU64,
     refusal: SpinLock<Option<String>>,
-    books: SpinLock<Books>,
+    books: SpinLock<SampleSums>,
 }
 
 impl Default for Sampler {
@@ -36,7 +36,7 @@ impl Default for Sampler {
             hz: AtomicU32::new(0),
             refused: AtomicU64::new(0),
             refusal: SpinLock::new(SpinClass::SosSampler, None),
-            books: SpinLock::new(SpinClass::SosSampler, Books::default()),
+            books: SpinLock::new(SpinClass::SosSampler, SampleSums::default()),
         }
     }
 }

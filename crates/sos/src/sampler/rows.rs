@@ -100,7 +100,7 @@ pub struct SamplerHealth {
 
 /// The sums, and the counters of the sampler's health.
 #[derive(Debug, Default)]
-pub(super) struct Books {
+pub(super) struct SampleSums {
     sums: Sums,
     counts: Counts,
     /// Records lost by threads that have ended.
@@ -120,7 +120,7 @@ struct Counts {
     unkept: u64,
 }
 
-impl Books {
+impl SampleSums {
     /// Begins a new measurement of the delivered rate.
     pub(super) fn begin(&mut self, cpu_ns: u64) {
         self.from = (cpu_ns, self.counts.periods);

@@ -18,7 +18,7 @@
 //!
 //! | folder            | what it is                                                               |
 //! |-------------------|--------------------------------------------------------------------------|
-//! | `handover`        | the protocols that pass a scheduler (baton) or a work item between threads |
+//! | `handover`        | protocols that pass a scheduler (baton) or a work item to a thread       |
 //! | `activity`        | what each thread is doing now, published for views                       |
 //! | `crew`            | parallel work of one request, lent to other schedulers                   |
 //! | `scheduler`       | one scheduler: loop, connections, tasks, workers, quantum, counters      |

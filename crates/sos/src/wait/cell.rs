@@ -1,7 +1,7 @@
 //! `WaitCell`: one thread's counters of one wait type. `WaitRow`: their sum, as a view shows it.
 
 use super::WaitType;
-use crate::ledger::Counter;
+use crate::counter::Counter;
 
 /// One thread's counters of one wait type. Times are in ticks of [`crate::clock`].
 #[derive(Debug, Default)]

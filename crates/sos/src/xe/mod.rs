@@ -28,6 +28,7 @@ mod field;
 mod filling;
 mod hub;
 mod layout;
+pub(crate) mod machine_events;
 pub mod map;
 pub mod mixed;
 mod moment;
@@ -41,7 +42,6 @@ mod shape;
 mod spec;
 mod target;
 mod text;
-pub(crate) mod told;
 mod value;
 
 pub use action::{

@@ -7,8 +7,8 @@ use super::{ACCEPT_PAUSE, Machine};
 use crate::clock;
 use crate::memory::{self, TIDY_NS};
 use crate::park;
-use crate::sched::Connection;
-use crate::sched::scheduler::{Mail, Phase, Scheduler};
+
+use crate::sched::scheduler::{Connection, Mail, Phase, Scheduler};
 use crate::sched::waiting::{self, Unblocked};
 use crate::sync::{Arc, Ordering};
 use crate::sys::{self, Direction, Listener, Polled, Socket};

@@ -13,7 +13,7 @@ use crate::ledger::{self, State};
 use crate::sampler;
 use crate::sched::activity::{self, Standing};
 use crate::wait::WaitType;
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// How long a request may run before it offers its scheduler to others.
 pub const QUANTUM: Duration = Duration::from_millis(4);
@@ -94,13 +94,13 @@ fn quantum_over(worker: &Worker) {
     worker.activity.stand(Standing::Running);
     worker.quantum.renew();
     let ticks = ledger::now_at_edge().saturating_sub(started);
-    told::quantum_exceeded(yielded, ticks);
+    machine_events::quantum_exceeded(yielded, ticks);
     if yielded {
         // All of it is signal time: there was nothing to wait for but the scheduler.
         ledger::with_current(|account| {
             account.book_wait(WaitType::SchedulerYield, ticks, ticks);
             sampler::waited(account, WaitType::SchedulerYield, ticks);
         });
-        told::wait_ends(WaitType::SchedulerYield, 0, ticks, ticks);
+        machine_events::wait_ends(WaitType::SchedulerYield, 0, ticks, ticks);
     }
 }

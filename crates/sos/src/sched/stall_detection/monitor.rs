@@ -18,7 +18,7 @@ use crate::sched::scheduler::{Scheduler, Shared};
 use crate::sync::Arc;
 use crate::sys;
 use crate::wait::WaitType;
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// How often it looks while something runs.
 const TICK_NS: u64 = 1_000_000;
@@ -140,7 +140,7 @@ impl Monitor {
         change(&mut episode.stall);
         episode.stall.looks += 1;
         if episode.stall.looks.is_power_of_two() {
-            told::stall(&episode.stall);
+            machine_events::stall(&episode.stall);
         }
         self.stalls.put(episode.number, episode.stall.clone());
         episode

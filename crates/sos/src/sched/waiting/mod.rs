@@ -11,7 +11,7 @@ use crate::epoch;
 use crate::ledger::{self, State};
 use crate::sampler;
 use crate::wait::WaitType;
-use crate::xe::told;
+use crate::xe::machine_events;
 
 pub use descriptor::wait_fd;
 
@@ -28,7 +28,7 @@ pub enum Unblocked {
 /// scheduler over before and takes it back afterwards; other threads have none to hand over.
 pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
     let resource = activity::noted_address();
-    told::wait_begins(wait_type, resource);
+    machine_events::wait_begins(wait_type, resource);
     let before = ledger::to(State::Wait(wait_type));
     let started = ledger::now_at_edge();
     activity::begin_wait(wait_type, started);
@@ -51,7 +51,7 @@ pub fn blocking(wait_type: WaitType, block: impl FnOnce() -> Unblocked) {
         account.book_wait(wait_type, ticks, signal_ticks);
         sampler::waited(account, wait_type, ticks);
     });
-    told::wait_ends(wait_type, resource, ticks, signal_ticks);
+    machine_events::wait_ends(wait_type, resource, ticks, signal_ticks);
 }
 
 /// A worker that has handed its scheduler over; takes it back when dropped.

@@ -1,4 +1,4 @@
-//! `Contention`: the slow path of a spinlock, and what the ledger counts of it.
+//! `SpinSlowPath`: the slow path of a spinlock, and what the ledger counts of it.
 //!
 //! ```text
 //!   spin, pauses doubling up to 1 us ── 4 us in all ─► yield ── 32 times ─► sleep, 50 us each
@@ -6,25 +6,25 @@
 //! ```
 //!
 //! The time is booked as [`State::Spin`]. Nothing else is written to the ledger while the lock is
-//! held: the slow path returns a [`Booking`], which the guard books after it has freed the lock.
+//! held: the slow path returns a [`SpinCost`], which the guard books after it has freed the lock.
 
 use super::SpinClass;
 #[cfg(not(any(loom, shuttle)))]
 use crate::ledger::{self, State};
 #[cfg(not(any(loom, shuttle)))]
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// What one slow path cost, to be booked after the lock has been freed.
 #[derive(Debug)]
 #[must_use = "contention that is not booked is lost"]
-pub struct Booking {
+pub struct SpinCost {
     #[cfg(not(any(loom, shuttle)))]
     costs: Costs,
 }
 
 /// Books what a slow path cost, if there was one.
 #[inline]
-pub(super) fn book(booking: Option<Booking>) {
+pub(super) fn book(booking: Option<SpinCost>) {
     if let Some(booking) = booking {
         booking.book();
     }
@@ -32,13 +32,13 @@ pub(super) fn book(booking: Option<Booking>) {
 
 /// The slow path under way.
 #[derive(Debug)]
-pub(super) struct Contention {
+pub(super) struct SpinSlowPath {
     #[cfg(not(any(loom, shuttle)))]
     progress: Progress,
 }
 
 #[cfg(any(loom, shuttle))]
-impl Contention {
+impl SpinSlowPath {
     pub(super) fn begin(_class: SpinClass, _owner: u32, _address: usize) -> Self {
         Self {}
     }
@@ -47,13 +47,13 @@ impl Contention {
         crate::sync::spin_hint();
     }
 
-    pub(super) fn end(self) -> Booking {
-        Booking {}
+    pub(super) fn end(self) -> SpinCost {
+        SpinCost {}
     }
 }
 
 #[cfg(any(loom, shuttle))]
-impl Booking {
+impl SpinCost {
     fn book(self) {}
 }
 
@@ -98,7 +98,7 @@ const WARNING_NS: u64 = 5_000_000_000;
 const YIELDS_BEFORE_SLEEP: u64 = 32;
 
 #[cfg(not(any(loom, shuttle)))]
-impl Contention {
+impl SpinSlowPath {
     /// Begins after a first attempt has failed. `owner` is the ledger number of the thread that has
     /// the lock, 0 if it is not known; `address` is the lock's.
     pub(super) fn begin(class: SpinClass, owner: u32, address: usize) -> Self {
@@ -144,12 +144,12 @@ impl Contention {
     }
 
     /// Ends the slow path: the lock is taken.
-    pub(super) fn end(self) -> Booking {
+    pub(super) fn end(self) -> SpinCost {
         let Progress { mut costs, started, before, .. } = self.progress;
         ledger::to(before);
         let ticks = ledger::now_at_edge().saturating_sub(started);
         costs.spin_ticks = ticks.saturating_sub(costs.sleep_ticks);
-        Booking { costs }
+        SpinCost { costs }
     }
 }
 
@@ -158,7 +158,7 @@ impl Progress {
     /// Fires the event that the waiter yields its CPU or sleeps, and every 5 s the one that it has
     /// waited for long.
     fn tell(&mut self, now: u64) {
-        let told = told::Backoff {
+        let told = machine_events::Backoff {
             address: self.address,
             class: self.costs.class,
             spins: self.costs.spins,
@@ -174,7 +174,7 @@ impl Progress {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-impl Booking {
+impl SpinCost {
     /// Adds the costs to the calling thread's account.
     #[cold]
     fn book(self) {

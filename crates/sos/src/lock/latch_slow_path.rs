@@ -1,4 +1,4 @@
-//! `Contest`: the slow path of a latch, and what the ledger counts of it.
+//! `LatchSlowPath`: the slow path of a latch, and what the ledger counts of it.
 //!
 //! ```text
 //!   a few looks ─► spin, pauses doubling, 2 us in all ─► park ── woken, and overtaken ─► park again,
@@ -24,33 +24,33 @@ pub(super) enum Next {
 /// What one slow path cost, to be booked after the latch has been freed.
 #[derive(Debug)]
 #[must_use = "contention that is not booked is lost"]
-pub struct Booking {
+pub struct LatchCost {
     #[cfg(not(any(loom, shuttle)))]
     costs: real::Costs,
 }
 
 /// Books what a slow path cost, if there was one.
 #[inline]
-pub(super) fn book(booking: Option<Booking>) {
+pub(super) fn book(booking: Option<LatchCost>) {
     if let Some(booking) = booking {
         booking.book();
     }
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use real::{Brief, Contest, away_max, now};
+pub(super) use real::{Brief, LatchSlowPath, away_max, now};
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     use super::super::latch_queue::LatchWaiter;
     use super::super::row::{AnyClass, ShowsBlocked, show_blocked};
     use super::super::{SpinClass, pause};
-    use super::{Booking, LatchClass, Wanted};
+    use super::{LatchClass, LatchCost, Wanted};
     use crate::clock;
     use crate::ledger::{self, State};
     use crate::sched::{self, Blocker, Unblocked};
     use crate::wait::WaitType;
-    use crate::xe::told;
+    use crate::xe::machine_events;
 
     /// The length of the first round of pauses, and of all rounds together.
     const ROUND_NS_MIN: u32 = 30;
@@ -109,17 +109,17 @@ mod real {
         }
 
         /// Ends the attempt: the latch is taken.
-        pub(in super::super) fn end(self, class: LatchClass) -> Option<Booking> {
+        pub(in super::super) fn end(self, class: LatchClass) -> Option<LatchCost> {
             let spins = u64::from(self.pauses);
             let spin_ticks = pause::ticks_of(self.pauses);
             let costs = Costs { class, wanted: None, spins, spin_ticks, parks: 0, park_ticks: 0 };
-            (self.pauses > 0).then_some(Booking { costs })
+            (self.pauses > 0).then_some(LatchCost { costs })
         }
     }
 
     /// The slow path under way.
     #[derive(Debug)]
-    pub(in super::super) struct Contest {
+    pub(in super::super) struct LatchSlowPath {
         costs: Costs,
         wanted: Wanted,
         started: u64,
@@ -132,7 +132,7 @@ mod real {
         _shown: ShowsBlocked,
     }
 
-    impl Contest {
+    impl LatchSlowPath {
         /// Begins after the first looks. `owner` is the ledger number of the writer, 0 if there is
         /// none.
         pub(in super::super) fn after(
@@ -216,7 +216,7 @@ mod real {
                 Wanted::Write => WaitType::LatchExclusive,
             };
             let is_writer = self.wanted == Wanted::Write;
-            told::latch_suspends(self.costs.class, is_writer, address);
+            machine_events::latch_suspends(self.costs.class, is_writer, address);
             let started = clock::now_ticks();
             let mut decision = 0;
             let _at = sched::wait_at(address);
@@ -228,7 +228,7 @@ mod real {
             self.costs.parks += 1;
             let ticks = clock::now_ticks().saturating_sub(started);
             self.costs.park_ticks += ticks;
-            told::latch_resumes(self.costs.class, is_writer, address, ticks);
+            machine_events::latch_resumes(self.costs.class, is_writer, address, ticks);
             // It may spin again, because it may have been woken for a latch that is about to be
             // freed.
             (self.round_ns, self.spun_ns) = (ROUND_NS_MIN, 0);
@@ -236,15 +236,15 @@ mod real {
         }
 
         /// Ends the attempt: the latch is taken.
-        pub(in super::super) fn end(mut self) -> Booking {
+        pub(in super::super) fn end(mut self) -> LatchCost {
             ledger::to(self.before);
             let ticks = ledger::now_at_edge().saturating_sub(self.started);
             self.costs.spin_ticks = ticks.saturating_sub(self.costs.park_ticks);
-            Booking { costs: self.costs }
+            LatchCost { costs: self.costs }
         }
     }
 
-    impl Booking {
+    impl LatchCost {
         /// Adds the costs to the calling thread's account.
         #[cold]
         pub(super) fn book(self) {
@@ -261,20 +261,20 @@ mod real {
             });
             if let Some(wanted) = costs.wanted {
                 let ticks = costs.spin_ticks + costs.park_ticks;
-                told::latch_acquired(costs.class, wanted == Wanted::Write, ticks);
+                machine_events::latch_acquired(costs.class, wanted == Wanted::Write, ticks);
             }
         }
     }
 }
 
 #[cfg(any(loom, shuttle))]
-pub(super) use model::{Brief, Contest, away_max, now};
+pub(super) use model::{Brief, LatchSlowPath, away_max, now};
 
 /// Under a model checker no time passes: a thread that cannot have the latch lets another one run,
 /// and under shuttle it parks at once.
 #[cfg(any(loom, shuttle))]
 mod model {
-    use super::{Booking, LatchClass, Wanted};
+    use super::{LatchClass, LatchCost, Wanted};
 
     pub(in super::super) const fn now() -> u64 {
         0
@@ -296,19 +296,19 @@ mod model {
             cfg!(shuttle) && self.looks == 1
         }
 
-        pub(in super::super) fn end(self, _class: LatchClass) -> Option<Booking> {
+        pub(in super::super) fn end(self, _class: LatchClass) -> Option<LatchCost> {
             None
         }
     }
 
     #[derive(Debug)]
-    pub(in super::super) struct Contest {
+    pub(in super::super) struct LatchSlowPath {
         wanted: Wanted,
         #[cfg(shuttle)]
         parks: u32,
     }
 
-    impl Contest {
+    impl LatchSlowPath {
         pub(in super::super) fn after(
             _brief: Brief,
             _class: LatchClass,
@@ -331,14 +331,14 @@ mod model {
             crate::sync::spin_hint();
         }
 
-        pub(in super::super) fn end(self) -> Booking {
+        pub(in super::super) fn end(self) -> LatchCost {
             let _ = self.wanted;
-            Booking {}
+            LatchCost {}
         }
     }
 
     #[cfg(shuttle)]
-    impl Contest {
+    impl LatchSlowPath {
         pub(in super::super) fn wanted(&self) -> Wanted {
             self.wanted
         }
@@ -362,7 +362,7 @@ mod model {
         }
     }
 
-    impl Booking {
+    impl LatchCost {
         pub(super) fn book(self) {}
     }
 }

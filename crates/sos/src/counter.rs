@@ -8,7 +8,7 @@ pub struct Counter(AtomicU64);
 
 impl Counter {
     /// Makes a counter at zero.
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
@@ -42,13 +42,13 @@ impl Counter {
 
     /// Sets the value and publishes what was written before; pairs with [`Self::get_acquire`].
     #[inline]
-    pub(super) fn publish(&self, n: u64) {
+    pub(crate) fn publish(&self, n: u64) {
         self.0.store(n, Ordering::Release);
     }
 
     /// Returns the value and sees what was written before [`Self::publish`].
     #[inline]
-    pub(super) fn get_acquire(&self) -> u64 {
+    pub(crate) fn get_acquire(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 }
