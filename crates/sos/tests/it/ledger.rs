@@ -219,13 +219,20 @@ fn bare_system_calls_show_as_unwrapped_kernel_time() {
 #[test]
 fn threads_of_others_are_listed_as_foreign() {
     let name = "somebody-else";
-    let body = || bare_sleep(Duration::from_millis(300));
+    let (started, is_started) = std::sync::mpsc::channel();
+    let (end, is_over) = std::sync::mpsc::channel::<()>();
+    let body = move || {
+        started.send(()).expect("the test waits");
+        // An error: the test has dropped the other end.
+        is_over.recv().is_err()
+    };
     let handle = std::thread::Builder::new().name(name.into()).spawn(body).expect("starts");
+    is_started.recv().expect("it starts");
     let accounts = Arc::new(Accounts::default());
-    bare_sleep(Duration::from_millis(20));
     let books = accounts.close();
+    drop(end);
+    assert!(handle.join().expect("ends"));
     assert!(books.threads.iter().any(|thread| &*thread.name == name), "{books:#?}");
-    handle.join().expect("ends");
 }
 
 #[test]
