@@ -17,7 +17,7 @@ pub(in crate::sched) struct Token(pub(super) u64);
 
 impl Token {
     /// The token of the scheduler's own event descriptor, by which other threads wake the poller.
-    pub(in crate::sched) const KICK: Self = Self(u64::MAX);
+    pub(super) const KICK: Self = Self(u64::MAX);
 
     fn new(index: usize, generation: u32) -> Self {
         let index = u64::try_from(index).expect("an index fits into 64 bits");
@@ -30,20 +30,20 @@ impl Token {
 }
 
 /// A task at rest, with the waker that its `run` receives.
-pub(in crate::sched) struct Resting {
-    pub(in crate::sched) task: Box<dyn Task>,
-    pub(in crate::sched) waker: TaskWaker,
+pub(super) struct Resting {
+    pub(super) task: Box<dyn Task>,
+    pub(super) waker: TaskWaker,
 }
 
 /// The place of one connection; reused, under a new generation, after it has gone.
-pub(in crate::sched) struct Slot {
+pub(super) struct Slot {
     generation: u32,
     /// The task, unless a worker is running it: then it is on that worker's stack.
-    pub(in crate::sched) resting: Option<Resting>,
-    pub(in crate::sched) interrupt: Option<Arc<dyn Interrupt>>,
+    pub(super) resting: Option<Resting>,
+    pub(super) interrupt: Option<Arc<dyn Interrupt>>,
     /// Reasons to run that came while the task was running.
-    pub(in crate::sched) pending: Ready,
-    pub(in crate::sched) deadline_ns: Option<u64>,
+    pub(super) pending: Ready,
+    pub(super) deadline_ns: Option<u64>,
 }
 
 impl Slot {
@@ -53,22 +53,22 @@ impl Slot {
 }
 
 /// The data that only the scheduler's holder may touch.
-pub(in crate::sched) struct Core {
-    pub(in crate::sched) events: Events,
+pub(super) struct Core {
+    pub(super) events: Events,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Tasks to run after the events, and why.
-    pub(in crate::sched) again: VecDeque<(Token, Ready)>,
+    pub(super) again: VecDeque<(Token, Ready)>,
     /// How many of `again` belong to the present round.
-    pub(in crate::sched) again_due: usize,
+    pub(super) again_due: usize,
     /// Work items of requests that run on other schedulers.
-    pub(in crate::sched) work_items: VecDeque<Arc<SentItem>>,
+    pub(super) work_items: VecDeque<Arc<SentItem>>,
     /// Deadlines; an entry that differs from its slot's deadline is stale.
     timers: BinaryHeap<Reverse<(u64, Token)>>,
 }
 
 impl Core {
-    pub(in crate::sched) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             events: Events::with_capacity(EVENTS_MAX),
             slots: Vec::new(),
@@ -81,7 +81,7 @@ impl Core {
     }
 
     /// Makes a place for a connection; `make` receives its token.
-    pub(in crate::sched) fn insert(
+    pub(super) fn insert(
         &mut self,
         interrupt: Arc<dyn Interrupt>,
         make: impl FnOnce(Token) -> Resting,
@@ -105,14 +105,14 @@ impl Core {
 
     /// The connection of a token; `None` if it has gone.
     #[inline]
-    pub(in crate::sched) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
+    pub(super) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(token.index())?;
         let index = token.index();
         (Token::new(index, slot.generation) == token && !slot.is_free()).then_some(slot)
     }
 
     /// Frees a connection's place and returns its task, if that was at rest.
-    pub(in crate::sched) fn remove(&mut self, token: Token) -> Option<Resting> {
+    pub(super) fn remove(&mut self, token: Token) -> Option<Resting> {
         let slot = self.slot(token)?;
         slot.generation = slot.generation.wrapping_add(1);
         slot.interrupt = None;
@@ -124,21 +124,21 @@ impl Core {
     }
 
     /// The connections whose tasks are at rest.
-    pub(in crate::sched) fn resting(&self) -> Vec<Token> {
+    pub(super) fn resting(&self) -> Vec<Token> {
         let slots = self.slots.iter().enumerate();
         let resting = slots.filter(|(_, slot)| !slot.is_free() && slot.resting.is_some());
         resting.map(|(index, slot)| Token::new(index, slot.generation)).collect()
     }
 
     /// How to reach the connections whose tasks are running.
-    pub(in crate::sched) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
+    pub(super) fn running(&self) -> Vec<Arc<dyn Interrupt>> {
         let running = self.slots.iter().filter(|slot| slot.resting.is_none());
         running.filter_map(|slot| slot.interrupt.clone()).collect()
     }
 
     /// Sets or clears a connection's deadline.
     #[inline]
-    pub(in crate::sched) fn set_deadline(&mut self, token: Token, deadline_ns: Option<u64>) {
+    pub(super) fn set_deadline(&mut self, token: Token, deadline_ns: Option<u64>) {
         let Some(slot) = self.slot(token) else { return };
         if slot.deadline_ns == deadline_ns {
             return;
@@ -148,7 +148,7 @@ impl Core {
     }
 
     /// The next deadline, stale ones dropped.
-    pub(in crate::sched) fn next_deadline(&mut self) -> Option<u64> {
+    pub(super) fn next_deadline(&mut self) -> Option<u64> {
         while let Some(&Reverse((deadline, token))) = self.timers.peek() {
             if self.slot(token).is_some_and(|slot| slot.deadline_ns == Some(deadline)) {
                 return Some(deadline);
@@ -159,7 +159,7 @@ impl Core {
     }
 
     /// Queues the tasks whose deadline has passed.
-    pub(in crate::sched) fn fire_timers(&mut self, now_ns: u64) {
+    pub(super) fn fire_timers(&mut self, now_ns: u64) {
         while self.next_deadline().is_some_and(|deadline| deadline <= now_ns) {
             let Some(Reverse((_, token))) = self.timers.pop() else { return };
             if let Some(slot) = self.slot(token) {
@@ -170,7 +170,7 @@ impl Core {
     }
 
     /// Whether another task is ready, as far as is known without polling.
-    pub(in crate::sched) fn has_ready(&self) -> bool {
+    pub(super) fn has_ready(&self) -> bool {
         self.events.has_next() || !self.again.is_empty()
     }
 }

@@ -29,7 +29,7 @@ enum Serving {
 
 impl Scheduler {
     /// Runs the loop; the calling worker holds the scheduler. Returns when the worker must end.
-    pub(in crate::sched) fn serve(&self, worker: &Worker) {
+    pub(super) fn serve(&self, worker: &Worker) {
         self.counters.held_by(worker.activity.number());
         ledger::to(State::Scheduling);
         epoch::enter();

@@ -96,8 +96,8 @@ impl fmt::Debug for Connection {
 /// durable, or work that was finished elsewhere.
 #[derive(Clone)]
 pub struct TaskWaker {
-    pub(in crate::sched) scheduler: Arc<Scheduler>,
-    pub(in crate::sched) token: Token,
+    pub(super) scheduler: Arc<Scheduler>,
+    pub(super) token: Token,
 }
 
 impl TaskWaker {
