@@ -1,10 +1,10 @@
-//! What a scheduler runs: tasks, one per connection, and how they are told of what has happened.
+//! What a scheduler runs: tasks, one per connection, and the reasons for which it runs them.
 
 use std::fmt;
 use std::os::fd::BorrowedFd;
 
-use super::core::Token;
-use super::scheduler::{Mail, Scheduler};
+use super::connections::Token;
+use super::{Mail, Scheduler};
 use crate::sync::Arc;
 
 /// Why a task runs. Several reasons may come together.
@@ -12,14 +12,14 @@ use crate::sync::Arc;
 pub struct Ready(u8);
 
 impl Ready {
-    /// Something has arrived.
+    /// The socket has data to read.
     pub const READABLE: Self = Self(1);
-    /// The peer has closed its side: read on until the end of the stream, then close. Until then the
-    /// task is run again and again.
+    /// The peer has closed its side: read on until the end of the stream, then close. Until then
+    /// the task is run again and again.
     pub const HANGUP: Self = Self(2);
     /// The task's deadline has passed.
     pub const TIMED_OUT: Self = Self(4);
-    /// Its [`TaskWaker`] was used.
+    /// Another thread used the task's [`TaskWaker`].
     pub const WOKEN: Self = Self(8);
     /// It asked to be run again.
     pub const AGAIN: Self = Self(16);
@@ -31,7 +31,7 @@ impl Ready {
         self.0 & reason.0 != 0
     }
 
-    /// These reasons and those.
+    /// The union of both sets of reasons.
     #[inline]
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
@@ -39,15 +39,15 @@ impl Ready {
     }
 }
 
-/// What becomes of a task after it has run.
+/// What the scheduler does with a task that has run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Run it when something arrives. Arrivals are reported once: a task that returns this must have
-    /// read until the socket gave less than the buffer could take, or `WouldBlock`.
+    /// Run it when something arrives. Arrivals are reported once: a task that returns this must
+    /// have read until the socket gave less than the buffer could take, or `WouldBlock`.
     Keep,
-    /// Run it again after the others: it has input that it has not worked on yet.
+    /// Run it again after the others: it has input that it has not handled yet.
     Again,
-    /// It is over: drop it.
+    /// The connection has ended: drop the task.
     Close,
 }
 
@@ -56,12 +56,12 @@ pub trait Task: Send {
     /// The descriptor to poll; asked once when the task is adopted and once before it is dropped.
     fn fd(&self) -> BorrowedFd<'_>;
 
-    /// Works on what has arrived until it has to wait for more. May wait through [`crate::sched`] and
-    /// [`crate::park`] at any point; it must not block in any other way.
+    /// Works on what has arrived until it has to wait for more. May wait through [`crate::sched`]
+    /// and [`crate::park`] at any point; it must not block in any other way.
     fn run(&mut self, ready: Ready, waker: &TaskWaker) -> Next;
 
-    /// The monotonic time (ns) at which to run it even if nothing arrives; asked after each run, and
-    /// once when it is adopted. Coarse: it may be late by some milliseconds.
+    /// The monotonic time (ns) at which to run it even if nothing arrives; asked after each run,
+    /// and once when it is adopted. Coarse: it may be late by some milliseconds.
     fn deadline_ns(&self) -> Option<u64> {
         None
     }
@@ -69,8 +69,9 @@ pub trait Task: Send {
 
 /// The part of a connection that can be reached while its task is running.
 pub trait Interrupt: Send + Sync {
-    /// Something has arrived while the task is running, so it may be an attention. Called by whoever
-    /// holds the scheduler meanwhile; must not wait. What it leaves unread, the task is run for.
+    /// Called when data arrives while the task is running; the data may be an attention. The caller
+    /// is the thread that holds the scheduler then; this must not wait. The task runs again for the
+    /// data that this leaves unread.
     fn interrupt(&self);
 
     /// The machine is stopping and has waited long enough: end the request soon.
@@ -79,7 +80,7 @@ pub trait Interrupt: Send + Sync {
 
 /// A connection to hand to a machine.
 pub struct Connection {
-    /// Its work.
+    /// The task that serves it.
     pub task: Box<dyn Task>,
     /// How to reach it while it runs.
     pub interrupt: Arc<dyn Interrupt>,

@@ -1,30 +1,30 @@
-//! `Contention`: the course of a spinlock's slow path, and what is booked about it.
+//! `SpinSlowPath`: the slow path of a spinlock, and what the ledger counts of it.
 //!
 //! ```text
 //!   spin, pauses doubling up to 1 us ── 4 us in all ─► yield ── 32 times ─► sleep, 50 us each
 //!                └── more threads than CPUs ────────────┘
 //! ```
 //!
-//! The time belongs to [`State::Spin`]. Nothing else is written to the books while the lock is held: the slow path returns a [`Booking`], which
-//! the guard books once it has freed the lock.
+//! The time is booked as [`State::Spin`]. Nothing else is written to the ledger while the lock is
+//! held: the slow path returns a [`SpinCost`], which the guard books after it has freed the lock.
 
 use super::SpinClass;
 #[cfg(not(any(loom, shuttle)))]
 use crate::ledger::{self, State};
 #[cfg(not(any(loom, shuttle)))]
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// What one slow path cost, to be booked after the lock has been freed.
 #[derive(Debug)]
 #[must_use = "contention that is not booked is lost"]
-pub struct Booking {
+pub struct SpinCost {
     #[cfg(not(any(loom, shuttle)))]
     costs: Costs,
 }
 
 /// Books what a slow path cost, if there was one.
 #[inline]
-pub(super) fn book(booking: Option<Booking>) {
+pub(super) fn book(booking: Option<SpinCost>) {
     if let Some(booking) = booking {
         booking.book();
     }
@@ -32,13 +32,13 @@ pub(super) fn book(booking: Option<Booking>) {
 
 /// The slow path under way.
 #[derive(Debug)]
-pub(super) struct Contention {
+pub(super) struct SpinSlowPath {
     #[cfg(not(any(loom, shuttle)))]
-    course: Course,
+    progress: Progress,
 }
 
 #[cfg(any(loom, shuttle))]
-impl Contention {
+impl SpinSlowPath {
     pub(super) fn begin(_class: SpinClass, _owner: u32, _address: usize) -> Self {
         Self {}
     }
@@ -47,13 +47,13 @@ impl Contention {
         crate::sync::spin_hint();
     }
 
-    pub(super) fn end(self) -> Booking {
-        Booking {}
+    pub(super) fn end(self) -> SpinCost {
+        SpinCost {}
     }
 }
 
 #[cfg(any(loom, shuttle))]
-impl Booking {
+impl SpinCost {
     fn book(self) {}
 }
 
@@ -69,11 +69,11 @@ struct Costs {
 
 #[cfg(not(any(loom, shuttle)))]
 #[derive(Debug)]
-struct Course {
+struct Progress {
     costs: Costs,
     address: usize,
     started: u64,
-    /// When somebody was told last that the wait lasts too long.
+    /// Ticks of the last warning event about a long wait.
     warned: u64,
     before: State,
     crowded: bool,
@@ -87,26 +87,26 @@ struct Course {
 const ROUND_NS_MIN: u32 = 30;
 #[cfg(not(any(loom, shuttle)))]
 const ROUND_NS_MAX: u32 = 1_000;
-/// Spinning before the thread offers its CPU: the owner may have been preempted on it.
+/// How long the thread spins before it yields its CPU: the owner may have been preempted on it.
 #[cfg(not(any(loom, shuttle)))]
 const SPIN_NS_MAX: u32 = 4_000;
-/// A wait of this length is told of as a problem.
+/// A wait of this length fires a warning event.
 #[cfg(not(any(loom, shuttle)))]
 const WARNING_NS: u64 = 5_000_000_000;
-/// Yields before it sleeps.
+/// The number of yields before the thread sleeps.
 #[cfg(not(any(loom, shuttle)))]
 const YIELDS_BEFORE_SLEEP: u64 = 32;
 
 #[cfg(not(any(loom, shuttle)))]
-impl Contention {
-    /// Begins after a first attempt has failed. `owner` is the ledger number of who has the lock, 0
-    /// if it is not known; `address` is the lock's.
+impl SpinSlowPath {
+    /// Begins after a first attempt has failed. `owner` is the ledger number of the thread that has
+    /// the lock, 0 if it is not known; `address` is the lock's.
     pub(super) fn begin(class: SpinClass, owner: u32, address: usize) -> Self {
         let before = ledger::to(State::Spin(class));
         let started = ledger::now_at_edge();
         let costs = Costs { class, spins: 0, spin_ticks: 0, backoffs: 0, sleep_ticks: 0 };
         Self {
-            course: Course {
+            progress: Progress {
                 costs,
                 address,
                 started,
@@ -122,42 +122,43 @@ impl Contention {
 
     /// Lets some time pass before the next attempt.
     pub(super) fn pause(&mut self) {
-        let course = &mut self.course;
-        if course.spun_ns < SPIN_NS_MAX && !course.crowded {
-            course.costs.spins += u64::from(super::pause::spin_for(course.round_ns));
-            course.spun_ns += course.round_ns;
-            course.round_ns = (course.round_ns * 2).min(ROUND_NS_MAX);
+        let progress = &mut self.progress;
+        if progress.spun_ns < SPIN_NS_MAX && !progress.crowded {
+            progress.costs.spins += u64::from(super::pause::spin_for(progress.round_ns));
+            progress.spun_ns += progress.round_ns;
+            progress.round_ns = (progress.round_ns * 2).min(ROUND_NS_MAX);
             return;
         }
-        course.costs.spins += 1;
-        course.costs.backoffs += 1;
-        (course.round_ns, course.spun_ns) = (ROUND_NS_MIN, 0);
-        // A clock's reading beside a system call.
+        progress.costs.spins += 1;
+        progress.costs.backoffs += 1;
+        (progress.round_ns, progress.spun_ns) = (ROUND_NS_MIN, 0);
+        // A clock read costs little compared with the system call below.
         let before = crate::clock::now_ticks();
-        course.tell(before);
-        if course.costs.backoffs < YIELDS_BEFORE_SLEEP {
+        progress.tell(before);
+        if progress.costs.backoffs < YIELDS_BEFORE_SLEEP {
             crate::sys::yield_cpu();
             return;
         }
         crate::sys::nap();
-        course.costs.sleep_ticks += crate::clock::now_ticks().saturating_sub(before);
+        progress.costs.sleep_ticks += crate::clock::now_ticks().saturating_sub(before);
     }
 
-    /// Ends: the lock is taken.
-    pub(super) fn end(self) -> Booking {
-        let Course { mut costs, started, before, .. } = self.course;
+    /// Ends the slow path: the lock is taken.
+    pub(super) fn end(self) -> SpinCost {
+        let Progress { mut costs, started, before, .. } = self.progress;
         ledger::to(before);
         let ticks = ledger::now_at_edge().saturating_sub(started);
         costs.spin_ticks = ticks.saturating_sub(costs.sleep_ticks);
-        Booking { costs }
+        SpinCost { costs }
     }
 }
 
 #[cfg(not(any(loom, shuttle)))]
-impl Course {
-    /// Tells sessions of events that the waiter offers its CPU or sleeps, and once in a while that it has waited for long.
+impl Progress {
+    /// Fires the event that the waiter yields its CPU or sleeps, and every 5 s the one that it has
+    /// waited for long.
     fn tell(&mut self, now: u64) {
-        let told = told::Backoff {
+        let told = machine_events::Backoff {
             address: self.address,
             class: self.costs.class,
             spins: self.costs.spins,
@@ -173,8 +174,8 @@ impl Course {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-impl Booking {
-    /// Books it on the calling thread's account.
+impl SpinCost {
+    /// Adds the costs to the calling thread's account.
     #[cold]
     fn book(self) {
         let costs = self.costs;

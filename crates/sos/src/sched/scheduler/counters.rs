@@ -1,12 +1,14 @@
-//! What a scheduler counts. Only its holder writes, and one holder's stores happen before the next
-//! one's: the baton's lock orders them. So each counter is a plain store.
+//! The counters of one scheduler, for `sys.dm_os_schedulers` and the monitor.
+//!
+//! Only the holder writes them, and the baton's lock orders one holder's stores before the next
+//! one's. So each counter is a plain store, without a read-modify-write.
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
-/// A scheduler's counters.
+/// A scheduler's counters, as its holder writes them.
 #[derive(Debug, Default)]
-pub(super) struct SchedulerBooks {
-    /// Ledger number of the worker that holds it; 0 if nobody does.
+pub(in crate::sched) struct SchedulerCounters {
+    /// Ledger number of the worker that holds it; 0 if none does.
     holder: AtomicU32,
     progress: AtomicU64,
     switches: AtomicU64,
@@ -19,9 +21,9 @@ pub(super) struct SchedulerBooks {
 /// A scheduler's counters as a reader saw them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SchedulerCounts {
-    /// Ledger number of the worker that holds it; 0 if nobody does.
+    /// Ledger number of the worker that holds it; 0 if none does.
     pub holder: u32,
-    /// Steps of its loop: tasks, polls, quanta given up. Stands still only while a task runs.
+    /// Steps of its loop: tasks, polls, quanta given up. Does not change while a task runs.
     pub progress: u64,
     /// Times it went from one worker to another.
     pub switches: u64,
@@ -29,9 +31,9 @@ pub struct SchedulerCounts {
     pub idle_switches: u64,
     /// Times a worker left it to call the operating system.
     pub preemptive_switches: u64,
-    /// Times there was nobody to hand it to, and no worker could be made.
+    /// Times it could not be handed over: no worker was queued and none could be started.
     pub refused_hires: u64,
-    /// Ticks when its timers were last looked at.
+    /// Clock ticks when its timers were last checked.
     pub timer_ticks: u64,
 }
 
@@ -40,50 +42,50 @@ fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-impl SchedulerBooks {
+impl SchedulerCounters {
     /// Counts a step of the loop.
     #[inline]
-    pub(super) fn step(&self) {
+    pub(in crate::sched) fn step(&self) {
         bump(&self.progress);
     }
 
-    /// Notes who holds it now.
-    pub(super) fn held_by(&self, number: u32) {
+    /// Sets the ledger number of its holder.
+    pub(in crate::sched) fn held_by(&self, number: u32) {
         bump(&self.progress);
         bump(&self.switches);
         self.holder.store(number, Ordering::Relaxed);
     }
 
-    /// Notes that nobody holds it.
-    pub(super) fn held_by_nobody(&self) {
+    /// Records that no worker holds it.
+    pub(in crate::sched) fn held_by_nobody(&self) {
         self.holder.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn count_idle(&self) {
+    pub(in crate::sched) fn count_idle(&self) {
         bump(&self.idle_switches);
     }
 
-    pub(super) fn count_preemptive(&self) {
+    pub(in crate::sched) fn count_preemptive(&self) {
         bump(&self.preemptive_switches);
     }
 
-    pub(super) fn count_refused_hire(&self) {
+    pub(in crate::sched) fn count_refused_hire(&self) {
         bump(&self.refused_hires);
     }
 
-    pub(super) fn note_timers(&self, ticks: u64) {
+    pub(in crate::sched) fn note_timers(&self, ticks: u64) {
         self.timer_ticks.store(ticks, Ordering::Relaxed);
     }
 
-    pub(super) fn progress(&self) -> u64 {
+    pub(in crate::sched) fn progress(&self) -> u64 {
         self.progress.load(Ordering::Relaxed)
     }
 
-    pub(super) fn holder(&self) -> u32 {
+    pub(in crate::sched) fn holder(&self) -> u32 {
         self.holder.load(Ordering::Relaxed)
     }
 
-    pub(super) fn read(&self) -> SchedulerCounts {
+    pub(in crate::sched) fn read(&self) -> SchedulerCounts {
         SchedulerCounts {
             holder: self.holder(),
             progress: self.progress(),

@@ -1,37 +1,32 @@
-//! Workers: the threads, and what the calling thread knows about itself as one.
+//! Workers: the threads that run tasks, and how the calling thread finds its own worker.
 
 use std::cell::Cell;
 use std::io;
 use std::ptr;
 
-use super::activity::{Activity, Role};
-use super::baton::Seat;
-use super::machine::Shared;
-use super::scheduler::Scheduler;
+use super::quantum::Quantum;
+use super::{Scheduler, Shared};
+use crate::sched::activity::{Activity, Role};
+use crate::sched::handover::baton::Seat;
 use crate::sync::{Arc, Ordering};
 use crate::sys;
 use crate::thread;
 
-/// Quantum checks between two readings of the clock.
-const CHECKS_PER_CLOCK_READ: u32 = 16;
-
-/// A worker, on its own thread.
-pub(super) struct Worker {
-    pub(super) scheduler: Arc<Scheduler>,
-    pub(super) seat: Arc<Seat>,
-    pub(super) activity: Arc<Activity>,
-    /// When the running request's quantum began; 0 until its first check has read the clock.
-    quantum_began: Cell<u64>,
-    checks_left: Cell<u32>,
-    /// How often it has given its free memory back since it has had nothing to do.
-    pub(super) tidied: Cell<usize>,
+/// A worker. It is a local variable of its thread.
+pub(in crate::sched) struct Worker {
+    pub(in crate::sched) scheduler: Arc<Scheduler>,
+    pub(in crate::sched) seat: Arc<Seat>,
+    pub(in crate::sched) activity: Arc<Activity>,
+    pub(super) quantum: Quantum,
+    /// How often it has returned its free memory since it became idle.
+    pub(in crate::sched) tidied: Cell<usize>,
 }
 
 thread_local! {
     static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
 }
 
-/// The scheduler and the address of the calling thread's worker, if it is one.
+/// The scheduler number and the address of the calling thread's worker; `None` if it is no worker.
 pub(crate) fn current_worker() -> Option<(u32, usize)> {
     Worker::with_current(|worker| {
         worker.map(|worker| (worker.scheduler.id, std::ptr::from_ref(worker).addr()))
@@ -39,13 +34,13 @@ pub(crate) fn current_worker() -> Option<(u32, usize)> {
 }
 
 impl Worker {
-    /// Starts a worker that holds the scheduler from its first moment. False if there are as many as
-    /// there may be, or the system refuses.
-    pub(super) fn hire(scheduler: &Arc<Scheduler>) -> bool {
+    /// Starts a worker that holds the scheduler from its first moment. Returns false if the limit
+    /// of workers is reached or the system refuses a thread.
+    pub(in crate::sched) fn hire(scheduler: &Arc<Scheduler>) -> bool {
         let hired = Self::try_hire(scheduler);
         if !hired {
             // The caller holds the scheduler.
-            scheduler.books.count_refused_hire();
+            scheduler.counters.count_refused_hire();
         }
         hired
     }
@@ -78,8 +73,7 @@ impl Worker {
                 scheduler: of_worker,
                 seat: Arc::default(),
                 activity,
-                quantum_began: Cell::new(0),
-                checks_left: Cell::new(CHECKS_PER_CLOCK_READ),
+                quantum: Quantum::new(),
                 tidied: Cell::new(0),
             };
             worker.run();
@@ -97,7 +91,7 @@ impl Worker {
 
     fn run(self) {
         if let Some(cpu) = self.scheduler.cpu {
-            // Refused, the worker runs anywhere, which costs speed but breaks nothing.
+            // If the system refuses, the worker runs on any CPU, which costs only speed.
             let _ = sys::pin_to_cpu(cpu);
         }
         #[cfg(census)]
@@ -118,46 +112,16 @@ impl Worker {
 
     /// Runs `run` with the calling thread's worker, if it is one.
     #[inline]
-    pub(super) fn with_current<R>(run: impl FnOnce(Option<&Self>) -> R) -> R {
+    pub(in crate::sched) fn with_current<R>(run: impl FnOnce(Option<&Self>) -> R) -> R {
         let worker = WORKER.get();
         // SAFETY: `run` set it to a worker on its own stack, and clears it before that is gone.
         run(unsafe { worker.as_ref() })
     }
 
-    /// A new request begins: its quantum too, with the first check.
+    /// Counts a new request and begins its quantum.
     #[inline]
-    pub(super) fn begin_request(&self) {
+    pub(in crate::sched) fn begin_request(&self) {
         self.activity.count_task();
-        self.quantum_began.set(0);
-        self.checks_left.set(CHECKS_PER_CLOCK_READ);
-    }
-
-    /// The request gets a whole quantum again.
-    pub(super) fn renew_quantum(&self) {
-        self.quantum_began.set(crate::clock::now_ticks());
-    }
-
-    /// Counts a check down; true if the quantum is over.
-    #[inline]
-    pub(super) fn is_quantum_over(&self) -> bool {
-        let left = self.checks_left.get() - 1;
-        if left != 0 {
-            self.checks_left.set(left);
-            return false;
-        }
-        self.read_clock()
-    }
-
-    #[cold]
-    fn read_clock(&self) -> bool {
-        self.checks_left.set(CHECKS_PER_CLOCK_READ);
-        crate::ledger::next_part();
-        let now = crate::clock::now_ticks();
-        let began = self.quantum_began.get();
-        if began == 0 {
-            self.quantum_began.set(now);
-            return false;
-        }
-        now.saturating_sub(began) >= self.shared().quantum_ticks
+        self.quantum.begin();
     }
 }

@@ -1,4 +1,4 @@
-//! `Contest`: the course of a latch's slow path, and what is booked about it.
+//! `LatchSlowPath`: the slow path of a latch, and what the ledger counts of it.
 //!
 //! ```text
 //!   a few looks ─► spin, pauses doubling, 2 us in all ─► park ── woken, and overtaken ─► park again,
@@ -6,64 +6,64 @@
 //! ```
 //!
 //! The first looks ([`Brief`]) read no clock and change no state, which would take longer than most
-//! latches are held: they are booked as so many pauses of known length. As with spinlocks, nothing but
-//! the state is written to the books before the latch has been freed.
+//! latches are held: their time is computed from the number of pauses. As with spinlocks, nothing
+//! but the state is written to the ledger before the latch has been freed.
 
 use super::LatchClass;
 use super::latch_word::Wanted;
 
-/// What to do after having waited.
+/// What to do after a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Try to take the latch.
     TryAgain,
-    /// It has been handed over.
+    /// The latch has been handed to this thread.
     Taken,
 }
 
 /// What one slow path cost, to be booked after the latch has been freed.
 #[derive(Debug)]
 #[must_use = "contention that is not booked is lost"]
-pub struct Booking {
+pub struct LatchCost {
     #[cfg(not(any(loom, shuttle)))]
     costs: real::Costs,
 }
 
 /// Books what a slow path cost, if there was one.
 #[inline]
-pub(super) fn book(booking: Option<Booking>) {
+pub(super) fn book(booking: Option<LatchCost>) {
     if let Some(booking) = booking {
         booking.book();
     }
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use real::{Brief, Contest, away_max, now};
+pub(super) use real::{Brief, LatchSlowPath, away_max, now};
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
     use super::super::latch_queue::LatchWaiter;
     use super::super::row::{AnyClass, ShowsBlocked, show_blocked};
     use super::super::{SpinClass, pause};
-    use super::{Booking, LatchClass, Wanted};
+    use super::{LatchClass, LatchCost, Wanted};
     use crate::clock;
     use crate::ledger::{self, State};
     use crate::sched::{self, Blocker, Unblocked};
     use crate::wait::WaitType;
-    use crate::xe::told;
+    use crate::xe::machine_events;
 
-    /// The first round of pauses, and all of them.
+    /// The length of the first round of pauses, and of all rounds together.
     const ROUND_NS_MIN: u32 = 30;
     const SPIN_NS_MAX: u32 = 2_000;
-    /// Times that a thread offers its CPU before it parks, where threads outnumber the CPUs.
+    /// How often a thread yields its CPU before it parks, if more threads than CPUs want to run.
     const OFFERS_MAX: u32 = 2;
-    /// Yields before a writer that waits for readers in their rows sleeps.
+    /// How often a writer that waits for readers in their rows yields before it sleeps.
     const YIELDS_BEFORE_SLEEP: u32 = 32;
 
     #[derive(Debug)]
     pub(super) struct Costs {
         class: LatchClass,
-        /// How it was wanted, where that was waited for in earnest.
+        /// The mode that was wanted; `None` if the first looks were enough.
         wanted: Option<Wanted>,
         spins: u64,
         spin_ticks: u64,
@@ -71,21 +71,21 @@ mod real {
         park_ticks: u64,
     }
 
-    /// Looks of a thread that has found the latch taken, or has lost a race for it, before it waits in
-    /// earnest.
+    /// How often a thread that has found the latch taken, or has lost a race for it, looks again
+    /// before it enters the slow path.
     const LOOKS_MAX: u32 = 6;
-    /// The time before the first of them, at least one PAUSE; twice as long before each further one.
-    /// Who stays away after a lost race as well lets the other thread work on a cache line that it has:
-    /// two that never pause pass it to and fro.
+    /// The time before the first look, at least one PAUSE; it doubles with each look. Pausing after
+    /// a lost race lets the winner work on the cache line: two threads that never pause pass it to
+    /// and fro.
     const LOOK_NS: u32 = 40;
-    /// The favour of readers never stays away for longer than this, or than ending it costs.
+    /// The favour of readers is suspended at most this long, or as long as revoking it took.
     const AWAY_NS_MAX: u64 = 100_000_000;
 
     pub(in super::super) fn now() -> u64 {
         clock::now_ticks()
     }
 
-    /// The ticks for which the favour of readers may stay away.
+    /// The most ticks for which the favour of readers may be suspended.
     pub(in super::super) fn away_max() -> u64 {
         clock::ns_to_ticks(AWAY_NS_MAX)
     }
@@ -98,7 +98,7 @@ mod real {
     }
 
     impl Brief {
-        /// Lets a moment pass; false when it is time to wait in earnest.
+        /// Pauses for a moment; false when it is time for the slow path.
         pub(in super::super) fn goes_on(&mut self) -> bool {
             if self.looks >= LOOKS_MAX {
                 return false;
@@ -108,18 +108,18 @@ mod real {
             true
         }
 
-        /// Ends: the latch is taken.
-        pub(in super::super) fn end(self, class: LatchClass) -> Option<Booking> {
+        /// Ends the attempt: the latch is taken.
+        pub(in super::super) fn end(self, class: LatchClass) -> Option<LatchCost> {
             let spins = u64::from(self.pauses);
             let spin_ticks = pause::ticks_of(self.pauses);
             let costs = Costs { class, wanted: None, spins, spin_ticks, parks: 0, park_ticks: 0 };
-            (self.pauses > 0).then_some(Booking { costs })
+            (self.pauses > 0).then_some(LatchCost { costs })
         }
     }
 
     /// The slow path under way.
     #[derive(Debug)]
-    pub(in super::super) struct Contest {
+    pub(in super::super) struct LatchSlowPath {
         costs: Costs,
         wanted: Wanted,
         started: u64,
@@ -132,8 +132,9 @@ mod real {
         _shown: ShowsBlocked,
     }
 
-    impl Contest {
-        /// Begins after the first looks. `owner` is the number of the writer, 0 if there is none.
+    impl LatchSlowPath {
+        /// Begins after the first looks. `owner` is the ledger number of the writer, 0 if there is
+        /// none.
         pub(in super::super) fn after(
             brief: Brief,
             class: LatchClass,
@@ -164,7 +165,7 @@ mod real {
             self.wanted
         }
 
-        /// Spins for a while; false if that makes no sense any more.
+        /// Spins for a while; false if the time to spin is used up, or spinning is useless.
         pub(in super::super) fn spin(&mut self) -> bool {
             if self.crowded {
                 self.offers += 1;
@@ -180,7 +181,7 @@ mod real {
             true
         }
 
-        /// Lets time pass when there is nobody who would wake this thread.
+        /// Lets time pass when no thread would wake this one.
         pub(in super::super) fn pause(&mut self) {
             if self.spin() {
                 return;
@@ -197,7 +198,7 @@ mod real {
             self.costs.parks > 0
         }
 
-        /// The ticks at which it began.
+        /// The clock ticks when the slow path began.
         pub(in super::super) fn started(&self) -> u64 {
             self.started
         }
@@ -215,7 +216,7 @@ mod real {
                 Wanted::Write => WaitType::LatchExclusive,
             };
             let is_writer = self.wanted == Wanted::Write;
-            told::latch_suspends(self.costs.class, is_writer, address);
+            machine_events::latch_suspends(self.costs.class, is_writer, address);
             let started = clock::now_ticks();
             let mut decision = 0;
             let _at = sched::wait_at(address);
@@ -227,23 +228,24 @@ mod real {
             self.costs.parks += 1;
             let ticks = clock::now_ticks().saturating_sub(started);
             self.costs.park_ticks += ticks;
-            told::latch_resumes(self.costs.class, is_writer, address, ticks);
-            // It may spin again: it may have been woken for a latch that is about to be freed.
+            machine_events::latch_resumes(self.costs.class, is_writer, address, ticks);
+            // It may spin again, because it may have been woken for a latch that is about to be
+            // freed.
             (self.round_ns, self.spun_ns) = (ROUND_NS_MIN, 0);
             decision
         }
 
-        /// Ends: the latch is taken.
-        pub(in super::super) fn end(mut self) -> Booking {
+        /// Ends the attempt: the latch is taken.
+        pub(in super::super) fn end(mut self) -> LatchCost {
             ledger::to(self.before);
             let ticks = ledger::now_at_edge().saturating_sub(self.started);
             self.costs.spin_ticks = ticks.saturating_sub(self.costs.park_ticks);
-            Booking { costs: self.costs }
+            LatchCost { costs: self.costs }
         }
     }
 
-    impl Booking {
-        /// Books it on the calling thread's account.
+    impl LatchCost {
+        /// Adds the costs to the calling thread's account.
         #[cold]
         pub(super) fn book(self) {
             let costs = self.costs;
@@ -259,20 +261,20 @@ mod real {
             });
             if let Some(wanted) = costs.wanted {
                 let ticks = costs.spin_ticks + costs.park_ticks;
-                told::latch_acquired(costs.class, wanted == Wanted::Write, ticks);
+                machine_events::latch_acquired(costs.class, wanted == Wanted::Write, ticks);
             }
         }
     }
 }
 
 #[cfg(any(loom, shuttle))]
-pub(super) use model::{Brief, Contest, away_max, now};
+pub(super) use model::{Brief, LatchSlowPath, away_max, now};
 
-/// Under a model checker no time passes: who cannot have the latch lets another thread run, and under
-/// shuttle parks at once.
+/// Under a model checker no time passes: a thread that cannot have the latch lets another one run,
+/// and under shuttle it parks at once.
 #[cfg(any(loom, shuttle))]
 mod model {
-    use super::{Booking, LatchClass, Wanted};
+    use super::{LatchClass, LatchCost, Wanted};
 
     pub(in super::super) const fn now() -> u64 {
         0
@@ -294,19 +296,19 @@ mod model {
             cfg!(shuttle) && self.looks == 1
         }
 
-        pub(in super::super) fn end(self, _class: LatchClass) -> Option<Booking> {
+        pub(in super::super) fn end(self, _class: LatchClass) -> Option<LatchCost> {
             None
         }
     }
 
     #[derive(Debug)]
-    pub(in super::super) struct Contest {
+    pub(in super::super) struct LatchSlowPath {
         wanted: Wanted,
         #[cfg(shuttle)]
         parks: u32,
     }
 
-    impl Contest {
+    impl LatchSlowPath {
         pub(in super::super) fn after(
             _brief: Brief,
             _class: LatchClass,
@@ -329,14 +331,14 @@ mod model {
             crate::sync::spin_hint();
         }
 
-        pub(in super::super) fn end(self) -> Booking {
+        pub(in super::super) fn end(self) -> LatchCost {
             let _ = self.wanted;
-            Booking {}
+            LatchCost {}
         }
     }
 
     #[cfg(shuttle)]
-    impl Contest {
+    impl LatchSlowPath {
         pub(in super::super) fn wanted(&self) -> Wanted {
             self.wanted
         }
@@ -360,7 +362,7 @@ mod model {
         }
     }
 
-    impl Booking {
+    impl LatchCost {
         pub(super) fn book(self) {}
     }
 }

@@ -1,4 +1,5 @@
-//! Stalls: times in which the machine, or one of its schedulers, did not get on; kept in a ring.
+//! Stalls: times in which the machine, or one of its schedulers, made no progress; the latest are
+//! kept in a ring for `sys.dm_os_stalls`.
 
 use std::collections::VecDeque;
 
@@ -6,7 +7,7 @@ use crate::lock::{SpinClass, SpinLock};
 use crate::registry::registry;
 
 registry! {
-    /// What stood still.
+    /// What made no progress.
     pub enum StallKind {
         /// The monitor's own thread was woken late: the whole machine was busy with something else.
         Machine => "MACHINE",
@@ -18,45 +19,45 @@ registry! {
     }
 }
 
-/// One stall.
+/// One stall, which may still go on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stall {
     /// When it began: UTC in units of 100 ns since 0001-01-01.
     pub began_100ns: u64,
     /// How long it lasted, as far as it was seen.
     pub duration_ns: u64,
-    /// What stood still.
+    /// What made no progress.
     pub kind: StallKind,
-    /// The scheduler, if it was one.
+    /// The number of the scheduler; `None` if the whole machine stalled.
     pub scheduler: Option<u32>,
     /// The operating system's id of the thread in question.
     pub thread_id: Option<u32>,
-    /// Whom that thread worked for.
+    /// The session id (work tag) that the thread worked for.
     pub work: Option<u32>,
-    /// The state it was in by its own account, at the first look.
+    /// The name of the thread's ledger state at the first look.
     pub state: &'static str,
-    /// What it was busy with by its own account, at the first look.
+    /// The name of the thread's ledger label at the first look.
     pub label: &'static str,
-    /// How often the monitor looked while it lasted.
+    /// How often the monitor saw the stall while it lasted.
     pub looks: u64,
 }
 
-/// Stalls kept; an older one goes when there are more.
+/// The number of stalls kept; the oldest is dropped when there are more.
 const STALLS_MAX: usize = if cfg!(test) { 4 } else { 256 };
 
 /// The latest stalls. Written by the monitor alone.
 #[derive(Debug)]
-pub(super) struct Stalls {
+pub(in crate::sched) struct Stalls {
     ring: SpinLock<VecDeque<(u64, Stall)>>,
 }
 
 impl Stalls {
-    pub(super) fn new() -> Self {
+    pub(in crate::sched) fn new() -> Self {
         Self { ring: SpinLock::new(SpinClass::SosThreadList, VecDeque::new()) }
     }
 
-    /// Adds a stall under a number that rises, or brings the one of that number up to date.
-    pub(super) fn put(&self, number: u64, stall: Stall) {
+    /// Adds a stall under a rising number, or replaces the one with that number.
+    pub(in crate::sched) fn put(&self, number: u64, stall: Stall) {
         let mut ring = self.ring.lock();
         if let Some((_, kept)) = ring.iter_mut().rev().find(|(other, _)| *other == number) {
             *kept = stall;
@@ -69,7 +70,7 @@ impl Stalls {
     }
 
     /// The stalls, oldest first.
-    pub(super) fn read(&self) -> Vec<Stall> {
+    pub(in crate::sched) fn read(&self) -> Vec<Stall> {
         self.ring.lock().iter().map(|(_, stall)| stall.clone()).collect()
     }
 }

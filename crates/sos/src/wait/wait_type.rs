@@ -1,10 +1,7 @@
-//! The registry of wait types, under the names SQL Server gives them, and what each thread books on
-//! them.
+//! `WaitType`: the registry of wait types, under the names that SQL Server gives them.
 //!
-//! A wait has a resource part (until someone signals it) and a signal part (from then until it holds
-//! a scheduler again). Each thread writes its own cells; readers fold them ([`crate::ledger`]).
+//! A new wait type is one line here; `sys.dm_os_wait_stats` then lists it.
 
-use crate::ledger::Counter;
 use crate::registry::registry;
 
 registry! {
@@ -28,21 +25,21 @@ registry! {
         LockUpdateIntentExclusive => "LCK_M_UIX",
         /// Waiting for an exclusive lock.
         LockExclusive => "LCK_M_X",
-        /// Waiting to share a range of keys and the rows in it.
+        /// Waiting for a shared lock on a range of keys and the rows in it.
         LockRangeShared => "LCK_M_RS_S",
-        /// Waiting to update in a range of keys that others share.
+        /// Waiting for a shared range lock with an update lock on the row.
         LockRangeUpdate => "LCK_M_RS_U",
-        /// Waiting to insert into a range of keys.
+        /// Waiting to insert into a range of keys that another transaction has locked.
         LockRangeInsert => "LCK_M_RIn_NL",
-        /// Waiting to have a range of keys alone.
+        /// Waiting for an exclusive lock on a range of keys.
         LockRangeExclusive => "LCK_M_RX_X",
-        /// Waiting to use an object's schema.
+        /// Waiting for a schema stability lock: to use an object.
         LockSchemaStability => "LCK_M_SCH_S",
-        /// Waiting to change an object's schema.
+        /// Waiting for a schema modification lock: to change an object.
         LockSchemaModify => "LCK_M_SCH_M",
-        /// A WAITFOR statement.
+        /// A WAITFOR statement lets time pass.
         WaitFor => "WAITFOR",
-        /// Waiting for a client to take its results, or to send more of a request.
+        /// Waiting for a client to read its results, or to send more of a request.
         AsyncNetworkIo => "ASYNC_NETWORK_IO",
         /// Gave up the scheduler at the end of a quantum.
         SchedulerYield => "SOS_SCHEDULER_YIELD",
@@ -54,7 +51,7 @@ registry! {
         ReservedMemoryFree => "RESERVED_MEMORY_FREE_EXT",
         /// A background task between two periods.
         SleepTask => "SLEEP_TASK",
-        /// An idle worker.
+        /// A worker has nothing to do.
         WorkDispatcher => "SOS_WORK_DISPATCHER",
         /// A request waits for a worker, and the limit of workers is reached.
         ThreadPool => "THREADPOOL",
@@ -64,9 +61,9 @@ registry! {
         XtpCheckpoint => "WAIT_XTP_CKPT_CLOSE",
         /// Waiting for the tables to be read back at start.
         XtpRecovery => "WAIT_XTP_RECOVERY",
-        /// A latch in shared mode.
+        /// Waiting for a latch in shared mode.
         LatchShared => "LATCH_SH",
-        /// A latch in exclusive mode.
+        /// Waiting for a latch in exclusive mode.
         LatchExclusive => "LATCH_EX",
         /// Another session compiles the same statement.
         ResourceSemaphoreQueryCompile => "RESOURCE_SEMAPHORE_QUERY_COMPILE",
@@ -88,7 +85,8 @@ registry! {
         PreemptiveCrypto => "PREEMPTIVE_OS_CRYPTOPS",
         /// The listener between two connections.
         Accept => "LISTENER_ACCEPT",
-        /// The answer to a login waits, since others of the same login or client have failed.
+        /// Delaying the answer to a login, because earlier logins of the same name or client have
+        /// failed.
         LoginDelay => "LOGIN_DELAY",
         /// The server is stopping and waits for its threads.
         Shutdown => "SLEEP_SYSTEMTASK",
@@ -98,7 +96,7 @@ registry! {
 }
 
 impl WaitType {
-    /// Whether this is idleness rather than a wait anybody suffers from.
+    /// Whether a thread in this wait is merely idle, so that no request is delayed.
     #[must_use]
     pub const fn is_idle(self) -> bool {
         matches!(self, Self::SleepTask | Self::WorkDispatcher | Self::XeDispatcher | Self::Accept)
@@ -109,57 +107,4 @@ impl WaitType {
     pub const fn is_preemptive(self) -> bool {
         matches!(self, Self::PreemptiveOs | Self::PreemptiveCrypto)
     }
-}
-
-/// One thread's books on one wait type. Times are in ticks of [`crate::clock`].
-#[derive(Debug, Default)]
-pub struct WaitCell {
-    /// Completed waits.
-    pub count: Counter,
-    /// From the start of the wait until running again.
-    pub ticks: Counter,
-    /// The longest single wait.
-    pub ticks_max: Counter,
-    /// The part of `ticks` after the signal.
-    pub signal_ticks: Counter,
-}
-
-impl WaitCell {
-    /// Books one wait; called by the owning thread only.
-    pub fn book(&self, ticks: u64, signal_ticks: u64) {
-        self.count.add(1);
-        self.ticks.add(ticks);
-        self.signal_ticks.add(signal_ticks);
-        self.ticks_max.raise_to(ticks);
-    }
-
-    /// Forgets everything; the owner only.
-    pub(crate) fn clear(&self) {
-        for sum in [&self.count, &self.ticks, &self.ticks_max, &self.signal_ticks] {
-            sum.set(0);
-        }
-    }
-
-    /// Adds another thread's books, which has ended, to these.
-    pub(crate) fn absorb(&self, other: &Self) {
-        self.count.add(other.count.get());
-        self.ticks.add(other.ticks.get());
-        self.signal_ticks.add(other.signal_ticks.get());
-        self.ticks_max.raise_to(other.ticks_max.get());
-    }
-}
-
-/// Folded books of one wait type, as `sys.dm_os_wait_stats` shows them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WaitRow {
-    /// The wait type.
-    pub wait_type: WaitType,
-    /// Completed waits.
-    pub count: u64,
-    /// Total time, in nanoseconds.
-    pub wait_ns: u64,
-    /// The longest single wait, in nanoseconds.
-    pub max_wait_ns: u64,
-    /// The part after the signal, in nanoseconds.
-    pub signal_ns: u64,
 }

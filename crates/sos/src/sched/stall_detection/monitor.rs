@@ -1,74 +1,48 @@
-//! The monitor: a thread that wakes every millisecond and finds what has stood still, itself included.
+//! The monitor: a thread that wakes every millisecond and finds schedulers that make no progress.
 //!
-//! It looks at each scheduler's progress counter: one that is not asleep and has not moved for 10 ms
-//! is not yielding. It looks at its own lateness too: if it is woken 10 ms late, so was everybody. When
-//! all schedulers sleep it looks ten times a second only, so that an idle server costs nothing; a
-//! stall at the very end of such a pause is found late, and with the time from then on.
+//! It reads each scheduler's progress counter: a scheduler that is not asleep and whose counter has
+//! not changed for 10 ms is not yielding. It also checks its own lateness: if it wakes 10 ms late,
+//! the whole machine was stalled. When all schedulers sleep it looks only ten times a second, so
+//! that an idle server costs nothing; a stall that begins in such a pause is found late, and its
+//! duration counts from then.
 //!
-//! It also tends the schedulers that nobody holds, because all the workers there may be are waiting:
-//! attentions must reach them all the same, and the requests that wait for a worker are counted.
+//! It also serves the schedulers that no worker holds, because every worker that the limit allows
+//! is waiting: it delivers their attentions and counts the requests that wait for a worker.
 
-use super::activity::Activity;
-use super::machine::Shared;
-use super::scheduler::Scheduler;
-use super::stall::{Stall, StallKind};
+use super::stall::{Stall, StallKind, Stalls};
 use crate::clock;
 use crate::ledger::{self, State};
 use crate::memory;
-use crate::park::WakeWord;
-use crate::sync::{Arc, AtomicBool, Ordering};
+use crate::sched::activity::Activity;
+use crate::sched::scheduler::{Scheduler, Shared};
+use crate::sync::Arc;
 use crate::sys;
 use crate::wait::WaitType;
-use crate::xe::told;
+use crate::xe::machine_events;
 
 /// How often it looks while something runs.
 const TICK_NS: u64 = 1_000_000;
 /// How often it looks while nothing does.
 const PAUSE_NS: u64 = 100_000_000;
-/// Looks without anything running before it pauses.
+/// The number of looks at sleeping schedulers after which it looks less often.
 const QUIET_TICKS: u32 = 8;
-/// Looks without anything running, pauses most of them, after which it tidies up its memory.
+/// The number of looks at sleeping schedulers after which it returns its free memory.
 const TIDY_TICKS: u32 = 18;
-/// What stands still for less is no stall.
+/// The least time without progress that counts as a stall.
 const STALL_NS: u64 = 10_000_000;
 
-/// How others reach the monitor.
-#[derive(Debug, Default)]
-pub(super) struct MonitorBell {
-    word: WakeWord,
-    stop: AtomicBool,
-}
-
-impl MonitorBell {
-    /// Has it look now.
-    pub(super) fn wake(&self) {
-        self.word.set(1);
-    }
-
-    /// Ends it.
-    pub(super) fn stop(&self) {
-        self.stop.store(true, Ordering::Release);
-        self.wake();
-    }
-
-    fn sleep_until(&self, deadline_ns: u64) {
-        self.word.wait(Some(deadline_ns));
-        // A bell between the two is heard: what it announced is looked at after this.
-        self.word.reset();
-    }
-}
-
-/// The monitor's own memory.
-pub(super) struct Monitor {
+/// The state of the monitor between two looks.
+pub(in crate::sched) struct Monitor {
     shared: Arc<Shared>,
+    stalls: Arc<Stalls>,
     watched: Vec<Watched>,
     quiet: u32,
-    /// Number of the next stall.
+    /// The number of the latest stall.
     next: u64,
     late: Option<Episode>,
 }
 
-/// What it remembers of a scheduler.
+/// The state of one scheduler at the monitor's last look.
 struct Watched {
     scheduler: Arc<Scheduler>,
     progress: u64,
@@ -91,7 +65,11 @@ enum Found {
 }
 
 impl Monitor {
-    pub(super) fn new(shared: &Arc<Shared>, schedulers: &[Arc<Scheduler>]) -> Self {
+    pub(in crate::sched) fn new(
+        shared: &Arc<Shared>,
+        schedulers: &[Arc<Scheduler>],
+        stalls: &Arc<Stalls>,
+    ) -> Self {
         let watched = |scheduler: &Arc<Scheduler>| Watched {
             scheduler: Arc::clone(scheduler),
             progress: 0,
@@ -99,14 +77,14 @@ impl Monitor {
             stall: None,
         };
         let watched = schedulers.iter().map(watched).collect();
-        Self { shared: Arc::clone(shared), watched, quiet: 0, next: 0, late: None }
+        let (shared, stalls) = (Arc::clone(shared), Arc::clone(stalls));
+        Self { shared, stalls, watched, quiet: 0, next: 0, late: None }
     }
 
     /// Watches until the machine stops.
-    pub(super) fn run(mut self) {
+    pub(in crate::sched) fn run(mut self) {
         let bell = &Arc::clone(&self.shared).monitor;
-        // Acquire: pairs with the Release in `stop`.
-        while !bell.stop.load(Ordering::Acquire) {
+        while !bell.is_stopped() {
             let period = if self.quiet < QUIET_TICKS { TICK_NS } else { PAUSE_NS };
             let due_ns = clock::monotonic_ns() + period;
             self.sleep(due_ns);
@@ -124,7 +102,7 @@ impl Monitor {
         ledger::to(State::Wait(WaitType::SleepTask));
         let started = ledger::now_at_edge();
         self.shared.monitor.sleep_until(due_ns);
-        // What the looks cost is the price of being observed.
+        // The monitor's own work is booked as the cost of observation.
         ledger::to(State::Observing);
         let ticks = ledger::now_at_edge().saturating_sub(started);
         ledger::with_current(|account| account.book_wait(WaitType::SleepTask, ticks, 0));
@@ -162,9 +140,9 @@ impl Monitor {
         change(&mut episode.stall);
         episode.stall.looks += 1;
         if episode.stall.looks.is_power_of_two() {
-            told::stall(&episode.stall);
+            machine_events::stall(&episode.stall);
         }
-        self.shared.stalls.put(episode.number, episode.stall.clone());
+        self.stalls.put(episode.number, episode.stall.clone());
         episode
     }
 
@@ -191,7 +169,7 @@ impl Monitor {
     #[cold]
     fn note_stall(&mut self, index: usize, still_ns: u64) {
         let watched = &mut self.watched[index];
-        let (id, holder) = (watched.scheduler.id, watched.scheduler.books.holder());
+        let (id, holder) = (watched.scheduler.id, watched.scheduler.counters.holder());
         let known = watched.stall.take();
         let episode = known.or_else(|| {
             let holder = self.shared.roster.find(holder)?;
@@ -222,7 +200,7 @@ fn describe(shared: &Shared, scheduler: u32, holder: &Arc<Activity>, still_ns: u
 
 impl Watched {
     fn look(&mut self, now_ns: u64) -> Found {
-        let progress = self.scheduler.books.progress();
+        let progress = self.scheduler.counters.progress();
         let found = if self.scheduler.baton.is_polling() || self.scheduler.has_ended() {
             Found::Asleep
         } else if self.scheduler.baton.is_unattended() {
@@ -236,7 +214,7 @@ impl Watched {
         found
     }
 
-    /// Does for a scheduler that nobody holds what cannot wait.
+    /// Serves a scheduler that no worker holds, and records the tasks that wait for a worker.
     #[cold]
     fn tend(&mut self) {
         let Some(queued) = self.scheduler.tend() else { return };
@@ -246,8 +224,8 @@ impl Watched {
         waiting.resize(count, now);
     }
 
-    /// The scheduler is served again: what waited for a worker has waited from when it was first seen
-    /// until now, give or take a millisecond.
+    /// A worker holds the scheduler again: books `THREADPOOL` waits for the tasks that waited for
+    /// it, from when they were first seen until now, to the millisecond.
     fn book_queued(&mut self) {
         let waited = std::mem::take(&mut *self.scheduler.queued.lock());
         let now = clock::now_ticks();

@@ -7,19 +7,20 @@ use crate::sync::{AtomicU64, Ordering};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Makes one at zero.
-    pub(super) const fn new() -> Self {
+    /// Makes a counter at zero.
+    pub(crate) const fn new() -> Self {
         Self(AtomicU64::new(0))
     }
 
-    /// Adds; the owning thread only. Wraps, so that a correction may be added as its complement.
+    /// Adds `n`, modulo 2^64, so that a correction may be added as its complement. Only the owning
+    /// thread may call it.
     #[inline]
     pub fn add(&self, n: u64) {
         // Relaxed: a single writer needs no read-modify-write, and readers order nothing by it.
         self.0.store(self.0.load(Ordering::Relaxed).wrapping_add(n), Ordering::Relaxed);
     }
 
-    /// Raises to `n` if that is more; the owning thread only.
+    /// Sets the counter to `n` if that is greater. Only the owning thread may call it.
     #[inline]
     pub fn raise_to(&self, n: u64) {
         if n > self.0.load(Ordering::Relaxed) {
@@ -27,27 +28,27 @@ impl Counter {
         }
     }
 
-    /// Reads.
+    /// Returns the value, on any thread.
     #[inline]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Replaces; the owning thread only.
+    /// Sets the value. Only the owning thread may call it.
     #[inline]
     pub(crate) fn set(&self, n: u64) {
         self.0.store(n, Ordering::Relaxed);
     }
 
-    /// Replaces, publishing what was written before; pairs with [`Self::get_acquire`].
+    /// Sets the value and publishes what was written before; pairs with [`Self::get_acquire`].
     #[inline]
-    pub(super) fn publish(&self, n: u64) {
+    pub(crate) fn publish(&self, n: u64) {
         self.0.store(n, Ordering::Release);
     }
 
-    /// Reads, seeing what was written before it was published.
+    /// Returns the value and sees what was written before [`Self::publish`].
     #[inline]
-    pub(super) fn get_acquire(&self) -> u64 {
+    pub(crate) fn get_acquire(&self) -> u64 {
         self.0.load(Ordering::Acquire)
     }
 }

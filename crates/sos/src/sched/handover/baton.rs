@@ -1,14 +1,14 @@
-//! The baton: which worker holds a scheduler, and who is next.
+//! The baton: which worker holds a scheduler, and which one holds it next.
 //!
 //! | held | queues          | meaning                                                              |
 //! |------|-----------------|----------------------------------------------------------------------|
 //! | yes  | any             | one worker runs; others wait in `signalled`, `yielded` or `idle`     |
-//! | no   | all but `idle`  | empty: nobody could take it (the limit of workers), the next comer   |
-//! |      | are empty       | takes it without waiting                                             |
+//! | no   | all but `idle`  | no worker could take it (the limit of workers); the next one whose   |
+//! |      | are empty       | wait ends takes it without queueing                                  |
 //!
-//! The holder looks at the queues between two requests, so the ones who queue need not stop it. Only
-//! when it sleeps in its poller they must kick it. That neither side misses the other is Dekker's
-//! pattern: each stores its own flag, fences, and reads the other's.
+//! The holder checks the queues between two requests, so a worker that queues need not interrupt
+//! it. Only a holder that sleeps in its poller must be woken ("kicked"). Neither side misses the
+//! other by Dekker's pattern: each stores its own flag, fences, and reads the other's.
 
 use std::collections::VecDeque;
 
@@ -23,45 +23,45 @@ pub struct Seat {
 }
 
 impl Seat {
-    /// Sleeps until the worker is told something or the deadline (monotonic ns) has passed, which it tells; what
-    /// the worker is told waits for who asks.
+    /// Sleeps until a grant arrives or the deadline (monotonic ns) passes; returns true if no grant
+    /// came. A grant stays in the seat until the caller takes it.
     #[cfg(not(shuttle))]
-    pub(super) fn is_left_alone_until(&self, deadline_ns: u64) -> bool {
+    pub(in crate::sched) fn is_left_alone_until(&self, deadline_ns: u64) -> bool {
         self.grant.wait(Some(deadline_ns)) == 0
     }
 }
 
-/// What a sleeping worker is told.
+/// Why a sleeping worker is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// It holds the scheduler.
     Scheduler,
-    /// It shall end.
+    /// It must end its thread.
     Exit,
-    /// Nobody needed it until its deadline, and it has left the queue.
+    /// No grant came before its deadline, and it has left the queue.
     Unneeded,
 }
 
 const GRANTED: u32 = 1;
 const EXIT: u32 = 2;
 
-/// Whether somebody took the scheduler over.
+/// The result of giving a scheduler up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// A worker of the queues holds it now.
+    /// A worker from one of the queues holds it now.
     ToWorker,
-    /// Nobody was there; the caller still holds it.
+    /// The queues were empty; the caller still holds it.
     Nobody,
 }
 
 #[derive(Debug)]
 struct Queues {
     held: bool,
-    /// Waits are over, in the order of their signals.
+    /// Workers whose wait is over, in the order of their signals.
     signalled: VecDeque<Arc<Seat>>,
-    /// Have used up their quantum.
+    /// Workers that have used up their quantum.
     yielded: VecDeque<Arc<Seat>>,
-    /// Have nothing to do. Last in, first out: its caches are warm.
+    /// Workers with nothing to do. Last in, first out: the last one has the warmest caches.
     idle: Vec<Arc<Seat>>,
 }
 
@@ -69,13 +69,13 @@ struct Queues {
 #[derive(Debug)]
 pub struct Baton {
     queues: CachePadded<SpinLock<Queues>>,
-    /// Lengths of the queues, and whether there is mail, for the holder to look at.
+    /// Lengths of two queues, and whether there is mail, for the holder to read without the lock.
     signalled: AtomicU32,
     yielded: AtomicU32,
     mail: AtomicBool,
     /// Whether the holder sleeps in its poller, or is about to.
     polling: AtomicBool,
-    /// Whether nobody holds it; for who looks from outside.
+    /// Whether no worker holds it; for the monitor.
     unattended: AtomicBool,
 }
 
@@ -122,7 +122,7 @@ impl Baton {
         seat.grant.wait(None);
     }
 
-    /// Takes the scheduler if nobody holds it.
+    /// Takes the scheduler if no worker holds it; returns whether it did.
     pub fn take_if_free(&self) -> bool {
         let mut queues = self.queues.lock();
         let taken = !queues.held;
@@ -132,12 +132,12 @@ impl Baton {
 
     fn hold(&self, queues: &mut Queues) {
         queues.held = true;
-        // Relaxed, as in `abandon`: a hint for who looks from outside.
+        // Relaxed, as in `abandon`: a hint for the monitor.
         self.unattended.store(false, Ordering::Relaxed);
     }
 
-    /// Gives the scheduler to somebody who is ready for it: first to whose wait is over, then to an
-    /// idle worker, which serves other connections.
+    /// Gives the scheduler to a queued worker: one whose wait is over before an idle one, which
+    /// serves other connections, and that before one whose quantum is used up.
     pub fn pass(&self) -> Passed {
         let mut queues = self.queues.lock();
         let next = queues.signalled.pop_front().or_else(|| queues.idle.pop());
@@ -147,7 +147,8 @@ impl Baton {
         grant(next)
     }
 
-    /// Gives the scheduler up although nobody serves its connections then: the next comer takes it.
+    /// Gives the scheduler up without an idle worker to serve its connections: if no worker is
+    /// queued, the next one whose wait ends takes it.
     pub fn abandon(&self) {
         let mut queues = self.queues.lock();
         let next = queues.signalled.pop_front().or_else(|| queues.yielded.pop_front());
@@ -158,9 +159,8 @@ impl Baton {
         grant(next);
     }
 
-    /// Offers the scheduler at the end of a quantum and sleeps until it comes back. If nobody is there
-    /// to take it, `hire` may start a worker that begins as its holder; if that fails, the caller
-    /// keeps it.
+    /// Offers the scheduler at the end of a quantum and sleeps until it comes back. If no worker is
+    /// queued, `hire` may start one that begins as its holder; if that fails, the caller keeps it.
     pub fn offer(&self, seat: &Arc<Seat>, hire: impl FnOnce() -> bool) {
         seat.grant.reset();
         let next = {
@@ -172,7 +172,7 @@ impl Baton {
         };
         if grant(next) == Passed::Nobody && !hire() {
             let mut queues = self.queues.lock();
-            // Only the holder takes seats out, and that is still this thread.
+            // Only the holder removes seats, and that is still this thread.
             queues.yielded.retain(|other| !Arc::ptr_eq(other, seat));
             self.publish(&queues);
             return;
@@ -180,8 +180,9 @@ impl Baton {
         seat.grant.wait(None);
     }
 
-    /// Gives the scheduler to whose wait is over, or whose quantum is due again, if there is one, and
-    /// rests until it is needed or until `deadline_ns`. None if there was nobody.
+    /// Gives the scheduler to a worker whose wait is over, or else to one that yielded, and sleeps
+    /// until a grant or `deadline_ns`. Returns `None` at once, and keeps the scheduler, if no
+    /// worker is queued.
     pub fn rest(
         &self,
         seat: &Arc<Seat>,
@@ -211,7 +212,7 @@ impl Baton {
         if queues.idle.len() < before {
             return Grant::Unneeded;
         }
-        // Somebody has just taken this seat out to grant it.
+        // Another thread has just removed this seat in order to grant it.
         drop(queues);
         match seat.grant.wait(None) {
             GRANTED => Grant::Scheduler,
@@ -232,45 +233,46 @@ impl Baton {
         self.polling.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody holds it, so that nobody serves its connections.
+    /// Whether no worker holds it, so that its connections are not served.
     pub fn is_unattended(&self) -> bool {
         self.unattended.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody's wait is over; the holder asks between two requests.
+    /// Whether a worker whose wait is over is queued; the holder asks between two requests.
     #[inline]
     pub fn has_signalled(&self) -> bool {
         self.signalled.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether somebody has used up a quantum; the holder asks after each round.
+    /// Whether a worker that used up its quantum is queued; the holder asks after each round.
     #[inline]
     pub fn has_yielded(&self) -> bool {
         self.yielded.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether there is mail.
+    /// Whether the scheduler's mailbox has mail.
     pub fn has_mail(&self) -> bool {
         self.mail.load(Ordering::Relaxed)
     }
 
-    /// Takes note of mail, if there is some; the mailbox itself has its own lock.
+    /// Clears the mail flag and returns whether it was set; the mailbox itself has its own lock.
     pub fn take_mail_flag(&self) -> bool {
         // Acquire: pairs with the Release in `announce_mail`, though the box's lock would do.
         self.mail.load(Ordering::Acquire) && self.mail.swap(false, Ordering::AcqRel)
     }
 
-    /// Tells the holder that there is mail in the box.
+    /// Sets the mail flag, and kicks the holder if it sleeps.
     pub fn announce_mail(&self, kick: impl FnOnce()) {
         self.mail.store(true, Ordering::Release);
         self.kick_if_polling(kick);
     }
 
-    /// Sleeps in the poller unless somebody queues or there is mail; whoever comes later kicks.
+    /// Calls `sleep`, which sleeps in the poller, unless a worker is queued or there is mail. A
+    /// thread that queues or sends mail later kicks.
     pub fn poll(&self, sleep: impl FnOnce()) {
         self.polling.store(true, Ordering::Relaxed);
-        // SeqCst: pairs with the fence in `kick_if_polling`: either this thread sees the queue or the
-        // mail, or the other one sees that it polls.
+        // SeqCst: pairs with the fence in `kick_if_polling`: either this thread sees the queue or
+        // the mail, or the other thread sees that this one polls.
         fence(Ordering::SeqCst);
         let busy = self.has_signalled() || self.has_yielded() || self.mail.load(Ordering::Relaxed);
         if !busy {
@@ -294,7 +296,7 @@ impl Baton {
         self.yielded.store(length(&queues.yielded), Ordering::Relaxed);
     }
 
-    /// How many workers wait for the scheduler, and how many are idle.
+    /// The number of workers that wait for the scheduler, and the number of idle ones.
     #[must_use]
     pub fn queue_lengths(&self) -> (usize, usize) {
         let queues = self.queues.lock();

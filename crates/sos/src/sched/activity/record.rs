@@ -1,64 +1,61 @@
-//! `Activity`: what a thread of a machine tells others: whom it works for, what it waits for and
-//! behind whom.
+//! `Activity`: the published record of one thread: which session it works for, what it waits for
+//! and what blocks it.
 //!
-//! One writer, the thread itself, with plain stores to lines of its own; a request costs two of them
-//! and a wait a handful. Readers look without stopping it: a version number that is odd during a
-//! change tells them to look again.
-
-use std::cell::Cell;
-use std::ptr;
+//! The thread itself is the only writer, with plain stores to its own cache lines: two per request
+//! and a handful per wait. Readers do not stop it: a version number is odd during a change, and a
+//! reader that sees an odd or changed number reads again.
 
 use crate::clock;
 use crate::ledger;
-use crate::sync::{Arc, AtomicU32, AtomicU64, Ordering, fence};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::sys;
 use crate::wait::WaitType;
 
-/// What a thread is there for.
+/// The purpose of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It runs the tasks of this scheduler.
+    /// Runs the tasks of the scheduler with this number.
     Worker(u32),
-    /// Work of the machine's own.
+    /// Runs work of the machine itself, such as the monitor or the log writer.
     Background,
 }
 
-/// Where a thread stands.
+/// The state of a thread, as `sys.dm_os_tasks` distinguishes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It runs, as far as the machine decides.
+    /// Running, as far as the machine decides; the kernel may still have preempted it.
     Running,
-    /// Its wait is over, and it waits for its scheduler.
+    /// Its wait is over, and it is queued for its scheduler.
     Runnable,
-    /// It waits for something.
+    /// In a wait; see [`Activity::waiting`] for its type.
     Waiting,
-    /// It is a worker that has nothing to do.
+    /// A worker that has nothing to do.
     Idle,
 }
 
-/// Who is in the way of a wait.
+/// What holds the resource that a thread waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocker {
-    /// Whoever works for this tag: see [`work_for`].
+    /// The threads that work for this tag, which is a session id: see [`super::work_for`].
     Work(u32),
-    /// The thread of this ledger number.
+    /// The thread with this ledger number.
     Thread(u32),
 }
 
 /// A wait in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// What for.
+    /// The type of the wait.
     pub wait_type: WaitType,
-    /// Ticks at its start.
+    /// Clock ticks when it began.
     pub since: u64,
-    /// The address that it waits on; 0 if there is none.
+    /// The address of the resource; 0 if it has none.
     pub address: usize,
-    /// Who was in the way when it began, where that was known.
+    /// What held the resource when the wait began, where that was known.
     pub blocker: Option<Blocker>,
 }
 
-/// What one thread does.
+/// The published record of one thread.
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct Activity {
@@ -70,15 +67,15 @@ pub struct Activity {
     handle: usize,
     stack: Option<sys::StackBounds>,
     work: AtomicU64,
-    /// Which part of that work it does: 0 for the one that leads.
+    /// Which part of that work it does: 0 for the leader, more for parallel helpers.
     part: AtomicU32,
-    /// Reading of the caller's choice when it began that part.
+    /// A reading of the caller's choice, such as the CPU time spent, from when it began that part.
     part_from: AtomicU64,
     tasks: AtomicU64,
     standing: AtomicU32,
     /// Index of the last wait type plus 1; 0 if it has not waited yet.
     wait_type: AtomicU32,
-    /// Odd while what follows is being changed.
+    /// Odd while the fields below are being changed.
     version: AtomicU64,
     since: AtomicU64,
     until: AtomicU64,
@@ -88,8 +85,8 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Describes the calling thread.
-    pub(super) fn of_this_thread(name: &str, role: Role) -> Self {
+    /// Makes the record of the calling thread.
+    pub(in crate::sched) fn of_this_thread(name: &str, role: Role) -> Self {
         Self {
             number: ledger::with_current(ledger::Account::number),
             thread_id: sys::thread_id(),
@@ -125,49 +122,49 @@ impl Activity {
         self.thread_id
     }
 
-    /// The thread's name.
+    /// The name that the thread was started with.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is there for.
+    /// Returns the purpose of the thread.
     #[must_use]
     pub fn role(&self) -> Role {
         self.role
     }
 
-    /// Ticks at its start.
+    /// Clock ticks when the thread started.
     #[must_use]
     pub fn created(&self) -> u64 {
         self.created
     }
 
-    /// The address of its descriptor.
+    /// The address of the thread's descriptor (`pthread_t`).
     #[must_use]
     pub fn handle(&self) -> usize {
         self.handle
     }
 
-    /// Its stack.
+    /// The bounds of its stack; `None` if the system does not report them.
     #[must_use]
     pub fn stack(&self) -> Option<sys::StackBounds> {
         self.stack
     }
 
-    /// Whom it works for; `None` if for nobody in particular.
+    /// The tag (session id) that it works for; `None` if for no session.
     #[must_use]
     pub fn work(&self) -> Option<u32> {
         u32::try_from(self.work.load(Ordering::Relaxed)).ok().filter(|&tag| tag != 0)
     }
 
-    /// Which part of its work it does: 0 for the one that leads, more for helpers.
+    /// Which part of its work it does: 0 for the leader, more for parallel helpers.
     #[must_use]
     pub fn part(&self) -> u32 {
         self.part.load(Ordering::Relaxed)
     }
 
-    /// What [`help_for`] noted when its part began.
+    /// The reading that [`super::help_for`] was given when its part began.
     #[must_use]
     pub fn part_from(&self) -> u64 {
         self.part_from.load(Ordering::Relaxed)
@@ -185,7 +182,7 @@ impl Activity {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// Where it stands.
+    /// Returns the state of the thread.
     #[must_use]
     pub fn standing(&self) -> Standing {
         match self.standing.load(Ordering::Relaxed) {
@@ -196,20 +193,20 @@ impl Activity {
         }
     }
 
-    /// What it waited for last, or waits for now.
+    /// The type of its present or last wait; `None` before the first one.
     #[must_use]
     pub fn last_wait(&self) -> Option<WaitType> {
         let index = self.wait_type.load(Ordering::Relaxed).checked_sub(1)?;
         WaitType::ALL.get(usize::try_from(index).ok()?).copied()
     }
 
-    /// Ticks at the start of its last wait, and at the end of the last one that has ended.
+    /// Clock ticks at the start of its last wait, and at the end of the last completed one.
     #[must_use]
     pub fn last_wait_ticks(&self) -> (u64, u64) {
         (self.since.load(Ordering::Relaxed), self.until.load(Ordering::Relaxed))
     }
 
-    /// Its wait in progress.
+    /// Its wait in progress, read consistently; `None` if it does not wait.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         loop {
@@ -248,43 +245,66 @@ impl Activity {
         self.version.store(version + 2, Ordering::Release);
     }
 
-    fn begin_wait(&self, wait_type: WaitType, now: u64, note: Note) {
+    pub(super) fn begin_wait(&self, wait_type: WaitType, now: u64, about: WaitAbout) {
         self.change(|| {
             let index = u32::try_from(wait_type.index()).unwrap_or(0);
             self.wait_type.store(index + 1, Ordering::Relaxed);
             self.since.store(now, Ordering::Relaxed);
-            self.address.store(note.address as u64, Ordering::Relaxed);
-            self.blocker.store(encode(note.blocker), Ordering::Relaxed);
+            self.address.store(about.address as u64, Ordering::Relaxed);
+            self.blocker.store(encode(about.blocker), Ordering::Relaxed);
             self.standing.store(Standing::Waiting as u32, Ordering::Relaxed);
         });
     }
 
-    /// Ends what `begin_wait` and `set_idle` began. Relaxed: a reader that misses it sees the wait as
-    /// it was.
-    pub(super) fn stand(&self, standing: Standing) {
+    /// Sets the state, at the end of what `begin_wait` and `set_idle` began. Relaxed: a reader that
+    /// misses the store sees the wait as it was.
+    pub(in crate::sched) fn stand(&self, standing: Standing) {
         self.standing.store(standing as u32, Ordering::Relaxed);
     }
 
-    fn end_wait(&self, now: u64) {
+    pub(super) fn end_wait(&self, now: u64) {
         let waits = self.waits.load(Ordering::Relaxed);
         self.waits.store(waits + 1, Ordering::Relaxed);
         self.until.store(now, Ordering::Relaxed);
         self.stand(Standing::Running);
     }
 
-    /// Counts a task that begins. The worker only.
+    /// Counts a task that begins. Only the worker itself may call it.
     #[inline]
-    pub(super) fn count_task(&self) {
+    pub(in crate::sched) fn count_task(&self) {
         let tasks = self.tasks.load(Ordering::Relaxed);
         self.tasks.store(tasks + 1, Ordering::Relaxed);
     }
 
-    /// Notes that the worker has nothing to do, which counts as a wait of its own kind.
-    pub(super) fn set_idle(&self) {
+    /// Sets the tag that the thread works for; 0 for none.
+    #[inline]
+    pub(super) fn set_work(&self, tag: u32) {
+        self.work.store(u64::from(tag), Ordering::Relaxed);
+    }
+
+    /// Sets which part of its work the thread does. Relaxed: a reader may be one change behind.
+    pub(super) fn set_part(&self, part: u32, from: u64) {
+        self.part_from.store(from, Ordering::Relaxed);
+        self.part.store(part, Ordering::Relaxed);
+    }
+
+    pub(super) fn end_part(&self) {
+        self.part.store(0, Ordering::Relaxed);
+    }
+
+    /// Publishes that the worker has nothing to do, with the wait type `SOS_WORK_DISPATCHER`.
+    pub(in crate::sched) fn set_idle(&self) {
         let index = u32::try_from(WaitType::WorkDispatcher.index()).unwrap_or(0);
         self.wait_type.store(index + 1, Ordering::Relaxed);
         self.standing.store(Standing::Idle as u32, Ordering::Relaxed);
     }
+}
+
+/// What the waits that a thread begins are about.
+#[derive(Clone, Copy, Default)]
+pub(super) struct WaitAbout {
+    pub(super) address: usize,
+    pub(super) blocker: Option<Blocker>,
 }
 
 const THREAD_BIT: u64 = 1 << 32;
@@ -300,124 +320,4 @@ fn encode(blocker: Option<Blocker>) -> u64 {
 fn decode(word: u64) -> Option<Blocker> {
     let number = u32::try_from(word & !THREAD_BIT).ok().filter(|&number| number != 0)?;
     Some(if word & THREAD_BIT == 0 { Blocker::Work(number) } else { Blocker::Thread(number) })
-}
-
-/// What the next wait of the thread is about.
-#[derive(Clone, Copy, Default)]
-struct Note {
-    address: usize,
-    blocker: Option<Blocker>,
-}
-
-thread_local! {
-    static CURRENT: Cell<*const Activity> = const { Cell::new(ptr::null()) };
-    static NOTE: Cell<Note> = const { Cell::new(Note { address: 0, blocker: None }) };
-}
-
-#[inline]
-fn with_current(run: impl FnOnce(&Activity)) {
-    // SAFETY: `Installed` set it to an activity that it keeps, and clears it before it goes.
-    if let Some(activity) = unsafe { CURRENT.get().as_ref() } {
-        run(activity);
-    }
-}
-
-/// Makes an activity the calling thread's own until dropped.
-pub(super) struct Installed(
-    #[expect(dead_code, reason = "kept for the pointer to it")] Arc<Activity>,
-);
-
-impl Installed {
-    pub(super) fn new(activity: &Arc<Activity>) -> Self {
-        CURRENT.set(Arc::as_ptr(activity));
-        Self(Arc::clone(activity))
-    }
-}
-
-impl Drop for Installed {
-    fn drop(&mut self) {
-        CURRENT.set(ptr::null());
-    }
-}
-
-/// Says whom the calling thread works for from now on: a number of the caller's choice, such as a
-/// session's id; 0 for nobody. One store to a line of the thread's own.
-#[inline]
-pub fn work_for(tag: u32) {
-    with_current(|activity| activity.work.store(u64::from(tag), Ordering::Relaxed));
-}
-
-/// Says that the calling thread does a part of somebody's work from now on, 1 or more; `from` is a reading of
-/// the caller's choice. Until dropped.
-#[must_use]
-pub fn help_for(tag: u32, part: u32, from: u64) -> Helping {
-    with_current(|activity| {
-        // Relaxed: for who looks from outside, and may be one change behind.
-        activity.part_from.store(from, Ordering::Relaxed);
-        activity.part.store(part, Ordering::Relaxed);
-        activity.work.store(u64::from(tag), Ordering::Relaxed);
-    });
-    Helping(())
-}
-
-/// A part of somebody's work; it ends when this is dropped.
-#[derive(Debug)]
-pub struct Helping(());
-
-impl Drop for Helping {
-    fn drop(&mut self) {
-        with_current(|activity| {
-            activity.work.store(0, Ordering::Relaxed);
-            activity.part.store(0, Ordering::Relaxed);
-        });
-    }
-}
-
-/// Whom the calling thread works for, as it has said by [`work_for`]; 0 for nobody. Takes no lock.
-#[must_use]
-pub fn working_for() -> u32 {
-    let mut tag = 0;
-    with_current(|activity| tag = activity.work().unwrap_or(0));
-    tag
-}
-
-/// Says who will be in the way of the waits that the calling thread begins, until dropped.
-pub fn blame(blocker: Blocker) -> Blame {
-    let before = NOTE.get();
-    NOTE.set(Note { blocker: Some(blocker), ..before });
-    Blame(before)
-}
-
-/// Says at which address the calling thread will wait, until dropped.
-pub(crate) fn wait_at(address: usize) -> Blame {
-    let before = NOTE.get();
-    NOTE.set(Note { address, ..before });
-    Blame(before)
-}
-
-/// A remark about the next waits of a thread; taken back when dropped.
-#[must_use]
-pub struct Blame(Note);
-
-impl Drop for Blame {
-    fn drop(&mut self) {
-        NOTE.set(self.0);
-    }
-}
-
-/// The address at which the calling thread's next wait will be; 0 if nobody has said.
-pub(super) fn noted_address() -> usize {
-    NOTE.get().address
-}
-
-pub(super) fn begin_wait(wait_type: WaitType, now: u64) {
-    with_current(|activity| activity.begin_wait(wait_type, now, NOTE.get()));
-}
-
-pub(super) fn signalled() {
-    with_current(|activity| activity.stand(Standing::Runnable));
-}
-
-pub(super) fn end_wait(now: u64) {
-    with_current(|activity| activity.end_wait(now));
 }

@@ -1,11 +1,10 @@
-//! What a scheduler's holder owns: its connections, the events it has not worked on yet, its timers.
+//! What a scheduler's holder owns: its connections, the events not yet handled, and the timers.
 
-use std::cell::UnsafeCell;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use super::crew::Sent;
 use super::task::{Interrupt, Ready, Task, TaskWaker};
+use crate::sched::crew::SentItem;
 use crate::sync::Arc;
 use crate::sys::Events;
 
@@ -14,10 +13,10 @@ const EVENTS_MAX: usize = if cfg!(test) { 4 } else { 64 };
 
 /// Names a connection of a scheduler; never reused while an event may still carry it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Token(pub(super) u64);
+pub(in crate::sched) struct Token(pub(super) u64);
 
 impl Token {
-    /// The token of the scheduler's own event descriptor.
+    /// The token of the scheduler's own event descriptor, by which other threads wake the poller.
     pub(super) const KICK: Self = Self(u64::MAX);
 
     fn new(index: usize, generation: u32) -> Self {
@@ -30,19 +29,19 @@ impl Token {
     }
 }
 
-/// A task at rest, with the waker it is given.
+/// A task at rest, with the waker that its `run` receives.
 pub(super) struct Resting {
     pub(super) task: Box<dyn Task>,
     pub(super) waker: TaskWaker,
 }
 
-/// A connection's place.
+/// The place of one connection; reused, under a new generation, after it has gone.
 pub(super) struct Slot {
     generation: u32,
     /// The task, unless a worker is running it: then it is on that worker's stack.
     pub(super) resting: Option<Resting>,
     pub(super) interrupt: Option<Arc<dyn Interrupt>>,
-    /// What came while the task was running.
+    /// Reasons to run that came while the task was running.
     pub(super) pending: Ready,
     pub(super) deadline_ns: Option<u64>,
 }
@@ -53,18 +52,18 @@ impl Slot {
     }
 }
 
-/// The holder's data.
+/// The data that only the scheduler's holder may touch.
 pub(super) struct Core {
     pub(super) events: Events,
     slots: Vec<Slot>,
     free: Vec<usize>,
     /// Tasks to run after the events, and why.
     pub(super) again: VecDeque<(Token, Ready)>,
-    /// How many of them belong to the present round.
+    /// How many of `again` belong to the present round.
     pub(super) again_due: usize,
-    /// Errands of other schedulers' requests.
-    pub(super) errands: VecDeque<Arc<Sent>>,
-    /// Deadlines; one that its slot no longer has is stale.
+    /// Work items of requests that run on other schedulers.
+    pub(super) work_items: VecDeque<Arc<SentItem>>,
+    /// Deadlines; an entry that differs from its slot's deadline is stale.
     timers: BinaryHeap<Reverse<(u64, Token)>>,
 }
 
@@ -76,12 +75,12 @@ impl Core {
             free: Vec::new(),
             again: VecDeque::new(),
             again_due: 0,
-            errands: VecDeque::new(),
+            work_items: VecDeque::new(),
             timers: BinaryHeap::new(),
         }
     }
 
-    /// Makes a place for a connection; `make` is told its token.
+    /// Makes a place for a connection; `make` receives its token.
     pub(super) fn insert(
         &mut self,
         interrupt: Arc<dyn Interrupt>,
@@ -104,7 +103,7 @@ impl Core {
         token
     }
 
-    /// The connection of a token, unless it is gone.
+    /// The connection of a token; `None` if it has gone.
     #[inline]
     pub(super) fn slot(&mut self, token: Token) -> Option<&mut Slot> {
         let slot = self.slots.get_mut(token.index())?;
@@ -112,7 +111,7 @@ impl Core {
         (Token::new(index, slot.generation) == token && !slot.is_free()).then_some(slot)
     }
 
-    /// Forgets a connection.
+    /// Frees a connection's place and returns its task, if that was at rest.
     pub(super) fn remove(&mut self, token: Token) -> Option<Resting> {
         let slot = self.slot(token)?;
         slot.generation = slot.generation.wrapping_add(1);
@@ -173,28 +172,5 @@ impl Core {
     /// Whether another task is ready, as far as is known without polling.
     pub(super) fn has_ready(&self) -> bool {
         self.events.has_next() || !self.again.is_empty()
-    }
-}
-
-/// A cell that only the holder of the scheduler may open.
-pub(super) struct HolderCell<T>(UnsafeCell<T>);
-
-// SAFETY: at most one thread holds the scheduler, and the baton's lock orders one holder's accesses
-// before the next one's.
-unsafe impl<T: Send> Sync for HolderCell<T> {}
-
-impl<T> HolderCell<T> {
-    pub(super) fn new(value: T) -> Self {
-        Self(UnsafeCell::new(value))
-    }
-
-    /// Opens the cell for the length of `use_it`.
-    ///
-    /// # Safety
-    /// The calling thread holds the scheduler, and `use_it` neither gives it up nor opens the cell.
-    #[inline]
-    pub(super) unsafe fn with<R>(&self, use_it: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: the caller's promise makes this the only reference.
-        use_it(unsafe { &mut *self.0.get() })
     }
 }

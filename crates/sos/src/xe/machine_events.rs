@@ -1,4 +1,5 @@
-//! What this layer tells sessions: one function per event, which costs a load while nobody asks.
+//! Fires the events of this crate: one function per event, which costs one load while no session
+//! wants it.
 
 use super::emitter::fire;
 use super::event::{Event, enabled};
@@ -15,12 +16,12 @@ use crate::memory::MemoryClerk;
 use crate::sched::{self, Stall};
 use crate::wait::WaitType;
 
-/// Bytes of a page.
+/// The size of a page in bytes.
 const PAGE_BYTES: u64 = 8 << 10;
-/// Keys of the map of latch modes.
+/// The key of shared mode in the map of latch modes.
 const MODE_SHARED: u32 = 2;
 const MODE_EXCLUSIVE: u32 = 4;
-/// The resource pool that everything belongs to: `default`.
+/// The number of the resource pool `default`, to which everything belongs.
 const POOL_DEFAULT: u64 = 2;
 
 fn worker() -> Value<'static> {
@@ -35,18 +36,18 @@ fn us(ticks: u64) -> Value<'static> {
     Value::UInt(clock::ticks_to_ns(ticks) / 1000)
 }
 
-/// A waiter for a spinlock that stops spinning for a while.
+/// The event data of a thread that backs off from a spinlock.
 pub(crate) struct Backoff {
     pub(crate) address: usize,
     pub(crate) class: SpinClass,
     pub(crate) spins: u64,
     pub(crate) backoffs: u64,
-    /// Since the wait began.
+    /// Clock ticks since the wait began.
     pub(crate) ticks: u64,
 }
 
 impl Backoff {
-    /// It does so now.
+    /// Fires `spinlock_backoff`: the thread stops spinning for a while.
     pub(crate) fn backoff(&self) {
         if enabled(&SPINLOCK_BACKOFF) {
             let fields = [
@@ -61,7 +62,7 @@ impl Backoff {
         }
     }
 
-    /// It has waited for long.
+    /// Fires `spinlock_backoff_warning`: the thread has waited for long.
     pub(crate) fn warning(&self) {
         if enabled(&SPINLOCK_BACKOFF_WARNING) {
             let fields = [
@@ -77,7 +78,7 @@ impl Backoff {
     }
 }
 
-/// Pages are taken or given back.
+/// Fires an event for pages that are allocated or freed.
 #[inline]
 pub(crate) fn pages(event: &'static Event, address: usize, pages: usize, clerk: MemoryClerk) {
     if enabled(event) {
@@ -97,12 +98,12 @@ pub(crate) fn pages(event: &'static Event, address: usize, pages: usize, clerk: 
 const BEGIN: Value<'static> = Value::Map(0);
 const END: Value<'static> = Value::Map(1);
 
-/// Whether it is a call of the operating system rather than a wait for somebody.
+/// Whether the wait is a system call outside the scheduler rather than a wait for another thread.
 const fn is_external(wait_type: WaitType) -> bool {
     wait_type.is_preemptive() || matches!(wait_type, WaitType::MemoryAllocation)
 }
 
-/// A wait begins.
+/// Fires the begin of a wait.
 #[inline]
 pub(crate) fn wait_begins(wait_type: WaitType, resource: usize) {
     if enabled(&WAIT_INFO) || enabled(&WAIT_INFO_EXTERNAL) {
@@ -110,7 +111,7 @@ pub(crate) fn wait_begins(wait_type: WaitType, resource: usize) {
     }
 }
 
-/// A wait has ended; `ticks` in all, `signal_ticks` of them after the signal.
+/// Fires the end of a wait that took `ticks`, `signal_ticks` of them after the signal.
 #[inline]
 pub(crate) fn wait_ends(wait_type: WaitType, resource: usize, ticks: u64, signal_ticks: u64) {
     if enabled(&WAIT_INFO) || enabled(&WAIT_INFO_EXTERNAL) {
@@ -149,7 +150,7 @@ const fn mode(is_writer: bool) -> Value<'static> {
     Value::Map(if is_writer { MODE_EXCLUSIVE } else { MODE_SHARED })
 }
 
-/// A thread parks to wait for a latch.
+/// Fires that a thread parks to wait for a latch.
 #[inline]
 pub(crate) fn latch_suspends(class: LatchClass, is_writer: bool, address: usize) {
     if enabled(&LATCH_SUSPEND_BEGIN) {
@@ -158,7 +159,7 @@ pub(crate) fn latch_suspends(class: LatchClass, is_writer: bool, address: usize)
     }
 }
 
-/// A thread that had parked goes on.
+/// Fires that a thread that parked for a latch continues.
 #[inline]
 pub(crate) fn latch_resumes(class: LatchClass, is_writer: bool, address: usize, ticks: u64) {
     if enabled(&LATCH_SUSPEND_END) {
@@ -168,7 +169,7 @@ pub(crate) fn latch_resumes(class: LatchClass, is_writer: bool, address: usize, 
     }
 }
 
-/// A latch that was waited for has been had.
+/// Fires that a latch was acquired after a wait.
 #[inline]
 pub(crate) fn latch_acquired(class: LatchClass, is_writer: bool, ticks: u64) {
     if enabled(&LATCH_ACQUIRED) {
@@ -176,7 +177,7 @@ pub(crate) fn latch_acquired(class: LatchClass, is_writer: bool, ticks: u64) {
     }
 }
 
-/// The scheduler monitor sees something stand still.
+/// Fires a stall that the scheduler monitor has found.
 pub(crate) fn stall(stall: &Stall) {
     if enabled(&SCHEDULER_MONITOR) {
         let number = |number: Option<u32>| number.map_or(Value::Null, |n| Value::UInt(n.into()));
@@ -193,7 +194,7 @@ pub(crate) fn stall(stall: &Stall) {
     }
 }
 
-/// A task was asked to let others have its scheduler.
+/// Fires that a task has used up its quantum; `yielded` if another task got the scheduler.
 pub(crate) fn quantum_exceeded(yielded: bool, ticks: u64) {
     if enabled(&QUANTUM_EXCEEDED) {
         let scheduler =
@@ -203,7 +204,7 @@ pub(crate) fn quantum_exceeded(yielded: bool, ticks: u64) {
     }
 }
 
-/// The trimmer has given memory back.
+/// Fires that the trimmer has returned memory to the system.
 pub(crate) fn trimmed(idle: u64, wanted: u64, released: u64, began: u64) {
     if enabled(&TRIMMER_PASS) {
         let ticks = clock::now_ticks().saturating_sub(began);

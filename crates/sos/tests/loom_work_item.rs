@@ -1,31 +1,33 @@
-//! Models of errands, checked by loom: what an errand refers to is never used once its sender knows that nobody runs;
-//! and mutants, which must fail.
+//! Models of work items ([`WorkItem`]), checked by loom: what an item refers to is never used after
+//! its sender has found that no helper runs; and mutants, which must fail.
 //!
-//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_errand --target-dir target/loom`
+//! `RUSTFLAGS="--cfg loom" cargo test -p sos --release --test loom_work_item --target-dir
+//! target/loom`
 #![cfg(loom)]
 
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 use loom::sync::Arc;
 use loom::thread;
-use sos::errand::{Errand, ErrandOrders, ProvenErrand, Running};
+use sos::sched::work_item::{ProvenOrders, Running, WorkItem, WorkItemOrders};
 use sos::sync::Ordering;
 
-/// What the errands of a sender refer to.
+/// The items of a sender, and the memory that they refer to.
 struct Sender {
-    errands: [Errand; 2],
+    items: [WorkItem; 2],
     running: Running,
-    /// Written by who runs an errand, and by the sender when all have ended.
+    /// Written by the helper that runs an item, and by the sender when all have ended.
     work: [UnsafeCell<u32>; 2],
 }
 
-/// Helpers run errands while the sender revokes them, and takes what they refer to away.
-fn model<O: ErrandOrders + 'static>(helpers: usize) {
+/// Helpers run items while the sender revokes them and then writes to the memory that they refer
+/// to.
+fn model<O: WorkItemOrders + 'static>(helpers: usize) {
     let mut builder = Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(move || {
         let sender = Arc::new(Sender {
-            errands: [Errand::default(), Errand::default()],
+            items: [WorkItem::default(), WorkItem::default()],
             running: Running::default(),
             work: [UnsafeCell::new(0), UnsafeCell::new(0)],
         });
@@ -33,14 +35,14 @@ fn model<O: ErrandOrders + 'static>(helpers: usize) {
             .map(|number| {
                 let sender = Arc::clone(&sender);
                 thread::spawn(move || {
-                    sender.errands[number].run::<O>(&sender.running, || {
-                        // SAFETY: what the model is to show: loom finds who is there at the same time.
+                    sender.items[number].run::<O>(&sender.running, || {
+                        // SAFETY: the model is to show this: loom finds accesses that overlap.
                         sender.work[number].with_mut(|work| unsafe { *work += 1 });
                     });
                 })
             })
             .collect();
-        sender.errands.iter().for_each(Errand::revoke::<O>);
+        sender.items.iter().for_each(WorkItem::revoke::<O>);
         while !sender.running.is_over() {
             thread::yield_now();
         }
@@ -58,7 +60,7 @@ struct WeakDone;
 
 macro_rules! mutant {
     ($name:ident { $first:literal, $revoke:ident, $done:ident }) => {
-        impl ErrandOrders for $name {
+        impl WorkItemOrders for $name {
             const COUNTS_FIRST: bool = $first;
             const REVOKE_FAILED: Ordering = Ordering::$revoke;
             const DONE: Ordering = Ordering::$done;
@@ -71,25 +73,25 @@ mutant!(WeakRevoke { true, Relaxed, Release });
 mutant!(WeakDone { true, Acquire, Relaxed });
 
 #[test]
-fn nobody_is_at_an_errand_that_is_over() {
-    model::<ProvenErrand>(1);
-    model::<ProvenErrand>(2);
+fn no_helper_runs_once_a_sender_finds_it_over() {
+    model::<ProvenOrders>(1);
+    model::<ProvenOrders>(2);
 }
 
 #[test]
 #[should_panic]
-fn mutant_errand_that_is_counted_after_it_is_taken_fails() {
+fn mutant_item_that_is_counted_after_it_is_taken_fails() {
     model::<CountsLate>(1);
 }
 
 #[test]
 #[should_panic]
-fn mutant_errand_with_a_relaxed_failure_to_revoke_fails() {
+fn mutant_item_with_a_relaxed_failure_to_revoke_fails() {
     model::<WeakRevoke>(1);
 }
 
 #[test]
 #[should_panic]
-fn mutant_errand_whose_end_is_relaxed_fails() {
+fn mutant_item_whose_end_is_relaxed_fails() {
     model::<WeakDone>(1);
 }
