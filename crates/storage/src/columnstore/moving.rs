@@ -12,19 +12,22 @@
 //! group. Who wants to change a row that has moved since he read it takes it out of the group again
 //! ([`Transaction::claim`]). The mover waits for nobody, and who meets it waits for one part at most.
 //!
-//! [`VersionKind::Moved`]: crate::version::VersionKind
+//! [`VersionKind::Moved`]: crate::version::layout::VersionKind
 
 use types::Bytes;
 
-use super::store::{BY_KEY, GROUP_BYTES, group_key};
-use super::{ColumnStore, Place, RowGroup, Trim};
-use crate::error::{Error, Result};
-use crate::row::{Keys, RowImage, RowRef};
-use crate::scan::{Bounds, Order, ScanSpec};
+use crate::access::scan::ScanSpec;
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::row_group::{GROUP_BYTES, Place, RowGroup, Trim, group_key};
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::error::{Error, Result};
+use crate::spec::options::{Read, TransactionOptions, WhenOwned};
+use crate::spec::row::{Keys, RowImage};
 use crate::store::Store;
-use crate::sync::{Mutant, is_mutant};
-use crate::table::Table;
-use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
+use crate::store::row_groups::{BY_KEY, ColumnStore};
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::transaction::row_ref::{Claim, RowRef};
 
 /// Rows that move in one transaction.
 pub(super) const PART_ROWS: usize = if cfg!(test) { 2 } else { 512 };

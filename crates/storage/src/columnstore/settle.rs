@@ -11,14 +11,17 @@
 use types::Bytes;
 use types::batch::{Selection, Vector};
 
-use super::moving::PART_ROWS;
-use super::store::{BY_KEY, group_key};
-use super::{ColumnStore, GroupBuilder, RowGroup};
-use crate::error::Result;
+use crate::columnstore::moving::PART_ROWS;
+use crate::encoding::GroupBuilder;
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::row_group::{RowGroup, group_key};
+use crate::spec::error::Result;
+use crate::spec::options::{Read, TransactionOptions, WhenOwned};
 use crate::store::Store;
-use crate::sync::{Mutant, is_mutant};
-use crate::table::Table;
-use crate::transaction::{Claim, Read, Transaction, TransactionOptions, WhenOwned};
+use crate::store::row_groups::{BY_KEY, ColumnStore};
+use crate::store::table::Table;
+use crate::transaction::Transaction;
+use crate::transaction::row_ref::Claim;
 
 impl Table {
     /// Tells whether there may be groups whose move was given up.
@@ -31,7 +34,7 @@ impl Table {
     /// the next time.
     ///
     /// # Errors
-    /// [`Error::Closed`](crate::Error::Closed) while the table is redefined, or if it is gone.
+    /// [`Error::Closed`](crate::spec::error::Error::Closed) while the table is redefined, or if it is gone.
     pub fn settle_moves(&self, mut go_on: impl FnMut() -> bool) -> Result<()> {
         let Some(store) = self.columnstore().filter(|store| store.is_unsettled()) else {
             return Ok(());

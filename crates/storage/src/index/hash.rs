@@ -21,10 +21,11 @@ use smallvec::SmallVec;
 use sos::lock::RawSpin;
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::booked::booked;
-use crate::head::RowHead;
-use crate::sync::{AtomicPtr, AtomicU32, Mutant, Ordering, SpinClass, is_mutant};
-use crate::table::IndexStatistics;
+use crate::primitives::clerk::booked;
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{AtomicPtr, AtomicU32, Ordering, SpinClass};
+use crate::spec::definition::IndexStatistics;
+use crate::version::head::RowHead;
 
 const ENTRIES: usize = 4;
 const ENTRIES_PER_BUCKET_MAX: u64 = 4;

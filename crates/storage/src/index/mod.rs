@@ -2,12 +2,16 @@
 //!
 //! An entry (key, head) exists as long as some version in the head's chain has that key. Several
 //! heads may have one key even in a unique index: at most one of them is live, the others are dead
-//! rows that old snapshots still need. Whoever adds an entry to a unique index checks the others under
-//! the latch that adding needs anyway.
+//! rows that old snapshots still need. Adding an entry to a unique index checks the other heads of its
+//! key under the latch that adding takes anyway.
+//!
+//! It does not know which head is live, or what the bytes of a key mean: callers pass closures that
+//! decide under the latch, and key extractors. Start with [`Index`]; `tree.rs` is the range index, a
+//! B+ tree with optimistic latches over the nodes of `node.rs`; `hash.rs` is the hash index.
 
 mod hash;
+pub(crate) mod key;
 mod node;
-mod set;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -16,19 +20,15 @@ use std::ops::{Bound, ControlFlow};
 
 use types::Bytes;
 
-use crate::head::RowHead;
-use crate::reclaim::Guard;
-use crate::row::RowId;
-use crate::scan::{Bounds, Order};
-use crate::table::{
+use crate::index::hash::HashIndex;
+use crate::index::tree::RangeIndex;
+use crate::primitives::epoch::Guard;
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{
     IndexId, IndexKind, IndexSpec, IndexStatistics, KeyExtractor, TableMemory, Uniqueness,
 };
-
-pub(crate) use set::{IndexSet, Trust};
-
-use hash::HashIndex;
-use tree::RangeIndex;
-
+use crate::spec::row::RowId;
+use crate::version::head::RowHead;
 pub(crate) use tree::Finger;
 
 /// An index of a table.

@@ -7,9 +7,9 @@ use std::ptr::NonNull;
 use sos::lock::VersionLatch;
 use types::Bytes;
 
-use crate::booked::booked;
-use crate::head::RowHead;
-use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::primitives::clerk::booked;
+use crate::primitives::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use crate::version::head::RowHead;
 
 /// Items of a node at most.
 pub(super) const ITEMS: usize = if cfg!(any(test, shuttle)) { 4 } else { 32 };

@@ -7,12 +7,14 @@ use std::ops::{Bound, ControlFlow};
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::thread::scope;
 
-use super::{Entry, Finger, Index};
-use crate::head::{Heap, RowHead};
-use crate::reclaim::pin;
-use crate::row::{RowId, RowImage};
-use crate::scan::{Bounds, Order};
-use crate::table::{IndexId, IndexKind, IndexSpec, Uniqueness};
+use crate::index::tree::Finger;
+use crate::index::{Entry, Index};
+use crate::primitives::epoch::pin;
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{IndexId, IndexKind, IndexSpec, Uniqueness};
+use crate::spec::row::{RowId, RowImage};
+use crate::version::head::RowHead;
+use crate::version::heap::Heap;
 
 const HASH: IndexKind = IndexKind::Hash { bucket_count: 100 };
 

@@ -17,15 +17,16 @@ use std::ptr::NonNull;
 use smallvec::SmallVec;
 use sos::lock::{ObsoleteError, RawSpin, VersionGuard};
 
-use super::Entry;
-use super::node::{Item, Node, Probe, Stop, Torn, rank};
-use crate::booked::booked;
-use crate::head::RowHead;
-use crate::reclaim::{Guard, retire_box};
-use crate::row::RowId;
-use crate::scan::{Bounds, Order};
-use crate::sync::{AtomicPtr, Mutant, Ordering, SpinClass, is_mutant};
-use crate::table::{IndexStatistics, Uniqueness};
+use crate::index::Entry;
+use crate::index::node::{Item, Node, Probe, Stop, Torn, rank};
+use crate::primitives::clerk::booked;
+use crate::primitives::epoch::{Guard, retire_box};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{AtomicPtr, Ordering, SpinClass};
+use crate::spec::bounds::{Bounds, Order};
+use crate::spec::definition::{IndexStatistics, Uniqueness};
+use crate::spec::row::RowId;
+use crate::version::head::RowHead;
 
 /// Marks that the walk met a writer.
 struct Restart;

@@ -9,10 +9,11 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::owner::{LockOwner, WaitsFor};
-use super::resource::Request;
-use super::{LockKey, LockManager, LockMode};
-use crate::sync::{Mutant, is_mutant};
+use crate::lock::mode::LockMode;
+use crate::lock::owner::{LockOwner, WaitsFor};
+use crate::lock::resource::Request;
+use crate::lock::{LockKey, LockManager};
+use crate::primitives::mutant::{Mutant, is_mutant};
 
 /// A session of a circle, and its wait.
 #[derive(Clone)]
@@ -194,7 +195,7 @@ impl LockManager {
         match key {
             None => {}
             // Whoever waits for the same transaction looks again, and waits on.
-            Some(Err(address)) => super::wake(self, address),
+            Some(Err(address)) => crate::lock::wake(self, address),
             Some(Ok((key, request))) => {
                 self.refuse(&key, &request);
             }

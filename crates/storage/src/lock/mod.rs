@@ -1,8 +1,14 @@
-//! The lock manager: named locks for applications (`sp_getapplock`), in a hash table of shards.
+//! The lock manager: named locks of applications (`sp_getapplock`) and of table schemas, in a hash table
+//! of shards; and deadlock detection for sessions.
 //!
-//! Rows need no locks here: who writes one owns it. So nothing in this folder is on the way of a
-//! request that asks for no lock. A request that must wait queues under its shard's lock and parks
-//! behind it, under its own address; who grants it unparks it.
+//! Rows need no locks here: the transaction that has written one owns it (`version/`), and readers' locks
+//! on rows are in `row_lock/`. So a request that asks for no named lock runs no code of this folder,
+//! except while it waits for a row: `row.rs` enters that wait into the wait-for graph. A request that
+//! must wait queues under its shard's lock and parks under its own address; the session that grants it
+//! unparks it.
+//!
+//! It does not know tables or rows. Start with [`LockManager`] for the table, `resource.rs` for the queue
+//! of one lock, `deadlock.rs` for the search of cycles and the choice of the victim.
 
 mod deadlock;
 mod mode;
@@ -17,16 +23,16 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::{Arc, OnceLock};
 
+use crate::lock::owner::WaitsFor;
+use crate::lock::resource::{Asked, Resource};
+use crate::primitives::mutant::{Mutant, is_mutant};
+use crate::primitives::sync::{AtomicU64, CachePadded, Ordering, SpinClass, SpinLock};
 pub use deadlock::{Deadlock, DeadlockMember};
 pub use mode::LockMode;
 pub use owner::{LockOwner, TransactionRow};
 pub use resource::{Decision, LockScope, Request};
 pub(crate) use row::wait_for_row;
 pub use session::{Acquired, Patience, SessionLocks};
-
-use crate::sync::{AtomicU64, CachePadded, Mutant, Ordering, SpinClass, SpinLock, is_mutant};
-use owner::WaitsFor;
-use resource::{Asked, Resource};
 
 /// Names a lock.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -45,16 +51,16 @@ impl LockKey {
 
     /// The lock of a table's schema: held while the table is redefined, asked for by who waits for that.
     #[must_use]
-    pub fn schema(table: crate::TableId) -> Self {
+    pub fn schema(table: crate::spec::definition::TableId) -> Self {
         let name = booked(|| table.0.to_string().into());
         Self { database: 0, principal: Self::SCHEMA, name }
     }
 
     /// The table whose schema it locks, if it does.
     #[must_use]
-    pub fn table(&self) -> Option<crate::TableId> {
+    pub fn table(&self) -> Option<crate::spec::definition::TableId> {
         let is_schema = self.principal == Self::SCHEMA;
-        is_schema.then(|| self.name.parse().ok().map(crate::TableId)).flatten()
+        is_schema.then(|| self.name.parse().ok().map(crate::spec::definition::TableId)).flatten()
     }
 
     /// The name of a mode in which it is held, as views show it.

@@ -104,11 +104,11 @@ impl LockMode {
 
 #[cfg(all(test, not(shuttle)))]
 mod tests {
-    use super::LockMode::{
+    use super::*;
+    use crate::lock::mode::LockMode::{
         Exclusive, IntentExclusive, IntentShared, Shared, SharedIntentExclusive, Update,
         UpdateIntentExclusive,
     };
-    use super::*;
 
     #[test]
     fn compatibility_is_the_documented_matrix() {

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::LockKey;
-use super::resource::Request;
-use crate::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
-use crate::wait::Blocker;
+use crate::lock::LockKey;
+use crate::lock::resource::Request;
+use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::version::blocker::Blocker;
 
 /// A session.
 #[derive(Debug)]

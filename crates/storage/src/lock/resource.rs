@@ -6,9 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::owner::LockOwner;
-use super::{LockKey, LockMode, LockRow, LockStatus};
-use crate::sync::{AtomicU32, Ordering};
+use crate::lock::mode::LockMode;
+use crate::lock::owner::LockOwner;
+use crate::lock::{LockKey, LockRow, LockStatus};
+use crate::primitives::sync::{AtomicU32, Ordering};
 
 /// What ends the hold on a lock by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Waiting for a row in a way that the search for deadlocks sees.
 
-use super::LockManager;
-use super::owner::WaitsFor;
-use crate::error::{Error, Result};
-use crate::transaction::SessionTag;
-use crate::wait::Blocker;
+use crate::lock::LockManager;
+use crate::lock::owner::WaitsFor;
+use crate::spec::error::{Error, Result};
+use crate::spec::options::SessionTag;
+use crate::version::blocker::Blocker;
 
 /// Runs `block`, which waits for the transaction that has a row, on behalf of a session; `block` is
 /// given a way to learn that the session was chosen to end a deadlock.

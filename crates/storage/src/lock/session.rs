@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::owner::{LockOwner, WaitsFor};
-use super::resource::{Asked, Decision, LockScope, Request};
-use super::{LockKey, LockManager, LockMode, booked};
-use crate::wait::Cancel;
+use crate::lock::mode::LockMode;
+use crate::lock::owner::{LockOwner, WaitsFor};
+use crate::lock::resource::{Asked, Decision, LockScope, Request};
+use crate::lock::{LockKey, LockManager, booked};
+use crate::primitives::park::Cancel;
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::resource::{Asked, Resource};
-use super::{
-    Acquired, LockKey, LockManager, LockMode, LockOwner, LockScope, LockStatus, Patience, Request,
-};
+use crate::lock::mode::LockMode;
+use crate::lock::owner::LockOwner;
+use crate::lock::resource::{Asked, LockScope, Request, Resource};
+use crate::lock::session::{Acquired, Patience};
+use crate::lock::{LockKey, LockManager, LockStatus};
 
 const SESSIONS: usize = 4;
 const SCOPES: [LockScope; 2] = [LockScope::Transaction, LockScope::Session];

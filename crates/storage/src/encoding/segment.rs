@@ -1,0 +1,293 @@
+//! `Segment`: the values of one column of a row group.
+//!
+//! ```text
+//!  kind u8 | ordered u8 | 0 u16 | rows u32 | NULLs u32 | data u32 | least i64 | largest i64
+//!  NULLs: 128 bytes a block, if there are any | zones: least and largest of each block, if ordered | data
+//! ```
+
+use super::convert::{bytes_of, is_ordered, push_bytes, push_words, words_of};
+use super::numbers::{self, WordForm, Words};
+use super::strings::{self, StringForm, Strings};
+use super::{BLOCK_ROWS, i64_at, put_u32, simd, u32_at};
+use types::batch::Vector;
+
+const HEADER_BYTES: usize = 32;
+/// Bytes of the NULLs of a block.
+const NULL_BYTES: usize = BLOCK_ROWS / 8;
+/// Bytes of a zone.
+const ZONE_BYTES: usize = 16;
+
+/// How a segment is encoded, by what SQL Server calls it where it has a name:
+/// `sys.column_store_segments.encoding_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// One value for all rows.
+    Constant,
+    /// Runs of equal numbers.
+    RunLength,
+    /// Codes of a dictionary of numbers.
+    NumberDictionary,
+    /// Packed differences to the least number.
+    Packed,
+    /// Codes of a dictionary of strings.
+    StringDictionary,
+    /// Strings as they are.
+    Strings,
+}
+
+/// The least and the largest number of some rows that are not NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zone {
+    /// The least.
+    pub least: i64,
+    /// The largest.
+    pub largest: i64,
+}
+
+impl Zone {
+    /// No row: nothing lies between.
+    const NONE: Self = Self { least: i64::MAX, largest: i64::MIN };
+
+    fn see(&mut self, word: i64) {
+        self.least = self.least.min(word);
+        self.largest = self.largest.max(word);
+    }
+
+    fn join(self, other: Self) -> Self {
+        Self { least: self.least.min(other.least), largest: self.largest.max(other.largest) }
+    }
+}
+
+/// Room that serves one segment after the other.
+#[derive(Default)]
+pub(super) struct Room {
+    words: Vec<i64>,
+    bytes: Vec<u8>,
+}
+
+/// Encodes a column; none if no segment holds values of its type.
+pub(super) fn encode<'r>(column: &Vector, room: &'r mut Room) -> Option<&'r [u8]> {
+    let Room { words, bytes: out } = room;
+    words.clear();
+    out.clear();
+    let is_words = words_of(column.data(), words);
+    let is_ordered = is_words && is_ordered(column.data());
+    let nulls = (0..column.len()).filter(|row| column.is_null(*row)).count();
+    let zones = if is_words { zones_of(column, words, nulls > 0) } else { Vec::new() };
+    let whole = zones.iter().copied().fold(Zone::NONE, Zone::join);
+    let blocks = column.len().div_ceil(BLOCK_ROWS);
+    let data = HEADER_BYTES
+        + if nulls > 0 { blocks * NULL_BYTES } else { 0 }
+        + if is_ordered { blocks * ZONE_BYTES } else { 0 };
+    out.extend_from_slice(&[u8::from(!is_words), u8::from(is_ordered), 0, 0]);
+    put_u32(column.len(), out);
+    put_u32(nulls, out);
+    put_u32(data, out);
+    out.extend_from_slice(&whole.least.to_le_bytes());
+    out.extend_from_slice(&whole.largest.to_le_bytes());
+    if nulls > 0 {
+        let words = column.nulls().words();
+        for place in 0..blocks * NULL_BYTES / 8 {
+            let word = words.get(place).copied().unwrap_or(0);
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    if is_ordered {
+        for zone in zones {
+            out.extend_from_slice(&zone.least.to_le_bytes());
+            out.extend_from_slice(&zone.largest.to_le_bytes());
+        }
+    }
+    if is_words {
+        numbers::encode(words, out);
+        return Some(out);
+    }
+    encode_bytes(column, out).then_some(out)
+}
+
+/// Finds the zone of each block, and gives NULL rows the number before them, which costs the least.
+fn zones_of(column: &Vector, words: &mut [i64], has_nulls: bool) -> Vec<Zone> {
+    let mut zones = Vec::with_capacity(words.len().div_ceil(BLOCK_ROWS));
+    let first = (0..words.len()).find(|row| !column.is_null(*row));
+    let mut last = first.map_or(0, |row| words[row]);
+    for (block, words) in words.chunks_mut(BLOCK_ROWS).enumerate() {
+        let mut zone = Zone::NONE;
+        for (row, word) in words.iter_mut().enumerate() {
+            if has_nulls && column.is_null(block * BLOCK_ROWS + row) {
+                *word = last;
+            } else {
+                zone.see(*word);
+                last = *word;
+            }
+        }
+        zones.push(zone);
+    }
+    zones
+}
+
+fn encode_bytes(column: &Vector, out: &mut Vec<u8>) -> bool {
+    let rows = column.len();
+    if let Some(strings) = column.byte_rows() {
+        // What lies in a NULL row's place is of no meaning, and need not be kept.
+        let get = |row| if column.is_null(row) { &[][..] } else { strings.get(row) };
+        strings::encode(rows, get, out);
+        return true;
+    }
+    let (mut arena, mut ends) = (Vec::new(), Vec::with_capacity(rows));
+    for row in 0..rows {
+        if !bytes_of(&column.get(row), &mut arena) {
+            return false;
+        }
+        ends.push(arena.len());
+    }
+    let start = |row: usize| row.checked_sub(1).map_or(0, |before| ends[before]);
+    strings::encode(rows, |row| &arena[start(row)..ends[row]], out);
+    true
+}
+
+/// An encoded column.
+#[derive(Clone, Copy)]
+pub struct Segment<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Segment<'a> {
+    /// Opens what [`super::GroupBuilder::finish`] made.
+    pub fn open(bytes: &'a [u8]) -> Self {
+        assert!(bytes.len() >= HEADER_BYTES, "a segment has a header");
+        Self { bytes }
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        u32_at(self.bytes, 1)
+    }
+
+    /// Returns the number of NULLs.
+    pub fn nulls(&self) -> usize {
+        u32_at(self.bytes, 2)
+    }
+
+    /// Returns the number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.rows().div_ceil(BLOCK_ROWS)
+    }
+
+    /// Returns the bytes that it takes.
+    pub const fn memory(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Returns how it is encoded.
+    pub fn encoding(&self) -> Encoding {
+        if self.is_words() {
+            return match Words::open(self.data()).form {
+                WordForm::Constant => Encoding::Constant,
+                WordForm::Runs => Encoding::RunLength,
+                WordForm::Dictionary => Encoding::NumberDictionary,
+                WordForm::Packed => Encoding::Packed,
+            };
+        }
+        match Strings::open(self.data()).form {
+            StringForm::Dictionary => Encoding::StringDictionary,
+            StringForm::Plain => Encoding::Strings,
+        }
+    }
+
+    /// Returns the number of entries of its dictionary; 0 if it has none.
+    pub fn dictionary_entries(&self) -> usize {
+        match self.is_words() {
+            true => Words::open(self.data()).entries(),
+            false => Strings::open(self.data()).entries(),
+        }
+    }
+
+    /// Returns the least and the largest value as words, if those order as the values do and some row is
+    /// not NULL.
+    pub fn zone(&self) -> Option<Zone> {
+        self.zone_at(2).filter(|zone| zone.least <= zone.largest)
+    }
+
+    /// As [`Self::zone`], of a block.
+    pub fn block_zone(&self, block: usize) -> Option<Zone> {
+        let nulls = if self.nulls() > 0 { self.blocks() * NULL_BYTES } else { 0 };
+        self.zone_at((HEADER_BYTES + nulls + block * ZONE_BYTES) / 8)
+            .filter(|zone| zone.least <= zone.largest)
+    }
+
+    /// Returns the number of NULLs of a block.
+    pub fn block_nulls(&self, block: usize) -> usize {
+        let mut nulls = 0;
+        self.nulls_of(block, |_| nulls += 1);
+        nulls
+    }
+
+    /// Adds up the words of a block's rows that are not NULL; none if its values are no words that order as
+    /// they do. Numbers that are packed are added as they lie.
+    pub fn block_sum(&self, block: usize) -> Option<i128> {
+        if !self.is_words() || self.bytes[1] == 0 {
+            return None;
+        }
+        let words = Words::open(self.data());
+        if self.nulls() == 0 {
+            return Some(words.sum(block));
+        }
+        let mut all = [0; BLOCK_ROWS];
+        let rows = words.block(block, &mut all);
+        // In the place of a NULL lies any number.
+        self.nulls_of(block, |row| all[row] = 0);
+        Some(simd::sum_words(&all[..rows]))
+    }
+
+    /// Becomes the rows of a block: `out` is of the column's type.
+    pub fn block(&self, block: usize, out: &mut Vector) {
+        out.clear();
+        if self.is_words() {
+            let mut words = [0; BLOCK_ROWS];
+            let rows = Words::open(self.data()).block(block, &mut words);
+            push_words(&words[..rows], out.parts_mut().0);
+            self.nulls_of(block, |row| out.parts_mut().1.set(row));
+            return;
+        }
+        let mut is_null = [false; BLOCK_ROWS];
+        self.nulls_of(block, |row| is_null[row] = true);
+        let mut row = 0;
+        Strings::open(self.data()).block(block, |bytes| {
+            if is_null[row] {
+                out.push_null()
+            } else {
+                push_bytes(bytes, out)
+            }
+            row += 1;
+        });
+    }
+
+    fn nulls_of(&self, block: usize, mut see: impl FnMut(usize)) {
+        if self.nulls() == 0 {
+            return;
+        }
+        let (words, _) =
+            self.bytes[HEADER_BYTES + block * NULL_BYTES..][..NULL_BYTES].as_chunks::<8>();
+        for (place, word) in words.iter().enumerate() {
+            let mut word = u64::from_le_bytes(*word);
+            while word != 0 {
+                see(place * 64 + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+    }
+
+    fn zone_at(&self, place: usize) -> Option<Zone> {
+        let zone =
+            || Zone { least: i64_at(self.bytes, place), largest: i64_at(self.bytes, place + 1) };
+        (self.bytes[1] != 0).then(zone)
+    }
+
+    const fn is_words(&self) -> bool {
+        self.bytes[0] == 0
+    }
+
+    fn data(&self) -> &'a [u8] {
+        &self.bytes[u32_at(self.bytes, 3)..]
+    }
+}

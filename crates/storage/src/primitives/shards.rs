@@ -1,0 +1,271 @@
+//! `Shards`: what each thread has a place of its own for, on cache lines of its own; and the numbers by
+//! which threads find theirs.
+//!
+//! A thread takes the lowest number that is free and gives it back at its end: so there are as many
+//! numbers in use as there are threads, and long-lived ones never share. The first places are there
+//! from the start, more come with the threads that need them:
+//!
+//! ```text
+//! number   0 .. 15 | 16 .. 31 | 32 .. 63 | .. | 512 .. 1023
+//! place    first   | more[0]  | more[1]  |    | more[5]
+//! ```
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64 as Bits, AtomicUsize};
+
+use crate::primitives::sync::{AtomicI64, AtomicPtr, CachePadded, Ordering};
+
+/// Places that are there from the start.
+const FIRST: usize = 16;
+/// Doublings of that.
+const LEVELS: usize = 6;
+/// Threads beyond these share places.
+const NUMBERS: usize = FIRST << LEVELS;
+
+/// One `T` for each thread.
+pub(crate) struct Shards<T> {
+    first: [CachePadded<T>; FIRST],
+    /// Places of the numbers from `FIRST << level` to twice that.
+    more: [AtomicPtr<CachePadded<T>>; LEVELS],
+}
+
+impl<T: Default> Default for Shards<T> {
+    fn default() -> Self {
+        let none = || AtomicPtr::new(std::ptr::null_mut());
+        Self { first: Default::default(), more: std::array::from_fn(|_| none()) }
+    }
+}
+
+impl<T: Default> Shards<T> {
+    /// The calling thread's own.
+    #[inline]
+    pub(crate) fn own(&self) -> &T {
+        self.of(own_number())
+    }
+
+    /// That of the thread of this number.
+    #[inline]
+    pub(crate) fn of(&self, number: usize) -> &T {
+        match self.first.get(number) {
+            Some(place) => place,
+            None => self.of_many(number),
+        }
+    }
+
+    #[inline(never)]
+    fn of_many(&self, number: usize) -> &T {
+        let level = level_of(number);
+        let places = self.places(level).unwrap_or_else(|| self.add(level));
+        &places[number - (FIRST << level)]
+    }
+
+    #[cold]
+    fn add(&self, level: usize) -> &[CachePadded<T>] {
+        let places: Box<[CachePadded<T>]> =
+            (0..FIRST << level).map(|_| CachePadded::default()).collect();
+        let new = Box::into_raw(places).cast();
+        // SeqCst: in the order of the snapshots that are taken in the new places; see `iter`.
+        let order = (Ordering::SeqCst, Ordering::Acquire);
+        let raced = self.more[level].compare_exchange(std::ptr::null_mut(), new, order.0, order.1);
+        if raced.is_err() {
+            // SAFETY: nobody else has seen it.
+            unsafe { free(new, level) };
+        }
+        self.places(level).expect("places were just added")
+    }
+}
+
+impl<T> Shards<T> {
+    /// All of them, in the order of their numbers.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        let more = (0..LEVELS).filter_map(|level| self.places(level)).flatten();
+        self.first.iter().chain(more).map(|place| &place.0)
+    }
+
+    /// The first one whose number is not less than `number`, and its number.
+    pub(crate) fn from(&self, number: usize) -> Option<(usize, &T)> {
+        if let Some(place) = self.first.get(number) {
+            return Some((number, place));
+        }
+        let mut number = number;
+        while number < NUMBERS {
+            let level = level_of(number);
+            if let Some(places) = self.places(level) {
+                return Some((number, &places[number - (FIRST << level)]));
+            }
+            number = FIRST << (level + 1);
+        }
+        None
+    }
+
+    fn places(&self, level: usize) -> Option<&[CachePadded<T>]> {
+        // SeqCst: pairs with the exchange in `add`. Who misses places has looked before they were
+        // added, in the one order in which snapshots are taken too; a plain load on most machines.
+        let places = self.more[level].load(Ordering::SeqCst);
+        if places.is_null() {
+            return None;
+        }
+        // SAFETY: `add` made so many, which live as long as `self`.
+        Some(unsafe { std::slice::from_raw_parts(places, FIRST << level) })
+    }
+}
+
+impl<T> Drop for Shards<T> {
+    fn drop(&mut self) {
+        for (level, places) in self.more.iter().enumerate() {
+            let places = places.load(Ordering::Acquire);
+            if !places.is_null() {
+                // SAFETY: made by `add`; `&mut self` is the only owner.
+                unsafe { free(places, level) };
+            }
+        }
+    }
+}
+
+/// Frees the places of a level.
+///
+/// # Safety
+/// `places` is from `Shards::add` for this level, and nobody has it any more.
+unsafe fn free<T>(places: *mut CachePadded<T>, level: usize) {
+    let places = std::ptr::slice_from_raw_parts_mut(places, FIRST << level);
+    // SAFETY: made by `Box::into_raw`, as the caller says.
+    drop(unsafe { Box::from_raw(places) });
+}
+
+/// The level of a number that is not among the first.
+fn level_of(number: usize) -> usize {
+    usize::try_from((number / FIRST).ilog2()).unwrap_or(0).min(LEVELS - 1)
+}
+
+/// The numbers in use, a bit for each. Not of `sos::sync`: which number a thread has is nothing to
+/// explore.
+static TAKEN: [Bits; NUMBERS / 64] = [const { Bits::new(0) }; NUMBERS / 64];
+
+/// A thread's number, given back at its end.
+struct Held(Cell<Option<usize>>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(number) = self.0.get() {
+            // Relaxed: what is in the thread's places orders itself.
+            TAKEN[number / 64].fetch_and(!(1 << (number % 64)), Ordering::Relaxed);
+        }
+    }
+}
+
+/// The calling thread's number.
+#[inline]
+pub(crate) fn own_number() -> usize {
+    thread_local! {
+        /// Without a destructor, so that the usual access is one load.
+        static NUMBER: Cell<usize> = const { Cell::new(usize::MAX) };
+    }
+    let number = NUMBER.get();
+    if number != usize::MAX {
+        return number;
+    }
+    let number = take();
+    NUMBER.set(number);
+    number
+}
+
+#[cold]
+fn take() -> usize {
+    thread_local! {
+        static HELD: Held = const { Held(Cell::new(None)) };
+    }
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    // While the thread ends there is no place to hold one; and then, or when all are in use, threads
+    // take turns.
+    let held = HELD.try_with(|held| {
+        held.0.set(take_lowest());
+        held.0.get()
+    });
+    let turn = || NEXT.fetch_add(1, Ordering::Relaxed) % NUMBERS;
+    held.ok().flatten().unwrap_or_else(turn)
+}
+
+fn take_lowest() -> Option<usize> {
+    TAKEN.iter().enumerate().find_map(|(at, word)| {
+        let mut bits = word.load(Ordering::Relaxed);
+        while bits != u64::MAX {
+            let bit = bits.trailing_ones();
+            let before = word.fetch_or(1 << bit, Ordering::Relaxed);
+            if before & (1 << bit) == 0 {
+                return Some(at * 64 + usize::try_from(bit).unwrap_or(0));
+            }
+            bits = before | (1 << bit);
+        }
+        None
+    })
+}
+
+/// A counter that each thread writes in a place of its own, and readers fold.
+#[derive(Default)]
+pub(crate) struct ShardedCounter {
+    shards: Shards<AtomicI64>,
+}
+
+impl ShardedCounter {
+    /// Adds to this thread's shard.
+    #[inline]
+    pub(crate) fn add(&self, amount: i64) {
+        self.shards.own().fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Folds the shards. A reader that races with a writer may see a partial sum; never below zero.
+    pub(crate) fn sum(&self) -> u64 {
+        let sum: i64 = self.shards.iter().map(|shard| shard.load(Ordering::Relaxed)).sum();
+        u64::try_from(sum).unwrap_or(0)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    /// Numbers of so many threads that live at the same time.
+    fn numbers(threads: usize) -> Vec<usize> {
+        let all_here = Barrier::new(threads);
+        let number = || {
+            let number = own_number();
+            all_here.wait();
+            number
+        };
+        std::thread::scope(|scope| {
+            let handles: Vec<_> = (0..threads).map(|_| scope.spawn(number)).collect();
+            handles.into_iter().map(|handle| handle.join().expect("ends")).collect()
+        })
+    }
+
+    #[test]
+    fn threads_that_live_at_the_same_time_have_numbers_of_their_own() {
+        // Those that have ended leave theirs to the next, so that these never run out.
+        for _ in 0..20 {
+            let mut numbers = numbers(80);
+            numbers.sort_unstable();
+            numbers.dedup();
+            assert_eq!(numbers.len(), 80);
+        }
+        assert!(own_number() < NUMBERS);
+    }
+
+    #[test]
+    fn each_number_has_a_place_and_all_are_found() {
+        let shards = Shards::<AtomicI64>::default();
+        for number in (0..NUMBERS).filter(|number| !(64..512).contains(number)) {
+            shards.of(number).fetch_add(i64::try_from(number).unwrap_or(0), Ordering::Relaxed);
+        }
+        let wanted: i64 = (0..64).chain(512..1024).sum();
+        assert_eq!(shards.iter().map(|place| place.load(Ordering::Relaxed)).sum::<i64>(), wanted);
+        let (mut number, mut walked) = (0, Vec::new());
+        while let Some((found, place)) = shards.from(number) {
+            assert_eq!(place.load(Ordering::Relaxed), i64::try_from(found).unwrap_or(-1));
+            walked.push(found);
+            number = found + 1;
+        }
+        assert!(walked.into_iter().eq((0..64).chain(512..NUMBERS)));
+    }
+}

@@ -1,0 +1,208 @@
+//! `Table`: the heads of its rows, its indexes, its row locks, its row groups and its counters.
+//!
+//! What a writer must look at is in one set that is replaced as a whole (`index_set.rs`), so that one load
+//! under a pin gives indexes, gate and columnstore index as of one moment.
+
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::index::Index;
+use crate::primitives::epoch::{Guard, Published, pin};
+use crate::primitives::shards::ShardedCounter;
+use crate::primitives::sync::{AtomicBool, AtomicU64, Ordering, SpinClass, SpinLock};
+use crate::row_lock::LockBook;
+use crate::spec::definition::{
+    IndexId, IndexStatistics, TableId, TableKind, TableMemory, TableSpec,
+};
+use crate::spec::error::{Error, Result};
+use crate::spec::row::RowImage;
+use crate::store::Shared;
+use crate::store::gate::Gate;
+use crate::store::index_set::{IndexSet, Trust};
+use crate::store::row_groups::ColumnStore;
+use crate::version::heap::Heap;
+use crate::version::layout::{Begin, Version, VersionKind, retire_version};
+
+/// A table.
+pub struct Table {
+    id: TableId,
+    kind: TableKind,
+    pub(crate) heap: Heap,
+    indexes: Published<IndexSet>,
+    /// Held while the set of indexes is replaced.
+    definition: SpinLock<()>,
+    /// Who holds rows and ranges of keys without changing them.
+    pub(crate) book: LockBook,
+    pub(crate) shared: Arc<Shared>,
+    columnstore: Option<Box<ColumnStore>>,
+    /// Since when so many rows are in no group of the columnstore index that there could be another, in
+    /// milliseconds of the machine's clock; 0 for not at all.
+    loose_since_ms: AtomicU64,
+    /// Whether it was dropped, and no snapshot needs it: notes about it are gone, and none may be left.
+    forgotten: AtomicBool,
+    rows: ShardedCounter,
+    row_bytes: ShardedCounter,
+}
+
+impl Table {
+    pub(crate) fn new(spec: TableSpec, shared: Arc<Shared>) -> Self {
+        let part = |part| Self::new(TableSpec { id: spec.id, ..part }, Arc::clone(&shared));
+        let columnstore = spec.columns.map(|columns| Box::new(ColumnStore::new(columns, part)));
+        let indexes = spec.indexes.into_iter().map(Index::new).map(Arc::new).collect();
+        Self {
+            id: spec.id,
+            kind: spec.kind,
+            heap: Heap::new(),
+            indexes: Published::new(IndexSet {
+                list: indexes,
+                trust: Trust::Plan,
+                gate: Gate::OPEN,
+                has_holds: false,
+                columns: None,
+            }),
+            definition: SpinLock::new(SpinClass::XtpIndex, ()),
+            book: LockBook::default(),
+            shared,
+            columnstore,
+            loose_since_ms: AtomicU64::new(0),
+            forgotten: AtomicBool::new(false),
+            rows: ShardedCounter::default(),
+            row_bytes: ShardedCounter::default(),
+        }
+    }
+
+    /// Returns the table's id.
+    pub fn id(&self) -> TableId {
+        self.id
+    }
+
+    // Relaxed, here and below: the locks of the queues of notes order it.
+    pub(crate) fn is_forgotten(&self) -> bool {
+        self.forgotten.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn forget(&self) {
+        self.forgotten.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the table's kind.
+    pub fn kind(&self) -> TableKind {
+        self.kind
+    }
+
+    pub(crate) fn indexes<'g>(&'g self, guard: &'g Guard) -> &'g [Arc<Index>] {
+        &self.index_set(guard).list
+    }
+
+    pub(crate) fn index_set<'g>(&'g self, guard: &'g Guard) -> &'g IndexSet {
+        self.indexes.load(guard)
+    }
+
+    /// Replaces the set of indexes by what `change` makes of it.
+    pub(crate) fn change_indexes(&self, change: impl FnOnce(&IndexSet) -> IndexSet) {
+        let guard = pin();
+        let _alone = self.definition.lock();
+        self.indexes.replace(change(self.indexes.load(&guard)));
+    }
+
+    /// Finds an index. Fails with [`Error::Closed`] where it has been dropped since the statement was
+    /// planned.
+    pub(crate) fn index<'g>(&'g self, id: IndexId, guard: &'g Guard) -> Result<&'g Arc<Index>> {
+        let index = self.indexes(guard).iter().find(|index| index.id == id);
+        index.ok_or(Error::Closed(self.id))
+    }
+
+    /// Allocates a version and books its memory.
+    pub(crate) fn new_version(
+        &self,
+        kind: VersionKind,
+        (begin, command): (Begin, u32),
+        next: *mut Version,
+        image: RowImage<'_>,
+    ) -> Result<NonNull<Version>> {
+        let version = Version::allocate(kind, begin, command, next, image)?;
+        // SAFETY: fresh, owned by the caller.
+        self.row_bytes.add(unsafe { version.as_ref() }.memory());
+        Ok(version)
+    }
+
+    /// Frees a version that has just been unlinked, when nobody can see it any more.
+    pub(crate) fn release_version(&self, version: NonNull<Version>, guard: &Guard) {
+        // SAFETY: the caller has unlinked it and is alone in retiring it.
+        self.row_bytes.add(-unsafe { version.as_ref() }.memory());
+        // SAFETY: as above.
+        unsafe { retire_version(guard, version) };
+    }
+
+    /// Books a committed change of the number of rows.
+    pub(crate) fn count_rows(&self, change: i64) {
+        self.rows.add(change);
+    }
+
+    /// As [`Self::row_count`], without those of row groups.
+    pub fn delta_rows(&self) -> u64 {
+        self.rows.sum()
+    }
+
+    /// Notes whether there are rows for another group of the columnstore index; returns for how long there have been,
+    /// in milliseconds.
+    pub fn note_loose(&self, are_enough: bool, now_ms: u64) -> Option<u64> {
+        // Relaxed: it says nothing of other memory, and one looks.
+        let before = self.loose_since_ms.load(Ordering::Relaxed);
+        let since = if before == 0 { now_ms.max(1) } else { before };
+        self.loose_since_ms.store(if are_enough { since } else { 0 }, Ordering::Relaxed);
+        are_enough.then(|| now_ms.saturating_sub(since))
+    }
+
+    /// Returns what the table has beside its delta store, if its rows are compressed by column.
+    pub fn columnstore(&self) -> Option<&ColumnStore> {
+        self.columnstore.as_deref()
+    }
+
+    /// Returns the tables that this one consists of, itself first.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+        let parts = self.columnstore().map(ColumnStore::parts);
+        std::iter::once(self).chain(parts.into_iter().flatten())
+    }
+
+    /// Returns the memory the table uses, folded from shards.
+    pub fn memory(&self) -> TableMemory {
+        let guard = pin();
+        let heap_bytes = self.heap.memory();
+        let mut sums = TableMemory {
+            used_rows_bytes: self.row_bytes.sum(),
+            allocated_rows_bytes: self.row_bytes.sum() + heap_bytes,
+            ..TableMemory::default()
+        };
+        for index in self.indexes(&guard) {
+            index.add_memory(&mut sums, &guard);
+        }
+        if let Some(columns) = &self.index_set(&guard).columns {
+            sums.used_indexes_bytes += columns.memory();
+            sums.allocated_indexes_bytes += columns.memory();
+        }
+        for part in self.parts().skip(1) {
+            let memory = part.memory();
+            sums.used_rows_bytes += memory.used_rows_bytes;
+            sums.allocated_rows_bytes += memory.allocated_rows_bytes;
+            sums.used_indexes_bytes += memory.used_indexes_bytes;
+            sums.allocated_indexes_bytes += memory.allocated_indexes_bytes;
+        }
+        sums
+    }
+
+    /// Returns the memory of an index alone; `None` if there is no such index.
+    pub fn index_memory(&self, index: IndexId) -> Option<TableMemory> {
+        let guard = pin();
+        let index = self.indexes(&guard).iter().find(|i| i.id == index)?;
+        let mut sums = TableMemory::default();
+        index.add_memory(&mut sums, &guard);
+        Some(sums)
+    }
+
+    /// Walks an index and returns its figures; `None` if there is no such index.
+    pub fn index_statistics(&self, index: IndexId) -> Option<IndexStatistics> {
+        let guard = pin();
+        self.indexes(&guard).iter().find(|i| i.id == index).map(|index| index.statistics(&guard))
+    }
+}
